@@ -1,0 +1,26 @@
+# AUTO takes a part when what it needs is found; ON makes a missing library an error.
+set(COHORT_ONEDNN AUTO CACHE STRING "CPU device on oneDNN: AUTO, ON or OFF")
+set_property(CACHE COHORT_ONEDNN PROPERTY STRINGS AUTO ON OFF)
+option(COHORT_TESTS "Build the tests" ON)
+
+find_package(fmt REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Threads REQUIRED)
+
+# Debian's package file for oneDNN also demands OpenCL's headers, which only its GPU engine needs.
+set(COHORT_WITH_ONEDNN OFF)
+if(NOT COHORT_ONEDNN STREQUAL "OFF")
+  find_path(COHORT_ONEDNN_INCLUDE dnnl.hpp)
+  find_library(COHORT_ONEDNN_LIBRARY dnnl)
+  find_package(OpenMP COMPONENTS CXX QUIET)
+  if(COHORT_ONEDNN_INCLUDE AND COHORT_ONEDNN_LIBRARY AND OpenMP_CXX_FOUND)
+    set(COHORT_WITH_ONEDNN ON)
+    add_library(cohort_dnnl INTERFACE)
+    target_include_directories(cohort_dnnl SYSTEM INTERFACE ${COHORT_ONEDNN_INCLUDE})
+    target_link_libraries(cohort_dnnl INTERFACE ${COHORT_ONEDNN_LIBRARY} OpenMP::OpenMP_CXX)
+  elseif(COHORT_ONEDNN STREQUAL "ON")
+    message(FATAL_ERROR "COHORT_ONEDNN is ON but oneDNN or OpenMP was not found; install libdnnl-dev")
+  endif()
+  message(STATUS "CPU device on oneDNN (COHORT_ONEDNN=${COHORT_ONEDNN}): ${COHORT_WITH_ONEDNN}")
+endif()

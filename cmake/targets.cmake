@@ -1,0 +1,26 @@
+# Warnings and include root that every target of ours has.
+add_library(cohort_settings INTERFACE)
+target_include_directories(cohort_settings INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(cohort_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+                                                 -Wnon-virtual-dtor -Wold-style-cast
+                                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>) # false in gcc 12
+
+# cohort_library(NAME [SOURCES a.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...])
+# A static library cohort_NAME with the alias cohort::NAME.
+function(cohort_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(cohort_${name} STATIC ${arg_SOURCES})
+  add_library(cohort::${name} ALIAS cohort_${name})
+  set_target_properties(cohort_${name} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(cohort_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} cohort_settings)
+  target_include_directories(cohort_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+endfunction()
+
+# cohort_test(NAME [SOURCES a_test.cpp ...] [LIBRARIES lib ...])
+# A GoogleTest program whose cases CTest lists one by one.
+function(cohort_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} cohort_settings GTest::gmock_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/device.hpp"
+#include "base/result.hpp"
+#include "models/model.hpp"
+#include "simulator/plan/op_catalog.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort {
+
+enum class EventId : std::uint32_t {};
+enum class GraphId : std::uint32_t {};
+
+/// Told when each step begins and ends on the device. Called from the threads that run the steps;
+/// an implementation must allow that and be quick.
+class TaskSink {
+ public:
+  TaskSink() = default;
+  TaskSink(const TaskSink&) = delete;
+  TaskSink& operator=(const TaskSink&) = delete;
+  virtual ~TaskSink() = default;
+
+  virtual void begin(StepId step, StreamId stream) noexcept = 0;
+  virtual void end(StepId step, StreamId stream) noexcept = 0;
+};
+
+/// A Program in a device's memory, ready to run. Work is given to streams in order; streams run
+/// side by side and meet at events. Not thread-safe: one host thread drives it.
+///
+/// `slot` is which of the input buffers in flight a step reads.
+class Session {
+ public:
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  virtual ~Session() = default;
+
+  virtual void launch(StepId step, StreamId stream, int slot) = 0;
+  /// An event that is reached when all work given to `stream` so far is done.
+  virtual EventId record(StreamId stream) = 0;
+  /// Later work on `stream` starts after `event`.
+  virtual void wait(StreamId stream, EventId event) = 0;
+
+  /// Between these calls work is collected instead of run; the whole is then replayed at will.
+  virtual void begin_capture() = 0;
+  virtual GraphId end_capture() = 0;
+  virtual void launch(GraphId graph) = 0;
+
+  /// Returns when all work given so far is done.
+  /// Errors: what went wrong in it, naming the call and the task.
+  virtual Result<void> synchronize() = 0;
+
+  /// Host memory of an input buffer, dense in the Program's layout. Written between steps that read
+  /// it; call upload() before they are launched.
+  virtual std::span<float> input(std::size_t input_index, int slot) = 0;
+  virtual void upload(std::size_t input_index, int slot, StreamId stream) = 0;
+  /// Copies an output out, dense in logical order (NCHW for images). Call after synchronize().
+  virtual Result<std::vector<float>> read_output(std::size_t output_index) = 0;
+
+  /// The sink gets begin and end of every step until it is replaced; null: none, at no cost.
+  /// Only between synchronize() and the next launch.
+  virtual void set_sink(TaskSink* sink) = 0;
+};
+
+/// One device with its libraries.
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+  [[nodiscard]] virtual const OpCatalog& catalog() const = 0;
+
+  /// Allocates memory, packs weights and prepares every step. `weights` has one entry per member.
+  /// Errors: kDoesNotFit where memory does not suffice; kInvalidInput naming a step it cannot run.
+  /// The Program must outlive the session.
+  virtual Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) = 0;
+};
+
+}  // namespace cohort

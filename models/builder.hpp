@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/model.hpp"
+
+namespace cohort {
+
+/// Makes a Model op by op; used by the built-in networks and the ONNX reader. Shapes are inferred
+/// as ops are added; the first error is kept, names its op, and is returned by finish().
+class ModelBuilder {
+ public:
+  explicit ModelBuilder(std::string name);
+
+  TensorId input(std::string name, Shape shape);
+  TensorId weight(std::string name, Shape shape);
+  TensorId add(std::string op_name, OpAttributes attributes, std::vector<TensorId> inputs);
+  TensorId reshape(std::string op_name, TensorId x, Shape shape);
+
+  /// Convolution with square kernel, its weight `<name>.weight` and bias `<name>.bias`.
+  struct ConvolutionOptions {
+    std::int64_t channels = 0;
+    std::int64_t kernel = 1;
+    std::int64_t stride = 1;
+    std::int64_t pad = 0;
+    std::int64_t groups = 1;
+    bool bias = true;
+  };
+  TensorId convolution(const std::string& op_name, TensorId x, const ConvolutionOptions& options);
+  TensorId relu(std::string op_name, TensorId x);
+  /// Square window without padding unless given.
+  TensorId max_pool(std::string op_name, TensorId x, std::int64_t kernel, std::int64_t stride, std::int64_t pad = 0);
+  TensorId global_average_pool(std::string op_name, TensorId x);
+  /// [N, ...] -> [N, product].
+  TensorId flatten(std::string op_name, TensorId x);
+  /// Gemm with weight `<name>.weight` [out, in] and bias `<name>.bias` [out].
+  TensorId linear(const std::string& op_name, TensorId x, std::int64_t out);
+
+  void output(TensorId id) { model_.outputs.push_back(id); }
+  [[nodiscard]] const Shape& shape(TensorId id) const { return model_.tensor(id).shape; }
+
+  /// The finished model, or the first error met.
+  Result<Model> finish();
+
+ private:
+  TensorId new_tensor(std::string name, Shape shape, TensorRole role);
+  TensorId append(std::string op_name, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape);
+
+  Model model_;
+  std::vector<Error> errors_;
+};
+
+}  // namespace cohort

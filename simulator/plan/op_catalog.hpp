@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort {
+
+/// One way a device can run a call.
+struct Alternative {
+  std::string algorithm;  ///< the library's name for it: "brgconv:avx512_core"
+  int threads = 1;
+  Bytes workspace;
+  Bytes packed_weights;  ///< of all weight operands, as this way stores them
+};
+
+/// What lowering asks of a device. A backend answers for what is here, a recorded profile for a
+/// device that is not. Stateless to its callers; may cache; safe to call from one thread at a time.
+class OpCatalog {
+ public:
+  OpCatalog() = default;
+  OpCatalog(const OpCatalog&) = delete;
+  OpCatalog& operator=(const OpCatalog&) = delete;
+  virtual ~OpCatalog() = default;
+
+  /// The ways to run `call` on `threads` cores, the library's first choice first; never empty.
+  /// Errors: kInvalidInput naming the op where the device cannot run it at all.
+  virtual Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const = 0;
+
+  /// Whether the call can run on its views as they are. Where not, lowering copies to dense
+  /// tensors first.
+  virtual bool accepts_strides(const OpCall& call) const = 0;
+
+  /// Cores an op can use.
+  virtual int cores() const = 0;
+};
+
+}  // namespace cohort

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "models/source.hpp"
+
+namespace cohort {
+
+/// How the ops of a group run across the members of a model batch.
+enum class Strategy {
+  kSerial,              ///< one member after another, all cores (or the one stream) on an op
+  kConcurrent,          ///< members spread over streams or workers, one thread each
+  kDenseConvolution,    ///< convolutions that read the same shared input as one, output channels stacked
+  kGroupedConvolution,  ///< channels of all members stacked, one convolution with a group per member
+  kStridedBatch,        ///< matrix products of equal shape as one strided batch
+};
+std::string_view to_string(Strategy strategy);
+Result<Strategy> strategy_from(std::string_view text);
+
+/// Memory order of 4-d activations. Operand shapes are logical [N, C, H, W] in both.
+enum class Layout { kNchw, kNhwc };
+/// Whether each step is launched on its own or the whole plan is captured once and replayed.
+enum class LaunchMode { kSingle, kGraph };
+enum class InputSource { kGenerated, kFolder, kArrays };
+enum class InputSharing { kShared, kSeparate };
+enum class BadImages { kSkip, kFatal };
+
+struct Member {
+  std::string name;
+  ModelSource source;
+  std::uint64_t seed = 0;
+
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+struct InputPlan {
+  InputSource source = InputSource::kGenerated;
+  std::string path;  ///< folder of labelled JPEGs, or of <input name>.npy files
+  InputSharing sharing = InputSharing::kShared;
+  int decode_workers = 1;
+  int buffers = 2;  ///< minibatches in flight per pipeline; 2 is double buffering
+  std::uint64_t seed = 0;
+  BadImages bad_images = BadImages::kSkip;
+
+  friend bool operator==(const InputPlan&, const InputPlan&) = default;
+};
+
+/// Ops that run together. Every op of every member is in exactly one group.
+struct Group {
+  std::string name;
+  std::vector<std::uint32_t> members;  ///< positions in Plan::members, ascending
+  std::vector<std::string> ops;        ///< by name, the same in each member; empty: all that no other group names
+  Strategy strategy = Strategy::kSerial;
+  int threads = 0;                     ///< cores per op; 0: all for serial and fused ops, one for concurrent ones
+  std::vector<std::uint32_t> streams;  ///< concurrent: stream of each entry of `members`; empty: round robin
+  std::vector<std::string> after;      ///< groups that must have finished first, beyond what data asks for
+
+  friend bool operator==(const Group&, const Group&) = default;
+};
+
+struct Limits {
+  std::optional<Bytes> memory;     ///< weights, activations, workspace and input together
+  std::optional<Bytes> workspace;  ///< all workspaces together, as laid out
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+/// What follows from a plan on one device; made anew after an edit.
+struct ResolvedStep {
+  std::string task;
+  std::string algorithm;
+  int threads = 1;
+  Bytes workspace;
+
+  friend bool operator==(const ResolvedStep&, const ResolvedStep&) = default;
+};
+struct Resolved {
+  std::string device;       ///< DeviceInfo::name
+  std::string fingerprint;  ///< of the plan without `resolved`; a mismatch means the plan was edited
+  Bytes weights, activations, workspace, input;
+  std::vector<ResolvedStep> steps;
+
+  friend bool operator==(const Resolved&, const Resolved&) = default;
+};
+
+/// What to run together and how. Small, read and edited by hand; order of groups is launch order.
+struct Plan {
+  std::string device = "cpu:0";
+  std::vector<Member> members;
+  InputPlan input;
+  std::vector<Group> groups;
+  int streams = 1;  ///< streams or workers; never more than the device has cores on a CPU
+  Layout layout = Layout::kNhwc;
+  LaunchMode launch = LaunchMode::kGraph;
+  Limits limits;
+  std::optional<Resolved> resolved;
+
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// JSON text of a plan, for people: stable field order, members that differ only in seed collapsed.
+std::string write_plan(const Plan& plan);
+/// Errors: kInvalidInput naming the field.
+Result<Plan> parse_plan(std::string_view json);
+/// What can be checked without the models: names unique, positions in range, streams and groups
+/// consistent, `after` without a cycle. Errors: kInvalidInput naming the field.
+Result<void> validate(const Plan& plan);
+/// Changes whenever anything but `resolved` changes.
+std::string fingerprint(const Plan& plan);
+
+/// All ops of all members in one group.
+Plan uniform_plan(std::vector<Member> members, Strategy strategy, int streams);
+
+}  // namespace cohort

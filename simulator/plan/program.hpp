@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "models/model.hpp"
+#include "simulator/plan/plan.hpp"
+
+namespace cohort {
+
+enum class StepId : std::uint32_t {};
+enum class BufferId : std::uint32_t {};
+enum class StreamId : std::uint32_t {};
+enum class MemberId : std::uint32_t {};
+
+enum class BufferKind {
+  kInput,       ///< written by the input pipeline, one instance per minibatch in flight
+  kActivation,  ///< in the arena
+  kWorkspace,   ///< in the arena
+  kOutput,      ///< kept until the next step has run
+};
+
+/// A block of device memory. Arena buffers whose uses the Program orders may share bytes.
+struct Buffer {
+  std::string name;
+  BufferKind kind = BufferKind::kActivation;
+  Bytes size;
+  Bytes offset;               ///< in the arena; zero for inputs and outputs
+  std::vector<StepId> users;  ///< ascending; the first writes it unless it is an input
+};
+
+/// Elements of a buffer seen as a tensor. Strides are in elements; a zero stride repeats.
+struct View {
+  BufferId buffer{};
+  std::int64_t offset = 0;  ///< elements
+  Shape shape;
+  Shape strides;
+
+  friend bool operator==(const View&, const View&) = default;
+};
+
+struct MemberTensor {
+  MemberId member{};
+  TensorId tensor{};
+
+  friend bool operator==(const MemberTensor&, const MemberTensor&) = default;
+};
+
+/// Constant values: those of `parts` one after another, seen as one dense tensor of `shape`. The
+/// backend copies and packs them once, when a Program is loaded.
+struct WeightView {
+  std::vector<MemberTensor> parts;
+  Shape shape;
+
+  friend bool operator==(const WeightView&, const WeightView&) = default;
+};
+
+using Operand = std::variant<View, WeightView>;
+
+/// One op on given memory: all a backend needs to prepare and run it. Fused ops of a model batch
+/// are ordinary calls with larger shapes.
+struct OpCall {
+  OpAttributes attributes;
+  std::vector<PostOp> post_ops;
+  std::vector<Operand> inputs;
+  std::vector<View> outputs;
+};
+
+/// What decides a step's cost, by which recorded costs are found.
+struct CostKey {
+  std::string signature;                  ///< of the single-member op (signature_of), or "Copy [shape]"
+  Strategy strategy = Strategy::kSerial;  ///< kSerial also for concurrent ops: the call is the same
+  int width = 1;                          ///< members computed by the call
+  int threads = 1;
+  std::string algorithm;
+
+  friend auto operator<=>(const CostKey&, const CostKey&) = default;
+};
+
+/// One launch. Steps stand in launch order, which is also a topological order.
+struct Step {
+  std::string task;  ///< stable id, the same for predicted and measured tasks: "3/conv1", "0-15/conv1"
+  std::string op;    ///< model op name, or the tensor's for copies
+  std::vector<MemberId> members;
+  std::uint32_t group = 0;  ///< position in Plan::groups
+  OpCall call;
+  CostKey cost;
+  StreamId stream{};
+  std::optional<BufferId> workspace;
+  Bytes packed_weights;
+  std::vector<StepId> dependencies;  ///< ascending; data, buffer reuse and `after`, transitively needed ones only
+};
+
+struct ProgramInput {
+  BufferId buffer{};
+  Shape shape;
+  std::vector<MemberId> members;  ///< that read it; all where the input is shared
+  std::string name;
+};
+struct ProgramOutput {
+  MemberId member{};
+  std::string name;
+  View view;
+};
+
+struct MemoryUse {
+  Bytes weights;      ///< as packed
+  Bytes activations;  ///< the arena's part that is not workspace, outputs included
+  Bytes workspace;    ///< what the arena grows by for workspaces
+  Bytes input;        ///< all buffers in flight
+
+  [[nodiscard]] Bytes total() const { return weights + activations + workspace + input; }
+};
+
+/// A Plan lowered on its Models: one step of the whole model batch, from input buffers to outputs.
+/// The simulator costs it, the executor runs it.
+struct Program {
+  std::vector<Step> steps;
+  std::vector<Buffer> buffers;
+  std::vector<ProgramInput> inputs;
+  std::vector<ProgramOutput> outputs;
+  int streams = 1;
+  int input_buffers = 2;
+  Layout layout = Layout::kNhwc;
+  LaunchMode launch = LaunchMode::kGraph;
+  Bytes arena;
+  MemoryUse memory;
+  std::size_t member_count = 0;
+
+  [[nodiscard]] const Step& step(StepId id) const { return steps[to_index(id)]; }
+  [[nodiscard]] const Buffer& buffer(BufferId id) const { return buffers[to_index(id)]; }
+};
+
+/// Strides of a dense tensor of `shape` whose 4-d form is in `layout`.
+Shape dense_strides(const Shape& shape, Layout layout);
+
+/// The arena buffers, inputs and outputs a step reads and writes.
+struct StepAccess {
+  std::vector<BufferId> reads, writes;
+};
+StepAccess access_of(const Step& step);
+
+/// One line per step and buffer, for people and golden tests.
+std::string print(const Program& program);
+
+}  // namespace cohort

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// One timing of one op alone (or of one stage of the input), as a slice of a profile trace. The
+/// executor writes these, the simulator fits its costs to them.
+struct ProfileRecord {
+  std::string signature;  ///< signature_of(op), "Copy [shape]", "input decode", "step overhead", ...
+  std::string strategy;   ///< as in a plan; what form a fused call has
+  int width = 1;          ///< members computed by the call
+  int threads = 1;
+  std::string algorithm;
+  Bytes footprint;     ///< bytes touched between two uses of the same weights
+  int neighbours = 0;  ///< cores that ran the same op at the same time
+  Bytes workspace;
+  Bytes packed_weights;
+  Nanoseconds time{};
+
+  friend bool operator==(const ProfileRecord&, const ProfileRecord&) = default;
+};
+
+inline constexpr std::string_view kProfileCategory = "profile";
+
+/// Appends the record as a slice that starts at `start`.
+SliceId add_profile_record(Trace& trace, TrackId track, std::string_view name, Nanoseconds start,
+                           const ProfileRecord& record);
+/// Absent where the slice is not a profile record, or misses an argument.
+std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& slice);
+
+}  // namespace cohort
