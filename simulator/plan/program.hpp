@@ -71,13 +71,18 @@ struct OpCall {
   std::vector<PostOp> post_ops;
   std::vector<Operand> inputs;
   std::vector<View> outputs;
+
+  // What the call computes, whatever its memory: by this, recorded costs and alternatives are found.
+  std::string signature;                  ///< of the single-member op (signature_of), or "Copy [shape]"
+  Strategy strategy = Strategy::kSerial;  ///< kSerial also for concurrent ops: the call is the same
+  int width = 1;                          ///< members computed by the call
 };
 
 /// What decides a step's cost, by which recorded costs are found.
 struct CostKey {
-  std::string signature;                  ///< of the single-member op (signature_of), or "Copy [shape]"
-  Strategy strategy = Strategy::kSerial;  ///< kSerial also for concurrent ops: the call is the same
-  int width = 1;                          ///< members computed by the call
+  std::string signature;  ///< signature, strategy and width as in OpCall
+  Strategy strategy = Strategy::kSerial;
+  int width = 1;
   int threads = 1;
   std::string algorithm;
 

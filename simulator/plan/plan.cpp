@@ -1,0 +1,152 @@
+#include "simulator/plan/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace cohort {
+namespace {
+
+constexpr std::array<std::pair<Strategy, std::string_view>, 5> kStrategies = {{
+    {Strategy::kSerial, "serial"},
+    {Strategy::kConcurrent, "concurrent"},
+    {Strategy::kDenseConvolution, "dense_convolution"},
+    {Strategy::kGroupedConvolution, "grouped_convolution"},
+    {Strategy::kStridedBatch, "strided_batch"},
+}};
+
+/// Follows `after` from `name`; returns the cycle as "a -> b -> a" if there is one.
+std::optional<std::string> cycle_from(const std::map<std::string, std::vector<std::string>>& after,
+                                      const std::string& name, std::vector<std::string>& path,
+                                      std::set<std::string>& done) {
+  const auto seen = std::find(path.begin(), path.end(), name);
+  if (seen != path.end()) {
+    std::string text;
+    for (auto it = seen; it != path.end(); ++it) text += *it + " -> ";
+    return text + name;
+  }
+  if (done.contains(name)) return std::nullopt;
+  path.push_back(name);
+  for (const std::string& next : after.at(name)) {
+    if (auto cycle = cycle_from(after, next, path, done)) return cycle;
+  }
+  path.pop_back();
+  done.insert(name);
+  return std::nullopt;
+}
+
+Result<void> validate_members(const Plan& plan) {
+  if (plan.members.empty()) return fail(ErrorCode::kInvalidInput, "members is empty: a plan runs at least one model");
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < plan.members.size(); ++i) {
+    const Member& member = plan.members[i];
+    if (member.name.empty()) return fail(ErrorCode::kInvalidInput, "members[{}].name is empty", i);
+    if (!names.insert(member.name).second)
+      return fail(ErrorCode::kInvalidInput, "members[{}].name: {} is there twice", i, member.name);
+    if (member.source.minibatch < 1)
+      return fail(ErrorCode::kInvalidInput, "members[{}].minibatch must be at least 1, not {}", i,
+                  member.source.minibatch);
+  }
+  return {};
+}
+
+Result<void> validate_group(const Plan& plan, std::size_t position) {
+  const Group& group = plan.groups[position];
+  const auto at = [&](std::string_view field) { return fmt::format("groups[{}].{}", position, field); };
+  if (group.members.empty()) return fail(ErrorCode::kInvalidInput, "{} is empty", at("members"));
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    if (group.members[i] >= plan.members.size())
+      return fail(ErrorCode::kInvalidInput, "{}: there is no member {}; the last is {}", at("members"),
+                  group.members[i], plan.members.size() - 1);
+    if (i > 0 && group.members[i] <= group.members[i - 1])
+      return fail(ErrorCode::kInvalidInput, "{} must be ascending without repeats", at("members"));
+  }
+  if (group.threads < 0)
+    return fail(ErrorCode::kInvalidInput, "{} must be 0 or more, not {}", at("threads"), group.threads);
+  if (!group.streams.empty() && group.strategy != Strategy::kConcurrent)
+    return fail(ErrorCode::kInvalidInput, "{} is for strategy concurrent only", at("streams"));
+  if (!group.streams.empty() && group.streams.size() != group.members.size())
+    return fail(ErrorCode::kInvalidInput, "{} has {} entries for {} members", at("streams"), group.streams.size(),
+                group.members.size());
+  for (const std::uint32_t stream : group.streams) {
+    if (stream >= static_cast<std::uint32_t>(plan.streams))
+      return fail(ErrorCode::kInvalidInput, "{}: there is no stream {}; the plan has {}", at("streams"), stream,
+                  plan.streams);
+  }
+  return {};
+}
+
+Result<void> validate_order(const Plan& plan) {
+  std::map<std::string, std::vector<std::string>> after;
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const Group& group = plan.groups[i];
+    if (group.name.empty()) return fail(ErrorCode::kInvalidInput, "groups[{}].name is empty", i);
+    if (!after.emplace(group.name, group.after).second)
+      return fail(ErrorCode::kInvalidInput, "groups[{}].name: {} is there twice", i, group.name);
+  }
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    for (const std::string& name : plan.groups[i].after) {
+      if (!after.contains(name))
+        return fail(ErrorCode::kInvalidInput, "groups[{}].after: there is no group {}", i, name);
+    }
+  }
+  std::set<std::string> done;
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    std::vector<std::string> path;
+    if (const auto cycle = cycle_from(after, plan.groups[i].name, path, done))
+      return fail(ErrorCode::kInvalidInput, "groups[{}].after makes a cycle: {}", i, *cycle);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Strategy strategy) {
+  return std::find_if(kStrategies.begin(), kStrategies.end(),
+                      [&](const auto& entry) { return entry.first == strategy; })
+      ->second;
+}
+
+Result<Strategy> strategy_from(std::string_view text) {
+  std::string known;
+  for (const auto& [strategy, name] : kStrategies) {
+    if (name == text) return strategy;
+    known += known.empty() ? "" : ", ";
+    known += name;
+  }
+  return fail(ErrorCode::kInvalidInput, "there is no strategy {}; known are {}", text, known);
+}
+
+Result<void> validate(const Plan& plan) {
+  COHORT_CHECK(validate_members(plan));
+  if (plan.streams < 1) return fail(ErrorCode::kInvalidInput, "streams must be at least 1, not {}", plan.streams);
+  if (plan.input.buffers < 1)
+    return fail(ErrorCode::kInvalidInput, "input.buffers must be at least 1, not {}", plan.input.buffers);
+  if (plan.input.decode_workers < 1)
+    return fail(ErrorCode::kInvalidInput, "input.decode_workers must be at least 1, not {}", plan.input.decode_workers);
+  if (plan.groups.empty()) return fail(ErrorCode::kInvalidInput, "groups is empty: every op belongs to one group");
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) COHORT_CHECK(validate_group(plan, i));
+  return validate_order(plan);
+}
+
+std::string fingerprint(const Plan& plan) {
+  Plan bare = plan;
+  bare.resolved.reset();
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const char c : write_plan(bare)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return fmt::format("{:016x}", hash);
+}
+
+Plan uniform_plan(std::vector<Member> members, Strategy strategy, int streams) {
+  Plan plan;
+  Group group{.name = "all", .members = {}, .ops = {}, .strategy = strategy, .threads = 0, .streams = {}, .after = {}};
+  for (std::uint32_t i = 0; i < members.size(); ++i) group.members.push_back(i);
+  plan.members = std::move(members);
+  plan.groups.push_back(std::move(group));
+  plan.streams = streams;
+  return plan;
+}
+
+}  // namespace cohort

@@ -1,0 +1,75 @@
+#include "simulator/plan/program.hpp"
+
+#include <algorithm>
+
+namespace cohort {
+
+Shape dense_strides(const Shape& shape, Layout layout) {
+  const std::size_t rank = shape.size();
+  std::vector<std::size_t> order(rank);  // outermost first
+  for (std::size_t i = 0; i < rank; ++i) order[i] = i;
+  // NHWC moves the channels of an image innermost; a leading model axis stays where it is.
+  if (layout == Layout::kNhwc && rank >= 4) std::rotate(order.end() - 3, order.end() - 2, order.end());
+  Shape strides(rank);
+  std::int64_t stride = 1;
+  for (std::size_t i = rank; i-- > 0;) {
+    strides[order[i]] = stride;
+    stride *= shape[order[i]];
+  }
+  return strides;
+}
+
+StepAccess access_of(const Step& step) {
+  StepAccess access;
+  const auto add = [](std::vector<BufferId>& list, BufferId id) {
+    if (std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
+  };
+  for (const Operand& operand : step.call.inputs) {
+    if (const View* view = std::get_if<View>(&operand)) add(access.reads, view->buffer);
+  }
+  for (const View& view : step.call.outputs) add(access.writes, view.buffer);
+  if (step.workspace) add(access.writes, *step.workspace);
+  return access;
+}
+
+namespace {
+
+std::string print_operand(const Program& program, const Operand& operand) {
+  if (const auto* weights = std::get_if<WeightView>(&operand)) return fmt::format("weights {}", to_string(weights->shape));
+  const View& view = std::get<View>(operand);
+  return fmt::format("{}+{} {}", program.buffer(view.buffer).name, view.offset, to_string(view.shape));
+}
+
+std::string_view kind_name(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kInput: return "input";
+    case BufferKind::kActivation: return "activation";
+    case BufferKind::kWorkspace: return "workspace";
+    case BufferKind::kOutput: return "output";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string print(const Program& program) {
+  std::string text;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    text += fmt::format("{:4} {} stream {} threads {} {} {}", i, step.task, to_index(step.stream), step.cost.threads,
+                        op_type(step.call.attributes), step.cost.algorithm);
+    for (const Operand& operand : step.call.inputs) text += fmt::format(" <{}>", print_operand(program, operand));
+    text += " ->";
+    for (const View& view : step.call.outputs) text += fmt::format(" <{}>", print_operand(program, view));
+    if (!step.dependencies.empty()) text += " after";
+    for (const StepId id : step.dependencies) text += fmt::format(" {}", to_index(id));
+    text += "\n";
+  }
+  for (const Buffer& buffer : program.buffers)
+    text += fmt::format("{} {} {} bytes at {}\n", kind_name(buffer.kind), buffer.name, buffer.size.value, buffer.offset.value);
+  text += fmt::format("weights {} activations {} workspace {} input {} bytes\n", program.memory.weights.value,
+                      program.memory.activations.value, program.memory.workspace.value, program.memory.input.value);
+  return text;
+}
+
+}  // namespace cohort
