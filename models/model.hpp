@@ -36,6 +36,9 @@ struct Op {
   std::vector<TensorId> outputs;
 };
 
+/// Number of leading inputs that are the op's own; the rest are operands of its post-ops.
+std::size_t own_input_count(const Op& op);
+
 /// A graph of ops at one minibatch size. Ops stand in topological order; OpId and TensorId are
 /// positions. Values only: float32.
 struct Model {

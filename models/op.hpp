@@ -13,7 +13,10 @@ namespace cohort {
 /// Extents of a tensor in logical order; images are [N, C, H, W] whatever the layout in memory.
 using Shape = std::vector<std::int64_t>;
 
+/// Product of the extents; 1 for a scalar. Stops at the largest std::int64_t.
 std::int64_t element_count(const Shape& shape);
+/// Errors: kInvalidInput for an extent below 1 or more than 2^40 elements.
+Result<void> check_shape(const Shape& shape);
 /// "[16, 3, 227, 227]"
 std::string to_string(const Shape& shape);
 
@@ -49,7 +52,8 @@ struct Convolution {
 
 enum class PoolKind { kMax, kAverage };
 
-/// Pooling. Input x [N, C, H, W], output y [N, C, P, Q]; P and Q round up where `ceil_mode`.
+/// Pooling. Input x [N, C, H, W], output y [N, C, P, Q]; P and Q round up where `ceil_mode`, but a
+/// window that would start behind x and its leading padding is left out.
 /// Averages divide by the elements inside x, or by the whole window with `count_include_pad`.
 /// Pooling over the whole of H and W is global pooling.
 struct Pool {
@@ -130,7 +134,8 @@ struct Lstm {
 using OpAttributes = std::variant<Convolution, Pool, Gemm, BatchNormalization, LocalResponseNormalization, Activation,
                                   Binary, Concat, Softmax, Reshape, Lstm>;
 
-/// Adds the op's input number `operand` (same shape as the output) to the result.
+/// Adds the op's input number `operand` (same shape as the output) to the result. Operands of
+/// post-ops stand behind the op's own inputs, in the order of the post-ops.
 struct AddOperand {
   std::size_t operand = 0;
 
