@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -38,7 +39,11 @@ class StringTable {
   [[nodiscard]] std::size_t size() const { return strings_.size(); }
 
  private:
-  std::unordered_map<std::string, StringId> ids_;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, StringId, Hash, std::equal_to<>> ids_;
   std::vector<const std::string*> strings_;  ///< keys of ids_, which do not move
 };
 

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace cohort {
+
+/// Bytes followed by room that a JSON parser may read beyond their end.
+class PaddedBytes {
+ public:
+  static constexpr std::size_t kPadding = 64;
+
+  explicit PaddedBytes(std::size_t capacity) : capacity_(capacity), data_(new char[capacity + kPadding]) {}
+
+  [[nodiscard]] char* data() { return data_.get(); }
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::string_view view() const { return {data_.get(), size_}; }
+  void set_size(std::size_t size);
+  void grow(std::size_t capacity);
+
+ private:
+  std::size_t capacity_;
+  std::size_t size_ = 0;
+  std::unique_ptr<char[]> data_;
+};
+
+/// The content itself, or what it holds where it is gzipped.
+/// Errors: kInvalidInput where the gzip data is damaged, cut short, or inflates to more than
+/// `most_bytes`.
+Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes);
+
+/// The content as one gzip member; equal content, equal bytes.
+std::string gzipped(std::string_view content);
+
+/// What a file that is no trace looks like: "a PNG image", "an SQLite database", "empty".
+std::string_view describe_content(std::string_view content);
+
+}  // namespace cohort

@@ -1,0 +1,297 @@
+#include "tracer/event_sink.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace cohort {
+namespace {
+
+/// Half the range of a clock, so that a start, a duration and a base add up without overflow.
+constexpr Nanoseconds kMostTime(std::numeric_limits<std::int64_t>::max() / 4);
+
+bool in_range(Nanoseconds time) { return time >= -kMostTime && time <= kMostTime; }
+
+std::string_view to_string(Drop reason) {
+  switch (reason) {
+    case Drop::kNotAnObject:
+      return "record that is not an object";
+    case Drop::kUnreadable:
+      return "record with an unreadable field";
+    case Drop::kNoTime:
+      return "record without a time";
+    case Drop::kNoDuration:
+      return "slice without a duration";
+    case Drop::kNegativeDuration:
+      return "slice that ends before it starts";
+    case Drop::kTimeOutOfRange:
+      return "time out of range";
+    case Drop::kNestedArg:
+      return "nested argument";
+    case Drop::kNullArg:
+      return "null argument";
+    case Drop::kUnreadableArg:
+      return "unreadable argument";
+    case Drop::kEndWithoutBegin:
+      return "end without a begin";
+    case Drop::kBeginWithoutEnd:
+      return "begin without an end";
+    case Drop::kFlowWithoutStart:
+      return "flow end without a start";
+    case Drop::kFlowWithoutEnd:
+      return "flow start without an end";
+    case Drop::kFlowWithoutSlice:
+      return "flow outside any slice";
+    case Drop::kInvalidText:
+      return "byte that is not UTF-8";
+    case Drop::kCount:
+      break;
+  }
+  return "record";
+}
+
+std::string phase_name(char phase) {
+  if (phase == 'i' || phase == 'I') return "instant event";
+  if (phase == 0) return "record without a phase";
+  return fmt::format("phase {}", phase);
+}
+
+/// Numbers for ids that are names, until the numbers really used are known.
+std::int64_t stand_in(StringId name) {
+  return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(to_index(name));
+}
+
+std::int64_t first_free(std::set<std::int64_t>& used) {
+  constexpr std::int64_t kFirst = 1'000'000;
+  std::int64_t candidate = kFirst;
+  while (!used.insert(candidate).second) ++candidate;
+  return candidate;
+}
+
+}  // namespace
+
+EventSink::EventSink(Trace& trace)
+    : trace_(trace),
+      name_key_(trace.strings.intern("name")),
+      labels_key_(trace.strings.intern("labels")),
+      value_key_(trace.strings.intern("value")),
+      slice_key_(trace.strings.intern("slice")) {}
+
+std::size_t EventSink::KeyHash::operator()(const std::pair<std::int64_t, std::int64_t>& key) const {
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
+  return static_cast<std::size_t>((static_cast<std::uint64_t>(key.first) * kGolden) ^
+                                  static_cast<std::uint64_t>(key.second));
+}
+
+void EventSink::add(RawEvent& event) {
+  if (event.unreadable) return drop(Drop::kUnreadable);
+  if (event.phase == 'M') return add_metadata(event);
+  const bool known = event.phase == 'X' || event.phase == 'B' || event.phase == 'E' || event.phase == 's' ||
+                     event.phase == 'f' || event.phase == 'C';
+  if (!known) {
+    const auto index = static_cast<unsigned char>(event.phase);
+    ++dropped_phases_[index < dropped_phases_.size() ? index : std::size_t{'?'}];
+    return;
+  }
+  if (!event.time) return drop(Drop::kNoTime);
+  if (!in_range(*event.time)) return drop(Drop::kTimeOutOfRange);
+  switch (event.phase) {
+    case 'X':
+      return add_slice(event);
+    case 'B':
+      return add_begin(event);
+    case 'E':
+      return add_end(event);
+    case 'C':
+      return add_counter(event);
+    default:
+      return add_flow(event);
+  }
+}
+
+void EventSink::add_metadata(const RawEvent& event) {
+  const auto text = [&](StringId key) -> std::optional<StringId> {
+    for (const auto& [name, value] : event.args) {
+      const auto* id = std::get_if<StringId>(&value);
+      if (name == key && id != nullptr) return *id;
+    }
+    return std::nullopt;
+  };
+  const std::string_view what = trace_.strings[event.name];
+  if (what == "thread_name") {
+    if (const auto name = text(name_key_)) trace_.tracks[to_index(track(event))].thread = trace_.strings[*name];
+  } else if (what == "process_name") {
+    if (const auto name = text(name_key_)) processes_[number_of(event.pid)].name = *name;
+  } else if (what == "process_labels") {
+    if (const auto label = text(labels_key_)) processes_[number_of(event.pid)].label = *label;
+  }
+}
+
+std::int64_t EventSink::number_of(const EventId64& id) {
+  if (!id.is_name) return id.number;
+  const auto name = static_cast<StringId>(id.number);
+  const std::int64_t number = stand_in(name);
+  named_ids_.emplace(number, name);
+  return number;
+}
+
+TrackId EventSink::track(const RawEvent& event) {
+  const std::int64_t pid = number_of(event.pid);
+  const std::int64_t tid = number_of(event.tid);
+  if (last_track_) {
+    const Track& last = trace_.tracks[to_index(*last_track_)];
+    if (last.pid == pid && last.tid == tid) return *last_track_;
+  }
+  const auto [found, is_new] = track_ids_.try_emplace({pid, tid}, static_cast<TrackId>(trace_.tracks.size()));
+  if (is_new) {
+    trace_.tracks.push_back({"", "", pid, tid});
+    open_.emplace_back();
+  }
+  last_track_ = found->second;
+  return found->second;
+}
+
+std::size_t EventSink::append_slice(RawEvent& event, Nanoseconds duration) {
+  Slice slice{*event.time, duration, track(event), event.name, event.category, std::nullopt};
+  if (event.has_args) {
+    slice.args = static_cast<ArgsId>(trace_.args.size());
+    trace_.args.emplace_back(event.args.begin(), event.args.end());
+  }
+  trace_.slices.push_back(slice);
+  return trace_.slices.size() - 1;
+}
+
+void EventSink::add_slice(RawEvent& event) {
+  if (!event.duration) return drop(Drop::kNoDuration);
+  if (*event.duration < Nanoseconds{}) return drop(Drop::kNegativeDuration);
+  if (!in_range(*event.duration)) return drop(Drop::kTimeOutOfRange);
+  append_slice(event, *event.duration);
+}
+
+void EventSink::add_begin(RawEvent& event) {
+  const std::size_t slice = append_slice(event, Nanoseconds{});
+  open_[to_index(trace_.slices[slice].track)].push_back(slice);
+}
+
+void EventSink::add_end(RawEvent& event) {
+  auto& open = open_[to_index(track(event))];
+  if (open.empty()) return drop(Drop::kEndWithoutBegin);
+  Slice& slice = trace_.slices[open.back()];
+  if (*event.time < slice.start) return drop(Drop::kNegativeDuration);  // the begin may yet meet its end
+  open.pop_back();
+  slice.duration = *event.time - slice.start;
+  if (event.args.empty()) return;
+  if (!slice.args) {
+    slice.args = static_cast<ArgsId>(trace_.args.size());
+    trace_.args.emplace_back();
+  }
+  Args& args = trace_.args[to_index(*slice.args)];
+  args.insert(args.end(), event.args.begin(), event.args.end());
+}
+
+void EventSink::add_flow(const RawEvent& event) {
+  if (event.id.empty()) return drop(Drop::kUnreadable);
+  FlowEnd end;
+  end.time = *event.time;
+  end.track = track(event);
+  end.name = event.name;
+  end.is_start = event.phase == 's';
+  end.key = flow_keys_.intern(fmt::format("{} {} {}", to_index(event.name), to_index(event.category), event.id));
+  for (const auto& [name, value] : event.args) {
+    const auto* position = std::get_if<std::int64_t>(&value);
+    if (name == slice_key_ && position != nullptr) end.slice = *position;
+  }
+  flow_ends_.push_back(end);
+}
+
+void EventSink::add_counter(const RawEvent& event) {
+  for (const auto& [series, value] : event.args) {
+    Counter counter{*event.time, track(event), event.name, 0};
+    if (const auto* number = std::get_if<double>(&value)) {
+      counter.value = *number;
+    } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      counter.value = static_cast<double>(*integer);
+    } else {
+      drop(Drop::kUnreadableArg);
+      continue;
+    }
+    if (series != value_key_)
+      counter.name = trace_.strings.intern(fmt::format("{}.{}", trace_.strings[event.name], trace_.strings[series]));
+    trace_.counters.push_back(counter);
+  }
+}
+
+void EventSink::finish(Nanoseconds base) {
+  erase_unended();
+  BoundFlows bound = bind_flows(trace_, flow_ends_);
+  trace_.flows = std::move(bound.flows);
+  drop(Drop::kFlowWithoutStart, bound.without_start);
+  drop(Drop::kFlowWithoutEnd, bound.without_end);
+  drop(Drop::kFlowWithoutSlice, bound.without_slice);
+  name_tracks();
+  shift_times(base);
+  report_dropped();
+}
+
+void EventSink::erase_unended() {
+  std::vector<std::size_t> unended;
+  for (const auto& open : open_) unended.insert(unended.end(), open.begin(), open.end());
+  if (unended.empty()) return;
+  std::sort(unended.begin(), unended.end());
+  drop(Drop::kBeginWithoutEnd, static_cast<std::int64_t>(unended.size()));
+  std::size_t kept = 0;
+  auto next = unended.begin();
+  for (std::size_t i = 0; i < trace_.slices.size(); ++i) {
+    if (next != unended.end() && *next == i) {
+      ++next;
+    } else {
+      trace_.slices[kept++] = trace_.slices[i];
+    }
+  }
+  trace_.slices.resize(kept);
+}
+
+void EventSink::name_tracks() {
+  std::set<std::int64_t> used;
+  for (const Track& track : trace_.tracks) {
+    used.insert(track.pid);
+    used.insert(track.tid);
+  }
+  std::unordered_map<std::int64_t, std::int64_t> numbers;
+  const auto renumber = [&](std::int64_t& id, std::string& name) {
+    const auto named = named_ids_.find(id);
+    if (named == named_ids_.end()) return;
+    if (name.empty()) name = trace_.strings[named->second];
+    const auto [number, is_new] = numbers.try_emplace(id, 0);
+    if (is_new) number->second = first_free(used);
+    id = number->second;
+  };
+  for (Track& track : trace_.tracks) {
+    if (const auto found = processes_.find(track.pid); found != processes_.end()) {
+      const std::string_view name = trace_.strings[found->second.name];
+      const std::string_view label = trace_.strings[found->second.label];
+      track.process = label.empty() ? std::string(name) : fmt::format("{} ({})", name, label);
+    }
+    renumber(track.pid, track.process);
+    renumber(track.tid, track.thread);
+  }
+}
+
+void EventSink::shift_times(Nanoseconds base) {
+  if (base == Nanoseconds{}) return;
+  for (Slice& slice : trace_.slices) slice.start += base;
+  for (Counter& counter : trace_.counters) counter.time += base;
+}
+
+void EventSink::report_dropped() {
+  for (std::size_t i = 0; i < dropped_.size(); ++i) {
+    if (dropped_[i] > 0) trace_.info.dropped[std::string(to_string(static_cast<Drop>(i)))] += dropped_[i];
+  }
+  for (std::size_t i = 0; i < dropped_phases_.size(); ++i) {
+    if (dropped_phases_[i] > 0) trace_.info.dropped[phase_name(static_cast<char>(i))] += dropped_phases_[i];
+  }
+}
+
+}  // namespace cohort

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tracer/flow_binder.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// A process or thread id of a trace file: a number or, in some tools, a name.
+struct EventId64 {
+  std::int64_t number = 0;
+  bool is_name = false;  ///< then `number` is a StringId
+};
+
+/// One record of a trace file, its fields not yet judged.
+struct RawEvent {
+  char phase = 0;
+  bool unreadable = false;  ///< a field is of a type it cannot be
+  bool has_args = false;
+  StringId name{};
+  StringId category{};
+  std::string_view id;
+  EventId64 pid;
+  EventId64 tid;
+  std::optional<Nanoseconds> time;
+  std::optional<Nanoseconds> duration;
+  Args args;
+};
+
+/// What makes a record not kept.
+enum class Drop {
+  kNotAnObject,
+  kUnreadable,
+  kNoTime,
+  kNoDuration,
+  kNegativeDuration,
+  kTimeOutOfRange,
+  kNestedArg,
+  kNullArg,
+  kUnreadableArg,
+  kEndWithoutBegin,
+  kBeginWithoutEnd,
+  kFlowWithoutStart,
+  kFlowWithoutEnd,
+  kFlowWithoutSlice,
+  kInvalidText,
+  kCount,
+};
+
+/// Turns records of a trace file into a Trace, in any order in which they come.
+class EventSink {
+ public:
+  explicit EventSink(Trace& trace);
+
+  /// Takes the arguments out of the event.
+  void add(RawEvent& event);
+  void drop(Drop reason, std::int64_t count = 1) { dropped_[static_cast<std::size_t>(reason)] += count; }
+  /// Call last: closes what is open, binds flows, names tracks, adds `base` to every time, and puts
+  /// what was dropped beside what info.dropped already holds.
+  void finish(Nanoseconds base);
+
+ private:
+  struct Process {
+    StringId name{};
+    StringId label{};
+  };
+  struct KeyHash {
+    std::size_t operator()(const std::pair<std::int64_t, std::int64_t>& key) const;
+  };
+
+  void add_metadata(const RawEvent& event);
+  void add_slice(RawEvent& event);
+  void add_begin(RawEvent& event);
+  void add_end(RawEvent& event);
+  void add_flow(const RawEvent& event);
+  void add_counter(const RawEvent& event);
+  TrackId track(const RawEvent& event);
+  std::int64_t number_of(const EventId64& id);
+  std::size_t append_slice(RawEvent& event, Nanoseconds duration);
+  void erase_unended();
+  void name_tracks();
+  void shift_times(Nanoseconds base);
+  void report_dropped();
+
+  Trace& trace_;
+  std::unordered_map<std::pair<std::int64_t, std::int64_t>, TrackId, KeyHash> track_ids_;
+  std::optional<TrackId> last_track_;
+  std::unordered_map<std::int64_t, Process> processes_;
+  std::unordered_map<std::int64_t, StringId> named_ids_;  ///< stand-ins for ids that are names
+  std::vector<std::vector<std::size_t>> open_;            ///< by track, slices begun and not ended
+  std::vector<FlowEnd> flow_ends_;
+  StringTable flow_keys_;
+  std::array<std::int64_t, static_cast<std::size_t>(Drop::kCount)> dropped_{};
+  std::array<std::int64_t, 128> dropped_phases_{};
+  StringId name_key_;
+  StringId labels_key_;
+  StringId value_key_;
+  StringId slice_key_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,66 @@
+#include "tracer/profile_record.hpp"
+
+#include <array>
+#include <limits>
+
+namespace cohort {
+namespace {
+
+std::optional<int> int_arg(const Trace& trace, const Slice& slice, std::string_view key) {
+  const auto value = trace.integer_arg(slice, key);
+  if (!value || *value < 0 || *value > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+std::optional<Bytes> bytes_arg(const Trace& trace, const Slice& slice, std::string_view key) {
+  const auto value = trace.integer_arg(slice, key);
+  if (!value || *value < 0) return std::nullopt;
+  return Bytes{*value};
+}
+
+}  // namespace
+
+SliceId add_profile_record(Trace& trace, TrackId track, std::string_view name, Nanoseconds start,
+                           const ProfileRecord& record) {
+  const std::array<Trace::NamedArg, 9> args = {{
+      {"signature", std::string_view(record.signature)},
+      {"strategy", std::string_view(record.strategy)},
+      {"width", std::int64_t{record.width}},
+      {"threads", std::int64_t{record.threads}},
+      {"algorithm", std::string_view(record.algorithm)},
+      {"footprint bytes", record.footprint.value},
+      {"neighbours", std::int64_t{record.neighbours}},
+      {"workspace bytes", record.workspace.value},
+      {"packed weight bytes", record.packed_weights.value},
+  }};
+  return trace.add_slice(track, name, kProfileCategory, start, record.time, args);
+}
+
+std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& slice) {
+  if (trace.strings[slice.category] != kProfileCategory) return std::nullopt;
+  const auto signature = trace.text_arg(slice, "signature");
+  const auto strategy = trace.text_arg(slice, "strategy");
+  const auto algorithm = trace.text_arg(slice, "algorithm");
+  const auto width = int_arg(trace, slice, "width");
+  const auto threads = int_arg(trace, slice, "threads");
+  const auto neighbours = int_arg(trace, slice, "neighbours");
+  const auto footprint = bytes_arg(trace, slice, "footprint bytes");
+  const auto workspace = bytes_arg(trace, slice, "workspace bytes");
+  const auto packed_weights = bytes_arg(trace, slice, "packed weight bytes");
+  if (!signature || !strategy || !algorithm) return std::nullopt;
+  if (!width || !threads || !neighbours || !footprint || !workspace || !packed_weights) return std::nullopt;
+  ProfileRecord record;
+  record.signature = *signature;
+  record.strategy = *strategy;
+  record.width = *width;
+  record.threads = *threads;
+  record.algorithm = *algorithm;
+  record.footprint = *footprint;
+  record.neighbours = *neighbours;
+  record.workspace = *workspace;
+  record.packed_weights = *packed_weights;
+  record.time = slice.duration;
+  return record;
+}
+
+}  // namespace cohort

@@ -1,0 +1,130 @@
+#include "tracer/trace.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cohort {
+namespace {
+
+constexpr std::array<std::pair<TraceKind, std::string_view>, 4> kKindNames = {{
+    {TraceKind::kRecorded, "recorded"},
+    {TraceKind::kProfile, "profile"},
+    {TraceKind::kPredicted, "predicted"},
+    {TraceKind::kMeasured, "measured"},
+}};
+
+const ArgValue* find_arg(const Trace& trace, const Slice& slice, std::string_view key) {
+  if (!slice.args) return nullptr;
+  const auto id = trace.strings.find(key);
+  if (!id) return nullptr;
+  for (const auto& [name, value] : trace.args[to_index(*slice.args)]) {
+    if (name == *id) return &value;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+StringTable::StringTable() { intern(""); }
+
+StringTable::StringTable(const StringTable& other) {
+  ids_.reserve(other.ids_.size());
+  strings_.reserve(other.strings_.size());
+  for (const std::string* text : other.strings_) intern(*text);
+}
+
+StringTable& StringTable::operator=(const StringTable& other) {
+  if (this != &other) *this = StringTable(other);
+  return *this;
+}
+
+StringId StringTable::intern(std::string_view text) {
+  if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+  const auto id = static_cast<StringId>(strings_.size());
+  const auto added = ids_.emplace(text, id).first;
+  strings_.push_back(&added->first);
+  return id;
+}
+
+std::optional<StringId> StringTable::find(std::string_view text) const {
+  const auto found = ids_.find(text);
+  if (found == ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::string_view to_string(TraceKind kind) {
+  const auto* const found =
+      std::find_if(kKindNames.begin(), kKindNames.end(), [&](const auto& entry) { return entry.first == kind; });
+  return found->second;
+}
+
+std::optional<TraceKind> trace_kind_from(std::string_view text) {
+  for (const auto& [kind, name] : kKindNames) {
+    if (name == text) return kind;
+  }
+  return std::nullopt;
+}
+
+const WallTimes* TraceInfo::wall(std::string_view what) const {
+  const auto found =
+      std::find_if(wall_times.begin(), wall_times.end(), [&](const WallTimes& times) { return times.what == what; });
+  return found == wall_times.end() ? nullptr : &*found;
+}
+
+TrackId Trace::add_track(std::string process, std::string thread) {
+  std::int64_t last_pid = 0;
+  std::optional<std::int64_t> pid;
+  for (const Track& track : tracks) {
+    last_pid = std::max(last_pid, track.pid);
+    if (track.process == process) pid = track.pid;
+  }
+  if (!pid) pid = last_pid + 1;
+  std::int64_t last_tid = 0;
+  for (const Track& track : tracks) {
+    if (track.pid == *pid) last_tid = std::max(last_tid, track.tid);
+  }
+  tracks.push_back({std::move(process), std::move(thread), *pid, last_tid + 1});
+  return static_cast<TrackId>(tracks.size() - 1);
+}
+
+SliceId Trace::add_slice(TrackId track, std::string_view name, std::string_view category, Nanoseconds start,
+                         Nanoseconds duration, std::span<const NamedArg> slice_args) {
+  Slice slice{start, duration, track, strings.intern(name), strings.intern(category), std::nullopt};
+  if (!slice_args.empty()) {
+    Args converted;
+    converted.reserve(slice_args.size());
+    for (const auto& [key, given] : slice_args) {
+      ArgValue value;
+      if (const auto* text = std::get_if<std::string_view>(&given)) {
+        value = strings.intern(*text);
+      } else if (const auto* integer = std::get_if<std::int64_t>(&given)) {
+        value = *integer;
+      } else if (const auto* number = std::get_if<double>(&given)) {
+        value = *number;
+      } else {
+        value = std::get<bool>(given);
+      }
+      converted.emplace_back(strings.intern(key), value);
+    }
+    slice.args = static_cast<ArgsId>(args.size());
+    args.push_back(std::move(converted));
+  }
+  slices.push_back(slice);
+  return static_cast<SliceId>(slices.size() - 1);
+}
+
+std::optional<std::string_view> Trace::text_arg(const Slice& slice, std::string_view key) const {
+  const ArgValue* value = find_arg(*this, slice, key);
+  const auto* text = value != nullptr ? std::get_if<StringId>(value) : nullptr;
+  if (text == nullptr) return std::nullopt;
+  return strings[*text];
+}
+
+std::optional<std::int64_t> Trace::integer_arg(const Slice& slice, std::string_view key) const {
+  const ArgValue* value = find_arg(*this, slice, key);
+  const auto* integer = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
+  if (integer == nullptr) return std::nullopt;
+  return *integer;
+}
+
+}  // namespace cohort
