@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+
+namespace cohort {
+
+/// Calibrated facts of one device that no single op's time tells.
+struct DeviceProfile {
+  std::string device;             ///< DeviceInfo::name; empty where it was never named
+  int cores = 1;                  ///< cores that ops can use at the same time
+  Nanoseconds step_overhead{};    ///< host work around each program step of a replay
+  Nanoseconds launch_overhead{};  ///< host work to launch one program step outside a captured graph
+  Nanoseconds handoff_latency{};  ///< from a step's end to the start of one on another stream that waits for it
+  /// How long helper threads of a multi-threaded op keep their cores busy, waiting for the next one.
+  Nanoseconds spin_time{};
+  /// How much longer than its share of cores says a multi-threaded op takes while more cores are
+  /// asked for than there are: its barriers wait for the thread that was scheduled last.
+  double oversubscription_penalty = 1;
+
+  friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
+};
+
+/// Checks ranges. Errors: kInvalidInput naming the field.
+Result<void> validate(const DeviceProfile& profile);
+
+/// JSON text, times in whole nanoseconds; equal profiles, equal bytes.
+std::string write_device_profile(const DeviceProfile& profile);
+/// Errors: kInvalidInput naming the field.
+Result<DeviceProfile> parse_device_profile(std::string_view json);
+
+}  // namespace cohort

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "simulator/device_profile.hpp"
+#include "simulator/simulate.hpp"
+#include "simulator/task_graph.hpp"
+
+namespace cohort {
+
+/// The event loop of simulate(): which tasks run, at which rate, and when the next one ends.
+class Engine {
+ public:
+  Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device);
+
+  /// Start and end of every task; slack is not filled in.
+  std::vector<TaskTimes> run();
+
+ private:
+  /// Nanoseconds since the start. A double, because shared cores end tasks between nanoseconds; it
+  /// holds whole nanoseconds exactly up to 104 days.
+  using Instant = double;
+
+  struct Running {
+    TaskId task{};
+    double remaining = 0;  ///< nanoseconds at rate 1
+    double rate = 1;
+  };
+  struct Lane {
+    std::size_t next = 0;  ///< position in its queue
+    bool busy = false;
+    int spinning = 0;  ///< helper threads of the last task on several cores
+    Instant spin_end = 0;
+  };
+  using Waiting = std::pair<Instant, TaskId>;
+
+  void offer(ResourceId resource);
+  void start(TaskId task);
+  void finish(TaskId task);
+  void satisfy(TaskId task, Anchor anchor);
+  bool start_due();
+  bool finish_due();
+  void set_rates();
+  Instant next_event() const;
+  void advance(Instant to);
+
+  const TaskGraph* graph_;
+  const TaskOrder* order_;
+  const DeviceProfile* device_;
+  Instant now_ = 0;
+  std::vector<std::uint32_t> missing_;  ///< by task: edges not satisfied yet
+  std::vector<Instant> ready_;          ///< by task: the latest moment that satisfied edges ask for
+  std::vector<Lane> lanes_;             ///< by resource
+  std::vector<Running> running_;        ///< ascending by task
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
+  std::vector<TaskTimes> times_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,148 @@
+#include "simulator/simulate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "simulator/engine.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr double kBusy = 0.5;  // of the makespan: less, and a resource is not what binds
+
+/// For each task the one before it on its resource.
+std::vector<std::optional<TaskId>> queue_predecessors(const TaskGraph& graph, const TaskOrder& order) {
+  std::vector<std::optional<TaskId>> before(graph.tasks.size());
+  for (const std::vector<TaskId>& queue : order.queues) {
+    for (std::size_t i = 1; i < queue.size(); ++i) before[to_index(queue[i])] = queue[i - 1];
+  }
+  return before;
+}
+
+Nanoseconds longest_path(const TaskGraph& graph, const TaskOrder& order,
+                         const std::vector<std::optional<TaskId>>& before) {
+  std::vector<Nanoseconds> start(graph.tasks.size());
+  Nanoseconds longest{};
+  for (const TaskId id : order.topological) {
+    const std::size_t index = to_index(id);
+    if (before[index]) {
+      const std::size_t previous = to_index(*before[index]);
+      start[index] = std::max(start[index], start[previous] + graph.tasks[previous].duration);
+    }
+    const Nanoseconds end = start[index] + graph.tasks[index].duration;
+    longest = std::max(longest, end);
+    for (std::uint32_t i = order.first_edge[index]; i < order.first_edge[index + 1]; ++i) {
+      const Edge& edge = graph.edges[order.edges[i]];
+      Nanoseconds& to = start[to_index(edge.to)];
+      to = std::max(to, (edge.anchor == Anchor::kEnd ? end : start[index]) + edge.delay);
+    }
+  }
+  return longest;
+}
+
+/// One reverse sweep: the least of what each successor leaves.
+void fill_slack(const TaskGraph& graph, const TaskOrder& order, const std::vector<std::optional<TaskId>>& before,
+                Schedule& schedule) {
+  for (TaskTimes& times : schedule.tasks) times.slack = schedule.makespan - times.end;
+  for (auto it = order.topological.rbegin(); it != order.topological.rend(); ++it) {
+    const std::size_t index = to_index(*it);
+    TaskTimes& times = schedule.tasks[index];
+    for (std::uint32_t i = order.first_edge[index]; i < order.first_edge[index + 1]; ++i) {
+      const Edge& edge = graph.edges[order.edges[i]];
+      const TaskTimes& to = schedule.tasks[to_index(edge.to)];
+      const Nanoseconds from = edge.anchor == Anchor::kEnd ? times.end : times.start;
+      times.slack = std::min(times.slack, to.start - from - edge.delay + to.slack);
+    }
+    if (before[index]) {
+      TaskTimes& previous = schedule.tasks[to_index(*before[index])];
+      previous.slack = std::min(previous.slack, times.start - previous.end + times.slack);
+    }
+  }
+}
+
+/// For each task the one whose end (or start) let it start: the latest, ties by the lowest id.
+std::vector<std::optional<TaskId>> causes(const TaskGraph& graph, const std::vector<std::optional<TaskId>>& before,
+                                          const std::vector<TaskTimes>& times) {
+  std::vector<std::optional<TaskId>> cause(before);
+  std::vector<Nanoseconds> latest(graph.tasks.size(), Nanoseconds(-1));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i]) latest[i] = times[to_index(*before[i])].end;
+  }
+  for (const Edge& edge : graph.edges) {
+    const TaskTimes& from = times[to_index(edge.from)];
+    const Nanoseconds allows = (edge.anchor == Anchor::kEnd ? from.end : from.start) + edge.delay;
+    const std::size_t to = to_index(edge.to);
+    if (allows > latest[to] || (allows == latest[to] && edge.from < cause[to])) {
+      latest[to] = allows;
+      cause[to] = edge.from;
+    }
+  }
+  return cause;
+}
+
+std::vector<TaskId> critical_path(const std::vector<std::optional<TaskId>>& cause,
+                                  const std::vector<TaskTimes>& times) {
+  std::vector<TaskId> path;
+  if (times.empty()) return path;
+  const auto last = std::max_element(times.begin(), times.end(),
+                                     [](const TaskTimes& a, const TaskTimes& b) { return a.end < b.end; });
+  for (std::optional<TaskId> task = TaskId(last - times.begin()); task; task = cause[to_index(*task)]) {
+    path.push_back(*task);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+Binding binding_of(const TaskGraph& graph, const Schedule& schedule) {
+  if (schedule.makespan == Nanoseconds(0)) return {"dependencies", 0};
+  const double makespan = static_cast<double>(schedule.makespan.count());
+  Binding binding{"cores", static_cast<double>(schedule.core_time.count()) / makespan};
+  for (std::size_t i = 0; i < schedule.busy.size(); ++i) {
+    const double busy = static_cast<double>(schedule.busy[i].count()) / makespan;
+    if (busy > binding.utilisation) binding = {graph.resources[i].name, busy};
+  }
+  if (binding.utilisation < kBusy) binding.resource = "dependencies";
+  return binding;
+}
+
+Result<void> check_cores(const TaskGraph& graph, const DeviceProfile& device) {
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    if (graph.tasks[i].cores > device.cores) {
+      return fail(ErrorCode::kInvalidInput, "task {} asks for {} cores of a device that has {}", graph.label(TaskId(i)),
+                  graph.tasks[i].cores, device.cores);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options) {
+  COHORT_CHECK(validate(options.device));
+  COHORT_TRY(const TaskOrder order, order_tasks(graph));
+  COHORT_CHECK(check_cores(graph, options.device));
+  const std::vector<std::optional<TaskId>> before = queue_predecessors(graph, order);
+
+  Schedule schedule;
+  schedule.tasks = Engine(graph, order, options.device).run();
+  schedule.busy.resize(graph.resources.size());
+  std::int64_t work = 0;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    const Task& task = graph.tasks[i];
+    schedule.makespan = std::max(schedule.makespan, schedule.tasks[i].end);
+    schedule.busy[to_index(task.resource)] += schedule.tasks[i].end - schedule.tasks[i].start;
+    schedule.serial_sum += task.duration;
+    work += task.duration.count() * task.cores;
+  }
+  schedule.core_time = Nanoseconds(work / options.device.cores);
+  schedule.longest_path = longest_path(graph, order, before);
+  schedule.lower_bound = std::max(schedule.longest_path, schedule.core_time);
+  fill_slack(graph, order, before, schedule);
+  schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks);
+  schedule.binding = binding_of(graph, schedule);
+  return schedule;
+}
+
+}  // namespace cohort
