@@ -35,17 +35,22 @@ StepAccess access_of(const Step& step) {
 namespace {
 
 std::string print_operand(const Program& program, const Operand& operand) {
-  if (const auto* weights = std::get_if<WeightView>(&operand)) return fmt::format("weights {}", to_string(weights->shape));
+  if (const auto* weights = std::get_if<WeightView>(&operand))
+    return fmt::format("weights {}", to_string(weights->shape));
   const View& view = std::get<View>(operand);
   return fmt::format("{}+{} {}", program.buffer(view.buffer).name, view.offset, to_string(view.shape));
 }
 
 std::string_view kind_name(BufferKind kind) {
   switch (kind) {
-    case BufferKind::kInput: return "input";
-    case BufferKind::kActivation: return "activation";
-    case BufferKind::kWorkspace: return "workspace";
-    case BufferKind::kOutput: return "output";
+    case BufferKind::kInput:
+      return "input";
+    case BufferKind::kActivation:
+      return "activation";
+    case BufferKind::kWorkspace:
+      return "workspace";
+    case BufferKind::kOutput:
+      return "output";
   }
   return "";
 }
@@ -66,7 +71,8 @@ std::string print(const Program& program) {
     text += "\n";
   }
   for (const Buffer& buffer : program.buffers)
-    text += fmt::format("{} {} {} bytes at {}\n", kind_name(buffer.kind), buffer.name, buffer.size.value, buffer.offset.value);
+    text += fmt::format("{} {} {} bytes at {}\n", kind_name(buffer.kind), buffer.name, buffer.size.value,
+                        buffer.offset.value);
   text += fmt::format("weights {} activations {} workspace {} input {} bytes\n", program.memory.weights.value,
                       program.memory.activations.value, program.memory.workspace.value, program.memory.input.value);
   return text;

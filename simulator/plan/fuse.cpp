@@ -1,0 +1,84 @@
+#include "simulator/plan/fuse.hpp"
+
+namespace cohort {
+namespace {
+
+tl::unexpected<Error> refuse(const Op& op, Strategy strategy, std::string_view why) {
+  return fail(ErrorCode::kInvalidInput, "op {} ({}) cannot be fused by {}: {}", op.name, op_type(op.attributes),
+              to_string(strategy), why);
+}
+
+/// Ops that treat every channel alike and on its own run on stacked channels unchanged.
+bool per_channel(const OpAttributes& attributes) {
+  return std::holds_alternative<Activation>(attributes) || std::holds_alternative<Pool>(attributes) ||
+         std::holds_alternative<BatchNormalization>(attributes) || std::holds_alternative<Binary>(attributes);
+}
+
+Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
+  FusedOp fused{StackForm::kChannels, op.attributes, false};
+  if (model.tensor(op.outputs[0]).shape.size() != 4) return refuse(op, strategy, "it has no channels to stack");
+  if (auto* convolution = std::get_if<Convolution>(&fused.attributes)) {
+    if (strategy == Strategy::kDenseConvolution) {
+      if (!shared_input) return refuse(op, strategy, "its members do not read the same input; use grouped_convolution");
+      if (convolution->groups != 1) return refuse(op, strategy, "it is a grouped convolution itself");
+      fused.shares_input = true;
+    } else {
+      convolution->groups *= width;
+    }
+    return fused;
+  }
+  if (!per_channel(op.attributes))
+    return refuse(op, strategy, "it does not treat channels one by one; put it in another group");
+  return fused;
+}
+
+Result<FusedOp> fuse_models(const Op& op, Strategy strategy, bool shared_input) {
+  FusedOp fused{StackForm::kModels, op.attributes, false};
+  if (auto* gemm = std::get_if<Gemm>(&fused.attributes)) {
+    gemm->stacked = true;
+    fused.shares_input = shared_input;
+    return fused;
+  }
+  if (auto* softmax = std::get_if<Softmax>(&fused.attributes)) {
+    ++softmax->axis;
+    return fused;
+  }
+  if (auto* concat = std::get_if<Concat>(&fused.attributes)) {
+    ++concat->axis;
+    return fused;
+  }
+  const bool elementwise = std::holds_alternative<Activation>(op.attributes) ||
+                           std::holds_alternative<Binary>(op.attributes) ||
+                           std::holds_alternative<Reshape>(op.attributes);
+  if (!elementwise) return refuse(op, strategy, "only matrix products and elementwise ops can be stacked by model");
+  return fused;
+}
+
+}  // namespace
+
+Result<FusedOp> fuse(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
+  if (strategy == Strategy::kStridedBatch) return fuse_models(op, strategy, shared_input);
+  return fuse_channels(model, op, strategy, width, shared_input);
+}
+
+Result<Shape> fused_weight_shape(const Model& model, const Op& op, std::size_t position, StackForm form, int width) {
+  Shape shape = model.tensor(op.inputs[position]).shape;
+  if (form == StackForm::kModels) {
+    if (!std::holds_alternative<Gemm>(op.attributes)) {
+      const std::size_t rank = model.tensor(op.outputs[0]).shape.size();
+      shape.insert(shape.begin(), rank - std::min(rank, shape.size()), 1);
+    }
+    shape.insert(shape.begin(), width);
+    return shape;
+  }
+  if (std::holds_alternative<Binary>(op.attributes)) {
+    while (!shape.empty() && shape.front() == 1) shape.erase(shape.begin());
+    if (shape.size() != 3 || shape[1] != 1 || shape[2] != 1)
+      return fail(ErrorCode::kInvalidInput, "op {} cannot be fused: its constant {} has no value per channel", op.name,
+                  model.tensor(op.inputs[position]).name);
+  }
+  shape[0] *= width;
+  return shape;
+}
+
+}  // namespace cohort

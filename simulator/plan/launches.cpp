@@ -1,0 +1,265 @@
+#include "simulator/plan/launches.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <queue>
+#include <set>
+#include <tuple>
+
+namespace cohort {
+namespace {
+
+constexpr std::uint32_t kNoGroup = UINT32_MAX;
+
+bool is_fused(const Group& group) {
+  return group.strategy != Strategy::kSerial && group.strategy != Strategy::kConcurrent && group.members.size() > 1;
+}
+
+/// Group of each op of each member.
+using Assignment = std::vector<std::vector<std::uint32_t>>;
+
+std::optional<OpId> find_op(const Model& model, std::string_view name) {
+  for (std::size_t i = 0; i < model.ops.size(); ++i) {
+    if (model.ops[i].name == name) return static_cast<OpId>(i);
+  }
+  return std::nullopt;
+}
+
+Result<void> assign_named(const Plan& plan, std::span<const Model* const> models, std::uint32_t group_index,
+                          Assignment& assignment) {
+  const Group& group = plan.groups[group_index];
+  for (const std::uint32_t member : group.members) {
+    for (const std::string& name : group.ops) {
+      const auto op = find_op(*models[member], name);
+      if (!op)
+        return fail(ErrorCode::kInvalidInput, "groups[{}].ops: member {} ({}) has no op {}", group_index,
+                    plan.members[member].name, models[member]->name, name);
+      std::uint32_t& owner = assignment[member][to_index(*op)];
+      if (owner != kNoGroup)
+        return fail(ErrorCode::kInvalidInput, "groups[{}].ops: op {} of member {} is in group {} already", group_index,
+                    name, plan.members[member].name, plan.groups[owner].name);
+      owner = group_index;
+    }
+  }
+  return {};
+}
+
+Result<Assignment> assign_groups(const Plan& plan, std::span<const Model* const> models) {
+  Assignment assignment;
+  for (const Model* model : models) assignment.emplace_back(model->ops.size(), kNoGroup);
+  for (std::uint32_t g = 0; g < plan.groups.size(); ++g) COHORT_CHECK(assign_named(plan, models, g, assignment));
+
+  std::vector<std::uint32_t> rest(models.size(), kNoGroup);
+  for (std::uint32_t g = 0; g < plan.groups.size(); ++g) {
+    if (!plan.groups[g].ops.empty()) continue;
+    for (const std::uint32_t member : plan.groups[g].members) {
+      if (rest[member] != kNoGroup)
+        return fail(ErrorCode::kInvalidInput, "groups[{}] and group {} both ask for all remaining ops of member {}", g,
+                    plan.groups[rest[member]].name, plan.members[member].name);
+      rest[member] = g;
+    }
+  }
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    for (std::size_t op = 0; op < assignment[m].size(); ++op) {
+      std::uint32_t& owner = assignment[m][op];
+      if (owner == kNoGroup) owner = rest[m];
+      if (owner == kNoGroup)
+        return fail(ErrorCode::kInvalidInput, "groups: op {} of member {} is in no group", models[m]->ops[op].name,
+                    plan.members[m].name);
+    }
+  }
+  return assignment;
+}
+
+/// The launches of a fused group: its first member's ops, each with its namesakes in the others.
+Result<void> add_fused(const Plan& plan, std::span<const Model* const> models, std::uint32_t group_index,
+                       const Assignment& assignment, std::vector<Launch>& launches) {
+  const Group& group = plan.groups[group_index];
+  const Model& first = *models[group.members.front()];
+  for (std::size_t i = 0; i < first.ops.size(); ++i) {
+    if (assignment[group.members.front()][i] != group_index) continue;
+    Launch launch{group_index, {}, {}};
+    const std::string signature = signature_of(first, first.ops[i]);
+    for (const std::uint32_t member : group.members) {
+      const Model& model = *models[member];
+      const auto op = &model == &first ? std::optional(static_cast<OpId>(i)) : find_op(model, first.ops[i].name);
+      const bool same = op && assignment[member][to_index(*op)] == group_index &&
+                        (&model == &first || signature_of(model, model.op(*op)) == signature);
+      if (!same)
+        return fail(ErrorCode::kInvalidInput,
+                    "groups[{}]: {} fuses equal ops, but op {} is not the same in members {} and {}; give them groups "
+                    "of their own",
+                    group_index, to_string(group.strategy), first.ops[i].name, plan.members[group.members.front()].name,
+                    plan.members[member].name);
+      launch.members.push_back(static_cast<MemberId>(member));
+      launch.ops.push_back(*op);
+    }
+    launches.push_back(std::move(launch));
+  }
+  return {};
+}
+
+Result<std::vector<Launch>> make_launches(const Plan& plan, std::span<const Model* const> models,
+                                          const Assignment& assignment) {
+  std::vector<Launch> launches;
+  for (std::uint32_t g = 0; g < plan.groups.size(); ++g) {
+    const Group& group = plan.groups[g];
+    if (is_fused(group)) {
+      COHORT_CHECK(add_fused(plan, models, g, assignment, launches));
+      continue;
+    }
+    for (const std::uint32_t member : group.members) {
+      for (std::size_t op = 0; op < models[member]->ops.size(); ++op) {
+        if (assignment[member][op] == g)
+          launches.push_back({g, {static_cast<MemberId>(member)}, {static_cast<OpId>(op)}});
+      }
+    }
+  }
+  // A fused group takes the ops its first member has; one that only another member has is left over.
+  std::vector<std::vector<bool>> launched;
+  for (const Model* model : models) launched.emplace_back(model->ops.size(), false);
+  for (const Launch& launch : launches) {
+    for (std::size_t i = 0; i < launch.members.size(); ++i)
+      launched[to_index(launch.members[i])][to_index(launch.ops[i])] = true;
+  }
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    for (std::size_t op = 0; op < launched[m].size(); ++op) {
+      if (!launched[m][op])
+        return fail(ErrorCode::kInvalidInput,
+                    "groups[{}]: op {} of member {} has no equal in the group's other members", assignment[m][op],
+                    models[m]->ops[op].name, plan.members[m].name);
+    }
+  }
+  return launches;
+}
+
+/// Kahn's algorithm with a priority, so that the order follows the plan as far as data lets it.
+class Ordering {
+ public:
+  Ordering(const Plan& plan, std::span<const Model* const> models, std::vector<Launch> launches)
+      : plan_(plan),
+        models_(models),
+        launches_(std::move(launches)),
+        needs_(launches_.size()),
+        users_(launches_.size()) {
+    link_data();
+    link_after();
+  }
+
+  Result<std::vector<Launch>> run() {
+    std::vector<std::size_t> open(launches_.size());
+    std::set<Priority> ready;
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      open[i] = needs_[i].size();
+      if (open[i] == 0) ready.insert(priority(i));
+    }
+    std::vector<Launch> ordered;
+    std::vector<bool> done(launches_.size(), false);
+    while (!ready.empty()) {
+      const std::size_t next = std::get<3>(*ready.begin());
+      ready.erase(ready.begin());
+      done[next] = true;
+      ordered.push_back(launches_[next]);
+      for (const std::size_t user : users_[next]) {
+        if (--open[user] == 0) ready.insert(priority(user));
+      }
+    }
+    if (ordered.size() < launches_.size())
+      return fail(ErrorCode::kInvalidInput, "groups: the order asked for is a cycle: {}", cycle(done));
+    return ordered;
+  }
+
+ private:
+  using Priority = std::tuple<std::uint32_t, std::size_t, std::size_t, std::size_t>;
+
+  void link(std::size_t from, std::size_t to) {
+    needs_[to].push_back(from);
+    users_[from].push_back(to);
+  }
+
+  void link_data() {
+    std::vector<std::map<TensorId, std::size_t>> producer(models_.size());
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      for (std::size_t k = 0; k < launches_[i].members.size(); ++k) {
+        const std::size_t member = to_index(launches_[i].members[k]);
+        for (const TensorId out : models_[member]->op(launches_[i].ops[k]).outputs) producer[member][out] = i;
+      }
+    }
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      std::set<std::size_t> from;
+      for (std::size_t k = 0; k < launches_[i].members.size(); ++k) {
+        const std::size_t member = to_index(launches_[i].members[k]);
+        for (const TensorId in : models_[member]->op(launches_[i].ops[k]).inputs) {
+          if (const auto found = producer[member].find(in); found != producer[member].end()) from.insert(found->second);
+        }
+      }
+      for (const std::size_t source : from) link(source, i);
+    }
+  }
+
+  void link_after() {
+    std::map<std::string, std::vector<std::size_t>> by_group;
+    for (std::size_t i = 0; i < launches_.size(); ++i) by_group[plan_.groups[launches_[i].group].name].push_back(i);
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      for (const std::string& name : plan_.groups[launches_[i].group].after) {
+        for (const std::size_t source : by_group[name]) link(source, i);
+      }
+    }
+  }
+
+  [[nodiscard]] Priority priority(std::size_t i) const {
+    const Launch& launch = launches_[i];
+    const std::size_t member = to_index(launch.members.front());
+    const std::size_t op = to_index(launch.ops.front());
+    const bool alternate = plan_.groups[launch.group].strategy == Strategy::kConcurrent;
+    return alternate ? Priority{launch.group, op, member, i} : Priority{launch.group, member, op, i};
+  }
+
+  [[nodiscard]] std::string name(std::size_t i) const {
+    const Launch& launch = launches_[i];
+    return fmt::format("{}/{} (group {})", member_ranges(launch.members),
+                       models_[to_index(launch.members.front())]->op(launch.ops.front()).name,
+                       plan_.groups[launch.group].name);
+  }
+
+  [[nodiscard]] std::string cycle(const std::vector<bool>& done) const {
+    std::size_t at = static_cast<std::size_t>(std::find(done.begin(), done.end(), false) - done.begin());
+    std::vector<std::size_t> path;
+    while (std::find(path.begin(), path.end(), at) == path.end()) {
+      path.push_back(at);
+      at = *std::find_if(needs_[at].begin(), needs_[at].end(), [&](std::size_t need) { return !done[need]; });
+    }
+    std::string text = name(at);
+    for (auto it = std::find(path.begin(), path.end(), at) + 1; it != path.end(); ++it)
+      text += " waits for " + name(*it);
+    return text + " waits for " + name(at);
+  }
+
+  const Plan& plan_;
+  std::span<const Model* const> models_;
+  std::vector<Launch> launches_;
+  std::vector<std::vector<std::size_t>> needs_, users_;
+};
+
+}  // namespace
+
+std::string member_ranges(std::span<const MemberId> members) {
+  std::string text;
+  for (std::size_t i = 0; i < members.size();) {
+    std::size_t last = i;
+    while (last + 1 < members.size() && to_index(members[last + 1]) == to_index(members[last]) + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", to_index(members[i]));
+    if (last > i) text += fmt::format("-{}", to_index(members[last]));
+    i = last + 1;
+  }
+  return text;
+}
+
+Result<std::vector<Launch>> order_launches(const Plan& plan, std::span<const Model* const> models) {
+  COHORT_TRY(const Assignment assignment, assign_groups(plan, models));
+  COHORT_TRY(auto launches, make_launches(plan, models, assignment));
+  return Ordering(plan, models, std::move(launches)).run();
+}
+
+}  // namespace cohort

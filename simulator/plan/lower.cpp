@@ -1,0 +1,525 @@
+#include "simulator/plan/lower.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "simulator/plan/fuse.hpp"
+#include "simulator/plan/launches.hpp"
+#include "simulator/plan/memory_layout.hpp"
+#include "simulator/plan/step_order.hpp"
+#include "simulator/plan/values.hpp"
+
+namespace cohort {
+namespace {
+
+/// What a step inherits from the launch it serves.
+struct Context {
+  std::uint32_t group = 0;
+  std::vector<MemberId> members;
+  StreamId stream{};
+};
+
+class Lowering {
+ public:
+  Lowering(const Plan& plan, std::span<const Model* const> models, const OpCatalog& catalog,
+           const ChooseAlternative& choose)
+      : plan_(plan), models_(models), catalog_(catalog), choose_(choose), values_(models, plan.layout) {}
+
+  Result<Program> run();
+
+ private:
+  // Inputs and launches
+  void add_inputs();
+  void reserve_stacks(std::span<const Launch> launches);
+  Result<void> lower_single(const Launch& launch);
+  Result<void> lower_fused(const Launch& launch);
+  bool alias_reshape(const Value& x, MemberId member, TensorId y);
+  bool alias_fused_reshape(const Launch& launch, const StackKey& x_key, const StackKey& y_key);
+
+  // Operands
+  Result<void> make_dense(const Launch& launch, const Context& context, OpCall& call, std::vector<StepId>& needs);
+  View allocate_output(MemberId member, TensorId tensor);
+  Result<Value> stacked(const StackKey& key, const Context& context);
+  Result<StepId> copy(const Value& from, const View& to, const MemberTensor& what, std::string_view why,
+                      const Context& context);
+  [[nodiscard]] bool shares_input(const Launch& launch) const;
+  void set_slices(const StackKey& key, const Value& whole);
+
+  // Steps
+  Result<StepId> add_step(OpCall call, std::string op, const Context& context, std::vector<StepId> needs);
+  Result<Alternative> pick(const OpCall& call, const std::string& task, std::uint32_t group) const;
+  [[nodiscard]] Context context_of(const Launch& launch) const;
+  void add_ordering_needs(const Step& step, std::vector<StepId>& needs) const;
+  const std::string& signature(const Model& model, const Op& op);
+
+  // Closing
+  Result<void> add_outputs();
+  void lay_out_memory();
+  [[nodiscard]] Result<void> check_limits() const;
+
+  [[nodiscard]] const Op& op_of(const Launch& launch, std::size_t i) const {
+    return models_[to_index(launch.members[i])]->op(launch.ops[i]);
+  }
+  [[nodiscard]] StackKey key_of(const Launch& launch, StackForm form, std::size_t position, bool output) const {
+    StackKey key{form, {}};
+    for (std::size_t i = 0; i < launch.members.size(); ++i) {
+      const Op& op = op_of(launch, i);
+      key.parts.push_back({launch.members[i], output ? op.outputs[position] : op.inputs[position]});
+    }
+    return key;
+  }
+
+  const Plan& plan_;
+  std::span<const Model* const> models_;
+  const OpCatalog& catalog_;
+  const ChooseAlternative& choose_;
+  Values values_;
+  Program program_;
+  std::vector<std::vector<StepId>> needs_;  ///< of each step, not yet reduced
+  std::map<std::pair<MemberId, TensorId>, StackKey> reserved_;
+  std::map<std::pair<MemberId, TensorId>, Value> dense_copies_;
+  std::map<const Op*, std::string> signatures_;
+  std::map<std::string, ResolvedStep> resolved_;
+  std::set<std::string> tasks_;
+  std::vector<std::vector<StepId>> steps_of_group_;
+  std::map<StreamId, StepId> last_on_stream_;
+  std::optional<StepId> last_wide_;  ///< last step that had all cores to itself
+};
+
+Result<Program> Lowering::run() {
+  if (plan_.resolved && plan_.resolved->fingerprint == fingerprint(plan_)) {
+    for (const ResolvedStep& step : plan_.resolved->steps) resolved_[step.task] = step;
+  }
+  COHORT_TRY(const auto launches, order_launches(plan_, models_));
+  program_.streams = plan_.streams;
+  program_.input_buffers = plan_.input.buffers;
+  program_.layout = plan_.layout;
+  program_.launch = plan_.launch;
+  program_.member_count = models_.size();
+  steps_of_group_.resize(plan_.groups.size());
+  add_inputs();
+  reserve_stacks(launches);
+  for (const Launch& launch : launches)
+    COHORT_CHECK(launch.members.size() > 1 ? lower_fused(launch) : lower_single(launch));
+  COHORT_CHECK(add_outputs());
+  lay_out_memory();
+  COHORT_CHECK(check_limits());
+  return std::move(program_);
+}
+
+// ---- Inputs and launches
+
+void Lowering::add_inputs() {
+  std::map<std::pair<std::size_t, Shape>, std::size_t> shared;
+  for (std::uint32_t m = 0; m < models_.size(); ++m) {
+    for (std::size_t i = 0; i < models_[m]->inputs.size(); ++i) {
+      const TensorId id = models_[m]->inputs[i];
+      const Tensor& tensor = models_[m]->tensor(id);
+      const bool share = plan_.input.sharing == InputSharing::kShared;
+      const auto found = shared.find({i, tensor.shape});
+      if (share && found != shared.end()) {
+        ProgramInput& input = program_.inputs[found->second];
+        input.members.push_back(static_cast<MemberId>(m));
+        const View view{input.buffer, 0, tensor.shape, dense_strides(tensor.shape, plan_.layout)};
+        values_.set(static_cast<MemberId>(m), id, {view, {}});
+        continue;
+      }
+      const std::string name = share ? tensor.name : fmt::format("{}/{}", m, tensor.name);
+      const View view = values_.allocate(name, BufferKind::kInput, tensor.shape);
+      shared[{i, tensor.shape}] = program_.inputs.size();
+      program_.inputs.push_back({view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name});
+      values_.set(static_cast<MemberId>(m), id, {view, {}});
+    }
+  }
+}
+
+/// A tensor that a strided batch will read is written into its place in the batch from the start.
+void Lowering::reserve_stacks(std::span<const Launch> launches) {
+  std::set<std::pair<MemberId, TensorId>> single_outputs;
+  for (const Launch& launch : launches) {
+    if (launch.members.size() > 1 && plan_.groups[launch.group].strategy == Strategy::kStridedBatch) {
+      for (std::size_t i = 0; i < op_of(launch, 0).inputs.size(); ++i) {
+        const StackKey key = key_of(launch, StackForm::kModels, i, false);
+        const bool all_single = std::all_of(key.parts.begin(), key.parts.end(), [&](const MemberTensor& part) {
+          return single_outputs.contains({part.member, part.tensor}) && !reserved_.contains({part.member, part.tensor});
+        });
+        if (!all_single) continue;
+        for (const MemberTensor& part : key.parts) reserved_[{part.member, part.tensor}] = key;
+      }
+    } else if (launch.members.size() == 1) {
+      for (const TensorId out : op_of(launch, 0).outputs) single_outputs.insert({launch.members[0], out});
+    }
+  }
+}
+
+Result<void> Lowering::lower_single(const Launch& launch) {
+  const MemberId member = launch.members[0];
+  const Model& model = *models_[to_index(member)];
+  const Op& op = op_of(launch, 0);
+  if (std::holds_alternative<Reshape>(op.attributes) && op.post_ops.empty() &&
+      alias_reshape(values_.of(member, op.inputs[0]), member, op.outputs[0]))
+    return {};
+
+  OpCall call{op.attributes, op.post_ops, {}, {}, signature(model, op), Strategy::kSerial, 1};
+  std::vector<StepId> needs;
+  for (const TensorId in : op.inputs) {
+    if (model.tensor(in).role == TensorRole::kWeight) {
+      call.inputs.emplace_back(WeightView{{{member, in}}, model.tensor(in).shape});
+      continue;
+    }
+    const Value& value = values_.of(member, in);
+    call.inputs.emplace_back(value.view);
+    needs.insert(needs.end(), value.producers.begin(), value.producers.end());
+  }
+  for (const TensorId out : op.outputs) call.outputs.push_back(allocate_output(member, out));
+  const Context context = context_of(launch);
+  COHORT_CHECK(make_dense(launch, context, call, needs));
+  const std::vector<View> outputs = call.outputs;
+  COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    values_.set(member, op.outputs[i], {outputs[i], {step}});
+    if (const auto found = reserved_.find({member, op.outputs[i]}); found != reserved_.end())
+      values_.find_stack(found->second)->producers.push_back(step);
+  }
+  return {};
+}
+
+Result<void> Lowering::lower_fused(const Launch& launch) {
+  const Model& model = *models_[to_index(launch.members[0])];
+  const Op& op = op_of(launch, 0);
+  const Strategy strategy = plan_.groups[launch.group].strategy;
+  const int width = static_cast<int>(launch.members.size());
+  COHORT_TRY(const FusedOp fused, fuse(model, op, strategy, width, shares_input(launch)));
+  const Context context = context_of(launch);
+
+  // Pooling over stacked channels costs the same whichever convolution stacked them.
+  const bool convolution = std::holds_alternative<Convolution>(op.attributes);
+  const Strategy form = fused.form == StackForm::kChannels && !convolution ? Strategy::kGroupedConvolution : strategy;
+  OpCall call{fused.attributes, op.post_ops, {}, {}, signature(model, op), form, width};
+  std::vector<StepId> needs;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    StackKey key = key_of(launch, fused.form, i, false);
+    if (model.tensor(op.inputs[i]).role == TensorRole::kWeight) {
+      COHORT_TRY(auto shape, fused_weight_shape(model, op, i, fused.form, width));
+      call.inputs.emplace_back(WeightView{key.parts, std::move(shape)});
+      continue;
+    }
+    if (i == 0 && fused.shares_input) {
+      View view = values_.of(launch.members[0], op.inputs[0]).view;
+      if (fused.form == StackForm::kModels) {
+        view.shape.insert(view.shape.begin(), width);
+        view.strides.insert(view.strides.begin(), 0);
+      }
+      call.inputs.emplace_back(std::move(view));
+      const auto& producers = values_.of(launch.members[0], op.inputs[0]).producers;
+      needs.insert(needs.end(), producers.begin(), producers.end());
+      continue;
+    }
+    COHORT_TRY(const Value whole, stacked(key, context));
+    call.inputs.emplace_back(whole.view);
+    needs.insert(needs.end(), whole.producers.begin(), whole.producers.end());
+  }
+  const StackKey out_key = key_of(launch, fused.form, 0, true);
+  if (std::holds_alternative<Reshape>(op.attributes) &&
+      alias_fused_reshape(launch, key_of(launch, fused.form, 0, false), out_key))
+    return {};
+  call.outputs.push_back(values_.make_stack(out_key).view);
+  COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
+  Value& whole = *values_.find_stack(out_key);
+  whole.producers = {step};
+  set_slices(out_key, whole);
+  return {};
+}
+
+/// Gives `y` the memory of `x` under its own shape where the order of elements allows it.
+bool Lowering::alias_reshape(const Value& x, MemberId member, TensorId y) {
+  const Shape& shape = values_.tensor(member, y).shape;
+  const View view{x.view.buffer, x.view.offset, shape, dense_strides(shape, plan_.layout)};
+  if (!is_row_major(x.view) || !is_row_major(view) || reserved_.contains({member, y})) return false;
+  Buffer& buffer = values_.buffers()[to_index(view.buffer)];
+  if (values_.is_output(member, y)) {
+    if (buffer.kind == BufferKind::kInput) return false;  // an output must outlive the input's slot
+    buffer.kind = BufferKind::kOutput;
+  }
+  values_.set(member, y, {view, x.producers});
+  return true;
+}
+
+bool Lowering::alias_fused_reshape(const Launch& launch, const StackKey& x_key, const StackKey& y_key) {
+  const Value x = *values_.find_stack(x_key);
+  if (x_key.form != StackForm::kModels || !is_row_major(x.view)) return false;
+  for (std::size_t i = 0; i < launch.members.size(); ++i) {
+    const Value part{values_.slice(x_key, x.view, i), x.producers};
+    if (!alias_reshape(part, launch.members[i], y_key.parts[i].tensor)) return false;
+  }
+  View whole{x.view.buffer, x.view.offset, values_.tensor(y_key.parts[0].member, y_key.parts[0].tensor).shape, {}};
+  whole.shape.insert(whole.shape.begin(), static_cast<std::int64_t>(launch.members.size()));
+  whole.strides = dense_strides(whole.shape, Layout::kNchw);
+  values_.add_stack(y_key, {whole, x.producers});
+  return true;
+}
+
+// ---- Operands
+
+/// Copies strided inputs to dense ones where the device cannot read them as they are.
+Result<void> Lowering::make_dense(const Launch& launch, const Context& context, OpCall& call,
+                                  std::vector<StepId>& needs) {
+  const auto strided = [&](const Operand& operand) {
+    const View* view = std::get_if<View>(&operand);
+    return view != nullptr && !is_dense(*view, plan_.layout);
+  };
+  if (std::none_of(call.inputs.begin(), call.inputs.end(), strided) || catalog_.accepts_strides(call)) return {};
+  const MemberId member = launch.members[0];
+  const Op& op = op_of(launch, 0);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!strided(call.inputs[i])) continue;
+    const MemberTensor what{member, op.inputs[i]};
+    auto found = dense_copies_.find({member, op.inputs[i]});
+    if (found == dense_copies_.end()) {
+      const Tensor& tensor = values_.tensor(member, op.inputs[i]);
+      const View dense = values_.allocate(fmt::format("{}/{}:split", to_index(member), tensor.name),
+                                          BufferKind::kActivation, tensor.shape);
+      COHORT_TRY(const StepId step, copy(values_.of(member, op.inputs[i]), dense, what, "split", context));
+      found = dense_copies_.emplace(std::pair(member, op.inputs[i]), Value{dense, {step}}).first;
+    }
+    call.inputs[i] = found->second.view;
+    needs.insert(needs.end(), found->second.producers.begin(), found->second.producers.end());
+  }
+  return {};
+}
+
+View Lowering::allocate_output(MemberId member, TensorId tensor) {
+  if (const auto found = reserved_.find({member, tensor}); found != reserved_.end()) {
+    const StackKey& key = found->second;
+    const Value* stack = values_.find_stack(key);
+    if (stack == nullptr) stack = &values_.make_stack(key);
+    const auto part = std::find(key.parts.begin(), key.parts.end(), MemberTensor{member, tensor});
+    return values_.slice(key, stack->view, static_cast<std::size_t>(part - key.parts.begin()));
+  }
+  const Tensor& what = values_.tensor(member, tensor);
+  const BufferKind kind = values_.is_output(member, tensor) ? BufferKind::kOutput : BufferKind::kActivation;
+  return values_.allocate(fmt::format("{}/{}", to_index(member), what.name), kind, what.shape);
+}
+
+/// The stack of `key`, copied together where nothing has made it yet.
+Result<Value> Lowering::stacked(const StackKey& key, const Context& context) {
+  if (const Value* found = values_.find_stack(key)) return *found;
+  values_.make_stack(key);
+  for (std::size_t i = 0; i < key.parts.size(); ++i) {
+    const MemberTensor& part = key.parts[i];
+    const View to = values_.slice(key, values_.find_stack(key)->view, i);
+    COHORT_TRY(const StepId step, copy(values_.of(part.member, part.tensor), to, part, "stack", context));
+    values_.find_stack(key)->producers.push_back(step);
+  }
+  // The copies hold what the members' tensors hold, but those stay where they are.
+  return *values_.find_stack(key);
+}
+
+Result<StepId> Lowering::copy(const Value& from, const View& to, const MemberTensor& what, std::string_view why,
+                              const Context& context) {
+  const Tensor& tensor = values_.tensor(what.member, what.tensor);
+  OpCall call{Reshape{}, {}, {from.view}, {to}, fmt::format("Copy {}", to_string(tensor.shape)), Strategy::kSerial, 1};
+  const Context own{context.group, {what.member}, context.stream};
+  return add_step(std::move(call), fmt::format("{}:{}", tensor.name, why), own, from.producers);
+}
+
+bool Lowering::shares_input(const Launch& launch) const {
+  const Op& first = op_of(launch, 0);
+  if (models_[to_index(launch.members[0])]->tensor(first.inputs[0]).role == TensorRole::kWeight) return false;
+  const View& view = values_.of(launch.members[0], first.inputs[0]).view;
+  for (std::size_t i = 1; i < launch.members.size(); ++i) {
+    if (values_.of(launch.members[i], op_of(launch, i).inputs[0]).view != view) return false;
+  }
+  return true;
+}
+
+void Lowering::set_slices(const StackKey& key, const Value& whole) {
+  for (std::size_t i = 0; i < key.parts.size(); ++i)
+    values_.set(key.parts[i].member, key.parts[i].tensor, {values_.slice(key, whole.view, i), whole.producers});
+}
+
+// ---- Steps
+
+Context Lowering::context_of(const Launch& launch) const {
+  const Group& group = plan_.groups[launch.group];
+  std::uint32_t stream = 0;
+  if (group.strategy == Strategy::kConcurrent) {
+    const auto at =
+        std::find(group.members.begin(), group.members.end(), static_cast<std::uint32_t>(to_index(launch.members[0])));
+    const auto position = static_cast<std::size_t>(at - group.members.begin());
+    stream = group.streams.empty() ? static_cast<std::uint32_t>(position) % static_cast<std::uint32_t>(plan_.streams)
+                                   : group.streams[position];
+  }
+  return {launch.group, launch.members, static_cast<StreamId>(stream)};
+}
+
+Result<Alternative> Lowering::pick(const OpCall& call, const std::string& task, std::uint32_t group) const {
+  const Group& asked = plan_.groups[group];
+  const int cores = catalog_.cores();
+  if (asked.threads > cores)
+    return fail(ErrorCode::kInvalidInput, "groups[{}].threads: {} asked for, the device has {} cores", group,
+                asked.threads, cores);
+  std::vector<int> threads{asked.threads};
+  if (asked.threads == 0)
+    threads = asked.strategy == Strategy::kConcurrent || cores == 1 ? std::vector{1} : std::vector{cores, 1};
+
+  std::vector<Alternative> candidates;
+  Bytes least{INT64_MAX};
+  for (const int count : threads) {
+    auto listed = catalog_.alternatives(call, count);
+    if (!listed) return in_context(task, listed.error());
+    for (const Alternative& alternative : *listed) {
+      least = std::min(least, alternative.workspace);
+      if (!plan_.limits.workspace || alternative.workspace <= *plan_.limits.workspace)
+        candidates.push_back(alternative);
+    }
+  }
+  if (candidates.empty())
+    return fail(ErrorCode::kDoesNotFit, "{}: needs at least {} of workspace, the limit is {}", task,
+                format_bytes(least), format_bytes(*plan_.limits.workspace));
+  if (const auto found = resolved_.find(task); found != resolved_.end()) {
+    for (const Alternative& candidate : candidates) {
+      if (candidate.algorithm == found->second.algorithm && candidate.threads == found->second.threads)
+        return candidate;
+    }
+    return fail(ErrorCode::kInvalidInput,
+                "resolved: task {} asks for algorithm {} with {} threads, which this device does not list; delete "
+                "resolved to have it made anew",
+                task, found->second.algorithm, found->second.threads);
+  }
+  const CostKey key{call.signature, call.strategy, call.width, candidates[0].threads, ""};
+  return candidates[choose_(key, candidates)];
+}
+
+/// Order beyond data: `after`, and steps that use several cores having the device to themselves
+/// (threads of one op that meet at a barrier all wait for the one that was held up).
+void Lowering::add_ordering_needs(const Step& step, std::vector<StepId>& needs) const {
+  for (const std::string& name : plan_.groups[step.group].after) {
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) {
+      if (plan_.groups[g].name == name) needs.insert(needs.end(), steps_of_group_[g].begin(), steps_of_group_[g].end());
+    }
+  }
+  if (step.cost.threads > 1) {
+    for (const auto& [stream, last] : last_on_stream_) needs.push_back(last);
+  } else if (last_wide_) {
+    needs.push_back(*last_wide_);
+  }
+}
+
+Result<StepId> Lowering::add_step(OpCall call, std::string op, const Context& context, std::vector<StepId> needs) {
+  Step step;
+  step.task = fmt::format("{}/{}", member_ranges(context.members), op);
+  for (int copy_number = 2; !tasks_.insert(step.task).second; ++copy_number)
+    step.task = fmt::format("{}/{}#{}", member_ranges(context.members), op, copy_number);
+  COHORT_TRY(const Alternative chosen, pick(call, step.task, context.group));
+  step.op = std::move(op);
+  step.members = context.members;
+  step.group = context.group;
+  step.stream = context.stream;
+  step.cost = {call.signature, call.strategy, call.width, chosen.threads, chosen.algorithm};
+  step.call = std::move(call);
+  step.packed_weights = chosen.packed_weights;
+  const auto id = static_cast<StepId>(program_.steps.size());
+  if (chosen.workspace.value > 0)
+    step.workspace = values_.allocate_workspace(step.task + ":workspace", chosen.workspace);
+  add_ordering_needs(step, needs);
+
+  steps_of_group_[step.group].push_back(id);
+  last_on_stream_[step.stream] = id;
+  if (step.cost.threads > 1) last_wide_ = id;
+  program_.steps.push_back(std::move(step));
+  needs_.push_back(std::move(needs));
+  return id;
+}
+
+const std::string& Lowering::signature(const Model& model, const Op& op) {
+  std::string& text = signatures_[&op];
+  if (text.empty()) text = signature_of(model, op);
+  return text;
+}
+
+// ---- Closing
+
+Result<void> Lowering::add_outputs() {
+  for (std::uint32_t m = 0; m < models_.size(); ++m) {
+    for (const TensorId id : models_[m]->outputs) {
+      const Tensor& tensor = models_[m]->tensor(id);
+      if (tensor.role != TensorRole::kActivation)
+        return fail(ErrorCode::kInvalidInput, "model {}: output {} is not computed by any op", models_[m]->name,
+                    tensor.name);
+      program_.outputs.push_back(
+          {static_cast<MemberId>(m), tensor.name, values_.of(static_cast<MemberId>(m), id).view});
+    }
+  }
+  return {};
+}
+
+void Lowering::lay_out_memory() {
+  StepOrder order(program_.steps.size());
+  std::vector<Buffer>& buffers = values_.buffers();
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+    Step& step = program_.steps[i];
+    step.dependencies = order.add(step.stream, needs_[i]);
+    program_.memory.weights += step.packed_weights;
+    const StepAccess access = access_of(step);
+    for (const auto* list : {&access.reads, &access.writes}) {
+      for (const BufferId id : *list) {
+        std::vector<StepId>& users = buffers[to_index(id)].users;
+        if (users.empty() || users.back() != static_cast<StepId>(i)) users.push_back(static_cast<StepId>(i));
+      }
+    }
+  }
+  const ArenaSize arena = lay_out(buffers, order);
+  program_.arena = arena.total;
+  program_.memory.activations = arena.activations;
+  program_.memory.workspace = arena.total - arena.activations;
+  for (const Buffer& buffer : buffers) {
+    if (buffer.kind == BufferKind::kOutput) program_.memory.activations += buffer.size;
+    if (buffer.kind == BufferKind::kInput) program_.memory.input += buffer.size * plan_.input.buffers;
+  }
+  program_.buffers = std::move(buffers);
+}
+
+Result<void> Lowering::check_limits() const {
+  const MemoryUse& use = program_.memory;
+  if (plan_.limits.workspace && use.workspace > *plan_.limits.workspace)
+    return fail(ErrorCode::kDoesNotFit, "the plan's workspaces need {} together, limits.workspace_bytes is {}",
+                format_bytes(use.workspace), format_bytes(*plan_.limits.workspace));
+  if (plan_.limits.memory && use.total() > *plan_.limits.memory)
+    return fail(ErrorCode::kDoesNotFit,
+                "the plan needs {} (weights {}, activations {}, workspace {}, input {}), limits.memory_bytes is {}",
+                format_bytes(use.total()), format_bytes(use.weights), format_bytes(use.activations),
+                format_bytes(use.workspace), format_bytes(use.input), format_bytes(*plan_.limits.memory));
+  return {};
+}
+
+}  // namespace
+
+std::size_t first_alternative(const CostKey& /*key*/, std::span<const Alternative> /*alternatives*/) { return 0; }
+
+Result<Program> lower(const Plan& plan, std::span<const Model* const> models, const OpCatalog& catalog,
+                      const ChooseAlternative& choose) {
+  COHORT_CHECK(validate(plan));
+  if (models.size() != plan.members.size())
+    return fail(ErrorCode::kInvalidInput, "members: {} models given for {} members", models.size(),
+                plan.members.size());
+  return Lowering(plan, models, catalog, choose).run();
+}
+
+Resolved resolve(const Plan& plan, const Program& program, const std::string& device_name) {
+  Resolved resolved{device_name,
+                    fingerprint(plan),
+                    program.memory.weights,
+                    program.memory.activations,
+                    program.memory.workspace,
+                    program.memory.input,
+                    {}};
+  for (const Step& step : program.steps) {
+    const Bytes workspace = step.workspace ? program.buffer(*step.workspace).size : Bytes{};
+    resolved.steps.push_back({step.task, step.cost.algorithm, step.cost.threads, workspace});
+  }
+  return resolved;
+}
+
+}  // namespace cohort

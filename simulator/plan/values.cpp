@@ -1,0 +1,93 @@
+#include "simulator/plan/values.hpp"
+
+#include <algorithm>
+
+#include "simulator/plan/launches.hpp"
+
+namespace cohort {
+namespace {
+
+Shape stacked_shape(StackForm form, Shape shape, std::size_t parts) {
+  const auto count = static_cast<std::int64_t>(parts);
+  if (form == StackForm::kModels) {
+    shape.insert(shape.begin(), count);
+  } else {
+    shape[1] *= count;
+  }
+  return shape;
+}
+
+}  // namespace
+
+bool operator<(const StackKey& a, const StackKey& b) {
+  const auto less = [](const MemberTensor& x, const MemberTensor& y) {
+    return std::tie(x.member, x.tensor) < std::tie(y.member, y.tensor);
+  };
+  if (a.form != b.form) return a.form < b.form;
+  return std::lexicographical_compare(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), less);
+}
+
+bool is_dense(const View& view, Layout layout) {
+  const Shape dense = dense_strides(view.shape, layout);
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] != 1 && view.strides[i] != dense[i]) return false;
+  }
+  return true;
+}
+
+bool is_row_major(const View& view) { return is_dense(view, Layout::kNchw); }
+
+Values::Values(std::span<const Model* const> models, Layout layout) : models_(models), layout_(layout) {
+  for (const Model* model : models) values_.emplace_back(model->tensors.size());
+}
+
+View Values::allocate(std::string name, BufferKind kind, const Shape& shape) {
+  const auto id = static_cast<BufferId>(buffers_.size());
+  const Bytes size{element_count(shape) * static_cast<std::int64_t>(sizeof(float))};
+  buffers_.push_back({std::move(name), kind, size, {}, {}});
+  return {id, 0, shape, dense_strides(shape, layout_)};
+}
+
+BufferId Values::allocate_workspace(std::string name, Bytes size) {
+  buffers_.push_back({std::move(name), BufferKind::kWorkspace, size, {}, {}});
+  return static_cast<BufferId>(buffers_.size() - 1);
+}
+
+bool Values::is_output(MemberId member, TensorId tensor) const {
+  const std::vector<TensorId>& outputs = models_[to_index(member)]->outputs;
+  return std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
+}
+
+View Values::slice(const StackKey& key, const View& whole, std::size_t part) const {
+  const MemberTensor& first = key.parts[part];
+  View view{whole.buffer, 0, tensor(first.member, first.tensor).shape, whole.strides};
+  const auto index = static_cast<std::int64_t>(part);
+  if (key.form == StackForm::kModels) {
+    view.offset = index * whole.strides[0];
+    view.strides.erase(view.strides.begin());
+  } else {
+    view.offset = index * view.shape[1] * whole.strides[1];
+  }
+  return view;
+}
+
+Value& Values::make_stack(const StackKey& key) {
+  std::vector<MemberId> members;
+  bool output = false;
+  for (const MemberTensor& part : key.parts) {
+    members.push_back(part.member);
+    output = output || is_output(part.member, part.tensor);
+  }
+  const Tensor& first = tensor(key.parts[0].member, key.parts[0].tensor);
+  const View whole = allocate(fmt::format("{}/{}", member_ranges(members), first.name),
+                              output ? BufferKind::kOutput : BufferKind::kActivation,
+                              stacked_shape(key.form, first.shape, key.parts.size()));
+  return stacks_.emplace(key, Value{whole, {}}).first->second;
+}
+
+Value* Values::find_stack(const StackKey& key) {
+  const auto found = stacks_.find(key);
+  return found == stacks_.end() ? nullptr : &found->second;
+}
+
+}  // namespace cohort

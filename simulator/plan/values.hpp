@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "models/model.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort {
+
+/// How the tensors of several members lie in one buffer.
+enum class StackForm {
+  kChannels,  ///< [N, B*C, H, W]
+  kModels,    ///< [B, ...]
+};
+
+/// A tensor of one member: where it is and which steps make it.
+struct Value {
+  View view;
+  std::vector<StepId> producers;
+};
+
+/// Names a stack: the same tensor of several members in one form.
+struct StackKey {
+  StackForm form{};
+  std::vector<MemberTensor> parts;
+
+  friend bool operator<(const StackKey& a, const StackKey& b);
+};
+
+/// Whether `view` lies dense in `layout`.
+bool is_dense(const View& view, Layout layout);
+/// Whether walking `view` in logical order walks memory in order, so that it can be reshaped in place.
+bool is_row_major(const View& view);
+
+/// The buffers of a Program under construction and the views cut from them.
+class Values {
+ public:
+  Values(std::span<const Model* const> models, Layout layout);
+
+  /// A new buffer holding a dense tensor of `shape`.
+  View allocate(std::string name, BufferKind kind, const Shape& shape);
+  BufferId allocate_workspace(std::string name, Bytes size);
+
+  /// One buffer for a stack, and each part's view into it; the whole is empty of producers yet.
+  /// `kind` is kOutput where one of the parts is an output.
+  Value& make_stack(const StackKey& key);
+  /// A stack that already lies in memory: another's, under other shapes.
+  void add_stack(const StackKey& key, Value whole) { stacks_.emplace(key, std::move(whole)); }
+  [[nodiscard]] Value* find_stack(const StackKey& key);
+
+  void set(MemberId member, TensorId tensor, Value value) {
+    values_[to_index(member)][to_index(tensor)] = std::move(value);
+  }
+  [[nodiscard]] const Value& of(MemberId member, TensorId tensor) const {
+    return *values_[to_index(member)][to_index(tensor)];
+  }
+  [[nodiscard]] const Tensor& tensor(MemberId member, TensorId tensor) const {
+    return models_[to_index(member)]->tensor(tensor);
+  }
+  [[nodiscard]] bool is_output(MemberId member, TensorId tensor) const;
+
+  /// The part's view into the stack that `whole` is.
+  [[nodiscard]] View slice(const StackKey& key, const View& whole, std::size_t part) const;
+
+  [[nodiscard]] std::vector<Buffer>& buffers() { return buffers_; }
+  [[nodiscard]] Layout layout() const { return layout_; }
+
+ private:
+  std::span<const Model* const> models_;
+  Layout layout_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::vector<std::optional<Value>>> values_;  ///< by member and tensor
+  std::map<StackKey, Value> stacks_;
+};
+
+}  // namespace cohort
