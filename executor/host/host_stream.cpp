@@ -1,0 +1,105 @@
+#include "executor/host/host_stream.hpp"
+
+#include <new>
+#include <utility>
+
+#include "executor/device_error.hpp"
+
+namespace cohort {
+
+void FirstFailure::remember(StepId step, Error error) {
+  const std::lock_guard lock(mutex_);
+  if (!error_ || step < step_) {
+    step_ = step;
+    error_ = std::move(error);
+  }
+  failed_.store(true, std::memory_order_relaxed);
+}
+
+std::optional<Error> FirstFailure::take() {
+  const std::lock_guard lock(mutex_);
+  failed_.store(false, std::memory_order_relaxed);
+  return std::exchange(error_, std::nullopt);
+}
+
+HostStream::~HostStream() {
+  if (!thread_.joinable()) return;
+  stop_.store(true, std::memory_order_relaxed);
+  posts_.advance();
+  thread_.join();
+}
+
+void HostStream::start_thread() { thread_ = std::thread(&HostStream::thread_main, this); }
+
+void HostStream::post(StreamCommand command) {
+  {
+    const std::lock_guard lock(mutex_);
+    posted_.push_back(std::move(command));
+  }
+  if (thread_.joinable()) posts_.advance();
+}
+
+void HostStream::run_posted() {
+  threads_.reset();  // another session may have used this thread since
+  for (const StreamCommand& command : take_posted()) execute(command);
+}
+
+std::vector<StreamCommand>& HostStream::take_posted() {
+  taken_.clear();
+  const std::lock_guard lock(mutex_);
+  taken_.swap(posted_);
+  return taken_;
+}
+
+void HostStream::thread_main() {
+  while (true) {
+    posts_.wait(++posts_seen_);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    // One look may take several posts; the looks for the others then find nothing.
+    for (const StreamCommand& command : take_posted()) execute(command);
+  }
+}
+
+void HostStream::execute(const StreamCommand& command) {
+  if (const auto* work = std::get_if<StreamWork>(&command)) {
+    execute(*work, nullptr);
+    return;
+  }
+  const auto& replay = std::get<ReplayWork>(command);
+  for (const StreamWork& work : *replay.work) execute(work, replay.first_tickets.get());
+}
+
+void HostStream::execute(const StreamWork& work, const std::vector<std::uint32_t>* first_tickets) {
+  if (const auto* step = std::get_if<RunStep>(&work)) {
+    run(*step);
+  } else if (const auto* event = std::get_if<WaitEvent>(&work)) {
+    const std::uint32_t first = first_tickets == nullptr ? 0 : (*first_tickets)[to_index(event->source)];
+    context_->events[to_index(event->source)].wait(first + event->ticket);
+  } else {
+    context_->events[to_index(id_)].advance();
+  }
+}
+
+void HostStream::run(const RunStep& work) {
+  if (context_->failure.failed()) return;
+  TaskSink* const sink = context_->sink;
+  const auto remember = [&](ErrorCode code, const char* what) {
+    context_->failure.remember(work.step,
+                               Error{code, fmt::format("{}: {}", context_->program->step(work.step).task, what)});
+  };
+  if (sink != nullptr) sink->begin(work.step, id_);
+  try {
+    if (threads_ != work.threads) {
+      context_->kernels->use_threads(work.threads);
+      threads_ = work.threads;
+    }
+    work.kernel->run(*work.arguments);
+  } catch (const std::bad_alloc&) {
+    remember(ErrorCode::kDoesNotFit, "out of memory");
+  } catch (const std::exception& error) {
+    remember(ErrorCode::kDeviceMissing, error.what());
+  }
+  if (sink != nullptr) sink->end(work.step, id_);
+}
+
+}  // namespace cohort
