@@ -1,0 +1,244 @@
+#include "simulator/plan/lower.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/builder.hpp"
+#include "tests/plan/test_catalog.hpp"
+
+namespace cohort {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TestCatalog;
+
+/// conv -> relu -> pool -> (flattening) linear.
+Model small_cnn(const std::string& name = "cnn", std::int64_t channels = 8) {
+  ModelBuilder builder(name);
+  TensorId x = builder.input("x", {2, 3, 8, 8});
+  x = builder.convolution("conv", x, {.channels = channels, .kernel = 3, .stride = 1, .pad = 1});
+  x = builder.relu("relu", x);
+  x = builder.max_pool("pool", x, 2, 2);
+  builder.output(builder.linear("fc", x, 10));
+  auto model = builder.finish();
+  EXPECT_TRUE(model) << model.error().message;
+  return *model;
+}
+
+Model two_layers() {
+  ModelBuilder builder("mlp");
+  TensorId x = builder.input("x", {4, 16});
+  x = builder.linear("fc1", x, 32);
+  x = builder.relu("relu", x);
+  builder.output(builder.linear("fc2", x, 8));
+  return *builder.finish();
+}
+
+std::vector<Member> members(std::size_t count) {
+  std::vector<Member> list;
+  for (std::size_t i = 0; i < count; ++i) list.push_back({fmt::format("m{}", i), {"cnn", {}, 2}, i});
+  return list;
+}
+
+struct Case {
+  Plan plan;
+  std::vector<const Model*> models;
+};
+
+Case same_models(const Model& model, std::size_t count, Strategy strategy, int streams = 1) {
+  return {uniform_plan(members(count), strategy, streams), std::vector<const Model*>(count, &model)};
+}
+
+Group group(const std::string& name, std::vector<std::string> ops, Strategy strategy, std::size_t count) {
+  Group result{name, {}, std::move(ops), strategy, 0, {}, {}};
+  for (std::uint32_t i = 0; i < count; ++i) result.members.push_back(i);
+  return result;
+}
+
+std::vector<std::string> tasks(const Program& program) {
+  std::vector<std::string> names;
+  for (const Step& step : program.steps) names.push_back(step.task);
+  return names;
+}
+
+Program lowered(const Case& c, const OpCatalog& catalog = TestCatalog(2, true)) {
+  auto program = lower(c.plan, c.models, catalog);
+  EXPECT_TRUE(program) << program.error().message;
+  return program ? std::move(*program) : Program{};
+}
+
+std::string refusal(const Case& c, ErrorCode code = ErrorCode::kInvalidInput) {
+  const auto program = lower(c.plan, c.models, TestCatalog(2, true));
+  EXPECT_FALSE(program);
+  if (program) return "";
+  EXPECT_EQ(program.error().code, code);
+  return program.error().message;
+}
+
+TEST(Lower, SerialMembersFollowOneAnotherOnAllCores) {
+  const Model model = small_cnn();
+  const Program program = lowered(same_models(model, 2, Strategy::kSerial));
+  EXPECT_THAT(tasks(program), ElementsAre("0/conv", "0/relu", "0/pool", "0/fc", "1/conv", "1/relu", "1/pool", "1/fc"));
+  for (const Step& step : program.steps) EXPECT_EQ(step.cost.threads, 2);
+  EXPECT_EQ(program.inputs.size(), 1U);
+  EXPECT_EQ(program.outputs.size(), 2U);
+}
+
+TEST(Lower, ConcurrentMembersAlternateOverStreamsOneThreadEach) {
+  const Model model = small_cnn();
+  const Program program = lowered(same_models(model, 3, Strategy::kConcurrent, 2));
+  EXPECT_THAT(tasks(program), ElementsAre("0/conv", "1/conv", "2/conv", "0/relu", "1/relu", "2/relu", "0/pool",
+                                          "1/pool", "2/pool", "0/fc", "1/fc", "2/fc"));
+  for (const Step& step : program.steps) {
+    EXPECT_EQ(step.cost.threads, 1);
+    EXPECT_EQ(to_index(step.stream), to_index(step.members[0]) % 2);
+    EXPECT_TRUE(step.dependencies.empty()) << step.task << ": its stream orders it already";
+  }
+}
+
+TEST(Lower, SerialMembersReuseEachOthersArenaAndConcurrentOnesDoNot) {
+  const Model model = small_cnn();
+  const Bytes one = lowered(same_models(model, 1, Strategy::kSerial)).arena;
+  EXPECT_EQ(lowered(same_models(model, 4, Strategy::kSerial)).arena, one);
+  EXPECT_GE(lowered(same_models(model, 2, Strategy::kConcurrent, 2)).arena, one + one);
+}
+
+TEST(Lower, SeparateInputGivesEachMemberItsOwnBuffer) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 3, Strategy::kSerial);
+  c.plan.input.sharing = InputSharing::kSeparate;
+  const Program program = lowered(c);
+  EXPECT_EQ(program.inputs.size(), 3U);
+  EXPECT_EQ(program.memory.input, Bytes{3 * 2 * 2 * 3 * 8 * 8 * 4});
+}
+
+TEST(Lower, DenseConvolutionStacksOutputChannelsOverTheSharedInput) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.groups.insert(c.plan.groups.begin(), group("first", {"conv", "relu"}, Strategy::kDenseConvolution, 2));
+  const Program program = lowered(c);
+  EXPECT_THAT(tasks(program), ElementsAre("0-1/conv", "0-1/relu", "0/pool", "0/fc", "1/pool", "1/fc"));
+  const OpCall& call = program.steps[0].call;
+  EXPECT_EQ(std::get<WeightView>(call.inputs[1]).shape, (Shape{16, 3, 3, 3}));
+  EXPECT_EQ(call.outputs[0].shape, (Shape{2, 16, 8, 8}));
+  const View second = std::get<View>(program.steps[4].call.inputs[0]);
+  EXPECT_EQ(second.offset, 8);
+  EXPECT_EQ(second.shape, (Shape{2, 8, 8, 8}));
+  EXPECT_EQ(second.strides, (Shape{8 * 8 * 16, 1, 8 * 16, 16}));
+}
+
+TEST(Lower, SplitsAStackWhereTheDeviceCannotReadStridedChannels) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.groups.insert(c.plan.groups.begin(), group("first", {"conv", "relu", "pool"}, Strategy::kDenseConvolution, 2));
+  const Program program = lowered(c, TestCatalog(2, false));
+  EXPECT_THAT(tasks(program),
+              ElementsAre("0-1/conv", "0-1/relu", "0-1/pool", "0/pool:split", "0/fc", "1/pool:split", "1/fc"));
+}
+
+TEST(Lower, GroupedConvolutionStacksCopiesOfItsInput) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.groups.insert(c.plan.groups.begin(), group("first", {"conv"}, Strategy::kGroupedConvolution, 2));
+  const Program program = lowered(c);
+  EXPECT_EQ(tasks(program)[0], "0/x:stack");
+  EXPECT_EQ(tasks(program)[2], "0-1/conv");
+  EXPECT_EQ(std::get<Convolution>(program.steps[2].call.attributes).groups, 2);
+  EXPECT_EQ(std::get<View>(program.steps[2].call.inputs[0]).shape, (Shape{2, 6, 8, 8}));
+}
+
+TEST(Lower, StridedBatchReadsASharedInputWithoutCopyingIt) {
+  const Model model = two_layers();
+  const Program program = lowered(same_models(model, 4, Strategy::kStridedBatch));
+  EXPECT_THAT(tasks(program), ElementsAre("0-3/fc1", "0-3/relu", "0-3/fc2"));
+  const View x = std::get<View>(program.steps[0].call.inputs[0]);
+  EXPECT_EQ(x.shape, (Shape{4, 4, 16}));
+  EXPECT_EQ(x.strides[0], 0);
+  EXPECT_EQ(program.outputs[3].view.offset, 3 * 4 * 8);
+}
+
+TEST(Lower, MembersWriteIntoTheBatchThatALaterStridedBatchReads) {
+  const Model model = two_layers();
+  Case c = same_models(model, 2, Strategy::kConcurrent, 2);
+  c.plan.groups.push_back(group("last", {"fc2"}, Strategy::kStridedBatch, 2));
+  const Program program = lowered(c);
+  EXPECT_THAT(tasks(program), ElementsAre("0/fc1", "1/fc1", "0/relu", "1/relu", "0-1/fc2"));
+  EXPECT_EQ(program.steps[2].call.outputs[0].buffer, program.steps[3].call.outputs[0].buffer);
+  EXPECT_THAT(program.steps[4].dependencies, ElementsAre(StepId{3}));
+}
+
+TEST(Lower, AStepOnAllCoresWaitsForEveryStreamAndIsWaitedFor) {
+  const Model model = two_layers();
+  Case c = same_models(model, 2, Strategy::kConcurrent, 2);
+  c.plan.groups.push_back(group("middle", {"relu"}, Strategy::kSerial, 2));
+  const Program program = lowered(c);
+  ASSERT_THAT(tasks(program), ElementsAre("0/fc1", "1/fc1", "0/relu", "0/fc2", "1/relu", "1/fc2"));
+  EXPECT_THAT(program.steps[2].dependencies, ElementsAre(StepId{1}));  // relu on both cores: stream 1 is done
+  EXPECT_THAT(program.steps[5].dependencies, ElementsAre(StepId{4}));  // fc2 on stream 1: after the last relu
+}
+
+TEST(Lower, WorkspaceLimitTakesTheSmallerAlternative) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 1, Strategy::kSerial);
+  c.plan.limits.workspace = Bytes{512};
+  for (const Step& step : lowered(c).steps) EXPECT_EQ(step.cost.algorithm, "small");
+}
+
+TEST(Lower, RefusesAPlanThatDoesNotFitItsMemoryLimit) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 4, Strategy::kSerial);
+  c.plan.limits.memory = Bytes{1000};
+  EXPECT_THAT(refusal(c, ErrorCode::kDoesNotFit), HasSubstr("limits.memory_bytes is 1000 B"));
+}
+
+TEST(Lower, TakesResolvedAlgorithmsUntilThePlanIsEdited) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 1, Strategy::kSerial);
+  const auto choose_small = [](const CostKey&, std::span<const Alternative>) { return std::size_t{1}; };
+  const auto program = lower(c.plan, c.models, TestCatalog(2, true), choose_small);
+  c.plan.resolved = resolve(c.plan, *program, "test");
+  EXPECT_EQ(lowered(c).steps[0].cost.algorithm, "small");
+  c.plan.streams = 2;
+  EXPECT_EQ(lowered(c).steps[0].cost.algorithm, "fast");
+}
+
+TEST(Lower, NamesWhatIsWrongWithGroups) {
+  const Model model = small_cnn();
+  const Model wider = small_cnn("wide", 16);
+  Case unknown = same_models(model, 2, Strategy::kSerial);
+  unknown.plan.groups.push_back(group("x", {"conv9"}, Strategy::kSerial, 2));
+  EXPECT_THAT(refusal(unknown), HasSubstr("groups[1].ops: member m0 (cnn) has no op conv9"));
+
+  Case twice = same_models(model, 2, Strategy::kSerial);
+  twice.plan.groups.push_back(group("x", {"conv"}, Strategy::kSerial, 2));
+  twice.plan.groups.push_back(group("y", {"conv"}, Strategy::kSerial, 2));
+  EXPECT_THAT(refusal(twice), HasSubstr("groups[2].ops: op conv of member m0 is in group x already"));
+
+  Case none = same_models(model, 2, Strategy::kSerial);
+  none.plan.groups[0].ops = {"conv"};
+  EXPECT_THAT(refusal(none), HasSubstr("op relu of member m0 is in no group"));
+
+  Case different = same_models(model, 2, Strategy::kSerial);
+  different.models[1] = &wider;
+  different.plan.groups.push_back(group("x", {"conv"}, Strategy::kDenseConvolution, 2));
+  EXPECT_THAT(refusal(different), HasSubstr("op conv is not the same in members m0 and m1"));
+
+  Case softmax = same_models(model, 2, Strategy::kGroupedConvolution);
+  EXPECT_THAT(refusal(softmax), HasSubstr("op fc (Gemm) cannot be fused by grouped_convolution"));
+
+  Case threads = same_models(model, 2, Strategy::kSerial);
+  threads.plan.groups[0].threads = 8;
+  EXPECT_THAT(refusal(threads), HasSubstr("groups[0].threads: 8 asked for, the device has 2 cores"));
+}
+
+TEST(Lower, NamesTheCycleThatAfterMakesWithTheData) {
+  const Model model = two_layers();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.groups.push_back(group("early", {"fc1"}, Strategy::kSerial, 2));
+  c.plan.groups[1].after = {"all"};
+  EXPECT_THAT(refusal(c), HasSubstr("the order asked for is a cycle"));
+}
+
+}  // namespace
+}  // namespace cohort

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "simulator/plan/plan.hpp"
+
+namespace cohort {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<Member> members(int count) {
+  std::vector<Member> list;
+  for (int i = 0; i < count; ++i) {
+    const auto seed = static_cast<std::uint64_t>(i);
+    list.push_back({fmt::format("lenet5-{}", i), {"lenet5", {}, 4}, seed});
+  }
+  return list;
+}
+
+Plan sample_plan() {
+  Plan plan = uniform_plan(members(16), Strategy::kConcurrent, 2);
+  plan.members.push_back({"odd", {"mlp", {{"hidden", "64"}}, 8}, 99});
+  plan.groups[0].streams = std::vector<std::uint32_t>(16, 1);
+  plan.groups.push_back({"first", {0, 1, 2, 5}, {"conv1", "pool1"}, Strategy::kDenseConvolution, 2, {}, {}});
+  plan.groups.push_back({"odd", {16}, {}, Strategy::kSerial, 0, {}, {"first"}});
+  plan.input = {InputSource::kFolder, "photos", InputSharing::kSeparate, 2, 3, 7, BadImages::kFatal};
+  plan.limits.memory = Bytes{1 << 20};
+  plan.resolved = Resolved{"cpu", "abc", Bytes{1}, Bytes{2}, Bytes{3}, Bytes{4}, {{"0/conv1", "direct", 2, Bytes{5}}}};
+  return plan;
+}
+
+/// The sample plan's text with one piece replaced.
+std::string edited(const std::string& from, const std::string& to) {
+  std::string text = write_plan(sample_plan());
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " is not in\n" << text;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(PlanJson, ReadsBackWhatItWrites) {
+  const Plan plan = sample_plan();
+  const auto read = parse_plan(write_plan(plan));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, plan);
+}
+
+TEST(PlanJson, CollapsesMembersThatDifferOnlyInSeed) {
+  const std::string text = write_plan(sample_plan());
+  EXPECT_THAT(text, HasSubstr(R"("name":"lenet5","model":"lenet5","minibatch":4,"seed":0,"count":16)"));
+}
+
+TEST(PlanJson, FingerprintIgnoresWhatIsResolvedAndNothingElse) {
+  const Plan plan = sample_plan();
+  Plan unresolved = plan;
+  unresolved.resolved.reset();
+  Plan edited_plan = plan;
+  edited_plan.groups[0].strategy = Strategy::kSerial;
+  EXPECT_EQ(fingerprint(plan), fingerprint(unresolved));
+  EXPECT_NE(fingerprint(plan), fingerprint(edited_plan));
+}
+
+struct BadPlan {
+  const char* from;
+  const char* to;
+  const char* message;
+};
+
+class BadPlans : public ::testing::TestWithParam<BadPlan> {};
+
+TEST_P(BadPlans, AreRefusedWithTheFieldNamed) {
+  const auto read = parse_plan(edited(GetParam().from, GetParam().to));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(read.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PlanJson, BadPlans,
+    ::testing::Values(
+        BadPlan{"\"strategy\":\"dense_convolution\"", "\"strategy\":\"magic\"",
+                "groups[1].strategy: there is no strategy magic"},
+        BadPlan{"\"count\":16", "\"count\":0", "members[0].count must be a whole number from 1"},
+        BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"0-2,,5\"", "groups[1].members must be positions"},
+        BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"5,0-2\"", "groups[1].members must be ascending"},
+        BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"0-2,77\"", "there is no member 77"},
+        BadPlan{"\"after\":[\"first\"]", "\"after\":[\"last\"]", "groups[2].after: there is no group last"},
+        BadPlan{"\"after\":[\"first\"]", "\"after\":[\"odd\"]", "groups[2].after makes a cycle: odd -> odd"},
+        BadPlan{"\"threads\":2", "\"threads\":\"2\"", "groups[1].threads must be a whole number"},
+        BadPlan{"\"threads\":2", "\"thread\":2", "groups[1].thread is not a field known here"},
+        BadPlan{"\"layout\": \"nhwc\"", "\"layout\": \"hwcn\"", "layout must be one of nchw, nhwc"},
+        BadPlan{"\"version\": 1", "\"version\": 2", "version 2 is not known here"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": -1", "input.buffers must be a whole number from 1"},
+        BadPlan{"\"path\": \"photos\",", "", "input.path is missing"},
+        BadPlan{"\"streams\": 2", "\"streams\": 1", "there is no stream 1"},
+        BadPlan{"\"format\"", "format", "not valid JSON at line 2"}));
+
+TEST(PlanJson, TruncatedTextIsRefusedAtEveryLength) {
+  const std::string text = write_plan(sample_plan());
+  for (std::size_t length = 0; length + 2 < text.size(); length += 7) EXPECT_FALSE(parse_plan(text.substr(0, length)));
+}
+
+TEST(PlanJson, NoMembersIsRefused) {
+  const auto read = validate(uniform_plan({}, Strategy::kSerial, 1));
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("members is empty"));
+}
+
+}  // namespace
+}  // namespace cohort
