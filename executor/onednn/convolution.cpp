@@ -1,0 +1,83 @@
+#include <algorithm>
+
+#include "executor/onednn/implementation.hpp"
+#include "executor/onednn/operands.hpp"
+#include "executor/reference/call.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+/// oneDNN counts the elements skipped, ONNX the distance.
+dnnl::memory::dims skipped(const std::vector<std::int64_t>& dilation) {
+  dnnl::memory::dims result = dilation;
+  for (std::int64_t& value : result) --value;
+  return result;
+}
+
+/// Padding at the end with which the window's last position is the output's last, where ceil_mode
+/// lets it reach over the padding asked for.
+dnnl::memory::dims pad_end(const Window& window, const Shape& x, const Shape& y) {
+  dnnl::memory::dims result = window.pad_end;
+  for (std::size_t d = 0; d < result.size(); ++d) {
+    const std::int64_t reach = window.dilation[d] * (window.kernel[d] - 1) + 1;
+    const std::int64_t needed = (y[d + 2] - 1) * window.stride[d] + reach - x[d + 2] - window.pad_begin[d];
+    result[d] = std::max(result[d], needed);
+  }
+  return result;
+}
+
+}  // namespace
+
+Implementations implementations(const Convolution& op, const OpCall& call, const dnnl::engine& engine) {
+  if (!is_constant(call, 1)) return {};
+  const std::optional<PostOps> post_ops = make_post_ops(call);
+  if (!post_ops) return {};
+  Shape kernel = shape_of(call.inputs[1]);
+  if (op.groups > 1) {
+    kernel[0] /= op.groups;
+    kernel.insert(kernel.begin(), op.groups);
+  }
+  const Descriptor x = describe_input(call, 0);
+  const Descriptor y = describe(call.outputs[0]);
+  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, x),
+                                   bind_input(DNNL_ARG_WEIGHTS, 1, describe_dense(kernel)), bind_output(y)};
+  bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
+  Descriptor bias;
+  if (own_input_count(call) == 3) {
+    bias = describe_input(call, 2);
+    bindings.push_back(bind_input(DNNL_ARG_BIAS, 2, bias));
+  }
+  const dnnl::convolution_forward::desc description(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x, describe_any(kernel), bias, y,
+      op.window.stride, skipped(op.window.dilation), op.window.pad_begin, op.window.pad_end);
+  Implementations list;
+  append_implementations(
+      dnnl::convolution_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
+      bindings, list);
+  return list;
+}
+
+Implementations implementations(const Pool& op, const OpCall& call, const dnnl::engine& engine) {
+  const std::optional<PostOps> post_ops = make_post_ops(call);
+  if (!post_ops) return {};
+  const Descriptor x = describe_input(call, 0);
+  const Descriptor y = describe(call.outputs[0]);
+  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, x), bind_output(y)};
+  bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
+  dnnl::algorithm algorithm = dnnl::algorithm::pooling_max;
+  if (op.kind == PoolKind::kAverage) {
+    algorithm = op.count_include_pad ? dnnl::algorithm::pooling_avg_include_padding
+                                     : dnnl::algorithm::pooling_avg_exclude_padding;
+  }
+  const dnnl::pooling_v2_forward::desc description(dnnl::prop_kind::forward_inference, algorithm, x, y,
+                                                   op.window.stride, op.window.kernel, skipped(op.window.dilation),
+                                                   op.window.pad_begin,
+                                                   pad_end(op.window, shape_of(call.inputs[0]), call.outputs[0].shape));
+  Implementations list;
+  append_implementations(
+      dnnl::pooling_v2_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
+      bindings, list);
+  return list;
+}
+
+}  // namespace cohort::onednn

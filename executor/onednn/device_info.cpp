@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/sysinfo.h>
+
+#include <cstdlib>
+#include <dnnl.hpp>
+#include <fstream>
+#include <string>
+
+#include "executor/onednn/onednn_kernels.hpp"
+
+namespace cohort {
+namespace {
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown CPU";
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+Bytes memory() {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return {};
+  return {static_cast<std::int64_t>(info.totalram) * static_cast<std::int64_t>(info.mem_unit)};
+}
+
+std::string isa_name(dnnl::cpu_isa isa) {
+  switch (isa) {
+    case dnnl::cpu_isa::sse41:
+      return "sse41";
+    case dnnl::cpu_isa::avx:
+      return "avx";
+    case dnnl::cpu_isa::avx2:
+      return "avx2";
+    case dnnl::cpu_isa::avx2_vnni:
+      return "avx2_vnni";
+    case dnnl::cpu_isa::avx512_core:
+      return "avx512_core";
+    case dnnl::cpu_isa::avx512_core_vnni:
+      return "avx512_core_vnni";
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return "avx512_core_bf16";
+    case dnnl::cpu_isa::avx512_core_amx:
+      return "avx512_core_amx";
+    default:
+      return fmt::format("isa {:#x}", static_cast<unsigned>(isa));
+  }
+}
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "default";
+}
+
+}  // namespace
+
+DeviceInfo onednn_device_info() {
+  DeviceInfo info;
+  info.id = "cpu:0";
+  info.kind = "cpu";
+  info.name = cpu_name();
+  info.cores = usable_cores();
+  info.memory = memory();
+  const dnnl::version_t* const version = dnnl::version();
+  info.settings = {
+      {"library", fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch)},
+      {"isa", isa_name(dnnl::get_effective_cpu_isa())},
+      {"omp_wait_policy", environment("OMP_WAIT_POLICY")},
+      {"omp_proc_bind", environment("OMP_PROC_BIND")},
+  };
+  return info;
+}
+
+}  // namespace cohort

@@ -1,0 +1,91 @@
+#include "executor/onednn/kernel.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+
+#include <unordered_map>
+#include <utility>
+
+#include "executor/device_error.hpp"
+#include "executor/onednn/operands.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+class PrimitiveKernel final : public HostKernel {
+ public:
+  PrimitiveKernel(Implementation& implementation, const OpCall& call, std::span<const std::vector<float>> weights,
+                  const dnnl::engine& engine)
+      : name_(fmt::format("{} by {}", op_type(call.attributes), implementation.algorithm)), stream_(engine) {
+    if (!implementation.primitive) implementation.primitive.emplace(implementation.descriptor.get());
+    primitive_ = *implementation.primitive;
+    std::vector<std::size_t> weight_of(call.inputs.size(), 0);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (is_constant(call, i)) weight_of[i] = next++;
+    }
+    for (const Binding& binding : implementation.bindings) {
+      const bool input = binding.source == Binding::Source::kInput;
+      if (input && is_constant(call, binding.operand)) {
+        const dnnl::memory packed = pack(binding, implementation.wanted(binding), weights[weight_of[binding.operand]]);
+        arguments_.emplace(binding.argument, packed);
+      } else {
+        const dnnl::memory memory(binding.descriptor, engine, DNNL_MEMORY_NONE);
+        arguments_.emplace(binding.argument, memory);
+        (input ? inputs_ : outputs_).emplace_back(binding.operand, memory);
+      }
+    }
+    const Descriptor scratchpad = implementation.descriptor.scratchpad_desc();
+    if (scratchpad.get_size() == 0) return;
+    workspace_ = dnnl::memory(scratchpad, engine, DNNL_MEMORY_NONE);
+    arguments_.emplace(DNNL_ARG_SCRATCHPAD, *workspace_);
+  }
+
+  void run(const HostArguments& arguments) override {
+    try {
+      for (const auto& [operand, memory] : inputs_) {
+        memory.set_data_handle(const_cast<float*>(arguments.inputs[operand]));  // the library has no const form
+      }
+      for (const auto& [operand, memory] : outputs_) memory.set_data_handle(arguments.outputs[operand]);
+      if (workspace_) workspace_->set_data_handle(arguments.workspace);
+      primitive_.execute(stream_, arguments_);
+    } catch (const dnnl::error& error) {
+      throw DeviceError(
+          fmt::format("{}: execute failed with status {} ({})", name_, dnnl_status2str(error.status), error.what()));
+    }
+  }
+
+ private:
+  /// A copy of constant values as the primitive wants them.
+  dnnl::memory pack(const Binding& binding, const Descriptor& wanted, const std::vector<float>& values) {
+    const dnnl::engine engine = stream_.get_engine();
+    std::vector<float> ordered = binding.rearrange ? binding.rearrange(values) : values;
+    dnnl::memory from(binding.descriptor, engine, ordered.data());
+    dnnl::memory to(wanted, engine);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::reorder::primitive_desc description(engine, binding.descriptor, engine, wanted, attributes);
+    dnnl::memory scratchpad(description.scratchpad_desc(), engine);
+    dnnl::reorder(description)
+        .execute(stream_, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    stream_.wait();
+    return to;
+  }
+
+  std::string name_;
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+  std::vector<std::pair<std::size_t, dnnl::memory>> inputs_;  ///< operand and the argument it is given as
+  std::vector<std::pair<std::size_t, dnnl::memory>> outputs_;
+  std::optional<dnnl::memory> workspace_;
+};
+
+}  // namespace
+
+std::unique_ptr<HostKernel> make_kernel(Implementation& implementation, const OpCall& call,
+                                        std::span<const std::vector<float>> weights, const dnnl::engine& engine) {
+  return std::make_unique<PrimitiveKernel>(implementation, call, weights, engine);
+}
+
+}  // namespace cohort::onednn

@@ -1,0 +1,68 @@
+#include "executor/onednn/implementation.hpp"
+#include "executor/onednn/operands.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+/// The input as a view, if it lies as the output does, which these primitives demand.
+bool lies_as_output(const OpCall& call) {
+  const auto* const x = std::get_if<View>(&call.inputs[0]);
+  return x != nullptr && same_strides(*x, call.outputs[0]);
+}
+
+dnnl::primitive_attr scratchpad_only() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+}  // namespace
+
+Implementations implementations(const BatchNormalization& op, const OpCall& call, const dnnl::engine& engine) {
+  if (!lies_as_output(call)) return {};
+  const std::optional<PostOps> post_ops = make_post_ops(call);
+  if (!post_ops) return {};
+  const Descriptor data = describe(call.outputs[0]);
+  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, data),
+                                   bind_input(DNNL_ARG_SCALE, 1, describe_input(call, 1)),
+                                   bind_input(DNNL_ARG_SHIFT, 2, describe_input(call, 2)),
+                                   bind_input(DNNL_ARG_MEAN, 3, describe_input(call, 3)),
+                                   bind_input(DNNL_ARG_VARIANCE, 4, describe_input(call, 4)),
+                                   bind_output(data)};
+  bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
+  const dnnl::batch_normalization_forward::desc description(dnnl::prop_kind::forward_inference, data, op.epsilon,
+                                                            dnnl::normalization_flags::use_global_stats |
+                                                                dnnl::normalization_flags::use_scale |
+                                                                dnnl::normalization_flags::use_shift);
+  Implementations list;
+  append_implementations(
+      dnnl::batch_normalization_forward::primitive_desc(description, post_ops->attributes, engine, true), "", bindings,
+      list);
+  return list;
+}
+
+Implementations implementations(const LocalResponseNormalization& op, const OpCall& call, const dnnl::engine& engine) {
+  // oneDNN's window is centred, so even sizes differ from ONNX's.
+  if (!lies_as_output(call) || !call.post_ops.empty() || op.size % 2 == 0) return {};
+  const Descriptor data = describe(call.outputs[0]);
+  const dnnl::lrn_forward::desc description(dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
+                                            data, op.size, op.alpha, op.beta, op.bias);
+  Implementations list;
+  append_implementations(dnnl::lrn_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
+                         {bind_input(DNNL_ARG_SRC, 0, data), bind_output(data)}, list);
+  return list;
+}
+
+Implementations implementations(const Softmax& op, const OpCall& call, const dnnl::engine& engine) {
+  if (!call.post_ops.empty()) return {};
+  const Descriptor x = describe_input(call, 0);
+  const Descriptor y = describe(call.outputs[0]);
+  const dnnl::softmax_v2_forward::desc description(dnnl::prop_kind::forward_inference,
+                                                   dnnl::algorithm::softmax_accurate, x, y, static_cast<int>(op.axis));
+  Implementations list;
+  append_implementations(dnnl::softmax_v2_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
+                         {bind_input(DNNL_ARG_SRC, 0, x), bind_output(y)}, list);
+  return list;
+}
+
+}  // namespace cohort::onednn

@@ -1,0 +1,180 @@
+#include "executor/onednn/onednn_kernels.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <omp.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "executor/onednn/kernel.hpp"
+#include "executor/onednn/operands.hpp"
+#include "executor/reference/call.hpp"
+#include "executor/reference/reference_kernels.hpp"
+
+namespace cohort {
+namespace {
+
+using onednn::Implementation;
+using onednn::Implementations;
+
+constexpr std::size_t kMostAlternatives = 4;
+
+/// The calling thread's OpenMP thread count: the library decides blocking and scratchpads by it.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+  ~ThreadScope() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+/// Whether the library names an implementation as one of its plain or generic loops.
+bool is_slow(const std::string& algorithm) {
+  return algorithm.find("ref") != std::string::npos || algorithm == "reference";
+}
+
+/// Drops the library's plain loops where there is something better, and gives every one left a name
+/// of its own.
+void tidy(Implementations& list) {
+  const auto slow = [](const Implementation& way) { return is_slow(way.algorithm); };
+  const auto end = std::remove_if(list.begin(), list.end(), slow);
+  // A few implementations are all plain loops; then the first of them is the way.
+  if (end != list.begin()) list.erase(end, list.end());
+  if (list.size() > kMostAlternatives) list.resize(kMostAlternatives);
+  std::map<std::string, int> seen;
+  for (Implementation& way : list) {
+    const int count = ++seen[way.algorithm];
+    if (count > 1) way.algorithm += fmt::format("#{}", count);
+  }
+}
+
+/// Two calls with equal text are run by the same primitives.
+std::string key_of(const OpCall& call, int threads) {
+  std::string key = fmt::format("{} x{}", canonical(call.attributes, call.post_ops), threads);
+  for (const Operand& operand : call.inputs) {
+    if (const auto* const view = std::get_if<View>(&operand)) {
+      key += fmt::format(" {}/{}{}", fmt::join(view->shape, ","), fmt::join(view->strides, ","),
+                         *view == call.outputs[0] ? "=" : "");
+    } else {
+      key += fmt::format(" const {}", fmt::join(shape_of(operand), ","));
+    }
+  }
+  const View& y = call.outputs[0];
+  return key + fmt::format(" -> {}/{}", fmt::join(y.shape, ","), fmt::join(y.strides, ","));
+}
+
+OpCall made_dense(const OpCall& call, Layout layout) {
+  OpCall dense = call;
+  for (Operand& operand : dense.inputs) {
+    if (auto* const view = std::get_if<View>(&operand)) view->strides = dense_strides(view->shape, layout);
+  }
+  for (View& view : dense.outputs) view.strides = dense_strides(view.shape, layout);
+  return dense;
+}
+
+bool all_dense(const OpCall& call, Layout layout) {
+  const auto dense = [layout](const View& view) { return onednn::is_dense(view, layout); };
+  return std::all_of(call.outputs.begin(), call.outputs.end(), dense) &&
+         std::all_of(call.inputs.begin(), call.inputs.end(), [&](const Operand& operand) {
+           const auto* const view = std::get_if<View>(&operand);
+           return view == nullptr || dense(*view);
+         });
+}
+
+class OnednnKernels final : public HostKernels {
+ public:
+  explicit OnednnKernels(int cores)
+      : cores_(cores), engine_(dnnl::engine::kind::cpu, 0), reference_(make_reference_kernels(cores)) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    COHORT_CHECK(check_call(call));
+    const std::scoped_lock lock(mutex_);
+    const Implementations& ways = implementations(call, threads);
+    if (ways.empty()) return reference_->alternatives(call, threads);
+    std::vector<Alternative> list;
+    for (const Implementation& way : ways) {
+      Bytes packed;
+      for (const onednn::Binding& binding : way.bindings) {
+        if (binding.source != onednn::Binding::Source::kInput || !onednn::is_constant(call, binding.operand)) continue;
+        packed += Bytes{static_cast<std::int64_t>(way.wanted(binding).get_size())};
+      }
+      list.push_back({way.algorithm, threads, way.workspace(), packed});
+    }
+    return list;
+  }
+
+  bool accepts_strides(const OpCall& call) const override {
+    if (!check_call(call)) return true;  // alternatives() says what is wrong
+    if (all_dense(call, Layout::kNhwc) || all_dense(call, Layout::kNchw)) return true;
+    const std::scoped_lock lock(mutex_);
+    const Implementations& dense = implementations(made_dense(call, Layout::kNhwc), cores_);
+    if (dense.empty()) return true;  // plain loops either way
+    const Implementations& strided = implementations(call, cores_);
+    if (strided.empty()) return false;
+    return !is_slow(strided[0].algorithm) || strided[0].algorithm == dense[0].algorithm;
+  }
+
+  int cores() const override { return cores_; }
+
+  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
+                                              std::span<const std::vector<float>> weights) const override {
+    COHORT_CHECK(check_call(call));
+    COHORT_CHECK(check_weights(call, weights));
+    const std::scoped_lock lock(mutex_);
+    Implementations& ways = implementations(call, threads);
+    if (ways.empty()) return reference_->prepare(call, algorithm, threads, weights);
+    const auto way =
+        std::find_if(ways.begin(), ways.end(), [&](const Implementation& each) { return each.algorithm == algorithm; });
+    if (way == ways.end()) {
+      return fail(ErrorCode::kInvalidInput,
+                  "{}: oneDNN has no algorithm \"{}\" for it here; its first choice is \"{}\"",
+                  op_type(call.attributes), algorithm, ways[0].algorithm);
+    }
+    const ThreadScope scope(threads);
+    try {
+      return onednn::make_kernel(*way, call, weights, engine_);
+    } catch (const dnnl::error& error) {
+      const ErrorCode code = error.status == dnnl_out_of_memory ? ErrorCode::kDoesNotFit : ErrorCode::kInvalidInput;
+      return fail(code, "{} by {}: oneDNN cannot prepare it: {} ({})", op_type(call.attributes), algorithm,
+                  dnnl_status2str(error.status), error.what());
+    }
+  }
+
+  void use_threads(int threads) const override { omp_set_num_threads(threads); }
+
+ private:
+  /// The caller holds the lock.
+  Implementations& implementations(const OpCall& call, int threads) const {
+    const auto [entry, is_new] = cache_.try_emplace(key_of(call, threads));
+    if (!is_new) return entry->second;
+    const ThreadScope scope(threads);
+    try {
+      entry->second =
+          std::visit([&](const auto& op) { return onednn::implementations(op, call, engine_); }, call.attributes);
+      tidy(entry->second);
+    } catch (const dnnl::error&) {
+      entry->second.clear();  // plain loops take what the library refuses
+    }
+    return entry->second;
+  }
+
+  int cores_;
+  dnnl::engine engine_;
+  std::unique_ptr<HostKernels> reference_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Implementations> cache_;
+};
+
+}  // namespace
+
+std::unique_ptr<HostKernels> make_onednn_kernels(int cores) { return std::make_unique<OnednnKernels>(cores); }
+
+}  // namespace cohort

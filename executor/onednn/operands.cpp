@@ -1,0 +1,102 @@
+#include "executor/onednn/operands.hpp"
+
+#include <utility>
+
+#include "executor/reference/call.hpp"
+
+namespace cohort::onednn {
+
+Descriptor describe(const Shape& shape, const Shape& strides) {
+  return Descriptor(shape, dnnl::memory::data_type::f32, strides);
+}
+
+Descriptor describe(const View& view) { return describe(view.shape, view.strides); }
+
+Descriptor describe_dense(const Shape& shape) { return describe(shape, dense_strides(shape, Layout::kNchw)); }
+
+Descriptor describe_any(const Shape& shape) {
+  return Descriptor(shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+}
+
+Descriptor describe_input(const OpCall& call, std::size_t input) {
+  const Operand& operand = call.inputs[input];
+  if (const auto* const view = std::get_if<View>(&operand)) return describe(*view);
+  return describe_dense(shape_of(operand));
+}
+
+bool is_constant(const OpCall& call, std::size_t input) {
+  return std::holds_alternative<WeightView>(call.inputs[input]);
+}
+
+bool same_strides(const View& a, const View& b) {
+  if (a.shape != b.shape) return false;
+  for (std::size_t d = 0; d < a.shape.size(); ++d) {
+    if (a.shape[d] != 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
+bool is_dense(const View& view, Layout layout) {
+  return same_strides(view, {view.buffer, view.offset, view.shape, dense_strides(view.shape, layout)});
+}
+
+Binding bind_input(int argument, std::size_t operand, Descriptor descriptor) {
+  return {argument, Binding::Source::kInput, operand, std::move(descriptor), {}};
+}
+
+Binding bind_output(Descriptor descriptor) {
+  return {DNNL_ARG_DST, Binding::Source::kOutput, 0, std::move(descriptor), {}};
+}
+
+Eltwise eltwise(const Activation& activation) {
+  switch (activation.kind) {
+    case ActivationKind::kRelu:
+      return {dnnl::algorithm::eltwise_relu, 0, 0};
+    case ActivationKind::kLeakyRelu:
+      return {dnnl::algorithm::eltwise_relu, activation.alpha, 0};
+    case ActivationKind::kElu:
+      return {dnnl::algorithm::eltwise_elu, activation.alpha, 0};
+    case ActivationKind::kSigmoid:
+      return {dnnl::algorithm::eltwise_logistic, 0, 0};
+    case ActivationKind::kTanh:
+      return {dnnl::algorithm::eltwise_tanh, 0, 0};
+    case ActivationKind::kClip:
+      return {dnnl::algorithm::eltwise_clip, activation.alpha, activation.beta};
+  }
+  return {dnnl::algorithm::eltwise_relu, 0, 0};
+}
+
+std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& present, dnnl::post_ops post_ops,
+                                     std::vector<Binding> bindings) {
+  for (const PostOp& post_op : call.post_ops) {
+    if (const auto* const activation = std::get_if<Activation>(&post_op)) {
+      const Eltwise function = eltwise(*activation);
+      post_ops.append_eltwise(1.0F, function.algorithm, function.alpha, function.beta);
+      continue;
+    }
+    const std::size_t input = std::get<AddOperand>(post_op).operand;
+    const auto* const view = std::get_if<View>(&call.inputs[input]);
+    if (view == nullptr) return std::nullopt;
+    if (*view == call.outputs[0]) {
+      // The output holds the operand: only a sum reads it before it is overwritten.
+      post_ops.append_sum(1.0F);
+      continue;
+    }
+    std::optional<Descriptor> descriptor = present(*view);
+    if (!descriptor) return std::nullopt;
+    const int argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1;
+    post_ops.append_binary(dnnl::algorithm::binary_add, *descriptor);
+    bindings.push_back(bind_input(argument, input, *std::move(descriptor)));
+  }
+  PostOps result;
+  result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  result.attributes.set_post_ops(post_ops);
+  result.bindings = std::move(bindings);
+  return result;
+}
+
+std::optional<PostOps> make_post_ops(const OpCall& call) {
+  return make_post_ops(call, [](const View& view) { return std::optional<Descriptor>(describe(view)); });
+}
+
+}  // namespace cohort::onednn

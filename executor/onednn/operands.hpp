@@ -1,0 +1,52 @@
+#pragma once
+
+#include <dnnl.hpp>
+#include <functional>
+#include <vector>
+
+#include "executor/onednn/implementation.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort::onednn {
+
+Descriptor describe(const Shape& shape, const Shape& strides);
+Descriptor describe(const View& view);
+/// Dense in logical order.
+Descriptor describe_dense(const Shape& shape);
+/// Lets the library choose the memory order.
+Descriptor describe_any(const Shape& shape);
+
+/// Operand `input` of the call as it lies; constants are dense in logical order.
+Descriptor describe_input(const OpCall& call, std::size_t input);
+bool is_constant(const OpCall& call, std::size_t input);
+
+/// Whether two views put equal indices at equal offsets.
+bool same_strides(const View& a, const View& b);
+/// Whether elements lie as in a dense tensor of the layout; extents of one have no say.
+bool is_dense(const View& view, Layout layout);
+
+Binding bind_input(int argument, std::size_t operand, Descriptor descriptor);
+Binding bind_output(Descriptor descriptor);
+
+/// How a view is presented to a primitive that sees the call in another shape; empty: not possible.
+using Presentation = std::function<std::optional<Descriptor>(const View& view)>;
+
+/// Attributes with a caller-owned scratchpad and the call's post-ops.
+struct PostOps {
+  dnnl::primitive_attr attributes;
+  std::vector<Binding> bindings;
+};
+/// `post_ops` may hold operations that come before the call's own. Empty where an added operand
+/// cannot be presented.
+std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& present, dnnl::post_ops post_ops = {},
+                                     std::vector<Binding> bindings = {});
+std::optional<PostOps> make_post_ops(const OpCall& call);
+
+/// The library's name and parameters for an activation.
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha, beta;
+};
+Eltwise eltwise(const Activation& activation);
+
+}  // namespace cohort::onednn
