@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+
+#include "base/units.hpp"
+
+namespace cohort {
+
+/// Tells monotonic time. Passed in, so that tests can say what time it is.
+using TimeSource = std::function<Nanoseconds()>;
+
+/// The system's steady clock; its origin is that of std::chrono::steady_clock.
+inline Nanoseconds steady_now() {
+  return std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace cohort

@@ -1,0 +1,78 @@
+#include "executor/feeder.hpp"
+
+#include <cassert>
+
+namespace cohort {
+namespace {
+
+Result<PipelineOptions> pipeline_of(Runner& runner, std::size_t input_index, ImageTarget target) {
+  const Program& program = runner.program();
+  const ProgramInput& input = program.inputs[input_index];
+  if (input.shape.size() != 4) {
+    return fail(ErrorCode::kInvalidInput, "input \"{}\" of shape {} cannot be fed images; it would have to be {}",
+                input.name, to_string(input.shape), "[N, C, H, W]");
+  }
+  PipelineOptions options;
+  target.channels = static_cast<int>(input.shape[1]);
+  target.height = static_cast<int>(input.shape[2]);
+  target.width = static_cast<int>(input.shape[3]);
+  target.layout = program.layout == Layout::kNhwc ? ImageLayout::kNhwc : ImageLayout::kNchw;
+  options.target = target;
+  options.minibatch = static_cast<int>(input.shape[0]);
+  for (int slot = 0; slot < program.input_buffers; ++slot) {
+    options.slots.push_back(runner.session().input(input_index, slot));
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Feeder>> Feeder::open(Runner& runner, ImageFolder folder, const InputOptions& options,
+                                             const ImageTarget& target) {
+  std::vector<PipelineOptions> pipelines;
+  for (std::size_t i = 0; i < runner.program().inputs.size(); ++i) {
+    COHORT_TRY(pipelines.emplace_back(), pipeline_of(runner, i, target));
+  }
+  COHORT_TRY(auto opened, InputPipelines::open(std::move(folder), options, std::move(pipelines)));
+  return std::unique_ptr<Feeder>(new Feeder(runner, std::move(opened)));
+}
+
+Feeder::Feeder(Runner& runner, std::unique_ptr<InputPipelines> pipelines)
+    : runner_(&runner), pipelines_(std::move(pipelines)) {}
+
+Result<void> Feeder::take() {
+  std::vector<ReadyMinibatch> minibatches;
+  for (std::size_t i = 0; i < runner_->program().inputs.size(); ++i) {
+    COHORT_TRY(minibatches.emplace_back(), pipelines_->next(static_cast<int>(i)));
+    assert(minibatches.back().slot == minibatches.front().slot);
+  }
+  ready_.push_back(std::move(minibatches));
+  return {};
+}
+
+Result<void> Feeder::step() {
+  if (ready_.empty()) COHORT_CHECK(take());
+  const std::vector<ReadyMinibatch> minibatches = std::move(ready_.front());
+  ready_.pop_front();
+  const int slot = minibatches.empty() ? 0 : minibatches.front().slot;
+  runner_->upload(slot);
+  const Result<void> done = runner_->step(slot);
+  for (std::size_t i = 0; i < minibatches.size(); ++i) pipelines_->release(static_cast<int>(i), slot);
+  return done;
+}
+
+Result<void> Feeder::settle() {
+  while (ready_.size() < static_cast<std::size_t>(runner_->program().input_buffers)) COHORT_CHECK(take());
+  return {};
+}
+
+Result<Nanoseconds> Feeder::timed_steps(int steps, const TimeSource& now) {
+  for (int i = 0; i < runner_->program().input_buffers; ++i) COHORT_CHECK(step());
+  const Nanoseconds start = now();
+  for (int i = 0; i < steps; ++i) COHORT_CHECK(step());
+  const Nanoseconds time = now() - start;
+  COHORT_CHECK(settle());
+  return time;
+}
+
+}  // namespace cohort

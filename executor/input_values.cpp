@@ -1,0 +1,58 @@
+#include "executor/input_values.hpp"
+
+#include "base/random.hpp"
+
+namespace cohort {
+namespace {
+
+/// Writes dimension `axis` and all after it, reading on from `from` in logical order.
+const float* scatter(const Shape& shape, const Shape& strides, std::size_t axis, const float* from, float* to) {
+  if (axis == shape.size()) {
+    *to = *from;
+    return from + 1;
+  }
+  for (std::int64_t i = 0; i < shape[axis]; ++i) from = scatter(shape, strides, axis + 1, from, to + i * strides[axis]);
+  return from;
+}
+
+}  // namespace
+
+InputPlace place_of(const Program& program, std::size_t input_index) {
+  const MemberId first = program.inputs[input_index].members.front();
+  InputPlace place{static_cast<std::uint32_t>(first), 0};
+  for (std::size_t i = 0; i < input_index; ++i) {
+    if (program.inputs[i].members.front() == first) ++place.position;
+  }
+  return place;
+}
+
+std::vector<float> generated_values(const Shape& shape, std::uint64_t seed, InputPlace place) {
+  Random random(derive_seed(derive_seed(seed, place.pipeline), place.position));
+  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+  for (float& value : values) value = random.uniform(-1.0F, 1.0F);
+  return values;
+}
+
+Result<void> write_input(Runner& runner, std::size_t input_index, int slot, std::span<const float> values) {
+  const Program& program = runner.program();
+  const ProgramInput& input = program.inputs[input_index];
+  const std::span<float> memory = runner.session().input(input_index, slot);
+  if (values.size() != memory.size()) {
+    return fail(ErrorCode::kInvalidInput, "input \"{}\" of shape {} needs {} values and got {}", input.name,
+                to_string(input.shape), memory.size(), values.size());
+  }
+  scatter(input.shape, dense_strides(input.shape, program.layout), 0, values.data(), memory.data());
+  return {};
+}
+
+Result<void> fill_inputs(Runner& runner, const InputValues& values) {
+  const Program& program = runner.program();
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    COHORT_TRY(const std::vector<float> filled, values(program.inputs[i], place_of(program, i)));
+    for (int slot = 0; slot < program.input_buffers; ++slot) COHORT_CHECK(write_input(runner, i, slot, filled));
+  }
+  for (int slot = 0; slot < program.input_buffers; ++slot) runner.upload(slot);
+  return {};
+}
+
+}  // namespace cohort

@@ -1,0 +1,74 @@
+#include "executor/runner.hpp"
+
+#include "executor/program_check.hpp"
+
+namespace cohort {
+
+Result<std::unique_ptr<Runner>> Runner::create(Backend& backend, const Program& program,
+                                               std::span<const Weights* const> weights) {
+  COHORT_TRY(std::unique_ptr<Session> session, backend.load(program, weights));
+  std::unique_ptr<Runner> runner(new Runner(program, std::move(session)));
+  for (int slot = 0; slot < program.input_buffers; ++slot) runner->upload(slot);
+  COHORT_CHECK(runner->step(0));
+  if (program.launch == LaunchMode::kSingle) return runner;
+  for (int slot = 0; slot < program.input_buffers; ++slot) {
+    runner->session_->begin_capture();
+    runner->issue(slot);
+    runner->graphs_.push_back(runner->session_->end_capture());
+  }
+  return runner;
+}
+
+Runner::Runner(const Program& program, std::unique_ptr<Session> session)
+    : program_(&program),
+      session_(std::move(session)),
+      order_(issue_order(program)),
+      step_events_(program.steps.size()) {}
+
+void Runner::upload(int slot) {
+  const StreamId stream = upload_stream(*program_);
+  for (std::size_t i = 0; i < program_->inputs.size(); ++i) session_->upload(i, slot, stream);
+  pending_uploads_.push_back(session_->record(stream));
+}
+
+Result<void> Runner::step(int slot) {
+  for (const EventId uploaded : pending_uploads_) {
+    for (int i = 0; i < program_->streams; ++i) {
+      session_->wait(static_cast<StreamId>(static_cast<std::uint32_t>(i)), uploaded);
+    }
+  }
+  pending_uploads_.clear();
+  if (graphs_.empty()) {
+    issue(slot);
+  } else {
+    session_->launch(graphs_[static_cast<std::size_t>(slot)]);
+  }
+  return session_->synchronize();
+}
+
+Result<Nanoseconds> Runner::timed_steps(int steps, const TimeSource& now) {
+  const Nanoseconds start = now();
+  for (int i = 0; i < steps; ++i) {
+    COHORT_CHECK(step(next_slot_));
+    next_slot_ = (next_slot_ + 1) % program_->input_buffers;
+  }
+  return now() - start;
+}
+
+void Runner::issue(int slot) {
+  for (const IssueCommand& command : order_) {
+    switch (command.kind) {
+      case IssueCommand::Kind::kLaunch:
+        session_->launch(command.step, command.stream, slot);
+        break;
+      case IssueCommand::Kind::kRecord:
+        step_events_[to_index(command.step)] = session_->record(command.stream);
+        break;
+      case IssueCommand::Kind::kWait:
+        session_->wait(command.stream, step_events_[to_index(command.step)]);
+        break;
+    }
+  }
+}
+
+}  // namespace cohort

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "executor/backend.hpp"
+#include "executor/clock.hpp"
+#include "executor/issue.hpp"
+
+namespace cohort {
+
+/// Runs a Program step by step of the whole model batch. Not thread-safe.
+class Runner {
+ public:
+  /// Loads the Program, runs it once on zero input so that nothing is left to be set up, and
+  /// captures it once per input slot where it is to be replayed as a graph. Backend and Program
+  /// must outlive the runner.
+  /// Errors: those of Backend::load() and of the steps.
+  static Result<std::unique_ptr<Runner>> create(Backend& backend, const Program& program,
+                                                std::span<const Weights* const> weights);
+
+  /// Carries all inputs of `slot` to the device; the next step waits for them.
+  void upload(int slot);
+  /// Runs every step on the input of `slot` and waits for all of them.
+  /// Errors: what went wrong, naming the task.
+  Result<void> step(int slot);
+  /// Time of `steps` steps one after another, on each slot in turn.
+  Result<Nanoseconds> timed_steps(int steps, const TimeSource& now);
+
+  [[nodiscard]] const Program& program() const { return *program_; }
+  [[nodiscard]] Session& session() { return *session_; }
+
+ private:
+  Runner(const Program& program, std::unique_ptr<Session> session);
+  void issue(int slot);
+
+  const Program* program_;
+  std::unique_ptr<Session> session_;
+  std::vector<IssueCommand> order_;
+  std::vector<EventId> step_events_;      ///< by StepId, as recorded last
+  std::vector<GraphId> graphs_;           ///< by slot; empty where steps are launched one by one
+  std::vector<EventId> pending_uploads_;  ///< since the last step
+  int next_slot_ = 0;                     ///< of timed_steps()
+};
+
+}  // namespace cohort
