@@ -1,0 +1,144 @@
+#include "executor/profile/op_case.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "executor/runner.hpp"
+#include "simulator/plan/lower.hpp"
+
+namespace cohort {
+namespace {
+
+/// Durations of every step of every program step, in preallocated memory of each stream.
+class DurationSink final : public TaskSink {
+ public:
+  DurationSink(std::size_t steps, int streams) : begun_(static_cast<std::size_t>(streams)), durations_(steps) {}
+
+  void begin(StepId /*step*/, StreamId stream) noexcept override { begun_[to_index(stream)] = steady_now(); }
+  void end(StepId step, StreamId stream) noexcept override {
+    durations_[to_index(step)] = steady_now() - begun_[to_index(stream)];
+  }
+
+  [[nodiscard]] Nanoseconds duration(std::size_t step) const { return durations_[step]; }
+
+ private:
+  std::vector<Nanoseconds> begun_;      ///< by stream
+  std::vector<Nanoseconds> durations_;  ///< by step, of the last program step
+};
+
+/// What reading the clock twice adds to a step's duration.
+Nanoseconds clock_cost() {
+  std::vector<Nanoseconds> costs(101);
+  for (Nanoseconds& cost : costs) {
+    const Nanoseconds begin = steady_now();
+    cost = steady_now() - begin;
+  }
+  std::nth_element(costs.begin(), costs.begin() + 50, costs.end());
+  return costs[50];
+}
+
+Plan plan_of(const OpCase& op_case) {
+  const int calls = op_case.copies * op_case.streams;
+  Plan plan;
+  plan.streams = op_case.streams;
+  plan.input.buffers = 1;
+  for (int i = 0; i < calls * op_case.width; ++i) plan.members.push_back({fmt::format("{}", i), {}, 0});
+  for (int call = 0; call < calls; ++call) {
+    Group group{fmt::format("call-{}", call), {}, {}, op_case.strategy, op_case.threads, {}, {}};
+    for (int i = 0; i < op_case.width; ++i)
+      group.members.push_back(static_cast<std::uint32_t>(call * op_case.width + i));
+    if (op_case.streams > 1) {
+      group.strategy = Strategy::kConcurrent;
+      group.streams = {static_cast<std::uint32_t>(call % op_case.streams)};
+    }
+    plan.groups.push_back(std::move(group));
+  }
+  return plan;
+}
+
+ProfileRecord record_of(const Program& program, const Step& step, int streams) {
+  ProfileRecord record;
+  record.signature = step.cost.signature;
+  record.strategy = std::string(to_string(step.cost.strategy));
+  record.width = step.cost.width;
+  record.threads = step.cost.threads;
+  record.algorithm = step.cost.algorithm;
+  record.footprint = program.memory.total();
+  record.neighbours = streams - 1;
+  record.workspace = step.workspace ? program.buffer(*step.workspace).size : Bytes{};
+  record.packed_weights = step.packed_weights;
+  return record;
+}
+
+/// Runs the program until there are enough samples of each step.
+Result<CaseTiming> collect(Runner& runner, int streams, const TimingLimits& limits, const CancelToken& cancel) {
+  const Program& program = runner.program();
+  DurationSink sink(program.steps.size(), program.streams);
+  COHORT_CHECK(runner.step(0));
+  runner.session().set_sink(&sink);
+  const Nanoseconds overhead = clock_cost();
+  std::vector<ProfileRecord> records;
+  for (const Step& step : program.steps) records.push_back(record_of(program, step, streams));
+  CaseTiming timing;
+  const Nanoseconds begin = steady_now();
+  while (true) {
+    COHORT_CHECK(cancel.check());
+    COHORT_CHECK(runner.step(0));
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      ProfileRecord record = records[i];
+      record.time = std::max(Nanoseconds(1), sink.duration(i) - overhead);
+      const bool is_copy = record.signature.starts_with("Copy ");
+      (is_copy ? timing.stack_copies : timing.calls).push_back(std::move(record));
+    }
+    const Nanoseconds spent = steady_now() - begin;
+    const auto samples = static_cast<int>(timing.calls.size());
+    if (samples >= limits.most_samples || spent >= limits.most_time) break;
+    if (samples >= limits.least_samples && spent >= limits.least_time) break;
+  }
+  runner.session().set_sink(nullptr);
+  return timing;
+}
+
+}  // namespace
+
+Model single_op_model(const Model& model, const Op& op) {
+  Model single;
+  single.name = op.name;
+  std::map<TensorId, TensorId> ids;
+  const auto add = [&](TensorId id, bool is_input) {
+    const auto [place, is_new] = ids.emplace(id, static_cast<TensorId>(single.tensors.size()));
+    if (!is_new) return place->second;
+    Tensor tensor = model.tensor(id);
+    if (is_input && tensor.role == TensorRole::kActivation) tensor.role = TensorRole::kInput;
+    if (tensor.role == TensorRole::kInput) single.inputs.push_back(place->second);
+    single.tensors.push_back(std::move(tensor));
+    return place->second;
+  };
+  Op copy = op;
+  for (TensorId& id : copy.inputs) id = add(id, true);
+  for (TensorId& id : copy.outputs) id = add(id, false);
+  single.ops.push_back(std::move(copy));
+  return single;
+}
+
+Bytes call_bytes(const Model& single) {
+  const OpWork work = work_of(single);
+  return work.read + work.written;
+}
+
+Result<CaseTiming> time_case(Backend& backend, const LoadedModel& single, const OpCase& op_case,
+                             const TimingLimits& limits, const CancelToken& cancel) {
+  const Plan plan = plan_of(op_case);
+  const std::vector<const Model*> models(plan.members.size(), &single.model);
+  const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
+    const auto found = std::find_if(alternatives.begin(), alternatives.end(),
+                                    [&](const Alternative& a) { return a.algorithm == op_case.algorithm; });
+    return found == alternatives.end() ? std::size_t{0} : static_cast<std::size_t>(found - alternatives.begin());
+  };
+  COHORT_TRY(const Program program, lower(plan, models, backend.catalog(), choose));
+  const std::vector<const Weights*> weights(plan.members.size(), &single.weights);
+  COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
+  return collect(*runner, op_case.streams, limits, cancel);
+}
+
+}  // namespace cohort

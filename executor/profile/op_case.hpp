@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "executor/backend.hpp"
+#include "executor/clock.hpp"
+#include "models/model.hpp"
+#include "simulator/plan/plan.hpp"
+#include "tracer/profile_record.hpp"
+
+namespace cohort {
+
+/// One way of running one op alone, to be timed.
+struct OpCase {
+  Strategy strategy = Strategy::kSerial;  ///< serial, or a fused one
+  int width = 1;                          ///< members computed by one call
+  int threads = 1;
+  std::string algorithm;  ///< empty: the library's first choice
+  int copies = 1;         ///< calls one after another, each with weights of its own: sets the footprint
+  int streams = 1;        ///< cores that do the same at the same time
+};
+
+/// How long to time a case.
+struct TimingLimits {
+  int least_samples = 7;
+  int most_samples = 400;
+  Nanoseconds least_time = std::chrono::milliseconds(15);
+  Nanoseconds most_time = std::chrono::milliseconds(400);
+};
+
+/// A model of `op` alone: what it reads becomes input, nothing is kept.
+Model single_op_model(const Model& model, const Op& op);
+
+/// A case's records, one per sample; `prepared_copies` are the calls that copy a stack together.
+struct CaseTiming {
+  std::vector<ProfileRecord> calls;
+  std::vector<ProfileRecord> stack_copies;
+};
+
+/// Lowers, loads and times a case. `single` is a model made by single_op_model with its weights.
+/// Errors: those of lower() and Backend::load(); kInterrupted.
+Result<CaseTiming> time_case(Backend& backend, const LoadedModel& single, const OpCase& op_case,
+                             const TimingLimits& limits, const CancelToken& cancel);
+
+/// Bytes one call touches: operands once, weights as in the model.
+Bytes call_bytes(const Model& single);
+
+}  // namespace cohort

@@ -1,0 +1,231 @@
+#include "executor/profile/profile.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "executor/profile/overheads.hpp"
+#include "executor/runner.hpp"
+#include "simulator/plan/lower.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr std::size_t kKeptSamples = 15;
+
+/// Fused forms that can compute an op of several members.
+std::vector<Strategy> fused_forms(const Model& model, const Op& op) {
+  if (std::holds_alternative<Gemm>(op.attributes)) return {Strategy::kStridedBatch};
+  const bool image = model.tensor(op.outputs[0]).shape.size() == 4;
+  if (!image) return {};
+  if (const auto* convolution = std::get_if<Convolution>(&op.attributes)) {
+    const bool first_layer = model.tensor(op.inputs[0]).role == TensorRole::kInput;
+    if (first_layer && convolution->groups == 1) return {Strategy::kDenseConvolution, Strategy::kGroupedConvolution};
+    return {Strategy::kGroupedConvolution};
+  }
+  const bool per_channel =
+      std::holds_alternative<Pool>(op.attributes) || std::holds_alternative<Activation>(op.attributes);
+  return per_channel ? std::vector{Strategy::kGroupedConvolution} : std::vector<Strategy>{};
+}
+
+/// At most kKeptSamples of `records`, which are of one case: evenly spaced in order of time.
+std::vector<ProfileRecord> thinned(std::vector<ProfileRecord> records) {
+  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+  if (records.size() <= kKeptSamples) return records;
+  std::vector<ProfileRecord> kept;
+  for (std::size_t i = 0; i < kKeptSamples; ++i) kept.push_back(records[i * (records.size() - 1) / (kKeptSamples - 1)]);
+  return kept;
+}
+
+Nanoseconds median_time(const std::vector<ProfileRecord>& records) {
+  std::vector<Nanoseconds> times;
+  for (const ProfileRecord& record : records) times.push_back(record.time);
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+/// Times all cases of one op into a trace.
+class OpProfiler {
+ public:
+  OpProfiler(Backend& backend, const ProfileOptions& options, const CancelToken& cancel, Trace& trace)
+      : backend_(backend), options_(options), cancel_(cancel), trace_(trace) {}
+
+  Result<void> run(const Model& model, const Op& op) {
+    const Model single = single_op_model(model, op);
+    const LoadedModel loaded{single, random_weights(single, 0)};
+    for (const int threads : thread_counts()) COHORT_CHECK(time_alone(loaded, threads));
+    if (options_.fused_widths.empty()) return {};
+    for (const Strategy form : fused_forms(model, op)) {
+      for (const int threads : thread_counts()) COHORT_CHECK(time_fused(loaded, form, threads));
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::vector<int> thread_counts() const {
+    const int cores = backend_.catalog().cores();
+    return cores > 1 ? std::vector{1, cores} : std::vector{1};
+  }
+
+  /// Every alternative with warm weights; those near the best also with colder ones, and beside
+  /// themselves on the other cores.
+  Result<void> time_alone(const LoadedModel& loaded, int threads) {
+    COHORT_TRY(const auto algorithms, algorithms_of(loaded, threads));
+    if (algorithms.empty()) return {};  // a Reshape in place: nothing runs
+    std::map<std::string, Nanoseconds> warm;
+    for (const std::string& algorithm : algorithms) {
+      COHORT_TRY(warm[algorithm], time(loaded, {Strategy::kSerial, 1, threads, algorithm, 1, 1}));
+    }
+    Nanoseconds best = warm.begin()->second;
+    for (const auto& [algorithm, time_warm] : warm) best = std::min(best, time_warm);
+    for (const std::string& algorithm : algorithms) {
+      if (seconds(warm[algorithm]) > 1.25 * seconds(best)) continue;
+      for (const int copies : copy_counts(loaded.model))
+        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, threads, algorithm, copies, 1}));
+      const int cores = backend_.catalog().cores();
+      if (threads > 1 || cores == 1) continue;
+      std::set<int> beside{8};
+      for (const int copies : copy_counts(loaded.model)) beside.insert(std::max(4, copies / cores));
+      for (const int copies : beside) COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, copies, cores}));
+    }
+    return {};
+  }
+
+  Result<void> time_fused(const LoadedModel& loaded, Strategy form, int threads) {
+    for (const int width : options_.fused_widths) {
+      COHORT_TRY(const Nanoseconds once, time(loaded, {form, width, threads, "", 1, 1}));
+      const Bytes own = call_bytes(loaded.model) * width;
+      constexpr Bytes kCold{64 << 20};
+      if (own < kCold && once < std::chrono::milliseconds(5)) {
+        const auto copies =
+            static_cast<int>(std::min<std::int64_t>(kCold.value / own.value, options_.most_copies / width));
+        if (copies > 1) COHORT_CHECK(time(loaded, {form, width, threads, "", copies, 1}));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<std::vector<std::string>> algorithms_of(const LoadedModel& loaded, int threads) const {
+    std::vector<std::string> names;
+    const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
+      for (const Alternative& alternative : alternatives) names.push_back(alternative.algorithm);
+      return std::size_t{0};
+    };
+    Plan plan = uniform_plan({{"op", {}, 0}}, Strategy::kSerial, 1);
+    plan.groups[0].threads = threads;
+    const std::vector<const Model*> models{&loaded.model};
+    COHORT_CHECK(lower(plan, models, backend_.catalog(), choose).map([](const Program&) {}));
+    names.resize(std::min(names.size(), static_cast<std::size_t>(options_.most_alternatives)));
+    return names;
+  }
+
+  [[nodiscard]] std::vector<int> copy_counts(const Model& single) const {
+    std::set<int> counts;
+    const std::int64_t own = std::max<std::int64_t>(1, call_bytes(single).value);
+    for (const Bytes footprint : options_.footprints) {
+      const auto copies = static_cast<int>(std::min<std::int64_t>(footprint.value / own, options_.most_copies));
+      if (copies > 1) counts.insert(copies);
+    }
+    return {counts.begin(), counts.end()};
+  }
+
+  /// Times one case and returns its median.
+  Result<Nanoseconds> time(const LoadedModel& loaded, const OpCase& op_case) {
+    COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
+    const Nanoseconds median = median_time(timing.calls);
+    add_profile_records(trace_, "ops alone", loaded.model.ops[0].name, thinned(std::move(timing.calls)));
+    if (!timing.stack_copies.empty())
+      add_profile_records(trace_, "copies", "copy", thinned(std::move(timing.stack_copies)));
+    return median;
+  }
+
+  Backend& backend_;
+  const ProfileOptions& options_;
+  const CancelToken& cancel_;
+  Trace& trace_;
+};
+
+/// Ignores all it is told; for what telling costs.
+class SilentSink final : public TaskSink {
+ public:
+  explicit SilentSink(int streams) : last_(static_cast<std::size_t>(streams)) {}
+  void begin(StepId /*step*/, StreamId stream) noexcept override { last_[to_index(stream)] = steady_now(); }
+  void end(StepId /*step*/, StreamId stream) noexcept override { last_[to_index(stream)] = steady_now(); }
+
+ private:
+  std::vector<Nanoseconds> last_;
+};
+
+/// Wall time of the whole model, with and without a sink in turn, so that drift meets both alike.
+Result<void> time_model(Backend& backend, const LoadedModel& loaded, const CancelToken& cancel, Trace& trace) {
+  Plan plan = uniform_plan({{loaded.model.name, {}, 0}}, Strategy::kSerial, 1);
+  plan.input.buffers = 1;
+  const std::vector<const Model*> models{&loaded.model};
+  COHORT_TRY(const Program program, lower(plan, models, backend.catalog()));
+  const std::vector<const Weights*> weights{&loaded.weights};
+  COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
+  SilentSink sink(program.streams);
+  WallTimes untraced{"model untraced", {}, 0};
+  WallTimes traced{"model traced", {}, 0};
+  COHORT_TRY(const Nanoseconds once, runner->timed_steps(1, steady_now));
+  const auto steps =
+      static_cast<int>(std::clamp<std::int64_t>(5'000'000 / std::max<std::int64_t>(1, once.count()), 1, 1000));
+  for (int i = 0; i < 15; ++i) {
+    COHORT_CHECK(cancel.check());
+    COHORT_TRY(const Nanoseconds plain, runner->timed_steps(steps, steady_now));
+    runner->session().set_sink(&sink);
+    COHORT_TRY(const Nanoseconds watched, runner->timed_steps(steps, steady_now));
+    runner->session().set_sink(nullptr);
+    untraced.samples.push_back(plain / steps);
+    traced.samples.push_back(watched / steps);
+  }
+  trace.info.wall_times.push_back(std::move(untraced));
+  trace.info.wall_times.push_back(std::move(traced));
+  return {};
+}
+
+}  // namespace
+
+void add_profile_records(Trace& trace, std::string_view track, std::string_view name,
+                         std::vector<ProfileRecord> records) {
+  auto found =
+      std::find_if(trace.tracks.begin(), trace.tracks.end(), [&](const Track& t) { return t.thread == track; });
+  const TrackId id = found == trace.tracks.end() ? trace.add_track("profile", std::string(track))
+                                                 : static_cast<TrackId>(found - trace.tracks.begin());
+  Nanoseconds start{};
+  for (const Slice& slice : trace.slices) {
+    if (slice.track == id) start = std::max(start, slice.end());
+  }
+  for (const ProfileRecord& record : records) {
+    add_profile_record(trace, id, name, start, record);
+    start += record.time;
+  }
+}
+
+Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
+                            const CancelToken& cancel) {
+  Trace trace;
+  trace.info.kind = TraceKind::kProfile;
+  trace.info.device = backend.info();
+  OpProfiler profiler(backend, options, cancel, trace);
+  std::map<std::string, const Op*> distinct;
+  std::vector<const Op*> order;
+  for (const Op& op : loaded.model.ops) {
+    if (distinct.emplace(signature_of(loaded.model, op), &op).second) order.push_back(&op);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (options.progress)
+      options.progress(fmt::format("{} ({} of {} distinct ops)", order[i]->name, i + 1, order.size()));
+    auto timed = profiler.run(loaded.model, *order[i]);
+    if (!timed) return in_context(fmt::format("profiling {}", order[i]->name), timed.error());
+  }
+  if (options.progress) options.progress("overheads and the whole model");
+  COHORT_TRY(auto overheads, measure_overheads(backend, cancel));
+  std::map<std::string, std::vector<ProfileRecord>> by_name;
+  for (ProfileRecord& record : overheads) by_name[record.signature].push_back(std::move(record));
+  for (auto& [name, records] : by_name) add_profile_records(trace, "overheads", name, std::move(records));
+  COHORT_CHECK(time_model(backend, loaded, cancel, trace));
+  return trace;
+}
+
+}  // namespace cohort

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "executor/backend.hpp"
+#include "executor/profile/op_case.hpp"
+#include "models/model.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+struct ProfileOptions {
+  std::vector<int> fused_widths{4, 16};  ///< widths at which fused forms are timed; empty: none
+  /// Footprints at which weights are timed, beside that of one call: bytes touched between two uses.
+  std::vector<Bytes> footprints{Bytes{4 << 20}, Bytes{24 << 20}, Bytes{96 << 20}};
+  int most_copies = 256;
+  int most_alternatives = 3;
+  TimingLimits limits;
+  /// Told what is being timed: "conv1 (3 of 8)". Empty: nobody is told.
+  std::function<void(const std::string&)> progress;
+};
+
+/// Times each distinct op of a model alone: every alternative, one thread and all, warm and with
+/// weights gone from the caches, beside itself on every core, and fused at the widths asked for;
+/// then the device's overheads, and the whole model with and without a trace. Never a model batch.
+///
+/// Returns a Trace of kind kProfile with one slice per sample (at most 15 per case, evenly spaced
+/// order statistics) and wall times "model untraced" and "model traced".
+/// Errors: those of lower() and Backend::load(); kInterrupted.
+Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
+                            const CancelToken& cancel);
+
+/// Adds records to a profile as slices, cases one after another on a track of their own.
+void add_profile_records(Trace& trace, std::string_view track, std::string_view name,
+                         std::vector<ProfileRecord> records);
+
+}  // namespace cohort
