@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// One task id, or one group of them, in a predicted and a measured trace. Times are medians over
+/// the iterations.
+struct ComparedTask {
+  std::string name;
+  std::string group;
+  Nanoseconds predicted{};
+  Nanoseconds measured{};
+
+  /// (predicted - measured) / measured; absent where nothing was measured.
+  [[nodiscard]] std::optional<double> relative_error() const;
+  friend bool operator==(const ComparedTask&, const ComparedTask&) = default;
+};
+
+/// Wall time of a whole step, or a quotient of two.
+struct ComparedTime {
+  Nanoseconds predicted{};
+  Nanoseconds measured{};
+
+  [[nodiscard]] std::optional<double> relative_error() const;
+};
+
+struct Comparison {
+  std::vector<ComparedTask> tasks;                         ///< largest difference in time first, ties by name
+  std::vector<ComparedTask> groups;                        ///< sums over tasks; the same order
+  ComparedTask all;                                        ///< sum over all tasks in both
+  std::vector<std::string> only_predicted, only_measured;  ///< task ids, ascending
+  std::optional<ComparedTime> plan, baseline;              ///< wall times; absent where a trace has none
+  std::optional<double> predicted_speedup, measured_speedup;
+  /// Of the speedup.
+  std::optional<double> relative_error;
+};
+
+/// Matches the tasks of a predicted and a measured trace by task id (kTaskArg).
+/// Errors: kInvalidInput where a trace is of the wrong kind or has no task, or the two are of
+/// different plans.
+Result<Comparison> compare(const Trace& predicted, const Trace& measured);
+
+struct CompareText {
+  std::size_t most_tasks = 20;  ///< rows of the table of tasks
+};
+/// Tables for people.
+std::string print(const Comparison& comparison, const CompareText& options = {});
+
+}  // namespace cohort

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "simulator/cost_table.hpp"
+#include "simulator/plan/op_catalog.hpp"
+
+namespace cohort {
+
+/// What a device that is not here can do, as far as a profile of it tells. Calls are found by what
+/// they compute (OpCall::signature, strategy, width), not by their memory.
+class RecordedCatalog final : public OpCatalog {
+ public:
+  /// The table must outlive the catalog.
+  RecordedCatalog(const CostTable& costs, int cores) : costs_(&costs), cores_(cores) {}
+
+  /// Errors: kInvalidInput naming the op that was not recorded, and what to profile.
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
+  /// Always: the host devices that are profiled run calls on stacked views as they are.
+  bool accepts_strides(const OpCall& /*call*/) const override { return true; }
+  int cores() const override { return cores_; }
+
+ private:
+  const CostTable* costs_;
+  int cores_;
+};
+
+}  // namespace cohort
