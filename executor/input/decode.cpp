@@ -2,7 +2,7 @@
 
 #include <turbojpeg.h>
 
-#include <array>
+#include <memory>
 #include <new>
 #include <system_error>
 
@@ -10,6 +10,10 @@
 
 namespace cohort {
 namespace {
+
+struct DestroyHandle {
+  void operator()(void* handle) const noexcept { tjDestroy(handle); }
+};
 
 struct Header {
   int width = 0;
@@ -46,18 +50,15 @@ tjscalingfactor scale_for(const Header& header, const DecodeRequest& request) {
 
 }  // namespace
 
-void JpegDecoder::Close::operator()(void* handle) const noexcept { tjDestroy(handle); }
-
-Result<JpegDecoder> JpegDecoder::create() {
-  tjhandle handle = tjInitDecompress();
-  if (handle == nullptr)
-    return fail(ErrorCode::kDoesNotFit, "cannot start the JPEG decoder: {}", tjGetErrorStr2(handle));
-  return JpegDecoder(handle);
-}
-
 Result<PixelView> JpegDecoder::decode(std::string_view jpeg, const DecodeRequest& request) {
   if (jpeg.empty()) return fail(ErrorCode::kInvalidInput, "broken JPEG: no data");
-  COHORT_TRY(const Header header, read_header(handle_.get(), jpeg));
+  // A new handle for each image (1% of the time): the library keeps Huffman and quantisation tables from
+  // one image to the next, so that a broken image could spoil a good one, and an image without tables
+  // would look different on each worker.
+  const std::unique_ptr<void, DestroyHandle> handle(tjInitDecompress());
+  if (handle == nullptr)
+    return fail(ErrorCode::kDoesNotFit, "cannot start the JPEG decoder: {}", tjGetErrorStr2(nullptr));
+  COHORT_TRY(const Header header, read_header(handle.get(), jpeg));
   const tjscalingfactor scale = scale_for(header, request);
   const int width = TJSCALED(header.width, scale);
   const int height = TJSCALED(header.height, scale);
@@ -71,9 +72,9 @@ Result<PixelView> JpegDecoder::decode(std::string_view jpeg, const DecodeRequest
   // A warning means that the file is cut off or damaged and the rest of the pixels made up; a
   // progressive file of thousands of tiny scans would take minutes.
   const int status =
-      tjDecompress2(handle_.get(), bytes_of(jpeg), jpeg.size(), pixels_.data(), width, 0, height,
+      tjDecompress2(handle.get(), bytes_of(jpeg), jpeg.size(), pixels_.data(), width, 0, height,
                     request.channels == 1 ? TJPF_GRAY : TJPF_RGB, TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS);
-  if (status != 0) return fail(ErrorCode::kInvalidInput, "broken JPEG: {}", tjGetErrorStr2(handle_.get()));
+  if (status != 0) return fail(ErrorCode::kInvalidInput, "broken JPEG: {}", tjGetErrorStr2(handle.get()));
   return PixelView{width, height, request.channels, std::span(pixels_).first(size)};
 }
 

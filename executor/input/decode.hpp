@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,22 +34,13 @@ inline constexpr std::int64_t kMostFileBytes = 256 << 20;
 /// Decodes JPEGs into memory of its own that it keeps for the next one. One per thread.
 class JpegDecoder {
  public:
-  /// Errors: kDoesNotFit without memory for the library's state.
-  static Result<JpegDecoder> create();
-
   /// The pixels are valid until the next call. EXIF orientation is not applied.
   ///
   /// Errors: kInvalidInput for what is not a JPEG, is cut off or damaged ("broken JPEG: ..."), has CMYK
-  /// colours, or claims more than kMostPixels; kDoesNotFit without memory for its pixels.
+  /// colours, or claims more than kMostPixels; kDoesNotFit without memory for it.
   Result<PixelView> decode(std::string_view jpeg, const DecodeRequest& request);
 
  private:
-  struct Close {
-    void operator()(void* handle) const noexcept;
-  };
-  explicit JpegDecoder(void* handle) : handle_(handle) {}
-
-  std::unique_ptr<void, Close> handle_;
   std::vector<std::uint8_t> pixels_;
 };
 

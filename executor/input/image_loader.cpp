@@ -35,11 +35,6 @@ class ImageLoader::Stage {
   InputStage stage_;
 };
 
-Result<ImageLoader> ImageLoader::create() {
-  COHORT_TRY(JpegDecoder decoder, JpegDecoder::create());
-  return ImageLoader(std::move(decoder));
-}
-
 Result<void> ImageLoader::load(const std::filesystem::path& path, std::uint64_t seed, const ImageTarget& target,
                                std::span<float> out) {
   const auto read = [&] {

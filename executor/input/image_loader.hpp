@@ -14,13 +14,10 @@ namespace cohort {
 /// File to normalised values: read, decode, resize with crop, flip and normalisation. One per thread.
 class ImageLoader {
  public:
-  /// Errors: kDoesNotFit without memory for the decoder.
-  static Result<ImageLoader> create();
-
   /// Writes target.size() values into `out`; the crop and flip follow from `seed` alone. On an error
   /// `out` is untouched. A null `observer` costs nothing.
   ///
-  /// Errors: kInvalidInput naming the file and what is wrong with it; kDoesNotFit without memory for its pixels.
+  /// Errors: kInvalidInput naming the file and what is wrong with it; kDoesNotFit without memory for it.
   Result<void> load(const std::filesystem::path& path, std::uint64_t seed, const ImageTarget& target,
                     std::span<float> out);
 
@@ -31,7 +28,6 @@ class ImageLoader {
   }
 
  private:
-  explicit ImageLoader(JpegDecoder decoder) : decoder_(std::move(decoder)) {}
   class Stage;
 
   JpegDecoder decoder_;

@@ -114,9 +114,8 @@ class InputPipelines::Pool {
 
   Result<void> start() {
     for (int i = 0; i < options_.workers; ++i) {
-      COHORT_TRY(ImageLoader loader, ImageLoader::create());
       try {
-        workers_.emplace_back([this, i, own = std::move(loader)]() mutable { work(i, own); });
+        workers_.emplace_back([this, i] { work(i); });
       } catch (const std::system_error& error) {
         return fail(ErrorCode::kDoesNotFit, "cannot start decode worker {} of {}: {}", i + 1, options_.workers,
                     error.what());
@@ -136,7 +135,7 @@ class InputPipelines::Pool {
     const std::lock_guard lock(mutex_);
     return stop_ || cancelled();
   }
-  void work(int worker, ImageLoader& loader);
+  void work(int worker);
   std::optional<Job> take_job();
   Outcome make(const Job& job, int worker, ImageLoader& loader);
   bool finish(const Job& job, Outcome outcome);
@@ -204,7 +203,8 @@ std::vector<BadImage> InputPipelines::Pool::bad_images() const {
   return images;
 }
 
-void InputPipelines::Pool::work(int worker, ImageLoader& loader) {
+void InputPipelines::Pool::work(int worker) {
+  ImageLoader loader;
   std::unique_lock lock(mutex_);
   while (!stop_ && !cancelled()) {
     const std::optional<Job> job = take_job();

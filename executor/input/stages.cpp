@@ -46,7 +46,7 @@ Result<StageSamples> measure_input_stages(const ImageFolder& folder, const Image
                                           const StageSampling& sampling) {
   COHORT_CHECK(validate(target));
   COHORT_CHECK(check(folder, sampling));
-  COHORT_TRY(ImageLoader loader, ImageLoader::create());
+  ImageLoader loader;
   StageTimer timer(sampling.clock ? sampling.clock : steady_now);
   loader.observe(&timer, {});
 

@@ -130,8 +130,8 @@ Scene compose(const SynthOptions& options, int class_index, Random& random) {
   scene.phase = random.uniform();
   scene.light_x = random.uniform(-0.3F, 0.3F);
   scene.light_y = random.uniform(-0.3F, 0.3F);
-  scene.detail = random.uniform(0.06F, 0.16F);
-  scene.noise = random.uniform(4.0F, 14.0F);
+  scene.detail = random.uniform(0.08F, 0.2F);
+  scene.noise = random.uniform(14.0F, 34.0F);
   return scene;
 }
 

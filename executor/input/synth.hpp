@@ -39,7 +39,7 @@ struct SynthImage {
 SynthImage draw_synth_image(const SynthOptions& options, int class_index, int number);
 
 /// Writes `folder`/class_00/00000.jpg, ...: mostly 4:3 and 3:2, a quarter of them upright, with as much
-/// texture and noise as makes files and decoding times like those of photographs (about 90 KB at 500 x 375).
+/// texture and noise as makes files and decoding times like those of photographs (about 85 KB at 500 x 375).
 /// The same options give the same bytes.
 ///
 /// Errors: kInvalidInput for a bad option, a folder that is not empty without `force`, or one that cannot
