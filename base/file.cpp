@@ -43,8 +43,20 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
+/// A terminal, a pipe, /dev/full: written in place, for a rename would put a file where it stood.
+bool is_device(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+Result<void> write_device(const std::filesystem::path& path, std::string_view content) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() >= 0 && write_all(file.get(), content) && file.close() == 0) return {};
+  return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));
 }
 
 }  // namespace
@@ -64,6 +76,10 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 }
 
 Result<void> check_writable(const std::filesystem::path& path, Overwrite overwrite) {
+  if (is_device(path)) {
+    if (::access(path.c_str(), W_OK) == 0) return {};
+    return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));
+  }
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode))
@@ -80,6 +96,7 @@ Result<void> check_writable(const std::filesystem::path& path, Overwrite overwri
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view content, Overwrite overwrite) {
   COHORT_CHECK(check_writable(path, overwrite));
+  if (is_device(path)) return write_device(path, content);
   std::string temporary = (folder_of(path) / fmt::format(".{}.XXXXXX", path.filename().string())).string();
   Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));

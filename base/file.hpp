@@ -19,7 +19,7 @@ Result<void> check_writable(const std::filesystem::path& path, Overwrite overwri
 
 /// Writes the whole file or nothing: into a temporary beside it, flushed to disk, then renamed.
 /// Errors: kInvalidInput naming the file (exists already, folder missing, disk full); no temporary
-/// is left behind.
+/// is left behind. Devices and pipes are written in place.
 Result<void> write_file(const std::filesystem::path& path, std::string_view content, Overwrite overwrite);
 
 }  // namespace cohort

@@ -1,0 +1,132 @@
+#include "base/file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <iterator>
+#include <string>
+
+namespace cohort {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class File : public ::testing::Test {
+ protected:
+  File() : folder_(fs::path(::testing::TempDir()) / "cohort-file-test") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~File() override {
+    fs::permissions(folder_, fs::perms::owner_all);
+    fs::remove_all(folder_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  [[nodiscard]] std::ptrdiff_t entries() const {
+    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(File, IsReadBackAsItWasWritten) {
+  const std::string content("line\n\0\xff tail", 12);
+  ASSERT_TRUE(write_file(folder_ / "a", content, Overwrite::kNever));
+  const auto read = read_file(folder_ / "a");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, content);
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(File, OfManyChunksIsReadWhole) {
+  std::string content(1'000'003, 'x');
+  content.back() = 'y';
+  ASSERT_TRUE(write_file(folder_ / "a", content, Overwrite::kNever));
+  EXPECT_EQ(read_file(folder_ / "a").value(), content);
+}
+
+TEST_F(File, IsNotOverwrittenUnasked) {
+  ASSERT_TRUE(write_file(folder_ / "a", "first", Overwrite::kNever));
+  const auto refused = write_file(folder_ / "a", "second", Overwrite::kNever);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(refused.error().message, HasSubstr("exists already; give -f"));
+  EXPECT_EQ(read_file(folder_ / "a").value(), "first");
+  ASSERT_TRUE(write_file(folder_ / "a", "second", Overwrite::kAllow));
+  EXPECT_EQ(read_file(folder_ / "a").value(), "second");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(File, IsReadableByOthersUnlikeATemporary) {
+  ASSERT_TRUE(write_file(folder_ / "a", "x", Overwrite::kNever));
+  struct stat status {};
+  ASSERT_EQ(::stat((folder_ / "a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0644U);
+}
+
+TEST_F(File, NamesAFolderThatIsMissing) {
+  const auto refused = write_file(folder_ / "none" / "a", "x", Overwrite::kNever);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr((folder_ / "none").string()));
+  EXPECT_THAT(refused.error().message, HasSubstr("No such file or directory"));
+  EXPECT_FALSE(check_writable(folder_ / "none" / "a", Overwrite::kAllow));
+}
+
+TEST_F(File, RefusesAFolderAsTarget) {
+  const auto refused = write_file(folder_, "x", Overwrite::kAllow);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("it is a folder"));
+}
+
+TEST_F(File, RefusesAFolderThatCannotBeWritten) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  const auto refused = check_writable(folder_ / "a", Overwrite::kNever);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("Permission denied"));
+}
+
+TEST_F(File, IsNotCreatedByACheck) {
+  EXPECT_TRUE(check_writable(folder_ / "a", Overwrite::kNever));
+  EXPECT_EQ(entries(), 0);
+}
+
+TEST_F(File, LeavesNothingBehindWhenItsTargetCannotBeReplaced) {
+  fs::create_directories(folder_ / "taken" / "inside");
+  EXPECT_FALSE(write_file(folder_ / "taken", "x", Overwrite::kAllow));
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST(FullDisk, IsNamedAndTheDeviceStays) {
+  const fs::path full("/dev/full");
+  if (!fs::is_character_file(full)) GTEST_SKIP() << "no " << full;
+  const auto refused = write_file(full, "x", Overwrite::kNever);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "cannot write /dev/full: No space left on device");
+  EXPECT_TRUE(fs::is_character_file(full));
+}
+
+TEST(Device, IsWrittenInPlace) {
+  const fs::path null("/dev/null");
+  if (!fs::is_character_file(null)) GTEST_SKIP() << "no " << null;
+  EXPECT_TRUE(write_file(null, "x", Overwrite::kNever));
+  EXPECT_TRUE(fs::is_character_file(null));
+}
+
+TEST_F(File, NamesWhatCannotBeRead) {
+  const auto missing = read_file(folder_ / "missing");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(missing.error().message, HasSubstr("missing: No such file or directory"));
+  const auto folder = read_file(folder_);
+  ASSERT_FALSE(folder);
+  EXPECT_THAT(folder.error().message, HasSubstr("Is a directory"));
+}
+
+}  // namespace
+}  // namespace cohort
