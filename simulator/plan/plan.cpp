@@ -128,6 +128,13 @@ Result<void> validate(const Plan& plan) {
     return fail(ErrorCode::kInvalidInput, "input.decode_workers must be at least 1, not {}", plan.input.decode_workers);
   if (plan.groups.empty()) return fail(ErrorCode::kInvalidInput, "groups is empty: every op belongs to one group");
   for (std::size_t i = 0; i < plan.groups.size(); ++i) COHORT_CHECK(validate_group(plan, i));
+  for (std::size_t i = 0; i < plan.baselines.size(); ++i) {
+    for (const std::uint32_t member : plan.baselines[i].members) {
+      if (member >= plan.members.size())
+        return fail(ErrorCode::kInvalidInput, "baselines[{}].members: there is no member {}; the last is {}", i, member,
+                    plan.members.size() - 1);
+    }
+  }
   return validate_order(plan);
 }
 
@@ -137,6 +144,19 @@ std::string fingerprint(const Plan& plan) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   for (const char c : write_plan(bare)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return fmt::format("{:016x}", hash);
+}
+
+Plan baseline_plan(const Plan& plan, std::uint32_t member) {
+  Plan alone = uniform_plan({plan.members[member]}, Strategy::kSerial, 1);
+  alone.device = plan.device;
+  alone.input = plan.input;
+  alone.layout = plan.layout;
+  alone.launch = plan.launch;
+  for (const Baseline& baseline : plan.baselines) {
+    if (std::find(baseline.members.begin(), baseline.members.end(), member) == baseline.members.end()) continue;
+    alone.resolved = Resolved{"", fingerprint(alone), {}, {}, {}, {}, baseline.steps};
+  }
+  return alone;
 }
 
 Plan uniform_plan(std::vector<Member> members, Strategy strategy, int streams) {

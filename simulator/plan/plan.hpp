@@ -89,6 +89,14 @@ struct Resolved {
   friend bool operator==(const Resolved&, const Resolved&) = default;
 };
 
+/// The best known way to run members alone, one after another: what a plan's gain is measured against.
+struct Baseline {
+  std::vector<std::uint32_t> members;  ///< positions in Plan::members that it is for
+  std::vector<ResolvedStep> steps;     ///< of a plan with such a member alone, as member 0
+
+  friend bool operator==(const Baseline&, const Baseline&) = default;
+};
+
 /// What to run together and how. Small, read and edited by hand; order of groups is launch order.
 struct Plan {
   std::string device = "cpu:0";
@@ -99,6 +107,7 @@ struct Plan {
   Layout layout = Layout::kNhwc;
   LaunchMode launch = LaunchMode::kGraph;
   Limits limits;
+  std::vector<Baseline> baselines;  ///< empty: the device's first choices, all cores on an op
   std::optional<Resolved> resolved;
 
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -113,6 +122,9 @@ Result<Plan> parse_plan(std::string_view json);
 Result<void> validate(const Plan& plan);
 /// Changes whenever anything but `resolved` changes.
 std::string fingerprint(const Plan& plan);
+
+/// The plan that runs one member alone as its baseline says.
+Plan baseline_plan(const Plan& plan, std::uint32_t member);
 
 /// All ops of all members in one group.
 Plan uniform_plan(std::vector<Member> members, Strategy strategy, int streams);

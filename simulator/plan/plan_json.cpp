@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
@@ -12,6 +14,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view kFormat = "cohort.plan";
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMostMembers = 65536;
+constexpr std::size_t kMostSteps = std::size_t{1} << 22;
 
 template <class E>
 struct Names {
@@ -126,21 +129,58 @@ ordered_json write_groups(const std::vector<Group>& groups) {
   return list;
 }
 
-ordered_json write_resolved(const Resolved& resolved) {
-  ordered_json steps = ordered_json::array();
-  for (const ResolvedStep& step : resolved.steps) {
-    steps.push_back({{"task", step.task},
-                     {"algorithm", step.algorithm},
-                     {"threads", step.threads},
-                     {"workspace_bytes", step.workspace.value}});
+/// Splits "3/conv1" into member and op; absent for tasks of several members.
+std::optional<std::pair<std::uint32_t, std::string>> single_member(const std::string& task) {
+  std::uint32_t member = 0;
+  const char* const end = task.data() + task.size();
+  const auto number = std::from_chars(task.data(), end, member);
+  if (number.ec != std::errc() || number.ptr == end || *number.ptr != '/') return std::nullopt;
+  return std::pair(member, std::string(number.ptr + 1, end));
+}
+
+/// Steps that differ only in their member become one entry: "each 0-15/conv1".
+ordered_json write_steps(const std::vector<ResolvedStep>& steps) {
+  std::vector<ordered_json> entries;
+  std::map<std::string, std::pair<std::size_t, std::vector<std::uint32_t>>> alike;  // by all but the member
+  const auto entry_of = [](const ResolvedStep& step) {
+    return ordered_json{{"task", step.task},
+                        {"algorithm", step.algorithm},
+                        {"threads", step.threads},
+                        {"workspace_bytes", step.workspace.value}};
+  };
+  for (const ResolvedStep& step : steps) {
+    const auto parts = single_member(step.task);
+    if (!parts) {
+      entries.push_back(entry_of(step));
+      continue;
+    }
+    const auto key = fmt::format("{}\n{}\n{}\n{}", parts->second, step.algorithm, step.threads, step.workspace.value);
+    const auto [found, is_new] = alike.try_emplace(key, entries.size(), std::vector<std::uint32_t>());
+    if (is_new) entries.push_back(entry_of(step));
+    auto& members = found->second.second;
+    members.push_back(parts->first);
+    if (members.size() == 1) continue;
+    std::sort(members.begin(), members.end());
+    entries[found->second.first]["task"] = fmt::format("each {}/{}", write_ranges(members), parts->second);
   }
+  return entries;
+}
+
+ordered_json write_resolved(const Resolved& resolved) {
   return {{"device", resolved.device},
           {"fingerprint", resolved.fingerprint},
           {"weights_bytes", resolved.weights.value},
           {"activations_bytes", resolved.activations.value},
           {"workspace_bytes", resolved.workspace.value},
           {"input_bytes", resolved.input.value},
-          {"steps", steps}};
+          {"steps", write_steps(resolved.steps)}};
+}
+
+ordered_json write_baselines(const std::vector<Baseline>& baselines) {
+  ordered_json list = ordered_json::array();
+  for (const Baseline& baseline : baselines)
+    list.push_back({{"members", write_ranges(baseline.members)}, {"steps", write_steps(baseline.steps)}});
+  return list;
 }
 
 // ---- Reading
@@ -179,30 +219,36 @@ Result<std::vector<Member>> read_member(JsonObject& object) {
   return members;
 }
 
-Result<std::vector<std::uint32_t>> read_ranges(JsonObject& object, std::string_view key) {
-  COHORT_TRY(const std::string text, object.string(key));
-  const auto wrong = [&] {
-    return fail(ErrorCode::kInvalidInput, "{} must be positions and ranges such as 0-15,17, not \"{}\"",
-                object.path_of(key), text);
-  };
+/// Absent where `text` is not positions and ranges such as 0-15,17.
+std::optional<std::vector<std::uint32_t>> parse_ranges(std::string_view text) {
   std::vector<std::uint32_t> positions;
   const char* at = text.data();
   const char* const end = text.data() + text.size();
   while (at != end) {
     std::uint32_t first = 0;
     const auto number = std::from_chars(at, end, first);
-    if (number.ec != std::errc()) return wrong();
+    if (number.ec != std::errc()) return std::nullopt;
     at = number.ptr;
     std::uint32_t last = first;
     if (at != end && *at == '-') {
       const auto second = std::from_chars(at + 1, end, last);
-      if (second.ec != std::errc() || last < first || last - first >= kMostMembers) return wrong();
+      if (second.ec != std::errc() || last < first) return std::nullopt;
       at = second.ptr;
     }
+    if (last - first >= kMostMembers || positions.size() > kMostMembers) return std::nullopt;
     for (std::uint32_t i = first; i <= last; ++i) positions.push_back(i);
-    if (at != end && (*at != ',' || ++at == end)) return wrong();
+    if (at != end && (*at != ',' || ++at == end)) return std::nullopt;
   }
   return positions;
+}
+
+Result<std::vector<std::uint32_t>> read_ranges(JsonObject& object, std::string_view key) {
+  COHORT_TRY(const std::string text, object.string(key));
+  auto positions = parse_ranges(text);
+  if (!positions)
+    return fail(ErrorCode::kInvalidInput, "{} must be positions and ranges such as 0-15,17, not \"{}\"",
+                object.path_of(key), text);
+  return std::move(*positions);
 }
 
 Result<Group> read_group(JsonObject& object) {
@@ -275,6 +321,47 @@ Result<Bytes> read_bytes(JsonObject& object, std::string_view key) {
   return Bytes{value};
 }
 
+Result<std::vector<ResolvedStep>> read_steps(JsonObject& object) {
+  constexpr std::string_view kEach = "each ";
+  COHORT_TRY(auto entries, object.objects("steps"));
+  std::vector<ResolvedStep> steps;
+  for (JsonObject& entry : entries) {
+    ResolvedStep step;
+    COHORT_TRY(step.task, entry.string("task"));
+    COHORT_TRY(step.algorithm, entry.string("algorithm"));
+    COHORT_TRY(const std::int64_t threads, entry.integer("threads", 1, 4096));
+    step.threads = static_cast<int>(threads);
+    COHORT_TRY(step.workspace, read_bytes(entry, "workspace_bytes"));
+    COHORT_CHECK(entry.no_other_keys());
+    if (!step.task.starts_with(kEach)) {
+      steps.push_back(std::move(step));
+      continue;
+    }
+    const std::string task = step.task.substr(kEach.size());
+    const std::size_t slash = task.find('/');
+    const auto members =
+        slash == std::string::npos ? std::nullopt : parse_ranges(std::string_view(task).substr(0, slash));
+    if (!members)
+      return fail(ErrorCode::kInvalidInput, "{} must be like \"each 0-15/conv1\", not \"{}\"", entry.path_of("task"),
+                  step.task);
+    if (steps.size() + members->size() > kMostSteps)
+      return fail(ErrorCode::kInvalidInput, "{}: more than {} steps", entry.path_of("task"), kMostSteps);
+    for (const std::uint32_t member : *members) {
+      step.task = fmt::format("{}{}", member, task.substr(slash));
+      steps.push_back(step);
+    }
+  }
+  return steps;
+}
+
+Result<Baseline> read_baseline(JsonObject& object) {
+  Baseline baseline;
+  COHORT_TRY(baseline.members, read_ranges(object, "members"));
+  COHORT_TRY(baseline.steps, read_steps(object));
+  COHORT_CHECK(object.no_other_keys());
+  return baseline;
+}
+
 Result<Resolved> read_resolved(JsonObject object) {
   Resolved resolved;
   COHORT_TRY(resolved.device, object.string("device"));
@@ -283,17 +370,7 @@ Result<Resolved> read_resolved(JsonObject object) {
   COHORT_TRY(resolved.activations, read_bytes(object, "activations_bytes"));
   COHORT_TRY(resolved.workspace, read_bytes(object, "workspace_bytes"));
   COHORT_TRY(resolved.input, read_bytes(object, "input_bytes"));
-  COHORT_TRY(auto steps, object.objects("steps"));
-  for (JsonObject& entry : steps) {
-    ResolvedStep step;
-    COHORT_TRY(step.task, entry.string("task"));
-    COHORT_TRY(step.algorithm, entry.string("algorithm"));
-    COHORT_TRY(const std::int64_t threads, entry.integer("threads", 1, 4096));
-    step.threads = static_cast<int>(threads);
-    COHORT_TRY(step.workspace, read_bytes(entry, "workspace_bytes"));
-    COHORT_CHECK(entry.no_other_keys());
-    resolved.steps.push_back(std::move(step));
-  }
+  COHORT_TRY(resolved.steps, read_steps(object));
   COHORT_CHECK(object.no_other_keys());
   return resolved;
 }
@@ -321,6 +398,12 @@ Result<void> read_lists(JsonObject& object, Plan& plan) {
     COHORT_TRY(auto group, read_group(entry));
     plan.groups.push_back(std::move(group));
   }
+  if (!object.has("baselines")) return {};
+  COHORT_TRY(auto baselines, object.objects("baselines"));
+  for (JsonObject& entry : baselines) {
+    COHORT_TRY(auto baseline, read_baseline(entry));
+    plan.baselines.push_back(std::move(baseline));
+  }
   return {};
 }
 
@@ -344,6 +427,7 @@ std::string write_plan(const Plan& plan) {
   if (plan.limits.memory) limits["memory_bytes"] = plan.limits.memory->value;
   if (plan.limits.workspace) limits["workspace_bytes"] = plan.limits.workspace->value;
   if (!limits.empty()) document["limits"] = std::move(limits);
+  if (!plan.baselines.empty()) document["baselines"] = write_baselines(plan.baselines);
   if (plan.resolved) document["resolved"] = write_resolved(*plan.resolved);
   std::string out;
   print(document, 0, out);

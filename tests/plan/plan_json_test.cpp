@@ -27,7 +27,15 @@ Plan sample_plan() {
   plan.groups.push_back({"odd", {16}, {}, Strategy::kSerial, 0, {}, {"first"}});
   plan.input = {InputSource::kFolder, "photos", InputSharing::kSeparate, 2, 3, 7, BadImages::kFatal};
   plan.limits.memory = Bytes{1 << 20};
-  plan.resolved = Resolved{"cpu", "abc", Bytes{1}, Bytes{2}, Bytes{3}, Bytes{4}, {{"0/conv1", "direct", 2, Bytes{5}}}};
+  plan.resolved = Resolved{
+      "cpu",
+      "abc",
+      Bytes{1},
+      Bytes{2},
+      Bytes{3},
+      Bytes{4},
+      {{"0/conv1", "direct", 2, Bytes{5}}, {"1/conv1", "direct", 2, Bytes{5}}, {"0-1/fc", "brg", 1, Bytes{0}}}};
+  plan.baselines = {{{0, 1, 2}, {{"0/conv1", "direct", 1, Bytes{0}}}}};
   return plan;
 }
 
@@ -49,6 +57,10 @@ TEST(PlanJson, ReadsBackWhatItWrites) {
 TEST(PlanJson, CollapsesMembersThatDifferOnlyInSeed) {
   const std::string text = write_plan(sample_plan());
   EXPECT_THAT(text, HasSubstr(R"("name":"lenet5","model":"lenet5","minibatch":4,"seed":0,"count":16)"));
+}
+
+TEST(PlanJson, CollapsesStepsThatDifferOnlyInTheirMember) {
+  EXPECT_THAT(write_plan(sample_plan()), HasSubstr(R"({"task":"each 0-1/conv1","algorithm":"direct","threads":2)"));
 }
 
 TEST(PlanJson, FingerprintIgnoresWhatIsResolvedAndNothingElse) {
@@ -94,6 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"\"buffers\": 3", "\"buffers\": -1", "input.buffers must be a whole number from 1"},
         BadPlan{"\"path\": \"photos\",", "", "input.path is missing"},
         BadPlan{"\"streams\": 2", "\"streams\": 1", "there is no stream 1"},
+        BadPlan{"each 0-1/conv1", "each 0-/conv1", "resolved.steps[0].task must be like"},
+        BadPlan{"\"baselines\": [{\"members\":\"0-2\"", "\"baselines\": [{\"members\":\"0-70\"",
+                "baselines[0].members: there is no member 17"},
         BadPlan{"\"format\"", "format", "not valid JSON at line 2"}));
 
 TEST(PlanJson, TruncatedTextIsRefusedAtEveryLength) {
