@@ -1,0 +1,114 @@
+#include "tests/executor/small_program.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "executor/device_error.hpp"
+
+namespace cohort::testing {
+namespace {
+
+class ScriptedKernel final : public HostKernel {
+ public:
+  ScriptedKernel(std::string algorithm, std::int64_t count, std::shared_ptr<KernelScript> script)
+      : algorithm_(std::move(algorithm)), count_(count), script_(std::move(script)) {}
+
+  void run(const HostArguments& arguments) override {
+    if (algorithm_ == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (algorithm_ == "throw" && script_->fail) throw DeviceError("kernel_call: status 3 in kernel.cpp");
+    if (algorithm_ == "bad_alloc" && script_->fail) throw std::bad_alloc();
+    ++script_->runs;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      float sum = 1;
+      for (const float* input : arguments.inputs) sum += input[i];
+      arguments.outputs[0][i] = sum;
+    }
+  }
+
+ private:
+  std::string algorithm_;
+  std::int64_t count_;
+  std::shared_ptr<KernelScript> script_;
+};
+
+class ScriptedKernels final : public HostKernels {
+ public:
+  explicit ScriptedKernels(std::shared_ptr<KernelScript> script) : script_(std::move(script)) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& /*call*/, int threads) const override {
+    return std::vector<Alternative>{{"add", threads, {}, {}}};
+  }
+  bool accepts_strides(const OpCall& /*call*/) const override { return true; }
+  int cores() const override { return 2; }
+  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int /*threads*/,
+                                              std::span<const std::vector<float>> /*weights*/) const override {
+    if (algorithm == "unknown") return fail(ErrorCode::kInvalidInput, "no algorithm \"unknown\"");
+    return std::make_unique<ScriptedKernel>(algorithm, element_count(call.outputs[0].shape), script_);
+  }
+  void use_threads(int threads) const override {
+    const std::lock_guard lock(script_->mutex);
+    script_->thread_counts.push_back(threads);
+  }
+
+ private:
+  std::shared_ptr<KernelScript> script_;
+};
+
+}  // namespace
+
+SmallProgram::SmallProgram(int streams) { program.streams = streams; }
+
+View SmallProgram::add(Buffer buffer) {
+  program.buffers.push_back(std::move(buffer));
+  return {static_cast<BufferId>(static_cast<std::uint32_t>(program.buffers.size() - 1)), 0, {kElements}, {1}};
+}
+
+View SmallProgram::input(std::string name) {
+  const View view = add({name, BufferKind::kInput, kBufferBytes, {}, {}});
+  program.inputs.push_back({view.buffer, view.shape, {MemberId{0}}, std::move(name)});
+  program.member_count = 1;
+  return view;
+}
+
+View SmallProgram::output(std::string name) {
+  View view = add({name, BufferKind::kOutput, kBufferBytes, {}, {}});
+  program.outputs.push_back({MemberId{0}, std::move(name), view});
+  return view;
+}
+
+View SmallProgram::activation(std::string name, int place) {
+  const Bytes offset = kBufferBytes * place;
+  program.arena = std::max(program.arena, offset + kBufferBytes);
+  return add({std::move(name), BufferKind::kActivation, kBufferBytes, offset, {}});
+}
+
+StepId SmallProgram::step(std::string task, std::vector<View> from, View to, StepOptions options) {
+  Step step;
+  step.task = std::move(task);
+  step.op = step.task;
+  step.members = {MemberId{0}};
+  step.call.attributes = Binary{};
+  step.call.inputs.assign(from.begin(), from.end());
+  step.call.outputs = {std::move(to)};
+  step.stream = static_cast<StreamId>(options.stream);
+  step.dependencies = std::move(options.after);
+  step.cost.algorithm = std::move(options.algorithm);
+  step.cost.threads = options.threads;
+  program.steps.push_back(std::move(step));
+  return static_cast<StepId>(static_cast<std::uint32_t>(program.steps.size() - 1));
+}
+
+View part(View view, std::int64_t first, std::int64_t count) {
+  view.offset += first;
+  view.shape = {count};
+  return view;
+}
+
+std::unique_ptr<HostKernels> make_scripted_kernels(std::shared_ptr<KernelScript> script) {
+  return std::make_unique<ScriptedKernels>(std::move(script));
+}
+
+}  // namespace cohort::testing
