@@ -43,6 +43,8 @@ Result<void> validate_members(const Plan& plan) {
   for (std::size_t i = 0; i < plan.members.size(); ++i) {
     const Member& member = plan.members[i];
     if (member.name.empty()) return fail(ErrorCode::kInvalidInput, "members[{}].name is empty", i);
+    if (member.name.find('/') != std::string::npos || member.name.starts_with('.'))
+      return fail(ErrorCode::kInvalidInput, "members[{}].name: {} cannot name a folder of results", i, member.name);
     if (!names.insert(member.name).second)
       return fail(ErrorCode::kInvalidInput, "members[{}].name: {} is there twice", i, member.name);
     if (member.source.minibatch < 1)

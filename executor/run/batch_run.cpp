@@ -1,0 +1,72 @@
+#include "executor/run/batch_run.hpp"
+
+#include <filesystem>
+
+#include "executor/input/npy.hpp"
+#include "executor/input_values.hpp"
+#include "simulator/plan/lower.hpp"
+
+namespace cohort {
+namespace {
+
+InputOptions input_options(const Plan& plan, const BatchRunOptions& options) {
+  InputOptions input;
+  input.workers = plan.input.decode_workers;
+  input.seed = plan.input.seed;
+  input.on_bad_image = plan.input.bad_images == BadImages::kFatal ? OnBadImage::kFatal : OnBadImage::kSkip;
+  input.observer = options.stages;
+  input.cancel = options.cancel;
+  return input;
+}
+
+/// `<folder>/<input name>.npy`, of exactly the input's shape.
+Result<std::vector<float>> read_array(const std::string& folder, const ProgramInput& input) {
+  const std::string name = input.name.substr(input.name.rfind('/') + 1);  // without the member
+  const auto path = std::filesystem::path(folder) / (name + ".npy");
+  COHORT_TRY(NpyArray array, read_npy(path));
+  if (array.shape != input.shape)
+    return fail(ErrorCode::kInvalidInput, "{}: shape {} does not fit input {} of shape {}", path.string(),
+                to_string(array.shape), name, to_string(input.shape));
+  return std::move(array.values);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BatchRun>> BatchRun::open(Backend& backend, const Plan& plan, const MemberModels& members,
+                                                 const BatchRunOptions& options) {
+  if (plan.resolved && !plan.resolved->device.empty() && plan.resolved->device != backend.info().name &&
+      plan.resolved->fingerprint == fingerprint(plan))
+    return fail(ErrorCode::kInvalidInput,
+                "resolved.device: the plan was made for {}, this device is {}; plan again here, or delete resolved to "
+                "run it as it is",
+                plan.resolved->device, backend.info().name);
+  COHORT_TRY(Program program, lower(plan, members.models, backend.catalog()));
+  std::unique_ptr<BatchRun> run(new BatchRun(std::move(program)));
+  COHORT_TRY(run->runner_, Runner::create(backend, run->program_, members.weights));
+  COHORT_CHECK(run->open_input(plan, options));
+  return run;
+}
+
+Result<void> BatchRun::open_input(const Plan& plan, const BatchRunOptions& options) {
+  if (plan.input.source == InputSource::kFolder) {
+    COHORT_TRY(ImageFolder folder, scan_image_folder(plan.input.path));
+    COHORT_TRY(feeder_, Feeder::open(*runner_, std::move(folder), input_options(plan, options)));
+    return {};
+  }
+  return fill_inputs(*runner_, [&](const ProgramInput& input, InputPlace place) -> Result<std::vector<float>> {
+    if (plan.input.source == InputSource::kArrays) return read_array(plan.input.path, input);
+    return generated_values(input.shape, plan.input.seed, place);
+  });
+}
+
+Result<void> BatchRun::step() { return feeder_ ? feeder_->step() : runner_->step(0); }
+
+Result<Nanoseconds> BatchRun::timed_steps(int steps, const TimeSource& now) {
+  return feeder_ ? feeder_->timed_steps(steps, now) : runner_->timed_steps(steps, now);
+}
+
+std::vector<BadImage> BatchRun::bad_images() const {
+  return feeder_ ? feeder_->pipelines().bad_images() : std::vector<BadImage>();
+}
+
+}  // namespace cohort

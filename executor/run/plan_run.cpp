@@ -1,0 +1,93 @@
+#include "executor/run/plan_run.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include "executor/input/npy.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr std::size_t kMostStages = 1 << 16;  // per decode worker
+
+}  // namespace
+
+PlanRun::PlanRun(Backend& backend, Plan plan, const CancelToken& cancel)
+    : backend_(backend),
+      plan_(std::move(plan)),
+      cancel_(cancel),
+      stages_(plan_.input.decode_workers, kMostStages, steady_now) {}
+
+Result<std::unique_ptr<PlanRun>> PlanRun::open(Backend& backend, const Plan& plan, const MemberModels& members,
+                                               const CancelToken& cancel) {
+  std::unique_ptr<PlanRun> run(new PlanRun(backend, plan, cancel));
+  COHORT_TRY(run->plan_run_, BatchRun::open(backend, plan, members, {&run->stages_, &cancel}));
+  for (std::uint32_t m = 0; m < plan.members.size(); ++m) {
+    COHORT_CHECK(cancel.check());
+    const MemberModels alone{{members.models[m]}, {members.weights[m]}};
+    auto opened = BatchRun::open(backend, baseline_plan(plan, m), alone, {nullptr, &cancel});
+    if (!opened) return in_context(fmt::format("baseline of member {}", plan.members[m].name), opened.error());
+    run->alone_.push_back(std::move(*opened));
+  }
+  return run;
+}
+
+Result<PlanRun::Times> PlanRun::measure(const MeasureOptions& options) {
+  const Subject together{"plan", [this](int steps) { return plan_run_->timed_steps(steps, steady_now); }};
+  const Subject one_by_one{"baseline", [this](int steps) -> Result<Nanoseconds> {
+                             Nanoseconds sum{};
+                             for (const auto& run : alone_) {
+                               COHORT_CHECK(cancel_.check());
+                               COHORT_TRY(const Nanoseconds time, run->timed_steps(steps, steady_now));
+                               sum += time;
+                             }
+                             return sum;
+                           }};
+  const std::vector<Subject> subjects{together, one_by_one};
+  COHORT_TRY(auto times, cohort::measure(subjects, options, steady_now, foreign_cpu_time, &cancel_));
+  return Times{std::move(times[0]), std::move(times[1])};
+}
+
+Result<Trace> PlanRun::trace(const Times& times, int iterations) {
+  std::vector<std::string> groups;
+  for (const Group& group : plan_.groups) groups.push_back(group.name);
+  TraceSink tasks(plan_run_->program(), std::move(groups), iterations, steady_now);
+  Session& session = plan_run_->runner().session();
+  WallTimes traced{"plan traced", {}, 0};
+  session.set_sink(&tasks);
+  stages_.switch_on(true);
+  Result<void> outcome;
+  for (int i = 0; i < iterations && outcome; ++i) {
+    const Nanoseconds begin = steady_now();
+    outcome = cancel_.check().and_then([&] { return plan_run_->step(); });
+    traced.samples.push_back(steady_now() - begin);
+  }
+  stages_.switch_on(false);
+  session.set_sink(nullptr);
+  if (!outcome) return tl::unexpected<Error>(outcome.error());
+
+  const bool decodes = plan_.input.source == InputSource::kFolder;
+  Trace trace = measured_trace(tasks, decodes ? &stages_ : nullptr, backend_.info());
+  trace.info.plan = write_plan(plan_);
+  trace.info.wall_times = {times.plan.wall, times.baseline.wall, std::move(traced)};
+  return trace;
+}
+
+Result<void> PlanRun::write_outputs(const std::filesystem::path& folder, Overwrite overwrite) {
+  COHORT_CHECK(plan_run_->step());
+  const Program& program = plan_run_->program();
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    const ProgramOutput& output = program.outputs[i];
+    const auto into = folder / plan_.members[to_index(output.member)].name;
+    std::error_code error;
+    std::filesystem::create_directories(into, error);
+    if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", into.string(), error.message());
+    std::string name = output.name;
+    std::replace(name.begin(), name.end(), '/', '_');
+    COHORT_TRY(const auto values, plan_run_->runner().session().read_output(i));
+    COHORT_CHECK(write_npy(into / (name + ".npy"), output.view.shape, values, overwrite));
+  }
+  return {};
+}
+
+}  // namespace cohort

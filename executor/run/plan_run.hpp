@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "executor/measure.hpp"
+#include "executor/run/batch_run.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// Runs a plan and its baseline side by side: every member alone, one after another, each in the best
+/// single-model plan that is known.
+class PlanRun {
+ public:
+  /// Errors: those of BatchRun::open(), for the plan and for the members alone.
+  static Result<std::unique_ptr<PlanRun>> open(Backend& backend, const Plan& plan, const MemberModels& members,
+                                               const CancelToken& cancel);
+
+  struct Times {
+    SubjectTimes plan;
+    SubjectTimes baseline;
+
+    [[nodiscard]] double speedup() const { return cohort::speedup(baseline, plan); }
+  };
+  /// Interleaved wall times, without a trace.
+  Result<Times> measure(const MeasureOptions& options);
+
+  /// Traces some steps of the plan; wall times and the plan go with it, and what tracing cost: wall
+  /// time "plan traced" beside "plan".
+  Result<Trace> trace(const Times& times, int iterations);
+
+  /// One more step, then every member's outputs into `<folder>/<member>/<output>.npy`.
+  Result<void> write_outputs(const std::filesystem::path& folder, Overwrite overwrite);
+
+  [[nodiscard]] const Program& program() const { return plan_run_->program(); }
+  [[nodiscard]] std::vector<BadImage> bad_images() const { return plan_run_->bad_images(); }
+
+ private:
+  PlanRun(Backend& backend, Plan plan, const CancelToken& cancel);
+
+  Backend& backend_;
+  Plan plan_;
+  const CancelToken& cancel_;
+  StageSink stages_;
+  std::unique_ptr<BatchRun> plan_run_;
+  std::vector<std::unique_ptr<BatchRun>> alone_;  ///< one per member
+};
+
+}  // namespace cohort
