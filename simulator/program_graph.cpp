@@ -1,0 +1,185 @@
+#include <algorithm>
+
+#include "simulator/predict.hpp"
+#include "simulator/step_cost.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr int kSteadyIterations = 3;
+constexpr int kSteadyIterationsWithInput = 6;
+
+/// Adds the tasks of one program step after another.
+class GraphBuilder {
+ public:
+  GraphBuilder(const PredictionCase& prediction_case, const std::vector<Cost>& costs, Nanoseconds image_time)
+      : plan_(*prediction_case.plan),
+        program_(*prediction_case.program),
+        device_(prediction_case.device),
+        costs_(costs),
+        image_time_(image_time) {
+    if (!prediction_case.with_overheads) {
+      device_.step_overhead = device_.launch_overhead = device_.handoff_latency = Nanoseconds(0);
+    }
+    first_.resize(static_cast<std::size_t>(program_.streams));
+    last_.resize(first_.size());
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
+      const std::size_t stream = to_index(program_.steps[i].stream);
+      if (!first_[stream]) first_[stream] = i;
+      last_[stream] = i;
+    }
+  }
+
+  ProgramGraph build() {
+    const bool has_input = image_time_ > Nanoseconds(0) && !program_.inputs.empty();
+    result_.first_steady = has_input ? program_.input_buffers + 1 : 1;
+    result_.iterations = result_.first_steady + (has_input ? kSteadyIterationsWithInput : kSteadyIterations);
+    for (const Cost& cost : costs_) ++result_.origins[static_cast<std::size_t>(cost.origin)];
+    add_resources(has_input);
+    // Input goes on being made beside the last iterations, as it would in a longer run.
+    const int minibatches = has_input ? result_.iterations + program_.input_buffers : 0;
+    for (int i = 0; i < minibatches; ++i) add_input(i);
+    for (int i = 0; i < result_.iterations; ++i) add_iteration(i);
+    return std::move(result_);
+  }
+
+ private:
+  void add_resources(bool has_input) {
+    TaskGraph& graph = result_.graph;
+    for (int i = 0; i < program_.streams; ++i) {
+      streams_.push_back(graph.add_resource(fmt::format("stream {}", i), ResourceKind::kStream));
+    }
+    for (const Step& step : program_.steps) step_labels_.push_back(graph.add_label(step.task));
+    host_ = graph.add_resource("host", ResourceKind::kHostThread);
+    launch_label_ = graph.add_label("launch");
+    wait_label_ = graph.add_label("wait");
+    if (!has_input) return;
+    for (int i = 0; i < plan_.input.decode_workers; ++i) {
+      workers_.push_back(graph.add_resource(fmt::format("decode worker {}", i), ResourceKind::kDecodeWorker));
+    }
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      input_labels_.push_back(graph.add_label(fmt::format("input {}", i)));
+    }
+  }
+
+  /// One task per worker and pipeline that has images to make.
+  void add_input(int minibatch) {
+    std::vector<TaskId>& tasks = inputs_.emplace_back();
+    for (std::size_t p = 0; p < program_.inputs.size(); ++p) {
+      const std::int64_t images = program_.inputs[p].shape.empty() ? 1 : program_.inputs[p].shape[0];
+      const auto workers = static_cast<std::int64_t>(workers_.size());
+      std::vector<std::int64_t> share(workers_.size(), images / workers);
+      for (std::int64_t i = 0; i < images % workers; ++i) ++share[next_worker_++ % workers_.size()];
+      for (std::size_t w = 0; w < workers_.size(); ++w) {
+        if (share[w] == 0) continue;
+        Task task;
+        task.label = input_labels_[p];
+        task.kind = TaskKind::kInput;
+        task.resource = workers_[w];
+        task.duration = image_time_ * share[w];
+        task.position = input_position_++;
+        task.iteration = minibatch;
+        tasks.push_back(result_.graph.add_task(task));
+      }
+    }
+  }
+
+  TaskId add_host_task(LabelId label, int iteration, Nanoseconds duration) {
+    Task task;
+    task.label = label;
+    task.kind = TaskKind::kLaunch;
+    task.resource = host_;
+    task.cores = duration > Nanoseconds(0) ? 1 : 0;
+    task.duration = duration;
+    task.position = host_position_++;
+    task.iteration = iteration;
+    return result_.graph.add_task(task);
+  }
+
+  TaskId add_step(std::uint32_t index, int iteration) {
+    const Step& step = program_.steps[index];
+    Task task;
+    task.label = step_labels_[index];
+    task.resource = streams_[to_index(step.stream)];
+    task.cores = step.cost.threads;
+    task.duration = costs_[index].time + device_.step_overhead;
+    task.position = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(program_.steps.size()) + index;
+    task.iteration = iteration;
+    task.step = index;
+    return result_.graph.add_task(task);
+  }
+
+  void add_iteration(int iteration) {
+    TaskGraph& graph = result_.graph;
+    const bool graph_replay = program_.launch == LaunchMode::kGraph;
+    const auto launches = graph_replay ? std::int64_t{0} : static_cast<std::int64_t>(program_.steps.size());
+    const TaskId launch = add_host_task(launch_label_, iteration, device_.launch_overhead * launches);
+    std::vector<TaskId> steps;
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) steps.push_back(add_step(i, iteration));
+    const TaskId end = add_host_task(wait_label_, iteration, Nanoseconds(0));
+    result_.ends.push_back(end);
+
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
+      for (const StepId from : program_.steps[i].dependencies) {
+        const bool crosses = program_.step(from).stream != program_.steps[i].stream;
+        graph.add_edge(steps[to_index(from)], steps[i], EdgeKind::kEvent,
+                       crosses ? device_.handoff_latency : Nanoseconds(0));
+      }
+    }
+    for (std::size_t s = 0; s < first_.size(); ++s) {
+      if (!first_[s]) continue;
+      // Stream 0 is the host thread's own; the others are woken and waited for.
+      const Nanoseconds handoff = s == 0 ? Nanoseconds(0) : device_.handoff_latency;
+      graph.add_edge(launch, steps[*first_[s]], EdgeKind::kLaunch, handoff);
+      graph.add_edge(steps[*last_[s]], end, EdgeKind::kStreamOrder, handoff);
+    }
+    const auto now = static_cast<std::size_t>(iteration);
+    if (inputs_.empty()) return;
+    for (const TaskId input : inputs_[now]) graph.add_edge(input, launch, EdgeKind::kEvent);
+    for (const TaskId input : inputs_[now + static_cast<std::size_t>(program_.input_buffers)]) {
+      graph.add_edge(end, input, EdgeKind::kBuffer);
+    }
+  }
+
+  const Plan& plan_;
+  const Program& program_;
+  DeviceProfile device_;
+  const std::vector<Cost>& costs_;
+  Nanoseconds image_time_;
+  ProgramGraph result_;
+  std::vector<std::optional<std::uint32_t>> first_, last_;  ///< by stream: its first and last step
+  std::vector<LabelId> step_labels_, input_labels_;
+  LabelId launch_label_{}, wait_label_{};
+  std::vector<ResourceId> streams_, workers_;
+  ResourceId host_{};
+  std::vector<std::vector<TaskId>> inputs_;  ///< by minibatch
+  std::size_t next_worker_ = 0;
+  std::int64_t input_position_ = 0;
+  std::int64_t host_position_ = 0;
+};
+
+/// What one worker takes for one image; zero where the input is there already.
+Result<Nanoseconds> image_time(const PredictionCase& prediction_case) {
+  if (prediction_case.plan->input.source != InputSource::kFolder) return Nanoseconds(0);
+  const CostTable& costs = *prediction_case.costs;
+  const auto decode = costs.stage(kInputDecodeRecord);
+  if (!decode) {
+    return fail(ErrorCode::kInvalidInput,
+                "the plan decodes images, but no profile holds \"{}\"; profile with the image folder (cohort profile "
+                "--data FOLDER)",
+                kInputDecodeRecord);
+  }
+  return *decode + costs.stage(kInputReadRecord).value_or(Nanoseconds(0)) +
+         costs.stage(kInputResizeRecord).value_or(Nanoseconds(0));
+}
+
+}  // namespace
+
+Result<ProgramGraph> build_task_graph(const PredictionCase& prediction_case) {
+  COHORT_TRY(const Nanoseconds per_image, image_time(prediction_case));
+  COHORT_TRY(const std::vector<Cost> costs,
+             step_costs(*prediction_case.program, *prediction_case.costs, prediction_case.device.cores));
+  return GraphBuilder(prediction_case, costs, per_image).build();
+}
+
+}  // namespace cohort
