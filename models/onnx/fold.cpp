@@ -1,0 +1,331 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/onnx/converters.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+std::size_t count_of(const Shape& shape) { return static_cast<std::size_t>(element_count(shape)); }
+
+std::size_t extent(const Shape& shape, std::size_t axis) { return static_cast<std::size_t>(shape[axis]); }
+
+/// Product of the extents in [first, last).
+std::size_t product(const Shape& shape, std::size_t first, std::size_t last) {
+  const auto begin = shape.begin();
+  return count_of(Shape(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last)));
+}
+
+/// Input 0, which folding needs present.
+Result<const Constant*> operand(NodeImport& node, std::size_t i) {
+  if (const Constant* constant = node.constant(i)) return constant;
+  return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
+}
+
+/// A constant of `shape` whose element i is element index(i) of `from`.
+template <class Index>
+Result<Constant> gathered(NodeImport& node, const Constant& from, Shape shape, const Index& index) {
+  COHORT_CHECK(node.claim(element_count(shape)));
+  const std::size_t count = count_of(shape);
+  if (const auto* integers = from.integers()) {
+    std::vector<std::int64_t> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = (*integers)[index(i)];
+    return make_constant(std::move(shape), std::move(values));
+  }
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = (*from.floats())[index(i)];
+  return make_constant(std::move(shape), std::move(values));
+}
+
+/// Steps in elements from one entry of an axis of `shape` to the next, when broadcast to `rank` axes.
+std::vector<std::size_t> broadcast_strides(const Shape& shape, std::size_t rank) {
+  std::vector<std::size_t> strides(rank, 0);
+  std::size_t step = 1;
+  for (std::size_t i = shape.size(); i > 0; --i) {
+    if (shape[i - 1] != 1) strides[rank - shape.size() + i - 1] = step;
+    step *= extent(shape, i - 1);
+  }
+  return strides;
+}
+
+/// Position in a tensor of these strides of element `i` of a dense tensor of `shape`.
+std::size_t position(std::size_t i, const Shape& shape, const std::vector<std::size_t>& strides) {
+  std::size_t at = 0;
+  for (std::size_t axis = shape.size(); axis > 0; --axis) {
+    at += i % extent(shape, axis - 1) * strides[axis - 1];
+    i /= extent(shape, axis - 1);
+  }
+  return at;
+}
+
+Result<std::int64_t> apply(BinaryKind kind, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  bool overflows = false;
+  switch (kind) {
+    case BinaryKind::kAdd:
+      overflows = __builtin_add_overflow(a, b, &result);
+      break;
+    case BinaryKind::kSub:
+      overflows = __builtin_sub_overflow(a, b, &result);
+      break;
+    case BinaryKind::kMul:
+      overflows = __builtin_mul_overflow(a, b, &result);
+      break;
+    case BinaryKind::kDiv:
+      if (b == 0) return fail(ErrorCode::kInvalidInput, "divides by zero");
+      overflows = a == INT64_MIN && b == -1;
+      if (!overflows) result = a / b;
+      break;
+  }
+  if (overflows) return fail(ErrorCode::kInvalidInput, "{} and {} give more than 64 bits", a, b);
+  return result;
+}
+
+Result<float> apply(BinaryKind kind, float a, float b) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return a + b;
+    case BinaryKind::kSub:
+      return a - b;
+    case BinaryKind::kMul:
+      return a * b;
+    case BinaryKind::kDiv:
+      return a / b;
+  }
+  return a;
+}
+
+template <class T>
+Result<Constant> combined(BinaryKind kind, const std::vector<T>& a, const std::vector<std::size_t>& a_strides,
+                          const std::vector<T>& b, const std::vector<std::size_t>& b_strides, Shape shape) {
+  std::vector<T> values(count_of(shape));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    COHORT_TRY(values[i], apply(kind, a[position(i, shape, a_strides)], b[position(i, shape, b_strides)]));
+  }
+  return make_constant(std::move(shape), std::move(values));
+}
+
+Result<Constant> fold_binary(NodeImport& node, BinaryKind kind) {
+  COHORT_TRY(const Constant* const a, operand(node, 0));
+  COHORT_TRY(const Constant* const b, operand(node, 1));
+  node.ignore("consumed_inputs");
+  COHORT_TRY(const Shape aligned, aligned_operand(node, a->shape, b->shape));
+  COHORT_TRY(Shape shape, infer_shape(Binary{kind}, {a->shape, aligned}));
+  COHORT_CHECK(node.claim(element_count(shape)));
+  const auto a_strides = broadcast_strides(a->shape, shape.size());
+  const auto b_strides = broadcast_strides(aligned, shape.size());
+  if (a->integers() != nullptr && b->integers() != nullptr)
+    return combined(kind, *a->integers(), a_strides, *b->integers(), b_strides, std::move(shape));
+  if (a->floats() != nullptr && b->floats() != nullptr)
+    return combined(kind, *a->floats(), a_strides, *b->floats(), b_strides, std::move(shape));
+  return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
+}
+
+/// Where one axis of a Slice begins, its step, and how many entries it keeps.
+struct AxisSlice {
+  std::int64_t start = 0, step = 1, count = 0;
+};
+
+Result<AxisSlice> axis_slice(std::int64_t extent_of_axis, std::int64_t start, std::int64_t end, std::int64_t step) {
+  if (step == 0 || step == INT64_MIN) return fail(ErrorCode::kInvalidInput, "step {} is not valid", step);
+  const bool forward = step > 0;
+  const auto bounded = [&](std::int64_t at) {
+    if (at < 0) at = at < -extent_of_axis ? -1 : at + extent_of_axis;
+    return forward ? std::clamp<std::int64_t>(at, 0, extent_of_axis)
+                   : std::clamp<std::int64_t>(at, -1, extent_of_axis - 1);
+  };
+  const std::int64_t from = bounded(start);
+  const std::int64_t to = bounded(end);
+  const std::int64_t distance = forward ? to - from : from - to;
+  const std::int64_t stride = forward ? step : -step;
+  return AxisSlice{from, step, distance <= 0 ? 0 : (distance - 1) / stride + 1};
+}
+
+Result<Constant> sliced(NodeImport& node, const Constant& from, std::size_t axis, const AxisSlice& slice) {
+  Shape shape = from.shape;
+  shape[axis] = slice.count;
+  const std::size_t inner = product(shape, axis + 1, shape.size());
+  const auto kept = static_cast<std::size_t>(slice.count);
+  const std::size_t whole = extent(from.shape, axis);
+  return gathered(node, from, std::move(shape), [=](std::size_t i) {
+    const std::size_t outer = i / inner / kept;
+    const auto entry = static_cast<std::int64_t>(i / inner % kept) * slice.step + slice.start;
+    return (outer * whole + static_cast<std::size_t>(entry)) * inner + i % inner;
+  });
+}
+
+Result<std::vector<std::int64_t>> slice_list(NodeImport& node, const std::string& attribute, std::size_t input,
+                                             std::vector<std::int64_t> otherwise) {
+  if (node.opset() < 10) return node.integer_list(attribute, std::move(otherwise));
+  if (!node.has_input(input)) return otherwise;
+  return node.integers(input, attribute);
+}
+
+}  // namespace
+
+Result<Constant> fold_constant(NodeImport& node) {
+  COHORT_TRY(const Constant* const value, node.constant_attribute("value"));
+  if (value != nullptr) return *value;
+  if (node.has_attribute("value_float")) {
+    COHORT_TRY(const float number, node.number("value_float", 0));
+    return make_constant({}, std::vector<float>{number});
+  }
+  if (node.has_attribute("value_int")) {
+    COHORT_TRY(const std::int64_t number, node.integer("value_int", 0));
+    return make_constant({}, std::vector<std::int64_t>{number});
+  }
+  if (node.has_attribute("value_ints")) {
+    COHORT_TRY(std::vector<std::int64_t> numbers, node.integer_list("value_ints", {}));
+    const auto size = static_cast<std::int64_t>(numbers.size());
+    return make_constant({size}, std::move(numbers));
+  }
+  return fail(ErrorCode::kInvalidInput, "attribute value is missing");
+}
+
+Result<Constant> fold_constant_of_shape(NodeImport& node) {
+  COHORT_TRY(Shape shape, node.integers(0, "shape"));
+  COHORT_TRY(const Constant* const value, node.constant_attribute("value"));
+  for (const std::int64_t at : shape) {
+    if (at < 0) return fail(ErrorCode::kInvalidInput, "shape {} is not valid", to_string(shape));
+  }
+  const Constant element = value != nullptr ? *value : make_constant({1}, std::vector<float>{0.0F});
+  if (element_count(element.shape) != 1)
+    return fail(ErrorCode::kInvalidInput, "attribute value must hold one element, not {}", to_string(element.shape));
+  return gathered(node, element, std::move(shape), [](std::size_t) { return std::size_t{0}; });
+}
+
+Result<Constant> fold_cast(NodeImport& node) {
+  constexpr std::int64_t kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9, kDouble = 11;
+  COHORT_TRY(const Constant* const from, operand(node, 0));
+  COHORT_TRY(const std::int64_t to, node.integer("to", 0));
+  const bool to_float = to == kFloat || to == kDouble;
+  if (!to_float && to != kInt32 && to != kInt64 && to != kBool)
+    return fail(ErrorCode::kInvalidInput, "type {} is not supported", to);
+  if (to == kBool) {
+    const auto* integers = from->integers();
+    if (integers == nullptr) return fail(ErrorCode::kInvalidInput, "float32 to a truth value is not supported");
+    COHORT_CHECK(node.claim(element_count(from->shape)));
+    std::vector<std::int64_t> values = *integers;
+    for (std::int64_t& value : values) value = value != 0 ? 1 : 0;
+    return make_constant(from->shape, std::move(values));
+  }
+  if (to_float == (from->floats() != nullptr)) return *from;
+  COHORT_CHECK(node.claim(element_count(from->shape)));
+  if (to_float) {
+    std::vector<float> values(from->integers()->size());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((*from->integers())[i]);
+    return make_constant(from->shape, std::move(values));
+  }
+  std::vector<std::int64_t> values(from->floats()->size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float value = (*from->floats())[i];
+    if (!(std::abs(value) < 0x1p31F)) return fail(ErrorCode::kInvalidInput, "{} is no whole number of 32 bits", value);
+    values[i] = static_cast<std::int64_t>(value);
+  }
+  return make_constant(from->shape, std::move(values));
+}
+
+Result<Constant> fold_gather(NodeImport& node) {
+  COHORT_TRY(const Constant* const from, operand(node, 0));
+  COHORT_TRY(std::vector<std::int64_t> indices, node.integers(1, "indices"));
+  COHORT_TRY(const Shape index_shape, node.shape(1));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, from->shape.size()));
+  const std::int64_t whole = from->shape[axis];
+  for (std::int64_t& index : indices) {
+    if (index < -whole || index >= whole)
+      return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", index, whole);
+    if (index < 0) index += whole;
+  }
+  const auto at = from->shape.begin() + static_cast<std::ptrdiff_t>(axis);
+  Shape shape(from->shape.begin(), at);
+  shape.insert(shape.end(), index_shape.begin(), index_shape.end());
+  shape.insert(shape.end(), at + 1, from->shape.end());
+  const std::size_t inner = product(from->shape, axis + 1, from->shape.size());
+  const std::size_t picked = indices.size();
+  return gathered(node, *from, std::move(shape), [&](std::size_t i) {
+    const std::size_t outer = i / inner / picked;
+    const auto index = static_cast<std::size_t>(indices[i / inner % picked]);
+    return (outer * static_cast<std::size_t>(whole) + index) * inner + i % inner;
+  });
+}
+
+Result<Constant> fold_slice(NodeImport& node) {
+  COHORT_TRY(const Constant* const from, operand(node, 0));
+  COHORT_TRY(const auto starts, slice_list(node, "starts", 1, {}));
+  COHORT_TRY(const auto ends, slice_list(node, "ends", 2, {}));
+  std::vector<std::int64_t> all_axes;
+  for (std::size_t i = 0; i < starts.size(); ++i) all_axes.push_back(static_cast<std::int64_t>(i));
+  COHORT_TRY(const auto axes, slice_list(node, "axes", 3, std::move(all_axes)));
+  std::vector<std::int64_t> ones(starts.size(), 1);
+  if (node.has_input(4)) {
+    COHORT_TRY(ones, node.integers(4, "steps"));
+  }
+  if (ends.size() != starts.size() || axes.size() != starts.size() || ones.size() != starts.size())
+    return fail(ErrorCode::kInvalidInput, "starts, ends, axes and steps differ in length");
+  Constant result = *from;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    COHORT_TRY(const std::size_t axis, normalize_axis(axes[i], result.shape.size()));
+    COHORT_TRY(const AxisSlice slice, axis_slice(result.shape[axis], starts[i], ends[i], ones[i]));
+    COHORT_TRY(result, sliced(node, result, axis, slice));
+  }
+  return result;
+}
+
+Result<Constant> fold_concat(NodeImport& node) {
+  COHORT_TRY(const Constant* const first, operand(node, 0));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 1));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, first->shape.size()));
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < node.input_count(); ++i) {
+    COHORT_TRY(const Constant* const part, operand(node, i));
+    if ((part->integers() == nullptr) != (first->integers() == nullptr))
+      return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
+    shapes.push_back(part->shape);
+  }
+  COHORT_TRY(Shape shape, infer_shape(Concat{static_cast<std::int64_t>(axis)}, shapes));
+  COHORT_CHECK(node.claim(element_count(shape)));
+  std::vector<float> floats;
+  std::vector<std::int64_t> integers;
+  for (std::size_t outer = 0; outer < product(shape, 0, axis); ++outer) {
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const Constant& part = *node.constant(i);
+      const auto run = static_cast<std::ptrdiff_t>(product(part.shape, axis, shape.size()));
+      const auto at = static_cast<std::ptrdiff_t>(outer) * run;
+      if (const auto* values = part.integers()) {
+        integers.insert(integers.end(), values->begin() + at, values->begin() + at + run);
+      } else {
+        floats.insert(floats.end(), part.floats()->begin() + at, part.floats()->begin() + at + run);
+      }
+    }
+  }
+  if (first->integers() != nullptr) return make_constant(std::move(shape), std::move(integers));
+  return make_constant(std::move(shape), std::move(floats));
+}
+
+Result<Constant> fold_transpose(NodeImport& node) {
+  COHORT_TRY(const Constant* const from, operand(node, 0));
+  COHORT_TRY(const auto permutation, permutation_of(node, from->shape.size()));
+  const auto steps = [&] {
+    std::vector<std::size_t> all(from->shape.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = product(from->shape, i + 1, from->shape.size());
+    return all;
+  }();
+  Shape shape;
+  std::vector<std::size_t> strides;
+  for (const std::size_t axis : permutation) {
+    shape.push_back(from->shape[axis]);
+    strides.push_back(steps[axis]);
+  }
+  const Shape target = shape;
+  return gathered(node, *from, std::move(shape), [&](std::size_t i) { return position(i, target, strides); });
+}
+
+Result<Constant> fold_add(NodeImport& node) { return fold_binary(node, BinaryKind::kAdd); }
+Result<Constant> fold_sub(NodeImport& node) { return fold_binary(node, BinaryKind::kSub); }
+Result<Constant> fold_mul(NodeImport& node) { return fold_binary(node, BinaryKind::kMul); }
+Result<Constant> fold_div(NodeImport& node) { return fold_binary(node, BinaryKind::kDiv); }
+
+}  // namespace cohort::onnx

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/model.hpp"
+
+namespace cohort::onnx {
+
+/// A tensor whose values are known. Whole numbers of any width and booleans are kept as 64 bits.
+struct Constant {
+  Shape shape;  ///< extents may be zero
+  std::variant<WeightValues, std::vector<std::int64_t>> values;
+
+  /// Null where the values are whole numbers.
+  [[nodiscard]] const std::vector<float>* floats() const {
+    const auto* shared = std::get_if<WeightValues>(&values);
+    return shared != nullptr ? shared->get() : nullptr;
+  }
+  /// Null where the values are floating point.
+  [[nodiscard]] const std::vector<std::int64_t>* integers() const {
+    return std::get_if<std::vector<std::int64_t>>(&values);
+  }
+};
+
+Constant make_constant(Shape shape, std::vector<float> values);
+Constant make_constant(Shape shape, std::vector<std::int64_t> values);
+
+/// An attribute's value; std::monostate for kinds that no supported op has (graphs, types).
+using AttributeValue = std::variant<std::monostate, std::int64_t, float, std::string, std::vector<std::int64_t>,
+                                    std::vector<float>, std::vector<std::string>, Constant>;
+
+struct Node {
+  std::string name;  ///< as in the file, may be empty
+  std::string op_type;
+  std::string domain;                ///< empty for ONNX's own ops
+  std::vector<std::string> inputs;   ///< an empty name is an input left out
+  std::vector<std::string> outputs;  ///< likewise
+  std::map<std::string, AttributeValue> attributes;
+};
+
+struct GraphInput {
+  std::string name;
+  std::string element_type;  ///< "float32", "int64", ...
+  /// Extents, those that the file leaves open absent; nothing where the shape itself is.
+  std::optional<std::vector<std::optional<std::int64_t>>> shape;
+};
+
+/// What an ONNX file holds, free of protobuf, not yet interpreted.
+struct Graph {
+  std::string name;
+  std::int64_t opset = 0;
+  std::vector<Node> nodes;
+  std::vector<GraphInput> inputs;  ///< without those that have an initialiser
+  std::vector<std::string> outputs;
+  std::map<std::string, Constant> constants;  ///< the initialisers
+};
+
+/// Errors: kInvalidInput where the bytes are no ONNX model, the opset is before 6, or a tensor does
+/// not hold as many values as its shape claims.
+Result<Graph> parse_graph(std::string_view bytes);
+
+}  // namespace cohort::onnx

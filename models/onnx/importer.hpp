@@ -1,0 +1,130 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/onnx/graph.hpp"
+#include "models/onnx/onnx_file.hpp"
+
+namespace cohort::onnx {
+
+/// A tensor of the model. `viewed_as`, where set, is the shape that the file gives it: the Reshape
+/// is made only if somebody needs it.
+struct TensorValue {
+  TensorId id{};
+  std::optional<Shape> viewed_as;
+};
+
+/// What a name of the file stands for once its node has been read.
+using Value = std::variant<Constant, TensorValue>;
+
+/// The model as it grows, and what its names stand for.
+struct ImportState {
+  Model model;
+  Weights weights;
+  std::int64_t opset = 0;
+  std::map<std::string, Value, std::less<>> values;
+  std::map<std::string, TensorId, std::less<>> weight_of;  ///< constants that ops already read
+  std::set<std::string, std::less<>> names;                ///< all of the file's, and our own tensors'
+  std::set<std::string, std::less<>> weight_names;         ///< constants whose name a weight has taken
+  std::set<std::string, std::less<>> op_names;
+  std::set<std::string, std::less<>> read_names;  ///< that a node or the graph's outputs read
+  /// Elements that constants may still be made of: bounds what a small file can ask for.
+  std::int64_t element_budget = 0;
+};
+
+/// One node while it is turned into ops or a constant. Every error is about this node; the caller
+/// adds its name.
+class NodeImport {
+ public:
+  NodeImport(ImportState& state, const Node& node, std::string op_name)
+      : state_(state), node_(node), op_name_(std::move(op_name)) {}
+
+  [[nodiscard]] std::int64_t opset() const { return state_.opset; }
+  [[nodiscard]] const std::string& op_type() const { return node_.op_type; }
+
+  // Inputs. `i` counts as in ONNX's operator documentation.
+  [[nodiscard]] std::size_t input_count() const { return node_.inputs.size(); }
+  [[nodiscard]] bool has_input(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
+  /// Null where the input is left out or not constant.
+  [[nodiscard]] const Constant* constant(std::size_t i) const;
+  [[nodiscard]] bool all_constant() const;
+  Result<Shape> shape(std::size_t i) const;
+  /// Errors: kInvalidInput where the input is left out, or not a constant of that kind.
+  Result<const Constant*> floats(std::size_t i, std::string_view what) const;
+  Result<std::vector<std::int64_t>> integers(std::size_t i, std::string_view what) const;
+  /// The input as a tensor of the model; a constant becomes a weight.
+  Result<TensorId> tensor(std::size_t i);
+  [[nodiscard]] const Value* value(std::size_t i) const;
+
+  // Attributes: the value, or the default where the node has none. Errors: another kind of value.
+  [[nodiscard]] bool has_attribute(std::string_view name) const {
+    return node_.attributes.count(std::string(name)) > 0;
+  }
+  Result<std::int64_t> integer(const std::string& name, std::int64_t otherwise);
+  Result<float> number(const std::string& name, float otherwise);
+  Result<std::string> text(const std::string& name, std::string otherwise);
+  Result<std::vector<std::int64_t>> integer_list(const std::string& name, std::vector<std::int64_t> otherwise);
+  Result<std::vector<std::string>> text_list(const std::string& name);
+  /// Null where the node has none.
+  Result<const Constant*> constant_attribute(const std::string& name);
+  /// An attribute without a meaning for inference.
+  void ignore(const std::string& name) { seen_.insert(name); }
+  /// Errors: kInvalidInput naming an attribute that nothing asked for: its meaning would be lost.
+  [[nodiscard]] Result<void> all_attributes_seen() const;
+
+  // Ops. The one that stands for the node has an empty suffix and takes its name.
+  Result<TensorId> emit(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs);
+  Result<TensorId> emit_reshape(std::string_view suffix, TensorId x, Shape shape);
+  /// A weight made for this node from the constant `like`, whose name it takes if that is free.
+  Result<TensorId> weight(std::size_t like, Shape shape, std::vector<float> values);
+  [[nodiscard]] const Shape& shape_of(TensorId id) const { return state_.model.tensor(id).shape; }
+  /// Takes `elements` from what constants may be made of.
+  Result<void> claim(std::int64_t elements);
+
+  // Outputs.
+  [[nodiscard]] bool is_read(std::size_t output) const;
+  /// The node's first output is `y`, made by emit().
+  void set_result(TensorId y);
+  /// The node's first output is what `value` is.
+  void set_alias(Value value);
+
+ private:
+  const AttributeValue* attribute(const std::string& name);
+  static std::string unique(std::string name, std::set<std::string, std::less<>>& taken);
+  /// The constant's own name for the first weight made of it.
+  std::string weight_name(const std::string& constant_name);
+  TensorId new_tensor(std::string name, Shape shape, TensorRole role);
+  TensorId append(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape);
+
+  ImportState& state_;
+  const Node& node_;
+  std::string op_name_;
+  std::set<std::string> seen_;
+};
+
+/// Turns a node into ops.
+using Convert = Result<void> (*)(NodeImport& node);
+/// Computes a node whose inputs are constant.
+using Fold = Result<Constant> (*)(NodeImport& node);
+
+/// How to read one type of ONNX op. Either function may be null: the type is then supported only
+/// with constant inputs, or only without.
+struct OpSupport {
+  std::string_view op_type;
+  Convert convert = nullptr;
+  Fold fold = nullptr;
+};
+
+/// Null where the op is not supported.
+const OpSupport* find_support(std::string_view op_type);
+
+/// `axis` counted from the front. Errors: kInvalidInput where it is out of [-rank, rank).
+Result<std::size_t> normalize_axis(std::int64_t axis, std::size_t rank);
+
+}  // namespace cohort::onnx

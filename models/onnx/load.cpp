@@ -1,0 +1,44 @@
+#include "models/networks/networks.hpp"
+#include "models/onnx/onnx_file.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+constexpr std::string_view kExtension = ".onnx";
+
+bool is_file(std::string_view model) {
+  return model.size() > kExtension.size() && model.substr(model.size() - kExtension.size()) == kExtension;
+}
+
+/// A file may fix the minibatch; asking for another one must not be answered with that one.
+Result<void> check_minibatch(const Model& model, std::int64_t minibatch) {
+  if (minibatch == 1) return {};
+  for (const TensorId id : model.inputs) {
+    const Tensor& input = model.tensor(id);
+    if (!input.shape.empty() && input.shape[0] != minibatch)
+      return fail(ErrorCode::kInvalidInput,
+                  "input {} has shape {}, so the minibatch cannot be {}; export the model with an open first dimension",
+                  input.name, to_string(input.shape), minibatch);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed) {
+  if (is_file(source.model)) {
+    if (!source.arguments.empty())
+      return fail(ErrorCode::kInvalidInput, "{}: an ONNX file takes no arguments, so not \"{}\"", source.model,
+                  source.arguments.begin()->first);
+    COHORT_TRY(LoadedModel loaded, read_model(source.model, {source.minibatch}));
+    if (auto checked = check_minibatch(loaded.model, source.minibatch); !checked)
+      return in_context(source.model, checked.error());
+    return simplify(std::move(loaded));
+  }
+  COHORT_TRY(Model model, make_network(source.model, source.minibatch, source.arguments));
+  Weights weights = random_weights(model, seed);
+  return simplify({std::move(model), std::move(weights)});
+}
+
+}  // namespace cohort::onnx
