@@ -14,6 +14,9 @@ dnnl::memory::dims skipped(const std::vector<std::int64_t>& dilation) {
   return result;
 }
 
+/// oneDNN 2.6's convolution by matrix product adds the wrong elements of an operand to an NHWC output.
+bool by_gemm(const Implementation& way) { return way.algorithm.find("gemm:jit") != std::string::npos; }
+
 /// Padding at the end with which the window's last position is the output's last, where ceil_mode
 /// lets it reach over the padding asked for.
 dnnl::memory::dims pad_end(const Window& window, const Shape& x, const Shape& y) {
@@ -54,6 +57,7 @@ Implementations implementations(const Convolution& op, const OpCall& call, const
   append_implementations(
       dnnl::convolution_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
       bindings, list);
+  if (!post_ops->bindings.empty()) list.erase(std::remove_if(list.begin(), list.end(), by_gemm), list.end());
   return list;
 }
 

@@ -139,6 +139,10 @@ Implementations batched(const OpCall& call, const View& x, const Rows& rows, con
   const View& y = call.outputs[0];
   const Shape& w = shape_of(call.inputs[1]);
   const std::int64_t models = w[0], outputs = w[1], inputs = w[2], samples = y.shape[1];
+  const bool repeats = models == 1 || x.strides[0] == 0;
+  const bool x_dense = (repeats || x.strides[0] == samples * inputs) && (samples == 1 || x.strides[1] == inputs);
+  // With the outputs of several models interleaved, oneDNN 2.6's kernel writes where it may not.
+  if (!x_dense || !is_dense(y, Layout::kNchw)) return {};
   dnnl::post_ops first;
   std::vector<Binding> bindings;
   if (own_input_count(call) == 3) {
@@ -150,10 +154,7 @@ Implementations batched(const OpCall& call, const View& x, const Rows& rows, con
   const std::optional<PostOps> post_ops = make_post_ops(
       call, [](const View& view) { return std::optional<Descriptor>(describe(view)); }, first, bindings);
   if (!post_ops) return {};
-  const bool repeats = x.strides[0] == 0 || models == 1;
-  const std::int64_t row_stride = samples > 1 ? x.strides[1] : inputs;
-  const Descriptor from =
-      describe({repeats ? 1 : models, samples, inputs}, {repeats ? samples * row_stride : x.strides[0], row_stride, 1});
+  const Descriptor from = describe_dense({repeats ? 1 : models, samples, inputs});
   const Descriptor to = describe(y);
   Binding weights = bind_input(DNNL_ARG_WEIGHTS, 1, describe({models, inputs, outputs}, {outputs * inputs, 1, inputs}));
   weights.rearrange = rearrange_columns(rows);

@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -36,18 +37,35 @@ class ThreadScope {
   int before_;
 };
 
-/// Whether the library names an implementation as one of its plain or generic loops.
-bool is_slow(const std::string& algorithm) {
-  return algorithm.find("ref") != std::string::npos || algorithm == "reference";
+/// Whether the library names an implementation as one of its plain loops.
+bool is_slow(const Implementation& way) { return way.algorithm.find("ref") != std::string::npos; }
+
+/// Whether it goes through a general matrix product, made for another operation.
+bool is_general(const Implementation& way) { return way.algorithm.find("gemm:jit") != std::string::npos; }
+
+/// Age of the instruction set that an implementation's name ends with, newer is more; empty: it names none.
+std::optional<int> instruction_set(const Implementation& way) {
+  const std::string name = way.algorithm.substr(way.algorithm.rfind(':') + 1);
+  if (name == "sse41") return 0;
+  if (name == "avx") return 1;
+  if (name.rfind("avx2", 0) == 0) return 2;
+  if (name.rfind("avx512", 0) == 0) return 3;
+  return std::nullopt;
 }
 
-/// Drops the library's plain loops where there is something better, and gives every one left a name
-/// of its own.
+/// Leaves the ways worth a measurement, the best first, and gives every one a name of its own.
 void tidy(Implementations& list) {
-  const auto slow = [](const Implementation& way) { return is_slow(way.algorithm); };
-  const auto end = std::remove_if(list.begin(), list.end(), slow);
-  // A few implementations are all plain loops; then the first of them is the way.
-  if (end != list.begin()) list.erase(end, list.end());
+  const auto fast = [](const Implementation& way) { return !is_slow(way); };
+  const auto middle = std::stable_partition(list.begin(), list.end(), fast);
+  if (middle != list.begin()) list.erase(middle, list.end());
+  std::stable_partition(list.begin(), list.end(), [](const Implementation& way) { return !is_general(way); });
+  std::optional<int> newest;
+  for (const Implementation& way : list) newest = std::max(newest, instruction_set(way));
+  const auto outdated = [&](const Implementation& way) {
+    const std::optional<int> set = instruction_set(way);
+    return set && set < newest;
+  };
+  list.erase(std::remove_if(list.begin(), list.end(), outdated), list.end());
   if (list.size() > kMostAlternatives) list.resize(kMostAlternatives);
   std::map<std::string, int> seen;
   for (Implementation& way : list) {
@@ -119,7 +137,7 @@ class OnednnKernels final : public HostKernels {
     if (dense.empty()) return true;  // plain loops either way
     const Implementations& strided = implementations(call, cores_);
     if (strided.empty()) return false;
-    return !is_slow(strided[0].algorithm) || strided[0].algorithm == dense[0].algorithm;
+    return !is_slow(strided[0]) || is_slow(dense[0]);
   }
 
   int cores() const override { return cores_; }

@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "comparison.hpp"
+
+namespace cohort::testing {
+namespace {
+
+struct Channels {
+  std::int64_t in, out;
+};
+
+/// x in buffer 0, y in buffer 1, an operand to add in buffer 2.
+OpCall convolution(const Shape& x, std::int64_t outputs, const Window& window, std::int64_t groups = 1) {
+  return with_output(
+      Convolution{window, groups},
+      {dense(0, x), weight({outputs, x[1] / groups, window.kernel[0], window.kernel[1]}), weight({outputs})}, 1);
+}
+
+void add_post_ops(OpCall& call, std::vector<PostOp> post_ops) {
+  call.inputs.emplace_back(dense(2, call.outputs[0].shape));
+  call.post_ops = std::move(post_ops);
+}
+
+using Grid = std::tuple<int, int, bool, Channels, int>;
+class OnednnConvolution : public ::testing::TestWithParam<Grid> {};
+
+TEST_P(OnednnConvolution, EqualsTheReference) {
+  const auto [kernel, stride, padded, channels, minibatch] = GetParam();
+  OpCall call = convolution({minibatch, channels.in, 13, 14}, channels.out,
+                            square_window(kernel, stride, padded ? kernel / 2 : 0));
+  call.post_ops = {Activation{}};
+  EXPECT_TRUE(is_fast(call));
+  expect_equals_reference(CallRunner(call));
+}
+
+std::string grid_name(const ::testing::TestParamInfo<Grid>& info) {
+  const auto& [kernel, stride, padded, channels, minibatch] = info.param;
+  return fmt::format("kernel{}stride{}{}channels{}to{}minibatch{}", kernel, stride, padded ? "padded" : "", channels.in,
+                     channels.out, minibatch);
+}
+INSTANTIATE_TEST_SUITE_P(Grid, OnednnConvolution,
+                         ::testing::Combine(::testing::Values(1, 3, 5, 7, 11), ::testing::Values(1, 2, 4),
+                                            ::testing::Bool(),
+                                            ::testing::Values(Channels{3, 16}, Channels{16, 32}, Channels{20, 30}),
+                                            ::testing::Values(1, 3)),
+                         grid_name);
+INSTANTIATE_TEST_SUITE_P(LargeMinibatch, OnednnConvolution,
+                         ::testing::Combine(::testing::Values(1, 3, 5), ::testing::Values(1, 2),
+                                            ::testing::Values(true),
+                                            ::testing::Values(Channels{3, 16}, Channels{64, 64}),
+                                            ::testing::Values(16)),
+                         grid_name);
+
+TEST(OnednnConvolutionForms, DilationAndUnevenPadding) {
+  Window window = square_window(3, 1, 2, 2);
+  expect_equals_reference(CallRunner(convolution({2, 16, 12, 11}, 32, window)));
+  window = square_window(3, 2, 0);
+  window.pad_begin = {1, 0};
+  window.pad_end = {0, 2};
+  expect_equals_reference(CallRunner(convolution({2, 16, 12, 11}, 32, window)));
+  window.kernel = {3, 1};
+  window.stride = {1, 2};
+  expect_equals_reference(CallRunner(convolution({2, 16, 12, 11}, 32, window)));
+}
+
+TEST(OnednnConvolutionForms, Groups) {
+  struct Case {
+    std::int64_t groups, in, out;
+  };
+  // The last ones are stacks of first layers, small layers and depthwise layers.
+  for (const Case& each : {Case{2, 32, 32}, Case{4, 80, 120}, Case{3, 24, 15}, Case{16, 48, 256}, Case{16, 96, 256},
+                           Case{64, 64, 64}, Case{20, 20, 40}}) {
+    SCOPED_TRACE(fmt::format("{} groups, {} to {} channels", each.groups, each.in, each.out));
+    const OpCall call = convolution({3, each.in, 9, 9}, each.out, square_window(3, 1, 1), each.groups);
+    EXPECT_TRUE(is_fast(call));
+    expect_equals_reference(CallRunner(call));
+  }
+}
+
+TEST(OnednnConvolutionForms, WithoutBias) {
+  OpCall call = convolution({2, 16, 9, 9}, 24, square_window(3, 1, 1));
+  call.inputs.pop_back();
+  expect_equals_reference(CallRunner(call));
+  // The third input is now an operand to add, not a bias.
+  add_post_ops(call, {AddOperand{2}});
+  expect_equals_reference(CallRunner(call));
+}
+
+TEST(OnednnConvolutionForms, EveryActivationAsPostOp) {
+  for (const Activation& activation :
+       {Activation{}, Activation{ActivationKind::kLeakyRelu, 0.1F, 0}, Activation{ActivationKind::kElu, 0.5F, 0},
+        Activation{ActivationKind::kSigmoid, 0, 0}, Activation{ActivationKind::kTanh, 0, 0},
+        Activation{ActivationKind::kClip, -0.5F, 1.5F}}) {
+    OpCall call = convolution({2, 16, 9, 9}, 24, square_window(3, 1, 1));
+    call.post_ops = {activation};
+    EXPECT_TRUE(is_fast(call));
+    expect_equals_reference(CallRunner(call));
+  }
+}
+
+TEST(OnednnConvolutionForms, AddedOperandsAndActivationsInAnyOrder) {
+  for (const std::int64_t kernel : {1, 3}) {
+    for (const std::vector<PostOp>& post_ops :
+         {std::vector<PostOp>{AddOperand{3}}, std::vector<PostOp>{AddOperand{3}, Activation{}},
+          std::vector<PostOp>{Activation{}, AddOperand{3}},
+          std::vector<PostOp>{Activation{}, AddOperand{3}, Activation{ActivationKind::kTanh, 0, 0}},
+          std::vector<PostOp>{AddOperand{3}, Activation{}, AddOperand{3}}}) {
+      OpCall call = convolution({2, 32, 9, 9}, 48, square_window(kernel, 1, kernel / 2));
+      add_post_ops(call, post_ops);
+      EXPECT_TRUE(is_fast(call));
+      expect_equals_reference(CallRunner(call));
+      // The operand lies where the output goes.
+      call.inputs.back() = call.outputs[0];
+      if (post_ops.size() < 3) expect_equals_reference(CallRunner(call));
+    }
+  }
+}
+
+TEST(OnednnConvolutionForms, NchwAndStridedViews) {
+  const Shape x = {2, 16, 8, 8}, y = {2, 32, 8, 8};
+  const OpCall call = convolution(x, 32, square_window(3, 1, 1));
+  OpCall nchw = call;
+  nchw.inputs[0] = dense(0, x, Layout::kNchw);
+  nchw.outputs[0] = dense(1, y, Layout::kNchw);
+  expect_equals_reference(CallRunner(nchw));
+  OpCall strided = call;
+  strided.inputs[0] = channel_slice(0, x, 48, 16);
+  EXPECT_FALSE(onednn().accepts_strides(strided));
+  expect_equals_reference(CallRunner(strided));
+  strided.outputs[0] = channel_slice(1, y, 96, 32);
+  expect_equals_reference(CallRunner(strided));
+}
+
+class OnednnPool : public ::testing::TestWithParam<std::tuple<PoolKind, bool, bool, int, int>> {};
+
+TEST_P(OnednnPool, EqualsTheReference) {
+  const auto [kind, ceil_mode, count_include_pad, channels, minibatch] = GetParam();
+  for (const Window& window : {square_window(2, 2, 0), square_window(3, 2, 0), square_window(3, 2, 1),
+                               square_window(3, 1, 1), square_window(3, 3, 0), square_window(13, 1, 0)}) {
+    const OpCall call =
+        with_output(Pool{kind, window, ceil_mode, count_include_pad}, {dense(0, {minibatch, channels, 13, 14})}, 1);
+    EXPECT_TRUE(is_fast(call));
+    expect_equals_reference(CallRunner(call));
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Grid, OnednnPool,
+                         ::testing::Combine(::testing::Values(PoolKind::kMax, PoolKind::kAverage), ::testing::Bool(),
+                                            ::testing::Bool(), ::testing::Values(6, 16, 20, 64),
+                                            ::testing::Values(1, 3, 16)));
+
+TEST(OnednnPoolForms, DilationUnevenPaddingAndStrides) {
+  Window window = square_window(3, 2, 1, 2);
+  const Shape x = {2, 16, 13, 14};
+  expect_equals_reference(CallRunner(with_output(Pool{PoolKind::kMax, window, false, false}, {dense(0, x)}, 1)));
+  window = square_window(3, 2, 0);
+  window.pad_end = {1, 2};
+  for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+    expect_equals_reference(CallRunner(with_output(Pool{kind, window, false, false}, {dense(0, x)}, 1)));
+    const OpCall strided = with_output(Pool{kind, window, false, false}, {channel_slice(0, x, 64, 16)}, 1);
+    EXPECT_FALSE(onednn().accepts_strides(strided));
+    expect_equals_reference(CallRunner(strided));
+  }
+}
+
+}  // namespace
+}  // namespace cohort::testing
