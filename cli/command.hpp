@@ -1,0 +1,41 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "base/cancel.hpp"
+#include "base/file.hpp"
+#include "base/result.hpp"
+#include "cli/console.hpp"
+
+namespace cohort {
+
+/// What every command gets when it runs.
+struct CommandContext {
+  Console& console;
+  const CancelToken& cancel;  ///< set by Ctrl-C
+  bool json = false;          ///< print results as JSON
+  Overwrite overwrite = Overwrite::kNever;
+};
+
+/// Runs a command with the options that were parsed. An error's code is the exit code.
+using RunFunction = std::function<Result<void>(CommandContext&)>;
+
+struct Command {
+  std::string name;           ///< "models", or "trace info" for one of a family
+  std::string help;           ///< what it does, one line
+  std::string example;        ///< a command line that works as it stands
+  bool writes_files = false;  ///< then it has -f
+  /// Declares the command's own options on `app` and returns what runs it.
+  RunFunction (*setup)(CLI::App& app) = nullptr;
+};
+
+// One function a command, each in its own file in cli/commands/. main.cpp holds the table.
+Command dataset_synth_command();
+Command devices_command();
+Command models_command();
+Command trace_convert_command();
+Command trace_info_command();
+
+}  // namespace cohort

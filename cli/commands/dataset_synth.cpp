@@ -1,0 +1,61 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "executor/input/synth.hpp"
+
+namespace cohort {
+namespace {
+
+struct Options {
+  std::filesystem::path folder;
+  SynthOptions synth;
+};
+
+Result<void> run(const Options& options, CommandContext& context) {
+  SynthOptions synth = options.synth;
+  synth.force = context.overwrite == Overwrite::kAllow;
+  synth.cancel = &context.cancel;
+  synth.progress = [&](int done, int total) { context.console.progress(fmt::format("{} of {} images", done, total)); };
+  COHORT_TRY(const SynthSummary made, write_synth_dataset(options.folder, synth));
+  if (context.json) {
+    context.console.print_json(nlohmann::ordered_json{{"folder", options.folder.string()},
+                                                      {"classes", synth.classes},
+                                                      {"images", made.images},
+                                                      {"bytes", made.bytes.value}});
+  } else {
+    context.console.note(fmt::format("wrote {} images of {} classes to {} ({})", made.images, synth.classes,
+                                     options.folder.string(), format_bytes(made.bytes)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Command dataset_synth_command() {
+  Command command;
+  command.name = "dataset synth";
+  command.help = "Make a folder of photograph-like JPEGs in classes that can be learnt, one folder a class";
+  command.example = "cohort dataset synth photos --classes 4 --images-per-class 25";
+  command.writes_files = true;
+  command.setup = [](CLI::App& app) -> RunFunction {
+    const auto options = std::make_shared<Options>();
+    SynthOptions& synth = options->synth;
+    app.add_option("FOLDER", options->folder, "Folder to make; must be new or empty without -f")->required();
+    app.add_option("--classes", synth.classes, "Number of classes")->capture_default_str()->type_name("N");
+    app.add_option("--images-per-class", synth.images_per_class, "Images of each class")
+        ->capture_default_str()
+        ->type_name("N");
+    app.add_option("--long-side", synth.long_side, "Longer side of an image in pixels")
+        ->capture_default_str()
+        ->type_name("N");
+    app.add_option("--quality", synth.quality, "JPEG quality, 1 to 100")->capture_default_str()->type_name("N");
+    app.add_option("--seed", synth.seed, "Equal seeds give equal files")->capture_default_str()->type_name("N");
+    return [options](CommandContext& context) { return run(*options, context); };
+  };
+  return command;
+}
+
+}  // namespace cohort

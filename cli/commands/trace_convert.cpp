@@ -1,0 +1,58 @@
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+struct Options {
+  std::filesystem::path input;
+  std::filesystem::path output;
+};
+
+std::int64_t dropped_records(const Trace& trace) {
+  std::int64_t sum = 0;
+  for (const auto& [reason, count] : trace.info.dropped) sum += count;
+  return sum;
+}
+
+Result<void> run(const Options& options, CommandContext& context) {
+  COHORT_CHECK(check_writable(options.output, context.overwrite));
+  COHORT_TRY(const Trace trace, read_trace(options.input));
+  COHORT_CHECK(context.cancel.check());
+  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
+  if (context.json) {
+    context.console.print_json(nlohmann::ordered_json{{"file", options.output.string()},
+                                                      {"slices", trace.slices.size()},
+                                                      {"flows", trace.flows.size()},
+                                                      {"counters", trace.counters.size()},
+                                                      {"dropped", trace.info.dropped}});
+  } else {
+    context.console.note(fmt::format("wrote {}: {} slices on {} tracks; {} records or arguments not kept",
+                                     options.output.string(), trace.slices.size(), trace.tracks.size(),
+                                     dropped_records(trace)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Command trace_convert_command() {
+  Command command;
+  command.name = "trace convert";
+  command.help = "Read any Chrome Trace Event file and write it as Cohort's own; .gz in the name packs it";
+  command.example = "cohort trace convert trace.json trace.json.gz";
+  command.writes_files = true;
+  command.setup = [](CLI::App& app) -> RunFunction {
+    const auto options = std::make_shared<Options>();
+    app.add_option("IN", options->input, "Trace to read (.json or .json.gz)")->required();
+    app.add_option("OUT", options->output, "File to write (.json or .json.gz)")->required();
+    return [options](CommandContext& context) { return run(*options, context); };
+  };
+  return command;
+}
+
+}  // namespace cohort

@@ -1,0 +1,54 @@
+#include "cli/console.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace cohort {
+
+Console::Console(bool quiet) : quiet_(quiet), shows_progress_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+void Console::print(std::string_view text) {
+  clear_progress();
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && write_error_ == 0) write_error_ = errno;
+}
+
+void Console::print_json(const nlohmann::ordered_json& value) {
+  print(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void Console::note(std::string_view line) {
+  if (quiet_) return;
+  clear_progress();
+  fmt::print(stderr, "{}\n", line);
+}
+
+void Console::progress(std::string_view text) {
+  if (!shows_progress_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (progress_shown_ && now - last_progress_ < std::chrono::milliseconds(100)) return;
+  last_progress_ = now;
+  progress_shown_ = true;
+  fmt::print(stderr, "\r\x1b[K{}", text);
+  std::fflush(stderr);
+}
+
+void Console::clear_progress() {
+  if (!progress_shown_) return;
+  progress_shown_ = false;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+Result<void> Console::finish() {
+  clear_progress();
+  if (std::fflush(stdout) != 0 && write_error_ == 0) write_error_ = errno;
+  if (write_error_ == 0) return {};
+  return fail(ErrorCode::kInvalidInput, "cannot write to standard output: {}",
+              std::generic_category().message(write_error_));
+}
+
+}  // namespace cohort

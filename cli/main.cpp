@@ -1,0 +1,159 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/interrupt.hpp"
+
+namespace cohort {
+namespace {
+
+/// In the order in which help lists them.
+std::vector<Command> commands() {
+  return {
+      models_command(), dataset_synth_command(), devices_command(), trace_info_command(), trace_convert_command(),
+  };
+}
+
+/// Families of commands: "trace info" stands under "trace".
+constexpr std::pair<const char*, const char*> kFamilies[] = {
+    {"trace", "Look at trace files and convert them"},
+    {"dataset", "Make folders of labelled images"},
+};
+
+/// A command's place in the parser, with the options all commands share.
+struct Entry {
+  CLI::App* app = nullptr;
+  RunFunction run;
+  bool json = false;
+  bool quiet = false;
+  bool force = false;
+};
+
+CLI::App* family_of(CLI::App& root, const std::string& name) {
+  if (CLI::App* known = root.get_subcommand_no_throw(name)) return known;
+  for (const auto& [family, help] : kFamilies) {
+    if (name != family) continue;
+    CLI::App* app = root.add_subcommand(name, help);
+    app->require_subcommand(1);
+    return app;
+  }
+  return &root;
+}
+
+void declare(CLI::App& root, const Command& command, Entry& entry) {
+  const std::size_t space = command.name.find(' ');
+  CLI::App* parent = space == std::string::npos ? &root : family_of(root, command.name.substr(0, space));
+  entry.app = parent->add_subcommand(command.name.substr(space == std::string::npos ? 0 : space + 1), command.help);
+  entry.run = command.setup(*entry.app);
+  entry.app->add_flag("--json", entry.json, "Print results as JSON; times are whole nanoseconds");
+  entry.app->add_flag("-q,--quiet", entry.quiet, "No progress and no notes, only results and errors");
+  if (command.writes_files) entry.app->add_flag("-f,--force", entry.force, "Overwrite files that exist");
+  entry.app->footer("Example:\n  " + command.example);
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "cohort: {}\n", error.message);
+  return static_cast<int>(error.code);
+}
+
+/// The command the user got to, for its help: "cohort trace info".
+std::string path_of(const CLI::App& root) {
+  std::string path = "cohort";
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().back();
+    path += " " + app->get_name();
+  }
+  return path;
+}
+
+/// A first word that is no command; the parser would only say that one is missing.
+Result<void> check_command(CLI::App& root, const std::vector<std::string>& words) {
+  CLI::App* app = &root;
+  std::string path = "cohort";
+  for (const std::string& word : words) {
+    if (app->get_require_subcommand_min() == 0) return {};
+    if (word.starts_with('-')) return {};
+    CLI::App* next = app->get_subcommand_no_throw(word);
+    if (next == nullptr)
+      return fail(ErrorCode::kUsage, "there is no command '{} {}'\nTry '{} --help'.", path, word, path);
+    app = next;
+    path += " " + word;
+  }
+  return {};
+}
+
+int run(Entry& entry) {
+  Console console(entry.quiet);
+  CommandContext context{console, cancel_on_interrupt(), entry.json,
+                         entry.force ? Overwrite::kAllow : Overwrite::kNever};
+  const Result<void> result = entry.run(context);
+  const Result<void> written = console.finish();
+  if (!result) return report(result.error());
+  if (!written) return report(written.error());
+  return 0;
+}
+
+int print_and_finish(const std::string& text) {
+  Console console(false);
+  console.print(text);
+  const Result<void> written = console.finish();
+  return written ? 0 : report(written.error());
+}
+
+int parse_and_run(const std::vector<std::string>& words) {
+  CLI::App root("Cohort tells what running models together on one device gains, and then does it.", "cohort");
+  root.set_version_flag("--version", "cohort " COHORT_VERSION);
+  root.require_subcommand(1);
+  root.footer("Every command explains itself: cohort models --help");
+  const std::vector<Command> table = commands();
+  std::vector<Entry> entries(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) declare(root, table[i], entries[i]);
+  if (const auto known = check_command(root, words); !known) return report(known.error());
+  try {
+    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForVersion& version) {
+    return print_and_finish(fmt::format("{}\n", version.what()));
+  } catch (const CLI::CallForHelp&) {
+    return print_and_finish(root.help());
+  } catch (const CLI::ParseError& error) {
+    return report({ErrorCode::kUsage, fmt::format("{}\nTry '{} --help'.", error.what(), path_of(root))});
+  }
+  for (Entry& entry : entries) {
+    if (entry.app->parsed()) return run(entry);
+  }
+  return static_cast<int>(ErrorCode::kUsage);
+}
+
+/// A file opened while standard output is closed would get its number, and the results with it.
+void fill_closed_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) return;
+  }
+}
+
+}  // namespace
+}  // namespace cohort
+
+int main(int argc, char** argv) {
+  using cohort::ErrorCode;
+  cohort::fill_closed_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, reported like any other
+  try {
+    return cohort::parse_and_run({argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    return cohort::report({ErrorCode::kDoesNotFit, "not enough memory"});
+  } catch (const std::exception& error) {
+    return cohort::report({ErrorCode::kInvalidInput, error.what()});
+  }
+}

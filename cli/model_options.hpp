@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "models/source.hpp"
+
+namespace cohort {
+
+/// How the command line names a model.
+struct ModelOptions {
+  std::string model;
+  std::vector<std::string> arguments;  ///< "hidden=512"
+  std::int64_t minibatch = 1;
+  std::uint64_t seed = 0;
+};
+
+/// Declares --set, --minibatch and --seed; the command declares the model itself.
+void add_model_options(CLI::App& app, ModelOptions& options);
+
+/// Errors: kUsage for an argument that is not of the form name=value or is given twice.
+Result<ModelSource> model_source(const ModelOptions& options);
+
+}  // namespace cohort
