@@ -39,8 +39,14 @@ struct Entry {
   bool force = false;
 };
 
+/// Null where `app` has no such subcommand.
+CLI::App* find_subcommand(CLI::App& app, std::string_view name) {
+  const auto found = app.get_subcommands([&](CLI::App* sub) { return sub->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
 CLI::App* family_of(CLI::App& root, const std::string& name) {
-  if (CLI::App* known = root.get_subcommand_no_throw(name)) return known;
+  if (CLI::App* known = find_subcommand(root, name)) return known;
   for (const auto& [family, help] : kFamilies) {
     if (name != family) continue;
     CLI::App* app = root.add_subcommand(name, help);
@@ -84,7 +90,7 @@ Result<void> check_command(CLI::App& root, const std::vector<std::string>& words
   for (const std::string& word : words) {
     if (app->get_require_subcommand_min() == 0) return {};
     if (word.starts_with('-')) return {};
-    CLI::App* next = app->get_subcommand_no_throw(word);
+    CLI::App* next = find_subcommand(*app, word);
     if (next == nullptr)
       return fail(ErrorCode::kUsage, "there is no command '{} {}'\nTry '{} --help'.", path, word, path);
     app = next;
