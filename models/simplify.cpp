@@ -28,6 +28,7 @@ class Simplifier {
   }
 
   LoadedModel run() {
+    for (std::size_t i = 0; i < model().ops.size(); ++i) skip_reshapes(i);
     for (std::size_t i = 0; i < model().ops.size(); ++i) skip_flatten(i);
     for (std::size_t i = 0; i < model().ops.size(); ++i) {
       while (!dead_[i] && merge_affine(i)) {
@@ -77,20 +78,42 @@ class Simplifier {
     dead_[next] = true;
   }
 
+  void read_instead(std::size_t i, std::size_t position, TensorId source) {
+    stop_reading(i, op(i).inputs[position]);
+    op(i).inputs[position] = source;
+    readers(source).push_back(i);
+  }
+
+  /// The op that writes `x` where that is a Reshape and nothing else.
+  [[nodiscard]] std::size_t reshape_before(TensorId x) const {
+    const std::size_t writer = writer_[to_index(x)];
+    if (writer == kNone || !op(writer).post_ops.empty()) return kNone;
+    return std::holds_alternative<Reshape>(op(writer).attributes) ? writer : kNone;
+  }
+
+  /// Reads around a Reshape to the shape that its input has, and in a Reshape around any other.
+  void skip_reshapes(std::size_t i) {
+    for (std::size_t position = 0; position < op(i).inputs.size(); ++position) {
+      const TensorId x = op(i).inputs[position];
+      const std::size_t before = reshape_before(x);
+      if (before == kNone) continue;
+      const TensorId source = op(before).inputs[0];
+      const bool same_shape = model().tensor(source).shape == model().tensor(x).shape;
+      if (same_shape || std::holds_alternative<Reshape>(op(i).attributes)) read_instead(i, position, source);
+    }
+  }
+
   /// A Gemm flattens its input itself.
   void skip_flatten(std::size_t i) {
     if (!std::holds_alternative<Gemm>(op(i).attributes) || !is_product(i)) return;
     while (true) {
       const TensorId x = op(i).inputs[0];
-      const std::size_t writer = writer_[to_index(x)];
-      if (writer == kNone || !std::holds_alternative<Reshape>(op(writer).attributes) || !op(writer).post_ops.empty())
-        return;
-      const TensorId source = op(writer).inputs[0];
+      const std::size_t before = reshape_before(x);
+      if (before == kNone) return;
+      const TensorId source = op(before).inputs[0];
       const Shape& from = model().tensor(source).shape;
       if (from.empty() || from[0] != model().tensor(x).shape[0]) return;
-      stop_reading(i, x);
-      op(i).inputs[0] = source;
-      readers(source).push_back(i);
+      read_instead(i, 0, source);
     }
   }
 

@@ -1,0 +1,210 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "models/builder.hpp"
+#include "models/networks/networks.hpp"
+#include "tests/models/evaluate.hpp"
+
+namespace cohort {
+namespace {
+
+using testing::ElementsAre;
+
+LoadedModel with_weights(Model model, std::uint64_t seed = 1) {
+  Weights weights = random_weights(model, seed);
+  return {std::move(model), std::move(weights)};
+}
+
+LoadedModel finish(ModelBuilder& b) {
+  Result<Model> model = b.finish();
+  EXPECT_TRUE(model) << model.error().message;
+  return with_weights(*std::move(model));
+}
+
+/// Simplified, valid, and with the same outputs by name, shape and value.
+LoadedModel checked_simplify(const LoadedModel& loaded) {
+  LoadedModel simple = simplify(loaded);
+  const Result<void> valid = validate(simple.model);
+  EXPECT_TRUE(valid) << valid.error().message;
+  EXPECT_EQ(simple.weights.by_tensor.size(), simple.model.tensors.size());
+  EXPECT_EQ(simple.model.outputs.size(), loaded.model.outputs.size());
+  for (std::size_t i = 0; i < simple.model.outputs.size(); ++i) {
+    const Tensor& before = loaded.model.tensor(loaded.model.outputs[i]);
+    const Tensor& after = simple.model.tensor(simple.model.outputs[i]);
+    EXPECT_EQ(after.name, before.name);
+    EXPECT_EQ(after.shape, before.shape);
+  }
+  const auto inputs = random_inputs(loaded.model, 5);
+  const auto expected = evaluate(loaded, inputs);
+  const auto actual = evaluate(simple, inputs);
+  EXPECT_TRUE(expected) << expected.error().message;
+  EXPECT_TRUE(actual) << actual.error().message;
+  for (std::size_t i = 0; expected && actual && i < expected->size(); ++i) {
+    const double largest = static_cast<double>(*std::max_element((*expected)[i].begin(), (*expected)[i].end()));
+    EXPECT_LT(excess((*actual)[i], (*expected)[i], 1e-4), 1e-5 + 1e-5 * std::abs(largest));
+  }
+  return simple;
+}
+
+std::vector<std::string> op_texts(const Model& model) {
+  std::vector<std::string> texts;
+  for (const Op& op : model.ops) {
+    std::string text = op.name + ": " + std::string(op_type(op.attributes));
+    for (const PostOp& post_op : op.post_ops) {
+      const auto* activation = std::get_if<Activation>(&post_op);
+      text += activation != nullptr ? " + " + std::string(op_type(*activation)) : std::string(" + AddOperand");
+    }
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(Simplify, LeavesOneOpPerLayerOfAlexnet5) {
+  const LoadedModel simple = simplify(with_weights(*make_network("alexnet5", 1, {})));
+  EXPECT_THAT(op_texts(simple.model),
+              ElementsAre("conv1: Convolution + Relu", "pool1: MaxPool", "conv2: Convolution + Relu", "pool2: MaxPool",
+                          "conv3: Convolution + Relu", "pool3: MaxPool", "fc1: Gemm + Relu", "fc2: Gemm"));
+}
+
+TEST(Simplify, MakesResidualsAndNormalizationPartOfConvolutions) {
+  const LoadedModel simple = simplify(with_weights(*make_network("resnet18", 1, {})));
+  std::vector<std::string> texts = op_texts(simple.model);
+  EXPECT_EQ(texts.size(), 20U + 1 + 1 + 1);  // convolutions, two pools, one matrix product
+  texts.resize(9);
+  EXPECT_THAT(texts,
+              ElementsAre("conv1: Convolution + Relu", "pool1: MaxPool", "layer1.0.conv1: Convolution + Relu",
+                          "layer1.0.conv2: Convolution + AddOperand + Relu", "layer1.1.conv1: Convolution + Relu",
+                          "layer1.1.conv2: Convolution + AddOperand + Relu", "layer2.0.conv1: Convolution + Relu",
+                          "layer2.0.conv2: Convolution", "layer2.0.shortcut: Convolution + AddOperand + Relu"));
+  // Folding turns 2 * 4800 scales and shifts and as many statistics into 4800 biases.
+  EXPECT_EQ(parameter_count(simple.model), 11'689'512 - 2 * 4800 + 4800);
+}
+
+TEST(Simplify, KeepsTheOutputsOfEveryNetwork) {
+  const auto check = [](std::string_view name, std::int64_t image, const NetworkArguments& arguments) {
+    Model model = *make_network(name, 2, arguments);
+    checked_simplify(with_weights(image > 0 ? with_smaller_image(std::move(model), image) : std::move(model)));
+  };
+  check("alexnet5", 67, {{"hidden", "64"}});
+  check("lenet5", 0, {});
+  check("lstm", 0, {});
+  check("mlp", 0, {});
+  check("resnet18", 33, {});
+  check("smallcnn", 67, {});
+  check("squeezenet1_1", 67, {});
+}
+
+TEST(Simplify, DoesNothingTheSecondTime) {
+  for (const Network& network : networks()) {
+    const LoadedModel once = simplify(with_weights(*make_network(network.name, 1, {})));
+    const LoadedModel twice = simplify(once);
+    EXPECT_EQ(op_texts(twice.model), op_texts(once.model)) << network.name;
+    EXPECT_EQ(twice.model.tensors.size(), once.model.tensors.size());
+  }
+}
+
+TEST(Simplify, ComputesTheOtherOperandFirst) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {1, 2, 4, 4});
+  const TensorId main = b.convolution("main", x, {.channels = 2});
+  const TensorId side = b.max_pool("side", x, 3, 1, 1);
+  b.output(b.add("add", Binary{BinaryKind::kAdd}, {main, side}));
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_THAT(op_texts(simple.model), ElementsAre("side: MaxPool", "main: Convolution + AddOperand"));
+}
+
+TEST(Simplify, KeepsATensorThatIsAnOutput) {
+  ModelBuilder b("m");
+  const TensorId y = b.convolution("conv", b.input("x", {1, 2, 4, 4}), {.channels = 3});
+  b.output(y);
+  const TensorId r = b.relu("relu", y);
+  b.output(r);
+  b.output(b.flatten("flatten", r));
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_THAT(op_texts(simple.model), ElementsAre("conv: Convolution", "relu: Relu", "flatten: Reshape"));
+}
+
+TEST(Simplify, KeepsAnActivationThatOthersReadTheInputOf) {
+  ModelBuilder b("m");
+  const TensorId y = b.convolution("conv", b.input("x", {1, 2, 4, 4}), {.channels = 2});
+  const TensorId r = b.relu("relu", y);
+  b.output(b.add("mul", Binary{BinaryKind::kMul}, {y, r}));
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_THAT(op_texts(simple.model), ElementsAre("conv: Convolution", "relu: Relu", "mul: Mul"));
+}
+
+TEST(Simplify, KeepsTheWeightsOfOpsThatShareThem) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {1, 2, 4, 4});
+  const TensorId w = b.weight("w", {2, 2, 1, 1});
+  const Convolution attributes{{{1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}, 1};
+  const TensorId plain = b.add("plain", attributes, {x, w});
+  const TensorId normalized = b.add("normalized", attributes, {x, w});
+  std::vector<TensorId> inputs{normalized};
+  for (const char* name : {"scale", "shift", "mean", "variance"}) inputs.push_back(b.weight(name, {2}));
+  b.output(plain);
+  b.output(b.add("bn", BatchNormalization{}, inputs));
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_THAT(op_texts(simple.model), ElementsAre("plain: Convolution", "normalized: Convolution"));
+}
+
+TEST(Simplify, FoldsArithmeticWithConstantsPerChannel) {
+  ModelBuilder b("m");
+  TensorId x = b.convolution("conv", b.input("x", {2, 2, 4, 4}), {.channels = 3, .bias = false});
+  x = b.add("mul", Binary{BinaryKind::kMul}, {x, b.weight("a", {3, 1, 1})});
+  x = b.add("sub", Binary{BinaryKind::kSub}, {b.weight("b", {1, 3, 1, 1}), x});
+  x = b.add("div", Binary{BinaryKind::kDiv}, {x, b.weight("c", {1})});
+  x = b.linear("fc", x, 5);
+  x = b.add("add", Binary{BinaryKind::kAdd}, {b.weight("d", {5}), x});
+  b.output(x);
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_THAT(op_texts(simple.model), ElementsAre("conv: Convolution", "fc: Gemm"));
+}
+
+TEST(Simplify, KeepsArithmeticThatIsNotPerChannel) {
+  ModelBuilder b("m");
+  TensorId x = b.convolution("conv", b.input("x", {2, 3, 3, 3}), {.channels = 3});
+  x = b.add("by_column", Binary{BinaryKind::kMul}, {x, b.weight("a", {3})});
+  x = b.add("widen", Binary{BinaryKind::kAdd}, {x, b.weight("b", {2, 1, 3, 1, 1})});
+  b.output(x);
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
+              ElementsAre("conv: Convolution", "by_column: Mul", "widen: Add"));
+}
+
+TEST(Simplify, MakesAnActivationPartOfAnAddition) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 3});
+  b.output(b.relu("relu", b.add("add", Binary{BinaryKind::kAdd}, {x, b.input("z", {2, 3})})));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("add: Add + Relu"));
+}
+
+TEST(Simplify, DropsOpsThatNothingReads) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 3});
+  b.relu("unread2", b.relu("unread1", x));
+  b.output(b.relu("read", x));
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_THAT(op_texts(simple.model), ElementsAre("read: Relu"));
+  EXPECT_EQ(simple.model.tensors.size(), 2U);
+}
+
+TEST(Simplify, RemovesOnlyReshapesThatKeepSamplesApart) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {4, 3, 2});
+  b.output(b.linear("kept", b.reshape("mixes", x, {8, 3}), 2));
+  b.output(b.linear("merged", b.reshape("flattens", x, {4, 6}), 2));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("mixes: Reshape", "kept: Gemm", "merged: Gemm"));
+}
+
+TEST(Simplify, FollowsAChainOfReshapesToWhereItEnds) {
+  ModelBuilder b("m");
+  TensorId x = b.relu("relu", b.input("x", {4, 3, 2}));
+  x = b.reshape("there", x, {12, 2});
+  x = b.reshape("back", x, {4, 3, 2});
+  b.output(b.add("tanh", Activation{ActivationKind::kTanh, 0, 0}, {x}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("relu: Relu", "tanh: Tanh"));
+}
+
+}  // namespace
+}  // namespace cohort
