@@ -62,6 +62,9 @@ class CostTable {
   /// Errors: kInvalidInput naming the op and what to profile.
   [[nodiscard]] Result<Cost> cost(const CostKey& key, const CostContext& context) const;
 
+  /// Whether this way of running the call was recorded, at whatever width.
+  [[nodiscard]] bool has(const CostKey& key) const;
+
   /// The ways recorded to run a call on up to `threads` cores, the library's first choice first;
   /// empty where there is none. Widths never recorded take those of the nearest, sizes scaled.
   [[nodiscard]] std::vector<Alternative> alternatives(const CostKey& key) const;

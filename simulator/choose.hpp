@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "simulator/cost_table.hpp"
+#include "simulator/plan/lower.hpp"
+
+namespace cohort {
+
+/// An op's algorithm and threads, by signature.
+using PreferredWays = std::map<std::string, std::pair<std::string, int>>;
+
+/// How to pick among the ways a device lists for a call.
+struct ChoiceRule {
+  Bytes footprint;                           ///< of the program to come, as far as known
+  int neighbours = 0;                        ///< beside calls on one thread
+  std::optional<int> threads;                ///< only these, where any such way is listed
+  std::optional<Bytes> workspace;            ///< ways with more are taken only if there is no other
+  bool least_workspace = false;              ///< rather than the fastest
+  const PreferredWays* preferred = nullptr;  ///< taken wherever it is listed
+};
+
+/// The times of calls by themselves, remembered.
+class CallTimes {
+ public:
+  /// The table must outlive this.
+  explicit CallTimes(const CostTable& costs) : costs_(&costs) {}
+
+  /// Absent where the call was not profiled.
+  std::optional<Nanoseconds> time(const CostKey& key, const CostContext& context);
+  [[nodiscard]] const CostTable& table() const { return *costs_; }
+
+ private:
+  using Key = std::tuple<CostKey, std::int64_t, int>;
+  const CostTable* costs_;
+  std::map<Key, std::optional<Nanoseconds>> known_;
+};
+
+/// Picks the way with the least recorded time that the rule allows; ties, and calls that were never
+/// recorded, by the library's order. `times` must outlive the function.
+ChooseAlternative choose_by_cost(CallTimes& times, ChoiceRule rule);
+
+}  // namespace cohort

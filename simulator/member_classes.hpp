@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/model.hpp"
+
+namespace cohort {
+
+/// Members of equal structure: the same op names with the same signatures, in the same order.
+struct MemberClass {
+  std::vector<std::uint32_t> members;   ///< ascending
+  const Model* model = nullptr;         ///< of the first
+  std::vector<std::string> signatures;  ///< by op
+};
+
+/// Classes in order of their first member.
+std::vector<MemberClass> member_classes(std::span<const Model* const> models);
+
+}  // namespace cohort
