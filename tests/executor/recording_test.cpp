@@ -49,34 +49,6 @@ std::vector<std::string> violations_of(Program program, LaunchMode mode) {
   return backend.recording()->violations();
 }
 
-/// Four streams that meet, as a GPU would run them: a diamond twice over, with arena bytes used again.
-///
-///   stream 0   a ──────── e ─ f          f writes where a's result lay, so it comes after c and d
-///   stream 1      b ────┘
-///   stream 2      c ──┐
-///   stream 3          d ── g             g reads what b and d made
-struct FourStreams {
-  FourStreams() : p(4) {
-    const View x = p.input("x");
-    const View a_out = p.activation("a.y", 0);
-    const View b_out = p.activation("b.y", 1);
-    const View c_out = p.activation("c.y", 2);
-    const View d_out = p.activation("d.y", 3);
-    const View e_out = p.activation("e.y", 4);
-    const View f_out = p.activation("f.y", 0);
-    a = p.step("a", {x}, a_out, {0, {}});
-    b = p.step("b", {a_out}, b_out, {1, {a}});
-    c = p.step("c", {a_out}, c_out, {2, {a}});
-    d = p.step("d", {c_out, a_out}, d_out, {3, {a, c}});
-    e = p.step("e", {b_out}, e_out, {0, {b}});
-    f = p.step("f", {e_out}, f_out, {0, {d, e}});
-    g = p.step("g", {b_out, d_out}, p.output("g.y"), {3, {b, d}});
-    h = p.step("h", {f_out}, p.output("h.y"), {0, {f}});
-  }
-  SmallProgram p;
-  StepId a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
-};
-
 TEST(RecordingFake, FindsNothingWrongWithACorrectProgram) {
   const FourStreams four;
   EXPECT_THAT(violations_of(four.p.program, LaunchMode::kSingle), IsEmpty());

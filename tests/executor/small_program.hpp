@@ -44,6 +44,21 @@ class SmallProgram {
 /// Part of a view: elements [first, first + count).
 View part(View view, std::int64_t first, std::int64_t count);
 
+/// Four streams that meet, as a GPU would run them, with arena bytes used again.
+///
+///   stream 0   a ──────── e ─ f ─ h      f writes where a's result lay, so it comes after c and d
+///   stream 1      b ────┘
+///   stream 2      c ──┐
+///   stream 3          d ── g             g reads what b and d made
+///
+/// With input x in every element: g = 3x + 7, h = x + 5.
+struct FourStreams {
+  FourStreams();
+
+  SmallProgram p;
+  StepId a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
+};
+
 /// What the kernels below share with the test.
 struct KernelScript {
   std::atomic<bool> fail{false};
