@@ -1,4 +1,4 @@
-#include <numeric>
+#include <algorithm>
 #include <utility>
 
 #include "executor/onednn/implementation.hpp"
@@ -7,12 +7,6 @@
 
 namespace cohort::onednn {
 namespace {
-
-dnnl::primitive_attr scratchpad_only() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
 
 dnnl::algorithm binary_algorithm(BinaryKind kind) {
   switch (kind) {

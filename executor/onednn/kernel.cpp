@@ -62,9 +62,7 @@ class PrimitiveKernel final : public HostKernel {
     std::vector<float> ordered = binding.rearrange ? binding.rearrange(values) : values;
     dnnl::memory from(binding.descriptor, engine, ordered.data());
     dnnl::memory to(wanted, engine);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::reorder::primitive_desc description(engine, binding.descriptor, engine, wanted, attributes);
+    const dnnl::reorder::primitive_desc description(engine, binding.descriptor, engine, wanted, scratchpad_only());
     dnnl::memory scratchpad(description.scratchpad_desc(), engine);
     dnnl::reorder(description)
         .execute(stream_, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratchpad}});

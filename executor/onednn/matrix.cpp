@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 #include <utility>
 
 #include "executor/onednn/implementation.hpp"
@@ -217,13 +217,11 @@ Implementations implementations(const Lstm& op, const OpCall& call, const dnnl::
   const dnnl::lstm_forward::desc description(
       dnnl::prop_kind::forward_inference, dnnl::rnn_direction::unidirectional_left2right, x, Descriptor(), Descriptor(),
       describe_any(layer), describe_any(iteration), b.descriptor, y, Descriptor(), Descriptor());
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   Binding from = bind_input(DNNL_ARG_SRC_LAYER, 0, x);
   Binding to = bind_output(y);
   to.argument = DNNL_ARG_DST_LAYER;
   Implementations list;
-  append_implementations(dnnl::lstm_forward::primitive_desc(description, attributes, engine, true), "",
+  append_implementations(dnnl::lstm_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
                          {from, w, r, b, to}, list);
   return list;
 }

@@ -10,12 +10,6 @@ bool lies_as_output(const OpCall& call) {
   return x != nullptr && same_strides(*x, call.outputs[0]);
 }
 
-dnnl::primitive_attr scratchpad_only() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 }  // namespace
 
 Implementations implementations(const BatchNormalization& op, const OpCall& call, const dnnl::engine& engine) {

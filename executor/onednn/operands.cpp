@@ -66,6 +66,12 @@ Eltwise eltwise(const Activation& activation) {
   return {dnnl::algorithm::eltwise_relu, 0, 0};
 }
 
+dnnl::primitive_attr scratchpad_only() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
 std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& present, dnnl::post_ops post_ops,
                                      std::vector<Binding> bindings) {
   for (const PostOp& post_op : call.post_ops) {
@@ -88,10 +94,8 @@ std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& pre
     post_ops.append_binary(dnnl::algorithm::binary_add, *descriptor);
     bindings.push_back(bind_input(argument, input, *std::move(descriptor)));
   }
-  PostOps result;
-  result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  PostOps result{scratchpad_only(), std::move(bindings)};
   result.attributes.set_post_ops(post_ops);
-  result.bindings = std::move(bindings);
   return result;
 }
 

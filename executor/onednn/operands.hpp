@@ -28,6 +28,9 @@ bool is_dense(const View& view, Layout layout);
 Binding bind_input(int argument, std::size_t operand, Descriptor descriptor);
 Binding bind_output(Descriptor descriptor);
 
+/// Attributes of a primitive without post-ops: the caller owns its scratchpad.
+dnnl::primitive_attr scratchpad_only();
+
 /// How a view is presented to a primitive that sees the call in another shape; empty: not possible.
 using Presentation = std::function<std::optional<Descriptor>(const View& view)>;
 

@@ -138,6 +138,17 @@ TEST(OnednnSoftmax, EqualsTheReference) {
   expect_equals_reference(CallRunner(strided));
 }
 
+TEST(OnednnStacks, OfImagesByModel) {
+  const Shape x = {4, 2, 16, 3, 5};
+  for (const OpCall& call :
+       {with_output(Activation{}, {dense(0, x)}, 1), with_output(Binary{}, {dense(0, x), dense(1, x)}, 2),
+        with_output(Binary{}, {dense(0, x), weight({4, 1, 16, 1, 1})}, 2),
+        with_output(Concat{2}, {dense(0, x), dense(1, x)}, 2), with_output(Softmax{2}, {dense(0, x)}, 1),
+        make_call(Reshape{}, {dense(0, x)}, dense(1, {4, 2, 240}))}) {
+    expect_equals_reference(CallRunner(call));
+  }
+}
+
 TEST(OnednnPostOps, WorkOnOpsThatTheLibraryCannotFuseThemInto) {
   const Shape shape = {2, 16, 4, 5};
   const View added = dense(2, shape);
