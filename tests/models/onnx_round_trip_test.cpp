@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "models/builder.hpp"
+#include "models/networks/networks.hpp"
+#include "models/onnx/onnx_file.hpp"
+
+namespace cohort {
+namespace {
+
+using testing::HasSubstr;
+
+LoadedModel with_weights(Model model) {
+  Weights weights = random_weights(model, 11);
+  return {std::move(model), std::move(weights)};
+}
+
+LoadedModel written_and_read(const LoadedModel& loaded) {
+  const Result<std::string> bytes = onnx::serialize_model(loaded);
+  EXPECT_TRUE(bytes) << bytes.error().message;
+  Result<LoadedModel> read = onnx::parse_model(*bytes, {});
+  EXPECT_TRUE(read) << read.error().message;
+  return *std::move(read);
+}
+
+/// Equal ops in order, with names, attributes, operands' names and shapes, and equal weights.
+void expect_same(const LoadedModel& actual, const LoadedModel& expected) {
+  EXPECT_EQ(actual.model.name, expected.model.name);
+  ASSERT_EQ(actual.model.ops.size(), expected.model.ops.size());
+  for (std::size_t i = 0; i < expected.model.ops.size(); ++i) {
+    const Op& a = actual.model.ops[i];
+    const Op& b = expected.model.ops[i];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(canonical(a.attributes, a.post_ops), canonical(b.attributes, b.post_ops)) << b.name;
+    EXPECT_EQ(signature_of(actual.model, a), signature_of(expected.model, b));
+    ASSERT_EQ(a.inputs.size(), b.inputs.size()) << b.name;
+    for (std::size_t k = 0; k < b.inputs.size(); ++k) {
+      const Tensor& from = expected.model.tensor(b.inputs[k]);
+      EXPECT_EQ(actual.model.tensor(a.inputs[k]).name, from.name);
+      if (from.role != TensorRole::kWeight) continue;
+      EXPECT_EQ(*actual.weights.of(a.inputs[k]), *expected.weights.of(b.inputs[k])) << from.name;
+    }
+    EXPECT_EQ(actual.model.tensor(a.outputs[0]).name, expected.model.tensor(b.outputs[0]).name);
+  }
+  ASSERT_EQ(actual.model.outputs.size(), expected.model.outputs.size());
+  for (std::size_t i = 0; i < expected.model.outputs.size(); ++i)
+    EXPECT_EQ(actual.model.tensor(actual.model.outputs[i]).name, expected.model.tensor(expected.model.outputs[i]).name);
+}
+
+class RoundTrip : public testing::TestWithParam<std::string> {};
+
+TEST_P(RoundTrip, GivesBackTheNetwork) {
+  const LoadedModel loaded = with_weights(*make_network(GetParam(), 2, {}));
+  expect_same(written_and_read(loaded), loaded);
+}
+
+TEST_P(RoundTrip, GivesBackTheSimplifiedNetworkOnceSimplifiedAgain) {
+  const LoadedModel simple = simplify(with_weights(*make_network(GetParam(), 2, {})));
+  expect_same(simplify(written_and_read(simple)), simple);
+}
+
+std::vector<std::string> network_names() {
+  std::vector<std::string> names;
+  for (const Network& network : networks()) names.emplace_back(network.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Networks, RoundTrip, testing::ValuesIn(network_names()),
+                         [](const auto& each) { return each.param; });
+
+TEST(OnnxRoundTrip, KeepsEveryKindOfOp) {
+  ModelBuilder b("all");
+  const TensorId input = b.input("x", {2, 4, 9, 9});
+  TensorId x =
+      b.add("conv", Convolution{{{3, 2}, {2, 1}, {1, 0}, {0, 1}, {1, 2}}, 2}, {input, b.weight("w", {6, 2, 3, 2})});
+  x = b.add("lrn", LocalResponseNormalization{3, 2e-4F, 0.5F, 1.5F}, {x});
+  x = b.add("max", Pool{PoolKind::kMax, {{2, 2}, {2, 2}, {1, 0}, {0, 1}, {1, 2}}, true, false}, {x});
+  x = b.add("average", Pool{PoolKind::kAverage, {{2, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, false, true}, {x});
+  x = b.add("leaky", Activation{ActivationKind::kLeakyRelu, 0.1F, 0}, {x});
+  x = b.add("elu", Activation{ActivationKind::kElu, 0.7F, 0}, {x});
+  x = b.add("clip", Activation{ActivationKind::kClip, -0.5F, std::numeric_limits<float>::max()}, {x});
+  x = b.add("sigmoid", Activation{ActivationKind::kSigmoid, 0, 0}, {x});
+  x = b.add("tanh", Activation{ActivationKind::kTanh, 0, 0}, {x});
+  const TensorId scale = b.weight("scale", {6, 1, 1});
+  x = b.add("mul", Binary{BinaryKind::kMul}, {x, scale});
+  x = b.add("div", Binary{BinaryKind::kDiv}, {x, scale});
+  x = b.add("sub", Binary{BinaryKind::kSub}, {x, b.weight("offset", {1})});
+  x = b.add("concat", Concat{2}, {x, x});
+  x = b.add("softmax", Softmax{2}, {x});
+  b.output(b.relu("relu", x));
+  const LoadedModel loaded = with_weights(*b.finish());
+  expect_same(written_and_read(loaded), loaded);
+}
+
+TEST(OnnxRoundTrip, KeepsNodeAndTensorNamesThatDiffer) {
+  ModelBuilder b("m");
+  b.output(b.relu("the op", b.input("x", {1, 2})));
+  Model model = *b.finish();
+  model.tensors[1].name = "the tensor";
+  const LoadedModel loaded = with_weights(std::move(model));
+  expect_same(written_and_read(loaded), loaded);
+}
+
+TEST(OnnxRoundTrip, RefusesWhatOnnxCannotSay) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 3, 4});
+  b.output(b.add("stack", Gemm{true}, {x, b.weight("w", {2, 5, 4})}));
+  const Result<std::string> bytes = onnx::serialize_model(with_weights(*b.finish()));
+  ASSERT_FALSE(bytes);
+  EXPECT_THAT(bytes.error().message, HasSubstr("op stack: ONNX has no Gemm over stacked models"));
+}
+
+TEST(OnnxRoundTrip, RefusesWeightsWithoutValues) {
+  ModelBuilder b("m");
+  b.output(b.linear("fc", b.input("x", {2, 3}), 4));
+  Model model = *b.finish();
+  Weights none;
+  none.by_tensor.resize(model.tensors.size());
+  const Result<std::string> bytes = onnx::serialize_model({model, none});
+  ASSERT_FALSE(bytes);
+  EXPECT_THAT(bytes.error().message, HasSubstr("weight fc.weight has no values"));
+}
+
+TEST(Load, GivesBuiltInNetworksSimplifiedWithWeightsOfTheSeed) {
+  const ModelSource source{"mlp", {{"hidden", "32"}}, 4};
+  const Result<LoadedModel> loaded = onnx::load(source, 3);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const Result<Model> model = make_network("mlp", 4, source.arguments);
+  const LoadedModel expected = simplify({*model, random_weights(*model, 3)});
+  expect_same(*loaded, expected);
+}
+
+TEST(Load, NamesAFileThatIsNotThere) {
+  const Result<LoadedModel> loaded = onnx::load({"missing.onnx", {}, 1}, 0);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(loaded.error().message, HasSubstr("missing.onnx"));
+}
+
+TEST(Load, RefusesArgumentsForAFile) {
+  const Result<LoadedModel> loaded = onnx::load({"a.onnx", {{"hidden", "3"}}, 1}, 0);
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, HasSubstr("an ONNX file takes no arguments, so not \"hidden\""));
+}
+
+}  // namespace
+}  // namespace cohort
