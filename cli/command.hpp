@@ -25,7 +25,7 @@ using RunFunction = std::function<Result<void>(CommandContext&)>;
 struct Command {
   std::string name;           ///< "models", or "trace info" for one of a family
   std::string help;           ///< what it does, one line
-  std::string example;        ///< a command line that works as it stands
+  std::string example;        ///< command lines that work as they stand, further ones indented by two
   bool writes_files = false;  ///< then it has -f
   /// Declares the command's own options on `app` and returns what runs it.
   RunFunction (*setup)(CLI::App& app) = nullptr;

@@ -44,7 +44,7 @@ Command trace_convert_command() {
   Command command;
   command.name = "trace convert";
   command.help = "Read any Chrome Trace Event file and write it as Cohort's own; .gz in the name packs it";
-  command.example = "cohort trace convert trace.json trace.json.gz";
+  command.example = "cohort profile lenet5\n  cohort trace convert lenet5.trace.json.gz lenet5.trace.json";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();

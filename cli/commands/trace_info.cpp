@@ -68,7 +68,7 @@ Command trace_info_command() {
   Command command;
   command.name = "trace info";
   command.help = "Say what a trace file holds: device, span, tracks, how busy they are, what was dropped";
-  command.example = "cohort trace info trace.json.gz";
+  command.example = "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz";
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto file = std::make_shared<std::filesystem::path>();
     app.add_option("FILE", *file, "Trace (.json or .json.gz), Cohort's or another tool's")->required();

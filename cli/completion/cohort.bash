@@ -7,10 +7,13 @@ _cohort_options() {
   "$@" --help 2>/dev/null | sed -n 's/^  *\(-[^ ]*\).*/\1/p' | tr ',' '\n'
 }
 
-_cohort_files() { # extended pattern of the names to offer, folders besides
+_cohort_files() { # the patterns of the names to offer; folders besides
+  local IFS=$'\n' pattern
   compopt -o filenames 2>/dev/null
-  local IFS=$'\n'
-  COMPREPLY+=($(compgen -d -- "$cur") $(compgen -f -X "!$1" -- "$cur"))
+  COMPREPLY+=($(compgen -d -- "$cur"))
+  for pattern in "$@"; do
+    COMPREPLY+=($(compgen -f -X "!$pattern" -- "$cur"))
+  done
 }
 
 _cohort() {
@@ -49,7 +52,7 @@ _cohort() {
     return
   fi
   case $command in
-    trace | compare | plan | simulate) _cohort_files "*.@(json|json.gz)" ;;
+    trace | compare | plan | simulate) _cohort_files "*.json" "*.json.gz" ;;
     run) _cohort_files "*.json" ;;
     profile | models)
       local names
@@ -57,7 +60,7 @@ _cohort() {
       COMPREPLY=($(compgen -W "$names" -- "$cur"))
       [[ $command == profile ]] && _cohort_files "*.onnx"
       ;;
-    dataset) _cohort_files "" ;;
+    dataset) _cohort_files ;;
   esac
 }
 

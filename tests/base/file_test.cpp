@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 
 class File : public ::testing::Test {
  protected:
-  File() : folder_(fs::path(::testing::TempDir()) / "cohort-file-test") {
+  File()
+      : folder_(fs::path(::testing::TempDir()) /
+                (std::string("cohort-file-test-") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }

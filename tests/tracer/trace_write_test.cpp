@@ -202,7 +202,10 @@ TEST(TraceWrite, TellsApartSlicesThatBeginTogetherOnOneTrack) {
 
 class TraceFile : public ::testing::Test {
  protected:
-  TraceFile() : folder_(std::filesystem::path(::testing::TempDir()) / "cohort-trace-file-test") {
+  TraceFile()
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                (std::string("cohort-trace-file-test-") +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

@@ -1,0 +1,114 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "program.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class CommandLine : public ProgramTest {
+ protected:
+  /// Names that a help text lists under "Subcommands:".
+  static std::vector<std::string> subcommands(const std::string& help) {
+    std::vector<std::string> names;
+    std::istringstream lines(help.substr(std::min(help.size(), help.find("Subcommands:"))));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("  ") && line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    }
+    return names;
+  }
+
+  void expect_helpful(const std::string& family, const std::string& name) {
+    std::vector<std::string> words;
+    if (!family.empty()) words.push_back(family);
+    words.push_back(name);
+    words.emplace_back("--help");
+    const Outcome help = cohort(words);
+    EXPECT_EQ(help.exit_code, 0) << name;
+    EXPECT_THAT(help.err, IsEmpty()) << name;
+    const auto nested = subcommands(help.out);
+    for (const std::string& sub : nested) expect_helpful(name, sub);
+    if (!nested.empty()) return;
+    const std::string line = "cohort " + (family.empty() ? "" : family + " ") + name;
+    EXPECT_THAT(help.out, HasSubstr("Usage: " + line)) << name;
+    EXPECT_THAT(help.out.substr(std::min(help.out.size(), help.out.find("\nExample:\n  cohort "))), HasSubstr(line))
+        << name;
+    EXPECT_THAT(help.out, HasSubstr("--json")) << name;
+    EXPECT_THAT(help.out, HasSubstr("-q,--quiet")) << name;
+  }
+};
+
+TEST_F(CommandLine, EveryCommandsHelpEndsWithAnExample) {
+  const Outcome help = cohort({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  const auto names = subcommands(help.out);
+  EXPECT_THAT(names, Contains("models"));
+  EXPECT_THAT(names, Contains("trace"));
+  for (const std::string& name : names) expect_helpful("", name);
+}
+
+TEST_F(CommandLine, TellsItsVersion) {
+  const Outcome version = cohort({"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_THAT(version.out, StartsWith("cohort "));
+}
+
+struct Misuse {
+  std::vector<std::string> words;
+  std::string message;
+};
+
+TEST_F(CommandLine, MisuseIsExitCode2WithTheWayToHelp) {
+  const std::vector<Misuse> cases = {
+      {{}, "cohort: A subcommand is required\nTry 'cohort --help'.\n"},
+      {{"frobnicate"}, "cohort: there is no command 'cohort frobnicate'\nTry 'cohort --help'.\n"},
+      {{"trace"}, "cohort: A subcommand is required\nTry 'cohort trace --help'.\n"},
+      {{"trace", "frobnicate"}, "cohort: there is no command 'cohort trace frobnicate'\nTry 'cohort trace --help'.\n"},
+      {{"trace", "info"}, "cohort: FILE is required\nTry 'cohort trace info --help'.\n"},
+      {{"trace", "convert", "a"}, "cohort: OUT is required\nTry 'cohort trace convert --help'.\n"},
+      {{"devices", "--frobnicate"}, "--frobnicate\nTry 'cohort devices --help'.\n"},
+      {{"devices", "extra"}, "extra\nTry 'cohort devices --help'.\n"},
+      {{"devices", "-f"}, "-f\nTry 'cohort devices --help'.\n"},
+      {{"dataset", "synth", "d", "--classes", "many"}, "--classes = many\nTry 'cohort dataset synth --help'.\n"},
+      {{"dataset", "synth", "d", "--classes"}, "Try 'cohort dataset synth --help'.\n"},
+      {{"models", "--export", "a.onnx"}, "--export requires NAME\nTry 'cohort models --help'.\n"},
+      {{"models", "mlp", "--minibatch", "0"}, "Try 'cohort models --help'.\n"},
+      {{"models", "mlp", "--set", "hidden"}, "--set takes name=value"},
+      {{"models", "mlp", "--set", "hidden=1", "--set", "hidden=2"}, "--set gives hidden twice"},
+  };
+  for (const Misuse& misuse : cases) {
+    const Outcome outcome = cohort(misuse.words);
+    EXPECT_EQ(outcome.exit_code, 2) << misuse.message;
+    EXPECT_THAT(outcome.out, IsEmpty()) << misuse.message;
+    EXPECT_THAT(outcome.err, StartsWith("cohort: ")) << misuse.message;
+    EXPECT_THAT(outcome.err, HasSubstr(misuse.message));
+  }
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(CommandLine, DevicesListsWhatIsHereAndWhyOthersAreNot) {
+  const Outcome outcome = cohort({"devices", "--json"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  std::map<std::string, json> devices;
+  for (const json& device : json::parse(outcome.out)) {
+    devices[device.at("id")] = device;
+    EXPECT_TRUE(device.at("kind").is_string());
+    EXPECT_EQ(device.at("reason").get<std::string>().empty(), device.at("available").get<bool>());
+  }
+  ASSERT_TRUE(devices.contains("reference:0") && devices.contains("cpu:0") && devices.contains("cuda:0"));
+  EXPECT_EQ(devices["reference:0"].at("available"), true);
+  EXPECT_EQ(devices["cuda:0"].at("reason"), "this build has no CUDA backend");
+  const Outcome text = cohort({"devices"});
+  EXPECT_THAT(text.out, HasSubstr("cuda:0       not available  NVIDIA GPU\n"));
+}
+
+}  // namespace
+}  // namespace cohort

@@ -1,0 +1,58 @@
+#include <gmock/gmock.h>
+
+#include "program.hpp"
+
+namespace cohort {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using Console = ProgramTest;
+
+TEST_F(Console, ReportsAFullDisk) {
+  if (!std::filesystem::is_character_file("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  Redirection full;
+  full.out = "/dev/full";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"models"}, {"devices", "--json"}, {"--help"}}) {
+    const Outcome outcome = cohort(words, full);
+    EXPECT_EQ(outcome.exit_code, 3) << words.front();
+    EXPECT_EQ(outcome.err, "cohort: cannot write to standard output: No space left on device\n");
+  }
+}
+
+TEST_F(Console, ReportsAClosedPipe) {
+  Redirection closed;
+  closed.closed_pipe = true;
+  const Outcome outcome = cohort({"models"}, closed);
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.err, "cohort: cannot write to standard output: Broken pipe\n");
+}
+
+TEST_F(Console, KeepsResultsOutOfFilesWhenStandardOutputIsClosed) {
+  const Outcome outcome =
+      execute({"/bin/sh", "-c", std::string("exec ") + COHORT_PROGRAM + " models mlp --json --export m.onnx >&-"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot write to standard output"));
+  EXPECT_THAT(read("m.onnx"), Not(HasSubstr("\"parameters\"")));
+}
+
+TEST_F(Console, ShowsProgressOnATerminalOnly) {
+  const std::vector<std::string> words = {"dataset", "synth", "d", "--classes", "1", "--images-per-class", "2", "-f"};
+  Redirection terminal;
+  terminal.error_terminal = true;
+  const Outcome seen = cohort(words, terminal);
+  EXPECT_EQ(seen.exit_code, 0);
+  EXPECT_THAT(seen.err, HasSubstr("1 of 2 images"));
+  const Outcome unseen = cohort(words);
+  EXPECT_THAT(unseen.err, Not(HasSubstr("of 2 images")));
+  EXPECT_THAT(unseen.err, HasSubstr("wrote 2 images"));
+  std::vector<std::string> quiet = words;
+  quiet.emplace_back("-q");
+  EXPECT_THAT(cohort(quiet, terminal).err, IsEmpty());
+}
+
+}  // namespace
+}  // namespace cohort

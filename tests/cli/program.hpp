@@ -1,0 +1,53 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+/// What a program left when it ended.
+struct Outcome {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// Where a program's output goes; empty: it is collected.
+struct Redirection {
+  std::filesystem::path out;
+  bool closed_pipe = false;     ///< standard output is a pipe that nobody reads
+  bool error_terminal = false;  ///< standard error is a terminal
+};
+
+/// Tests that run the real program, each in an empty folder of its own.
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest();
+  ~ProgramTest() override;
+  ProgramTest(const ProgramTest&) = delete;
+  ProgramTest& operator=(const ProgramTest&) = delete;
+
+  /// Runs cohort in the test's folder until it ends.
+  Outcome cohort(const std::vector<std::string>& arguments, const Redirection& to = {});
+  /// Any program, by path.
+  Outcome execute(const std::vector<std::string>& words, const Redirection& to = {});
+  /// Starts cohort with its output thrown away.
+  pid_t start(const std::vector<std::string>& arguments);
+  /// Exit code of a started program, or 128 and the signal that ended it.
+  static int wait_for(pid_t process);
+
+  [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  void write(const std::string& name, std::string_view content) const;
+  [[nodiscard]] std::string read(const std::string& name) const;
+  /// Names in the folder, sorted.
+  [[nodiscard]] std::vector<std::string> files() const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,125 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr std::string_view kForeignTrace = R"({"schemaVersion": 1,
+  "deviceProperties": [{"id": 0, "name": "Some GPU", "totalGlobalMem": 1073741824, "numSms": 4}],
+  "traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "gpu"}},
+  {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "stream 7"}},
+  {"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 100, "dur": 30, "args": {"grid": [1, 2, 3]}},
+  {"ph": "X", "cat": "kernel", "name": "b", "pid": 0, "tid": 7, "ts": 140, "dur": 60},
+  {"ph": "i", "name": "mark", "pid": 0, "tid": 7, "ts": 150}
+]})";
+
+using TraceCommands = ProgramTest;
+
+TEST_F(TraceCommands, InfoTellsWhatATraceHolds) {
+  write("t.json", kForeignTrace);
+  const Outcome outcome = cohort({"trace", "info", "t.json"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, IsEmpty());
+  EXPECT_EQ(outcome.out, R"(kind      recorded
+device    Some GPU (cuda:0)
+span      100 us
+records   2 slices, 0 flows, 0 counters
+tracks
+     slices       busy   share  name
+          2    90.0 us   90.0%  gpu / stream 7
+  device tracks busy for 90.0 us (90.0% of the span), two or more at once for 0 ns (0.0% of that)
+categories
+     slices       time  name
+          2    90.0 us  kernel
+not kept
+          1  instant event
+          1  nested argument
+)");
+}
+
+TEST_F(TraceCommands, InfoGivesTheSameInJson) {
+  write("t.json", kForeignTrace);
+  const json info = json::parse(cohort({"trace", "info", "t.json", "--json"}).out);
+  EXPECT_EQ(info.at("kind"), "recorded");
+  EXPECT_EQ(info.at("span_ns"), 100000);
+  EXPECT_EQ(info.at("active_ns"), 90000);
+  EXPECT_EQ(info.at("tracks").at(0).at("busy_ns"), 90000);
+  EXPECT_EQ(info.at("tracks").at(0).at("is_device"), true);
+  EXPECT_EQ(info.at("dropped"), json({{"instant event", 1}, {"nested argument", 1}}));
+}
+
+TEST_F(TraceCommands, InfoNamesAFileAndWhatItIsInstead) {
+  write("empty.json", "");
+  write("picture.json", "\x89PNG\r\n");
+  write("plan.json", R"({"version": 1, "members": []})");
+  write("cut.json", kForeignTrace.substr(0, 300));
+  write("cut.json.gz", "\x1f\x8b\x08");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"missing.json", "cannot read missing.json: No such file or directory"},
+      {".", "cannot read .: Is a directory"},
+      {"empty.json", "empty.json: not a trace but empty"},
+      {"picture.json", "picture.json: not a trace but a PNG image"},
+      {"plan.json", "plan.json: a plan, not a trace"},
+      {"cut.json", "cut.json: JSON that is cut short"},
+      {"cut.json.gz", "cut.json.gz: gzip data that is damaged or cut short"},
+  };
+  for (const auto& [file, message] : cases) {
+    const Outcome outcome = cohort({"trace", "info", file});
+    EXPECT_EQ(outcome.exit_code, 3) << file;
+    EXPECT_EQ(outcome.err, "cohort: " + message + "\n");
+    EXPECT_THAT(outcome.out, IsEmpty()) << file;
+  }
+}
+
+TEST_F(TraceCommands, ConvertWritesAFileThatReadsBackTheSame) {
+  write("t.json", kForeignTrace);
+  const Outcome first = cohort({"trace", "convert", "t.json", "a.json.gz"});
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.err, "wrote a.json.gz: 2 slices on 1 tracks; 2 records or arguments not kept\n");
+  EXPECT_THAT(first.out, IsEmpty());
+  ASSERT_EQ(cohort({"trace", "convert", "a.json.gz", "b.json", "-q"}).exit_code, 0);
+  ASSERT_EQ(cohort({"trace", "convert", "b.json", "c.json.gz", "-q"}).exit_code, 0);
+  EXPECT_TRUE(read("a.json.gz") == read("c.json.gz"));
+  const auto trace = read_trace(path("b.json"));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->slices.size(), 2U);
+  EXPECT_EQ(trace->info.device.name, "Some GPU");
+}
+
+TEST_F(TraceCommands, ConvertDoesNotOverwriteUnasked) {
+  write("t.json", kForeignTrace);
+  const Outcome refused = cohort({"trace", "convert", "t.json", "t.json"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_EQ(read("t.json"), kForeignTrace);
+  EXPECT_EQ(cohort({"trace", "convert", "t.json", "t.json", "-f"}).exit_code, 0);
+  EXPECT_NE(read("t.json"), kForeignTrace);
+  EXPECT_THAT(files(), ElementsAre("t.json"));
+}
+
+TEST_F(TraceCommands, ConvertLeavesNothingBehindWhenItFails) {
+  write("broken.json", "{\"traceEvents\": [");
+  EXPECT_EQ(cohort({"trace", "convert", "broken.json", "out.json"}).exit_code, 3);
+  write("t.json", kForeignTrace);
+  const Outcome folder = cohort({"trace", "convert", "t.json", "none/out.json"});
+  EXPECT_EQ(folder.exit_code, 3);
+  EXPECT_THAT(folder.err, StartsWith("cohort: cannot write none/out.json"));
+  EXPECT_THAT(files(), ElementsAre("broken.json", "t.json"));
+  if (!std::filesystem::is_character_file("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const Outcome full = cohort({"trace", "convert", "t.json", "/dev/full"});
+  EXPECT_EQ(full.exit_code, 3);
+  EXPECT_EQ(full.err, "cohort: cannot write /dev/full: No space left on device\n");
+}
+
+}  // namespace
+}  // namespace cohort
