@@ -1,0 +1,166 @@
+#include "executor/feeder.hpp"
+
+#include <gmock/gmock.h>
+
+#include "executor/host/host_session.hpp"
+#include "executor/recording/recording_backend.hpp"
+#include "executor/reference/reference_kernels.hpp"
+#include "executor/trace_sink.hpp"
+#include "models/builder.hpp"
+#include "simulator/plan/lower.hpp"
+#include "tests/input/fixture.hpp"
+
+namespace cohort {
+namespace {
+
+using ::testing::IsEmpty;
+
+/// Global average over each 8 x 8 image of a minibatch of two.
+Model averaging() {
+  ModelBuilder builder("average");
+  const TensorId x = builder.input("x", {2, 3, 8, 8});
+  builder.output(builder.global_average_pool("pool", x));
+  return *builder.finish();
+}
+
+std::vector<Member> members(std::size_t count) {
+  std::vector<Member> list;
+  for (std::size_t i = 0; i < count; ++i) list.push_back({fmt::format("m{}", i), {"average", {}, 2}, i});
+  return list;
+}
+
+struct FedModelBatch {
+  FedModelBatch(Backend& backend, std::size_t count, InputSharing sharing, const InputOptions& options)
+      : model(averaging()), weights(random_weights(model, 0)) {
+    input_test::write_numbered_images(folder, 7);
+    Plan plan = uniform_plan(members(count), Strategy::kConcurrent, 2);
+    plan.input.sharing = sharing;
+    program = *lower(plan, std::vector<const Model*>(count, &model), backend.catalog());
+    runner = *Runner::create(backend, program, std::vector<const Weights*>(count, &weights));
+    auto opened = Feeder::open(*runner, input_test::scan(folder.path()), options);
+    EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+    if (opened) feeder = std::move(*opened);
+  }
+  input_test::TemporaryFolder folder;
+  Model model;
+  Weights weights;
+  Program program;
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<Feeder> feeder;
+};
+
+/// What the pipelines would give for the same folder and options, averaged.
+std::vector<std::vector<float>> expected_averages(const ImageFolder& folder, const InputOptions& options, int count) {
+  std::vector<std::vector<float>> slots(2, std::vector<float>(2 * 3 * 8 * 8));
+  PipelineOptions pipeline;
+  pipeline.target.height = pipeline.target.width = 8;
+  pipeline.minibatch = 2;
+  for (std::vector<float>& slot : slots) pipeline.slots.emplace_back(slot);
+  auto pipelines = *InputPipelines::open(folder, options, {pipeline});
+  std::vector<std::vector<float>> averages;
+  for (int i = 0; i < count; ++i) {
+    const ReadyMinibatch ready = *pipelines->next(0);
+    std::vector<float>& average = averages.emplace_back();
+    for (std::size_t n = 0; n < 2; ++n) {
+      for (std::size_t c = 0; c < 3; ++c) {
+        float sum = 0;
+        for (std::size_t p = 0; p < 64; ++p) sum += slots[static_cast<std::size_t>(ready.slot)][(n * 64 + p) * 3 + c];
+        average.push_back(sum / 64);
+      }
+    }
+    pipelines->release(0, ready.slot);
+  }
+  return averages;
+}
+
+TEST(Feeder, RunsEveryMinibatchInOrderForAllMembers) {
+  InputOptions options;
+  options.workers = 2;
+  options.seed = 3;
+  for (const InputSharing sharing : {InputSharing::kShared, InputSharing::kSeparate}) {
+    HostBackend backend(make_reference_kernels(2), reference_device_info(2));
+    FedModelBatch fed(backend, 3, sharing, options);
+    const auto expected = expected_averages(input_test::scan(fed.folder.path()), options, 12);
+    for (int i = 0; i < 12; ++i) {
+      if (i == 5) {  // what is decoded ahead is not lost
+        ASSERT_TRUE(fed.feeder->settle());
+      }
+      ASSERT_TRUE(fed.feeder->step());
+      for (std::size_t m = 0; m < 3; ++m) {
+        EXPECT_THAT(*fed.runner->session().read_output(m),
+                    ::testing::Pointwise(::testing::FloatNear(1e-4F), expected[static_cast<std::size_t>(i)]))
+            << "minibatch " << i << " member " << m;
+      }
+    }
+  }
+}
+
+TEST(Feeder, TimesStepsBetweenUntimedOnes) {
+  HostBackend backend(make_reference_kernels(2), reference_device_info(2));
+  FedModelBatch fed(backend, 1, InputSharing::kShared, {});
+  TraceSink sink(fed.program, {}, 100, steady_now);
+  fed.runner->session().set_sink(&sink);
+  std::int64_t now = 0;
+  const auto time = fed.feeder->timed_steps(4, [&] { return Nanoseconds(now += 100); });
+  ASSERT_TRUE(time);
+  EXPECT_EQ(*time, Nanoseconds(100));
+  const Trace trace = measured_trace(sink, nullptr, backend.info());
+  EXPECT_EQ(trace.slices.size(), 6 * fed.program.steps.size());  // two slots before the four
+}
+
+TEST(Feeder, UploadsInOrderOnADeviceOfStreams) {
+  RecordingOptions options;
+  options.cores = 2;
+  RecordingBackend backend(options);
+  FedModelBatch fed(backend, 3, InputSharing::kSeparate, {});
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(fed.feeder->step());
+  EXPECT_THAT(backend.recording()->violations(), IsEmpty());
+}
+
+TEST(Feeder, NotesTheStagesOfItsInput) {
+  StageSink stages(1, 1000, steady_now);
+  stages.switch_on(true);
+  InputOptions options;
+  options.observer = &stages;
+  HostBackend backend(make_reference_kernels(2), reference_device_info(2));
+  FedModelBatch fed(backend, 1, InputSharing::kShared, options);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(fed.feeder->step());
+  Trace trace;
+  ASSERT_TRUE(stages.first());
+  stages.add_to(trace, *stages.first());
+  int decoded = 0;
+  for (const Slice& slice : trace.slices) decoded += trace.name(slice) == "decode" ? 1 : 0;
+  EXPECT_GE(decoded, 6);
+}
+
+TEST(Feeder, HandsOnWhatIsWrongWithTheInput) {
+  HostBackend backend(make_reference_kernels(1), reference_device_info(1));
+  CancelToken cancel;
+  InputOptions options;
+  options.cancel = &cancel;
+  FedModelBatch fed(backend, 1, InputSharing::kShared, options);
+  cancel.cancel();
+  Result<void> done;
+  for (int i = 0; i < 4 && done; ++i) done = fed.feeder->step();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kInterrupted);
+}
+
+TEST(Feeder, RefusesInputThatIsNoImage) {
+  ModelBuilder builder("mlp");
+  const TensorId x = builder.input("x", {4, 16});
+  builder.output(builder.linear("fc", x, 8));
+  const Model model = *builder.finish();
+  const Weights weights = random_weights(model, 0);
+  HostBackend backend(make_reference_kernels(1), reference_device_info(1));
+  const Program program =
+      *lower(uniform_plan(members(1), Strategy::kSerial, 1), std::vector<const Model*>{&model}, backend.catalog());
+  const auto runner = *Runner::create(backend, program, std::vector<const Weights*>{&weights});
+  const auto feeder = Feeder::open(*runner, {}, {});
+  ASSERT_FALSE(feeder);
+  EXPECT_EQ(feeder.error().message,
+            "input \"x\" of shape [4, 16] cannot be fed images; it would have to be [N, C, H, W]");
+}
+
+}  // namespace
+}  // namespace cohort
