@@ -91,14 +91,14 @@ std::string row(const ComparedTask& task, std::size_t width) {
                      format_time(task.measured), percent(task.relative_error()));
 }
 
-std::string table(std::string_view title, const std::vector<ComparedTask>& rows, std::size_t most) {
-  const std::size_t shown = std::min(most, rows.size());
+std::size_t name_width(std::string_view title, const std::vector<ComparedTask>& rows, std::size_t shown) {
   std::size_t width = title.size();
   for (std::size_t i = 0; i < shown; ++i) width = std::max(width, rows[i].name.size());
-  std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>8}\n", title, width, "predicted", "measured", "error");
-  for (std::size_t i = 0; i < shown; ++i) text += row(rows[i], width);
-  if (shown < rows.size()) text += fmt::format("... and {} more\n", rows.size() - shown);
-  return text;
+  return width;
+}
+
+std::string header(std::string_view title, std::size_t width) {
+  return fmt::format("{:<{}} {:>10} {:>10} {:>8}\n", title, width, "predicted", "measured", "error");
 }
 
 }  // namespace
@@ -152,19 +152,29 @@ Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
 }
 
 std::string print(const Comparison& comparison, const CompareText& options) {
-  std::string text = table("task", comparison.tasks, options.most_tasks);
-  text += "\n" + table("group", comparison.groups, comparison.groups.size());
-  text += row(comparison.all, std::size_t{5});
-  const auto wall = [&](std::string_view name, const std::optional<ComparedTime>& time) {
-    if (!time) return;
-    text += row({std::string(name), "", time->predicted, time->measured}, std::size_t{8});
-  };
-  text += "\n";
-  wall("plan", comparison.plan);
-  wall("baseline", comparison.baseline);
-  if (comparison.predicted_speedup && comparison.measured_speedup) {
-    text += fmt::format("{:<8} {:>9.2f}x {:>9.2f}x {:>8}\n", "speedup", *comparison.predicted_speedup,
-                        *comparison.measured_speedup, percent(comparison.relative_error));
+  const std::size_t shown = std::min(options.most_tasks, comparison.tasks.size());
+  std::size_t width = name_width("task", comparison.tasks, shown);
+  std::string text = header("task", width);
+  for (std::size_t i = 0; i < shown; ++i) text += row(comparison.tasks[i], width);
+  if (shown < comparison.tasks.size()) text += fmt::format("... and {} more\n", comparison.tasks.size() - shown);
+
+  width = name_width("group", comparison.groups, comparison.groups.size());
+  text += "\n" + header("group", width);
+  for (const ComparedTask& group : comparison.groups) text += row(group, width);
+  text += row(comparison.all, width);
+
+  if (comparison.plan || comparison.baseline) {
+    constexpr std::string_view kTitle = "wall time";
+    text += "\n" + header(kTitle, kTitle.size());
+    const auto wall = [&](std::string name, const std::optional<ComparedTime>& time) {
+      if (time) text += row({std::move(name), "", time->predicted, time->measured}, kTitle.size());
+    };
+    wall("plan", comparison.plan);
+    wall("baseline", comparison.baseline);
+    if (comparison.predicted_speedup && comparison.measured_speedup) {
+      text += fmt::format("{:<{}} {:>9.2f}x {:>9.2f}x {:>8}\n", "speedup", kTitle.size(), *comparison.predicted_speedup,
+                          *comparison.measured_speedup, percent(comparison.relative_error));
+    }
   }
   if (!comparison.only_predicted.empty()) {
     text += fmt::format("predicted but not measured: {}\n", fmt::join(comparison.only_predicted, ", "));

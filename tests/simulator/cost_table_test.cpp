@@ -1,0 +1,210 @@
+#include "simulator/cost_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include "simulator/recorded_catalog.hpp"
+#include "tests/simulator/fake_profile.hpp"
+
+namespace cohort {
+namespace {
+
+using namespace literals;
+
+ProfileRecord at(ProfileRecord base, Bytes footprint, int neighbours, std::int64_t nanoseconds) {
+  base.footprint = footprint;
+  base.neighbours = neighbours;
+  base.time = Nanoseconds(nanoseconds);
+  return base;
+}
+
+CostKey serial(std::string signature) { return {std::move(signature), Strategy::kSerial, 1, 1, "only"}; }
+CostKey strided(int width) { return {"gemm", Strategy::kStridedBatch, width, 1, "only"}; }
+
+Cost cost_of(const CostTable& table, const CostKey& key, const CostContext& context = {}) {
+  const Result<Cost> cost = table.cost(key, context);
+  EXPECT_TRUE(cost.has_value()) << cost.error().message;
+  return cost.value_or(Cost{});
+}
+
+constexpr Cost profiled(std::int64_t ns) { return {Nanoseconds(ns), CostOrigin::kProfiled}; }
+constexpr Cost interpolated(std::int64_t ns) { return {Nanoseconds(ns), CostOrigin::kInterpolated}; }
+constexpr Cost analytic(std::int64_t ns) { return {Nanoseconds(ns), CostOrigin::kAnalytic}; }
+
+const ProfileRecord kConv = record("conv", Strategy::kSerial, 1, 1, 0);
+
+TEST(CostTable, TakesTheMedianOfRepeatedRecords) {
+  const CostTable odd(std::vector{at(kConv, {}, 0, 9), at(kConv, {}, 0, 1000), at(kConv, {}, 0, 11)});
+  EXPECT_EQ(cost_of(odd, serial("conv")), profiled(11));
+  const CostTable even(std::vector{at(kConv, {}, 0, 10), at(kConv, {}, 0, 20)});
+  EXPECT_EQ(cost_of(even, serial("conv")), profiled(15));
+}
+
+TEST(CostTable, InterpolatesInTheLogarithmOfTheFootprintAndClampsBeyond) {
+  const CostTable table(std::vector{at(kConv, 1_KiB, 0, 100), at(kConv, 16_KiB, 0, 200)});
+  EXPECT_EQ(cost_of(table, serial("conv"), {1_KiB, 0}), profiled(100));
+  EXPECT_EQ(cost_of(table, serial("conv"), {4_KiB, 0}), profiled(150));
+  EXPECT_EQ(cost_of(table, serial("conv"), {8_KiB, 0}), profiled(175));
+  EXPECT_EQ(cost_of(table, serial("conv"), {Bytes{1}, 0}), profiled(100));
+  EXPECT_EQ(cost_of(table, serial("conv"), {1_MiB, 0}), profiled(200));
+}
+
+TEST(CostTable, SlowsDownWithNeighboursAsRecorded) {
+  const CostTable table(std::vector{at(kConv, {}, 0, 100), at(kConv, {}, 4, 180)});
+  EXPECT_EQ(cost_of(table, serial("conv"), {{}, 0}), profiled(100));
+  EXPECT_EQ(cost_of(table, serial("conv"), {{}, 1}), profiled(120));
+  EXPECT_EQ(cost_of(table, serial("conv"), {{}, 4}), profiled(180));
+  EXPECT_EQ(cost_of(table, serial("conv"), {{}, 9}), profiled(180));
+}
+
+TEST(CostTable, CarriesTheSlowdownOfOneFootprintToOthers) {
+  const CostTable table(std::vector{at(kConv, 1_KiB, 0, 100), at(kConv, 16_KiB, 0, 200), at(kConv, 1_KiB, 1, 150)});
+  EXPECT_EQ(cost_of(table, serial("conv"), {16_KiB, 1}), profiled(300));
+}
+
+TEST(CostTable, PutsUnrecordedWidthsOnTheLineThroughTheNearestTwo) {
+  const CostTable table(std::vector{record("gemm", Strategy::kSerial, 1, 1, 50),
+                                    record("gemm", Strategy::kStridedBatch, 4, 1, 100),
+                                    record("gemm", Strategy::kStridedBatch, 16, 1, 220)});
+  EXPECT_EQ(cost_of(table, strided(4)), profiled(100));
+  EXPECT_EQ(cost_of(table, strided(16)), profiled(220));
+  EXPECT_EQ(cost_of(table, strided(10)), interpolated(160));
+  EXPECT_EQ(cost_of(table, strided(64)), interpolated(700));
+  EXPECT_EQ(cost_of(table, strided(2)), interpolated(80));
+}
+
+TEST(CostTable, NeverPromisesLessForMoreMembersThanRecorded) {
+  const CostTable table(std::vector{record("gemm", Strategy::kStridedBatch, 4, 1, 100),
+                                    record("gemm", Strategy::kStridedBatch, 16, 1, 40)});
+  EXPECT_EQ(cost_of(table, strided(64)), interpolated(100));
+}
+
+TEST(CostTable, DrawsTheLineThroughTheSingleOpWhereOneWidthWasRecorded) {
+  const CostTable table(
+      std::vector{record("gemm", Strategy::kSerial, 1, 1, 40), record("gemm", Strategy::kStridedBatch, 4, 1, 100)});
+  EXPECT_EQ(cost_of(table, strided(8)), interpolated(180));
+}
+
+TEST(CostTable, MultipliesTheSingleOpWhereAFusedFormWasNeverRecorded) {
+  const CostTable table(std::vector{record("gemm", Strategy::kSerial, 1, 1, 40)});
+  EXPECT_EQ(cost_of(table, strided(8)), analytic(320));
+}
+
+TEST(CostTable, TakesTheFastestAlgorithmWhereTheOneAskedForWasNotRecorded) {
+  ProfileRecord other = kConv;
+  other.algorithm = "other";
+  const CostTable table(std::vector{at(kConv, {}, 0, 100), at(other, {}, 0, 70)});
+  EXPECT_EQ(cost_of(table, serial("conv")), profiled(100));
+  EXPECT_EQ(cost_of(table, {"conv", Strategy::kSerial, 1, 1, "third"}), profiled(70));
+  EXPECT_EQ(cost_of(table, {"conv", Strategy::kSerial, 1, 1, ""}), profiled(70));
+}
+
+TEST(CostTable, CostsACopyByItsSize) {
+  const CostTable table(std::vector{record("Copy [10, 10]", Strategy::kSerial, 1, 1, 100),
+                                    record("Copy [30, 10]", Strategy::kSerial, 1, 1, 200)});
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10]")), profiled(100));
+  EXPECT_EQ(cost_of(table, serial("Copy [5, 40]")), interpolated(150));
+  EXPECT_EQ(cost_of(table, serial("Copy [600]")), interpolated(400));
+  EXPECT_EQ(cost_of(table, serial("Copy [50]")), interpolated(50));
+}
+
+TEST(CostTable, NamesTheOpThatWasNotProfiled) {
+  const CostTable table(std::vector{kConv});
+  const Result<Cost> cost = table.cost({"gemm [2, 8]", Strategy::kSerial, 1, 2, ""}, {});
+  ASSERT_FALSE(cost.has_value());
+  EXPECT_EQ(cost.error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(cost.error().message,
+            "no recorded time of op \"gemm [2, 8]\" on 2 threads; profile a model that has it (cohort profile) and "
+            "give that trace, too");
+  EXPECT_FALSE(table.cost(serial("Copy [4]"), {}).has_value());
+}
+
+TEST(CostTable, ReadsTheRecordsOfSeveralProfiles) {
+  const Trace one = fake_profile({record("a", Strategy::kSerial, 1, 1, 10)}, 2);
+  const Trace two = fake_profile({record("b", Strategy::kSerial, 1, 1, 20)}, 2);
+  const std::vector<const Trace*> both{&one, &two};
+  const Result<CostTable> table = CostTable::from(both);
+  ASSERT_TRUE(table.has_value()) << table.error().message;
+  EXPECT_EQ(cost_of(*table, serial("a")), profiled(10));
+  EXPECT_EQ(cost_of(*table, serial("b")), profiled(20));
+}
+
+TEST(CostTable, RefusesProfilesOfTwoDevicesAndTracesThatAreNone) {
+  const Trace one = fake_profile({kConv}, 2);
+  Trace other = fake_profile({kConv}, 2);
+  other.info.device.name = "another";
+  EXPECT_EQ(CostTable::from(std::vector<const Trace*>{&one, &other}).error().message,
+            "profile 1 was made on \"another\", the first one on \"fake\"");
+  other.info.kind = TraceKind::kMeasured;
+  EXPECT_EQ(CostTable::from(std::vector<const Trace*>{&other}).error().message,
+            "trace 0 is a measured trace; a profile is needed (make one with cohort profile)");
+  EXPECT_EQ(CostTable::from(std::vector<const Trace*>{}).error().message, "no profile was given");
+  const Trace empty = fake_profile({}, 2);
+  EXPECT_EQ(CostTable::from(std::vector<const Trace*>{&empty}).error().message, "profile 0 holds no profile record");
+}
+
+TEST(CostTable, TellsTheDeviceItsProfilesWereMadeOn) {
+  const Trace trace = fake_profile(
+      {record("step overhead", Strategy::kSerial, 1, 1, 300), record("step overhead", Strategy::kSerial, 1, 1, 500),
+       record("handoff", Strategy::kSerial, 1, 1, 6000), record("spin time", Strategy::kSerial, 1, 1, 900000)},
+      2);
+  const Result<DeviceProfile> device = device_profile_of(std::vector<const Trace*>{&trace});
+  ASSERT_TRUE(device.has_value()) << device.error().message;
+  EXPECT_EQ(device->device, "fake");
+  EXPECT_EQ(device->cores, 2);
+  EXPECT_EQ(device->step_overhead, 400_ns);
+  EXPECT_EQ(device->handoff_latency, 6_us);
+  EXPECT_EQ(device->spin_time, 900_us);
+  EXPECT_EQ(device->launch_overhead, 0_ns);
+}
+
+OpCall call(std::string signature, Strategy strategy, int width) {
+  OpCall result;
+  result.signature = std::move(signature);
+  result.strategy = strategy;
+  result.width = width;
+  return result;
+}
+
+TEST(RecordedCatalog, ListsRecordedWaysInTheLibrarysOrder) {
+  ProfileRecord first = record("conv", Strategy::kSerial, 1, 1, 90);
+  first.algorithm = "z";
+  first.workspace = 4_KiB;
+  first.packed_weights = 1_KiB;
+  const ProfileRecord second = kConv;
+  const CostTable table(std::vector{first, second, first});
+  const RecordedCatalog catalog(table, 2);
+  const auto ways = catalog.alternatives(call("conv", Strategy::kSerial, 1), 1);
+  ASSERT_TRUE(ways.has_value()) << ways.error().message;
+  ASSERT_EQ(ways->size(), 2U);
+  EXPECT_EQ((*ways)[0].algorithm, "z");
+  EXPECT_EQ((*ways)[0].workspace, 4_KiB);
+  EXPECT_EQ((*ways)[0].packed_weights, 1_KiB);
+  EXPECT_EQ((*ways)[1].algorithm, "only");
+}
+
+TEST(RecordedCatalog, ScalesSizesToWidthsThatWereNotRecorded) {
+  ProfileRecord wide = record("gemm", Strategy::kStridedBatch, 4, 1, 90);
+  wide.packed_weights = 4_KiB;
+  const CostTable table(std::vector{wide});
+  const auto ways = RecordedCatalog(table, 2).alternatives(call("gemm", Strategy::kStridedBatch, 16), 1);
+  ASSERT_TRUE(ways.has_value());
+  EXPECT_EQ(ways->front().packed_weights, 16_KiB);
+}
+
+TEST(RecordedCatalog, OffersFewerThreadsWhereMoreWereNotRecorded) {
+  const CostTable table(std::vector{kConv});
+  const auto ways = RecordedCatalog(table, 8).alternatives(call("conv", Strategy::kSerial, 1), 8);
+  ASSERT_TRUE(ways.has_value());
+  EXPECT_EQ(ways->front().threads, 1);
+}
+
+TEST(RecordedCatalog, NamesAnOpThatWasNotRecorded) {
+  const CostTable table(std::vector{kConv});
+  const auto ways = RecordedCatalog(table, 2).alternatives(call("gemm", Strategy::kSerial, 1), 1);
+  ASSERT_FALSE(ways.has_value());
+  EXPECT_EQ(ways.error().message,
+            "the profile has no record of \"gemm\"; profile a model that has this op, or plan on the device itself");
+}
+
+}  // namespace
+}  // namespace cohort
