@@ -117,7 +117,10 @@ ImportState start(const Graph& graph, std::size_t file_size) {
     state.values.emplace(name, constant);
   }
   for (const GraphInput& input : graph.inputs) state.names.insert(input.name);
-  for (const std::string& output : graph.outputs) state.read_names.insert(output);
+  for (const std::string& output : graph.outputs) {
+    state.read_names.insert(output);
+    state.weight_names.insert(output);  // the name of the copy that a constant output needs
+  }
   for (const Node& node : graph.nodes) {
     state.names.insert(node.outputs.begin(), node.outputs.end());
     for (const std::string& input : node.inputs) {
@@ -169,6 +172,9 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
       return {};
     }
   }
+  if (const auto* constant = std::get_if<Constant>(&found->second);
+      constant != nullptr && constant->floats() == nullptr)
+    return fail(ErrorCode::kInvalidInput, "output {} holds whole numbers; only float32 is supported", name);
   const Node copy{"", "Identity", "", {name}, {name}, {}};
   NodeImport import(state, copy, op_name_for(state, copy, 0));
   COHORT_TRY(const Shape shape, import.shape(0));

@@ -1,0 +1,203 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "base/random.hpp"
+#include "models/networks/networks.hpp"
+#include "models/onnx/onnx_file.hpp"
+#include "tests/models/onnx_text.hpp"
+
+namespace cohort {
+namespace {
+
+using testing::HasSubstr;
+
+std::string problem(const std::string& bytes) {
+  const Result<LoadedModel> loaded = onnx::parse_model(bytes, {});
+  EXPECT_TRUE(loaded || loaded.error().code == ErrorCode::kInvalidInput);
+  return loaded ? std::string("read") : loaded.error().message;
+}
+
+std::string small_network() {
+  Model model = *make_network("lstm", 1, {{"steps", "2"}, {"inputs", "3"}, {"hidden", "2"}, {"classes", "2"}});
+  Weights weights = random_weights(model, 1);
+  return *onnx::serialize_model({std::move(model), std::move(weights)});
+}
+
+TEST(BrokenOnnx, CutShortAnywhereIsAnErrorOrAValidModel) {
+  const std::string bytes = small_network();
+  int refused = 0;
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const Result<LoadedModel> loaded = onnx::parse_model(std::string_view(bytes).substr(0, size), {});
+    if (loaded) {
+      EXPECT_TRUE(validate(loaded->model)) << size;
+    } else {
+      EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidInput);
+      ++refused;
+    }
+  }
+  EXPECT_EQ(refused, static_cast<int>(bytes.size()));
+}
+
+TEST(BrokenOnnx, RandomBytesAreRefused) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    std::string bytes(random.below(2000), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.below(256));
+    EXPECT_NE(problem(bytes), "read") << seed;
+  }
+}
+
+TEST(BrokenOnnx, FlippedBytesNeverGiveAnInvalidModel) {
+  const std::string bytes = small_network();
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Random random(seed);
+    std::string damaged = bytes;
+    for (int i = 0; i < 3; ++i) damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
+    const Result<LoadedModel> loaded = onnx::parse_model(damaged, {});
+    if (!loaded) continue;
+    EXPECT_TRUE(validate(loaded->model)) << seed;
+    const LoadedModel simple = simplify(*loaded);
+    EXPECT_TRUE(validate(simple.model)) << seed;
+  }
+}
+
+TEST(BrokenOnnx, EmptyFileAndOtherTextAreNamed) {
+  EXPECT_THAT(problem(""), HasSubstr("it has no graph"));
+  EXPECT_THAT(problem("{\"traceEvents\": []}"), HasSubstr("not an ONNX model"));
+}
+
+TEST(BrokenOnnx, AFileIsNamedInItsError) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "cohort_broken.onnx";
+  std::ofstream(path) << "not a model";
+  const Result<LoadedModel> loaded = onnx::read_model(path, {});
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, HasSubstr(path.string()));
+  const auto tensor = onnx::read_tensor(path);
+  ASSERT_FALSE(tensor);
+  EXPECT_THAT(tensor.error().message, HasSubstr(path.string()));
+  std::filesystem::remove(path);
+}
+
+const std::string kRelu = node_text("Relu", {"x"}, {"y"});
+const std::string kHeader = input_text("x", {1}) + output_text("y");
+
+TEST(BrokenOnnx, OldOrMissingOpsetsAreNamed) {
+  EXPECT_THAT(problem(onnx_model(5, kHeader + kRelu)), HasSubstr("opset 5 is too old; supported are 6 and later"));
+}
+
+TEST(BrokenOnnx, ShapesThatClaimMoreThanTheFileHoldsAreRefused) {
+  EXPECT_THAT(problem(onnx_model(
+                  13, kHeader + kRelu + " initializer { name: \"w\" data_type: 1 dims: 1000000 dims: 1000000 }")),
+              HasSubstr("tensor w: it holds 0 values where its shape needs 1000000000000"));
+  EXPECT_THAT(
+      problem(onnx_model(13, kHeader + kRelu + " initializer { name: \"w\" data_type: 1 dims: 4 raw_data: \"1234\" }")),
+      HasSubstr("tensor w: it holds 4 bytes where its 4 elements of float32 need 16"));
+  EXPECT_THAT(problem(onnx_model(
+                  13, kHeader + kRelu + " initializer { name: \"w\" data_type: 1 dims: 4611686018427387904 dims: 8 }")),
+              HasSubstr("tensor w: its shape [4611686018427387904, 8] is not valid"));
+  EXPECT_THAT(problem(onnx_model(13, kHeader + kRelu + " initializer { name: \"w\" data_type: 1 dims: -1 }")),
+              HasSubstr("tensor w: its shape [-1] is not valid"));
+}
+
+TEST(BrokenOnnx, ConstantOfShapeCannotAskForMoreThanItsShare) {
+  const auto made = [](const std::vector<std::int64_t>& shape) {
+    return problem(onnx_model(13, kHeader + integers_text("s", {static_cast<std::int64_t>(shape.size())}, shape) +
+                                      node_text("ConstantOfShape", {"s"}, {"c"}) + kRelu));
+  };
+  EXPECT_THAT(made({1 << 20, 1 << 20}), HasSubstr("would make a constant of 1099511627776 elements"));
+  EXPECT_THAT(made({INT64_MAX, INT64_MAX}), HasSubstr("would make a constant of"));
+  EXPECT_THAT(made({-3}), HasSubstr("shape [-3] is not valid"));
+  EXPECT_EQ(made({10, 10}), "read");
+}
+
+TEST(BrokenOnnx, HugeInputsAreRefused) {
+  EXPECT_THAT(problem(onnx_model(13, input_text("x", {INT64_MAX, INT64_MAX}) + output_text("y") + kRelu)),
+              HasSubstr("more than 2^40 elements"));
+}
+
+TEST(BrokenOnnx, CyclesAreNamed) {
+  EXPECT_THAT(problem(onnx_model(13, kHeader + node_text("Add", {"x", "b"}, {"a"}) + node_text("Relu", {"a"}, {"b"}) +
+                                         node_text("Relu", {"b"}, {"y"}))),
+              HasSubstr("node n_a (Add, opset 13) is in a cycle of nodes"));
+  EXPECT_THAT(problem(onnx_model(13, kHeader + node_text("Relu", {"y"}, {"y"}))), HasSubstr("is in a cycle"));
+}
+
+TEST(BrokenOnnx, MissingAndDoubleTensorsAreNamed) {
+  EXPECT_THAT(problem(onnx_model(13, kHeader + node_text("Relu", {"z"}, {"y"}))),
+              HasSubstr("node n_y (Relu, opset 13) reads tensor z, which nothing writes"));
+  EXPECT_THAT(problem(onnx_model(13, kHeader + kRelu + node_text("Tanh", {"x"}, {"y"}))),
+              HasSubstr("node n_y (Tanh, opset 13) writes tensor y, which has a value already"));
+  EXPECT_THAT(problem(onnx_model(13, kHeader + node_text("Relu", {"x"}, {"x"}))), HasSubstr("writes tensor x"));
+  EXPECT_THAT(problem(onnx_model(13, input_text("x", {1}) + output_text("q") + kRelu)),
+              HasSubstr("output q has no value"));
+  EXPECT_THAT(problem(onnx_model(13, kHeader + output_text("y") + kRelu)), HasSubstr("output y is listed twice"));
+  EXPECT_THAT(problem(onnx_model(13, kHeader + input_text("x", {1}) + kRelu)), HasSubstr("input x stands twice"));
+  EXPECT_THAT(problem(onnx_model(13, input_text("x", {1}) + kRelu)), HasSubstr("the graph has no outputs"));
+  EXPECT_THAT(problem(onnx_model(13, kHeader + kRelu + floats_text("w", {1}, {1}) + floats_text("w", {1}, {1}))),
+              HasSubstr("tensor w has two initialisers"));
+}
+
+TEST(BrokenOnnx, NodesWithoutInputsOrOutputsAreNoCrash) {
+  for (const char* type : {"Relu",
+                           "Conv",
+                           "Gemm",
+                           "MatMul",
+                           "LSTM",
+                           "Concat",
+                           "Reshape",
+                           "Flatten",
+                           "Squeeze",
+                           "Sum",
+                           "Transpose",
+                           "Shape",
+                           "Size",
+                           "Identity",
+                           "Dropout",
+                           "Clip",
+                           "Softmax",
+                           "MaxPool",
+                           "Add",
+                           "BatchNormalization",
+                           "LRN",
+                           "GlobalAveragePool",
+                           "Gather",
+                           "Slice",
+                           "Cast",
+                           "Constant",
+                           "ConstantOfShape",
+                           "Unsqueeze"}) {
+    EXPECT_NE(problem(onnx_model(13, kHeader + node_text(type, {}, {"z"}) + kRelu)), "read") << type;
+    EXPECT_NE(problem(onnx_model(9, kHeader + node_text(type, {"", "", ""}, {"z"}) + kRelu)), "read") << type;
+    // Reading must come to an end; whether the result is used does not matter.
+    problem(onnx_model(13, kHeader + node_text(type, {"x", "x", "x"}, {}) + kRelu));
+    problem(
+        onnx_model(9, kHeader + integers_text("i", {2}, {-1, 7}) + node_text(type, {"i", "i", "i"}, {"z"}) + kRelu));
+    problem(onnx_model(9, kHeader + floats_text("f", {0}, {}) + node_text(type, {"f", "f", "f"}, {"z"}) + kRelu));
+  }
+}
+
+TEST(BrokenOnnx, WindowsThatWouldOverflowAreRefused) {
+  const std::string header = input_text("x", {1, 1, 8, 8}) + output_text("y");
+  const auto pool = [&](const std::string& attributes) {
+    return problem(onnx_model(12, header + node_text("MaxPool", {"x"}, {"y"}, attributes)));
+  };
+  EXPECT_THAT(pool(integers_attribute("kernel_shape", {INT64_MAX, 2})), HasSubstr("attribute kernel_shape must hold"));
+  EXPECT_THAT(pool(integers_attribute("kernel_shape", {2})), HasSubstr("must have 2 entries, not 1"));
+  EXPECT_THAT(pool(integers_attribute("kernel_shape", {2, 2}) + integers_attribute("strides", {0, 1})),
+              HasSubstr("strides must be at least 1"));
+  EXPECT_THAT(pool(integers_attribute("kernel_shape", {2, 2}) + text_attribute("auto_pad", "SAME")),
+              HasSubstr("attribute auto_pad must be"));
+  EXPECT_THAT(pool(""), HasSubstr("attribute kernel_shape is missing"));
+}
+
+TEST(BrokenOnnx, OtherElementTypesAreNamed) {
+  EXPECT_THAT(problem(onnx_model(13,
+                                 "input { name: \"x\" type { tensor_type { elem_type: 7 shape { dim { dim_value: 1 "
+                                 "} } } } }" +
+                                     output_text("y") + kRelu)),
+              HasSubstr("input x is INT64; only float32 is supported"));
+}
+
+}  // namespace
+}  // namespace cohort
