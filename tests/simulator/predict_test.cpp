@@ -1,0 +1,220 @@
+#include "simulator/predict.hpp"
+
+#include <gtest/gtest.h>
+
+#include "simulator/plan/lower.hpp"
+#include "simulator/recorded_catalog.hpp"
+#include "simulator/step_cost.hpp"
+#include "tests/simulator/fake_profile.hpp"
+
+namespace cohort {
+namespace {
+
+using namespace literals;
+
+/// Two layers of 100 and 50 ns on one thread, 60 and 30 on both cores, a fifth more beside a neighbour.
+std::optional<std::int64_t> mlp_times(const FakeCall& call) {
+  std::int64_t time = call.op == "fc1" ? 100 : 50;
+  if (call.threads == 2) time = time * 6 / 10;
+  if (call.neighbours == 1) time = time * 12 / 10;
+  if (call.strategy != Strategy::kSerial) return std::nullopt;
+  return time;
+}
+
+/// A plan of members of one model, lowered on a made-up device of two cores.
+struct Fixture {
+  explicit Fixture(Plan the_plan, std::vector<ProfileRecord> more = {}) : plan(std::move(the_plan)) {
+    std::vector<ProfileRecord> records = fake_records(model, 2, mlp_times);
+    records.insert(records.end(), more.begin(), more.end());
+    costs.emplace(records);
+    const RecordedCatalog catalog(*costs, 2);
+    const std::vector<const Model*> models(plan.members.size(), &model);
+    Result<Program> lowered = lower(plan, models, catalog);
+    EXPECT_TRUE(lowered.has_value()) << lowered.error().message;
+    if (lowered) program = std::move(*lowered);
+    device.cores = 2;
+  }
+
+  [[nodiscard]] PredictionCase prediction_case() const { return {&plan, &program, &*costs, device, true}; }
+  [[nodiscard]] Prediction predicted() const {
+    const Result<Prediction> prediction = predict(prediction_case());
+    EXPECT_TRUE(prediction.has_value()) << prediction.error().message;
+    return prediction.value_or(Prediction{});
+  }
+
+  Model model = fake_mlp(6);
+  Plan plan;
+  std::optional<CostTable> costs;
+  Program program;
+  DeviceProfile device;
+};
+
+Plan two_members(Strategy strategy, int threads = 0) {
+  Plan plan = fake_base(2);
+  const Plan uniform = uniform_plan(plan.members, strategy, strategy == Strategy::kConcurrent ? 2 : 1);
+  plan.groups = uniform.groups;
+  plan.groups[0].threads = threads;
+  plan.streams = uniform.streams;
+  return plan;
+}
+
+Plan fed_from_folder(Plan plan, InputSharing sharing, int workers) {
+  plan.input.source = InputSource::kFolder;
+  plan.input.sharing = sharing;
+  plan.input.decode_workers = workers;
+  return plan;
+}
+
+std::vector<ProfileRecord> decoding(std::int64_t nanoseconds) {
+  return {record(std::string(kInputDecodeRecord), Strategy::kSerial, 1, 1, nanoseconds)};
+}
+
+TEST(Predict, AddsUpSerialStepsAndTheirOverheads) {
+  Fixture fixture(two_members(Strategy::kSerial, 1));
+  EXPECT_EQ(fixture.predicted().step_time, 300_ns);
+  fixture.device.step_overhead = 7_ns;
+  EXPECT_EQ(fixture.predicted().step_time, 328_ns);
+  PredictionCase bare = fixture.prediction_case();
+  bare.with_overheads = false;
+  EXPECT_EQ(predict(bare)->step_time, 300_ns);
+}
+
+TEST(Predict, UsesTheCostOfTheThreadsAStepRunsOn) {
+  EXPECT_EQ(Fixture(two_members(Strategy::kSerial, 2)).predicted().step_time, 180_ns);
+}
+
+TEST(Predict, RunsStreamsSideBySideAtTheCostOfNeighbours) {
+  Fixture fixture(two_members(Strategy::kConcurrent));
+  EXPECT_EQ(fixture.predicted().step_time, 180_ns);
+  // The other stream is woken and waited for in every step.
+  fixture.device.handoff_latency = 5_ns;
+  EXPECT_EQ(fixture.predicted().step_time, 190_ns);
+}
+
+TEST(Predict, ChargesSingleLaunchesToTheHost) {
+  Plan plan = two_members(Strategy::kSerial, 1);
+  plan.launch = LaunchMode::kSingle;
+  Fixture fixture(plan);
+  fixture.device.launch_overhead = 10_ns;
+  EXPECT_EQ(fixture.predicted().step_time, 340_ns);
+}
+
+TEST(Predict, OverlapsDecodingWithComputingUpToTheSlowerOfTheTwo) {
+  // Minibatches of 2: 2 x 40 ns of decoding hide behind 300 ns of computing on the other core ...
+  EXPECT_EQ(Fixture(fed_from_folder(two_members(Strategy::kSerial, 1), InputSharing::kShared, 1), decoding(40))
+                .predicted()
+                .step_time,
+            300_ns);
+  // ... 2 x 400 ns do not.
+  const Prediction slow =
+      Fixture(fed_from_folder(two_members(Strategy::kSerial, 1), InputSharing::kShared, 1), decoding(400)).predicted();
+  EXPECT_EQ(slow.step_time, 800_ns);
+  EXPECT_EQ(slow.binding.resource, "decode worker 0");
+  EXPECT_EQ(slow.lower_bound, 800_ns);
+}
+
+TEST(Predict, DecodesOncePerMemberWhereInputIsSeparate) {
+  const Plan plan = two_members(Strategy::kSerial, 1);
+  const auto step_time = [&](InputSharing sharing, int workers) {
+    return Fixture(fed_from_folder(plan, sharing, workers), decoding(400)).predicted().step_time;
+  };
+  EXPECT_EQ(step_time(InputSharing::kShared, 1), 800_ns);
+  EXPECT_EQ(step_time(InputSharing::kSeparate, 1), 1600_ns);
+}
+
+TEST(Predict, CannotDecodeOnMoreCoresThanThereAre) {
+  // 4 x 400 ns of decoding and 300 ns of computing on two cores.
+  const Prediction prediction =
+      Fixture(fed_from_folder(two_members(Strategy::kSerial, 1), InputSharing::kSeparate, 2), decoding(400))
+          .predicted();
+  EXPECT_EQ(prediction.lower_bound, 950_ns);
+  EXPECT_GE(prediction.step_time, prediction.lower_bound);
+  EXPECT_LE(prediction.step_time, 1100_ns);
+}
+
+TEST(Predict, SaysWhatToProfileWhereDecodingWasNot) {
+  const Fixture fixture(fed_from_folder(two_members(Strategy::kSerial), InputSharing::kShared, 1));
+  const Result<Prediction> prediction = predict(fixture.prediction_case());
+  ASSERT_FALSE(prediction.has_value());
+  EXPECT_EQ(prediction.error().message,
+            "the plan decodes images, but no profile holds \"input decode\"; profile with the image folder (cohort "
+            "profile --data FOLDER)");
+}
+
+TEST(Predict, NamesTheStepWhoseOpWasNotProfiled) {
+  Fixture fixture(two_members(Strategy::kSerial, 1));
+  fixture.costs.emplace(std::vector<ProfileRecord>{});
+  const Result<Prediction> prediction = predict(fixture.prediction_case());
+  ASSERT_FALSE(prediction.has_value());
+  EXPECT_TRUE(prediction.error().message.starts_with("0/fc1: no recorded time of op ")) << prediction.error().message;
+}
+
+TEST(Predict, CountsWhereItsCostsComeFrom) {
+  Plan plan = two_members(Strategy::kSerial, 1);
+  plan.groups[0].name = "first";
+  plan.groups[0].ops = {"fc1"};
+  plan.groups.push_back({"second", {0, 1}, {"fc2"}, Strategy::kStridedBatch, 1, {}, {}});
+  const Prediction prediction = Fixture(plan).predicted();
+  EXPECT_GE(prediction.steps(CostOrigin::kProfiled), 2U);
+  EXPECT_EQ(prediction.steps(CostOrigin::kAnalytic), 1U);
+}
+
+TEST(Predict, ReportsThroughputBoundsAndWhatBinds) {
+  const Prediction prediction = Fixture(two_members(Strategy::kSerial, 1)).predicted();
+  EXPECT_DOUBLE_EQ(prediction.samples_per_second, 4 / 300e-9);
+  EXPECT_EQ(prediction.lower_bound, 300_ns);
+  EXPECT_EQ(prediction.serial_sum, 300_ns);
+  EXPECT_EQ(prediction.binding.resource, "stream 0");
+  EXPECT_EQ(Fixture(two_members(Strategy::kConcurrent)).predicted().binding.resource, "cores");
+}
+
+TEST(Predict, DrawsTheTimelineWithTheArgumentsOfAMeasuredTrace) {
+  const Fixture fixture(two_members(Strategy::kConcurrent));
+  DeviceInfo device;
+  device.id = "cpu:0";
+  const Result<PredictedRun> run = predict_run(fixture.prediction_case(), device);
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  const Trace& trace = run->trace;
+  EXPECT_EQ(trace.info.kind, TraceKind::kPredicted);
+  ASSERT_NE(trace.info.wall("plan"), nullptr);
+  EXPECT_EQ(trace.info.wall("plan")->samples, std::vector{180_ns});
+  EXPECT_EQ(parse_plan(trace.info.plan).value(), fixture.plan);
+  std::string first;
+  for (const Slice& slice : trace.slices) {
+    if (trace.integer_arg(slice, kIterationArg) != 0) continue;
+    first += fmt::format("{} {}: {} {} {} {} {}-{}\n", trace.tracks[to_index(slice.track)].process,
+                         trace.tracks[to_index(slice.track)].thread, trace.text_arg(slice, kTaskArg).value(),
+                         trace.text_arg(slice, "group").value(), trace.text_arg(slice, "members").value(),
+                         trace.integer_arg(slice, "threads").value(), slice.start.count(), slice.end().count());
+  }
+  EXPECT_EQ(first,
+            "cpu:0 stream 0: 0/fc1 all 0 1 0-120\n"
+            "cpu:0 stream 1: 1/fc1 all 1 1 0-120\n"
+            "cpu:0 stream 0: 0/fc2 all 0 1 120-180\n"
+            "cpu:0 stream 1: 1/fc2 all 1 1 120-180\n");
+}
+
+TEST(Predict, ComparesAPlanWithItsBaseline) {
+  const Fixture concurrent(two_members(Strategy::kConcurrent));
+  const Fixture serial(two_members(Strategy::kSerial, 1));
+  const auto both = predict_speedup(concurrent.prediction_case(), serial.prediction_case());
+  ASSERT_TRUE(both.has_value()) << both.error().message;
+  EXPECT_DOUBLE_EQ(both->speedup, 300.0 / 180.0);
+}
+
+TEST(StepCost, CountsTheStreamsThatMayRunAtTheSameTime) {
+  // fc1 of both members side by side, then fc2 of member 0 after everything else.
+  Plan plan = two_members(Strategy::kConcurrent);
+  plan.groups[0].name = "first";
+  plan.groups[0].ops = {"fc1"};
+  plan.groups.push_back({"second", {1}, {"fc2"}, Strategy::kConcurrent, 1, {1}, {}});
+  plan.groups.push_back({"third", {0}, {"fc2"}, Strategy::kConcurrent, 1, {0}, {"second"}});
+  const Fixture fixture(plan);
+  std::map<std::string, int> by_task;
+  const std::vector<int> neighbours = neighbours_of(fixture.program, 1);
+  for (std::size_t i = 0; i < neighbours.size(); ++i) by_task[fixture.program.steps[i].task] = neighbours[i];
+  EXPECT_EQ(by_task, (std::map<std::string, int>{{"0/fc1", 1}, {"0/fc2", 0}, {"1/fc1", 1}, {"1/fc2", 1}}));
+}
+
+}  // namespace
+}  // namespace cohort
