@@ -32,9 +32,8 @@ std::optional<Nanoseconds> AttributionWalk::time_of(const Variant& variant) {
   return place->second;
 }
 
-Result<Attribution> AttributionWalk::explain(const Variant& variant, const Plan& plan, const Program& program,
-                                             Nanoseconds with_overheads) {
-  COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(plan, program));
+Attribution AttributionWalk::explain(const Variant& variant, Nanoseconds with_overheads,
+                                     Nanoseconds without_overheads) {
   Attribution attribution;
   Nanoseconds last = baseline_.without_overheads;
   const auto go_to = [&](std::optional<Nanoseconds> time, GainCause cause) {
@@ -50,9 +49,9 @@ Result<Attribution> AttributionWalk::explain(const Variant& variant, const Plan&
   go_to(time_of(at), GainCause::kFusion);
   const bool concurrent = variant.rest == RestKind::kConcurrent;
   go_to(time_of(variant), concurrent ? GainCause::kOverlap : GainCause::kAlgorithmChoice);
-  go_to(bare, GainCause::kAlgorithmChoice);
+  go_to(without_overheads, GainCause::kAlgorithmChoice);
   attribution.of(GainCause::kLaunchRemoval) =
-      (baseline_.step_time - baseline_.without_overheads) - (with_overheads - bare);
+      (baseline_.step_time - baseline_.without_overheads) - (with_overheads - without_overheads);
   return attribution;
 }
 

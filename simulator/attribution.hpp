@@ -22,10 +22,8 @@ class AttributionWalk {
   AttributionWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, VariantMaker& maker,
                   const BaselinePrediction& baseline);
 
-  /// `with_overheads` is the variant's own step time.
-  /// Errors: those of PlanEvaluator::evaluate().
-  Result<Attribution> explain(const Variant& variant, const Plan& plan, const Program& program,
-                              Nanoseconds with_overheads);
+  /// The times are the variant's own step time, with and without the host's part.
+  Attribution explain(const Variant& variant, Nanoseconds with_overheads, Nanoseconds without_overheads);
 
  private:
   /// Step time of a variant with the baseline's algorithms; remembered. Absent where it does not

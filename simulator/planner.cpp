@@ -17,6 +17,7 @@ constexpr std::size_t kMostRunsToTrim = 8;
 struct Scored {
   Variant variant;
   PlanCandidate candidate;
+  Nanoseconds without_overheads{};
 };
 
 class Search {
@@ -38,7 +39,7 @@ class Search {
       return std::tuple(a.candidate.prediction.step_time, a.variant.fused.size(), a.candidate.name) <
              std::tuple(b.candidate.prediction.step_time, b.variant.fused.size(), b.candidate.name);
     });
-    for (std::size_t i = 0; i < scored_.size(); ++i) COHORT_CHECK(finish(i));
+    for (std::size_t i = 0; i < scored_.size(); ++i) finish(i);
     return {};
   }
 
@@ -54,7 +55,7 @@ class Search {
         kept.push_back(std::move(variants[place]));
       } else {
         outcome_.refused.push_back({maker_.name_of(variants[place]),
-                                   fmt::format("not simulated: its ops alone take about {}", format_time(estimate))});
+                                    fmt::format("not simulated: its ops alone take about {}", format_time(estimate))});
       }
     }
     return kept;
@@ -62,7 +63,7 @@ class Search {
 
   Result<void> try_variant(const Variant& variant) {
     if (options_.cancel != nullptr) COHORT_CHECK(options_.cancel->check());
-    Scored scored{variant, {}};
+    Scored scored{variant, {}, {}};
     PlanCandidate& candidate = scored.candidate;
     candidate.name = maker_.name_of(variant);
     candidate.plan = maker_.plan_of(variant);
@@ -76,6 +77,7 @@ class Search {
       return {};
     }
     candidate.prediction = evaluation->prediction;
+    COHORT_TRY(scored.without_overheads, evaluator_.without_overheads(candidate.plan, evaluation->program));
     candidate.plan.baselines = outcome_.baseline.baselines;
     candidate.plan.resolved = resolve(candidate.plan, evaluation->program, case_.device.device);
     if (candidate.prediction.step_time > Nanoseconds(0)) {
@@ -109,17 +111,14 @@ class Search {
     return {};
   }
 
-  Result<void> finish(std::size_t place) {
+  void finish(std::size_t place) {
     Scored& scored = scored_[place];
     PlanCandidate& candidate = scored.candidate;
     if (place < options_.most_explained) {
-      COHORT_TRY(const Program program, lower(candidate.plan, case_.models, *case_.catalog));
-      COHORT_TRY(candidate.attribution,
-                 walk_.explain(scored.variant, candidate.plan, program, candidate.prediction.step_time));
+      candidate.attribution = walk_.explain(scored.variant, candidate.prediction.step_time, scored.without_overheads);
     }
     candidate.explanation = explanation_of(candidate, place);
     outcome_.ranked.push_back(std::move(candidate));
-    return {};
   }
 
   [[nodiscard]] std::string explanation_of(const PlanCandidate& candidate, std::size_t place) const {
