@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "comparison.hpp"
+#include "models/model.hpp"
+#include "models/networks/networks.hpp"
+
+namespace cohort::testing {
+namespace {
+
+/// The op on dense NHWC views.
+OpCall call_of(const Model& model, const Op& op) {
+  std::vector<Operand> inputs;
+  std::uint32_t buffer = 0;
+  for (const TensorId id : op.inputs) {
+    const Tensor& tensor = model.tensor(id);
+    if (tensor.role == TensorRole::kWeight) {
+      inputs.emplace_back(weight(tensor.shape));
+    } else {
+      inputs.emplace_back(dense(buffer++, tensor.shape));
+    }
+  }
+  return make_call(op.attributes, std::move(inputs), dense(buffer, model.tensor(op.outputs[0]).shape), op.post_ops);
+}
+
+class OnednnNetworks : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OnednnNetworks, HaveNoOpThatFallsToPlainLoops) {
+  for (const std::int64_t minibatch : {1, 16}) {
+    auto model = make_network(GetParam(), minibatch, {});
+    ASSERT_TRUE(model.has_value()) << model.error().message;
+    const Weights weights = random_weights(*model, 1);
+    const LoadedModel simple = simplify({*std::move(model), weights});
+    for (const Op& op : simple.model.ops) {
+      EXPECT_TRUE(is_fast(call_of(simple.model, op))) << op.name << " " << signature_of(simple.model, op);
+    }
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const Network& network : networks()) result.emplace_back(network.name);
+  return result;
+}
+INSTANTIATE_TEST_SUITE_P(All, OnednnNetworks, ::testing::ValuesIn(names()),
+                         [](const auto& parameter) { return parameter.param; });
+
+}  // namespace
+}  // namespace cohort::testing
