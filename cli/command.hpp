@@ -32,9 +32,14 @@ struct Command {
 };
 
 // One function a command, each in its own file in cli/commands/. main.cpp holds the table.
+Command compare_command();
 Command dataset_synth_command();
 Command devices_command();
 Command models_command();
+Command plan_command();
+Command profile_command();
+Command run_command();
+Command simulate_command();
 Command trace_convert_command();
 Command trace_info_command();
 

@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/openmp_environment.hpp"
 
 namespace cohort {
 namespace {
@@ -20,7 +21,8 @@ namespace {
 /// In the order in which help lists them.
 std::vector<Command> commands() {
   return {
-      models_command(), dataset_synth_command(), devices_command(), trace_info_command(), trace_convert_command(),
+      profile_command(), plan_command(),          run_command(),     compare_command(),    simulate_command(),
+      models_command(),  dataset_synth_command(), devices_command(), trace_info_command(), trace_convert_command(),
   };
 }
 
@@ -153,6 +155,7 @@ void fill_closed_standard_streams() {
 
 int main(int argc, char** argv) {
   using cohort::ErrorCode;
+  cohort::set_openmp_environment(argv);
   cohort::fill_closed_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, reported like any other
   try {

@@ -42,6 +42,7 @@ Plan plan_of(const OpCase& op_case) {
   Plan plan;
   plan.streams = op_case.streams;
   plan.input.buffers = 1;
+  plan.input.sharing = op_case.shared_input ? InputSharing::kShared : InputSharing::kSeparate;
   for (int i = 0; i < calls * op_case.width; ++i) plan.members.push_back({fmt::format("{}", i), {}, 0});
   for (int call = 0; call < calls; ++call) {
     Group group{fmt::format("call-{}", call), {}, {}, op_case.strategy, op_case.threads, {}, {}};

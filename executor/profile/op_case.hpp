@@ -17,9 +17,10 @@ struct OpCase {
   Strategy strategy = Strategy::kSerial;  ///< serial, or a fused one
   int width = 1;                          ///< members computed by one call
   int threads = 1;
-  std::string algorithm;  ///< empty: the library's first choice
-  int copies = 1;         ///< calls one after another, each with weights of its own: sets the footprint
-  int streams = 1;        ///< cores that do the same at the same time
+  std::string algorithm;     ///< empty: the library's first choice
+  int copies = 1;            ///< calls one after another, each with weights of its own: sets the footprint
+  bool shared_input = true;  ///< of fused forms; else each member's is copied into a stack
+  int streams = 1;           ///< cores that do the same at the same time
 };
 
 /// How long to time a case.

@@ -13,19 +13,28 @@ namespace {
 
 constexpr std::size_t kKeptSamples = 15;
 
-/// Fused forms that can compute an op of several members.
-std::vector<Strategy> fused_forms(const Model& model, const Op& op) {
-  if (std::holds_alternative<Gemm>(op.attributes)) return {Strategy::kStridedBatch};
-  const bool image = model.tensor(op.outputs[0]).shape.size() == 4;
-  if (!image) return {};
+/// A fused way to compute an op of several members.
+struct FusedForm {
+  Strategy strategy{};
+  bool shared_input = true;
+};
+
+/// Those that a model batch can meet: a shared input only where the op reads the model's.
+std::vector<FusedForm> fused_forms(const Model& model, const Op& op) {
+  const bool first_layer = model.tensor(op.inputs[0]).role == TensorRole::kInput;
+  if (std::holds_alternative<Gemm>(op.attributes)) {
+    if (first_layer) return {{Strategy::kStridedBatch, true}, {Strategy::kStridedBatch, false}};
+    return {{Strategy::kStridedBatch, false}};
+  }
+  if (model.tensor(op.outputs[0]).shape.size() != 4) return {};
   if (const auto* convolution = std::get_if<Convolution>(&op.attributes)) {
-    const bool first_layer = model.tensor(op.inputs[0]).role == TensorRole::kInput;
-    if (first_layer && convolution->groups == 1) return {Strategy::kDenseConvolution, Strategy::kGroupedConvolution};
-    return {Strategy::kGroupedConvolution};
+    if (first_layer && convolution->groups == 1)
+      return {{Strategy::kDenseConvolution}, {Strategy::kGroupedConvolution}};
+    return {{Strategy::kGroupedConvolution}};
   }
   const bool per_channel =
       std::holds_alternative<Pool>(op.attributes) || std::holds_alternative<Activation>(op.attributes);
-  return per_channel ? std::vector{Strategy::kGroupedConvolution} : std::vector<Strategy>{};
+  return per_channel ? std::vector<FusedForm>{{Strategy::kGroupedConvolution}} : std::vector<FusedForm>{};
 }
 
 /// At most kKeptSamples of `records`, which are of one case: evenly spaced in order of time.
@@ -55,7 +64,7 @@ class OpProfiler {
     const LoadedModel loaded{single, random_weights(single, 0)};
     for (const int threads : thread_counts()) COHORT_CHECK(time_alone(loaded, threads));
     if (options_.fused_widths.empty()) return {};
-    for (const Strategy form : fused_forms(model, op)) {
+    for (const FusedForm& form : fused_forms(model, op)) {
       for (const int threads : thread_counts()) COHORT_CHECK(time_fused(loaded, form, threads));
     }
     return {};
@@ -74,32 +83,33 @@ class OpProfiler {
     if (algorithms.empty()) return {};  // a Reshape in place: nothing runs
     std::map<std::string, Nanoseconds> warm;
     for (const std::string& algorithm : algorithms) {
-      COHORT_TRY(warm[algorithm], time(loaded, {Strategy::kSerial, 1, threads, algorithm, 1, 1}));
+      COHORT_TRY(warm[algorithm], time(loaded, {Strategy::kSerial, 1, threads, algorithm, 1, true, 1}));
     }
     Nanoseconds best = warm.begin()->second;
     for (const auto& [algorithm, time_warm] : warm) best = std::min(best, time_warm);
     for (const std::string& algorithm : algorithms) {
       if (seconds(warm[algorithm]) > 1.25 * seconds(best)) continue;
       for (const int copies : copy_counts(loaded.model))
-        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, threads, algorithm, copies, 1}));
+        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, threads, algorithm, copies, true, 1}));
       const int cores = backend_.catalog().cores();
       if (threads > 1 || cores == 1) continue;
       std::set<int> beside{8};
       for (const int copies : copy_counts(loaded.model)) beside.insert(std::max(4, copies / cores));
-      for (const int copies : beside) COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, copies, cores}));
+      for (const int copies : beside)
+        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, copies, true, cores}));
     }
     return {};
   }
 
-  Result<void> time_fused(const LoadedModel& loaded, Strategy form, int threads) {
+  Result<void> time_fused(const LoadedModel& loaded, const FusedForm& form, int threads) {
     for (const int width : options_.fused_widths) {
-      COHORT_TRY(const Nanoseconds once, time(loaded, {form, width, threads, "", 1, 1}));
+      COHORT_TRY(const Nanoseconds once, time(loaded, {form.strategy, width, threads, "", 1, form.shared_input, 1}));
       const Bytes own = call_bytes(loaded.model) * width;
       constexpr Bytes kCold{64 << 20};
       if (own < kCold && once < std::chrono::milliseconds(5)) {
         const auto copies =
             static_cast<int>(std::min<std::int64_t>(kCold.value / own.value, options_.most_copies / width));
-        if (copies > 1) COHORT_CHECK(time(loaded, {form, width, threads, "", copies, 1}));
+        if (copies > 1) COHORT_CHECK(time(loaded, {form.strategy, width, threads, "", copies, form.shared_input, 1}));
       }
     }
     return {};

@@ -11,12 +11,17 @@ bool is_file(std::string_view model) {
   return model.size() > kExtension.size() && model.substr(model.size() - kExtension.size()) == kExtension;
 }
 
+/// Samples are the first axis, of sequences [T, N, I] the second.
+bool has_minibatch(const Shape& shape, std::int64_t minibatch) {
+  return (!shape.empty() && shape[0] == minibatch) || (shape.size() == 3 && shape[1] == minibatch);
+}
+
 /// A file may fix the minibatch; asking for another one must not be answered with that one.
 Result<void> check_minibatch(const Model& model, std::int64_t minibatch) {
   if (minibatch == 1) return {};
   for (const TensorId id : model.inputs) {
     const Tensor& input = model.tensor(id);
-    if (!input.shape.empty() && input.shape[0] != minibatch)
+    if (!has_minibatch(input.shape, minibatch))
       return fail(ErrorCode::kInvalidInput,
                   "input {} has shape {}, so the minibatch cannot be {}; export the model with an open first dimension",
                   input.name, to_string(input.shape), minibatch);

@@ -13,6 +13,14 @@
 namespace cohort {
 namespace {
 
+/// The form a fused call's cost is recorded under: what decides it is whether the input is shared, and
+/// pooling over stacked channels costs the same whichever convolution stacked them.
+Strategy cost_form(const Op& op, const FusedOp& fused, Strategy strategy) {
+  if (fused.shares_input) return Strategy::kDenseConvolution;
+  const bool convolution = std::holds_alternative<Convolution>(op.attributes);
+  return fused.form == StackForm::kChannels && !convolution ? Strategy::kGroupedConvolution : strategy;
+}
+
 /// What a step inherits from the launch it serves.
 struct Context {
   std::uint32_t group = 0;
@@ -193,10 +201,7 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
   COHORT_TRY(const FusedOp fused, fuse(model, op, strategy, width, shares_input(launch)));
   const Context context = context_of(launch);
 
-  // Pooling over stacked channels costs the same whichever convolution stacked them.
-  const bool convolution = std::holds_alternative<Convolution>(op.attributes);
-  const Strategy form = fused.form == StackForm::kChannels && !convolution ? Strategy::kGroupedConvolution : strategy;
-  OpCall call{fused.attributes, op.post_ops, {}, {}, signature(model, op), form, width};
+  OpCall call{fused.attributes, op.post_ops, {}, {}, signature(model, op), cost_form(op, fused, strategy), width};
   std::vector<StepId> needs;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     StackKey key = key_of(launch, fused.form, i, false);

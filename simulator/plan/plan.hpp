@@ -117,6 +117,8 @@ struct Plan {
 std::string write_plan(const Plan& plan);
 /// Errors: kInvalidInput naming the field.
 Result<Plan> parse_plan(std::string_view json);
+/// Members alone, as a plan lists them: {"members": [...]}. Errors: as parse_plan().
+Result<std::vector<Member>> parse_members(std::string_view json);
 /// What can be checked without the models: names unique, positions in range, streams and groups
 /// consistent, `after` without a cycle. Errors: kInvalidInput naming the field.
 Result<void> validate(const Plan& plan);

@@ -385,14 +385,20 @@ Result<void> read_header(JsonObject& object) {
   return {};
 }
 
-Result<void> read_lists(JsonObject& object, Plan& plan) {
-  COHORT_TRY(auto members, object.objects("members"));
-  for (JsonObject& entry : members) {
+Result<std::vector<Member>> read_members(JsonObject& object) {
+  std::vector<Member> members;
+  COHORT_TRY(auto entries, object.objects("members"));
+  for (JsonObject& entry : entries) {
     COHORT_TRY(auto read, read_member(entry));
-    if (plan.members.size() + read.size() > static_cast<std::size_t>(kMostMembers))
+    if (members.size() + read.size() > static_cast<std::size_t>(kMostMembers))
       return fail(ErrorCode::kInvalidInput, "members: more than {}", kMostMembers);
-    plan.members.insert(plan.members.end(), read.begin(), read.end());
+    members.insert(members.end(), read.begin(), read.end());
   }
+  return members;
+}
+
+Result<void> read_lists(JsonObject& object, Plan& plan) {
+  COHORT_TRY(plan.members, read_members(object));
   COHORT_TRY(auto groups, object.objects("groups"));
   for (JsonObject& entry : groups) {
     COHORT_TRY(auto group, read_group(entry));
@@ -432,6 +438,14 @@ std::string write_plan(const Plan& plan) {
   std::string out;
   print(document, 0, out);
   return out + "\n";
+}
+
+Result<std::vector<Member>> parse_members(std::string_view text) {
+  COHORT_TRY(const nlohmann::json document, parse_json(text));
+  COHORT_TRY(JsonObject object, JsonObject::open(document, ""));
+  COHORT_TRY(auto members, read_members(object));
+  COHORT_CHECK(object.no_other_keys());
+  return members;
 }
 
 Result<Plan> parse_plan(std::string_view text) {

@@ -74,8 +74,10 @@ struct OpCall {
 
   // What the call computes, whatever its memory: by this, recorded costs and alternatives are found.
   std::string signature;                  ///< of the single-member op (signature_of), or "Copy [shape]"
-  Strategy strategy = Strategy::kSerial;  ///< kSerial also for concurrent ops: the call is the same
-  int width = 1;                          ///< members computed by the call
+  /// kSerial also for concurrent ops: the call is the same. kDenseConvolution for matrix products
+  /// over a shared input, too.
+  Strategy strategy = Strategy::kSerial;
+  int width = 1;  ///< members computed by the call
 };
 
 /// What decides a step's cost, by which recorded costs are found.

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/file.hpp"
 #include "models/builder.hpp"
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
@@ -135,6 +136,17 @@ TEST(Load, NamesAFileThatIsNotThere) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidInput);
   EXPECT_THAT(loaded.error().message, HasSubstr("missing.onnx"));
+}
+
+TEST(Load, RefusesAMinibatchThatTheFileDoesNotHave) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "cohort_minibatch.onnx";
+  const Result<std::string> bytes = onnx::serialize_model(with_weights(*make_network("mlp", 4, {})));
+  ASSERT_TRUE(write_file(path, *bytes, Overwrite::kAllow));
+  EXPECT_TRUE(onnx::load({path.string(), {}, 4}, 0));
+  const Result<LoadedModel> other = onnx::load({path.string(), {}, 8}, 0);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("input input has shape [4, 784], so the minibatch cannot be 8"));
+  std::filesystem::remove(path);
 }
 
 TEST(Load, RefusesArgumentsForAFile) {

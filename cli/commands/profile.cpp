@@ -1,0 +1,128 @@
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "cli/members.hpp"
+#include "cli/model_options.hpp"
+#include "cli/provenance.hpp"
+#include "executor/input/stages.hpp"
+#include "executor/profile/profile.hpp"
+#include "models/onnx/onnx_file.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  ModelOptions model;
+  std::string device{default_device()};
+  std::string data;
+  std::filesystem::path output;
+};
+
+/// Times the stages of the input for the first image input of a model.
+Result<void> profile_input(const std::string& data, const Model& model, const CancelToken& cancel, Trace& trace) {
+  const Shape* shape = nullptr;
+  for (const TensorId id : model.inputs) {
+    if (model.tensor(id).shape.size() == 4) shape = &model.tensor(id).shape;
+  }
+  if (shape == nullptr)
+    return fail(ErrorCode::kInvalidInput, "--data: {} has no input of images [N, C, H, W]", model.name);
+  ImageTarget target;
+  target.channels = static_cast<int>((*shape)[1]);
+  target.height = static_cast<int>((*shape)[2]);
+  target.width = static_cast<int>((*shape)[3]);
+  COHORT_TRY(const ImageFolder folder, scan_image_folder(data));
+  StageSampling sampling;
+  sampling.cancel = &cancel;
+  COHORT_TRY(const StageSamples samples, measure_input_stages(folder, target, sampling));
+  const auto add = [&](std::string_view signature, const std::vector<Nanoseconds>& times) {
+    std::vector<ProfileRecord> records;
+    for (const Nanoseconds time : times) {
+      ProfileRecord record;
+      record.signature = std::string(signature);
+      record.strategy = "serial";
+      record.time = time;
+      records.push_back(std::move(record));
+    }
+    add_profile_records(trace, "input stages", signature, std::move(records));
+  };
+  add("input read", samples.read);
+  add("input decode", samples.decode);
+  add("input resize", samples.transform);
+  return {};
+}
+
+double median_ratio(const Trace& trace, std::string_view a, std::string_view b) {
+  const auto median = [&](std::string_view what) {
+    std::vector<Nanoseconds> samples = trace.info.wall(what)->samples;
+    std::sort(samples.begin(), samples.end());
+    return seconds(samples[samples.size() / 2]);
+  };
+  return median(a) / median(b);
+}
+
+Result<void> run(Options options, CommandContext& context) {
+  COHORT_TRY(const ModelSource source, model_source(options.model));
+  if (options.output.empty()) options.output = base_name(source.model) + ".trace.json.gz";
+  COHORT_CHECK(check_writable(options.output, context.overwrite));
+  COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
+  COHORT_TRY(const auto backend, open_device(options.device));
+
+  ProfileOptions profile;
+  profile.progress = [&](const std::string& what) { context.console.progress("profiling " + what); };
+  COHORT_TRY(Trace trace, profile_model(*backend, loaded, profile, context.cancel));
+  if (!options.data.empty()) COHORT_CHECK(profile_input(options.data, loaded.model, context.cancel, trace));
+  trace.info.settings = provenance();
+  write_source(source, trace.info.settings);
+  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
+
+  const double perturbation = median_ratio(trace, "model traced", "model untraced") - 1;
+  std::vector<Nanoseconds> untraced = trace.info.wall("model untraced")->samples;
+  std::sort(untraced.begin(), untraced.end());
+  const Nanoseconds step = untraced[untraced.size() / 2];
+  if (context.json) {
+    context.console.print_json(ordered_json{{"file", options.output.string()},
+                                            {"model", source.model},
+                                            {"device", backend->info().name},
+                                            {"step_ns", step.count()},
+                                            {"perturbation", perturbation},
+                                            {"records", trace.slices.size()}});
+  } else {
+    context.console.print(
+        fmt::format("{}: one step takes {} on {} (all cores on an op), tracing it changes that by {:+.1f}%\n",
+                    source.model, format_time(step), backend->info().name, 100 * perturbation));
+    context.console.note(fmt::format("wrote {} ({} timings)", options.output.string(), trace.slices.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Command profile_command() {
+  Command command;
+  command.name = "profile";
+  command.help = "Time each op of one model alone, the device's overheads, and with --data the input's stages";
+  command.example = "cohort profile lenet5 --minibatch 16\n  cohort trace info lenet5.trace.json.gz";
+  command.writes_files = true;
+  command.setup = [](CLI::App& app) -> RunFunction {
+    const auto options = std::make_shared<Options>();
+    app.add_option("MODEL", options->model.model, "A built-in network (cohort models lists them) or an .onnx file")
+        ->required();
+    add_model_options(app, options->model);
+    app.add_option("--device", options->device, "Device to profile on (cohort devices lists them)")
+        ->capture_default_str();
+    app.add_option("--data", options->data, "Folder of labelled JPEGs: time reading, decoding and resizing, too")
+        ->type_name("FOLDER");
+    app.add_option("-o,--output", options->output, "Profile to write; MODEL.trace.json.gz unless given")
+        ->type_name("FILE");
+    return [options](CommandContext& context) { return run(*options, context); };
+  };
+  return command;
+}
+
+}  // namespace cohort

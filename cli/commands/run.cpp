@@ -1,0 +1,133 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "cli/members.hpp"
+#include "cli/provenance.hpp"
+#include "executor/run/plan_run.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::filesystem::path plan;
+  std::filesystem::path output;
+  std::filesystem::path outputs;
+  std::string device;
+  int blocks = 9;
+  int block_ms = 200;
+  int iterations = 20;
+};
+
+ordered_json to_json(const SubjectTimes& times) {
+  ordered_json samples = ordered_json::array();
+  for (const Nanoseconds sample : times.wall.samples) samples.push_back(sample.count());
+  return {{"median_ns", times.median.count()},        {"lower_quartile_ns", times.lower.count()},
+          {"upper_quartile_ns", times.upper.count()}, {"samples_ns", std::move(samples)},
+          {"discarded", times.wall.discarded},        {"disturbed", times.disturbed}};
+}
+
+std::string row(std::string_view name, const SubjectTimes& times, std::int64_t samples_per_step) {
+  const double per_second = static_cast<double>(samples_per_step) / seconds(times.median);
+  return fmt::format("{:<9} {:>9} a step ({} to {}), {:.0f} samples/s, {} blocks, {} discarded{}\n", name,
+                     format_time(times.median), format_time(times.lower), format_time(times.upper), per_second,
+                     times.wall.samples.size(), times.wall.discarded,
+                     times.disturbed ? "; the machine was never quiet" : "");
+}
+
+void report(const Plan& plan, const Program& program, const PlanRun::Times& times, const std::vector<BadImage>& bad,
+            CommandContext& context) {
+  std::int64_t samples = 0;
+  for (const Member& member : plan.members) samples += member.source.minibatch;
+  if (context.json) {
+    ordered_json images = ordered_json::array();
+    for (const BadImage& image : bad)
+      images.push_back({{"path", image.path}, {"reason", image.reason}, {"count", image.count}});
+    context.console.print_json(ordered_json{{"plan", to_json(times.plan)},
+                                            {"baseline", to_json(times.baseline)},
+                                            {"measured_speedup", times.speedup()},
+                                            {"samples_per_step", samples},
+                                            {"memory_bytes", program.memory.total().value},
+                                            {"bad_images", std::move(images)}});
+    return;
+  }
+  context.console.print(
+      fmt::format("{} members, {} steps of one program, {} (weights {}, activations {}, workspace {}, input {})\n",
+                  plan.members.size(), program.steps.size(), format_bytes(program.memory.total()),
+                  format_bytes(program.memory.weights), format_bytes(program.memory.activations),
+                  format_bytes(program.memory.workspace), format_bytes(program.memory.input)));
+  context.console.print(row("together", times.plan, samples));
+  context.console.print(row("one by one", times.baseline, samples));
+  context.console.print(fmt::format("speedup   {:.2f}x measured\n", times.speedup()));
+  for (const BadImage& image : bad) context.console.note(fmt::format("skipped {} ({})", image.path, image.reason));
+}
+
+Result<void> run(Options options, CommandContext& context) {
+  COHORT_TRY(const std::string text, read_file(options.plan));
+  auto plan = parse_plan(text);
+  if (!plan) return in_context(options.plan.string(), plan.error());
+  if (options.output.empty()) {
+    options.output = options.plan.filename();
+    while (options.output.has_extension()) options.output.replace_extension();
+    options.output += ".measured.json.gz";
+  }
+  COHORT_CHECK(check_writable(options.output, context.overwrite));
+  COHORT_TRY(const auto backend, open_device(options.device.empty() ? plan->device : options.device));
+  COHORT_TRY(const LoadedMembers members, LoadedMembers::load(plan->members));
+  if (plan->baselines.empty())
+    context.console.note("the plan names no baseline: members alone run with the device's first choices");
+
+  context.console.progress("loading");
+  auto opened = PlanRun::open(*backend, *plan, members.models(), context.cancel);
+  if (!opened) return in_context(options.plan.string(), opened.error());
+  PlanRun& plan_run = **opened;
+  MeasureOptions measure;
+  measure.blocks = options.blocks;
+  measure.most_rounds = 3 * options.blocks;
+  measure.block = std::chrono::milliseconds(options.block_ms);
+  context.console.progress("measuring the plan and its baseline in turn");
+  COHORT_TRY(const PlanRun::Times times, plan_run.measure(measure));
+  COHORT_TRY(Trace trace, plan_run.trace(times, options.iterations));
+  trace.info.settings = provenance();
+  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
+  if (!options.outputs.empty()) COHORT_CHECK(plan_run.write_outputs(options.outputs, context.overwrite));
+  report(*plan, plan_run.program(), times, plan_run.bad_images(), context);
+  context.console.note(fmt::format("wrote {}", options.output.string()));
+  return {};
+}
+
+}  // namespace
+
+Command run_command() {
+  Command command;
+  command.name = "run";
+  command.help = "Run a plan, measured in turn with its members one by one, and record a trace of it";
+  command.example = "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json";
+  command.writes_files = true;
+  command.setup = [](CLI::App& app) -> RunFunction {
+    const auto options = std::make_shared<Options>();
+    app.add_option("PLAN", options->plan, "Plan to run (cohort plan writes one)")->required();
+    app.add_option("-o,--output", options->output, "Trace to write; PLAN.measured.json.gz unless given")
+        ->type_name("FILE");
+    app.add_option("--outputs", options->outputs, "Keep each member's results as .npy below this folder")
+        ->type_name("FOLDER");
+    app.add_option("--device", options->device, "Another device than the plan's");
+    app.add_option("--blocks", options->blocks, "Undisturbed blocks to measure of each")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--block-ms", options->block_ms, "Least length of a block")
+        ->check(CLI::Range(1, 600000))
+        ->capture_default_str();
+    app.add_option("--iterations", options->iterations, "Steps in the trace")
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str();
+    return [options](CommandContext& context) { return run(*options, context); };
+  };
+  return command;
+}
+
+}  // namespace cohort

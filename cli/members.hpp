@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "executor/run/batch_run.hpp"
+#include "models/model.hpp"
+#include "simulator/plan/plan.hpp"
+
+namespace cohort {
+
+/// The models of a plan's members, loaded. Members of one source share its Model; those of an ONNX
+/// file share its weights too.
+class LoadedMembers {
+ public:
+  /// Errors: those of onnx::load(), naming the member.
+  static Result<LoadedMembers> load(std::span<const Member> members);
+
+  [[nodiscard]] const MemberModels& models() const { return models_; }
+
+ private:
+  std::vector<std::unique_ptr<LoadedModel>> loaded_;
+  MemberModels models_;
+};
+
+/// "alexnet5" of "alexnet5" or "nets/alexnet5.onnx": what files made from a model are called.
+std::string base_name(const std::string& model);
+
+}  // namespace cohort

@@ -1,0 +1,177 @@
+#include "cli/planning.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "base/file.hpp"
+#include "cli/devices.hpp"
+#include "cli/provenance.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+/// "8GiB", "512MiB", "1000".
+std::optional<Bytes> parse_bytes(std::string_view text) {
+  std::int64_t value = 0;
+  const auto number = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (number.ec != std::errc() || value < 0) return std::nullopt;
+  const std::string_view unit(number.ptr, static_cast<std::size_t>(text.data() + text.size() - number.ptr));
+  int shift = 0;
+  if (unit == "KiB")
+    shift = 10;
+  else if (unit == "MiB")
+    shift = 20;
+  else if (unit == "GiB")
+    shift = 30;
+  else if (!unit.empty() && unit != "B")
+    return std::nullopt;
+  if (value > (INT64_MAX >> shift)) return std::nullopt;
+  return Bytes{value << shift};
+}
+
+Result<Limits> parse_limits(const std::vector<std::string>& texts) {
+  Limits limits;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const auto bytes =
+        equals == std::string::npos ? std::nullopt : parse_bytes(std::string_view(text).substr(equals + 1));
+    if (!bytes || (name != "memory" && name != "workspace"))
+      return fail(ErrorCode::kUsage, "--limit must be like memory=8GiB or workspace=64MiB, not \"{}\"", text);
+    (name == "memory" ? limits.memory : limits.workspace) = *bytes;
+  }
+  return limits;
+}
+
+/// `count` members of one source, named after it and their seeds.
+void add_members(const ModelSource& source, int count, bool several, std::vector<Member>& members) {
+  for (int i = 0; i < count; ++i) {
+    std::string name = base_name(source.model);
+    if (several && source.minibatch > 1) name += fmt::format("-b{}", source.minibatch);
+    members.push_back({fmt::format("{}-{}", name, i), source, static_cast<std::uint64_t>(i)});
+  }
+}
+
+}  // namespace
+
+void add_planning_options(CLI::App& app, PlanningOptions& options) {
+  app.add_option("PROFILE", options.profiles, "Profiles of the members' models (cohort profile)")->required();
+  auto* count = app.add_option("-n,--models", options.count, "Members of each profiled model, with seeds from 0")
+                    ->capture_default_str();
+  app.add_option("--members", options.members, "JSON file of members that differ, as a plan lists them")
+      ->type_name("FILE")
+      ->excludes(count);
+  app.add_option("--data", options.data, "Folder of labelled JPEGs to decode; made-up values unless given")
+      ->type_name("FOLDER");
+  app.add_option("--input", options.input, "One input for all members, or one each")
+      ->check(CLI::IsMember({"shared", "separate"}))
+      ->capture_default_str();
+  app.add_option("--decode-workers", options.decode_workers, "Threads that decode; as many as cores unless given");
+  app.add_option("--buffers", options.buffers, "Minibatches in flight per input")->capture_default_str();
+  app.add_option("--input-seed", options.seed, "Order of the images, and made-up values")->capture_default_str();
+  app.add_option("--limit", options.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=BYTES");
+}
+
+Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::path>& files) {
+  std::vector<const Trace*> pointers;
+  profiles_.reserve(files.size());
+  for (const auto& file : files) {
+    COHORT_TRY(Trace trace, read_trace(file));
+    if (trace.info.kind != TraceKind::kProfile)
+      return fail(ErrorCode::kInvalidInput, "{} is a {} trace; planning needs a profile (cohort profile MODEL)",
+                  file.string(), to_string(trace.info.kind));
+    auto source = read_source(trace.info.settings);
+    if (!source) return in_context(file.string(), source.error());
+    sources_.push_back(std::move(*source));
+    profiles_.push_back(std::move(trace));
+    pointers.push_back(&profiles_.back());
+  }
+  COHORT_TRY(costs_, CostTable::from(pointers));
+  device_ = profiles_.front().info.device;
+  name_ = base_name(sources_.front().model);
+  COHORT_TRY(case_.device, device_profile_of(pointers));
+  return {};
+}
+
+/// What was profiled, as far as the device that is here can do it for a call: fused widths that were
+/// never profiled may come with other algorithms than those that were.
+class ProfiledDeviceCatalog final : public OpCatalog {
+ public:
+  /// `device` is null where the profiled device is not here: then what was recorded must do.
+  ProfiledDeviceCatalog(const CostTable& costs, int cores, const OpCatalog* device)
+      : recorded_(costs, cores), device_(device) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    COHORT_TRY(auto recorded, recorded_.alternatives(call, threads));
+    if (device_ == nullptr) return recorded;
+    COHORT_TRY(auto here, device_->alternatives(call, threads));
+    std::vector<Alternative> both;
+    for (const Alternative& alternative : here) {
+      const auto same = [&](const Alternative& other) { return other.algorithm == alternative.algorithm; };
+      if (std::any_of(recorded.begin(), recorded.end(), same)) both.push_back(alternative);
+    }
+    return both.empty() ? here : both;
+  }
+  bool accepts_strides(const OpCall& call) const override {
+    return device_ != nullptr ? device_->accepts_strides(call) : recorded_.accepts_strides(call);
+  }
+  int cores() const override { return recorded_.cores(); }
+
+ private:
+  RecordedCatalog recorded_;
+  const OpCatalog* device_;
+};
+
+Result<void> PlanningInput::prepare() {
+  COHORT_TRY(members_, LoadedMembers::load(base_.members));
+  // The device may be elsewhere: then what was recorded of it must do.
+  if (auto opened = open_device(device_.id); opened && (*opened)->info().name == device_.name)
+    backend_ = std::move(*opened);
+  catalog_ =
+      std::make_unique<ProfiledDeviceCatalog>(*costs_, case_.device.cores, backend_ ? &backend_->catalog() : nullptr);
+  case_.base = &base_;
+  case_.models = members_->models().models;
+  case_.costs = &*costs_;
+  case_.catalog = catalog_.get();
+  return {};
+}
+
+Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions& options) {
+  if (options.count < 1) return fail(ErrorCode::kUsage, "-n must be at least 1, not {}", options.count);
+  std::unique_ptr<PlanningInput> input(new PlanningInput());
+  COHORT_CHECK(input->read_profiles(options.profiles));
+  Plan& base = input->base_;
+  base.device = input->device_.id;
+  if (options.members.empty()) {
+    for (const ModelSource& source : input->sources_)
+      add_members(source, options.count, input->sources_.size() > 1, base.members);
+  } else {
+    COHORT_TRY(const std::string text, read_file(options.members));
+    auto members = parse_members(text);
+    if (!members) return in_context(options.members.string(), members.error());
+    base.members = std::move(*members);
+  }
+  base.input.source = options.data.empty() ? InputSource::kGenerated : InputSource::kFolder;
+  base.input.path = options.data;
+  base.input.sharing = options.input == "shared" ? InputSharing::kShared : InputSharing::kSeparate;
+  base.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : input->case_.device.cores;
+  base.input.buffers = options.buffers;
+  base.input.seed = options.seed;
+  if (options.buffers < 1) return fail(ErrorCode::kUsage, "--buffers must be at least 1, not {}", options.buffers);
+  COHORT_TRY(base.limits, parse_limits(options.limits));
+  COHORT_CHECK(input->prepare());
+  return input;
+}
+
+Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std::filesystem::path>& profiles,
+                                                           Plan plan) {
+  std::unique_ptr<PlanningInput> input(new PlanningInput());
+  COHORT_CHECK(input->read_profiles(profiles));
+  input->base_ = std::move(plan);
+  COHORT_CHECK(input->prepare());
+  return input;
+}
+
+}  // namespace cohort

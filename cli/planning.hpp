@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/members.hpp"
+#include "executor/backend.hpp"
+#include "simulator/planner.hpp"
+#include "simulator/recorded_catalog.hpp"
+#include "tracer/trace.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace cohort {
+
+/// Options that plan and simulate share: which members, on which input, within which limits.
+struct PlanningOptions {
+  std::vector<std::filesystem::path> profiles;
+  int count = 1;
+  std::filesystem::path members;
+  std::string data;
+  std::string input = "shared";
+  int decode_workers = 0;
+  int buffers = 2;
+  std::uint64_t seed = 0;
+  std::vector<std::string> limits;
+};
+
+void add_planning_options(CLI::App& app, PlanningOptions& options);
+
+/// Recorded profiles made ready to plan with: members loaded, costs and device known.
+class PlanningInput {
+ public:
+  /// Errors: kInvalidInput naming the trace, option or member; kUsage for a limit or count that is wrong.
+  static Result<std::unique_ptr<PlanningInput>> open(const PlanningOptions& options);
+  /// For a plan that is there already.
+  static Result<std::unique_ptr<PlanningInput>> open(const std::vector<std::filesystem::path>& profiles, Plan plan);
+
+  [[nodiscard]] const PlanningCase& planning_case() const { return case_; }
+  [[nodiscard]] const DeviceInfo& device() const { return device_; }
+  /// Of the first profile: what files are called.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  PlanningInput() = default;
+  Result<void> read_profiles(const std::vector<std::filesystem::path>& files);
+  Result<void> prepare();
+
+  std::vector<Trace> profiles_;
+  std::vector<ModelSource> sources_;  ///< by profile
+  std::optional<CostTable> costs_;
+  DeviceInfo device_;
+  std::string name_;
+  std::unique_ptr<Backend> backend_;  ///< null where the profiled device is not here
+  std::unique_ptr<OpCatalog> catalog_;
+  Plan base_;
+  std::optional<LoadedMembers> members_;
+  PlanningCase case_;
+};
+
+}  // namespace cohort
