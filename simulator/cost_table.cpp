@@ -160,14 +160,51 @@ double CostTable::timing_at(const Timing& timing, const CostContext& context) {
   return line({below->first, with(below->second)}, {above->first, with(above->second)}, context.neighbours);
 }
 
+/// How much longer the calls of a form take in `context` than warm and alone, as its most fully recorded
+/// algorithm tells.
+double CostTable::slowdown(const Entry& entry, std::string_view strategy, int threads, int width,
+                           const CostContext& context) {
+  const Timing* fullest = nullptr;
+  for (const auto& [form, widths] : entry.forms) {
+    const auto found = widths.find(width);
+    if (std::get<0>(form) != strategy || std::get<1>(form) != threads || found == widths.end()) continue;
+    if (fullest == nullptr || points_of(found->second) > points_of(*fullest)) fullest = &found->second;
+  }
+  if (fullest == nullptr) return 1;
+  const double warm = timing_at(*fullest, {Bytes{0}, 0});
+  return warm > 0 ? timing_at(*fullest, context) / warm : 1;
+}
+
+std::size_t CostTable::points_of(const Timing& timing) {
+  std::size_t points = 0;
+  for (const auto& [neighbours, curve] : timing.by_neighbours) points += curve.size();
+  return points;
+}
+
+/// timing_at(), but what was recorded in fewer places than another algorithm of its form, or a fused
+/// call that was never recorded beside others, is taken to slow down as those do that were.
+double CostTable::time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                  const CostContext& context) {
+  const auto& [strategy, threads, algorithm] = form;
+  double time = timing_at(timing, context);
+  if (points_of(timing) == 1)
+    time = std::max(time, timing_at(timing, {Bytes{0}, 0}) * slowdown(entry, strategy, threads, width, context));
+  if (context.neighbours == 0 || timing.by_neighbours.size() > 1 || width == 1) return time;
+  const std::string_view serial = to_string(Strategy::kSerial);
+  const double alone = slowdown(entry, serial, threads, 1, {context.footprint, 0});
+  return time * std::max(1.0, slowdown(entry, serial, threads, 1, context) / alone);
+}
+
 /// The time at each recorded width of the form asked for; of the fastest algorithm where the one
 /// asked for does not tell.
 CostTable::WidthCosts CostTable::width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const {
   const std::string strategy(to_string(key.strategy));
-  if (const auto exact = entry.forms.find({strategy, key.threads, key.algorithm}); exact != entry.forms.end()) {
+  const Form asked{strategy, key.threads, key.algorithm};
+  if (const auto exact = entry.forms.find(asked); exact != entry.forms.end()) {
     if (exact->second.size() > 1 || exact->second.contains(key.width)) {
       WidthCosts costs;
-      for (const auto& [width, timing] : exact->second) costs.emplace(width, timing_at(timing, context));
+      for (const auto& [width, timing] : exact->second)
+        costs.emplace(width, time_in_context(entry, asked, width, timing, context));
       return costs;
     }
   }
@@ -175,7 +212,7 @@ CostTable::WidthCosts CostTable::width_costs(const Entry& entry, const CostKey& 
   for (const auto& [form, widths] : entry.forms) {
     if (std::get<0>(form) != strategy || std::get<1>(form) != key.threads) continue;
     for (const auto& [width, timing] : widths) {
-      const double time = timing_at(timing, context);
+      const double time = time_in_context(entry, form, width, timing, context);
       const auto [place, is_new] = costs.emplace(width, time);
       if (!is_new) place->second = std::min(place->second, time);
     }

@@ -89,6 +89,11 @@ class CostTable {
 
   [[nodiscard]] static double curve_time(const Curve& curve, Bytes footprint);
   [[nodiscard]] static double timing_at(const Timing& timing, const CostContext& context);
+  [[nodiscard]] static std::size_t points_of(const Timing& timing);
+  [[nodiscard]] static double slowdown(const Entry& entry, std::string_view strategy, int threads, int width,
+                                       const CostContext& context);
+  [[nodiscard]] static double time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                              const CostContext& context);
   [[nodiscard]] WidthCosts width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const;
   [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] const Entry* find(std::string_view signature) const;

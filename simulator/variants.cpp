@@ -111,7 +111,7 @@ VariantMaker::Runs VariantMaker::greedy_runs(RestKind rest, int streams) {
       for (const Strategy strategy : kFusedStrategies) {
         if (strategy == Strategy::kDenseConvolution && !is_core(c, op, strategy)) continue;
         if (!can_fuse(c, op, strategy)) continue;
-        const Nanoseconds fused = fused_time(c, op, strategy);
+        const Nanoseconds fused = fused_time(c, op, strategy, rest == RestKind::kConcurrent ? streams : 1);
         if (fused >= best || fused == Nanoseconds(0)) continue;
         best = fused;
         mine[op] = strategy;
@@ -176,7 +176,8 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
   };
   for (const Variant& rest : rests) {
     for (const Runs& runs : modes) {
-      if (covers_all(runs) && rest.rest != RestKind::kSerialBest) continue;
+      const bool serial = rest.rest == RestKind::kSerialOneThread || rest.rest == RestKind::kSerialAllCores;
+      if (covers_all(runs) && serial) continue;
       add({runs, rest.rest, rest.streams, rest.sharing});
     }
     add({greedy_runs(rest.rest, rest.streams), rest.rest, rest.streams, rest.sharing});
@@ -200,10 +201,13 @@ Nanoseconds VariantMaker::op_time(std::size_t member_class, std::size_t op, Rest
   return one.value_or(all.value_or(none));
 }
 
-Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, Strategy strategy) {
+/// On several streams each stream fuses its own members, on one core.
+Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams) {
   const MemberClass& members = classes_[member_class];
-  CostKey key{members.signatures[op], strategy, static_cast<int>(members.members.size()), 1, ""};
+  const int width = static_cast<int>(members.members.size());
+  CostKey key{members.signatures[op], strategy, (width + streams - 1) / streams, 1, ""};
   const auto one = times_.time(key, {footprint_, 0});
+  if (streams > 1) return one.value_or(Nanoseconds(0));
   key.threads = case_.device.cores;
   const auto all = times_.time(key, {footprint_, 0});
   if (one && all) return std::min(*one, *all);
@@ -230,14 +234,14 @@ std::vector<Nanoseconds> VariantMaker::rest_times(const Variant& variant) {
 Nanoseconds VariantMaker::estimate(const Variant& variant) {
   Nanoseconds fused{};
   for (const FusedRun& run : variant.fused) {
-    for (const std::size_t op : run.ops) fused += fused_time(run.member_class, op, run.strategy);
+    for (const std::size_t op : run.ops) fused += fused_time(run.member_class, op, run.strategy, variant.streams);
   }
   const std::vector<Nanoseconds> rest = rest_times(variant);
   const Nanoseconds sum = std::accumulate(rest.begin(), rest.end(), Nanoseconds(0));
   return fused + (variant.rest == RestKind::kConcurrent ? sum / variant.streams : sum);
 }
 
-/// Longest first onto the stream with the least to do (Graham 1969); equal members take turns.
+/// Longest first onto the stream with the least to do (Graham 1969); equal members run in blocks.
 std::vector<std::uint32_t> VariantMaker::balanced_streams(const Variant& variant,
                                                           const std::vector<std::uint32_t>& members) {
   const std::vector<Nanoseconds> times = rest_times(variant);
@@ -257,6 +261,29 @@ std::vector<std::uint32_t> VariantMaker::balanced_streams(const Variant& variant
   return streams;
 }
 
+/// One group, or on several streams one per stream, each with the members that run there.
+void VariantMaker::add_fused_groups(const FusedRun& run, Plan& plan) const {
+  const MemberClass& members = classes_[run.member_class];
+  const auto streams = static_cast<std::uint32_t>(plan.streams);
+  for (std::uint32_t stream = 0; stream < streams; ++stream) {
+    Group group;
+    group.strategy = run.strategy;
+    for (std::size_t i = 0; i < members.members.size(); ++i) {
+      if (stream_in_blocks(i, members.members.size(), plan.streams) == stream)
+        group.members.push_back(members.members[i]);
+    }
+    if (group.members.empty()) continue;
+    for (const std::size_t op : run.ops) group.ops.push_back(members.model->ops[op].name);
+    group.name =
+        classes_.size() == 1 ? group.ops.front() : fmt::format("{}-{}", members.members.front(), group.ops.front());
+    if (streams > 1) {
+      group.name += fmt::format("-{}", stream);
+      group.streams = {stream};
+    }
+    plan.groups.push_back(std::move(group));
+  }
+}
+
 Plan VariantMaker::plan_of(const Variant& variant) {
   Plan plan = *case_.base;
   plan.groups.clear();
@@ -267,15 +294,8 @@ Plan VariantMaker::plan_of(const Variant& variant) {
 
   std::vector<std::size_t> fused_ops(classes_.size(), 0);
   for (const FusedRun& run : variant.fused) {
-    const MemberClass& members = classes_[run.member_class];
-    Group group;
-    group.strategy = run.strategy;
-    group.members = members.members;
-    for (const std::size_t op : run.ops) group.ops.push_back(members.model->ops[op].name);
-    group.name =
-        classes_.size() == 1 ? group.ops.front() : fmt::format("{}-{}", members.members.front(), group.ops.front());
     fused_ops[run.member_class] += run.ops.size();
-    plan.groups.push_back(std::move(group));
+    add_fused_groups(run, plan);
   }
   Group rest;
   rest.name = "rest";

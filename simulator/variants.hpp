@@ -61,7 +61,8 @@ class VariantMaker {
   [[nodiscard]] std::vector<int> stream_counts() const;
   [[nodiscard]] bool covers_all(const Runs& runs) const;
   [[nodiscard]] Nanoseconds op_time(std::size_t member_class, std::size_t op, RestKind rest, int streams);
-  [[nodiscard]] Nanoseconds fused_time(std::size_t member_class, std::size_t op, Strategy strategy);
+  [[nodiscard]] Nanoseconds fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
+  void add_fused_groups(const FusedRun& run, Plan& plan) const;
   [[nodiscard]] std::vector<Nanoseconds> rest_times(const Variant& variant);
   [[nodiscard]] std::vector<std::uint32_t> balanced_streams(const Variant& variant,
                                                             const std::vector<std::uint32_t>& members);

@@ -1,11 +1,14 @@
 #include "executor/host/event_counter.hpp"
 
 #include <chrono>
+#include <thread>
 
 namespace cohort {
 namespace {
 
 constexpr std::chrono::microseconds kSpin{20};
+/// Longer than most ops of a model: waking a sleeping thread costs as much as many small ops.
+constexpr std::chrono::milliseconds kYield{2};
 constexpr int kLooksPerClockRead = 16;
 
 void relax() noexcept {
@@ -20,13 +23,17 @@ void relax() noexcept {
 
 void EventCounter::wait(std::uint32_t ticket) const noexcept {
   if (reached(ticket)) return;
-  const auto give_up = std::chrono::steady_clock::now() + kSpin;
+  const auto begin = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < kLooksPerClockRead; ++i) {
       if (reached(ticket)) return;
       relax();
     }
-  } while (std::chrono::steady_clock::now() < give_up);
+  } while (std::chrono::steady_clock::now() < begin + kSpin);
+  do {
+    if (reached(ticket)) return;
+    std::this_thread::yield();
+  } while (std::chrono::steady_clock::now() < begin + kYield);
   for (std::uint32_t seen = count_.load(std::memory_order_acquire); !reached(ticket);
        seen = count_.load(std::memory_order_acquire)) {
     count_.wait(seen, std::memory_order_acquire);

@@ -17,8 +17,8 @@ class alignas(64) EventCounter {
     count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     count_.notify_all();
   }
-  /// Spins for a moment, which covers neighbours that finish together, then sleeps: the cores may
-  /// be needed for decoding.
+  /// Spins for a moment, which covers neighbours that finish together; then gives its core to whoever
+  /// wants it, decoding above all, and looks again; sleeps at last.
   void wait(std::uint32_t ticket) const noexcept;
 
  private:

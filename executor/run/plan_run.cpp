@@ -38,6 +38,7 @@ Result<PlanRun::Times> PlanRun::measure(const MeasureOptions& options) {
                              Nanoseconds sum{};
                              for (const auto& run : alone_) {
                                COHORT_CHECK(cancel_.check());
+                               COHORT_CHECK(run->step());  // a member's weights stay warm while it runs alone
                                COHORT_TRY(const Nanoseconds time, run->timed_steps(steps, steady_now));
                                sum += time;
                              }

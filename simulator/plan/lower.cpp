@@ -353,8 +353,10 @@ Context Lowering::context_of(const Launch& launch) const {
     const auto at =
         std::find(group.members.begin(), group.members.end(), static_cast<std::uint32_t>(to_index(launch.members[0])));
     const auto position = static_cast<std::size_t>(at - group.members.begin());
-    stream = group.streams.empty() ? static_cast<std::uint32_t>(position) % static_cast<std::uint32_t>(plan_.streams)
+    stream = group.streams.empty() ? stream_in_blocks(position, group.members.size(), plan_.streams)
                                    : group.streams[position];
+  } else if (!group.streams.empty()) {
+    stream = group.streams.front();
   }
   return {launch.group, launch.members, static_cast<StreamId>(stream)};
 }
@@ -366,8 +368,10 @@ Result<Alternative> Lowering::pick(const OpCall& call, const std::string& task, 
     return fail(ErrorCode::kInvalidInput, "groups[{}].threads: {} asked for, the device has {} cores", group,
                 asked.threads, cores);
   std::vector<int> threads{asked.threads};
-  if (asked.threads == 0)
-    threads = asked.strategy == Strategy::kConcurrent || cores == 1 ? std::vector{1} : std::vector{cores, 1};
+  if (asked.threads == 0) {
+    const bool one = asked.strategy == Strategy::kConcurrent || plan_.streams > 1 || cores == 1;
+    threads = one ? std::vector{1} : std::vector{cores, 1};
+  }
 
   std::vector<Alternative> candidates;
   Bytes least{INT64_MAX};

@@ -67,11 +67,13 @@ Result<void> validate_group(const Plan& plan, std::size_t position) {
   }
   if (group.threads < 0)
     return fail(ErrorCode::kInvalidInput, "{} must be 0 or more, not {}", at("threads"), group.threads);
-  if (!group.streams.empty() && group.strategy != Strategy::kConcurrent)
-    return fail(ErrorCode::kInvalidInput, "{} is for strategy concurrent only", at("streams"));
-  if (!group.streams.empty() && group.streams.size() != group.members.size())
-    return fail(ErrorCode::kInvalidInput, "{} has {} entries for {} members", at("streams"), group.streams.size(),
-                group.members.size());
+  const std::size_t streams = group.streams.size();
+  if (streams > 0 && group.strategy == Strategy::kSerial)
+    return fail(ErrorCode::kInvalidInput, "{} is not for strategy serial, which has stream 0", at("streams"));
+  const std::size_t wanted = group.strategy == Strategy::kConcurrent ? group.members.size() : 1;
+  if (streams > 0 && streams != wanted)
+    return fail(ErrorCode::kInvalidInput, "{} must have {} entries, one for each {}, not {}", at("streams"), wanted,
+                wanted == 1 ? "group that is fused" : "member", streams);
   for (const std::uint32_t stream : group.streams) {
     if (stream >= static_cast<std::uint32_t>(plan.streams))
       return fail(ErrorCode::kInvalidInput, "{}: there is no stream {}; the plan has {}", at("streams"), stream,
@@ -146,6 +148,10 @@ std::string fingerprint(const Plan& plan) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   for (const char c : write_plan(bare)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return fmt::format("{:016x}", hash);
+}
+
+std::uint32_t stream_in_blocks(std::size_t position, std::size_t count, int streams) {
+  return static_cast<std::uint32_t>(position * static_cast<std::size_t>(streams) / count);
 }
 
 Plan baseline_plan(const Plan& plan, std::uint32_t member) {

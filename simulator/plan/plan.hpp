@@ -128,6 +128,9 @@ std::string fingerprint(const Plan& plan);
 /// The plan that runs one member alone as its baseline says.
 Plan baseline_plan(const Plan& plan, std::uint32_t member);
 
+/// The stream of one of `count` members where each stream takes neighbours: 0 0 1 1 2 2.
+std::uint32_t stream_in_blocks(std::size_t position, std::size_t count, int streams);
+
 /// All ops of all members in one group.
 Plan uniform_plan(std::vector<Member> members, Strategy strategy, int streams);
 

@@ -73,7 +73,7 @@ struct OpCall {
   std::vector<View> outputs;
 
   // What the call computes, whatever its memory: by this, recorded costs and alternatives are found.
-  std::string signature;                  ///< of the single-member op (signature_of), or "Copy [shape]"
+  std::string signature;  ///< of the single-member op (signature_of), or "Copy [shape]"
   /// kSerial also for concurrent ops: the call is the same. kDenseConvolution for matrix products
   /// over a shared input, too.
   Strategy strategy = Strategy::kSerial;

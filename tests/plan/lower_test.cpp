@@ -92,7 +92,7 @@ TEST(Lower, ConcurrentMembersAlternateOverStreamsOneThreadEach) {
                                           "1/pool", "2/pool", "0/fc", "1/fc", "2/fc"));
   for (const Step& step : program.steps) {
     EXPECT_EQ(step.cost.threads, 1);
-    EXPECT_EQ(to_index(step.stream), to_index(step.members[0]) % 2);
+    EXPECT_EQ(to_index(step.stream), to_index(step.members[0]) / 2);  // 0 and 1 on one, 2 on the other
     EXPECT_TRUE(step.dependencies.empty()) << step.task << ": its stream orders it already";
   }
 }
@@ -168,10 +168,25 @@ TEST(Lower, MembersWriteIntoTheBatchThatALaterStridedBatchReads) {
   EXPECT_THAT(program.steps[4].dependencies, ElementsAre(StepId{3}));
 }
 
+TEST(Lower, FusedGroupsRunOnTheStreamTheyAskForAndOnOneCoreWhereThereAreSeveral) {
+  const Model model = two_layers();
+  Case c = same_models(model, 4, Strategy::kStridedBatch, 2);
+  c.plan.groups[0].members = {0, 2};
+  c.plan.groups.push_back({"odd", {1, 3}, {}, Strategy::kStridedBatch, 0, {1}, {}});
+  const Program program = lowered(c);
+  ASSERT_THAT(tasks(program), ElementsAre("0,2/fc1", "0,2/relu", "0,2/fc2", "1,3/fc1", "1,3/relu", "1,3/fc2"));
+  for (const Step& step : program.steps) {
+    EXPECT_EQ(to_index(step.stream), to_index(step.members[0]) % 2);
+    EXPECT_EQ(step.cost.threads, 1);
+    EXPECT_TRUE(step.dependencies.empty());
+  }
+}
+
 TEST(Lower, AStepOnAllCoresWaitsForEveryStreamAndIsWaitedFor) {
   const Model model = two_layers();
   Case c = same_models(model, 2, Strategy::kConcurrent, 2);
   c.plan.groups.push_back(group("middle", {"relu"}, Strategy::kSerial, 2));
+  c.plan.groups[1].threads = 2;
   const Program program = lowered(c);
   ASSERT_THAT(tasks(program), ElementsAre("0/fc1", "1/fc1", "0/relu", "0/fc2", "1/relu", "1/fc2"));
   EXPECT_THAT(program.steps[2].dependencies, ElementsAre(StepId{1}));  // relu on both cores: stream 1 is done
