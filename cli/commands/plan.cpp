@@ -13,6 +13,7 @@ using nlohmann::ordered_json;
 struct Options {
   PlanningOptions planning;
   std::filesystem::path output;
+  std::filesystem::path candidates;
   std::size_t rows = 10;
 };
 
@@ -30,6 +31,9 @@ ordered_json to_json(const PlanCandidate& candidate) {
           {"lower_bound_ns", candidate.prediction.lower_bound.count()},
           {"serial_sum_ns", candidate.prediction.serial_sum.count()},
           {"binding", candidate.prediction.binding.resource},
+          {"steps_profiled", candidate.prediction.steps(CostOrigin::kProfiled)},
+          {"steps_interpolated", candidate.prediction.steps(CostOrigin::kInterpolated)},
+          {"steps_analytic", candidate.prediction.steps(CostOrigin::kAnalytic)},
           {"memory_bytes", memory.total().value},
           {"saved_ns", std::move(gain)},
           {"explanation", candidate.explanation}};
@@ -44,6 +48,17 @@ ordered_json to_json(const PlanningResult& result) {
   return {{"baseline_ns", result.baseline.step_time.count()},
           {"ranked", std::move(ranked)},
           {"refused", std::move(refused)}};
+}
+
+/// Every ranked candidate's plan, named by its rank, so that others than the best can be run too.
+Result<void> write_candidates(const PlanningResult& result, const std::filesystem::path& folder, Overwrite overwrite) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", folder.string(), error.message());
+  for (std::size_t i = 0; i < result.ranked.size(); ++i)
+    COHORT_CHECK(
+        write_file(folder / fmt::format("{:02}.plan.json", i + 1), write_plan(result.ranked[i].plan), overwrite));
+  return {};
 }
 
 Result<void> run(Options options, CommandContext& context) {
@@ -62,6 +77,7 @@ Result<void> run(Options options, CommandContext& context) {
   COHORT_TRY(const PlanPrediction prediction, predict_plan(input->planning_case(), best, input->device()));
   COHORT_CHECK(write_file(options.output, write_plan(prediction.plan), context.overwrite));
   COHORT_CHECK(write_trace(predicted, prediction.run.trace, context.overwrite));
+  if (!options.candidates.empty()) COHORT_CHECK(write_candidates(result, options.candidates, context.overwrite));
 
   if (context.json) {
     ordered_json document = to_json(result);
@@ -87,6 +103,8 @@ Command plan_command() {
     const auto options = std::make_shared<Options>();
     add_planning_options(app, options->planning);
     app.add_option("--rows", options->rows, "Candidates to print")->capture_default_str();
+    app.add_option("--candidates", options->candidates, "Write every ranked plan into this folder, by rank")
+        ->type_name("FOLDER");
     app.add_option("-o,--output", options->output,
                    "Plan to write; NAME.plan.json unless given. The predicted trace goes beside it")
         ->type_name("FILE");

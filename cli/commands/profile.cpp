@@ -21,6 +21,8 @@ struct Options {
   ModelOptions model;
   std::string device{default_device()};
   std::string data;
+  std::vector<int> fused_widths{4, 16};
+  bool no_fused = false;
   std::filesystem::path output;
 };
 
@@ -74,6 +76,7 @@ Result<void> run(Options options, CommandContext& context) {
   COHORT_TRY(const auto backend, open_device(options.device));
 
   ProfileOptions profile;
+  profile.fused_widths = options.no_fused ? std::vector<int>() : options.fused_widths;
   profile.progress = [&](const std::string& what) { context.console.progress("profiling " + what); };
   COHORT_TRY(Trace trace, profile_model(*backend, loaded, profile, context.cancel));
   if (!options.data.empty()) COHORT_CHECK(profile_input(options.data, loaded.model, context.cancel, trace));
@@ -118,6 +121,11 @@ Command profile_command() {
         ->capture_default_str();
     app.add_option("--data", options->data, "Folder of labelled JPEGs: time reading, decoding and resizing, too")
         ->type_name("FOLDER");
+    auto* widths = app.add_option("--fused-widths", options->fused_widths, "Members of the fused calls that are timed")
+                       ->delimiter(',')
+                       ->check(CLI::Range(2, 1024));
+    app.add_flag("--no-fused", options->no_fused, "Time no fused call; predictions then estimate them from single ops")
+        ->excludes(widths);
     app.add_option("-o,--output", options->output, "Profile to write; MODEL.trace.json.gz unless given")
         ->type_name("FILE");
     return [options](CommandContext& context) { return run(*options, context); };

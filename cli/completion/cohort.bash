@@ -37,12 +37,12 @@ _cohort() {
       COMPREPLY=($(compgen -W "cpu reference cuda cpu:0 reference:0 cuda:0" -- "$cur"))
       return
       ;;
-    --data | --outputs)
+    --data | --outputs | --candidates)
       compopt -o filenames 2>/dev/null
       COMPREPLY=($(compgen -d -- "$cur"))
       return
       ;;
-    -o | --output | --members | --export)
+    -o | --output | --members | --export | --plan)
       _cohort_files "*"
       return
       ;;

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Predicted against measured speedup of model batches on the CPU device.
+
+For every case: profiles the model alone, plans, runs the plan interleaved with its baseline, and runs the best
+candidate of every other kind of plan, so that the planner's choice can be judged. Needs nothing beyond Python's
+library; writes a Markdown table.
+
+  bench/speedup_table.py --output bench/results/cpu.md        everything, about half an hour on 2 cores
+  bench/speedup_table.py --quick                              a few small cases
+"""
+
+import argparse
+import datetime
+import gzip
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Network, arguments, minibatch, numbers of members, input. "held out": never looked at when costs or the
+# simulator's rules were tuned.
+TUNED = ["lenet5", "mlp", "lstm", "smallcnn", "alexnet5"]
+HELD_OUT = ["squeezenet1_1", "resnet18"]
+
+
+def cases(quick):
+    if quick:
+        return [("lenet5", 1, 4, "generated"), ("mlp", 1, 16, "generated")]
+    rows = []
+    for network in TUNED:
+        for minibatch in (1, 16):
+            for count in (4, 16, 64):
+                if network == "alexnet5" and count == 64:
+                    continue  # one step of it takes seconds; its members no longer fit any cache at 16 either
+                if network == "smallcnn" and minibatch == 16 and count == 64:
+                    continue
+                rows.append((network, minibatch, count, "generated"))
+    for network in HELD_OUT:
+        for count in (4, 16):
+            rows.append((network, 1, count, "generated"))
+    for network in ("smallcnn", "alexnet5"):
+        for sharing in ("shared", "separate"):
+            rows.append((network, 16, 16, sharing))
+    return rows
+
+
+def kind_of(plan):
+    """What sort of plan a candidate is, as far as the choice between kinds goes."""
+    strategies = {group["strategy"] for group in plan["groups"]}
+    threads = {group.get("threads", 0) for group in plan["groups"] if group["strategy"] == "serial"}
+    fused = bool(strategies - {"serial", "concurrent"})
+    return (plan["streams"] > 1, fused, tuple(sorted(threads)) if not fused else ())
+
+
+class Bench:
+    def __init__(self, cohort, folder, images, options):
+        self.cohort, self.folder, self.images, self.options = cohort, folder, images, options
+
+    def call(self, *arguments):
+        result = subprocess.run([self.cohort, *map(str, arguments)], capture_output=True, text=True)
+        if result.returncode != 0:
+            sys.exit(f"cohort {' '.join(map(str, arguments))}: {result.stderr.strip()}")
+        return json.loads(result.stdout) if "--json" in arguments else result.stdout
+
+    def profile(self, network, minibatch, fused=True):
+        file = self.folder / f"{network}-{minibatch}{'' if fused else '-single'}.trace.json.gz"
+        if not file.exists():
+            extra = ["--data", self.images] if network in ("smallcnn", "alexnet5") else []
+            extra += [] if fused else ["--no-fused"]
+            self.call("profile", network, "--minibatch", minibatch, *extra, "-o", file)
+        return file
+
+    def measure(self, plan):
+        return self.call("run", plan, "-f", "--json", "--blocks", self.options.blocks, "--block-ms", self.options.block_ms,
+                         "--iterations", 3, "-o", self.folder / "measured.json.gz")
+
+    def row(self, network, minibatch, count, source):
+        profile = self.profile(network, minibatch)
+        candidates = self.folder / f"{network}-{minibatch}-{count}-{source}"
+        plan = self.folder / "best.plan.json"
+        data = [] if source == "generated" else ["--data", self.images, "--input", source]
+        ranked = self.call("plan", profile, "-n", count, *data, "-f", "--json", "-o", plan, "--candidates", candidates)
+        best = self.measure(plan)
+
+        others, kinds = [], {kind_of(json.loads(plan.read_text()))}
+        for place in range(1, len(ranked["ranked"])):
+            file = candidates / f"{place + 1:02}.plan.json"
+            candidate = json.loads(file.read_text())
+            if kind_of(candidate) in kinds or len(others) >= self.options.others:
+                continue
+            if candidate["input"]["sharing"] != json.loads(plan.read_text())["input"]["sharing"]:
+                continue
+            kinds.add(kind_of(candidate))
+            others.append((ranked["ranked"][place]["name"], self.measure(file)["plan"]["median_ns"]))
+        fastest = min([best["plan"]["median_ns"]] + [time for _, time in others])
+        top = ranked["ranked"][0]
+        analytic = None
+        strategies = {group["strategy"] for group in json.loads(plan.read_text())["groups"]}
+        if source == "generated" and strategies - {"serial", "concurrent"}:
+            single = self.profile(network, minibatch, fused=False)
+            analytic = self.call("simulate", single, "--plan", plan, "--json")["predicted_speedup"]
+        return {
+            "network": network, "minibatch": minibatch, "count": count, "input": source, "plan": top["name"],
+            "predicted": top["predicted_speedup"], "measured": best["measured_speedup"], "analytic": analytic,
+            "baseline_ms": best["baseline"]["median_ns"] / 1e6, "profile": profile,
+            "step_ms": best["plan"]["median_ns"] / 1e6, "predicted_ms": top["step_ns"] / 1e6,
+            "samples_per_second": best["samples_per_step"] / best["plan"]["median_ns"] * 1e9,
+            "regret": best["plan"]["median_ns"] / fastest - 1, "compared": len(others) + 1,
+            "discarded": best["plan"]["discarded"] + best["baseline"]["discarded"],
+            "disturbed": best["plan"]["disturbed"] or best["baseline"]["disturbed"],
+        }
+
+
+def error(row, key="predicted"):
+    return (row[key] - row["measured"]) / row["measured"]
+
+
+def summary(rows, key="predicted"):
+    errors = sorted(abs(error(row, key)) for row in rows if row[key] is not None)
+    if not errors:
+        return "no rows"
+    p90 = errors[min(len(errors) - 1, int(0.9 * len(errors)))]
+    return f"median {statistics.median(errors):.1%}, 90th percentile {p90:.1%}, worst {errors[-1]:.1%} ({len(errors)} rows)"
+
+
+def decode_ms(profile):
+    """Time of one image on one core, read from a profile: the sum of the stages' medians."""
+    with gzip.open(profile) as file:
+        events = json.load(file)["traceEvents"]
+    stages = {}
+    for event in events:
+        name = event.get("args", {}).get("signature", "")
+        if event.get("ph") == "X" and name.startswith("input "):
+            stages.setdefault(name, []).append(event["dur"] / 1e3)
+    return sum(statistics.median(times) for times in stages.values())
+
+
+def sharing(rows, cores=2):
+    """How much of what sharing can give is reached: 16(D + C)/(D + 16C) from decode and compute measured alone."""
+    lines = []
+    for network in ("smallcnn", "alexnet5"):
+        pick = {row["input"]: row for row in rows if (row["network"], row["minibatch"], row["count"]) == (network, 16, 16)}
+        if "shared" not in pick or "generated" not in pick:
+            continue
+        d = decode_ms(pick["shared"]["profile"]) * 16 / cores
+        c = pick["generated"]["baseline_ms"] / 16
+        limit = 16 * (d + c) / (d + 16 * c)
+        got = pick["shared"]["measured"]
+        lines.append(f"- Sharing JPEG input among 16 {network}, minibatch 16: D = {d:.2f} ms, C = {c:.2f} ms on {cores} cores, limit "
+                     f"{limit:.2f}x, measured {got:.2f}x ({got / limit:.0%} of it), {pick['shared']['samples_per_second']:.0f} images/s "
+                     "over all members")
+    return lines
+
+
+def table(rows, command):
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    held = [row for row in rows if row["network"] in HELD_OUT]
+    tuned = [row for row in rows if row["network"] not in HELD_OUT]
+    good = sum(row["regret"] <= 0.05 for row in rows)
+    out = [
+        "# Predicted against measured speedup, CPU device", "",
+        f"`{command}`, {datetime.date.today()}, commit {commit}; {cpu}, 2 cores, oneDNN 2.6.3, gcc 12.2, Debian 12.", "",
+        "Speedup is over the best single-model plan, members one after another. Step times are medians of interleaved",
+        "blocks; `lost` counts disturbed blocks that were discarded, `*` rows that were never quiet. `regret` is how much",
+        "slower the chosen plan ran than the fastest of the kinds of plan that were run (`of` so many). `analytic` is the",
+        "prediction for the same plan from single ops only.", "",
+        f"- Tuned networks: {summary(tuned)}",
+        f"- Held out (squeezenet1_1, resnet18): {summary(held)}",
+        f"- Fusion predicted from single ops only: {summary(rows, 'analytic')}; the same rows with fused calls profiled: "
+        + summary([row for row in rows if row["analytic"] is not None]),
+        f"- The planner's choice within 5% of the best measured: {good} of {len(rows)} rows",
+        *sharing(rows), "",
+        "| network | minibatch | N | input | chosen plan | step ms | predicted | measured | error | analytic | regret | of | lost |",
+        "|---|--:|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        analytic = f"{row['analytic']:.2f}x" if row["analytic"] is not None else ""
+        out.append(f"| {row['network']} | {row['minibatch']} | {row['count']} | {row['input']} | {row['plan']} | {row['step_ms']:.3g} | "
+                   f"{row['predicted']:.2f}x | {row['measured']:.2f}x | {error(row):+.1%} | {analytic} | {row['regret']:.1%} | "
+                   f"{row['compared']} | {row['discarded']}{'*' if row['disturbed'] else ''} |")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cohort", default=ROOT / "build/release/bin/cohort")
+    parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
+    parser.add_argument("--profiles", type=pathlib.Path, help="keep profiles here, and take those that are there")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--blocks", type=int, default=5)
+    parser.add_argument("--block-ms", type=int, default=60)
+    parser.add_argument("--others", type=int, default=4, help="other kinds of plan to run for each case")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.profiles or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        images = pathlib.Path(temporary) / "images"
+        bench = Bench(str(options.cohort), folder, images, options)
+        bench.call("dataset", "synth", images, "--classes", 4, "--images-per-class", 64, "-q")
+        rows = []
+        for case in cases(options.quick):
+            rows.append(bench.row(*case))
+            row = rows[-1]
+            print(f"{row['network']} b{row['minibatch']} N={row['count']} {row['input']}: predicted {row['predicted']:.2f}x, "
+                  f"measured {row['measured']:.2f}x ({error(row):+.1%}), regret {row['regret']:.1%}", file=sys.stderr, flush=True)
+    text = table(rows, "bench/speedup_table.py" + (" --quick" if options.quick else ""))
+    if options.output:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
