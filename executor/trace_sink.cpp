@@ -17,19 +17,6 @@ std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<N
 
 }  // namespace
 
-std::string format_members(const std::vector<MemberId>& members) {
-  std::string text;
-  for (std::size_t i = 0; i < members.size();) {
-    std::size_t last = i;
-    while (last + 1 < members.size() && to_index(members[last + 1]) == to_index(members[last]) + 1) ++last;
-    if (!text.empty()) text += ",";
-    text += fmt::format("{}", to_index(members[i]));
-    if (last > i) text += fmt::format("-{}", to_index(members[last]));
-    i = last + 1;
-  }
-  return text;
-}
-
 TraceSink::TraceSink(const Program& program, std::vector<std::string> group_names, int iterations, TimeSource now)
     : program_(&program),
       group_names_(std::move(group_names)),
@@ -71,7 +58,7 @@ void TraceSink::add_to(Trace& trace, Nanoseconds origin) const {
     for (std::size_t i = 0; i < stream.count; ++i) {
       const Record& record = stream.records[i];
       const Step& step = program_->step(record.step);
-      const std::string members = format_members(step.members);
+      const std::string members = member_ranges(step.members);
       const std::string_view group =
           step.group < group_names_.size() ? std::string_view(group_names_[step.group]) : std::string_view();
       const std::array<Trace::NamedArg, 7> args{{{kTaskArg, std::string_view(step.task)},

@@ -89,7 +89,4 @@ class StageSink final : public InputObserver {
 /// A trace of kind kMeasured of what the sinks noted, from the first slice on. `stages` may be null.
 Trace measured_trace(const TraceSink& tasks, const StageSink* stages, const DeviceInfo& device);
 
-/// "3", "0-15", "0-3,7": ascending members as tasks and traces name them.
-std::string format_members(const std::vector<MemberId>& members);
-
 }  // namespace cohort

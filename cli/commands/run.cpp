@@ -81,6 +81,10 @@ Result<void> run(Options options, CommandContext& context) {
   if (plan->baselines.empty())
     context.console.note("the plan names no baseline: members alone run with the device's first choices");
 
+  if (!plan->resolved || plan->resolved->fingerprint != fingerprint(*plan))
+    context.console.note(
+        "the plan is not resolved, or was edited since: the device's first choice of algorithm and threads is taken");
+
   context.console.progress("loading");
   auto opened = PlanRun::open(*backend, *plan, members.models(), context.cancel);
   if (!opened) return in_context(options.plan.string(), opened.error());

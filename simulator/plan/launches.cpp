@@ -244,18 +244,6 @@ class Ordering {
 
 }  // namespace
 
-std::string member_ranges(std::span<const MemberId> members) {
-  std::string text;
-  for (std::size_t i = 0; i < members.size();) {
-    std::size_t last = i;
-    while (last + 1 < members.size() && to_index(members[last + 1]) == to_index(members[last]) + 1) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", to_index(members[i]));
-    if (last > i) text += fmt::format("-{}", to_index(members[last]));
-    i = last + 1;
-  }
-  return text;
-}
-
 Result<std::vector<Launch>> order_launches(const Plan& plan, std::span<const Model* const> models) {
   COHORT_TRY(const Assignment assignment, assign_groups(plan, models));
   COHORT_TRY(auto launches, make_launches(plan, models, assignment));

@@ -20,9 +20,6 @@ struct Launch {
   std::vector<OpId> ops;  ///< one per member
 };
 
-/// "3" or "0-15" before the op: the part of a task id that names members.
-std::string member_ranges(std::span<const MemberId> members);
-
 /// Assigns every op to its group and orders the launches: data and `after` first, then the order of
 /// groups; inside a group serial members follow one another, concurrent ones alternate.
 /// Errors: kInvalidInput naming the op that is in no group or in two, unknown, not the same in all

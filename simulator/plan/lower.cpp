@@ -7,6 +7,7 @@
 #include "simulator/plan/fuse.hpp"
 #include "simulator/plan/launches.hpp"
 #include "simulator/plan/memory_layout.hpp"
+#include "simulator/plan/pick.hpp"
 #include "simulator/plan/step_order.hpp"
 #include "simulator/plan/values.hpp"
 
@@ -32,7 +33,7 @@ class Lowering {
  public:
   Lowering(const Plan& plan, std::span<const Model* const> models, const OpCatalog& catalog,
            const ChooseAlternative& choose)
-      : plan_(plan), models_(models), catalog_(catalog), choose_(choose), values_(models, plan.layout) {}
+      : plan_(plan), models_(models), catalog_(catalog), picker_(plan, catalog, choose), values_(models, plan.layout) {}
 
   Result<Program> run();
 
@@ -56,7 +57,6 @@ class Lowering {
 
   // Steps
   Result<StepId> add_step(OpCall call, std::string op, const Context& context, std::vector<StepId> needs);
-  Result<Alternative> pick(const OpCall& call, const std::string& task, std::uint32_t group) const;
   [[nodiscard]] Context context_of(const Launch& launch) const;
   void add_ordering_needs(const Step& step, std::vector<StepId>& needs) const;
   const std::string& signature(const Model& model, const Op& op);
@@ -81,14 +81,13 @@ class Lowering {
   const Plan& plan_;
   std::span<const Model* const> models_;
   const OpCatalog& catalog_;
-  const ChooseAlternative& choose_;
+  AlternativePicker picker_;
   Values values_;
   Program program_;
   std::vector<std::vector<StepId>> needs_;  ///< of each step, not yet reduced
   std::map<std::pair<MemberId, TensorId>, StackKey> reserved_;
   std::map<std::pair<MemberId, TensorId>, Value> dense_copies_;
   std::map<const Op*, std::string> signatures_;
-  std::map<std::string, ResolvedStep> resolved_;
   std::set<std::string> tasks_;
   std::vector<std::vector<StepId>> steps_of_group_;
   std::map<StreamId, StepId> last_on_stream_;
@@ -96,9 +95,6 @@ class Lowering {
 };
 
 Result<Program> Lowering::run() {
-  if (plan_.resolved && plan_.resolved->fingerprint == fingerprint(plan_)) {
-    for (const ResolvedStep& step : plan_.resolved->steps) resolved_[step.task] = step;
-  }
   COHORT_TRY(const auto launches, order_launches(plan_, models_));
   program_.streams = plan_.streams;
   program_.input_buffers = plan_.input.buffers;
@@ -361,46 +357,6 @@ Context Lowering::context_of(const Launch& launch) const {
   return {launch.group, launch.members, static_cast<StreamId>(stream)};
 }
 
-Result<Alternative> Lowering::pick(const OpCall& call, const std::string& task, std::uint32_t group) const {
-  const Group& asked = plan_.groups[group];
-  const int cores = catalog_.cores();
-  if (asked.threads > cores)
-    return fail(ErrorCode::kInvalidInput, "groups[{}].threads: {} asked for, the device has {} cores", group,
-                asked.threads, cores);
-  std::vector<int> threads{asked.threads};
-  if (asked.threads == 0) {
-    const bool one = asked.strategy == Strategy::kConcurrent || plan_.streams > 1 || cores == 1;
-    threads = one ? std::vector{1} : std::vector{cores, 1};
-  }
-
-  std::vector<Alternative> candidates;
-  Bytes least{INT64_MAX};
-  for (const int count : threads) {
-    auto listed = catalog_.alternatives(call, count);
-    if (!listed) return in_context(task, listed.error());
-    for (const Alternative& alternative : *listed) {
-      least = std::min(least, alternative.workspace);
-      if (!plan_.limits.workspace || alternative.workspace <= *plan_.limits.workspace)
-        candidates.push_back(alternative);
-    }
-  }
-  if (candidates.empty())
-    return fail(ErrorCode::kDoesNotFit, "{}: needs at least {} of workspace, the limit is {}", task,
-                format_bytes(least), format_bytes(*plan_.limits.workspace));
-  if (const auto found = resolved_.find(task); found != resolved_.end()) {
-    for (const Alternative& candidate : candidates) {
-      if (candidate.algorithm == found->second.algorithm && candidate.threads == found->second.threads)
-        return candidate;
-    }
-    return fail(ErrorCode::kInvalidInput,
-                "resolved: task {} asks for algorithm {} with {} threads, which this device does not list; delete "
-                "resolved to have it made anew",
-                task, found->second.algorithm, found->second.threads);
-  }
-  const CostKey key{call.signature, call.strategy, call.width, candidates[0].threads, ""};
-  return candidates[choose_(key, candidates)];
-}
-
 /// Order beyond data: `after`, and steps that use several cores having the device to themselves
 /// (threads of one op that meet at a barrier all wait for the one that was held up).
 void Lowering::add_ordering_needs(const Step& step, std::vector<StepId>& needs) const {
@@ -421,7 +377,7 @@ Result<StepId> Lowering::add_step(OpCall call, std::string op, const Context& co
   step.task = fmt::format("{}/{}", member_ranges(context.members), op);
   for (int copy_number = 2; !tasks_.insert(step.task).second; ++copy_number)
     step.task = fmt::format("{}/{}#{}", member_ranges(context.members), op, copy_number);
-  COHORT_TRY(const Alternative chosen, pick(call, step.task, context.group));
+  COHORT_TRY(const Alternative chosen, picker_.pick(call, step.task, context.group));
   step.op = std::move(op);
   step.members = context.members;
   step.group = context.group;

@@ -4,6 +4,18 @@
 
 namespace cohort {
 
+std::string member_ranges(std::span<const MemberId> members) {
+  std::string text;
+  for (std::size_t i = 0; i < members.size();) {
+    std::size_t last = i;
+    while (last + 1 < members.size() && to_index(members[last + 1]) == to_index(members[last]) + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", to_index(members[i]));
+    if (last > i) text += fmt::format("-{}", to_index(members[last]));
+    i = last + 1;
+  }
+  return text;
+}
+
 Shape dense_strides(const Shape& shape, Layout layout) {
   const std::size_t rank = shape.size();
   std::vector<std::size_t> order(rank);  // outermost first

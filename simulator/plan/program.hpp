@@ -145,6 +145,9 @@ struct Program {
   [[nodiscard]] const Buffer& buffer(BufferId id) const { return buffers[to_index(id)]; }
 };
 
+/// "3", "0-15", "0-3,7": ascending members as task ids name them.
+std::string member_ranges(std::span<const MemberId> members);
+
 /// Strides of a dense tensor of `shape` whose 4-d form is in `layout`.
 Shape dense_strides(const Shape& shape, Layout layout);
 

@@ -145,7 +145,7 @@ TEST(FormatMembers, JoinsRuns) {
   const auto members = [](std::vector<std::uint32_t> ids) {
     std::vector<MemberId> made;
     for (const std::uint32_t id : ids) made.push_back(MemberId{id});
-    return format_members(made);
+    return member_ranges(made);
   };
   EXPECT_EQ(members({}), "");
   EXPECT_EQ(members({3}), "3");

@@ -277,8 +277,9 @@ TEST(Planner, TakesTheFastestWayThatTheWorkspaceLimitAllows) {
   bench.set_records(with_fast_way(bench.records()));
   const auto algorithms = [&](std::optional<Bytes> limit) {
     bench.base.limits.workspace = limit;
+    const PlanningResult result = bench.plan();
     std::set<std::string> used;
-    for (const ResolvedStep& step : bench.plan().ranked.front().plan.resolved->steps) used.insert(step.algorithm);
+    for (const ResolvedStep& step : result.ranked.front().plan.resolved->steps) used.insert(step.algorithm);
     return used;
   };
   EXPECT_EQ(algorithms(std::nullopt), std::set<std::string>{"fast"});

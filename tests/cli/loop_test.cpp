@@ -1,0 +1,151 @@
+// The loop by the real program: profile, plan, run, compare; and what it says to bad input.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/cli/program.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class LoopTest : public ProgramTest {
+ protected:
+  /// A small network on the device that every build has.
+  Outcome profile() {
+    return cohort({"profile", "mlp", "--set", "inputs=8", "--set", "hidden=8", "--device", "reference", "--minibatch",
+                   "2", "-q"});
+  }
+  Outcome run_shortly(const std::string& plan) {
+    return cohort(
+        {"run", plan, "--json", "--blocks", "1", "--block-ms", "1", "--iterations", "2", "--outputs", "results"});
+  }
+  /// Replaces the first `from` in a file.
+  void edit(const std::string& name, const std::string& from, const std::string& to) {
+    std::string text = read(name);
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " is not in\n" << text;
+    write(name, text.replace(at, from.size(), to));
+  }
+};
+
+TEST_F(LoopTest, ProfilesPlansRunsAndCompares) {
+  const Outcome profiled = profile();
+  ASSERT_EQ(profiled.exit_code, 0) << profiled.err;
+  const Outcome planned = cohort({"plan", "mlp.trace.json.gz", "-n", "3", "--json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const auto plan = nlohmann::json::parse(planned.out);
+  EXPECT_GT(plan["ranked"].size(), 1U);
+  EXPECT_GT(plan["ranked"][0]["predicted_speedup"].get<double>(), 0);
+  for (std::size_t i = 1; i < plan["ranked"].size(); ++i)
+    EXPECT_LE(plan["ranked"][i - 1]["step_ns"], plan["ranked"][i]["step_ns"]);
+
+  const Outcome ran = run_shortly("mlp.plan.json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto measured = nlohmann::json::parse(ran.out);
+  EXPECT_GT(measured["measured_speedup"].get<double>(), 0);
+  EXPECT_EQ(measured["samples_per_step"], 6);
+  EXPECT_FALSE(read("results/mlp-2/fc3.npy").empty());
+
+  const Outcome compared = cohort({"compare", "mlp.predicted.json.gz", "mlp.measured.json.gz", "--json"});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  const auto comparison = nlohmann::json::parse(compared.out);
+  EXPECT_TRUE(comparison["only_predicted"].empty()) << comparison["only_predicted"];
+  EXPECT_TRUE(comparison["only_measured"].empty()) << comparison["only_measured"];
+  EXPECT_GT(comparison["tasks"].size(), 0U);
+  EXPECT_NEAR(comparison["measured_speedup"].get<double>(), measured["measured_speedup"].get<double>(), 1e-6);
+}
+
+TEST_F(LoopTest, SimulatesAPlanThatWasEditedByHand) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
+  write("mine.plan.json", R"({"format": "cohort.plan", "version": 1, "device": "reference:0",
+    "members": [{"name": "mlp", "model": "mlp", "arguments": {"inputs": "8", "hidden": "8"}, "minibatch": 2, "seed": 0, "count": 4}],
+    "input": {"source": "generated", "sharing": "shared", "decode_workers": 1, "buffers": 2, "seed": 0, "bad_images": "skip"},
+    "streams": 1, "layout": "nhwc", "launch": "graph",
+    "groups": [{"name": "all", "members": "0-3", "strategy": "strided_batch"}]})");
+  const Outcome simulated =
+      cohort({"simulate", "mlp.trace.json.gz", "--plan", "mine.plan.json", "--json", "-o", "mine.predicted.json.gz"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_GT(nlohmann::json::parse(simulated.out)["predicted_ns"].get<std::int64_t>(), 0);
+  const auto trace = read_trace(path("mine.predicted.json.gz"));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->info.kind, TraceKind::kPredicted);
+  EXPECT_EQ(run_shortly("mine.plan.json").exit_code, 0);
+}
+
+TEST_F(LoopTest, PlansMembersThatDiffer) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"profile", "mlp", "--set", "inputs=8", "--set", "hidden=12", "--device", "reference", "--minibatch",
+                    "2", "-q", "-o", "wide.trace.json.gz"})
+                .exit_code,
+            0);
+  write("members.json", R"({"members": [
+    {"name": "narrow", "model": "mlp", "arguments": {"inputs": "8", "hidden": "8"}, "minibatch": 2, "seed": 5, "count": 2},
+    {"name": "wide", "model": "mlp", "arguments": {"inputs": "8", "hidden": "12"}, "minibatch": 2, "seed": 1}]})");
+  const Outcome planned =
+      cohort({"plan", "mlp.trace.json.gz", "wide.trace.json.gz", "--members", "members.json", "-o", "mixed.plan.json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const Outcome ran = run_shortly("mixed.plan.json");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(files(), Contains("results"));
+}
+
+TEST_F(LoopTest, RefusesWhatDoesNotFitBeforeAnythingRuns) {
+  ASSERT_EQ(profile().exit_code, 0);
+  const Outcome planned = cohort({"plan", "mlp.trace.json.gz", "-n", "4", "--limit", "memory=100"});
+  EXPECT_EQ(planned.exit_code, 5);
+  EXPECT_THAT(planned.err, HasSubstr("limits.memory_bytes is 100 B"));
+  EXPECT_THAT(files(), ElementsAre("mlp.trace.json.gz"));
+}
+
+TEST_F(LoopTest, NamesWhatIsWrongWithAPlan) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
+  const std::string good = read("mlp.plan.json");
+  const auto refusal = [&](const std::string& from, const std::string& to, int exit_code) {
+    write("mlp.plan.json", good);
+    edit("mlp.plan.json", from, to);
+    const Outcome ran = run_shortly("mlp.plan.json");
+    EXPECT_EQ(ran.exit_code, exit_code) << from << " -> " << to << ": " << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(refusal("\"count\":4", "\"count\":0", 3), HasSubstr("mlp.plan.json: members[0].count must be"));
+  EXPECT_THAT(refusal("\"device\": \"reference:0\"", "\"device\": \"cuda:0\"", 4), HasSubstr("CUDA"));
+  EXPECT_THAT(refusal("\"model\":\"mlp\"", "\"model\":\"perceptron\"", 3),
+              HasSubstr("no built-in network \"perceptron\""));
+  EXPECT_THAT(refusal("\"version\": 1", "\"version\": 9", 3), HasSubstr("version 9"));
+  write("mlp.plan.json", good.substr(0, good.size() / 2));
+  EXPECT_THAT(run_shortly("mlp.plan.json").err, HasSubstr("mlp.plan.json: not valid JSON at line"));
+  EXPECT_THAT(files(), Not(Contains("mlp.measured.json.gz")));
+}
+
+TEST_F(LoopTest, RefusesUseThatMakesNoSense) {
+  ASSERT_EQ(profile().exit_code, 0);
+  EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "0"}).exit_code, 2);
+  EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--limit", "memory=lots"}).exit_code, 2);
+  EXPECT_EQ(cohort({"plan", "missing.trace.json.gz"}).exit_code, 3);
+  EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "-o", "no/such/folder.json"}).exit_code, 3);
+  EXPECT_EQ(cohort({"profile", "mlp"}).exit_code, 3) << "mlp.trace.json.gz is there";
+  EXPECT_EQ(cohort({"compare", "mlp.trace.json.gz", "mlp.trace.json.gz"}).exit_code, 3);
+}
+
+TEST_F(LoopTest, LeavesNothingBehindWhenInterrupted) {
+  const pid_t process = start({"profile", "smallcnn", "--device", "reference"});  // minutes, if nobody stops it
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  ASSERT_EQ(::kill(process, SIGINT), 0);
+  EXPECT_EQ(wait_for(process), 130);
+  EXPECT_TRUE(files().empty());
+}
+
+}  // namespace
+}  // namespace cohort
