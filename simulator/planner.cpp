@@ -125,8 +125,8 @@ class Search {
     std::string text;
     if (place > 0) {
       const PlanCandidate& first = outcome_.ranked.front();
-      text = fmt::format("{} slower than {}; ",
-                         format_time(candidate.prediction.step_time - first.prediction.step_time), first.name);
+      text =
+          fmt::format("{} slower than 1; ", format_time(candidate.prediction.step_time - first.prediction.step_time));
     }
     if (place < options_.most_explained) {
       std::string parts;
@@ -226,19 +226,15 @@ Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Pla
 
 std::string print(const PlanningResult& result, std::size_t most_rows) {
   const std::size_t shown = std::min(most_rows, result.ranked.size());
-  std::size_t width = std::string_view("one after another (baseline)").size();
-  for (std::size_t i = 0; i < shown; ++i) width = std::max(width, result.ranked[i].name.size());
-  std::string text =
-      fmt::format("{:>3} {:<{}} {:>10} {:>8} {:>10}  {}\n", "", "plan", width, "step", "speedup", "at least", "why");
+  std::string text = fmt::format("{:>3} {:>10} {:>8} {:>10}  {}\n", "", "step", "speedup", "at least", "plan, and why");
   for (std::size_t i = 0; i < shown; ++i) {
     const PlanCandidate& each = result.ranked[i];
-    text += fmt::format("{:>3} {:<{}} {:>10} {:>7.2f}x {:>10}  {}\n", i + 1, each.name, width,
-                        format_time(each.prediction.step_time), each.speedup, format_time(each.prediction.lower_bound),
-                        each.explanation);
+    text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  {}\n{:36}{}\n", i + 1, format_time(each.prediction.step_time),
+                        each.speedup, format_time(each.prediction.lower_bound), each.name, "", each.explanation);
   }
-  if (shown < result.ranked.size()) text += fmt::format("... and {} more\n", result.ranked.size() - shown);
-  text += fmt::format("{:>3} {:<{}} {:>10} {:>7.2f}x\n", "-", "one after another (baseline)", width,
-                      format_time(result.baseline.step_time), 1.0);
+  if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
+  text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  one after another (baseline)\n", "-",
+                      format_time(result.baseline.step_time), 1.0, "");
   for (const RefusedCandidate& each : result.refused) {
     text += fmt::format("not possible: {}: {}\n", each.name, each.reason);
   }
