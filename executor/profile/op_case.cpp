@@ -49,7 +49,7 @@ Plan plan_of(const OpCase& op_case) {
     for (int i = 0; i < op_case.width; ++i)
       group.members.push_back(static_cast<std::uint32_t>(call * op_case.width + i));
     if (op_case.streams > 1) {
-      group.strategy = Strategy::kConcurrent;
+      if (op_case.width == 1) group.strategy = Strategy::kConcurrent;
       group.streams = {static_cast<std::uint32_t>(call % op_case.streams)};
     }
     plan.groups.push_back(std::move(group));
@@ -118,6 +118,7 @@ Model single_op_model(const Model& model, const Op& op) {
   Op copy = op;
   for (TensorId& id : copy.inputs) id = add(id, true);
   for (TensorId& id : copy.outputs) id = add(id, false);
+  single.outputs = copy.outputs;
   single.ops.push_back(std::move(copy));
   return single;
 }

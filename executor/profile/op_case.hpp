@@ -19,7 +19,7 @@ struct OpCase {
   int threads = 1;
   std::string algorithm;     ///< empty: the library's first choice
   int copies = 1;            ///< calls one after another, each with weights of its own: sets the footprint
-  bool shared_input = true;  ///< of fused forms; else each member's is copied into a stack
+  bool shared_input = true;  ///< else each copy reads its own, and a fused form stacks copies of its members'
   int streams = 1;           ///< cores that do the same at the same time
 };
 
@@ -31,7 +31,8 @@ struct TimingLimits {
   Nanoseconds most_time = std::chrono::milliseconds(400);
 };
 
-/// A model of `op` alone: what it reads becomes input, nothing is kept.
+/// A model of `op` alone: what it reads becomes input, what it writes output, so that copies of it write
+/// memory of their own, as the ops of a whole model do.
 Model single_op_model(const Model& model, const Op& op);
 
 /// A case's records, one per sample; `prepared_copies` are the calls that copy a stack together.

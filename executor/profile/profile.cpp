@@ -62,8 +62,9 @@ class OpProfiler {
   Result<void> run(const Model& model, const Op& op) {
     const Model single = single_op_model(model, op);
     const LoadedModel loaded{single, random_weights(single, 0)};
+    reads_model_input_ = model.tensor(op.inputs[0]).role == TensorRole::kInput;
     for (const int threads : thread_counts()) COHORT_CHECK(time_alone(loaded, threads));
-    if (options_.fused_widths.empty()) return {};
+    if (options_.fused_widths.empty()) return time_copies(model, op, loaded);
     for (const FusedForm& form : fused_forms(model, op)) {
       for (const int threads : thread_counts()) COHORT_CHECK(time_fused(loaded, form, threads));
     }
@@ -87,18 +88,21 @@ class OpProfiler {
     }
     Nanoseconds best = warm.begin()->second;
     for (const auto& [algorithm, time_warm] : warm) best = std::min(best, time_warm);
+    // What an op reads was mostly just written, but a model's input comes from afar.
+    const bool shared = !reads_model_input_;
     for (const std::string& algorithm : algorithms) {
       if (seconds(warm[algorithm]) > 1.25 * seconds(best)) continue;
       for (const int copies : copy_counts(loaded.model))
-        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, threads, algorithm, copies, true, 1}));
+        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, threads, algorithm, copies, shared, 1}));
       const int cores = backend_.catalog().cores();
       if (threads > 1 || cores == 1) continue;
       // Enough calls on each core that the start and end, when one core is alone, do not count.
-      const int least = warm[algorithm] > std::chrono::microseconds(200) ? 2 : 8;
-      std::set<int> beside{least};
-      for (const int copies : copy_counts(loaded.model)) beside.insert(std::max(least, copies / cores));
+      const int least = warm[algorithm] > std::chrono::microseconds(200) ? 1 : 8;
+      COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, least, least > 1, cores}));
+      std::set<int> beside;
+      for (const int copies : copy_counts(loaded.model)) beside.insert(std::max(least + 1, copies / cores));
       for (const int copies : beside)
-        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, copies, true, cores}));
+        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, copies, shared, cores}));
     }
     return {};
   }
@@ -108,13 +112,35 @@ class OpProfiler {
       COHORT_TRY(const Nanoseconds once, time(loaded, {form.strategy, width, threads, "", 1, form.shared_input, 1}));
       const Bytes own = call_bytes(loaded.model) * width;
       constexpr Bytes kCold{64 << 20};
-      if (own < kCold && once < std::chrono::milliseconds(5)) {
-        const auto copies =
-            static_cast<int>(std::min<std::int64_t>(kCold.value / own.value, options_.most_copies / width));
-        if (copies > 1) COHORT_CHECK(time(loaded, {form.strategy, width, threads, "", copies, form.shared_input, 1}));
+      constexpr std::chrono::milliseconds kLong{5};  // such calls are cold by themselves
+      const auto copies =
+          static_cast<int>(std::min<std::int64_t>(kCold.value / own.value, options_.most_copies / width));
+      if (once < kLong && copies > 1)
+        COHORT_CHECK(time(loaded, {form.strategy, width, threads, "", copies, form.shared_input, 1}));
+      const int cores = backend_.catalog().cores();
+      if (threads > 1 || cores == 1) continue;
+      const int beside = once < kLong ? std::max(2, copies / cores) : 1;
+      COHORT_CHECK(time(loaded, {form.strategy, width, 1, "", beside, form.shared_input, cores}));
+    }
+    return {};
+  }
+
+  /// The copies that stack inputs are wanted even where fused calls are not.
+  Result<void> time_copies(const Model& model, const Op& op, const LoadedModel& loaded) {
+    for (const FusedForm& form : fused_forms(model, op)) {
+      for (const int threads : thread_counts()) {
+        COHORT_TRY(CaseTiming timing,
+                   time_case(backend_, loaded, {form.strategy, 4, threads, "", 1, form.shared_input, 1},
+                             options_.limits, cancel_));
+        add_copies(std::move(timing));
       }
     }
     return {};
+  }
+
+  void add_copies(CaseTiming timing) {
+    if (timing.stack_copies.empty()) return;
+    add_profile_records(trace_, "copies", "copy", thinned(std::move(timing.stack_copies)));
   }
 
   [[nodiscard]] Result<std::vector<std::string>> algorithms_of(const LoadedModel& loaded, int threads) const {
@@ -146,8 +172,7 @@ class OpProfiler {
     COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
     const Nanoseconds median = median_time(timing.calls);
     add_profile_records(trace_, "ops alone", loaded.model.ops[0].name, thinned(std::move(timing.calls)));
-    if (!timing.stack_copies.empty())
-      add_profile_records(trace_, "copies", "copy", thinned(std::move(timing.stack_copies)));
+    add_copies(std::move(timing));
     return median;
   }
 
@@ -155,6 +180,7 @@ class OpProfiler {
   const ProfileOptions& options_;
   const CancelToken& cancel_;
   Trace& trace_;
+  bool reads_model_input_ = false;  ///< of the op that is being timed
 };
 
 /// Ignores all it is told; for what telling costs.
