@@ -11,6 +11,13 @@ std::vector<ResolvedStep> steps_of(const Plan& plan, const Program& program) {
   return resolve(plan, program, "").steps;
 }
 
+/// The step time if the helpers of every step on several cores had to be woken.
+Nanoseconds cautious_time(const Evaluation& evaluation) {
+  const std::vector<Step>& steps = evaluation.program.steps;
+  const auto wide = std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.cost.threads > 1; });
+  return evaluation.prediction.step_time + kWaking * wide;
+}
+
 /// Members that may share a baseline: of one class, with one source.
 std::vector<std::vector<std::uint32_t>> equal_members(const PlanningCase& planning_case) {
   std::vector<std::vector<std::uint32_t>> groups;
@@ -51,7 +58,7 @@ Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case) {
       rule.threads = count;
       auto evaluation = evaluator.evaluate(plan, alone, rule);
       if (!evaluation) return in_context("baseline", evaluation.error());
-      if (!best || evaluation->prediction.step_time < best->prediction.step_time) best = std::move(*evaluation);
+      if (!best || cautious_time(*evaluation) < cautious_time(*best)) best = std::move(*evaluation);
     }
     COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(plan, best->program));
     const auto count = static_cast<std::int64_t>(members.size());

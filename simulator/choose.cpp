@@ -14,7 +14,8 @@ Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, const
   own.threads = way.threads;
   own.algorithm = way.algorithm;
   const CostContext context{rule.footprint, way.threads == 1 ? rule.neighbours : 0};
-  const std::optional<Nanoseconds> time = times.time(own, context);
+  std::optional<Nanoseconds> time = times.time(own, context);
+  if (time && way.threads > 1) *time += kWaking;
   const bool too_large = rule.workspace && way.workspace > *rule.workspace;
   const bool other_threads = rule.threads && way.threads != *rule.threads;
   bool is_preferred = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,11 @@
 #include "simulator/plan/lower.hpp"
 
 namespace cohort {
+
+/// Recorded times have the helper threads of an op awake and on cores of their own. In a whole model they
+/// may have to be woken, and a tiny model then takes thirty times as long; so a way on several cores is
+/// taken only where it saves more than this.
+inline constexpr std::chrono::microseconds kWaking{10};
 
 /// An op's algorithm and threads, by signature.
 using PreferredWays = std::map<std::string, std::pair<std::string, int>>;
