@@ -150,7 +150,7 @@ def sharing(rows, cores=2):
         got = pick["shared"]["measured"]
         lines.append(f"- Sharing JPEG input among 16 {network}, minibatch 16: D = {d:.2f} ms, C = {c:.2f} ms on {cores} cores, limit "
                      f"{limit:.2f}x, measured {got:.2f}x ({got / limit:.0%} of it), {pick['shared']['samples_per_second']:.0f} images/s "
-                     "over all members")
+                     "over all members (more than all of it where a member alone leaves cores idle between decoding and computing)")
     return lines
 
 

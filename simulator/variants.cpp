@@ -320,7 +320,8 @@ Plan VariantMaker::plan_of(const Variant& variant) {
 }
 
 std::string VariantMaker::name_of(const Variant& variant) const {
-  std::string name = covers_all(variant.fused) ? "" : words(variant);
+  const bool says_nothing = covers_all(variant.fused) && variant.rest != RestKind::kConcurrent;
+  std::string name = says_nothing ? "" : words(variant);
   for (const FusedRun& run : variant.fused) {
     const std::vector<Op>& ops = classes_[run.member_class].model->ops;
     std::vector<std::string> names;
