@@ -349,7 +349,7 @@ TEST(Planner, PlansSixteenMembersOfTwentyOps) {
   for (int i = 0; i < 20; ++i) x = builder.linear("fc" + std::to_string(i), x, 8 + i % 3);
   builder.output(x);
   Bench bench({builder.finish().value()}, 16, times_of({.beside = 1.0, .strided = 0.3}));
-  EXPECT_EQ(best_name(bench), "strided batch (fc0 ... fc19)");
+  EXPECT_EQ(best_name(bench), "concurrent x2 + strided batch (fc0 ... fc19)");
 }
 
 TEST(Planner, ExplainsEveryCandidateInOneLine) {
