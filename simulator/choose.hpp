@@ -12,8 +12,8 @@
 namespace cohort {
 
 /// Recorded times have the helper threads of an op awake and on cores of their own. In a whole model they
-/// may have to be woken, and a tiny model then takes thirty times as long; so a way on several cores is
-/// taken only where it saves more than this.
+/// may have to be woken, and a tiny model then takes thirty times as long (the first wall times in
+/// traces/lenet5-b1.trace.json.gz); so a way on several cores is taken only where it saves more than this.
 inline constexpr std::chrono::microseconds kWaking{10};
 
 /// An op's algorithm and threads, by signature.

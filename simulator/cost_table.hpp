@@ -17,16 +17,6 @@
 
 namespace cohort {
 
-/// Signatures of profile records that are not ops. Times are of one image on one core for input
-/// stages, of one program step or event for the rest.
-inline constexpr std::string_view kStepOverheadRecord = "step overhead";
-inline constexpr std::string_view kLaunchOverheadRecord = "launch overhead";
-inline constexpr std::string_view kHandoffRecord = "handoff";
-inline constexpr std::string_view kSpinTimeRecord = "spin time";
-inline constexpr std::string_view kInputReadRecord = "input read";
-inline constexpr std::string_view kInputDecodeRecord = "input decode";
-inline constexpr std::string_view kInputResizeRecord = "input resize";
-
 /// How much of a cost was measured.
 enum class CostOrigin {
   kProfiled,      ///< the very call, at this width; at most interpolated between footprints

@@ -8,6 +8,7 @@
 #include "cli/model_options.hpp"
 #include "cli/provenance.hpp"
 #include "executor/input/stages.hpp"
+#include "executor/measure.hpp"
 #include "executor/profile/profile.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tracer/trace_file.hpp"
@@ -53,18 +54,14 @@ Result<void> profile_input(const std::string& data, const Model& model, const Ca
     }
     add_profile_records(trace, "input stages", signature, std::move(records));
   };
-  add("input read", samples.read);
-  add("input decode", samples.decode);
-  add("input resize", samples.transform);
+  add(kInputReadRecord, samples.read);
+  add(kInputDecodeRecord, samples.decode);
+  add(kInputResizeRecord, samples.transform);
   return {};
 }
 
 double median_ratio(const Trace& trace, std::string_view a, std::string_view b) {
-  const auto median = [&](std::string_view what) {
-    std::vector<Nanoseconds> samples = trace.info.wall(what)->samples;
-    std::sort(samples.begin(), samples.end());
-    return seconds(samples[samples.size() / 2]);
-  };
+  const auto median = [&](std::string_view what) { return seconds(quantile(trace.info.wall(what)->samples, 0.5)); };
   return median(a) / median(b);
 }
 
@@ -85,9 +82,7 @@ Result<void> run(Options options, CommandContext& context) {
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
 
   const double perturbation = median_ratio(trace, "model traced", "model untraced") - 1;
-  std::vector<Nanoseconds> untraced = trace.info.wall("model untraced")->samples;
-  std::sort(untraced.begin(), untraced.end());
-  const Nanoseconds step = untraced[untraced.size() / 2];
+  const Nanoseconds step = quantile(trace.info.wall("model untraced")->samples, 0.5);
   if (context.json) {
     context.console.print_json(ordered_json{{"file", options.output.string()},
                                             {"model", source.model},

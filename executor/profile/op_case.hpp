@@ -35,7 +35,7 @@ struct TimingLimits {
 /// memory of their own, as the ops of a whole model do.
 Model single_op_model(const Model& model, const Op& op);
 
-/// A case's records, one per sample; `prepared_copies` are the calls that copy a stack together.
+/// A case's records, one per sample; `stack_copies` are those of the calls that copied a stack together.
 struct CaseTiming {
   std::vector<ProfileRecord> calls;
   std::vector<ProfileRecord> stack_copies;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "executor/measure.hpp"
 #include "executor/profile/op_case.hpp"
 #include "executor/runner.hpp"
 #include "models/builder.hpp"
@@ -42,21 +43,18 @@ Plan chain_plan(int length, int streams, LaunchMode launch) {
   return plan;
 }
 
-struct ChainTimes {
-  std::vector<Nanoseconds> wall;  ///< of the whole chain, without a sink
-};
-
-Result<ChainTimes> time_chain(Backend& backend, const LoadedModel& loaded, const Plan& plan,
-                              const CancelToken& cancel) {
+/// Wall times of the whole chain, without a sink.
+Result<std::vector<Nanoseconds>> time_chain(Backend& backend, const LoadedModel& loaded, const Plan& plan,
+                                            const CancelToken& cancel) {
   const std::vector<const Model*> models{&loaded.model};
   COHORT_TRY(const Program program, lower(plan, models, backend.catalog()));
   const std::vector<const Weights*> weights{&loaded.weights};
   COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
-  ChainTimes times;
+  std::vector<Nanoseconds> times;
   for (int i = 0; i < kSamples + 3; ++i) {
     COHORT_CHECK(cancel.check());
     COHORT_TRY(const Nanoseconds wall, runner->timed_steps(1, steady_now));
-    if (i >= 3) times.wall.push_back(wall);
+    if (i >= 3) times.push_back(wall);
   }
   return times;
 }
@@ -67,11 +65,6 @@ ProfileRecord record(std::string_view signature, Nanoseconds time) {
   result.strategy = std::string(to_string(Strategy::kSerial));
   result.time = std::max(Nanoseconds(0), time);
   return result;
-}
-
-Nanoseconds median(std::vector<Nanoseconds> samples) {
-  std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end());
-  return samples[samples.size() / 2];
 }
 
 Nanoseconds processor_time() {
@@ -98,7 +91,7 @@ Result<void> measure_spin(Backend& backend, const CancelToken& cancel, std::vect
     COHORT_CHECK(runner->step(0));
     const Nanoseconds before = processor_time();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    records.push_back(record("spin time", processor_time() - before));
+    records.push_back(record(kSpinTimeRecord, processor_time() - before));
   }
   return {};
 }
@@ -115,17 +108,20 @@ Result<std::vector<ProfileRecord>> measure_overheads(Backend& backend, const Can
   COHORT_TRY(const CaseTiming alone, time_case(backend, single, {}, {}, cancel));
   std::vector<Nanoseconds> op_times;
   for (const ProfileRecord& call : alone.calls) op_times.push_back(call.time);
-  const Nanoseconds op_time = median(std::move(op_times));
+  const Nanoseconds op_time = quantile(std::move(op_times), 0.5);
 
-  COHORT_TRY(const ChainTimes replayed, time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kGraph), cancel));
-  for (const Nanoseconds wall : replayed.wall) records.push_back(record("step overhead", wall / kChain - op_time));
-  COHORT_TRY(const ChainTimes launched, time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kSingle), cancel));
-  for (const Nanoseconds wall : launched.wall)
-    records.push_back(record("launch overhead", (wall - median(replayed.wall)) / kChain));
+  COHORT_TRY(const std::vector<Nanoseconds> replayed,
+             time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kGraph), cancel));
+  for (const Nanoseconds wall : replayed) records.push_back(record(kStepOverheadRecord, wall / kChain - op_time));
+  COHORT_TRY(const std::vector<Nanoseconds> launched,
+             time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kSingle), cancel));
+  for (const Nanoseconds wall : launched)
+    records.push_back(record(kLaunchOverheadRecord, (wall - quantile(replayed, 0.5)) / kChain));
   if (backend.catalog().cores() > 1) {
-    COHORT_TRY(const ChainTimes crossed, time_chain(backend, chain, chain_plan(kChain, 2, LaunchMode::kGraph), cancel));
-    for (const Nanoseconds wall : crossed.wall)
-      records.push_back(record("handoff", (wall - median(replayed.wall)) / (kChain - 1)));
+    COHORT_TRY(const std::vector<Nanoseconds> crossed,
+               time_chain(backend, chain, chain_plan(kChain, 2, LaunchMode::kGraph), cancel));
+    for (const Nanoseconds wall : crossed)
+      records.push_back(record(kHandoffRecord, (wall - quantile(replayed, 0.5)) / (kChain - 1)));
     COHORT_CHECK(measure_spin(backend, cancel, records));
   }
   return records;

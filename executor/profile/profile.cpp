@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "executor/measure.hpp"
 #include "executor/profile/overheads.hpp"
 #include "executor/runner.hpp"
 #include "simulator/plan/lower.hpp"
@@ -49,8 +50,7 @@ std::vector<ProfileRecord> thinned(std::vector<ProfileRecord> records) {
 Nanoseconds median_time(const std::vector<ProfileRecord>& records) {
   std::vector<Nanoseconds> times;
   for (const ProfileRecord& record : records) times.push_back(record.time);
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
+  return quantile(std::move(times), 0.5);
 }
 
 /// Times all cases of one op into a trace.
@@ -183,7 +183,7 @@ class OpProfiler {
   bool reads_model_input_ = false;  ///< of the op that is being timed
 };
 
-/// Ignores all it is told; for what telling costs.
+/// Reads the clock as a recording sink does and keeps nothing: for what tracing costs.
 class SilentSink final : public TaskSink {
  public:
   explicit SilentSink(int streams) : last_(static_cast<std::size_t>(streams)) {}
