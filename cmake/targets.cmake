@@ -1,18 +1,22 @@
 # Warnings and include root that every target of ours has.
 add_library(cohort_settings INTERFACE)
 target_include_directories(cohort_settings INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(cohort_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-                                                 -Wnon-virtual-dtor -Wold-style-cast
-                                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>) # false in gcc 12
+target_compile_options(
+  cohort_settings
+  INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion>"
+            "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Wold-style-cast>"
+            $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict> # false in gcc 12
+            "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 
 # cohort_library(NAME [SOURCES a.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...])
-# A static library cohort_NAME with the alias cohort::NAME.
+# A static library cohort_NAME with the alias cohort::NAME, position-independent so that plugins can take it in.
 function(cohort_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(cohort_${name} STATIC ${arg_SOURCES})
   add_library(cohort::${name} ALIAS cohort_${name})
-  set_target_properties(cohort_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(cohort_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(cohort_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} cohort_settings)
+  target_compile_options(cohort_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
   target_include_directories(cohort_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 endfunction()
 

@@ -1,0 +1,110 @@
+#include "base/cuda_libraries.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// Subfolders of `folder` whose names begin with `prefix`, by name.
+std::vector<fs::path> subfolders(const fs::path& folder, std::string_view prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored) && entry->path().filename().string().starts_with(prefix))
+      found.push_back(entry->path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+class Folders {
+ public:
+  void add(const fs::path& folder) {
+    std::error_code ignored;
+    if (folder.empty() || !fs::is_directory(folder, ignored)) return;
+    if (std::find(folders_.begin(), folders_.end(), folder) == folders_.end()) folders_.push_back(folder);
+  }
+  void add_toolkit(const fs::path& root) {
+    if (root.empty()) return;
+    add(root / "lib64");
+    add(root / "lib");
+    add(root / "extras" / "CUPTI" / "lib64");
+  }
+  /// The wheels' folders below every lib/python3* of `prefix`.
+  void add_python(const fs::path& prefix) {
+    for (const fs::path& python : subfolders(prefix / "lib", "python3")) {
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        for (const fs::path& wheel : subfolders(python / packages / "nvidia", "")) add(wheel / "lib");
+      }
+    }
+  }
+  [[nodiscard]] std::vector<fs::path> take() { return std::move(folders_); }
+
+ private:
+  std::vector<fs::path> folders_;
+};
+
+}  // namespace
+
+Result<void> probe_cuda_driver() {
+  if (SharedLibrary::open("libcuda.so.1", SharedLibrary::Scope::kLocal)) return {};
+  return fail(ErrorCode::kDeviceMissing,
+              "no NVIDIA driver here: libcuda.so.1 does not load; on a machine with an NVIDIA GPU install its driver "
+              "(580 or later for CUDA 13)");
+}
+
+std::vector<fs::path> cuda_library_folders() {
+  Folders folders;
+  const std::string given = environment("COHORT_CUDA_LIBRARIES");
+  for (std::size_t begin = 0; begin <= given.size();) {
+    const std::size_t end = std::min(given.find(':', begin), given.size());
+    folders.add(given.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  folders.add_toolkit(environment("CUDA_PATH"));
+  folders.add_toolkit(environment("CUDA_HOME"));
+  for (const fs::path& root : subfolders("/usr/local", "cuda")) folders.add_toolkit(root);
+  const std::string home = environment("HOME");
+  folders.add_python(environment("VIRTUAL_ENV"));
+  if (!home.empty()) folders.add_python(fs::path(home) / ".local");
+  for (const char* prefix : {"/usr/local", "/usr", "/opt/conda"}) folders.add_python(prefix);
+  return folders.take();
+}
+
+Result<SharedLibrary> load_cuda_library(std::string_view soname) {
+  auto loaded = SharedLibrary::open(std::string(soname), SharedLibrary::Scope::kGlobal);
+  if (loaded) return loaded;
+  std::string reason = loaded.error().message;
+  std::string searched;
+  for (const fs::path& folder : cuda_library_folders()) {
+    searched += (searched.empty() ? "" : ", ") + folder.string();
+    std::error_code ignored;
+    if (!fs::exists(folder / soname, ignored)) continue;
+    auto found = SharedLibrary::open(folder / soname, SharedLibrary::Scope::kGlobal);
+    if (found) return found;
+    reason = found.error().message;
+  }
+  return fail(ErrorCode::kDeviceMissing,
+              "{} does not load ({}); looked in the system's folders and in {}; install the CUDA toolkit or NVIDIA's "
+              "Python packages, or name the folder in COHORT_CUDA_LIBRARIES",
+              soname, reason, searched.empty() ? "no other, as there is none" : searched);
+}
+
+Result<SharedLibrary> open_cuda_plugin(std::string_view name, std::span<const std::string_view> sonames) {
+  COHORT_CHECK(probe_cuda_driver());
+  for (const std::string_view soname : sonames) COHORT_CHECK(load_cuda_library(soname));
+  return open_plugin(name);
+}
+
+}  // namespace cohort

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/plugin.hpp"
+#include "base/result.hpp"
+
+namespace cohort {
+
+/// Whether NVIDIA's driver is installed, without starting it.
+/// Errors: kDeviceMissing saying that libcuda.so.1 is missing and how to get it.
+Result<void> probe_cuda_driver();
+
+/// Folders in which CUDA's libraries are looked for beside the system's own: $COHORT_CUDA_LIBRARIES
+/// (separated by colons), $CUDA_PATH, $CUDA_HOME, /usr/local/cuda*, and nvidia/*/lib in Python's package
+/// folders ($VIRTUAL_ENV, ~/.local, the system's). Only those that exist, each once, in this order.
+std::vector<std::filesystem::path> cuda_library_folders();
+
+/// Loads one of CUDA's libraries ("libcudnn.so.9") for plugins that need it: what is loaded already,
+/// then the loader's own search, then cuda_library_folders().
+/// Errors: kDeviceMissing naming the library and where it was looked for.
+Result<SharedLibrary> load_cuda_library(std::string_view soname);
+
+/// Probes the driver, loads `sonames` in order (what others need comes first), then opens the plugin.
+Result<SharedLibrary> open_cuda_plugin(std::string_view name, std::span<const std::string_view> sonames);
+
+}  // namespace cohort
