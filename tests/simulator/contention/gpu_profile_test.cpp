@@ -1,0 +1,77 @@
+#include "simulator/contention/gpu_profile.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cohort {
+namespace {
+
+TEST(GpuProfile, IsFoundByTheNameInATrace) {
+  struct Row {
+    const char* name;
+    int sms;
+    double dram_gb;
+  };
+  for (const Row& row : {Row{"Tesla P100-PCIE-16GB", 56, 732}, Row{"Tesla P100-SXM2-16GB", 56, 732},
+                         Row{"Tesla V100-SXM2-32GB", 80, 900}, Row{"Tesla V100-PCIE-16GB", 80, 900},
+                         Row{"NVIDIA A100-PG509-200", 108, 1555}, Row{"NVIDIA A100-SXM4-80GB", 108, 2039},
+                         Row{"NVIDIA A100 80GB PCIe", 108, 1935}, Row{"NVIDIA H100 80GB HBM3", 132, 3352},
+                         Row{"NVIDIA H100 PCIe", 114, 2039}, Row{"NVIDIA H200", 132, 4800}}) {
+    const auto profile = published_gpu_profile(row.name);
+    ASSERT_TRUE(profile) << row.name;
+    EXPECT_EQ(profile->device, row.name);
+    EXPECT_EQ(profile->sms, row.sms) << row.name;
+    EXPECT_DOUBLE_EQ(profile->dram.per_second, row.dram_gb * 1e9) << row.name;
+    EXPECT_TRUE(validate(*profile)) << validate(*profile).error().message;
+  }
+}
+
+TEST(GpuProfile, IsAbsentForDevicesOfOtherMakeUp) {
+  for (const char* name : {"", "NVIDIA GeForce RTX 3090", "NVIDIA H100 NVL", "NVIDIA GH200 480GB",
+                           "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "AMD Instinct MI300X"}) {
+    EXPECT_FALSE(published_gpu_profile(name)) << name;
+  }
+}
+
+TEST(GpuProfile, HasThePublishedPeaks) {
+  EXPECT_NEAR(published_gpu_profile("Tesla P100-SXM2-16GB")->fma.per_second, 10.6e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("Tesla V100-SXM2-32GB")->fma.per_second, 15.7e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("NVIDIA A100-SXM4-40GB")->fma.per_second, 19.5e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("NVIDIA H100 80GB HBM3")->fma.per_second, 66.9e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("NVIDIA H100 PCIe")->fma.per_second, 51.2e12, 0.05e12);
+}
+
+TEST(GpuProfile, ReadsWhatItWrote) {
+  GpuProfile profile = *published_gpu_profile("NVIDIA H200");
+  profile.slowdown = {0.1, 0, 0.25, 0, 0.5, 1};
+  profile.head_of_line = false;
+  profile.connections = 32;
+  const Result<GpuProfile> read = parse_gpu_profile(write_gpu_profile(profile));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(*read, profile);
+  EXPECT_EQ(write_gpu_profile(*read), write_gpu_profile(profile));
+}
+
+std::string message_with(const std::string& from, const std::string& to) {
+  std::string text = write_gpu_profile(*published_gpu_profile("Tesla V100-SXM2-32GB"));
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  const Result<GpuProfile> read = parse_gpu_profile(text);
+  return read ? "" : read.error().message;
+}
+
+TEST(GpuProfile, NamesTheFieldThatIsWrong) {
+  EXPECT_NE(message_with("\"sms\": 80", "\"sms\": 0").find("sms is 0"), std::string::npos);
+  EXPECT_NE(message_with("\"sms\": 80", "\"sms\": 100000").find("sms is 100000"), std::string::npos);
+  EXPECT_NE(message_with("\"7.0\"", "\"7\"").find("compute_capability"), std::string::npos);
+  EXPECT_NE(message_with("\"threads\": 2048", "\"threads\": 0").find("sm.threads"), std::string::npos);
+  EXPECT_NE(message_with("\"gap_ns\": 750", "\"gap_ns\": -750").find("launch.gap_ns"), std::string::npos);
+  EXPECT_NE(message_with("\"dram\": 0.0", "\"dram\": -1").find("slowdown.dram"), std::string::npos);
+  EXPECT_NE(message_with("\"dram\": 0.0", "\"dram\": 0.0, \"disk\": 1").find("slowdown.disk"), std::string::npos);
+  EXPECT_NE(message_with("\"l2_bytes_per_second\"", "\"l2\"").find("l2_bytes_per_second"), std::string::npos);
+  EXPECT_NE(message_with("\"head_of_line\": true", "\"head_of_line\": 1").find("head_of_line"), std::string::npos);
+  EXPECT_NE(message_with("gpu profile 1", "gpu profile 9").find("cohort gpu profile 9"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cohort
