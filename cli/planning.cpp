@@ -74,6 +74,13 @@ void add_planning_options(CLI::App& app, PlanningOptions& options) {
   app.add_option("--limit", options.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=BYTES");
 }
 
+Result<Plan> read_plan(const std::filesystem::path& file) {
+  COHORT_TRY(const std::string text, read_file(file));
+  auto plan = parse_plan(text);
+  if (!plan) return in_context(file.string(), plan.error());
+  return plan;
+}
+
 Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::path>& files) {
   std::vector<const Trace*> pointers;
   profiles_.reserve(files.size());

@@ -33,6 +33,9 @@ struct PlanningOptions {
 
 void add_planning_options(CLI::App& app, PlanningOptions& options);
 
+/// Errors: kInvalidInput naming the file and the field.
+Result<Plan> read_plan(const std::filesystem::path& file);
+
 /// Recorded profiles made ready to plan with: members loaded, costs and device known.
 class PlanningInput {
  public:

@@ -17,8 +17,15 @@ constexpr std::size_t kMostRunsToTrim = 8;
 struct Scored {
   Variant variant;
   PlanCandidate candidate;
+  std::vector<StreamId> streams;  ///< of each step
   Nanoseconds without_overheads{};
 };
+
+/// Whether two candidates run the same calls on the same streams, however they were come by.
+bool same_program(const Scored& a, const Scored& b) {
+  return a.streams == b.streams && a.candidate.plan.input == b.candidate.plan.input &&
+         a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
+}
 
 class Search {
  public:
@@ -63,10 +70,11 @@ class Search {
 
   Result<void> try_variant(const Variant& variant) {
     if (options_.cancel != nullptr) COHORT_CHECK(options_.cancel->check());
-    Scored scored{variant, {}, {}};
+    Scored scored{variant, {}, {}, {}};
     PlanCandidate& candidate = scored.candidate;
     candidate.name = maker_.name_of(variant);
     candidate.plan = maker_.plan_of(variant);
+    candidate.plan.baselines = outcome_.baseline.baselines;
     Result<Evaluation> evaluation = evaluator_.evaluate(candidate.plan, case_.models);
     if (!evaluation) {
       outcome_.refused.push_back({candidate.name, evaluation.error().message});
@@ -77,9 +85,11 @@ class Search {
       return {};
     }
     candidate.prediction = evaluation->prediction;
-    COHORT_TRY(scored.without_overheads, evaluator_.without_overheads(candidate.plan, evaluation->program));
-    candidate.plan.baselines = outcome_.baseline.baselines;
     candidate.plan.resolved = resolve(candidate.plan, evaluation->program, case_.device.device);
+    for (const Step& step : evaluation->program.steps) scored.streams.push_back(step.stream);
+    const auto same = [&](const Scored& other) { return same_program(scored, other); };
+    if (std::any_of(scored_.begin(), scored_.end(), same)) return {};
+    COHORT_TRY(scored.without_overheads, evaluator_.without_overheads(candidate.plan, evaluation->program));
     if (candidate.prediction.step_time > Nanoseconds(0)) {
       candidate.speedup = seconds(outcome_.baseline.step_time) / seconds(candidate.prediction.step_time);
     }
@@ -213,7 +223,7 @@ Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Pla
       result.baseline += one->prediction.step_time;
     }
   }
-  if (!result.plan.resolved) {
+  if (!result.plan.resolved || result.plan.resolved->fingerprint != fingerprint(result.plan)) {
     result.plan.resolved = resolve(result.plan, evaluation.program, planning_case.device.device);
   }
   COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, evaluation.program), device));

@@ -21,8 +21,8 @@ namespace cohort {
 /// What to plan for. All must outlive the call.
 struct PlanningCase {
   /// Members, input, limits, layout, launch mode and device; its groups, streams and baselines are
-  /// what is looked for. Where its input is shared, separate input is tried as well; where it is
-  /// separate, it stays so.
+  /// what is looked for. Where its input is read and shared, separate input is tried as well;
+  /// where it is separate, it stays so.
   const Plan* base = nullptr;
   std::span<const Model* const> models;  ///< by member; members of equal structure may share one
   const CostTable* costs = nullptr;

@@ -181,7 +181,9 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
       add({runs, rest.rest, rest.streams, rest.sharing});
     }
     add({greedy_runs(rest.rest, rest.streams), rest.rest, rest.streams, rest.sharing});
-    if (rest.sharing == InputSharing::kShared && case_.models.size() > 1) {
+    // Made-up input costs nothing to make, shared or not.
+    const bool may_separate = case_.base->input.source != InputSource::kGenerated && case_.models.size() > 1;
+    if (may_separate && rest.sharing == InputSharing::kShared) {
       add({{}, rest.rest, rest.streams, InputSharing::kSeparate});
     }
   }

@@ -12,6 +12,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   PlanningOptions planning;
+  std::filesystem::path resolve;  ///< a plan to resolve instead of searching for one
   std::filesystem::path output;
   std::filesystem::path candidates;
   std::size_t rows = 10;
@@ -61,33 +62,70 @@ Result<void> write_candidates(const PlanningResult& result, const std::filesyste
   return {};
 }
 
-Result<void> run(Options options, CommandContext& context) {
-  COHORT_TRY(const auto input, PlanningInput::open(options.planning));
-  if (options.output.empty()) options.output = input->name() + ".plan.json";
-  std::filesystem::path predicted = options.output;
-  while (predicted.has_extension()) predicted.replace_extension();
-  predicted += ".predicted.json.gz";
-  COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_CHECK(check_writable(predicted, context.overwrite));
+/// Where the results go: the plan, and its predicted trace beside it.
+struct Files {
+  std::filesystem::path plan;
+  std::filesystem::path predicted;
+};
 
+Result<Files> files_for(const Options& options, const PlanningInput& input, const CommandContext& context) {
+  Files files;
+  files.plan = options.output.empty() ? std::filesystem::path(input.name() + ".plan.json") : options.output;
+  files.predicted = files.plan;
+  while (files.predicted.has_extension()) files.predicted.replace_extension();
+  files.predicted += ".predicted.json.gz";
+  COHORT_CHECK(check_writable(files.plan, context.overwrite));
+  COHORT_CHECK(check_writable(files.predicted, context.overwrite));
+  return files;
+}
+
+Result<void> write(const PlanPrediction& prediction, const Files& files, const CommandContext& context) {
+  COHORT_CHECK(write_file(files.plan, write_plan(prediction.plan), context.overwrite));
+  return write_trace(files.predicted, prediction.run.trace, context.overwrite);
+}
+
+void report(const Files& files, ordered_json document, const std::string& text, CommandContext& context) {
+  if (context.json) {
+    document["plan"] = files.plan.string();
+    document["predicted"] = files.predicted.string();
+    context.console.print_json(document);
+  } else {
+    context.console.print(text);
+    context.console.note(fmt::format("wrote {} and {}", files.plan.string(), files.predicted.string()));
+  }
+}
+
+Result<void> search(const Options& options, CommandContext& context) {
+  COHORT_TRY(const auto input, PlanningInput::open(options.planning));
+  COHORT_TRY(const Files files, files_for(options, *input, context));
   PlannerOptions planner;
   planner.cancel = &context.cancel;
   COHORT_TRY(const PlanningResult result, plan_model_batch(input->planning_case(), planner));
   const Plan& best = result.ranked.front().plan;
   COHORT_TRY(const PlanPrediction prediction, predict_plan(input->planning_case(), best, input->device()));
-  COHORT_CHECK(write_file(options.output, write_plan(prediction.plan), context.overwrite));
-  COHORT_CHECK(write_trace(predicted, prediction.run.trace, context.overwrite));
+  COHORT_CHECK(write(prediction, files, context));
   if (!options.candidates.empty()) COHORT_CHECK(write_candidates(result, options.candidates, context.overwrite));
+  report(files, to_json(result), print(result, options.rows), context);
+  return {};
+}
 
-  if (context.json) {
-    ordered_json document = to_json(result);
-    document["plan"] = options.output.string();
-    document["predicted"] = predicted.string();
-    context.console.print_json(document);
-  } else {
-    context.console.print(print(result, options.rows));
-    context.console.note(fmt::format("wrote {} and {}", options.output.string(), predicted.string()));
-  }
+/// Chooses algorithm and threads of every step of a plan that is there already.
+Result<void> resolve(const Options& options, CommandContext& context) {
+  COHORT_TRY(Plan plan, read_plan(options.resolve));
+  plan.resolved.reset();
+  COHORT_TRY(const auto input, PlanningInput::open(options.planning.profiles, plan));
+  COHORT_TRY(const Files files, files_for(options, *input, context));
+  auto prediction = predict_plan(input->planning_case(), plan, input->device());
+  if (!prediction) return in_context(options.resolve.string(), prediction.error());
+  COHORT_CHECK(write(*prediction, files, context));
+  const Nanoseconds step = prediction->run.prediction.step_time;
+  report(files,
+         {{"step_ns", step.count()},
+          {"baseline_ns", prediction->baseline.count()},
+          {"predicted_speedup", prediction->speedup}},
+         fmt::format("{} members: {} a step predicted, {} one by one, speedup {:.2f}x\n", plan.members.size(),
+                     format_time(step), format_time(prediction->baseline), prediction->speedup),
+         context);
   return {};
 }
 
@@ -108,7 +146,13 @@ Command plan_command() {
     app.add_option("-o,--output", options->output,
                    "Plan to write; NAME.plan.json unless given. The predicted trace goes beside it")
         ->type_name("FILE");
-    return [options](CommandContext& context) { return run(*options, context); };
+    app.add_option("--resolve", options->resolve,
+                   "Instead of searching, choose algorithms and threads by recorded cost for this plan, made or edited "
+                   "by hand")
+        ->type_name("PLAN");
+    return [options](CommandContext& context) {
+      return options->resolve.empty() ? search(*options, context) : resolve(*options, context);
+    };
   };
   return command;
 }

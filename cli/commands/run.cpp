@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/members.hpp"
+#include "cli/planning.hpp"
 #include "cli/provenance.hpp"
 #include "executor/run/plan_run.hpp"
 #include "tracer/trace_file.hpp"
@@ -67,26 +68,25 @@ void report(const Plan& plan, const Program& program, const PlanRun::Times& time
 }
 
 Result<void> run(Options options, CommandContext& context) {
-  COHORT_TRY(const std::string text, read_file(options.plan));
-  auto plan = parse_plan(text);
-  if (!plan) return in_context(options.plan.string(), plan.error());
+  COHORT_TRY(const Plan plan, read_plan(options.plan));
   if (options.output.empty()) {
     options.output = options.plan.filename();
     while (options.output.has_extension()) options.output.replace_extension();
     options.output += ".measured.json.gz";
   }
   COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_TRY(const auto backend, open_device(options.device.empty() ? plan->device : options.device));
-  COHORT_TRY(const LoadedMembers members, LoadedMembers::load(plan->members));
-  if (plan->baselines.empty())
+  COHORT_TRY(const auto backend, open_device(options.device.empty() ? plan.device : options.device));
+  COHORT_TRY(const LoadedMembers members, LoadedMembers::load(plan.members));
+  if (plan.baselines.empty())
     context.console.note("the plan names no baseline: members alone run with the device's first choices");
 
-  if (!plan->resolved || plan->resolved->fingerprint != fingerprint(*plan))
+  if (!plan.resolved || plan.resolved->fingerprint != fingerprint(plan))
     context.console.note(
-        "the plan is not resolved, or was edited since: the device's first choice of algorithm and threads is taken");
+        "the plan is not resolved, or was edited since: the device's first choice of algorithm and threads is taken "
+        "(cohort plan PROFILE --resolve PLAN chooses by recorded cost)");
 
   context.console.progress("loading");
-  auto opened = PlanRun::open(*backend, *plan, members.models(), context.cancel);
+  auto opened = PlanRun::open(*backend, plan, members.models(), context.cancel);
   if (!opened) return in_context(options.plan.string(), opened.error());
   PlanRun& plan_run = **opened;
   MeasureOptions measure;
@@ -99,7 +99,7 @@ Result<void> run(Options options, CommandContext& context) {
   trace.info.settings = provenance();
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
   if (!options.outputs.empty()) COHORT_CHECK(plan_run.write_outputs(options.outputs, context.overwrite));
-  report(*plan, plan_run.program(), times, plan_run.bad_images(), context);
+  report(plan, plan_run.program(), times, plan_run.bad_images(), context);
   context.console.note(fmt::format("wrote {}", options.output.string()));
   return {};
 }

@@ -27,8 +27,9 @@ std::vector<StepId> StepOrder::add(StreamId stream, std::span<const StepId> depe
     include(bits, step);
   }
   std::reverse(needed.begin(), needed.end());
-  ancestors_[count_] = std::move(bits);
-  last = static_cast<StepId>(count_++);
+  last = static_cast<StepId>(streams_.size());
+  ancestors_[to_index(*last)] = std::move(bits);
+  streams_.push_back(stream);
   return needed;
 }
 

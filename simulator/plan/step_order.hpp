@@ -24,6 +24,7 @@ class StepOrder {
   [[nodiscard]] bool before(StepId first, StepId second) const {
     return (ancestors_[to_index(second)][to_index(first) / 64] >> (to_index(first) % 64) & 1U) != 0;
   }
+  [[nodiscard]] StreamId stream(StepId step) const { return streams_[to_index(step)]; }
 
  private:
   using Bits = std::vector<std::uint64_t>;
@@ -31,7 +32,7 @@ class StepOrder {
   void include(Bits& bits, StepId step) const;
 
   std::size_t words_;
-  std::size_t count_ = 0;
+  std::vector<StreamId> streams_;  ///< of the steps added so far
   std::vector<Bits> ancestors_;
   std::vector<std::optional<StepId>> last_on_stream_;
 };

@@ -81,7 +81,18 @@ TEST_F(LoopTest, SimulatesAPlanThatWasEditedByHand) {
   const auto trace = read_trace(path("mine.predicted.json.gz"));
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(trace->info.kind, TraceKind::kPredicted);
-  EXPECT_EQ(run_shortly("mine.plan.json").exit_code, 0);
+  const Outcome unresolved = run_shortly("mine.plan.json");
+  EXPECT_EQ(unresolved.exit_code, 0);
+  EXPECT_THAT(unresolved.err, HasSubstr("the plan is not resolved"));
+
+  const Outcome resolved =
+      cohort({"plan", "mlp.trace.json.gz", "--resolve", "mine.plan.json", "-o", "resolved.plan.json", "--json"});
+  ASSERT_EQ(resolved.exit_code, 0) << resolved.err;
+  EXPECT_EQ(nlohmann::json::parse(resolved.out)["step_ns"], nlohmann::json::parse(simulated.out)["predicted_ns"]);
+  EXPECT_THAT(files(), Contains("resolved.predicted.json.gz"));
+  const Outcome ran = cohort({"run", "resolved.plan.json", "-f", "--blocks", "1", "--block-ms", "1"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.err, Not(HasSubstr("the plan is not resolved")));
 }
 
 TEST_F(LoopTest, PlansMembersThatDiffer) {

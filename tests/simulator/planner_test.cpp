@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
 
 #include "models/builder.hpp"
 #include "simulator/recorded_catalog.hpp"
@@ -135,6 +136,18 @@ TEST(Planner, RanksTheFastestFirst) {
   ASSERT_GT(result.ranked.size(), 5U);
   for (std::size_t i = 1; i < result.ranked.size(); ++i) {
     EXPECT_LE(result.ranked[i - 1].prediction.step_time, result.ranked[i].prediction.step_time);
+  }
+}
+
+TEST(Planner, ListsAProgramOnceHoweverItIsComeBy) {
+  // One core is never faster here, so "serial" and "serial on all cores" choose alike.
+  const PlanningResult result = cnn_bench({.all_cores = 0.5}).plan();
+  std::set<std::vector<std::pair<std::string, int>>> seen;
+  for (const PlanCandidate& candidate : result.ranked) {
+    if (candidate.plan.streams > 1) continue;
+    std::vector<std::pair<std::string, int>> steps;
+    for (const ResolvedStep& step : candidate.plan.resolved->steps) steps.emplace_back(step.task, step.threads);
+    EXPECT_TRUE(seen.insert(steps).second) << candidate.name << " is there twice";
   }
 }
 
