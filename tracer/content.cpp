@@ -125,6 +125,8 @@ std::string_view describe_content(std::string_view content) {
   }
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "blank";
+  // Protobuf: field 1 (ir_version) as a small number, then field 2 (producer_name).
+  if (content.size() > 2 && content[0] == '\x08' && content[1] < '\x20' && content[2] == '\x12') return "an ONNX model";
   if (!is_text(content)) return "binary data";
   if (content[first] == '{' || content[first] == '[') return "JSON";
   return "text that is not JSON";

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <tuple>
+
+#include "tracer/slice_kind.hpp"
 
 namespace cohort {
 namespace {
@@ -28,8 +31,6 @@ std::string_view to_string(Drop reason) {
       return "slice that ends before it starts";
     case Drop::kTimeOutOfRange:
       return "time out of range";
-    case Drop::kNestedArg:
-      return "nested argument";
     case Drop::kNullArg:
       return "null argument";
     case Drop::kUnreadableArg:
@@ -44,6 +45,10 @@ std::string_view to_string(Drop reason) {
       return "flow start without an end";
     case Drop::kFlowWithoutSlice:
       return "flow outside any slice";
+    case Drop::kCutShort:
+      return "rest of the file, which is cut short";
+    case Drop::kDuplicate:
+      return "device work that stands in the file twice";
     case Drop::kInvalidText:
       return "byte that is not UTF-8";
     case Drop::kCount:
@@ -74,6 +79,7 @@ std::int64_t first_free(std::set<std::int64_t>& used) {
 
 EventSink::EventSink(Trace& trace)
     : trace_(trace),
+      spelling_(trace.strings),
       name_key_(trace.strings.intern("name")),
       labels_key_(trace.strings.intern("labels")),
       value_key_(trace.strings.intern("value")),
@@ -97,6 +103,7 @@ void EventSink::add(RawEvent& event) {
   }
   if (!event.time) return drop(Drop::kNoTime);
   if (!in_range(*event.time)) return drop(Drop::kTimeOutOfRange);
+  if (!keep_spelling_) event.category = spelling_.category(event.category);
   switch (event.phase) {
     case 'X':
       return add_slice(event);
@@ -139,14 +146,24 @@ std::int64_t EventSink::number_of(const EventId64& id) {
 
 TrackId EventSink::track(const RawEvent& event) {
   const std::int64_t pid = number_of(event.pid);
-  const std::int64_t tid = number_of(event.tid);
+  std::int64_t tid = number_of(event.tid);
+  std::string_view thread;
+  if (event.tid.is_name) {
+    const std::string_view name = trace_.strings[static_cast<StringId>(event.tid.number)];
+    if (const auto stream = stream_number(name)) {
+      tid = *stream;
+      thread = name;
+    }
+  } else {
+    tid = signed_stream(tid);
+  }
   if (last_track_) {
     const Track& last = trace_.tracks[to_index(*last_track_)];
     if (last.pid == pid && last.tid == tid) return *last_track_;
   }
   const auto [found, is_new] = track_ids_.try_emplace({pid, tid}, static_cast<TrackId>(trace_.tracks.size()));
   if (is_new) {
-    trace_.tracks.push_back({"", "", pid, tid});
+    trace_.tracks.push_back({"", std::string(thread), pid, tid});
     open_.emplace_back();
   }
   last_track_ = found->second;
@@ -157,6 +174,9 @@ std::size_t EventSink::append_slice(RawEvent& event, Nanoseconds duration) {
   Slice slice{*event.time, duration, track(event), event.name, event.category, std::nullopt};
   if (event.has_args) {
     slice.args = static_cast<ArgsId>(trace_.args.size());
+    if (!keep_spelling_) {
+      for (auto& arg : event.args) spelling_.argument(arg);
+    }
     trace_.args.emplace_back(event.args.begin(), event.args.end());
   }
   trace_.slices.push_back(slice);
@@ -225,6 +245,7 @@ void EventSink::add_counter(const RawEvent& event) {
 
 void EventSink::finish(Nanoseconds base) {
   erase_unended();
+  if (!keep_spelling_) erase_duplicates();
   BoundFlows bound = bind_flows(trace_, flow_ends_);
   trace_.flows = std::move(bound.flows);
   drop(Drop::kFlowWithoutStart, bound.without_start);
@@ -238,13 +259,45 @@ void EventSink::finish(Nanoseconds base) {
 void EventSink::erase_unended() {
   std::vector<std::size_t> unended;
   for (const auto& open : open_) unended.insert(unended.end(), open.begin(), open.end());
-  if (unended.empty()) return;
-  std::sort(unended.begin(), unended.end());
   drop(Drop::kBeginWithoutEnd, static_cast<std::int64_t>(unended.size()));
-  std::size_t kept = 0;
-  auto next = unended.begin();
+  erase(std::move(unended));
+}
+
+void EventSink::erase_duplicates() {
+  const SliceKinds kinds(trace_.strings);
+  std::vector<std::size_t> work;
   for (std::size_t i = 0; i < trace_.slices.size(); ++i) {
-    if (next != unended.end() && *next == i) {
+    const Slice& slice = trace_.slices[i];
+    // Without a duration two are too easily the same by rounding.
+    if (is_device_work(kinds(slice)) && slice.args && slice.duration > Nanoseconds{}) work.push_back(i);
+  }
+  const auto key = [&](std::size_t i) {
+    const Slice& slice = trace_.slices[i];
+    return std::tuple(slice.track, slice.start, slice.duration, slice.name);
+  };
+  std::sort(work.begin(), work.end(), [&](std::size_t a, std::size_t b) {
+    const auto x = key(a);
+    const auto y = key(b);
+    return x != y ? x < y : a < b;
+  });
+  std::vector<std::size_t> twice;
+  for (std::size_t i = 1; i < work.size(); ++i) {
+    const Slice& before = trace_.slices[work[i - 1]];
+    const Slice& slice = trace_.slices[work[i]];
+    if (key(work[i - 1]) == key(work[i]) && trace_.args[to_index(*before.args)] == trace_.args[to_index(*slice.args)])
+      twice.push_back(work[i]);
+  }
+  drop(Drop::kDuplicate, static_cast<std::int64_t>(twice.size()));
+  erase(std::move(twice));
+}
+
+void EventSink::erase(std::vector<std::size_t> slices) {
+  if (slices.empty()) return;
+  std::sort(slices.begin(), slices.end());
+  std::size_t kept = 0;
+  auto next = slices.begin();
+  for (std::size_t i = 0; i < trace_.slices.size(); ++i) {
+    if (next != slices.end() && *next == i) {
       ++next;
     } else {
       trace_.slices[kept++] = trace_.slices[i];

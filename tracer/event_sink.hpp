@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tracer/flow_binder.hpp"
+#include "tracer/spelling.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {
@@ -43,7 +44,6 @@ enum class Drop {
   kNoDuration,
   kNegativeDuration,
   kTimeOutOfRange,
-  kNestedArg,
   kNullArg,
   kUnreadableArg,
   kEndWithoutBegin,
@@ -51,6 +51,8 @@ enum class Drop {
   kFlowWithoutStart,
   kFlowWithoutEnd,
   kFlowWithoutSlice,
+  kDuplicate,
+  kCutShort,
   kInvalidText,
   kCount,
 };
@@ -63,6 +65,8 @@ class EventSink {
   /// Takes the arguments out of the event.
   void add(RawEvent& event);
   void drop(Drop reason, std::int64_t count = 1) { dropped_[static_cast<std::size_t>(reason)] += count; }
+  /// For files of our own: what they hold is spelled as it should be and stands there once.
+  void keep_spelling() { keep_spelling_ = true; }
   /// Call last: closes what is open, binds flows, names tracks, adds `base` to every time, and puts
   /// what was dropped beside what info.dropped already holds.
   void finish(Nanoseconds base);
@@ -86,6 +90,9 @@ class EventSink {
   std::int64_t number_of(const EventId64& id);
   std::size_t append_slice(RawEvent& event, Nanoseconds duration);
   void erase_unended();
+  /// Device work that stands in the file twice, as it does after traces were merged carelessly.
+  void erase_duplicates();
+  void erase(std::vector<std::size_t> slices);
   void name_tracks();
   void shift_times(Nanoseconds base);
   void report_dropped();
@@ -93,10 +100,12 @@ class EventSink {
   Trace& trace_;
   std::unordered_map<std::pair<std::int64_t, std::int64_t>, TrackId, KeyHash> track_ids_;
   std::optional<TrackId> last_track_;
+  Spelling spelling_;
   std::unordered_map<std::int64_t, Process> processes_;
   std::unordered_map<std::int64_t, StringId> named_ids_;  ///< stand-ins for ids that are names
   std::vector<std::vector<std::size_t>> open_;            ///< by track, slices begun and not ended
   std::vector<FlowEnd> flow_ends_;
+  bool keep_spelling_ = false;
   StringTable flow_keys_;
   std::array<std::int64_t, static_cast<std::size_t>(Drop::kCount)> dropped_{};
   std::array<std::int64_t, 128> dropped_phases_{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace cohort {
 namespace {
@@ -21,6 +22,35 @@ const ArgValue* find_arg(const Trace& trace, const Slice& slice, std::string_vie
     if (name == *id) return &value;
   }
   return nullptr;
+}
+
+/// "[8, 16, 5]", white space and brackets of either kind allowed.
+std::optional<std::vector<std::int64_t>> integers_from(std::string_view text) {
+  const auto trim = [&] {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  };
+  trim();
+  if (text.empty() || (text.front() != '[' && text.front() != '(')) return std::nullopt;
+  const char closer = text.front() == '[' ? ']' : ')';
+  text.remove_prefix(1);
+  std::vector<std::int64_t> numbers;
+  for (;;) {
+    trim();
+    if (numbers.empty() && !text.empty() && text.front() == closer) break;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{}) return std::nullopt;
+    numbers.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    trim();
+    if (text.empty() || (text.front() != ',' && text.front() != closer)) return std::nullopt;
+    if (text.front() == closer) break;
+    text.remove_prefix(1);
+  }
+  text.remove_prefix(1);
+  trim();
+  if (!text.empty()) return std::nullopt;
+  return numbers;
 }
 
 }  // namespace
@@ -125,6 +155,14 @@ std::optional<std::int64_t> Trace::integer_arg(const Slice& slice, std::string_v
   const auto* integer = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
   if (integer == nullptr) return std::nullopt;
   return *integer;
+}
+
+std::optional<std::vector<std::int64_t>> Trace::integers_arg(const Slice& slice, std::string_view key) const {
+  const ArgValue* value = find_arg(*this, slice, key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* nested = std::get_if<NestedJson>(value)) return integers_from(strings[nested->text]);
+  if (const auto* text = std::get_if<StringId>(value)) return integers_from(strings[*text]);
+  return std::nullopt;
 }
 
 }  // namespace cohort

@@ -55,7 +55,13 @@ struct Track {
   std::int64_t tid = 0;
 };
 
-using ArgValue = std::variant<std::int64_t, double, bool, StringId>;
+/// A list or object among the arguments of a slice, as valid JSON without white space: "[8,16,5]".
+struct NestedJson {
+  StringId text{};
+  friend bool operator==(NestedJson, NestedJson) = default;
+};
+
+using ArgValue = std::variant<std::int64_t, double, bool, StringId, NestedJson>;
 using Args = std::vector<std::pair<StringId, ArgValue>>;
 
 /// Something that lasted [start, start + duration) on a track.
@@ -134,6 +140,8 @@ struct Trace {
   /// An argument of a slice; absent where the slice has none of that name or type.
   [[nodiscard]] std::optional<std::string_view> text_arg(const Slice& slice, std::string_view key) const;
   [[nodiscard]] std::optional<std::int64_t> integer_arg(const Slice& slice, std::string_view key) const;
+  /// Whole numbers of a list such as a kernel's "grid", also where it is text: "[8, 16, 5]".
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers_arg(const Slice& slice, std::string_view key) const;
 };
 
 /// Argument by which predicted and measured slices are matched: the Program's task id.

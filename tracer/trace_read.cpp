@@ -1,14 +1,21 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <utility>
+#include <vector>
 
+#include "tracer/compact_json.hpp"
 #include "tracer/content.hpp"
 #include "tracer/event_sink.hpp"
 #include "tracer/info_json.hpp"
+#include "tracer/json_repair.hpp"
 #include "tracer/microseconds.hpp"
+#include "tracer/slice_kind.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -26,7 +33,7 @@ bool is_fatal(error_code error) {
          error != simdjson::N_ATOM_ERROR;
 }
 
-tl::unexpected<Error> broken_json(error_code error) {
+tl::unexpected<Error> message_for(error_code error) {
   switch (error) {
     case simdjson::UNCLOSED_STRING:
     case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
@@ -51,6 +58,10 @@ std::string_view bare_token(std::string_view token) {
 class TraceReader {
  public:
   TraceReader() : sink_(trace_) {}
+  /// True after a failure that lies in the text, not in what it says.
+  [[nodiscard]] bool is_broken() const { return is_broken_; }
+  [[nodiscard]] bool is_ours() const { return has_info_; }
+  void note_cut() { sink_.drop(Drop::kCutShort); }
 
   Result<Trace> read(PaddedBytes& bytes);
 
@@ -64,14 +75,25 @@ class TraceReader {
   error_code read_id(ondemand::value& value, EventId64& id);
   error_code read_args(ondemand::value& value);
   error_code read_arg(StringId name, ondemand::value& value);
-  void read_device(ondemand::value value);
+  error_code read_nested_arg(StringId name, ondemand::json_type type, ondemand::value& value);
+  void read_devices(ondemand::value value);
+  void read_device(ondemand::object& device);
+  void read_setting(std::string_view key, ondemand::value value);
+  void choose_device();
+  tl::unexpected<Error> broken_json(error_code error) {
+    is_broken_ = true;
+    return message_for(error);
+  }
 
   Trace trace_;
   EventSink sink_;
   RawEvent event_;
   Nanoseconds base_{};
+  std::vector<DeviceInfo> devices_;  ///< of the machine
+  bool is_broken_ = false;
   bool has_events_ = false;
   bool has_info_ = false;
+  std::string nested_;  ///< keeps its memory from argument to argument
   std::string keys_;  ///< of the top level, for the message when none is "traceEvents"
 };
 
@@ -101,19 +123,28 @@ std::int64_t replace_invalid_utf8(char* data, std::size_t size) {
 }
 
 Result<Trace> TraceReader::read(PaddedBytes& bytes) {
-  const std::string_view text = bytes.view();
-  const std::string_view what = describe_content(text);
+  const std::string_view what = describe_content(bytes.view());
   if (what != "JSON") return fail(ErrorCode::kInvalidInput, "not a trace but {}", what);
   ondemand::parser parser;
   ondemand::document document;
-  auto error = parser.iterate(text.data(), text.size(), bytes.capacity() + PaddedBytes::kPadding).get(document);
+  const auto iterate = [&] {
+    return parser.iterate(bytes.data(), bytes.size(), bytes.capacity() + PaddedBytes::kPadding).get(document);
+  };
+  auto error = iterate();
   if (error == simdjson::UTF8_ERROR) {
     sink_.drop(Drop::kInvalidText, replace_invalid_utf8(bytes.data(), bytes.size()));
-    error = parser.iterate(text.data(), text.size(), bytes.capacity() + PaddedBytes::kPadding).get(document);
+    error = iterate();
   }
   if (error) return broken_json(error);
-  COHORT_CHECK(read_document(document));
+  if (auto read = read_document(document); !read) {
+    const char* location = nullptr;
+    if (is_broken_ && !document.current_location().get(location) && location >= bytes.data())
+      return fail(read.error().code, "{}, at {}", read.error().message,
+                  describe_position(bytes.view(), static_cast<std::size_t>(location - bytes.data())));
+    return tl::unexpected<Error>(std::move(read).error());
+  }
   sink_.finish(base_);
+  choose_device();
   return std::move(trace_);
 }
 
@@ -158,6 +189,7 @@ Result<void> TraceReader::read_field(std::string_view key, ondemand::value value
     if (error) return broken_json(error);
     COHORT_TRY(trace_.info, trace_info_from_json(text));
     has_info_ = true;
+    sink_.keep_spelling();
     return {};
   }
   if (key == "baseTimeNanoseconds") {
@@ -168,29 +200,98 @@ Result<void> TraceReader::read_field(std::string_view key, ondemand::value value
     base_ = Nanoseconds(base);
     return {};
   }
-  if (key == "deviceProperties" && !has_info_) read_device(value);
+  if (has_info_) return {};
+  if (key == "deviceProperties") {
+    read_devices(value);
+  } else {
+    read_setting(key, value);
+  }
   return {};
 }
 
-/// PyTorch's list of the machine's GPUs. What cannot be read of it is left at its default.
-void TraceReader::read_device(ondemand::value value) {
+/// PyTorch's list of the machine's GPUs. What cannot be read of it is left out.
+void TraceReader::read_devices(ondemand::value value) {
   ondemand::array devices;
   if (value.get_array().get(devices)) return;
   for (auto element : devices) {
     ondemand::object device;
     if (element.get_object().get(device)) return;
-    DeviceInfo& info = trace_.info.device;
-    std::int64_t id = 0;
-    std::int64_t cores = 0;
-    std::string_view name;
-    if (!device["id"].get_int64().get(id)) info.id = fmt::format("cuda:{}", id);
-    if (!device["name"].get_string().get(name)) info.name = name;
-    if (device["totalGlobalMem"].get_int64().get(info.memory.value)) info.memory = {};
-    if (!device["numSms"].get_int64().get(cores) && cores > 0 && cores < std::numeric_limits<int>::max())
-      info.cores = static_cast<int>(cores);
-    info.kind = "cuda";
-    return;  // the first stands for all: they are alike wherever a trace lists several
+    read_device(device);
   }
+}
+
+void TraceReader::read_device(ondemand::object& device) {
+  DeviceInfo info;
+  std::int64_t id = 0;
+  for (auto item : device) {
+    ondemand::field field;
+    if (std::move(item).get(field)) return;
+    std::string_view key;
+    if (field.unescaped_key().get(key)) return;
+    const std::string name(key);
+    std::string_view text;
+    std::int64_t number = 0;
+    if (name == "name") {
+      if (!field.value().get_string().get(text)) info.name = text;
+    } else if (!field.value().get_int64().get(number)) {
+      if (name == "id") id = number;
+      if (name == "totalGlobalMem") info.memory = {number};
+      if (name == "numSms" && number > 0 && number < std::numeric_limits<int>::max())
+        info.cores = static_cast<int>(number);
+      if (name != "id" && name != "totalGlobalMem" && name != "numSms") info.settings[name] = std::to_string(number);
+    }
+  }
+  const bool amd = info.name.find("AMD") != std::string::npos || info.name.find("Radeon") != std::string::npos;
+  info.kind = amd ? "hip" : "cuda";
+  info.id = fmt::format("{}:{}", info.kind, id);
+  devices_.push_back(std::move(info));
+}
+
+/// Of several GPUs the one that most kernels ran on; the first where kernels do not say.
+void TraceReader::choose_device() {
+  if (devices_.empty()) return;
+  const SliceKinds kinds(trace_.strings);
+  std::map<std::int64_t, std::int64_t> kernels;
+  for (const Slice& slice : trace_.slices) {
+    if (kinds(slice) != SliceKind::kKernel) continue;
+    if (const auto device = trace_.integer_arg(slice, "device")) ++kernels[*device];
+  }
+  const auto most = std::max_element(kernels.begin(), kernels.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  auto chosen = devices_.begin();
+  if (most != kernels.end()) {
+    const auto found = std::find_if(devices_.begin(), devices_.end(), [&](const DeviceInfo& info) {
+      return info.id == fmt::format("{}:{}", info.kind, most->first);
+    });
+    if (found != devices_.end()) chosen = found;
+  }
+  trace_.info.device = *chosen;
+  if (devices_.size() > 1) trace_.info.device.settings["devices in the machine"] = std::to_string(devices_.size());
+}
+
+/// Facts of the run that say how far a trace can be trusted.
+void TraceReader::read_setting(std::string_view key, ondemand::value value) {
+  constexpr std::array<std::string_view, 12> kKept = {
+      "cuda_runtime_version", "cuda_driver_version", "cupti_version",  "hip_runtime_version",
+      "hip_driver_version",   "roctracer_version",   "record_shapes",  "profile_memory",
+      "with_stack",           "with_modules",        "with_flops",     "distributedInfo"};
+  if (std::find(kKept.begin(), kKept.end(), key) == kKept.end()) return;
+  const std::string name(key);
+  std::string_view raw;
+  ondemand::object object;
+  if (name == "distributedInfo") {
+    for (const char* part : {"backend", "rank", "world_size"}) {
+      if (value.get_object().get(object)) return;
+      ondemand::value field;
+      if (object.find_field_unordered(part).get(field)) continue;
+      raw = bare_token(field.raw_json_token());
+      trace_.info.settings[fmt::format("distributed {}", part)] = raw;
+    }
+    return;
+  }
+  raw = bare_token(value.raw_json_token());
+  constexpr std::size_t kMostText = 60;
+  if (raw.size() <= kMostText && raw.find_first_of("[{\\\"") == std::string_view::npos) trace_.info.settings[name] = raw;
 }
 
 Result<void> TraceReader::read_events(ondemand::value value) {
@@ -287,7 +388,12 @@ error_code TraceReader::read_args(ondemand::value& value) {
 
 error_code TraceReader::read_arg(StringId name, ondemand::value& value) {
   ondemand::json_type type{};
-  if (const auto error = value.type().get(type)) return error;
+  if (const auto error = value.type().get(type)) {
+    // "inf" and "nan" of tools that print numbers as they come; not what ends a list or object.
+    const std::string_view token = value.raw_json_token();
+    const bool is_word = !token.empty() && std::isalpha(static_cast<unsigned char>(token.front())) != 0;
+    return is_word ? simdjson::NUMBER_ERROR : error;
+  }
   switch (type) {
     case ondemand::json_type::string: {
       std::string_view text;
@@ -317,16 +423,47 @@ error_code TraceReader::read_arg(StringId name, ondemand::value& value) {
       sink_.drop(Drop::kNullArg);
       return simdjson::SUCCESS;
     default:
-      sink_.drop(Drop::kNestedArg);
-      return simdjson::SUCCESS;
+      return read_nested_arg(name, type, value);
   }
+}
+
+error_code TraceReader::read_nested_arg(StringId name, ondemand::json_type type, ondemand::value& value) {
+  std::string_view raw;
+  if (type == ondemand::json_type::array) {
+    ondemand::array array;
+    if (const auto error = value.get_array().get(array)) return error;
+    if (const auto error = array.raw_json().get(raw)) return error;
+  } else {
+    ondemand::object object;
+    if (const auto error = value.get_object().get(object)) return error;
+    if (const auto error = object.raw_json().get(raw)) return error;
+  }
+  nested_.clear();
+  if (!append_compact_json(nested_, raw)) {
+    sink_.drop(Drop::kUnreadableArg);
+  } else {
+    event_.args.emplace_back(name, NestedJson{trace_.strings.intern(nested_)});
+  }
+  return simdjson::SUCCESS;
 }
 
 }  // namespace
 
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
   COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes));
-  return TraceReader().read(bytes);
+  TraceReader reader;
+  auto trace = reader.read(bytes);
+  if (trace || !reader.is_broken()) return trace;
+  // The slow paths, for files that are broken: what is whole of a file that was cut short, and lists
+  // with a comma too many.
+  const bool commas = blank_trailing_commas(bytes) > 0;
+  const bool cut = close_cut_text(bytes);
+  if (!commas && !cut) return trace;
+  TraceReader again;
+  if (cut) again.note_cut();
+  auto repaired = again.read(bytes);
+  // A profile or prediction of ours that lacks its end is worse than none.
+  return repaired && !(cut && again.is_ours()) ? std::move(repaired) : std::move(trace);
 }
 
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {

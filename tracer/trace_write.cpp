@@ -139,6 +139,8 @@ class TraceWriter {
         append_number(out_, *number);
       } else if (const auto* truth = std::get_if<bool>(&value)) {
         out_ += *truth ? "true" : "false";
+      } else if (const auto* nested = std::get_if<NestedJson>(&value)) {
+        out_ += trace_.strings[nested->text];
       } else {
         append_text(out_, trace_.strings[std::get<StringId>(value)]);
       }

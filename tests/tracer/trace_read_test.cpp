@@ -168,7 +168,7 @@ TEST(TraceRead, CountsEveryRecordItDoesNotKeep) {
   EXPECT_EQ(trace.integer_arg(trace.slices[0], "n"), 1);
   EXPECT_THAT(
       trace.info.dropped,
-      ElementsAre(Pair("instant event", 1), Pair("nested argument", 2), Pair("null argument", 1), Pair("phase ?", 1),
+      ElementsAre(Pair("instant event", 1), Pair("null argument", 1), Pair("phase ?", 1),
                   Pair("phase b", 1), Pair("record that is not an object", 4),
                   Pair("record with an unreadable field", 3), Pair("record without a phase", 2),
                   Pair("record without a time", 1), Pair("slice that ends before it starts", 1),
@@ -205,7 +205,8 @@ TEST(TraceRead, SaysWhatAFileIsThatIsNoTrace) {
   EXPECT_THAT(error_of("SQLite format 3\0"s), HasSubstr("an SQLite database"));
   EXPECT_THAT(error_of("PK\x03\x04..."), HasSubstr("a zip archive"));
   EXPECT_THAT(error_of("hello there"), HasSubstr("text that is not JSON"));
-  EXPECT_THAT(error_of("\x08\x03\x12\x07pytorch"), HasSubstr("binary data"));
+  EXPECT_THAT(error_of("\x08\x03\x12\x07pytorch"), HasSubstr("an ONNX model"));
+  EXPECT_THAT(error_of("\x01\x02\x03\x04"), HasSubstr("binary data"));
   EXPECT_THAT(error_of(R"({"version":1,"members":[]})"), HasSubstr("a plan, not a trace"));
   EXPECT_THAT(error_of(R"({"a":1,"b":{"traceEvents":[]}})"), HasSubstr(R"(it has no "traceEvents" but "a", "b")"));
   EXPECT_THAT(error_of("{}"), HasSubstr("no fields"));
@@ -213,11 +214,16 @@ TEST(TraceRead, SaysWhatAFileIsThatIsNoTrace) {
   EXPECT_THAT(error_of(R"({"traceEvents": [], "baseTimeNanoseconds": "x"})"), HasSubstr("baseTimeNanoseconds"));
 }
 
-TEST(TraceRead, RefusesTruncatedOrBrokenJsonWherever) {
-  const std::string whole =
-      R"({"schemaVersion":1,"traceEvents":[{"ph":"X","name":"a","ts":1.5,"dur":1,"args":{"x":"y","z":[1,{}]}},{"ph":"M"}],"d":[{"e":1}]})";
+TEST(TraceRead, RefusesFilesOfOursThatAreCutShortWherever) {
+  Trace trace;
+  trace.add_slice(trace.add_track("device", "stream 0"), "conv", "kernel", 1_us, 2_us);
+  std::string whole = trace_to_json(trace);
+  whole.pop_back();  // the line's end
   ASSERT_TRUE(parse_trace(whole));
   for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(parse_trace(whole.substr(0, size))) << size;
+}
+
+TEST(TraceRead, RefusesBrokenJson) {
   EXPECT_FALSE(parse_trace(R"({"traceEvents":[{"ph":"X" "name":"a"}]})"));
   EXPECT_FALSE(parse_trace(R"({"traceEvents":[{"ph":"X"},,{}]})"));
 }
