@@ -31,17 +31,18 @@ HELD_OUT = ["squeezenet1_1", "resnet18"]
 
 def cases(quick):
     if quick:
-        return [("lenet5", 1, 4, "generated"), ("mlp", 1, 16, "generated")]
-    rows = [("smallcnn", 16, 16, source) for source in ("generated", "shared", "separate")]
+        return [("lenet5", 1, 4, "made up, shared"), ("mlp", 1, 16, "made up, shared")]
+    rows = [("smallcnn", 16, 16, source) for source in ("made up, shared", "JPEG, shared", "JPEG, separate")]
     for count in (4, 16, 64):
         for network in TUNED:
             for minibatch in (1, 16):
                 too_long = count == 64 and (network == "alexnet5" or (network, minibatch) == ("smallcnn", 16))
-                if not too_long and (network, minibatch, count, "generated") not in rows:
-                    rows.append((network, minibatch, count, "generated"))
+                if not too_long and (network, minibatch, count, "made up, shared") not in rows:
+                    rows.append((network, minibatch, count, "made up, shared"))
         if count == 4:
-            rows += [(network, 1, count, "generated") for network in HELD_OUT for count in (4, 16)]
-    rows += [("alexnet5", 16, 16, source) for source in ("shared", "separate")]
+            rows += [(network, 1, count, "made up, shared") for network in HELD_OUT for count in (4, 16)]
+    rows += [(network, minibatch, 16, "made up, separate") for network in TUNED[:3] for minibatch in (1, 16)]
+    rows += [("alexnet5", 16, 16, source) for source in ("JPEG, shared", "JPEG, separate")]
     # What takes longest comes last, so that a limit on the time leaves out the least.
     return sorted(rows, key=lambda row: row[0] == "alexnet5" and row[1] == 16)
 
@@ -78,9 +79,10 @@ class Bench:
 
     def row(self, network, minibatch, count, source):
         profile = self.profile(network, minibatch)
-        candidates = self.folder / f"{network}-{minibatch}-{count}-{source}"
+        values, sharing = source.split(", ")
+        candidates = self.folder / f"{network}-{minibatch}-{count}-{values}-{sharing}"
         plan = self.folder / "best.plan.json"
-        data = [] if source == "generated" else ["--data", self.images, "--input", source]
+        data = ["--input", sharing] + (["--data", self.images] if values == "JPEG" else [])
         ranked = self.call("plan", profile, "-n", count, *data, "-f", "--json", "-o", plan, "--candidates", candidates)
         best = self.measure(plan)
 
@@ -98,7 +100,7 @@ class Bench:
         top = ranked["ranked"][0]
         analytic = None
         strategies = {group["strategy"] for group in json.loads(plan.read_text())["groups"]}
-        if source == "generated" and strategies - {"serial", "concurrent"}:
+        if values == "made up" and strategies - {"serial", "concurrent"}:
             single = self.profile(network, minibatch, fused=False)
             analytic = self.call("simulate", single, "--plan", plan, "--json")["predicted_speedup"]
         return {
@@ -142,12 +144,12 @@ def sharing(rows, cores=2):
     lines = []
     for network in ("smallcnn", "alexnet5"):
         pick = {row["input"]: row for row in rows if (row["network"], row["minibatch"], row["count"]) == (network, 16, 16)}
-        if "shared" not in pick or "generated" not in pick:
+        if "JPEG, shared" not in pick or "made up, shared" not in pick:
             continue
-        d = decode_ms(pick["shared"]["profile"]) * 16 / cores
-        c = pick["generated"]["baseline_ms"] / 16
+        d = decode_ms(pick["JPEG, shared"]["profile"]) * 16 / cores
+        c = pick["made up, shared"]["baseline_ms"] / 16
         limit = 16 * (d + c) / (d + 16 * c)
-        got = pick["shared"]["measured"]
+        got = pick["JPEG, shared"]["measured"]
         lines.append(f"- Sharing JPEG input among 16 {network}, minibatch 16: D = {d:.2f} ms, C = {c:.2f} ms on {cores} cores, limit "
                      f"{limit:.2f}x, measured {got:.2f}x ({got / limit:.0%} of it), {pick['shared']['samples_per_second']:.0f} images/s "
                      "over all members (more than all of it where a member alone leaves cores idle between decoding and computing)")
