@@ -40,7 +40,7 @@ class Launches {
   }
 
   /// What calls that began inside the window launched.
-  void collect(Step& step) const {
+  void collect(TraceStep& step) const {
     auto call = std::lower_bound(calls_.begin(), calls_.end(),
                                  std::pair(step.window.start, std::numeric_limits<std::int64_t>::min()));
     std::vector<std::int64_t> ids;
@@ -133,8 +133,8 @@ std::size_t best_cut(const Trace& trace, const std::vector<std::uint32_t>& kerne
   return best;
 }
 
-Step whole_trace(const Trace& trace) {
-  Step step{"whole trace", {}, std::nullopt, 0};
+TraceStep whole_trace(const Trace& trace) {
+  TraceStep step{"whole trace", {}, std::nullopt, 0};
   std::optional<TimeWindow> window;
   const SliceKinds kinds(trace.strings);
   for (const Slice& slice : trace.slices) {
@@ -163,7 +163,7 @@ Result<StepList> steps_asked_for(const Trace& trace, const StepOptions& options)
 }
 
 /// The first step of the median length.
-std::size_t typical(const std::vector<Step>& steps) {
+std::size_t typical(const std::vector<TraceStep>& steps) {
   const std::size_t first = steps.size() >= 3 ? 1 : 0;
   std::vector<Nanoseconds> lengths;
   for (std::size_t i = first; i < steps.size(); ++i) lengths.push_back(steps[i].window.length());
@@ -171,7 +171,7 @@ std::size_t typical(const std::vector<Step>& steps) {
   std::nth_element(lengths.begin(), middle, lengths.end());
   const Nanoseconds median = *middle;
   const auto found = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end(),
-                                  [&](const Step& step) { return step.window.length() == median; });
+                                  [&](const TraceStep& step) { return step.window.length() == median; });
   return static_cast<std::size_t>(found - steps.begin());
 }
 
@@ -192,7 +192,7 @@ Result<void> check(const StepOptions& options) {
   return {};
 }
 
-StepSelection single(StepSource source, Step step) { return {source, std::move(step), 0, 1, 1}; }
+StepSelection single(StepSource source, TraceStep step) { return {source, std::move(step), 0, 1, 1}; }
 
 }  // namespace
 
@@ -256,7 +256,7 @@ StepList find_annotated_steps(const Trace& trace, std::string_view pattern) {
   const Launches launches(trace);
   for (const std::uint32_t i : found) {
     const Slice& slice = trace.slices[i];
-    Step step{std::string(trace.name(slice)), {slice.start, slice.end()}, std::nullopt, 0};
+    TraceStep step{std::string(trace.name(slice)), {slice.start, slice.end()}, std::nullopt, 0};
     if (marked_on_host) launches.collect(step);
     list.steps.push_back(std::move(step));
   }
@@ -294,7 +294,7 @@ Result<StepSelection> select_step(const Trace& trace, const StepOptions& options
   if (!options.selects()) return single(StepSource::kWholeTrace, whole_trace(trace));
   if (options.window) {
     const Nanoseconds start = whole_trace(trace).window.start;
-    Step step{"window", {start + options.window->start, start + options.window->end}, std::nullopt, 0};
+    TraceStep step{"window", {start + options.window->start, start + options.window->end}, std::nullopt, 0};
     Launches(trace).collect(step);
     return single(StepSource::kWindow, std::move(step));
   }
@@ -307,7 +307,7 @@ Result<StepSelection> select_step(const Trace& trace, const StepOptions& options
                 list.steps.back().name);
   StepSelection selection{list.source, list.steps[index], index, options.count, found};
   for (std::size_t i = index + 1; i < index + options.count; ++i) {
-    const Step& more = list.steps[i];
+    const TraceStep& more = list.steps[i];
     selection.step.window.end = std::max(selection.step.window.end, more.window.end);
     selection.step.kernels += more.kernels;
     if (more.device_work) widen(selection.step.device_work, *more.device_work);

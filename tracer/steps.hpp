@@ -32,7 +32,7 @@ enum class StepSource {
 std::string_view to_string(StepSource source);
 
 /// One pass of a program through what it does again and again.
-struct Step {
+struct TraceStep {
   std::string name;   ///< of the annotation; "repetition 2"; "window"; "whole trace"
   TimeWindow window;  ///< annotation: as the host marked it. Repetition: from its first kernel's start
                       ///< to the next repetition's
@@ -46,7 +46,7 @@ struct Step {
 /// Steps in order of their start.
 struct StepList {
   StepSource source = StepSource::kWholeTrace;
-  std::vector<Step> steps;
+  std::vector<TraceStep> steps;
 };
 
 /// Ranges of a trace named `pattern` ('*' stands for any text), on the host thread that has most of
@@ -78,7 +78,7 @@ struct StepOptions {
 /// The part of a trace that was asked for.
 struct StepSelection {
   StepSource source = StepSource::kWholeTrace;
-  Step step;              ///< of several steps: first start to last end
+  TraceStep step;              ///< of several steps: first start to last end
   std::size_t index = 0;  ///< among `found`
   std::size_t count = 1;  ///< steps it spans
   std::size_t found = 0;  ///< steps there are to choose from

@@ -188,10 +188,10 @@ TEST(Steps, AreFoundInRecordedTraces) {
   const StepList annotated = find_steps(*v100);
   ASSERT_EQ(annotated.steps.size(), 5U);
   EXPECT_EQ(annotated.steps[2].name, "ProfilerStep#103");
-  for (const Step& step : annotated.steps) EXPECT_EQ(step.kernels, 870);
+  for (const TraceStep& step : annotated.steps) EXPECT_EQ(step.kernels, 870);
   const StepList repeated = find_repeated_steps(*v100);
   ASSERT_GE(repeated.steps.size(), 4U);
-  for (const Step& step : repeated.steps) EXPECT_EQ(step.kernels, 870);
+  for (const TraceStep& step : repeated.steps) EXPECT_EQ(step.kernels, 870);
 }
 
 }  // namespace
