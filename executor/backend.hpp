@@ -8,6 +8,7 @@
 
 #include "base/device.hpp"
 #include "base/result.hpp"
+#include "base/units.hpp"
 #include "models/model.hpp"
 #include "simulator/plan/op_catalog.hpp"
 #include "simulator/plan/program.hpp"
@@ -28,6 +29,16 @@ class TaskSink {
 
   virtual void begin(StepId step, StreamId stream) noexcept = 0;
   virtual void end(StepId step, StreamId stream) noexcept = 0;
+  /// Instead of begin() and end(), from devices that note the times themselves: told afterwards, from
+  /// Session::synchronize(), each stream's steps in order. Times are those of steady_now().
+  virtual void ran(StepId step, StreamId stream, Nanoseconds /*begun*/, Nanoseconds /*ended*/) noexcept {
+    begin(step, stream);
+    end(step, stream);
+  }
+  /// The host gives the step's work to the device between these calls, from the thread that drives the
+  /// session, also while it is captured: for tools that watch the device's library.
+  virtual void giving(StepId /*step*/, StreamId /*stream*/) noexcept {}
+  virtual void given(StepId /*step*/, StreamId /*stream*/) noexcept {}
 };
 
 /// A Program in a device's memory, ready to run. Work is given to streams in order; streams run

@@ -42,6 +42,15 @@ void TraceSink::end(StepId /*step*/, StreamId stream) noexcept {
   mine.records[mine.count++].end = now_();
 }
 
+void TraceSink::ran(StepId step, StreamId stream, Nanoseconds begun, Nanoseconds ended) noexcept {
+  Stream& mine = streams_[to_index(stream)];
+  if (mine.count == mine.records.size()) {
+    ++mine.dropped;
+    return;
+  }
+  mine.records[mine.count++] = {step, begun, ended};
+}
+
 std::optional<Nanoseconds> TraceSink::first() const {
   std::optional<Nanoseconds> first;
   for (const Stream& stream : streams_) {

@@ -23,6 +23,7 @@ class TraceSink final : public TaskSink {
 
   void begin(StepId step, StreamId stream) noexcept override;
   void end(StepId step, StreamId stream) noexcept override;
+  void ran(StepId step, StreamId stream, Nanoseconds begun, Nanoseconds ended) noexcept override;
 
   /// Only while nothing runs: Session::synchronize() has returned.
   [[nodiscard]] std::optional<Nanoseconds> first() const;

@@ -18,6 +18,9 @@ class DurationSink final : public TaskSink {
   void end(StepId step, StreamId stream) noexcept override {
     durations_[to_index(step)] = steady_now() - begun_[to_index(stream)];
   }
+  void ran(StepId step, StreamId /*stream*/, Nanoseconds begun, Nanoseconds ended) noexcept override {
+    durations_[to_index(step)] = ended - begun;
+  }
 
   [[nodiscard]] Nanoseconds duration(std::size_t step) const { return durations_[step]; }
 

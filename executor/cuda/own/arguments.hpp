@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+/// Arguments of Cohort's own kernels: plain values that are passed to the device as they are. Strides are in
+/// elements; tensors have at most kMaxRank dimensions and fewer than 2^31 elements.
+namespace cohort::cuda::own {
+
+inline constexpr int kMaxRank = 6;
+inline constexpr int kMaxPostOps = 4;
+
+/// Offset of an index: sum of index * stride.
+struct Strides {
+  std::int64_t of[kMaxRank] = {};
+};
+/// Extents; a linear index counts the last dimension fastest.
+struct Extents {
+  std::int32_t of[kMaxRank] = {1, 1, 1, 1, 1, 1};
+  std::int32_t rank = 0;
+  std::int32_t count = 1;  ///< product
+};
+
+enum class PostKind : std::int32_t { kAdd, kRelu, kLeakyRelu, kElu, kSigmoid, kTanh, kClip };
+
+/// Work on a result before it is stored, in order. kAdd adds an element of `operand`, found by the
+/// result's index.
+struct PostOps {
+  struct One {
+    PostKind kind{};
+    float alpha = 0;
+    float beta = 0;
+    const float* operand = nullptr;
+    Strides strides;
+  };
+  std::int32_t count = 0;
+  One of[kMaxPostOps];
+};
+
+enum class MapKind : std::int32_t { kCopy, kAdd, kSub, kMul, kDiv, kAffine };
+
+/// y = post(f(a, b, c)) elementwise, dimensions in the order of y's memory. kAffine: a * b + c.
+struct MapArguments {
+  MapKind kind{};
+  Extents shape;
+  const float* a = nullptr;
+  const float* b = nullptr;
+  const float* c = nullptr;
+  float* y = nullptr;
+  Strides a_strides, b_strides, c_strides, y_strides;
+  PostOps post;
+};
+
+/// The elements of x in logical order under y's shape.
+struct ReshapeArguments {
+  Extents x_shape, y_shape;
+  const float* x = nullptr;
+  float* y = nullptr;
+  Strides x_strides, y_strides;
+  PostOps post;
+};
+
+/// Window of a convolution or pooling over H and W.
+struct Window2 {
+  std::int32_t kernel[2] = {1, 1}, stride[2] = {1, 1}, pad[2] = {}, dilation[2] = {1, 1};
+};
+
+/// Dimensions [N, C, H, W]; `post` by the index [n, c, p, q].
+struct PoolArguments {
+  Window2 window;
+  Extents y_shape;
+  std::int32_t height = 1, width = 1;  ///< of x
+  bool average = false;
+  bool count_include_pad = false;
+  bool channels_last = false;  ///< neighbouring threads take neighbouring channels
+  const float* x = nullptr;
+  float* y = nullptr;
+  Strides x_strides, y_strides;
+  PostOps post;
+};
+
+/// Direct convolution; the filter is [K][C][R][S] or, with `channels_last`, [K][R][S][C].
+struct ConvolutionArguments {
+  Window2 window;
+  Extents y_shape;
+  std::int32_t height = 1, width = 1;  ///< of x
+  std::int32_t group_inputs = 1, group_outputs = 1;
+  bool channels_last = false;
+  const float* x = nullptr;
+  const float* w = nullptr;
+  const float* bias = nullptr;  ///< [K]; may be null
+  float* y = nullptr;
+  Strides x_strides, y_strides;
+  PostOps post;
+};
+
+/// y = x / (bias + alpha/size * sum of squares)^beta across the channels of [N, C, ...].
+struct LrnArguments {
+  Extents y_shape;
+  std::int32_t size = 1;
+  float alpha = 0, beta = 0, bias = 1;
+  const float* x = nullptr;
+  float* y = nullptr;
+  Strides x_strides, y_strides;
+  PostOps post;
+};
+
+/// Softmax along one dimension; a lane is a line of elements along it.
+struct SoftmaxArguments {
+  Extents lanes;            ///< all dimensions but that one
+  std::int32_t length = 1;  ///< of the dimension
+  std::int64_t x_step = 1, y_step = 1;
+  const float* x = nullptr;
+  float* y = nullptr;
+  Strides x_strides, y_strides;  ///< of the lanes
+};
+
+/// y[b, n, o] = post(sum over i of x[b, n, i] * w[b, o, i] + bias[b, o]). `post` by the index [b, n, o].
+struct GemmArguments {
+  std::int32_t batch = 1, rows = 1, columns = 1, inner = 1;  ///< B, N, O, I
+  const float* x = nullptr;
+  const float* w = nullptr;     ///< dense [B, O, I]
+  const float* bias = nullptr;  ///< dense [B, O]; may be null
+  float* y = nullptr;
+  std::int64_t x_batch = 0, x_row = 0;
+  std::int64_t y_batch = 0, y_row = 0, y_column = 1;
+  PostOps post;
+};
+
+/// One-layer LSTM; a block takes one sample through all time steps.
+struct LstmArguments {
+  std::int32_t steps = 1, samples = 1, inputs = 1, hidden = 1;  ///< T, N, I, H
+  const float* x = nullptr;
+  const float* w = nullptr;     ///< transposed, dense [I, 4H]
+  const float* r = nullptr;     ///< transposed, dense [H, 4H]
+  const float* bias = nullptr;  ///< [4H]; may be null
+  float* y = nullptr;
+  float* cell = nullptr;  ///< dense [N, H], in the workspace
+  std::int64_t x_step = 0, x_sample = 0, x_input = 1;
+  std::int64_t y_step = 0, y_sample = 0, y_hidden = 1;
+};
+
+using KernelArguments = std::variant<MapArguments, ReshapeArguments, PoolArguments, ConvolutionArguments, LrnArguments,
+                                     SoftmaxArguments, GemmArguments, LstmArguments>;
+
+}  // namespace cohort::cuda::own

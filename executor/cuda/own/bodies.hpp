@@ -1,0 +1,257 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "executor/cuda/own/arguments.hpp"
+
+#ifdef __CUDACC__
+#define COHORT_BODY __host__ __device__ inline
+#else
+#define COHORT_BODY inline
+#endif
+
+/// What one thread of each own kernel computes, for the device and, in tests, for the host alike.
+namespace cohort::cuda::own {
+
+struct Index {
+  std::int32_t of[kMaxRank];
+};
+
+COHORT_BODY Index split(const Extents& shape, std::int32_t linear) {
+  Index index;
+  for (int d = shape.rank - 1; d >= 0; --d) {
+    index.of[d] = linear % shape.of[d];
+    linear /= shape.of[d];
+  }
+  return index;
+}
+
+COHORT_BODY std::int64_t offset(const Strides& strides, const Index& index, int rank) {
+  std::int64_t result = 0;
+  for (int d = 0; d < rank; ++d) result += index.of[d] * strides.of[d];
+  return result;
+}
+
+COHORT_BODY float sigmoid(float x) { return 1.0F / (1.0F + expf(-x)); }
+
+COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
+  switch (kind) {
+    case PostKind::kRelu:
+      return x > 0 ? x : 0.0F;
+    case PostKind::kLeakyRelu:
+      return x >= 0 ? x : alpha * x;
+    case PostKind::kElu:
+      return x >= 0 ? x : alpha * expm1f(x);
+    case PostKind::kSigmoid:
+      return sigmoid(x);
+    case PostKind::kTanh:
+      return tanhf(x);
+    case PostKind::kClip:
+      return fminf(fmaxf(x, alpha), beta);
+    case PostKind::kAdd:
+      break;
+  }
+  return x;
+}
+
+COHORT_BODY float finish(const PostOps& post, float value, const Index& index, int rank) {
+  for (int i = 0; i < post.count; ++i) {
+    const PostOps::One& one = post.of[i];
+    value = one.kind == PostKind::kAdd ? value + one.operand[offset(one.strides, index, rank)]
+                                       : activate(one.kind, one.alpha, one.beta, value);
+  }
+  return value;
+}
+
+COHORT_BODY void map_element(const MapArguments& k, std::int32_t linear) {
+  const int rank = k.shape.rank;
+  const Index index = split(k.shape, linear);
+  float value = k.a[offset(k.a_strides, index, rank)];
+  if (k.kind != MapKind::kCopy) {
+    const float b = k.b[offset(k.b_strides, index, rank)];
+    switch (k.kind) {
+      case MapKind::kAdd:
+        value += b;
+        break;
+      case MapKind::kSub:
+        value -= b;
+        break;
+      case MapKind::kMul:
+        value *= b;
+        break;
+      case MapKind::kDiv:
+        value /= b;
+        break;
+      case MapKind::kAffine:
+        value = value * b + k.c[offset(k.c_strides, index, rank)];
+        break;
+      case MapKind::kCopy:
+        break;
+    }
+  }
+  k.y[offset(k.y_strides, index, rank)] = finish(k.post, value, index, rank);
+}
+
+COHORT_BODY void reshape_element(const ReshapeArguments& k, std::int32_t linear) {
+  const Index from = split(k.x_shape, linear);
+  const Index to = split(k.y_shape, linear);
+  const float value = k.x[offset(k.x_strides, from, k.x_shape.rank)];
+  k.y[offset(k.y_strides, to, k.y_shape.rank)] = finish(k.post, value, to, k.y_shape.rank);
+}
+
+/// Index [n, c, p, q]; with `channels_last` neighbours differ in c.
+COHORT_BODY Index split_image(const Extents& y, bool channels_last, std::int32_t linear) {
+  if (!channels_last) return split(y, linear);
+  Index index;
+  index.of[1] = linear % y.of[1];
+  linear /= y.of[1];
+  index.of[3] = linear % y.of[3];
+  linear /= y.of[3];
+  index.of[2] = linear % y.of[2];
+  index.of[0] = linear / y.of[2];
+  return index;
+}
+
+COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
+  const Index at = split_image(k.y_shape, k.channels_last, linear);
+  const float* const plane = k.x + at.of[0] * k.x_strides.of[0] + at.of[1] * k.x_strides.of[1];
+  float largest = -INFINITY;
+  float sum = 0;
+  std::int32_t count = 0;
+  for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
+    const std::int32_t i = at.of[2] * k.window.stride[0] - k.window.pad[0] + r * k.window.dilation[0];
+    if (i < 0 || i >= k.height) continue;
+    for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
+      const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
+      if (j < 0 || j >= k.width) continue;
+      const float value = plane[i * k.x_strides.of[2] + j * k.x_strides.of[3]];
+      largest = fmaxf(largest, value);
+      sum += value;
+      ++count;
+    }
+  }
+  const std::int32_t divisor = k.count_include_pad ? k.window.kernel[0] * k.window.kernel[1] : (count > 0 ? count : 1);
+  const float value = k.average ? sum / static_cast<float>(divisor) : largest;
+  k.y[offset(k.y_strides, at, 4)] = finish(k.post, value, at, 4);
+}
+
+COHORT_BODY void convolution_element(const ConvolutionArguments& k, std::int32_t linear) {
+  const Index at = split_image(k.y_shape, k.channels_last, linear);
+  const std::int32_t channels = k.group_inputs;
+  const std::int32_t first = at.of[1] / k.group_outputs * channels;
+  const std::int32_t area = k.window.kernel[0] * k.window.kernel[1];
+  const std::int64_t w_channel = k.channels_last ? 1 : area;
+  const std::int64_t w_place = k.channels_last ? channels : 1;
+  const float* const image = k.x + at.of[0] * k.x_strides.of[0] + first * k.x_strides.of[1];
+  const float* const filter = k.w + static_cast<std::int64_t>(at.of[1]) * channels * area;
+  float sum = k.bias != nullptr ? k.bias[at.of[1]] : 0.0F;
+  for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
+    const std::int32_t i = at.of[2] * k.window.stride[0] - k.window.pad[0] + r * k.window.dilation[0];
+    if (i < 0 || i >= k.height) continue;
+    for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
+      const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
+      if (j < 0 || j >= k.width) continue;
+      const float* const x = image + i * k.x_strides.of[2] + j * k.x_strides.of[3];
+      const float* const w = filter + (r * k.window.kernel[1] + s) * w_place;
+      for (std::int32_t c = 0; c < channels; ++c) sum += x[c * k.x_strides.of[1]] * w[c * w_channel];
+    }
+  }
+  k.y[offset(k.y_strides, at, 4)] = finish(k.post, sum, at, 4);
+}
+
+COHORT_BODY void lrn_element(const LrnArguments& k, std::int32_t linear) {
+  const int rank = k.y_shape.rank;
+  const Index at = split(k.y_shape, linear);
+  const std::int32_t before = (k.size - 1) / 2;
+  const std::int32_t after = k.size - 1 - before;
+  const std::int64_t step = k.x_strides.of[1];
+  const float* const x = k.x + offset(k.x_strides, at, rank);
+  float squares = 0;
+  for (std::int32_t i = -before; i <= after; ++i) {
+    const std::int32_t channel = at.of[1] + i;
+    if (channel < 0 || channel >= k.y_shape.of[1]) continue;
+    squares += x[i * step] * x[i * step];
+  }
+  const float scale = k.bias + k.alpha / static_cast<float>(k.size) * squares;
+  k.y[offset(k.y_strides, at, rank)] = finish(k.post, *x * powf(scale, -k.beta), at, rank);
+}
+
+/// One lane's part of a softmax; `lanes` threads share the dimension, each taking every lanes-th element.
+COHORT_BODY float softmax_largest(const SoftmaxArguments& k, const float* x, std::int32_t thread,
+                                  std::int32_t threads) {
+  float largest = -INFINITY;
+  for (std::int32_t i = thread; i < k.length; i += threads) largest = fmaxf(largest, x[i * k.x_step]);
+  return largest;
+}
+
+COHORT_BODY float softmax_sum(const SoftmaxArguments& k, const float* x, float largest, std::int32_t thread,
+                              std::int32_t threads) {
+  float sum = 0;
+  for (std::int32_t i = thread; i < k.length; i += threads) sum += expf(x[i * k.x_step] - largest);
+  return sum;
+}
+
+COHORT_BODY void softmax_store(const SoftmaxArguments& k, const float* x, float* y, float largest, float sum,
+                               std::int32_t thread, std::int32_t threads) {
+  for (std::int32_t i = thread; i < k.length; i += threads) y[i * k.y_step] = expf(x[i * k.x_step] - largest) / sum;
+}
+
+/// Place of one result of a batched product.
+struct GemmPlace {
+  Index at;  ///< [b, n, o]
+};
+
+COHORT_BODY GemmPlace gemm_place(const GemmArguments& k, std::int64_t linear) {
+  GemmPlace place{};
+  place.at.of[2] = static_cast<std::int32_t>(linear % k.columns);
+  linear /= k.columns;
+  place.at.of[1] = static_cast<std::int32_t>(linear % k.rows);
+  place.at.of[0] = static_cast<std::int32_t>(linear / k.rows);
+  return place;
+}
+
+/// One thread's part of a sum that `threads` threads share.
+COHORT_BODY float gemm_partial(const GemmArguments& k, const GemmPlace& place, std::int32_t thread,
+                               std::int32_t threads) {
+  const float* const x = k.x + place.at.of[0] * k.x_batch + place.at.of[1] * k.x_row;
+  const float* const w = k.w + (static_cast<std::int64_t>(place.at.of[0]) * k.columns + place.at.of[2]) * k.inner;
+  float sum = 0;
+  for (std::int32_t i = thread; i < k.inner; i += threads) sum += x[i] * w[i];
+  return sum;
+}
+
+COHORT_BODY void gemm_store(const GemmArguments& k, const GemmPlace& place, float sum) {
+  if (k.bias != nullptr) sum += k.bias[place.at.of[0] * static_cast<std::int64_t>(k.columns) + place.at.of[2]];
+  float* const y = k.y + place.at.of[0] * k.y_batch + place.at.of[1] * k.y_row + place.at.of[2] * k.y_column;
+  *y = finish(k.post, sum, place.at, 3);
+}
+
+/// Unit `h` of sample `n` at step `t`. All units of step t - 1 must have been written.
+COHORT_BODY void lstm_unit(const LstmArguments& k, std::int32_t n, std::int32_t t, std::int32_t h) {
+  const std::int32_t hidden = k.hidden;
+  float gates[4];  // input, output, forget, cell
+  for (int g = 0; g < 4; ++g) gates[g] = k.bias != nullptr ? k.bias[g * hidden + h] : 0.0F;
+  const float* const x = k.x + t * k.x_step + n * k.x_sample;
+  for (std::int32_t i = 0; i < k.inputs; ++i) {
+    const float* const row = k.w + static_cast<std::int64_t>(i) * 4 * hidden + h;
+    const float value = x[i * k.x_input];
+    for (int g = 0; g < 4; ++g) gates[g] += value * row[g * hidden];
+  }
+  float* const y = k.y + t * k.y_step + n * k.y_sample;
+  if (t > 0) {
+    const float* const before = y - k.y_step;
+    for (std::int32_t i = 0; i < hidden; ++i) {
+      const float* const row = k.r + static_cast<std::int64_t>(i) * 4 * hidden + h;
+      const float value = before[i * k.y_hidden];
+      for (int g = 0; g < 4; ++g) gates[g] += value * row[g * hidden];
+    }
+  }
+  float* const cell = k.cell + static_cast<std::int64_t>(n) * hidden + h;
+  const float kept = t > 0 ? sigmoid(gates[2]) * *cell : 0.0F;
+  const float state = kept + sigmoid(gates[0]) * tanhf(gates[3]);
+  *cell = state;
+  y[h * k.y_hidden] = sigmoid(gates[1]) * tanhf(state);
+}
+
+}  // namespace cohort::cuda::own

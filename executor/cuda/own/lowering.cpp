@@ -1,0 +1,301 @@
+#include "executor/cuda/own/lowering.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "executor/reference/call.hpp"
+#include "executor/reference/tensor_ref.hpp"
+
+namespace cohort::cuda::own {
+namespace {
+
+bool is_constant(const OpCall& call, std::size_t input) {
+  return std::holds_alternative<WeightView>(call.inputs[input]);
+}
+
+/// Neighbouring elements in memory are neighbouring channels.
+bool channels_last(const Shape& shape, const Shape& strides) { return shape[1] > 1 && strides[1] == 1; }
+
+Window2 window_of(const Window& window) {
+  Window2 result;
+  const auto put = [](const std::vector<std::int64_t>& values, std::int32_t* to) {
+    for (std::size_t d = 0; d < 2; ++d) to[d] = static_cast<std::int32_t>(values[d]);
+  };
+  put(window.kernel, result.kernel);
+  put(window.stride, result.stride);
+  put(window.pad_begin, result.pad);
+  put(window.dilation, result.dilation);
+  return result;
+}
+
+/// What pooling and convolution have in common.
+template <class Arguments>
+void set_image(Arguments& kernel, const OpCall& call, const Window& window, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  kernel.window = window_of(window);
+  kernel.y_shape = to_extents(operands.y_shape);
+  kernel.height = static_cast<std::int32_t>(x.shape[2]);
+  kernel.width = static_cast<std::int32_t>(x.shape[3]);
+  kernel.x = x.data;
+  kernel.y = operands.y;
+  kernel.x_strides = to_strides(x.strides);
+  kernel.y_strides = to_strides(operands.y_strides);
+  kernel.post = post_ops(call, operands);
+}
+
+KernelArguments kernel_of(const Convolution& op, const OpCall& call, const Operands& operands) {
+  ConvolutionArguments kernel;
+  set_image(kernel, call, op.window, operands);
+  const Shape& w = operands.inputs[1].shape;
+  kernel.group_inputs = static_cast<std::int32_t>(w[1]);
+  kernel.group_outputs = static_cast<std::int32_t>(w[0] / op.groups);
+  kernel.channels_last = channels_last(operands.y_shape, operands.y_strides);
+  kernel.w = operands.inputs[1].data;
+  kernel.bias = own_input_count(call) > 2 ? operands.inputs[2].data : nullptr;
+  return kernel;
+}
+
+KernelArguments kernel_of(const Pool& op, const OpCall& call, const Operands& operands) {
+  PoolArguments kernel;
+  set_image(kernel, call, op.window, operands);
+  kernel.average = op.kind == PoolKind::kAverage;
+  kernel.count_include_pad = op.count_include_pad;
+  kernel.channels_last = channels_last(operands.y_shape, operands.y_strides);
+  return kernel;
+}
+
+KernelArguments kernel_of(const LocalResponseNormalization& op, const OpCall& call, const Operands& operands) {
+  LrnArguments kernel;
+  kernel.y_shape = to_extents(operands.y_shape);
+  kernel.size = static_cast<std::int32_t>(op.size);
+  kernel.alpha = op.alpha;
+  kernel.beta = op.beta;
+  kernel.bias = op.bias;
+  kernel.x = operands.inputs[0].data;
+  kernel.y = operands.y;
+  kernel.x_strides = to_strides(operands.inputs[0].strides);
+  kernel.y_strides = to_strides(operands.y_strides);
+  kernel.post = post_ops(call, operands);
+  return kernel;
+}
+
+KernelArguments kernel_of(const Softmax& op, const OpCall& /*call*/, const Operands& operands) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  SoftmaxArguments kernel;
+  kernel.lanes = to_extents(reference::without(operands.y_shape, axis));
+  kernel.length = static_cast<std::int32_t>(operands.y_shape[axis]);
+  kernel.x_step = operands.inputs[0].strides[axis];
+  kernel.y_step = operands.y_strides[axis];
+  kernel.x = operands.inputs[0].data;
+  kernel.y = operands.y;
+  kernel.x_strides = to_strides(reference::without(operands.inputs[0].strides, axis));
+  kernel.y_strides = to_strides(reference::without(operands.y_strides, axis));
+  return kernel;
+}
+
+KernelArguments kernel_of(const Gemm& op, const OpCall& call, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  const std::size_t lead = op.stacked ? 1 : 0;
+  GemmArguments kernel;
+  kernel.batch = op.stacked ? static_cast<std::int32_t>(operands.y_shape[0]) : 1;
+  kernel.rows = static_cast<std::int32_t>(operands.y_shape[lead]);
+  kernel.columns = static_cast<std::int32_t>(operands.y_shape[lead + 1]);
+  kernel.inner = static_cast<std::int32_t>(operands.inputs[1].shape[lead + 1]);
+  kernel.x = x.data;
+  kernel.w = operands.inputs[1].data;
+  kernel.bias = own_input_count(call) > 2 ? operands.inputs[2].data : nullptr;
+  kernel.y = operands.y;
+  kernel.x_batch = op.stacked ? x.strides[0] : 0;
+  kernel.x_row = x.strides[lead];
+  kernel.y_batch = op.stacked ? operands.y_strides[0] : 0;
+  kernel.y_row = operands.y_strides[lead];
+  kernel.y_column = operands.y_strides[lead + 1];
+  kernel.post = post_ops(call, operands);
+  if (!op.stacked) {
+    for (int i = 0; i < kernel.post.count; ++i) {  // the kernel's index has the models first
+      Strides& strides = kernel.post.of[i].strides;
+      strides = {{0, strides.of[0], strides.of[1]}};
+    }
+  }
+  return kernel;
+}
+
+KernelArguments kernel_of(const Lstm& op, const OpCall& call, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  LstmArguments kernel;
+  kernel.steps = static_cast<std::int32_t>(x.shape[0]);
+  kernel.samples = static_cast<std::int32_t>(x.shape[1]);
+  kernel.inputs = static_cast<std::int32_t>(x.shape[2]);
+  kernel.hidden = static_cast<std::int32_t>(op.hidden);
+  kernel.x = x.data;
+  kernel.w = operands.inputs[1].data;
+  kernel.r = operands.inputs[2].data;
+  kernel.bias = own_input_count(call) > 3 ? operands.inputs[3].data : nullptr;
+  kernel.y = operands.y;
+  kernel.cell = operands.workspace;
+  kernel.x_step = x.strides[0];
+  kernel.x_sample = x.strides[1];
+  kernel.x_input = x.strides[2];
+  kernel.y_step = operands.y_strides[0];
+  kernel.y_sample = operands.y_strides[1];
+  kernel.y_hidden = operands.y_strides[2];
+  return kernel;
+}
+
+/// Its kernel does no post-ops; they follow in one of their own.
+bool finishes_apart(const OpCall& call) {
+  return std::holds_alternative<Softmax>(call.attributes) || std::holds_alternative<Lstm>(call.attributes);
+}
+
+tl::unexpected<Error> refuse(const OpCall& call, std::string_view why) {
+  return fail(ErrorCode::kInvalidInput, "{}: own kernels cannot run it: {}", op_type(call.attributes), why);
+}
+
+Result<void> check_constants(const OpCall& call) {
+  const auto constant = [&](std::size_t input) { return input >= call.inputs.size() || is_constant(call, input); };
+  const std::size_t own = own_input_count(call);
+  if (std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<Gemm>(call.attributes) ||
+      std::holds_alternative<Lstm>(call.attributes) || std::holds_alternative<BatchNormalization>(call.attributes)) {
+    if (is_constant(call, 0)) return refuse(call, "its input is a constant");
+    for (std::size_t i = 1; i < own; ++i) {
+      if (!constant(i)) return refuse(call, "its weights are computed by other ops");
+    }
+  }
+  for (const PostOp& post_op : call.post_ops) {
+    const auto* const add = std::get_if<AddOperand>(&post_op);
+    if (add == nullptr) continue;
+    const View* const view = std::get_if<View>(&call.inputs[add->operand]);
+    if (finishes_apart(call) && view != nullptr && view->buffer == call.outputs[0].buffer)
+      return refuse(call, "what is added to its result lies where the result goes");
+  }
+  return {};
+}
+
+/// [4H, I] as [I, 4H].
+std::vector<float> transposed(const std::vector<float>& values, const Shape& shape) {
+  std::vector<float> result(values.size());
+  const auto rows = static_cast<std::size_t>(shape[0]);
+  const auto columns = static_cast<std::size_t>(shape[1]);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) result[c * rows + r] = values[r * columns + c];
+  }
+  return result;
+}
+
+/// [K, C, R, S] as [K, R, S, C].
+std::vector<float> channels_moved_last(const std::vector<float>& values, const Shape& shape) {
+  std::vector<float> result(values.size());
+  const auto channels = static_cast<std::size_t>(shape[1]);
+  const auto filters = static_cast<std::size_t>(shape[0]);
+  const std::size_t area = values.size() / (channels * filters);
+  for (std::size_t k = 0; k < filters; ++k) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      for (std::size_t i = 0; i < area; ++i)
+        result[(k * area + i) * channels + c] = values[(k * channels + c) * area + i];
+    }
+  }
+  return result;
+}
+
+/// Rows of I values, each put in the order of the input's memory.
+std::vector<float> rows_reordered(const std::vector<float>& values, const std::vector<std::int64_t>& order) {
+  std::vector<float> result(values.size());
+  for (std::size_t row = 0; row < values.size(); row += order.size()) {
+    for (std::size_t i = 0; i < order.size(); ++i) result[row + i] = values[row + static_cast<std::size_t>(order[i])];
+  }
+  return result;
+}
+
+/// Factor (input 1) or addend (input 2) per channel.
+std::vector<float> folded(const BatchNormalization& op, std::size_t input,
+                          std::span<const std::vector<float>> weights) {
+  std::vector<float> result;
+  for (std::size_t c = 0; c < weights[0].size(); ++c) {
+    const double factor = static_cast<double>(weights[0][c]) /
+                          std::sqrt(static_cast<double>(weights[3][c]) + static_cast<double>(op.epsilon));
+    const double addend = static_cast<double>(weights[1][c]) - static_cast<double>(weights[2][c]) * factor;
+    result.push_back(static_cast<float>(input == 1 ? factor : addend));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> memory_order(const View& view, std::size_t first) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> places;  // offset, logical position
+  const Shape shape(view.shape.begin() + static_cast<std::ptrdiff_t>(first), view.shape.end());
+  const Shape strides(view.strides.begin() + static_cast<std::ptrdiff_t>(first), view.strides.end());
+  std::int64_t logical = 0;
+  reference::for_each_index<1>(shape, {strides}, [&](const auto& at) { places.emplace_back(at[0], logical++); });
+  std::sort(places.begin(), places.end());
+  std::vector<std::int64_t> order;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i].first != static_cast<std::int64_t>(i)) return {};
+    order.push_back(places[i].second);
+  }
+  return order;
+}
+
+Result<void> check_supported(const OpCall& call) {
+  COHORT_CHECK(check_call(call));
+  COHORT_CHECK(check_constants(call));
+  std::vector<Shape> shapes{call.outputs[0].shape};
+  for (const Operand& operand : call.inputs) shapes.push_back(shape_of(operand));
+  const bool gemm = std::holds_alternative<Gemm>(call.attributes);
+  for (const Shape& shape : shapes) {
+    if (shape.size() > static_cast<std::size_t>(kMaxRank)) return refuse(call, "it has more than 6 dimensions");
+    if (element_count(shape) > std::numeric_limits<std::int32_t>::max())
+      return refuse(call, fmt::format("a tensor of shape {} has 2^31 elements or more", to_string(shape)));
+  }
+  const std::size_t room = std::holds_alternative<Activation>(call.attributes) ? 1 : 0;
+  if (call.post_ops.size() + room > static_cast<std::size_t>(kMaxPostOps))
+    return refuse(call, fmt::format("{} post-ops are more than {}", call.post_ops.size(), kMaxPostOps));
+  const bool windowed =
+      std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<Pool>(call.attributes);
+  if (windowed && call.outputs[0].shape.size() != 4) return refuse(call, "its image has not two spatial dimensions");
+  if (gemm) {
+    const std::size_t lead = std::get<Gemm>(call.attributes).stacked ? 2 : 1;
+    if (memory_order(std::get<View>(call.inputs[0]), lead).empty())
+      return refuse(call, "the values of a sample do not lie together");
+  }
+  return {};
+}
+
+std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const std::vector<float>> weights) {
+  const auto before = std::count_if(call.inputs.begin(), call.inputs.begin() + static_cast<std::ptrdiff_t>(input),
+                                    [](const Operand& each) { return std::holds_alternative<WeightView>(each); });
+  const std::vector<float>& values = weights[static_cast<std::size_t>(before)];
+  const Shape& shape = shape_of(call.inputs[input]);
+  if (const auto* const normalization = std::get_if<BatchNormalization>(&call.attributes))
+    return input < 3 ? folded(*normalization, input, weights) : std::vector<float>{};
+  if (std::holds_alternative<Convolution>(call.attributes) && input == 1 &&
+      channels_last(call.outputs[0].shape, call.outputs[0].strides))
+    return channels_moved_last(values, shape);
+  if (const auto* const gemm = std::get_if<Gemm>(&call.attributes); gemm != nullptr && input == 1)
+    return rows_reordered(values, memory_order(std::get<View>(call.inputs[0]), gemm->stacked ? 2 : 1));
+  if (std::holds_alternative<Lstm>(call.attributes) && (input == 1 || input == 2)) return transposed(values, shape);
+  return values;
+}
+
+Bytes workspace_of(const OpCall& call) {
+  if (!std::holds_alternative<Lstm>(call.attributes)) return {};
+  const Shape& y = call.outputs[0].shape;
+  return Bytes{y[1] * y[2] * static_cast<std::int64_t>(sizeof(float))};
+}
+
+std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& operands) {
+  std::vector<KernelArguments> kernels = std::visit(
+      [&](const auto& op) -> std::vector<KernelArguments> {
+        if constexpr (requires { kernel_of(op, call, operands); }) {
+          return {kernel_of(op, call, operands)};
+        } else {
+          return map_kernels(call, operands);
+        }
+      },
+      call.attributes);
+  if (finishes_apart(call) && !call.post_ops.empty()) kernels.emplace_back(epilogue(call, operands, nullptr, 0));
+  return kernels;
+}
+
+}  // namespace cohort::cuda::own

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <vector>
+
+#include "executor/cuda/calls.hpp"
+#include "executor/cuda/own/arguments.hpp"
+
+namespace cohort::cuda::own {
+
+/// A tensor in device memory.
+struct Tensor {
+  const float* data = nullptr;
+  Shape shape;
+  Shape strides;
+};
+
+/// An op's operands: views where they lie, constants as packed() stores them.
+struct Operands {
+  std::vector<Tensor> inputs;
+  float* y = nullptr;
+  Shape y_shape;
+  Shape y_strides;
+  float* workspace = nullptr;
+};
+
+/// Whether own kernels can run a call. Errors: kInvalidInput with the reason where not.
+Result<void> check_supported(const OpCall& call);
+
+/// Values of constant input `input`, as the kernels read them. `weights` has the dense values of all
+/// constants of the call, in order.
+std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const std::vector<float>> weights);
+
+/// Bytes of workspace.
+Bytes workspace_of(const OpCall& call);
+
+/// Kernels that compute the call, in order. Only for what check_supported() accepts.
+std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& operands);
+
+/// Post-ops from number `first` on, found by the index of the output's dimensions.
+PostOps post_ops(const OpCall& call, const Operands& operands, std::size_t first = 0);
+
+/// Kernels of ops without memory between elements: Activation, Binary, BatchNormalization, Concat, Reshape.
+std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& operands);
+/// y = post(y + bias along dimension 1).
+MapArguments epilogue(const OpCall& call, const Operands& operands, const float* bias, std::size_t first);
+
+Strides to_strides(const Shape& strides);
+Extents to_extents(const Shape& shape);
+
+/// Position of values in memory order: entry i says which logical element of a sample lies i-th. Empty where
+/// samples of the view (all dimensions from `first` on) do not lie dense in memory.
+std::vector<std::int64_t> memory_order(const View& view, std::size_t first);
+
+}  // namespace cohort::cuda::own

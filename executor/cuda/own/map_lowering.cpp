@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <numeric>
+
+#include "executor/cuda/own/lowering.hpp"
+#include "executor/reference/call.hpp"
+
+namespace cohort::cuda::own {
+namespace {
+
+/// Strides with which x repeats over `shape` by numpy's rule.
+Shape broadcast(const Tensor& x, const Shape& shape) {
+  Shape strides(shape.size(), 0);
+  const std::size_t missing = shape.size() - x.shape.size();
+  for (std::size_t d = 0; d < x.shape.size(); ++d) strides[missing + d] = x.shape[d] == 1 ? 0 : x.strides[d];
+  return strides;
+}
+
+/// Rewrites a map so that its dimensions stand in the order of y's memory, the closest last, and
+/// neighbours that follow each other without a gap in every tensor are one.
+void simplify(MapArguments& map, const Shape& shape) {
+  std::vector<Strides*> all{&map.y_strides, &map.a_strides, &map.b_strides, &map.c_strides};
+  for (int i = 0; i < map.post.count; ++i) all.push_back(&map.post.of[i].strides);
+  std::vector<std::size_t> order;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] > 1) order.push_back(d);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return map.y_strides.of[a] > map.y_strides.of[b]; });
+  const std::vector<Strides> before = [&] {
+    std::vector<Strides> copy;
+    for (const Strides* strides : all) copy.push_back(*strides);
+    return copy;
+  }();
+  Extents extents;
+  for (const std::size_t d : order) {
+    const auto extent = static_cast<std::int32_t>(shape[d]);
+    const int last = extents.rank - 1;
+    bool joins = extents.rank > 0;
+    for (std::size_t i = 0; joins && i < all.size(); ++i) joins = all[i]->of[last] == before[i].of[d] * extent;
+    const int to = joins ? last : extents.rank++;
+    extents.of[to] = joins ? extents.of[to] * extent : extent;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i]->of[to] = before[i].of[d];
+    extents.count *= extent;
+  }
+  map.shape = extents;
+}
+
+Tensor channel_vector(const Tensor& values, const Shape& shape) {
+  Shape as(shape.size(), 1);
+  as[1] = shape[1];
+  Shape strides(shape.size(), 0);
+  strides[1] = 1;
+  return {values.data, as, strides};
+}
+
+MapArguments map_of(MapKind kind, std::vector<Tensor> from, const Operands& to, const PostOps& post) {
+  MapArguments map;
+  map.kind = kind;
+  map.y = to.y;
+  map.y_strides = to_strides(to.y_strides);
+  map.post = post;
+  map.a = from[0].data;
+  map.a_strides = to_strides(broadcast(from[0], to.y_shape));
+  if (from.size() > 1) {
+    map.b = from[1].data;
+    map.b_strides = to_strides(broadcast(from[1], to.y_shape));
+  }
+  if (from.size() > 2) {
+    map.c = from[2].data;
+    map.c_strides = to_strides(broadcast(from[2], to.y_shape));
+  }
+  simplify(map, to.y_shape);
+  return map;
+}
+
+MapKind kind_of(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return MapKind::kAdd;
+    case BinaryKind::kSub:
+      return MapKind::kSub;
+    case BinaryKind::kMul:
+      return MapKind::kMul;
+    case BinaryKind::kDiv:
+      return MapKind::kDiv;
+  }
+  return MapKind::kAdd;
+}
+
+PostOps::One activation_of(const Activation& activation) {
+  PostOps::One one;
+  one.alpha = activation.alpha;
+  one.beta = activation.beta;
+  switch (activation.kind) {
+    case ActivationKind::kRelu:
+      one.kind = PostKind::kRelu;
+      break;
+    case ActivationKind::kLeakyRelu:
+      one.kind = PostKind::kLeakyRelu;
+      break;
+    case ActivationKind::kElu:
+      one.kind = PostKind::kElu;
+      break;
+    case ActivationKind::kSigmoid:
+      one.kind = PostKind::kSigmoid;
+      break;
+    case ActivationKind::kTanh:
+      one.kind = PostKind::kTanh;
+      break;
+    case ActivationKind::kClip:
+      one.kind = PostKind::kClip;
+      break;
+  }
+  return one;
+}
+
+std::vector<KernelArguments> concat_kernels(const Concat& op, const OpCall& call, const Operands& operands) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  std::vector<KernelArguments> kernels;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < own_input_count(call); ++i) {
+    Operands part = operands;
+    part.y_shape = operands.inputs[i].shape;
+    part.y += begin * operands.y_strides[axis];
+    PostOps post = post_ops(call, operands);
+    for (int p = 0; p < post.count; ++p) {
+      if (post.of[p].operand != nullptr) post.of[p].operand += begin * post.of[p].strides.of[axis];
+    }
+    kernels.emplace_back(map_of(MapKind::kCopy, {operands.inputs[i]}, part, post));
+    begin += part.y_shape[axis];
+  }
+  return kernels;
+}
+
+KernelArguments reshape_kernel(const OpCall& call, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  if (x.shape == operands.y_shape) return map_of(MapKind::kCopy, {x}, operands, post_ops(call, operands));
+  ReshapeArguments kernel;
+  kernel.x_shape = to_extents(x.shape);
+  kernel.y_shape = to_extents(operands.y_shape);
+  kernel.x = x.data;
+  kernel.y = operands.y;
+  kernel.x_strides = to_strides(x.strides);
+  kernel.y_strides = to_strides(operands.y_strides);
+  kernel.post = post_ops(call, operands);
+  return kernel;
+}
+
+}  // namespace
+
+Strides to_strides(const Shape& strides) {
+  Strides result;
+  std::copy(strides.begin(), strides.end(), result.of);
+  return result;
+}
+
+Extents to_extents(const Shape& shape) {
+  Extents result;
+  result.rank = static_cast<std::int32_t>(shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    result.of[d] = static_cast<std::int32_t>(shape[d]);
+    result.count *= result.of[d];
+  }
+  return result;
+}
+
+PostOps post_ops(const OpCall& call, const Operands& operands, std::size_t first) {
+  PostOps result;
+  for (std::size_t i = first; i < call.post_ops.size(); ++i) {
+    PostOps::One& one = result.of[result.count++];
+    if (const auto* const activation = std::get_if<Activation>(&call.post_ops[i])) {
+      one = activation_of(*activation);
+      continue;
+    }
+    const Tensor& operand = operands.inputs[std::get<AddOperand>(call.post_ops[i]).operand];
+    one.kind = PostKind::kAdd;
+    one.operand = operand.data;
+    one.strides = to_strides(operand.strides);
+  }
+  return result;
+}
+
+MapArguments epilogue(const OpCall& call, const Operands& operands, const float* bias, std::size_t first) {
+  const PostOps post = post_ops(call, operands, first);
+  const Tensor y{operands.y, operands.y_shape, operands.y_strides};
+  if (bias == nullptr) return map_of(MapKind::kCopy, {y}, operands, post);
+  return map_of(MapKind::kAdd, {y, channel_vector({bias, {}, {}}, operands.y_shape)}, operands, post);
+}
+
+std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& operands) {
+  if (const auto* const concat = std::get_if<Concat>(&call.attributes)) return concat_kernels(*concat, call, operands);
+  if (std::holds_alternative<Reshape>(call.attributes)) return {reshape_kernel(call, operands)};
+  PostOps post = post_ops(call, operands);
+  if (const auto* const activation = std::get_if<Activation>(&call.attributes)) {
+    std::copy_backward(post.of, post.of + post.count, post.of + post.count + 1);
+    post.of[0] = activation_of(*activation);
+    ++post.count;
+    return {map_of(MapKind::kCopy, {operands.inputs[0]}, operands, post)};
+  }
+  if (const auto* const binary = std::get_if<Binary>(&call.attributes))
+    return {map_of(kind_of(binary->kind), {operands.inputs[0], operands.inputs[1]}, operands, post)};
+  // BatchNormalization: packed() made input 1 the factor and input 2 the addend of each channel.
+  const Tensor factor = channel_vector(operands.inputs[1], operands.y_shape);
+  const Tensor addend = channel_vector(operands.inputs[2], operands.y_shape);
+  return {map_of(MapKind::kAffine, {operands.inputs[0], factor, addend}, operands, post)};
+}
+
+}  // namespace cohort::cuda::own

@@ -1,0 +1,385 @@
+#include "executor/cuda/session.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "executor/device_error.hpp"
+#include "executor/program_check.hpp"
+#include "executor/reference/tensor_ref.hpp"
+
+namespace cohort::cuda {
+namespace {
+
+/// Marks events of a capture; the rest is their position in it.
+constexpr std::uint32_t kCaptured = 1U << 31U;
+/// Times are floating-point milliseconds since the origin: kept near enough to be exact to 60 ns.
+constexpr Nanoseconds kOriginAge = std::chrono::milliseconds(500);
+
+bool reads_input(const Program& program, const Step& step) {
+  return std::any_of(step.call.inputs.begin(), step.call.inputs.end(), [&](const Operand& operand) {
+    const View* view = std::get_if<View>(&operand);
+    return view != nullptr && program.buffer(view->buffer).kind == BufferKind::kInput;
+  });
+}
+
+Result<void> check_free(const Program& program, Bytes free) {
+  const Bytes total = memory_needed(program);
+  if (total <= free) return {};
+  return fail(ErrorCode::kDoesNotFit,
+              "the model batch needs {} ({} weights, {} activations, {} workspace, {} input), the device has {} free; "
+              "take fewer members, a smaller minibatch, or limits.workspace_bytes in the plan",
+              format_bytes(total), format_bytes(program.memory.weights), format_bytes(program.memory.activations),
+              format_bytes(program.memory.workspace), format_bytes(program.memory.input), format_bytes(free));
+}
+
+/// Says to whom the calls of a scope belong.
+class WorkScope {
+ public:
+  WorkScope(DeviceApi& api, const WorkLabel& label, StreamHandle stream) : api_(api) { api.begin_work(label, stream); }
+  WorkScope(const WorkScope&) = delete;
+  WorkScope& operator=(const WorkScope&) = delete;
+  ~WorkScope() { api_.end_work(); }
+
+ private:
+  DeviceApi& api_;
+};
+
+Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights, DeviceApi& api,
+                                      const CallFactory& factory, TimeSource now) {
+  COHORT_CHECK(check_free(program, api.free_memory()));
+  CudaSession::Parts parts;
+  parts.memory = std::make_unique<ProgramMemory>(program, api);
+  parts.weights = std::make_unique<ChunkedWeights>(api, program.memory.weights);
+  for (const Step& step : program.steps) {
+    COHORT_TRY(const auto values, gather_weights(step, weights));
+    auto prepared = [&]() -> Result<std::unique_ptr<PreparedCall>> {
+      try {
+        return factory.prepare(step.call, step.cost.algorithm, values, *parts.weights);
+      } catch (const DeviceError& error) {
+        return fail(ErrorCode::kDeviceMissing, "{}", error.what());
+      }
+    }();
+    if (!prepared) return in_context(step.task, prepared.error());
+    auto& bound = parts.by_slot.emplace_back();
+    const int slots = reads_input(program, step) ? program.input_buffers : 1;
+    for (int slot = 0; slot < slots; ++slot) bound.push_back((*prepared)->bind(parts.memory->arguments(step, slot)));
+    parts.prepared.push_back(std::move(*prepared));
+  }
+  return std::make_unique<CudaSession>(program, api, std::move(parts), std::move(now));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> make_session(const Program& program, std::span<const Weights* const> weights,
+                                              DeviceApi& api, const CallFactory& factory, TimeSource now) {
+  COHORT_CHECK(check_program(program));
+  if (weights.size() != program.member_count) {
+    return fail(ErrorCode::kInvalidInput, "the program has {} members, but weights are given for {}",
+                program.member_count, weights.size());
+  }
+  try {
+    return load(program, weights, api, factory, std::move(now));
+  } catch (const DeviceError& error) {
+    return fail(ErrorCode::kDeviceMissing, "{}", error.what());
+  }
+}
+
+CudaSession::CudaSession(const Program& program, DeviceApi& api, Parts parts, TimeSource now)
+    : program_(&program), api_(&api), now_(std::move(now)), parts_(std::move(parts)) {
+  const auto count = static_cast<std::size_t>(program.streams) + 1;  // and one for uploads
+  for (std::size_t i = 0; i < count; ++i) streams_.push_back(api_->create_stream());
+  busy_.resize(count);
+  behind_graph_.resize(count);
+  join_event_ = api_->create_event(EventUse::kOrder);
+}
+
+CudaSession::~CudaSession() {
+  for (const StreamHandle stream : streams_) {
+    try {
+      api_->synchronize(stream);
+    } catch (const DeviceError&) {
+      // Nobody will see the results; what failed was reported, or nobody asked.
+    }
+  }
+  for (const Graph& graph : graphs_) {
+    if (graph.plain) api_->destroy(*graph.plain);
+    if (graph.timed) api_->destroy(*graph.timed);
+  }
+  for (const EventHandle event : order_events_) api_->destroy(event);
+  for (const EventHandle event : capture_events_) api_->destroy(event);
+  if (!timings_.empty()) api_->destroy(origin_);
+  for (const Timing& timing : timings_) {
+    api_->destroy(timing.begin);
+    api_->destroy(timing.end);
+  }
+  api_->destroy(join_event_);
+  for (const StreamHandle stream : streams_) api_->destroy(stream);
+}
+
+template <class Work>
+void CudaSession::guarded(std::string_view what, Work&& work) {
+  if (error_) return;
+  try {
+    work();
+  } catch (const DeviceError& error) {
+    error_ = Error{ErrorCode::kDeviceMissing, fmt::format("{}: {}", what, error.what())};
+  }
+}
+
+BoundCall& CudaSession::bound(const LaunchStep& work) const {
+  const auto& slots = parts_.by_slot[to_index(work.step)];
+  return *slots[slots.size() == 1 ? 0 : static_cast<std::size_t>(work.slot)];
+}
+
+EventHandle CudaSession::pooled(std::vector<EventHandle>& pool, std::size_t position) {
+  while (pool.size() <= position) pool.push_back(api_->create_event(EventUse::kOrder));
+  return pool[position];
+}
+
+void CudaSession::touch(StreamId stream) {
+  const std::size_t index = to_index(stream);
+  busy_[index] = 1;
+  if (behind_graph_[index] == 0) return;
+  behind_graph_[index] = 0;
+  api_->record(join_event_, streams_[0]);
+  api_->wait(streams_[index], join_event_);
+}
+
+void CudaSession::give_step(const LaunchStep& work, StreamId stream, bool timed) {
+  const StreamHandle on = handle(stream);
+  if (timed) api_->record_time(timings_[to_index(work.step)].begin, on);
+  const std::string& task = program_->step(work.step).task;
+  if (sink_ != nullptr) sink_->giving(work.step, stream);
+  try {
+    const WorkScope scope(*api_, {task.c_str(), work.step, std::nullopt, work.slot}, on);
+    bound(work).launch(on);
+  } catch (const DeviceError& error) {
+    throw DeviceError(fmt::format("{}: {}", task, error.what()));
+  }
+  if (sink_ != nullptr) sink_->given(work.step, stream);
+  if (timed) {
+    Timing& timing = timings_[to_index(work.step)];
+    api_->record_time(timing.end, on);
+    timing.stream = stream;
+  }
+}
+
+void CudaSession::launch(StepId step, StreamId stream, int slot) {
+  if (open_) {
+    open_->commands.push_back({stream, LaunchStep{step, slot}});
+    return;
+  }
+  guarded("launch", [&] {
+    const bool timed = sink_ != nullptr;
+    if (timed && timings_[to_index(step)].pending) {
+      wait_for_all();
+      read_timings();
+    }
+    touch(stream);
+    give_step({step, slot}, stream, timed);
+    if (timed) timings_[to_index(step)].pending = true;
+  });
+}
+
+EventId CudaSession::record(StreamId stream) {
+  if (open_) {
+    open_->commands.push_back({stream, RecordEvent{open_->events}});
+    return static_cast<EventId>(kCaptured | static_cast<std::uint32_t>(open_->events++));
+  }
+  const std::size_t position = events_used_++;
+  guarded("record", [&] {
+    touch(stream);
+    api_->record(pooled(order_events_, position), handle(stream));
+  });
+  return static_cast<EventId>((first_event_ + static_cast<std::uint32_t>(position)) & ~kCaptured);
+}
+
+void CudaSession::wait(StreamId stream, EventId event) {
+  const auto id = static_cast<std::uint32_t>(event);
+  if (open_) {
+    if ((id & kCaptured) != 0) open_->commands.push_back({stream, WaitEvent{id & ~kCaptured}});
+    return;
+  }
+  const std::size_t position = (id - first_event_) & ~kCaptured;
+  if ((id & kCaptured) != 0 || position >= events_used_) return;  // reached before the last synchronize()
+  guarded("wait", [&] {
+    touch(stream);
+    api_->wait(handle(stream), order_events_[position]);
+  });
+}
+
+void CudaSession::begin_capture() { open_.emplace(); }
+
+GraphId CudaSession::end_capture() {
+  Graph graph = std::move(*open_);
+  open_.reset();
+  guarded("capture", [&] { graph.plain = capture(graph, false); });
+  graphs_.push_back(std::move(graph));
+  return static_cast<GraphId>(static_cast<std::uint32_t>(graphs_.size() - 1));
+}
+
+GraphHandle CudaSession::capture(const Graph& graph, bool timed) {
+  // Nothing is created once the capture is open: its events, the fork and a join for each stream.
+  pooled(capture_events_, graph.events + streams_.size());
+  api_->begin_capture(streams_[0]);
+  try {
+    give_captured(graph, timed);
+  } catch (const DeviceError&) {
+    try {
+      api_->destroy(api_->end_capture(streams_[0]));  // or the stream stays unusable
+    } catch (const DeviceError&) {
+      // The first failure is the one to tell.
+    }
+    throw;
+  }
+  return api_->end_capture(streams_[0]);
+}
+
+void CudaSession::give_captured(const Graph& graph, bool timed) {
+  std::set<StreamId> others;
+  for (const Command& command : graph.commands) {
+    if (to_index(command.stream) > 0) others.insert(command.stream);
+  }
+  std::size_t next = graph.events;  // events of the capture's own
+  if (!others.empty()) {
+    const EventHandle fork = pooled(capture_events_, next++);
+    api_->record(fork, streams_[0]);
+    for (const StreamId stream : others) api_->wait(handle(stream), fork);
+  }
+  for (const Command& command : graph.commands) {
+    if (const auto* const step = std::get_if<LaunchStep>(&command.what)) {
+      give_step(*step, command.stream, timed);
+    } else if (const auto* const recorded = std::get_if<RecordEvent>(&command.what)) {
+      api_->record(pooled(capture_events_, recorded->event), handle(command.stream));
+    } else {
+      api_->wait(handle(command.stream), pooled(capture_events_, std::get<WaitEvent>(command.what).event));
+    }
+  }
+  for (const StreamId stream : others) {
+    const EventHandle join = pooled(capture_events_, next++);
+    api_->record(join, handle(stream));
+    api_->wait(streams_[0], join);
+  }
+}
+
+void CudaSession::launch(GraphId id) {
+  Graph& graph = graphs_[to_index(id)];
+  guarded("launch of a graph", [&] {
+    const bool timed = sink_ != nullptr;
+    if (timed) {
+      if (std::any_of(timings_.begin(), timings_.end(), [](const Timing& timing) { return timing.pending; })) {
+        wait_for_all();
+        read_timings();
+      }
+      if (!graph.timed) graph.timed = capture(graph, true);
+    }
+    const std::optional<GraphHandle>& launched = timed ? graph.timed : graph.plain;
+    if (!launched) throw DeviceError("it was not captured, as a call failed before");
+    for (std::size_t i = 1; i < static_cast<std::size_t>(program_->streams); ++i) {
+      if (std::exchange(busy_[i], char{0}) != 0) {
+        const EventHandle event = pooled(order_events_, events_used_++);
+        api_->record(event, streams_[i]);
+        api_->wait(streams_[0], event);
+      }
+      behind_graph_[i] = 1;
+    }
+    touch(StreamId{0});
+    api_->launch(*launched, streams_[0]);
+    if (!timed) return;
+    for (const Command& command : graph.commands) {
+      if (const auto* const step = std::get_if<LaunchStep>(&command.what))
+        timings_[to_index(step->step)].pending = true;
+    }
+  });
+}
+
+void CudaSession::wait_for_all() {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (std::exchange(busy_[i], char{0}) != 0) api_->synchronize(streams_[i]);
+    behind_graph_[i] = 0;
+  }
+}
+
+Result<void> CudaSession::synchronize() {
+  guarded("synchronize", [&] {
+    wait_for_all();
+    if (sink_ == nullptr) return;
+    read_timings();
+    if (now_() - origin_time_ > kOriginAge) set_origin();
+  });
+  first_event_ = (first_event_ + static_cast<std::uint32_t>(events_used_)) & ~kCaptured;
+  events_used_ = 0;
+  if (std::optional<Error> error = std::exchange(error_, std::nullopt)) {
+    for (Timing& timing : timings_) timing.pending = false;
+    return tl::unexpected<Error>(*std::move(error));
+  }
+  return {};
+}
+
+std::span<float> CudaSession::input(std::size_t input_index, int slot) {
+  const ProgramInput& input = program_->inputs[input_index];
+  return {reinterpret_cast<float*>(parts_.memory->pinned(input.buffer, slot)),
+          static_cast<std::size_t>(element_count(input.shape))};
+}
+
+void CudaSession::upload(std::size_t input_index, int slot, StreamId stream) {
+  const ProgramInput& input = program_->inputs[input_index];
+  const BufferId buffer = input.buffer;
+  guarded("upload", [&] {
+    touch(stream);
+    const WorkScope scope(*api_, {input.name.c_str(), std::nullopt, input_index, slot}, handle(stream));
+    api_->upload(parts_.memory->at(buffer, slot), parts_.memory->pinned(buffer, slot), program_->buffer(buffer).size,
+                 handle(stream));
+  });
+}
+
+Result<std::vector<float>> CudaSession::read_output(std::size_t output_index) {
+  const View& view = program_->outputs[output_index].view;
+  const ElementSpan span = element_span(view);
+  std::vector<float> memory(static_cast<std::size_t>(span.end - span.begin));
+  try {
+    const auto* const from = reinterpret_cast<const float*>(parts_.memory->at(view.buffer, 0)) + span.begin;
+    api_->copy_to_host(std::as_writable_bytes(std::span(memory)), reinterpret_cast<const std::byte*>(from));
+  } catch (const DeviceError& error) {
+    return fail(ErrorCode::kDeviceMissing, "output {}: {}", program_->outputs[output_index].name, error.what());
+  }
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(element_count(view.shape)));
+  reference::for_each_index<1>(view.shape, {view.strides},
+                               [&](const auto& at) { values.push_back(memory[static_cast<std::size_t>(at[0])]); });
+  return values;
+}
+
+void CudaSession::set_sink(TaskSink* sink) {
+  sink_ = sink;
+  if (sink == nullptr) return;
+  guarded("set_sink", [&] {
+    if (timings_.empty()) {
+      origin_ = api_->create_event(EventUse::kTiming);
+      for (std::size_t i = 0; i < program_->steps.size(); ++i)
+        timings_.push_back({api_->create_event(EventUse::kTiming), api_->create_event(EventUse::kTiming), {}, false});
+    }
+    set_origin();
+  });
+  if (error_) sink_ = nullptr;
+}
+
+/// Only while nothing runs.
+void CudaSession::set_origin() {
+  api_->record_time(origin_, streams_[0]);
+  api_->synchronize(streams_[0]);
+  origin_time_ = now_();
+}
+
+void CudaSession::read_timings() {
+  for (std::size_t i = 0; i < timings_.size(); ++i) {
+    Timing& timing = timings_[i];
+    if (!std::exchange(timing.pending, false)) continue;
+    const Nanoseconds begin = origin_time_ + api_->elapsed(origin_, timing.begin);
+    const Nanoseconds end = begin + api_->elapsed(timing.begin, timing.end);
+    if (sink_ != nullptr) sink_->ran(static_cast<StepId>(static_cast<std::uint32_t>(i)), timing.stream, begin, end);
+  }
+}
+
+}  // namespace cohort::cuda

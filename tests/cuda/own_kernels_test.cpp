@@ -1,0 +1,191 @@
+// The arithmetic of Cohort's own CUDA kernels: their bodies, run on the host, against the reference.
+
+#include "own_kernels.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "executor/reference/reference_kernels.hpp"
+#include "tests/kernels/call_runner.hpp"
+
+namespace cohort::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr float kTolerance = 2e-5F;  // float32 sums of some hundred products, against sums in double
+
+void expect_equals_reference(const OpCall& call, float low = -1, float high = 1) {
+  const CallRunner runner(call, 1, low, high);
+  const std::vector<float> expected = runner.run(*make_reference_kernels());
+  const std::vector<float> actual = runner.run(*make_own_kernels_on_host());
+  ASSERT_EQ(actual.size(), expected.size());
+  float largest = 0;
+  for (const float value : expected) largest = std::max(largest, std::abs(value));
+  ASSERT_GT(largest, 0);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(actual[i], expected[i], kTolerance * std::max(largest, 1.0F)) << "element " << i;
+}
+
+/// The call with its output dense, its shape inferred.
+OpCall call_of(OpAttributes attributes, std::vector<Operand> inputs, std::vector<PostOp> post_ops = {},
+               Layout layout = Layout::kNhwc, std::size_t own = 0) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < (own == 0 ? inputs.size() : own); ++i)
+    shapes.push_back(std::visit([](const auto& view) { return view.shape; }, inputs[i]));
+  const auto shape = infer_shape(attributes, shapes);
+  EXPECT_TRUE(shape) << (shape ? "" : shape.error().message);
+  return make_call(std::move(attributes), std::move(inputs), dense(9, *shape, layout), std::move(post_ops));
+}
+
+Window window(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1) {
+  return {{kernel, kernel}, {stride, stride}, {pad, pad}, {pad, pad}, {dilation, dilation}};
+}
+
+TEST(OwnConvolution, EqualsTheReferenceInBothLayouts) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    for (const std::int64_t groups : {1, 2, 6}) {
+      const Convolution op{window(3, 2, 1, 2), groups};
+      const Shape w{12, 6 / groups, 3, 3};
+      expect_equals_reference(call_of(op, {dense(0, {2, 6, 11, 9}, layout), weight(w), weight({12})},
+                                      {Activation{ActivationKind::kRelu, 0, 0}}, layout));
+      expect_equals_reference(call_of(op, {dense(0, {2, 6, 11, 9}, layout), weight(w)}, {}, layout));
+    }
+  }
+}
+
+TEST(OwnConvolution, TakesUnevenPaddingAndChannelSlices) {
+  Convolution op{window(2, 1, 0), 1};
+  op.window.pad_begin = {1, 0};
+  op.window.pad_end = {0, 2};
+  expect_equals_reference(call_of(op, {dense(0, {1, 3, 5, 6}), weight({4, 3, 2, 2}), weight({4})}));
+  expect_equals_reference(call_of(op, {channel_slice(0, {2, 3, 5, 6}, 8, 4), weight({4, 3, 2, 2})}));
+}
+
+TEST(OwnConvolution, AddsAResidualAlsoWhereItLiesInTheOutput) {
+  const Convolution op{window(3, 1, 1), 1};
+  const std::vector<PostOp> post{AddOperand{3}, Activation{ActivationKind::kLeakyRelu, 0.1F, 0}};
+  const Shape y{2, 4, 6, 5};
+  const std::vector<Operand> inputs{dense(0, {2, 3, 6, 5}), weight({4, 3, 3, 3}), weight({4}), dense(1, y)};
+  expect_equals_reference(call_of(op, inputs, post, Layout::kNhwc, 3));
+  std::vector<Operand> in_place = inputs;
+  in_place[3] = dense(9, y);
+  expect_equals_reference(call_of(op, in_place, post, Layout::kNhwc, 3));
+}
+
+TEST(OwnPool, EqualsTheReference) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+      for (const bool include : {false, true}) {
+        for (const bool ceil : {false, true}) {
+          const Pool op{kind, window(3, 2, 1), ceil, include};
+          expect_equals_reference(call_of(op, {dense(0, {2, 5, 8, 7}, layout)}, {}, layout));
+        }
+      }
+    }
+    const Pool global{PoolKind::kAverage, {{8, 7}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}, false, false};
+    expect_equals_reference(call_of(global, {dense(0, {2, 5, 8, 7}, layout)}, {}, layout));
+  }
+}
+
+TEST(OwnGemm, EqualsTheReferenceWithItsPostOps) {
+  const std::vector<PostOp> post{AddOperand{3}, Activation{ActivationKind::kTanh, 0, 0}};
+  expect_equals_reference(call_of(Gemm{}, {dense(0, {5, 70}), weight({9, 70}), weight({9})}));
+  expect_equals_reference(
+      call_of(Gemm{}, {dense(0, {5, 70}), weight({9, 70}), weight({9}), dense(1, {5, 9})}, post, Layout::kNhwc, 3));
+}
+
+TEST(OwnGemm, ReadsImagesInEitherLayoutInLogicalOrder) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw})
+    expect_equals_reference(call_of(Gemm{}, {dense(0, {3, 4, 5, 2}, layout), weight({7, 40}), weight({7})}));
+}
+
+TEST(OwnGemm, StacksModelsAlsoOverASharedInput) {
+  const std::vector<PostOp> post{Activation{ActivationKind::kRelu, 0, 0}};
+  expect_equals_reference(call_of(Gemm{true}, {dense(0, {4, 3, 33}), weight({4, 6, 33}), weight({4, 6})}, post));
+  View shared = dense(0, {4, 3, 33});
+  shared.strides = {0, 33, 1};
+  expect_equals_reference(call_of(Gemm{true}, {shared, weight({4, 6, 33}), weight({4, 6})}));
+  View images{BufferId{0}, 0, {4, 3, 5, 2, 2}, {0, 20, 1, 10, 5}};  // NHWC, shared
+  expect_equals_reference(call_of(Gemm{true}, {images, weight({4, 6, 20})}));
+}
+
+TEST(OwnGemm, WantsTheValuesOfASampleTogether) {
+  const OpCall call = call_of(Gemm{}, {channel_slice(0, {3, 4, 5, 2}, 8, 0), weight({7, 40})});
+  const auto own = make_own_kernels_on_host();
+  EXPECT_FALSE(own->accepts_strides(call));
+  const auto listed = own->alternatives(call, 1);
+  ASSERT_FALSE(listed);
+  EXPECT_THAT(listed.error().message, HasSubstr("do not lie together"));
+}
+
+TEST(OwnMap, EqualsTheReferenceForEveryActivation) {
+  for (const auto kind : {ActivationKind::kRelu, ActivationKind::kLeakyRelu, ActivationKind::kElu,
+                          ActivationKind::kSigmoid, ActivationKind::kTanh, ActivationKind::kClip}) {
+    const Activation op{kind, kind == ActivationKind::kClip ? -0.4F : 0.3F, 0.5F};
+    expect_equals_reference(call_of(op, {dense(0, {2, 3, 4, 5})}, {}, Layout::kNchw), -3, 3);
+    expect_equals_reference(call_of(op, {channel_slice(0, {2, 3, 4, 5}, 7, 2)}), -3, 3);
+  }
+}
+
+TEST(OwnMap, EqualsTheReferenceForBinariesWithBroadcasting) {
+  for (const auto kind : {BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul, BinaryKind::kDiv}) {
+    expect_equals_reference(call_of(Binary{kind}, {dense(0, {2, 3, 4, 5}), dense(1, {2, 3, 4, 5})}), 0.5F, 2);
+    expect_equals_reference(call_of(Binary{kind}, {dense(0, {2, 3, 4, 5}), weight({3, 1, 1})}), 0.5F, 2);
+    expect_equals_reference(call_of(Binary{kind}, {weight({1}), dense(0, {4, 5})}), 0.5F, 2);
+  }
+}
+
+TEST(OwnMap, EqualsTheReferenceForBatchNormalization) {
+  const std::vector<Operand> inputs{dense(0, {2, 6, 4, 5}), weight({6}), weight({6}), weight({6}), weight({6})};
+  expect_equals_reference(call_of(BatchNormalization{1e-3F}, inputs, {Activation{}}), 0.1F, 1);
+}
+
+TEST(OwnConcat, EqualsTheReferenceAlongEveryAxis) {
+  for (const std::int64_t axis : {0, 1, 2, 3}) {
+    Shape other{2, 3, 4, 5};
+    other[static_cast<std::size_t>(axis)] += 2;
+    expect_equals_reference(call_of(Concat{axis}, {dense(0, {2, 3, 4, 5}), dense(1, other), dense(2, {2, 3, 4, 5})},
+                                    {Activation{ActivationKind::kRelu, 0, 0}}));
+  }
+}
+
+TEST(OwnReshape, KeepsLogicalOrder) {
+  expect_equals_reference(make_call(Reshape{}, {dense(0, {2, 3, 4, 5})}, dense(9, {2, 60})));
+  expect_equals_reference(make_call(Reshape{}, {dense(0, {2, 12})}, dense(9, {2, 3, 2, 2})));
+  expect_equals_reference(make_call(Reshape{}, {dense(0, {2, 3, 4, 5})}, channel_slice(9, {2, 3, 4, 5}, 9, 3)));
+}
+
+TEST(OwnNormalization, EqualsTheReference) {
+  expect_equals_reference(call_of(LocalResponseNormalization{5, 0.3F, 0.75F, 2}, {dense(0, {2, 9, 3, 2})}));
+  expect_equals_reference(call_of(LocalResponseNormalization{4, 0.3F, 0.5F, 1}, {dense(0, {2, 9, 3, 1})}));
+}
+
+TEST(OwnSoftmax, EqualsTheReferenceAlongEveryAxis) {
+  for (const std::int64_t axis : {0, 1, 2, 3})
+    expect_equals_reference(call_of(Softmax{axis}, {dense(0, {3, 4, 5, 2})}), -5, 5);
+  expect_equals_reference(call_of(Softmax{1}, {dense(0, {1, 70})}, {Activation{ActivationKind::kLeakyRelu, 0.5F, 0}}));
+}
+
+TEST(OwnLstm, EqualsTheReference) {
+  const Lstm op{7};
+  expect_equals_reference(call_of(op, {dense(0, {5, 3, 6}), weight({28, 6}), weight({28, 7}), weight({28})}));
+}
+
+TEST(OwnKernels, RefuseWhatTheyCannotRunAndSayWhy) {
+  const auto own = make_own_kernels_on_host();
+  const std::vector<PostOp> many(5, Activation{});
+  const auto finished = own->alternatives(call_of(Softmax{1}, {dense(0, {2, 3})}, many), 1);
+  ASSERT_FALSE(finished);
+  EXPECT_THAT(finished.error().message, HasSubstr("post-ops"));
+  const auto computed = own->alternatives(call_of(Gemm{}, {dense(0, {2, 3}), dense(1, {4, 3})}), 1);
+  ASSERT_FALSE(computed);
+  EXPECT_THAT(computed.error().message, HasSubstr("computed by other ops"));
+  const OpCall product = call_of(Gemm{}, {dense(0, {2, 3}), weight({4, 3})});
+  EXPECT_FALSE(own->prepare(product, "own:direct", 1, std::vector<std::vector<float>>{std::vector<float>(12)}));
+}
+
+}  // namespace
+}  // namespace cohort::testing

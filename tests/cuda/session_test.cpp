@@ -1,0 +1,274 @@
+// The CUDA session on a GPU in host memory: what it computes, in which order it gives it, and what it does when
+// a call fails.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "executor/host/host_session.hpp"
+#include "executor/recording/fake_gpu.hpp"
+#include "executor/reference/reference_kernels.hpp"
+#include "simulator/plan/lower.hpp"
+#include "tests/strategies/batch.hpp"
+
+namespace cohort::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr float kTolerance = 2e-4F;
+
+void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_EQ(actual[i].size(), expected[i].size()) << "output " << i;
+    float largest = 0;
+    for (const float value : expected[i]) largest = std::max(largest, std::abs(value));
+    ASSERT_GT(largest, 0) << "output " << i << " says nothing";
+    for (std::size_t k = 0; k < actual[i].size(); ++k)
+      ASSERT_NEAR(actual[i][k], expected[i][k], kTolerance * largest) << "output " << i << " element " << k;
+  }
+}
+
+struct Setting {
+  const char* strategy;
+  int streams;
+  LaunchMode launch;
+  const char* network;
+  std::int64_t minibatch;
+  std::map<std::string, std::string> arguments;
+};
+
+class CudaStrategies : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(CudaStrategies, EqualTheSerialRunOfEachMemberInAStatedOrder) {
+  const Setting& setting = GetParam();
+  const Batch batch = equal_members(setting.network, setting.minibatch, setting.arguments, 4);
+  Plan plan = plan_by_name(setting.strategy, batch);
+  plan.streams = setting.streams;
+  plan.launch = setting.launch;
+  FakeGpuBackend device;
+  {
+    auto run = BatchRun::open(device, plan, batch.models(), {});
+    ASSERT_TRUE(run) << run.error().message;
+    const auto together = outputs_of(**run);
+    ASSERT_TRUE(together) << together.error().message;
+    HostBackend alone(make_reference_kernels(), reference_device_info());
+    expect_close(*together, outputs_alone(alone, plan, batch));
+    device.gpu().forbid_setup(true);
+    for (int i = 0; i < 2; ++i) {
+      (*run)->runner().upload(0);
+      const auto again = outputs_of(**run);
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ(*again, *together);
+    }
+    device.gpu().forbid_setup(false);
+  }
+  EXPECT_THAT(device.gpu().violations(), IsEmpty());
+  EXPECT_EQ(device.gpu().resources(), 0U) << "something was not given back";
+}
+
+std::string setting_name(const ::testing::TestParamInfo<Setting>& info) {
+  return fmt::format("{}_{}_{}_{}", info.param.network, info.param.strategy, info.param.streams,
+                     info.param.launch == LaunchMode::kGraph ? "graph" : "single");
+}
+
+const std::map<std::string, std::string> kSmallLstm{{"steps", "5"}, {"inputs", "12"}, {"hidden", "20"}};
+
+INSTANTIATE_TEST_SUITE_P(OnTheFake, CudaStrategies,
+                         ::testing::Values(Setting{"serial", 1, LaunchMode::kSingle, "lenet5", 2, {}},
+                                           Setting{"serial", 1, LaunchMode::kGraph, "lenet5", 2, {}},
+                                           Setting{"concurrent", 3, LaunchMode::kSingle, "lenet5", 2, {}},
+                                           Setting{"concurrent", 3, LaunchMode::kGraph, "lenet5", 2, {}},
+                                           Setting{"dense", 3, LaunchMode::kGraph, "lenet5", 1, {}},
+                                           Setting{"grouped", 2, LaunchMode::kSingle, "lenet5", 1, {}},
+                                           Setting{"grouped", 2, LaunchMode::kGraph, "lenet5", 1, {}},
+                                           Setting{"mixed", 4, LaunchMode::kGraph, "lenet5", 2, {}},
+                                           Setting{"strided", 2, LaunchMode::kSingle, "mlp", 3, {{"hidden", "40"}}},
+                                           Setting{"strided", 2, LaunchMode::kGraph, "mlp", 3, {{"hidden", "40"}}},
+                                           Setting{"concurrent", 2, LaunchMode::kGraph, "lstm", 2, kSmallLstm}),
+                         setting_name);
+
+/// Two lenet5 on two streams, fused first layer, as one graph.
+class CudaSessionTest : public ::testing::Test {
+ protected:
+  CudaSessionTest() : batch_(equal_members("lenet5", 1, {}, 2)), plan_(plan_by_name("dense", batch_)) {}
+
+  Result<std::unique_ptr<BatchRun>> open() { return BatchRun::open(device_, plan_, batch_.models(), {}); }
+
+  Batch batch_;
+  Plan plan_;
+  FakeGpuBackend device_;
+};
+
+TEST_F(CudaSessionTest, ReplaysOneGraphAStepAndWaitsForItsStreamsOnly) {
+  auto run = open();
+  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE((*run)->step());
+  device_.gpu().clear_log();
+  ASSERT_TRUE((*run)->step());
+  const std::vector<std::string>& log = device_.gpu().log();
+  ASSERT_FALSE(log.empty());
+  EXPECT_EQ(log.front(), "graph on 0");
+  EXPECT_EQ(log.back(), "synchronize 0");
+  EXPECT_EQ(
+      std::count_if(log.begin(), log.end(), [](const std::string& line) { return line.starts_with("synchronize"); }),
+      1);
+}
+
+TEST_F(CudaSessionTest, RunsOnceBeforeItCapturesOneGraphForEachInputBuffer) {
+  plan_.input.buffers = 3;
+  auto run = open();
+  ASSERT_TRUE(run) << run.error().message;
+  const std::vector<std::string>& log = device_.gpu().log();
+  for (const Step& step : (*run)->program().steps)
+    EXPECT_EQ(std::count(log.begin(), log.end(), fmt::format("{} on {}", step.task, to_index(step.stream))), 1);
+  EXPECT_EQ(std::count(log.begin(), log.end(), "graph on 0"), 0);
+  for (int slot = 0; slot < 3; ++slot) {
+    (*run)->runner().upload(slot);
+    ASSERT_TRUE((*run)->runner().step(slot));
+  }
+  EXPECT_EQ(std::count(log.begin(), log.end(), "graph on 0"), 3);
+  EXPECT_THAT(device_.gpu().violations(), IsEmpty());
+}
+
+TEST_F(CudaSessionTest, NamesTheTaskAndTheCallThatFailed) {
+  plan_.launch = LaunchMode::kSingle;
+  auto run = open();
+  ASSERT_TRUE(run) << run.error().message;
+  device_.gpu().fail_at(StepId{1});
+  const auto failed = (*run)->step();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kDeviceMissing);
+  EXPECT_THAT(failed.error().message, HasSubstr((*run)->program().steps[1].task));
+  EXPECT_THAT(failed.error().message, HasSubstr("launch_kernel"));
+  device_.gpu().fail_at(std::nullopt);
+  EXPECT_TRUE((*run)->step()) << "a failure is told once";
+}
+
+TEST_F(CudaSessionTest, RefusesWhatDoesNotFitAndSaysWhatIsFree) {
+  device_.gpu().set_free_memory(Bytes{1000});
+  const auto run = open();
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().code, ErrorCode::kDoesNotFit);
+  EXPECT_THAT(run.error().message, HasSubstr(format_bytes(Bytes{1000})));
+  EXPECT_EQ(device_.gpu().resources(), 0U);
+}
+
+/// Keeps what it is told.
+class KeepingSink final : public TaskSink {
+ public:
+  struct Ran {
+    StepId step{};
+    StreamId stream{};
+    Nanoseconds begun{}, ended{};
+  };
+  void begin(StepId, StreamId) noexcept override { ADD_FAILURE() << "times come from the device"; }
+  void end(StepId, StreamId) noexcept override {}
+  void ran(StepId step, StreamId stream, Nanoseconds begun, Nanoseconds ended) noexcept override {
+    ran_.push_back({step, stream, begun, ended});
+  }
+  void giving(StepId step, StreamId) noexcept override { giving_ = step; }
+  void given(StepId step, StreamId) noexcept override {
+    EXPECT_EQ(step, giving_);
+    ++given_;
+  }
+  [[nodiscard]] const std::vector<Ran>& all() const { return ran_; }
+  [[nodiscard]] std::size_t given() const { return given_; }
+
+ private:
+  StepId giving_{};
+  std::size_t given_ = 0;
+  std::vector<Ran> ran_;
+};
+
+void expect_times_follow_dependencies(const Program& program, const std::vector<KeepingSink::Ran>& ran) {
+  ASSERT_EQ(ran.size(), program.steps.size());
+  for (std::size_t i = 0; i < ran.size(); ++i) {
+    EXPECT_EQ(to_index(ran[i].step), i);
+    EXPECT_EQ(ran[i].stream, program.steps[i].stream);
+    EXPECT_GE(ran[i].ended - ran[i].begun, FakeGpu::kKernelTime) << program.steps[i].task;
+    for (const StepId needed : program.steps[i].dependencies)
+      EXPECT_GE(ran[i].begun, ran[to_index(needed)].ended) << program.steps[i].task;
+  }
+}
+
+TEST_F(CudaSessionTest, TellsASinkWhenEachStepRanOnTheDevice) {
+  for (const LaunchMode mode : {LaunchMode::kGraph, LaunchMode::kSingle}) {
+    plan_.launch = mode;
+    auto run = open();
+    ASSERT_TRUE(run) << run.error().message;
+    for (int i = 0; i < 2; ++i) {
+      KeepingSink sink;
+      (*run)->runner().session().set_sink(&sink);
+      ASSERT_TRUE((*run)->step());
+      expect_times_follow_dependencies((*run)->program(), sink.all());
+      const bool captured_before = mode == LaunchMode::kGraph && i > 0;
+      EXPECT_EQ(sink.given(), captured_before ? 0U : (*run)->program().steps.size());
+    }
+    (*run)->runner().session().set_sink(nullptr);
+    device_.gpu().forbid_setup(true);
+    ASSERT_TRUE((*run)->step());
+    device_.gpu().forbid_setup(false);
+  }
+  EXPECT_THAT(device_.gpu().violations(), IsEmpty());
+}
+
+/// Whether the lines stand in the log in this order, others between them.
+bool in_order(const std::vector<std::string>& log, const std::vector<std::string>& lines) {
+  auto at = log.begin();
+  for (const std::string& line : lines) {
+    at = std::find(at, log.end(), line);
+    if (at == log.end()) return false;
+    ++at;
+  }
+  return true;
+}
+
+TEST_F(CudaSessionTest, OrdersSingleLaunchesAndGraphsOfOtherStreams) {
+  auto run = open();
+  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE((*run)->step());
+  const Program& program = (*run)->program();
+  const auto other = std::find_if(program.steps.begin(), program.steps.end(),
+                                  [](const Step& step) { return step.stream == StreamId{1}; });
+  ASSERT_NE(other, program.steps.end());
+  const auto id = static_cast<StepId>(static_cast<std::uint32_t>(other - program.steps.begin()));
+  device_.gpu().clear_log();
+  Session& session = (*run)->runner().session();
+  session.launch(id, StreamId{1}, 0);
+  session.launch(GraphId{0});
+  session.launch(id, StreamId{1}, 0);
+  ASSERT_TRUE(session.synchronize());
+  const std::string line = other->task + " on 1";
+  EXPECT_TRUE(in_order(device_.gpu().log(),
+                       {line, "record on 1", "wait on 0", "graph on 0", line, "record on 0", "wait on 1", line}));
+}
+
+TEST(CudaSessionDependencies, AreAllMissedByTheFake) {
+  const Batch batch = equal_members("lenet5", 1, {}, 3);
+  Plan plan = plan_by_name("mixed", batch);
+  plan.streams = 3;
+  FakeGpuBackend lowering;
+  const auto program = lower(plan, batch.models().models, lowering.catalog());
+  ASSERT_TRUE(program) << program.error().message;
+  int removed = 0;
+  for (std::size_t i = 0; i < program->steps.size(); ++i) {
+    for (std::size_t d = 0; d < program->steps[i].dependencies.size(); ++d) {
+      Program broken = *program;
+      broken.steps[i].dependencies.erase(broken.steps[i].dependencies.begin() + static_cast<std::ptrdiff_t>(d));
+      FakeGpuBackend device;
+      auto runner = Runner::create(device, broken, batch.models().weights);
+      ASSERT_TRUE(runner) << runner.error().message;
+      ASSERT_TRUE((*runner)->step(0));
+      EXPECT_FALSE(device.gpu().violations().empty()) << program->steps[i].task << ", dependency " << d;
+      ++removed;
+    }
+  }
+  EXPECT_GE(removed, 4);
+}
+
+}  // namespace
+}  // namespace cohort::testing
