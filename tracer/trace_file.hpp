@@ -14,9 +14,13 @@ struct TraceReadOptions {
   std::size_t most_inflated_bytes = std::size_t{8} << 30;  ///< a .gz that claims more is refused
 };
 
-/// Reads Chrome Trace Event JSON, plain or gzipped (by content, not by name): ours and, as far as
-/// its events go, any other tool's. Records that cannot be read are counted in info.dropped.
-/// Errors: kInvalidInput naming the file and what it looks like instead.
+/// Reads a trace: Chrome Trace Event JSON, plain or gzipped, ours or another tool's, or an SQLite
+/// export of Nsight Systems (see nsight.hpp). What it is is seen from its content, not its name.
+/// Records that cannot be read are counted in info.dropped; another tool's file that was cut short is
+/// read as far as it is whole, and that is counted, too.
+/// Memory: JSON takes up to 4 times its inflated size besides the trace itself; a database stays on
+/// disk.
+/// Errors: kInvalidInput naming the file, and where it breaks or what it looks like instead.
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options = {});
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options = {});
 

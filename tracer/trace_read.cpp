@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "tracer/info_json.hpp"
 #include "tracer/json_repair.hpp"
 #include "tracer/microseconds.hpp"
+#include "tracer/nsight.hpp"
 #include "tracer/slice_kind.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -450,7 +452,9 @@ error_code TraceReader::read_nested_arg(StringId name, ondemand::json_type type,
 }  // namespace
 
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
+  if (looks_like_sqlite(content)) return parse_nsight(content);
   COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes));
+  if (looks_like_sqlite(bytes.view())) return parse_nsight(bytes.view());
   TraceReader reader;
   auto trace = reader.read(bytes);
   if (trace || !reader.is_broken()) return trace;
@@ -467,6 +471,14 @@ Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& opti
 }
 
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {
+  std::array<char, 16> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
+  // A database stays on disk: exports of long recordings are larger than memory.
+  if (looks_like_sqlite({start.data(), start.size()})) {
+    auto trace = read_nsight(path);
+    if (!trace) return in_context(path.string(), trace.error());
+    return trace;
+  }
   COHORT_TRY(const std::string content, read_file(path));
   auto trace = parse_trace(content, options);
   if (!trace) return in_context(path.string(), trace.error());

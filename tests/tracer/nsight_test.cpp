@@ -1,0 +1,258 @@
+#include "tracer/nsight.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/file.hpp"
+#include "tracer/slice_kind.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+using namespace literals;
+using namespace std::string_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::Optional;
+using ::testing::Pair;
+
+/// The bytes of a database file that the statements make.
+std::string database(const std::string& sql) {
+  sqlite3* raw = nullptr;
+  EXPECT_EQ(sqlite3_open(":memory:", &raw), SQLITE_OK);
+  const std::unique_ptr<sqlite3, int (*)(sqlite3*)> owner(raw, sqlite3_close);
+  char* message = nullptr;
+  EXPECT_EQ(sqlite3_exec(raw, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, void (*)(void*)> bytes(sqlite3_serialize(raw, "main", &size, 0), sqlite3_free);
+  return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
+}
+
+Trace read(const std::string& sql) {
+  auto trace = parse_trace(database(sql));
+  EXPECT_TRUE(trace) << trace.error().message;
+  return trace ? std::move(*trace) : Trace{};
+}
+
+/// Process 1000 with thread 1001, as Nsight numbers them: (1 << 48) + (1000 << 24) + 1001.
+constexpr const char* kReport = R"(
+  CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+  INSERT INTO StringIds VALUES (1,'cudaLaunchKernel_v7000'), (2,'void gemm<float>(float*)'), (3,'gemm'),
+    (4,'cuLaunchKernelEx'), (5,'cudaMemcpyAsync_v3020'), (6,'forward'), (7,'cudaGraphLaunch_v10000'), (8,'main loop');
+  CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL,
+    globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL);
+  INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
+    (1000,3000,0,281491753927657,11,1,0), (4000,5000,1,281491753927657,12,4,0), (6000,9000,0,281491753927657,13,5,0),
+    (9500,9900,0,281491753927657,14,7,700);
+  CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+    contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
+    demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, launchType INTEGER, registersPerThread INTEGER NOT NULL,
+    gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL,
+    blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, staticSharedMemory INTEGER NOT NULL,
+    dynamicSharedMemory INTEGER NOT NULL, graphNodeId INTEGER);
+  INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+    (10000,12500,0,1,7,11,281491753926656,2,3,2,64, 8,16,5, 128,1,1, 1024,32768,NULL),
+    (12600,12700,0,1,7,14,281491753926656,2,3,1,64, 1,1,1, 32,1,1, 0,0,21474836481),
+    (12700,12800,0,1,7,14,281491753926656,2,3,1,64, 1,1,1, 32,1,1, 0,0,21474836482);
+  CREATE TABLE ENUM_CUDA_KERNEL_LAUNCH_TYPE (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);
+  INSERT INTO ENUM_CUDA_KERNEL_LAUNCH_TYPE VALUES (1,'R','Regular'), (2,'C','Cooperative');
+  CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+    contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
+    bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER, dstKind INTEGER);
+  INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (9000,9400,0,1,13,13,281491753926656,4096,1,1,2);
+  CREATE TABLE ENUM_CUDA_MEM_KIND (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);
+  INSERT INTO ENUM_CUDA_MEM_KIND VALUES (0,'P','Pageable'), (1,'Q','Pinned'), (2,'D','Device');
+  CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (deviceId INTEGER, contextId INTEGER, streamId INTEGER,
+    correlationId INTEGER, globalPid INTEGER, eventId INTEGER);
+  INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0,1,13,15,281491753926656,3), (0,1,7,30,281491753926656,3);
+  CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER,
+    contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, syncType INTEGER, eventId INTEGER);
+  INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES
+    (9410,9410,0,1,7,16,281491753926656,2,3), (13000,14000,0,1,4294967295,17,281491753926656,4,4294967295);
+  CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER,
+    textId INTEGER);
+  INSERT INTO NVTX_EVENTS VALUES (500,9950,59,NULL,281491753927657,6), (600,700,60,'data',281491753927657,NULL),
+    (800,NULL,34,'mark',281491753927657,NULL), (900,NULL,59,'open',281491753927657,NULL);
+  CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, totalMemory INTEGER, smCount INTEGER,
+    computeMajor INTEGER, computeMinor INTEGER, maxShmemPerSm INTEGER, threadsPerWarp INTEGER, maxWarpsPerSm INTEGER);
+  INSERT INTO TARGET_INFO_GPU VALUES (1,5,'NVIDIA H100 80GB HBM3',85017755648,132,9,0,233472,32,64), (1,6,'other',1,2,3,4,5,32,6);
+  CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);
+  INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (5,0,1000), (6,1,1000);
+  CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
+  INSERT INTO PROCESSES VALUES (281491753926656,1000,'python');
+  CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+  INSERT INTO ThreadNames VALUES (8,0,281491753927657);
+)";
+
+const Slice& find(const Trace& trace, SliceKind kind, int position = 0) {
+  const SliceKinds kinds(trace.strings);
+  for (const Slice& slice : trace.slices) {
+    if (kinds(slice) == kind && position-- == 0) return slice;
+  }
+  ADD_FAILURE() << "no slice of this kind";
+  return trace.slices.front();
+}
+
+TEST(Nsight, ReadsKernelsWithTheirLaunchConfiguration) {
+  const Trace trace = read(kReport);
+  const Slice& kernel = find(trace, SliceKind::kKernel);
+  EXPECT_EQ(trace.name(kernel), "void gemm<float>(float*)");
+  EXPECT_EQ(kernel.start, 10_us);
+  EXPECT_EQ(kernel.duration, 2500_ns);
+  EXPECT_EQ(trace.tracks[to_index(kernel.track)].process, "GPU 0");
+  EXPECT_EQ(trace.tracks[to_index(kernel.track)].thread, "stream 7");
+  EXPECT_EQ(trace.integer_arg(kernel, "stream"), 7);
+  EXPECT_EQ(trace.integer_arg(kernel, "correlation"), 11);
+  EXPECT_EQ(trace.integer_arg(kernel, "shared memory"), 33792);
+  EXPECT_EQ(trace.integer_arg(kernel, "registers per thread"), 64);
+  EXPECT_EQ(trace.text_arg(kernel, "launch type"), "Cooperative");
+  EXPECT_THAT(trace.integers_arg(kernel, "grid"), Optional(ElementsAre(8, 16, 5)));
+  EXPECT_THAT(trace.integers_arg(kernel, "block"), Optional(ElementsAre(128, 1, 1)));
+  EXPECT_EQ(trace.integer_arg(kernel, "graph node id"), std::nullopt);
+}
+
+TEST(Nsight, LinksCallsToWhatTheyLaunchedAlsoThroughGraphs) {
+  const Trace trace = read(kReport);
+  ASSERT_EQ(trace.flows.size(), 4U);
+  EXPECT_EQ(trace.name(trace.slice(trace.flows[0].from)), "cudaLaunchKernel");
+  const Slice& node = find(trace, SliceKind::kKernel, 2);
+  EXPECT_EQ(trace.integer_arg(node, "graph node id"), 21474836482);
+  EXPECT_EQ(trace.name(trace.slice(trace.flows[2].from)), "cudaGraphLaunch");
+  EXPECT_EQ(trace.integer_arg(trace.slice(trace.flows[2].from), "returned"), 700);
+  EXPECT_EQ(trace.name(trace.slice(trace.flows[3].from)), "cudaMemcpyAsync");
+}
+
+TEST(Nsight, TellsCallsOfTheDriverFromThoseOfTheRuntime) {
+  const Trace trace = read(kReport);
+  const Slice& driver = find(trace, SliceKind::kDriverCall);
+  EXPECT_EQ(trace.name(driver), "cuLaunchKernelEx");
+  const Track& track = trace.tracks[to_index(driver.track)];
+  EXPECT_EQ(track.process, "python");
+  EXPECT_EQ(track.thread, "main loop");
+  EXPECT_EQ(track.pid, 1000);
+  EXPECT_EQ(track.tid, 1001);
+}
+
+TEST(Nsight, NamesCopiesAsPyTorchDoes) {
+  const Trace trace = read(kReport);
+  const Slice& copy = find(trace, SliceKind::kCopy);
+  EXPECT_EQ(trace.name(copy), "Memcpy HtoD (Pinned -> Device)");
+  EXPECT_EQ(trace.integer_arg(copy, "bytes"), 4096);
+}
+
+TEST(Nsight, FindsTheStreamWhoseEventIsWaitedFor) {
+  const Trace trace = read(kReport);
+  const Slice& wait = find(trace, SliceKind::kSynchronization);
+  EXPECT_EQ(trace.text_arg(wait, "cuda_sync_kind"), "Stream Wait Event");
+  EXPECT_EQ(trace.integer_arg(wait, "stream"), 7);
+  EXPECT_EQ(trace.integer_arg(wait, "wait_on_stream"), 13);  // the later record of the same event is not meant
+  EXPECT_EQ(trace.integer_arg(wait, "wait_on_cuda_event_record_corr_id"), 15);
+  const Slice& context = find(trace, SliceKind::kSynchronization, 1);
+  EXPECT_EQ(trace.text_arg(context, "cuda_sync_kind"), "Context Sync");
+  EXPECT_EQ(trace.integer_arg(context, "stream"), -1);
+}
+
+TEST(Nsight, ReadsRangesAndCountsMarks) {
+  const Trace trace = read(kReport);
+  EXPECT_EQ(trace.name(find(trace, SliceKind::kAnnotation)), "forward");
+  const Slice& range = find(trace, SliceKind::kAnnotation, 1);
+  EXPECT_EQ(trace.name(range), "data");
+  EXPECT_EQ(trace.tracks[to_index(range.track)].thread, "main loop, ranges");
+  EXPECT_THAT(trace.info.dropped,
+              ElementsAre(Pair("NVTX record that is no range", 1), Pair("begin without an end", 1)));
+}
+
+TEST(Nsight, KeepsTheFactsOfTheGpuThatRanTheKernels) {
+  const DeviceInfo device = read(kReport).info.device;
+  EXPECT_EQ(device.id, "cuda:0");
+  EXPECT_EQ(device.name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(device.cores, 132);
+  EXPECT_EQ(device.memory, Bytes{85017755648});
+  EXPECT_EQ(device.settings.at("computeMajor"), "9");
+  EXPECT_EQ(device.settings.at("sharedMemPerMultiprocessor"), "233472");
+  EXPECT_EQ(device.settings.at("maxThreadsPerMultiprocessor"), "2048");
+}
+
+TEST(Nsight, RoundTripsThroughJson) {
+  const std::string once = trace_to_json(read(kReport));
+  const auto again = parse_trace(once);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(trace_to_json(*again), once);
+}
+
+TEST(Nsight, NeedsNoColumnBeyondTimes) {
+  const Trace trace = read("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (START INT, END INT, shortName TEXT);"
+                           "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5,7,'k')");
+  ASSERT_EQ(trace.slices.size(), 1U);
+  EXPECT_EQ(trace.name(trace.slices[0]), "k");
+  EXPECT_EQ(trace.slices[0].duration, 2_ns);
+}
+
+TEST(Nsight, KeepsCorrelationsOfProcessesApart) {
+  const Trace trace = read(R"(
+    CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
+    INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1,2,16777217,5,'a'), (1,2,33554434,5,'b');
+    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, streamId, correlationId, globalPid, shortName);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (3,4,7,5,33554432,'of b'), (3,4,7,5,16777216,'of a');)");
+  ASSERT_EQ(trace.flows.size(), 2U);
+  for (const Flow& flow : trace.flows)
+    EXPECT_EQ("of " + std::string(trace.name(trace.slice(flow.from))), trace.name(trace.slice(flow.to)));
+  EXPECT_NE(trace.slice(trace.flows[0].to).track, trace.slice(trace.flows[1].to).track);
+}
+
+TEST(Nsight, CountsRecordsItCannotRead) {
+  const Trace trace = read(R"(
+    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (NULL,1,0,7), (5,4,0,7), (0,0,0,7), ('a',2,0,7),
+      (9223372036854775806,9223372036854775807,0,7), (1,2,-3,7), (1,2,0,9223372036854775807), (1,2,0,7);)");
+  EXPECT_EQ(trace.slices.size(), 1U);
+  EXPECT_THAT(trace.info.dropped,
+              ElementsAre(Pair("record whose device or stream is out of range", 2), Pair("record whose times are 0", 1),
+                          Pair("record without a time", 2), Pair("slice that ends before it starts", 1),
+                          Pair("time out of range", 1)));
+}
+
+TEST(Nsight, RefusesDatabasesOfOthersAndSaysWhatTheyHold) {
+  const auto other = parse_trace(database("CREATE TABLE users (id); CREATE TABLE orders (id)"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(other.error().message, HasSubstr("no table CUPTI_ACTIVITY_KIND_KERNEL but orders, users"));
+  const auto view = parse_trace(database("CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT 1 AS start, 2 AS end"));
+  ASSERT_FALSE(view);
+  EXPECT_THAT(view.error().message, HasSubstr("no tables at all"));
+}
+
+TEST(Nsight, ReadsFilesByTheirContent) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "nsight_test.trace";
+  ASSERT_TRUE(write_file(path, database(kReport), Overwrite::kAllow));
+  const auto trace = read_trace(path);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace_to_json(*trace), trace_to_json(read(kReport)));
+  std::filesystem::resize_file(path, 3000);
+  const auto cut = read_trace(path);
+  ASSERT_FALSE(cut);
+  EXPECT_THAT(cut.error().message, HasSubstr("nsight_test.trace: an SQLite database that cannot be read"));
+  std::filesystem::remove(path);
+}
+
+TEST(Nsight, SurvivesAnySingleByteChanged) {
+  const std::string whole = database(kReport);
+  for (std::size_t at = 0; at < whole.size(); at += 97) {
+    std::string broken = whole;
+    broken[at] = static_cast<char>(broken[at] ^ 0x55);
+    const auto trace = parse_nsight(broken);  // whatever it says, it says it in order
+    EXPECT_TRUE(trace || trace.error().code == ErrorCode::kInvalidInput) << at;
+  }
+}
+
+}  // namespace
+}  // namespace cohort

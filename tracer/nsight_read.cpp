@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tracer/nsight.hpp"
+#include "tracer/nsight_reader.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr Nanoseconds kMostTime(std::numeric_limits<std::int64_t>::max() / 4);
+
+/// Nsight's serialised ids hold the process in bits 24 to 47 and the thread in bits 0 to 23.
+std::int64_t pid_of(std::int64_t global) { return (global >> 24) & 0xffffff; }
+std::int64_t tid_of(std::int64_t global) { return global & 0xffffff; }
+std::int64_t process_of(std::int64_t global_tid) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(global_tid) & ~std::uint64_t{0xffffff});
+}
+
+/// "cudaLaunchKernel" of "cudaLaunchKernel_v7000".
+std::string_view without_version(std::string_view name) {
+  const std::size_t mark = name.rfind("_v");
+  if (mark == std::string_view::npos || mark + 2 == name.size()) return name;
+  const std::string_view version = name.substr(mark + 2);
+  const bool digits = std::all_of(version.begin(), version.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && version.size() >= 4 ? name.substr(0, mark) : name;
+}
+
+}  // namespace
+
+NsightReader::NsightReader(const SqliteDatabase& database) : database_(database) {}
+
+Result<Trace> NsightReader::read() {
+  COHORT_CHECK(check_tables());
+  COHORT_CHECK(read_strings());
+  COHORT_CHECK(read_kernels());
+  COHORT_CHECK(read_copies());
+  COHORT_CHECK(read_memsets());
+  COHORT_CHECK(read_graphs());
+  COHORT_CHECK(read_events());
+  COHORT_CHECK(read_synchronizations());
+  COHORT_CHECK(read_gpus());
+  COHORT_CHECK(read_names());
+  COHORT_CHECK(read_calls());
+  COHORT_CHECK(read_annotations());
+  link_launches();
+  return std::move(trace_);
+}
+
+Result<void> NsightReader::check_tables() const {
+  COHORT_TRY(const auto tables, database_.tables());
+  constexpr std::array<std::string_view, 6> kKnown = {
+      "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME",     "CUPTI_ACTIVITY_KIND_MEMCPY",
+      "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
+  for (const std::string_view known : kKnown) {
+    if (std::find(tables.begin(), tables.end(), known) != tables.end()) return {};
+  }
+  std::string names;
+  constexpr std::size_t kMostNames = 5;
+  for (std::size_t i = 0; i < std::min(tables.size(), kMostNames); ++i) {
+    constexpr std::size_t kMostText = 40;
+    names += fmt::format("{}{}", i > 0 ? ", " : "", tables[i].substr(0, kMostText));
+  }
+  return fail(ErrorCode::kInvalidInput,
+              "an SQLite database, but not one that Nsight Systems exported from a GPU trace: it has no table "
+              "CUPTI_ACTIVITY_KIND_KERNEL but {}",
+              tables.empty() ? "no tables at all" : names);
+}
+
+Result<void> NsightReader::read_strings() {
+  return database_.each_row("StringIds", {"id", "value"}, [&](const SqliteRow& row) {
+    const auto id = row.integer(0);
+    const auto value = row.text(1);
+    if (id && value) strings_[*id] = trace_.strings.intern(*value);
+  });
+}
+
+Result<NsightReader::Labels> NsightReader::labels(std::string_view table) const {
+  Labels labels;
+  COHORT_CHECK(database_.each_row(table, {"id", "label", "name"}, [&](const SqliteRow& row) {
+    const auto label = row.text(1) ? row.text(1) : row.text(2);
+    if (row.integer(0) && label) labels[*row.integer(0)] = *label;
+  }));
+  return labels;
+}
+
+std::optional<std::pair<Nanoseconds, Nanoseconds>> NsightReader::times(const SqliteRow& row, std::size_t start,
+                                                                       std::size_t end) {
+  const auto from = row.integer(start);
+  const auto to = row.integer(end);
+  if (!from || !to) {
+    drop("record without a time");
+  } else if (*from < -kMostTime.count() || *to > kMostTime.count()) {
+    drop("time out of range");
+  } else if (*to < *from) {
+    drop("slice that ends before it starts");
+  } else if (*from == 0 && *to == 0) {
+    drop("record whose times are 0");
+  } else {
+    return std::pair(Nanoseconds(*from), Nanoseconds(*to - *from));
+  }
+  return std::nullopt;
+}
+
+/// Text itself, or the number of a text.
+std::optional<StringId> NsightReader::string_of(const SqliteRow& row, std::size_t column) {
+  if (const auto text = row.text(column)) return trace_.strings.intern(*text);
+  const auto id = row.integer(column);
+  const auto found = id ? strings_.find(*id) : strings_.end();
+  if (found == strings_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::int64_t NsightReader::unique_correlation(std::int64_t process, std::int64_t correlation) {
+  std::int64_t position = 0;  // also where a table does not say which process
+  if (process != 0)
+    position = processes_.try_emplace(process, static_cast<std::int64_t>(processes_.size())).first->second;
+  constexpr std::uint64_t kStride = std::uint64_t{1} << 40U;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(correlation) +
+                                   static_cast<std::uint64_t>(position) * kStride);
+}
+
+std::int64_t NsightReader::free_tid(std::int64_t pid, std::int64_t tid) {
+  constexpr std::int64_t kStride = 1'000'000;
+  while (!used_tids_.insert({pid, tid}).second) tid = (tid > 0 ? tid : -tid) % kStride + kStride * (1 + tid / kStride);
+  return tid;
+}
+
+TrackId NsightReader::device_track(const Work& work) {
+  const auto key = std::tuple(work.process, work.device, work.context, work.stream);
+  const auto [found, is_new] = device_tracks_.try_emplace(key, static_cast<TrackId>(trace_.tracks.size()));
+  if (!is_new) return found->second;
+  const std::int64_t tid = free_tid(work.device, work.stream);
+  std::string thread = work.stream < 0 ? "synchronisation" : fmt::format("stream {}", work.stream);
+  if (tid != work.stream) thread += fmt::format(" (process {}, context {})", pid_of(work.process), work.context);
+  device_pids_.insert(work.device);
+  trace_.tracks.push_back({fmt::format("GPU {}", work.device), std::move(thread), work.device, tid});
+  return found->second;
+}
+
+TrackId NsightReader::host_track(std::int64_t global_tid, bool for_ranges) {
+  const auto [found, is_new] =
+      host_tracks_.try_emplace(std::pair(global_tid, for_ranges), static_cast<TrackId>(trace_.tracks.size()));
+  if (!is_new) return found->second;
+  std::int64_t pid = pid_of(global_tid);
+  constexpr std::int64_t kStride = 1'000'000;
+  while (device_pids_.count(pid) > 0) pid += kStride;
+  const auto process = process_names_.find(process_of(global_tid));
+  const auto thread = thread_names_.find(global_tid);
+  std::string name = thread == thread_names_.end() ? fmt::format("thread {}", tid_of(global_tid)) : thread->second;
+  if (for_ranges) name += ", ranges";
+  trace_.tracks.push_back({process == process_names_.end() ? fmt::format("process {}", pid_of(global_tid))
+                                                           : process->second,
+                           std::move(name), pid, free_tid(pid, tid_of(global_tid))});
+  return found->second;
+}
+
+SliceId NsightReader::add_slice(TrackId track, StringId name, std::string_view category, Nanoseconds start,
+                                Nanoseconds duration, Args args) {
+  Slice slice{start, duration, track, name, trace_.strings.intern(category), std::nullopt};
+  if (!args.empty()) {
+    slice.args = static_cast<ArgsId>(trace_.args.size());
+    trace_.args.push_back(std::move(args));
+  }
+  trace_.slices.push_back(slice);
+  return static_cast<SliceId>(trace_.slices.size() - 1);
+}
+
+void NsightReader::add(Args& args, std::string_view key, std::int64_t value) {
+  args.emplace_back(trace_.strings.intern(key), value);
+}
+
+void NsightReader::add_if(Args& args, std::string_view key, std::optional<std::int64_t> value) {
+  if (value) add(args, key, *value);
+}
+
+Result<void> NsightReader::read_names() {
+  COHORT_CHECK(database_.each_row("PROCESSES", {"globalPid", "name"}, [&](const SqliteRow& row) {
+    if (row.integer(0) && row.text(1)) process_names_[*row.integer(0)] = *row.text(1);
+  }));
+  return database_.each_row("ThreadNames", {"globalTid", "nameId"}, [&](const SqliteRow& row) {
+    const auto name = string_of(row, 1);
+    if (row.integer(0) && name) thread_names_[*row.integer(0)] = trace_.strings[*name];
+  });
+}
+
+Result<void> NsightReader::read_calls() {
+  enum : std::size_t { kStart, kEnd, kThread, kCorrelation, kName, kReturned };
+  return database_.each_row(
+      "CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId", "returnValue"},
+      [&](const SqliteRow& row) {
+        const auto when = times(row, kStart, kEnd);
+        if (!when) return;
+        const std::int64_t thread = row.integer(kThread).value_or(0);
+        const auto given = string_of(row, kName);
+        const std::string name(given ? without_version(trace_.strings[*given]) : "(unnamed call)");
+        Args args;
+        std::optional<std::int64_t> correlation;
+        if (const auto id = row.integer(kCorrelation)) correlation = unique_correlation(process_of(thread), *id);
+        add_if(args, "correlation", correlation);
+        if (row.integer(kReturned).value_or(0) != 0) add(args, "returned", *row.integer(kReturned));
+        const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
+        const SliceId slice = add_slice(host_track(thread, false), trace_.strings.intern(name),
+                                        driver ? "cuda_driver" : "cuda_runtime", when->first, when->second,
+                                        std::move(args));
+        if (correlation) calls_.emplace_back(*correlation, slice);
+      });
+}
+
+Result<void> NsightReader::read_annotations() {
+  enum : std::size_t { kStart, kEnd, kThread, kText, kTextId, kType };
+  constexpr std::int64_t kPushPop = 59;
+  constexpr std::int64_t kStartEnd = 60;
+  return database_.each_row(
+      "NVTX_EVENTS", {"start", "end", "globalTid", "text", "textId", "eventType"}, [&](const SqliteRow& row) {
+        const std::int64_t type = row.integer(kType).value_or(kPushPop);
+        if (type != kPushPop && type != kStartEnd) return drop("NVTX record that is no range");
+        if (!row.integer(kEnd)) return drop("begin without an end");
+        const auto when = times(row, kStart, kEnd);
+        if (!when) return;
+        auto name = string_of(row, kText);
+        if (!name) name = string_of(row, kTextId);
+        const std::int64_t thread = row.integer(kThread).value_or(0);
+        // Ranges of the second kind may overlap without nesting, so they get a track of their own.
+        add_slice(host_track(thread, type == kStartEnd), name.value_or(trace_.strings.intern("(unnamed range)")),
+                  "user_annotation", when->first, when->second, {});
+      });
+}
+
+void NsightReader::link_launches() {
+  std::stable_sort(calls_.begin(), calls_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const StringId name = trace_.strings.intern("ac2g");
+  for (const auto& [correlation, slice] : launched_) {
+    const auto call = std::lower_bound(calls_.begin(), calls_.end(), correlation,
+                                       [](const auto& entry, std::int64_t id) { return entry.first < id; });
+    if (call != calls_.end() && call->first == correlation) trace_.flows.push_back({call->second, slice, name});
+  }
+}
+
+bool looks_like_sqlite(std::string_view content) { return content.starts_with("SQLite format 3"); }
+
+Result<Trace> read_nsight(const std::filesystem::path& path) {
+  COHORT_TRY(const SqliteDatabase database, SqliteDatabase::open(path));
+  return NsightReader(database).read();
+}
+
+Result<Trace> parse_nsight(std::string_view image) {
+  COHORT_TRY(const SqliteDatabase database, SqliteDatabase::open_image(image));
+  return NsightReader(database).read();
+}
+
+}  // namespace cohort

@@ -1,0 +1,136 @@
+#include "tracer/sqlite_database.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cohort {
+namespace {
+
+std::string quoted(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> SqliteRow::integer(std::size_t column) const {
+  const int index = static_cast<int>(column);
+  if (sqlite3_column_type(statement_, index) != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_column_int64(statement_, index);
+}
+
+std::optional<std::string_view> SqliteRow::text(std::size_t column) const {
+  const int index = static_cast<int>(column);
+  if (sqlite3_column_type(statement_, index) != SQLITE_TEXT) return std::nullopt;
+  const unsigned char* text = sqlite3_column_text(statement_, index);
+  if (text == nullptr) return std::nullopt;
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, index));
+  return std::string_view(reinterpret_cast<const char*>(text), size);
+}
+
+void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+void SqliteDatabase::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+SqliteDatabase::SqliteDatabase(SqliteDatabase&&) noexcept = default;
+SqliteDatabase& SqliteDatabase::operator=(SqliteDatabase&&) noexcept = default;
+SqliteDatabase::~SqliteDatabase() = default;
+
+Result<SqliteDatabase> SqliteDatabase::open(const std::filesystem::path& path) {
+  sqlite3* opened = nullptr;
+  const int status = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  SqliteDatabase database(opened);
+  if (status != SQLITE_OK) return database.failure();
+  return guarded(std::move(database));
+}
+
+Result<SqliteDatabase> SqliteDatabase::open_image(std::string_view image) {
+  sqlite3* opened = nullptr;
+  const int status = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  SqliteDatabase database(opened);
+  if (status != SQLITE_OK) return database.failure();
+  auto* bytes = reinterpret_cast<unsigned char*>(const_cast<char*>(image.data()));  // read only, says the flag
+  const auto size = static_cast<sqlite3_int64>(image.size());
+  if (sqlite3_deserialize(opened, "main", bytes, size, size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+    return database.failure();
+  return guarded(std::move(database));
+}
+
+Result<SqliteDatabase> SqliteDatabase::guarded(SqliteDatabase database) {
+  sqlite3* raw = database.database_.get();
+  constexpr int kLongestText = 16 << 20;
+  sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, kLongestText);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  COHORT_TRY(auto check, database.prepare("PRAGMA cell_size_check = ON"));
+  COHORT_CHECK(check.step());
+  return database;
+}
+
+tl::unexpected<Error> SqliteDatabase::failure() const {
+  return fail(ErrorCode::kInvalidInput, "an SQLite database that cannot be read: {}",
+              database_ ? sqlite3_errmsg(database_.get()) : "no memory");
+}
+
+Result<SqliteDatabase::Cursor> SqliteDatabase::prepare(const std::string& sql) const {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database_.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK)
+    return failure();
+  return Cursor{std::unique_ptr<sqlite3_stmt, Finalize>(statement)};
+}
+
+Result<bool> SqliteDatabase::Cursor::step() {
+  if (!statement) return false;
+  const int status = sqlite3_step(statement.get());
+  if (status == SQLITE_ROW) return true;
+  if (status == SQLITE_DONE) return false;
+  return fail(ErrorCode::kInvalidInput, "an SQLite database that cannot be read: {}",
+              sqlite3_errmsg(sqlite3_db_handle(statement.get())));
+}
+
+Result<std::vector<std::string>> SqliteDatabase::tables() const {
+  COHORT_TRY(Cursor cursor, prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                                    "AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"));
+  std::vector<std::string> names;
+  for (;;) {
+    COHORT_TRY(const bool more, cursor.step());
+    if (!more) return names;
+    names.emplace_back(SqliteRow(cursor.statement.get()).text(0).value_or(""));
+  }
+}
+
+Result<SqliteDatabase::Cursor> SqliteDatabase::select(std::string_view table,
+                                                      const std::vector<std::string_view>& columns) const {
+  COHORT_TRY(const auto names, tables());
+  if (std::find(names.begin(), names.end(), table) == names.end()) return Cursor{};
+  std::vector<std::string> there;
+  {
+    COHORT_TRY(const Cursor all, prepare("SELECT * FROM " + quoted(table) + " LIMIT 0"));
+    for (int i = 0; i < sqlite3_column_count(all.statement.get()); ++i) {
+      const char* name = sqlite3_column_name(all.statement.get(), i);
+      if (name != nullptr) there.push_back(lower(name));
+    }
+  }
+  std::string sql = "SELECT ";
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool has = std::find(there.begin(), there.end(), lower(columns[i])) != there.end();
+    if (i > 0) sql += ", ";
+    sql += has ? quoted(columns[i]) : "NULL";
+  }
+  return prepare(sql + " FROM " + quoted(table));
+}
+
+}  // namespace cohort
