@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/cancel.hpp"
 #include "base/file.hpp"
@@ -17,16 +18,18 @@ struct CommandContext {
   const CancelToken& cancel;  ///< set by Ctrl-C
   bool json = false;          ///< print results as JSON
   Overwrite overwrite = Overwrite::kNever;
+  std::vector<std::string> program;  ///< words after "--", of a command that takes another program
 };
 
 /// Runs a command with the options that were parsed. An error's code is the exit code.
 using RunFunction = std::function<Result<void>(CommandContext&)>;
 
 struct Command {
-  std::string name;           ///< "models", or "trace info" for one of a family
-  std::string help;           ///< what it does, one line
-  std::string example;        ///< command lines that work as they stand, further ones indented by two
-  bool writes_files = false;  ///< then it has -f
+  std::string name;            ///< "models", or "trace info" for one of a family
+  std::string help;            ///< what it does, one line
+  std::string example;         ///< command lines that work as they stand, further ones indented by two
+  bool writes_files = false;   ///< then it has -f
+  bool takes_program = false;  ///< then what stands after "--" is another program's command line
   /// Declares the command's own options on `app` and returns what runs it.
   RunFunction (*setup)(CLI::App& app) = nullptr;
 };

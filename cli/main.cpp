@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -101,10 +102,10 @@ Result<void> check_command(CLI::App& root, const std::vector<std::string>& words
   return {};
 }
 
-int run(Entry& entry) {
+int run(Entry& entry, std::vector<std::string> program) {
   Console console(entry.quiet);
   CommandContext context{console, cancel_on_interrupt(), entry.json,
-                         entry.force ? Overwrite::kAllow : Overwrite::kNever};
+                         entry.force ? Overwrite::kAllow : Overwrite::kNever, std::move(program)};
   const Result<void> result = entry.run(context);
   const Result<void> written = console.finish();
   if (!result) return report(result.error());
@@ -119,12 +120,24 @@ int print_and_finish(const std::string& text) {
   return written ? 0 : report(written.error());
 }
 
-int parse_and_run(const std::vector<std::string>& words) {
+/// Cuts "-- PROGRAM ..." off the words of a command that takes another program.
+std::vector<std::string> cut_program(const std::vector<Command>& table, std::vector<std::string>& words) {
+  const auto takes = [&](const Command& command) { return command.takes_program && command.name == words.front(); };
+  if (words.empty() || std::none_of(table.begin(), table.end(), takes)) return {};
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes == words.end()) return {};
+  std::vector<std::string> program(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  return program;
+}
+
+int parse_and_run(std::vector<std::string> words) {
   CLI::App root("Cohort tells what running models together on one device gains, and then does it.", "cohort");
   root.set_version_flag("--version", "cohort " COHORT_VERSION);
   root.require_subcommand(1);
   root.footer("Every command explains itself: cohort models --help");
   const std::vector<Command> table = commands();
+  const std::vector<std::string> program = cut_program(table, words);
   std::vector<Entry> entries(table.size());
   for (std::size_t i = 0; i < table.size(); ++i) declare(root, table[i], entries[i]);
   if (const auto known = check_command(root, words); !known) return report(known.error());
@@ -138,7 +151,7 @@ int parse_and_run(const std::vector<std::string>& words) {
     return report({ErrorCode::kUsage, fmt::format("{}\nTry '{} --help'.", error.what(), path_of(root))});
   }
   for (Entry& entry : entries) {
-    if (entry.app->parsed()) return run(entry);
+    if (entry.app->parsed()) return run(entry, program);
   }
   return static_cast<int>(ErrorCode::kUsage);
 }

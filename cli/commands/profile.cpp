@@ -7,6 +7,7 @@
 #include "cli/members.hpp"
 #include "cli/model_options.hpp"
 #include "cli/provenance.hpp"
+#include "cli/trace_program.hpp"
 #include "executor/input/stages.hpp"
 #include "executor/measure.hpp"
 #include "executor/profile/profile.hpp"
@@ -25,6 +26,7 @@ struct Options {
   std::vector<int> fused_widths{4, 16};
   bool no_fused = false;
   std::filesystem::path output;
+  TraceProgramOptions trace;
 };
 
 /// Times the stages of the input for the first image input of a model.
@@ -66,6 +68,13 @@ double median_ratio(const Trace& trace, std::string_view a, std::string_view b) 
 }
 
 Result<void> run(Options options, CommandContext& context) {
+  if (!context.program.empty()) {
+    if (!options.model.model.empty()) return fail(ErrorCode::kUsage, "give a MODEL or a program after --, not both");
+    options.trace.program = context.program;
+    options.trace.output = options.output;
+    return trace_program(options.trace, context);
+  }
+  if (options.model.model.empty()) return fail(ErrorCode::kUsage, "MODEL is required, or a program after --");
   COHORT_TRY(const ModelSource source, model_source(options.model));
   if (options.output.empty()) options.output = base_name(source.model) + ".trace.json.gz";
   COHORT_CHECK(check_writable(options.output, context.overwrite));
@@ -104,13 +113,18 @@ Result<void> run(Options options, CommandContext& context) {
 Command profile_command() {
   Command command;
   command.name = "profile";
-  command.help = "Time each op of one model alone, the device's overheads, and with --data the input's stages";
-  command.example = "cohort profile lenet5 --minibatch 16\n  cohort trace info lenet5.trace.json.gz";
+  command.help =
+      "Time each op of one model alone, the device's overheads, and with --data the input's stages; or, after --, "
+      "record "
+      "what any CUDA program does on the GPU";
+  command.example =
+      "cohort profile lenet5 --minibatch 16\n  cohort trace info lenet5.trace.json.gz\n"
+      "  cohort profile -o train.trace.json.gz -- python3 train.py --epochs 1";
+  command.takes_program = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
-    app.add_option("MODEL", options->model.model, "A built-in network (cohort models lists them) or an .onnx file")
-        ->required();
+    app.add_option("MODEL", options->model.model, "A built-in network (cohort models lists them) or an .onnx file");
     add_model_options(app, options->model);
     app.add_option("--device", options->device, "Device to profile on (cohort devices lists them)")
         ->capture_default_str();
@@ -121,7 +135,15 @@ Command profile_command() {
                        ->check(CLI::Range(2, 1024));
     app.add_flag("--no-fused", options->no_fused, "Time no fused call; predictions then estimate them from single ops")
         ->excludes(widths);
-    app.add_option("-o,--output", options->output, "Profile to write; MODEL.trace.json.gz unless given")
+    app.add_flag("--whole-graphs", options->trace.whole_graphs,
+                 "Of a program: one record a graph launch, which is cheaper, instead of one a node");
+    app.add_flag("--latency", options->trace.latency_timestamps,
+                 "Of a program: also when each launch was queued and submitted");
+    app.add_flag("--event-times", options->trace.event_times, "Of a program: also the device's time of each event");
+    app.add_flag("--twice", options->trace.twice,
+                 "Of a program: run it first without tracing, and say how much tracing changes its time");
+    app.add_option("-o,--output", options->output,
+                   "Profile to write; MODEL.trace.json.gz or PROGRAM.trace.json.gz unless given")
         ->type_name("FILE");
     return [options](CommandContext& context) { return run(*options, context); };
   };

@@ -1,0 +1,44 @@
+#include "cli/child_program.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+namespace cohort {
+
+Result<ChildEnd> run_child(const std::vector<std::string>& words,
+                           const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> settings;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (environment.count(std::string(text.substr(0, text.find('=')))) == 0) settings.emplace_back(text);
+  }
+  for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
+  std::vector<char*> env;
+  for (std::string& setting : settings) env.push_back(setting.data());
+  env.push_back(nullptr);
+  std::vector<std::string> copies = words;
+  std::vector<char*> arguments;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  const auto start = std::chrono::steady_clock::now();
+  ::pid_t child = 0;
+  const int error = ::posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), env.data());
+  if (error != 0) return fail(ErrorCode::kInvalidInput, "{} does not start: {}", words[0], std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return fail(ErrorCode::kInvalidInput, "{}: {}", words[0], std::strerror(errno));
+  }
+  ChildEnd end;
+  end.wall = std::chrono::steady_clock::now() - start;
+  end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  end.exit_code = end.signal != 0 ? 128 + end.signal : WEXITSTATUS(status);
+  return end;
+}
+
+}  // namespace cohort

@@ -1,0 +1,150 @@
+#include "cli/trace_program.hpp"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/cuda_libraries.hpp"
+#include "cli/child_program.hpp"
+#include "cli/provenance.hpp"
+#include "tracer/cupti_plugin.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+struct Tracer {
+  const CuptiPlugin* plugin = nullptr;
+  std::map<std::string, std::string> environment;
+};
+
+/// All that must be there before a program is started for nothing.
+Result<Tracer> prepare(const TraceProgramOptions& options, const std::string& spool) {
+  COHORT_CHECK(probe_cuda_driver());
+  COHORT_TRY(const SharedLibrary cupti, load_cuda_library(kCuptiLibrary));
+  COHORT_TRY(const SharedLibrary module, open_plugin("cupti"));
+  COHORT_TRY(const auto entry, module.function<CuptiPluginEntry>(kCuptiPluginEntry));
+  Tracer tracer;
+  tracer.plugin = entry();
+  std::string flags;
+  if (options.whole_graphs) flags += "graphs ";
+  if (options.latency_timestamps) flags += "latency ";
+  if (options.event_times) flags += "events ";
+  tracer.environment = {{"CUDA_INJECTION64_PATH", fs::absolute(module.file()).string()},
+                        {"NVTX_INJECTION64_PATH", cupti.file().string()},
+                        {kCuptiLibraryVariable, cupti.file().string()},
+                        {kTraceSpoolVariable, fs::absolute(spool).string()},
+                        {kTraceOptionsVariable, flags}};
+  return tracer;
+}
+
+/// Spools of all processes of the program, in order of their numbers' text.
+std::vector<fs::path> spool_files(const std::string& spool) {
+  std::vector<fs::path> files;
+  const fs::path prefix = fs::absolute(spool);
+  std::error_code error;
+  for (fs::directory_iterator entry(prefix.parent_path(), error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(prefix.filename().string() + ".")) files.push_back(entry->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<Trace> read_spools(const CuptiPlugin& plugin, const std::vector<fs::path>& files) {
+  std::vector<std::string> contents;
+  for (const fs::path& file : files) {
+    COHORT_TRY(contents.emplace_back(), read_file(file));
+  }
+  return plugin.decode(std::vector<std::string_view>(contents.begin(), contents.end()));
+}
+
+std::int64_t dropped_records(const Trace& trace) {
+  std::int64_t dropped = 0;
+  for (const auto& [reason, records] : trace.info.dropped) dropped += records;
+  return dropped;
+}
+
+void report(const TraceProgramOptions& options, const Trace& trace, const ChildEnd& end, CommandContext& context) {
+  const auto kernels = std::count_if(trace.slices.begin(), trace.slices.end(),
+                                     [&](const Slice& slice) { return trace.strings[slice.category] == "kernel"; });
+  const bool complete = trace.info.settings.at("complete") == "yes";
+  const WallTimes* untraced = trace.info.wall("program untraced");
+  const double perturbation = untraced != nullptr ? seconds(end.wall) / seconds(untraced->samples[0]) - 1 : 0;
+  if (context.json) {
+    ordered_json json{{"file", options.output.string()},
+                      {"exit_code", end.exit_code},
+                      {"complete", complete},
+                      {"kernels", kernels},
+                      {"records", trace.slices.size()},
+                      {"dropped", trace.info.dropped},
+                      {"traced_ns", end.wall.count()}};
+    if (untraced != nullptr) json["perturbation"] = perturbation;
+    context.console.print_json(json);
+    return;
+  }
+  context.console.print(
+      fmt::format("{}: {} kernels in {}, {} records lost or not drawn{}\n", options.program[0], kernels,
+                  format_time(end.wall), dropped_records(trace),
+                  complete ? "" : "; the recording has no end, since the program did not end as programs do"));
+  for (const auto& [reason, records] : trace.info.dropped)
+    context.console.note(fmt::format("  {} {}", records, reason));
+  context.console.note(untraced != nullptr
+                           ? fmt::format("tracing changed the program's time by {:+.1f}%", 100 * perturbation)
+                           : std::string("how much tracing changed it was not measured; --twice does"));
+  context.console.note(fmt::format("wrote {}", options.output.string()));
+}
+
+}  // namespace
+
+Result<void> trace_program(const TraceProgramOptions& given, CommandContext& context) {
+  TraceProgramOptions options = given;
+  if (options.output.empty()) options.output = fs::path(options.program[0]).filename().string() + ".trace.json.gz";
+  COHORT_CHECK(check_writable(options.output, context.overwrite));
+  const std::string spool = fmt::format("{}.spool-{}", options.output.string(), ::getpid());
+  COHORT_TRY(const Tracer tracer, prepare(options, spool));
+
+  std::vector<WallTimes> walls;
+  if (options.twice) {
+    COHORT_TRY(const ChildEnd untraced, run_child(options.program, {}));
+    if (untraced.exit_code != 0)
+      return fail(static_cast<ErrorCode>(untraced.exit_code), "{} ended with exit code {}, untraced",
+                  options.program[0], untraced.exit_code);
+    walls.push_back({"program untraced", {untraced.wall}, 0});
+  }
+  COHORT_TRY(const ChildEnd end, run_child(options.program, tracer.environment));
+  walls.push_back({"program traced", {end.wall}, 0});
+
+  const std::vector<fs::path> files = spool_files(spool);
+  if (files.empty()) {
+    if (end.exit_code != 0)
+      return fail(static_cast<ErrorCode>(end.exit_code), "{} ended with exit code {} before it used CUDA",
+                  options.program[0], end.exit_code);
+    return fail(ErrorCode::kRecordingIncomplete, "{} made no call to CUDA; nothing was recorded", options.program[0]);
+  }
+  COHORT_TRY(Trace trace, read_spools(*tracer.plugin, files));
+  trace.info.device.id = "cuda:0";
+  trace.info.device.kind = "cuda";
+  trace.info.wall_times = walls;
+  trace.info.settings.merge(provenance());
+  trace.info.settings["command"] = fmt::format("{}", fmt::join(options.program, " "));
+  trace.info.settings["exit code"] = std::to_string(end.exit_code);
+  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+  }
+  report(options, trace, end, context);
+  if (end.exit_code == 0) return {};
+  return fail(static_cast<ErrorCode>(end.exit_code), "{} ended with {} {}", options.program[0],
+              end.signal != 0 ? "signal" : "exit code", end.signal != 0 ? end.signal : end.exit_code);
+}
+
+}  // namespace cohort

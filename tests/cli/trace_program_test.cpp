@@ -1,0 +1,46 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/cuda_libraries.hpp"
+#include "tests/cli/program.hpp"
+
+namespace cohort {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class TraceProgram : public ProgramTest {};
+
+TEST_F(TraceProgram, WithoutADriverIsExitCode4BeforeTheProgramStarts) {
+  if (probe_cuda_driver()) GTEST_SKIP() << "there is a driver here";
+  const Outcome outcome = cohort({"profile", "--", "touch", path("started").string()});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("libcuda.so.1"));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(TraceProgram, IsNotAModelToo) {
+  const Outcome both = cohort({"profile", "mlp", "--", "true"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("not both"));
+  const Outcome none = cohort({"profile"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("MODEL is required"));
+  EXPECT_EQ(cohort({"profile", "--"}).exit_code, 2);
+}
+
+TEST_F(TraceProgram, OptionsBehindTheDashesAreItsOwn) {
+  const Outcome outcome = cohort({"profile", "--", "prog", "--frobnicate", "-o", "x"});
+  EXPECT_NE(outcome.exit_code, 2) << outcome.err;
+}
+
+TEST_F(TraceProgram, OnlyProfileTakesOne) {
+  write("mlp.txt", "");
+  EXPECT_EQ(cohort({"devices", "--", "true"}).exit_code, 2);
+  EXPECT_THAT(files(), ElementsAre("mlp.txt"));
+}
+
+}  // namespace
+}  // namespace cohort

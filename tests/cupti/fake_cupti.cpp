@@ -1,0 +1,188 @@
+#include <cupti.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+// A libcupti that stands in for the real one where there is no GPU: the functions that the tracer uses, and
+// fake_* with which a test says what happens on the device. Records wait in a list until a flush, as in CUPTI,
+// and go through the buffers that the tracer gives.
+
+namespace {
+
+struct Fake {
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  CUpti_CallbackFunc callback = nullptr;
+  void* user = nullptr;
+  std::mutex mutex;  ///< of what waits: the tracer flushes from a thread of its own
+  std::vector<std::vector<char>> waiting;
+  std::map<CUpti_ActivityKind, bool> enabled;
+  std::vector<std::uint64_t> external_ids;
+  std::size_t dropped = 0;
+};
+
+Fake& fake() {
+  static Fake instance;
+  return instance;
+}
+
+template <class Record>
+void add(const Record& record) {
+  if (!fake().enabled[record.kind]) return;
+  std::vector<char> bytes(sizeof record);
+  std::memcpy(bytes.data(), &record, sizeof record);
+  const std::lock_guard lock(fake().mutex);
+  fake().waiting.push_back(std::move(bytes));
+}
+
+}  // namespace
+
+extern "C" {
+
+CUptiResult cuptiGetVersion(std::uint32_t* version) {
+  const char* other = std::getenv("FAKE_CUPTI_VERSION");
+  *version = other != nullptr ? static_cast<std::uint32_t>(std::atoi(other)) : CUPTI_API_VERSION;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
+  *text = result == CUPTI_SUCCESS ? "CUPTI_SUCCESS" : "CUPTI_ERROR_OF_THE_FAKE";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user,
+                              CUpti_SubscriberParams* params) {
+  if (std::getenv("FAKE_CUPTI_HELD") != nullptr) {
+    std::strncpy(params->oldSubscriberName, "CUPTI for Another Tool", params->oldSubscriberSize - 1);
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  }
+  fake().callback = callback;
+  fake().user = user;
+  *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake());
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle /*subscriber*/) {
+  fake().callback = nullptr;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiEnableCallback(std::uint32_t /*enable*/, CUpti_SubscriberHandle /*subscriber*/,
+                                CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/) {
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain /*domain*/, std::uint32_t /*id*/, const char** name) {
+  *name = "cudaLaunchKernel_v7000";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* id) {
+  *id = reinterpret_cast<std::uint64_t>(node);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType /*type*/) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete) {
+  fake().request = request;
+  fake().complete = complete;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute /*attribute*/, std::size_t* /*size*/, void* /*value*/) {
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  if (kind == CUPTI_ACTIVITY_KIND_CUDA_EVENT && std::getenv("FAKE_CUPTI_NO_EVENTS") != nullptr)
+    return CUPTI_ERROR_INVALID_KIND;
+  fake().enabled[kind] = true;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  fake().enabled[kind] = false;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId /*id*/, std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId /*id*/, std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnableLatencyTimestamps(std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind /*kind*/, std::uint64_t id) {
+  fake().external_ids.push_back(id);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind /*kind*/, std::uint64_t* last) {
+  *last = fake().external_ids.back();
+  fake().external_ids.pop_back();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityFlushAll(std::uint32_t /*flag*/) {
+  std::vector<std::vector<char>> records;
+  {
+    const std::lock_guard lock(fake().mutex);
+    records.swap(fake().waiting);
+  }
+  if (records.empty() || fake().request == nullptr) return CUPTI_SUCCESS;
+  std::uint8_t* buffer = nullptr;
+  std::size_t size = 0;
+  std::size_t most = 0;
+  fake().request(&buffer, &size, &most);
+  if (buffer == nullptr) return CUPTI_SUCCESS;
+  std::size_t used = 0;
+  for (const auto& record : records) {
+    for (std::size_t i = 0; i < record.size(); ++i) {
+      if (buffer[used + i] != 0) std::abort();  // the tracer promised zeroed buffers
+    }
+    std::memcpy(buffer + used, record.data(), record.size());
+    used += record.size();
+  }
+  fake().complete(nullptr, 0, buffer, size, used);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext /*context*/, std::uint32_t /*stream*/, std::size_t* dropped) {
+  *dropped = fake().dropped;
+  return CUPTI_SUCCESS;
+}
+/// Records of the two kinds that fake_* make.
+CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity** record) {
+  auto size_of = [](const CUpti_Activity* of) {
+    return of->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION ? sizeof(CUpti_ActivityExternalCorrelation)
+                                                                : sizeof(CUpti_ActivityKernel10);
+  };
+  auto* next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + size_of(*record);
+  if (next >= buffer + bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = reinterpret_cast<CUpti_Activity*>(next);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiFinalize() { return CUPTI_SUCCESS; }
+
+/// A kernel that a launch of this thread ran, or a node of a graph launch.
+void fake_kernel(std::uint64_t start, std::uint64_t end, std::uint32_t correlation, std::uint64_t node) {
+  if (node == 0 && !fake().external_ids.empty()) {
+    CUpti_ActivityExternalCorrelation external{};
+    external.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+    external.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+    external.externalId = fake().external_ids.back();
+    external.correlationId = correlation;
+    add(external);
+  }
+  CUpti_ActivityKernel10 kernel{};
+  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  kernel.name = "kernel";
+  kernel.start = start;
+  kernel.end = end;
+  kernel.correlationId = correlation;
+  kernel.graphNodeId = node;
+  add(kernel);
+}
+/// A node made during a capture (original 0), or its clone made when the graph is instantiated.
+void fake_graph_node(std::uint64_t node, std::uint64_t original) {
+  if (fake().callback == nullptr) return;
+  CUpti_GraphData graph{};
+  graph.node = reinterpret_cast<CUgraphNode>(node);
+  graph.originalNode = reinterpret_cast<CUgraphNode>(original);
+  CUpti_ResourceData resource{};
+  resource.resourceDescriptor = &graph;
+  fake().callback(fake().user, CUPTI_CB_DOMAIN_RESOURCE,
+                  original != 0 ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                  &resource);
+}
+void fake_dropped(std::size_t records) { fake().dropped = records; }
+
+}  // extern "C"

@@ -1,0 +1,271 @@
+#include "tracer/cupti/collector.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "tracer/cupti/api.hpp"
+
+namespace cohort::cupti {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
+
+struct Kind {
+  CUpti_ActivityKind kind;
+  bool is_needed;  ///< without it there is no recording; others are left out, and counted, where CUPTI refuses
+};
+constexpr std::array<Kind, 12> kKinds = {{
+    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, true},
+    {CUPTI_ACTIVITY_KIND_MEMSET, true},
+    {CUPTI_ACTIVITY_KIND_RUNTIME, true},
+    {CUPTI_ACTIVITY_KIND_DRIVER, true},
+    {CUPTI_ACTIVITY_KIND_CONTEXT, false},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, false},
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, false},
+    {CUPTI_ACTIVITY_KIND_CUDA_EVENT, false},
+    {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, false},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, false},
+    {CUPTI_ACTIVITY_KIND_MARKER, false},
+}};
+
+/// Calls that are many, short, and say nothing.
+constexpr std::array kNoisyRuntimeCalls = {
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020, CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetDeviceCount_v3020};
+constexpr std::array kNoisyDriverCalls = {
+    CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent, CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice,
+    CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2};
+
+constexpr std::array kGraphCallbacks = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+
+class CuptiCollector;
+// CUPTI's callbacks for buffers carry no user data: the one collector of the process, while it runs.
+std::atomic<CuptiCollector*> running{nullptr};
+// What this thread's launches are for; CUPTI keeps the same stack, but does not tell it to callbacks.
+thread_local std::vector<std::uint64_t> current_ids;
+
+/// Buffers, zeroed before they are given (CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER) and used again.
+class BufferPool {
+ public:
+  std::uint8_t* take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      storage_.push_back(std::make_unique<std::uint64_t[]>(kBufferBytes / sizeof(std::uint64_t)));  // zeroed
+      return reinterpret_cast<std::uint8_t*>(storage_.back().get());
+    }
+    std::uint8_t* const buffer = free_.back();
+    free_.pop_back();
+    return buffer;
+  }
+  void give_back(std::uint8_t* buffer) {
+    std::memset(buffer, 0, kBufferBytes);
+    const std::lock_guard lock(mutex_);
+    free_.push_back(buffer);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<std::uint64_t[]>> storage_;
+  std::vector<std::uint8_t*> free_;
+};
+
+class CuptiCollector final : public Collector {
+ public:
+  CuptiCollector(const Api& api, ChunkSink sink)
+      : api_(api), sink_(std::move(sink)), writer_(api.get_next_record, api.get_callback_name) {}
+  ~CuptiCollector() override {
+    CuptiCollector* self = this;
+    running.compare_exchange_strong(self, nullptr);
+    unsubscribe();
+  }
+  CuptiCollector(const CuptiCollector&) = delete;
+  CuptiCollector& operator=(const CuptiCollector&) = delete;
+
+  Result<void> enable(const CuptiOptions& options);
+
+  void label(std::uint64_t id, const Label& label) override { give(SpoolWriter::label(id, label)); }
+  void push(std::uint64_t id) noexcept override {
+    current_ids.push_back(id);
+    api_.push_external_id(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id);
+  }
+  void pop() noexcept override {
+    if (current_ids.empty()) return;
+    current_ids.pop_back();
+    std::uint64_t last = 0;
+    api_.pop_external_id(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
+  }
+  void flush() noexcept override { api_.flush_all(0); }  // holds no lock of ours: CUPTI calls back from it
+  Result<void> stop(bool detach) override;
+
+  static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records);
+  static void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
+                                        std::size_t valid);
+  static void CUPTIAPI called_back(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+
+ private:
+  Result<void> subscribe();
+  void unsubscribe() {
+    if (subscriber_ != nullptr) api_.unsubscribe(subscriber_);
+    subscriber_ = nullptr;
+  }
+  Result<void> enable_kinds(const CuptiOptions& options);
+  void give(std::string_view chunks) {
+    const std::lock_guard lock(sink_mutex_);
+    sink_(chunks);
+  }
+  void graph_node(CUpti_CallbackId id, const CUpti_GraphData& data);
+
+  Api api_;
+  ChunkSink sink_;
+  std::mutex sink_mutex_;
+  SpoolWriter writer_;  ///< under sink_mutex_
+  BufferPool pool_;
+  std::mutex nodes_mutex_;
+  std::map<std::uint64_t, std::uint64_t> nodes_;  ///< graph node -> external id
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+};
+
+void CuptiCollector::buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  CuptiCollector* const self = running.load();
+  *buffer = nullptr;  // CUPTI then drops records, and counts them
+  *size = 0;
+  *most_records = 0;  // as many as fit
+  if (self == nullptr) return;
+  try {
+    *buffer = self->pool_.take();
+    *size = kBufferBytes;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void CuptiCollector::buffer_completed(CUcontext /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
+                                      std::size_t /*size*/, std::size_t valid) {
+  CuptiCollector* const self = running.load();
+  if (self == nullptr || buffer == nullptr) return;
+  try {
+    {
+      const std::lock_guard lock(self->sink_mutex_);
+      self->sink_(self->writer_.buffer(buffer, valid));
+    }
+    self->pool_.give_back(buffer);
+  } catch (const std::exception&) {
+    return;  // an exception must not enter CUPTI; the spool then lacks this buffer
+  }
+}
+
+void CuptiCollector::called_back(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
+  const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+  if (resource.resourceDescriptor == nullptr) return;
+  try {
+    static_cast<CuptiCollector*>(self)->graph_node(id,
+                                                   *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+/// A node made while a label is pushed is for that label; clones (instantiation clones a graph) likewise.
+void CuptiCollector::graph_node(CUpti_CallbackId id, const CUpti_GraphData& data) {
+  std::uint64_t node = 0;
+  if (api_.get_graph_node_id(data.node, &node) != CUPTI_SUCCESS) return;
+  std::uint64_t external_id = 0;
+  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    std::uint64_t original = 0;
+    if (api_.get_graph_node_id(data.originalNode, &original) != CUPTI_SUCCESS) return;
+    const std::lock_guard lock(nodes_mutex_);
+    const auto known = nodes_.find(original);
+    if (known == nodes_.end()) return;
+    external_id = known->second;
+    nodes_[node] = external_id;
+  } else {
+    if (current_ids.empty()) return;
+    external_id = current_ids.back();
+    const std::lock_guard lock(nodes_mutex_);
+    nodes_[node] = external_id;
+  }
+  give(SpoolWriter::node(node, external_id));
+}
+
+Result<void> CuptiCollector::subscribe() {
+  std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1> other{};
+  CUpti_SubscriberParams params{};
+  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  params.subscriberName = "Cohort";
+  params.oldSubscriberName = other.data();
+  params.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN;
+  const CUptiResult status = api_.subscribe(&subscriber_, &CuptiCollector::called_back, this, &params);
+  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+    return fail(ErrorCode::kDeviceMissing, "another tool traces this process already: {}; only one can at a time",
+                other[0] != '\0' ? other.data() : "it gives no name");
+  return api_.check(status, "cuptiSubscribe_v2");
+}
+
+Result<void> CuptiCollector::enable_kinds(const CuptiOptions& options) {
+  for (const auto& [kind, is_needed] : kKinds) {
+    const auto enabled = api_.check(api_.enable(kind), fmt::format("cuptiActivityEnable({})", static_cast<int>(kind)));
+    if (!enabled && is_needed) return enabled;
+    if (!enabled) give(SpoolWriter::count(fmt::format("kinds of record: {}", enabled.error().message), 1));
+  }
+  // Beside it no node of a graph is recorded.
+  if (options.whole_graphs)
+    COHORT_CHECK(api_.check(api_.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), "cuptiActivityEnable(GRAPH_TRACE)"));
+  // Where that fails they are recorded, which does no harm.
+  for (const auto call : kNoisyRuntimeCalls) api_.enable_runtime_call(call, 0);
+  for (const auto call : kNoisyDriverCalls) api_.enable_driver_call(call, 0);
+  return {};
+}
+
+Result<void> CuptiCollector::enable(const CuptiOptions& options) {
+  COHORT_CHECK(subscribe());
+  for (const auto id : kGraphCallbacks)
+    COHORT_CHECK(api_.check(api_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), "cuptiEnableCallback"));
+  std::uint8_t zeroed = 1;
+  std::size_t size = sizeof zeroed;
+  COHORT_CHECK(api_.check(api_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),
+                          "cuptiActivitySetAttribute"));
+  COHORT_CHECK(api_.check(api_.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType"));
+  if (options.latency_timestamps)
+    COHORT_CHECK(api_.check(api_.enable_latency_timestamps(1), "cuptiActivityEnableLatencyTimestamps"));
+  if (options.event_times)
+    COHORT_CHECK(api_.check(api_.enable_event_timestamps(1), "cuptiActivityEnableCudaEventDeviceTimestamps"));
+  CuptiCollector* none = nullptr;
+  if (!running.compare_exchange_strong(none, this))
+    return fail(ErrorCode::kDeviceMissing, "a recording runs in this process already");
+  COHORT_CHECK(api_.check(api_.register_callbacks(&CuptiCollector::buffer_requested, &CuptiCollector::buffer_completed),
+                          "cuptiActivityRegisterCallbacks"));
+  return enable_kinds(options);
+}
+
+Result<void> CuptiCollector::stop(bool detach) {
+  const CUptiResult flushed = api_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  std::size_t dropped = 0;
+  if (api_.get_dropped(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0)
+    give(SpoolWriter::count("records that CUPTI dropped", dropped));
+  for (const auto& [kind, is_needed] : kKinds) api_.disable(kind);
+  api_.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  unsubscribe();
+  if (detach) api_.finalize();
+  COHORT_CHECK(api_.check(flushed, "cuptiActivityFlushAll"));
+  give(SpoolWriter::end());
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Collector>> Collector::start(const CuptiOptions& options, ChunkSink sink) {
+  COHORT_TRY(const Api api, load_api());
+  auto collector = std::make_unique<CuptiCollector>(api, std::move(sink));
+  COHORT_CHECK(collector->enable(options));
+  return collector;
+}
+
+}  // namespace cohort::cupti

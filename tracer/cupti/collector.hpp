@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "tracer/cupti/spool.hpp"
+#include "tracer/cupti_plugin.hpp"
+
+namespace cohort::cupti {
+
+/// Takes whole chunks of a spool, one call at a time, from threads of CUPTI's.
+using ChunkSink = std::function<void(std::string_view)>;
+
+/// CUPTI, switched on: its buffers become chunks. The only file that talks to CUPTI is its source.
+class Collector {
+ public:
+  /// Errors: kDeviceMissing as CuptiPlugin::start.
+  static Result<std::unique_ptr<Collector>> start(const CuptiOptions& options, ChunkSink sink);
+
+  Collector() = default;
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+  virtual ~Collector() = default;
+
+  virtual void label(std::uint64_t id, const Label& label) = 0;
+  virtual void push(std::uint64_t id) noexcept = 0;
+  virtual void pop() noexcept = 0;
+  /// Delivers the buffers whose records are complete; called now and then, so that a crash loses little.
+  virtual void flush() noexcept = 0;
+  /// Delivers all, counts what was dropped and writes the end. Does not synchronise the device. `detach`
+  /// also ends CUPTI's hold on the process, which otherwise costs some speed.
+  virtual Result<void> stop(bool detach) = 0;
+};
+
+}  // namespace cohort::cupti

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+struct CuptiOptions {
+  /// One record a graph launch instead of one a node: cheaper, and it hides the nodes.
+  bool whole_graphs = false;
+  /// When launches were queued and submitted; must be asked for before CUDA starts.
+  bool latency_timestamps = false;
+  /// The device's time of each event; costs a little for each.
+  bool event_times = false;
+};
+
+/// A recording in this process, from start to stop(). At most one at a time. A sink of a session on a GPU
+/// pushes a label before the launches of a step and pops it after; kernels then carry task, op and members,
+/// those of captured graphs too, as often as they are replayed.
+class CuptiSession {
+ public:
+  CuptiSession() = default;
+  CuptiSession(const CuptiSession&) = delete;
+  CuptiSession& operator=(const CuptiSession&) = delete;
+  virtual ~CuptiSession() = default;
+
+  /// What launches with `id` are for.
+  virtual void label(std::uint64_t id, const std::string& task, const std::string& op, const std::string& members) = 0;
+  /// Launches and captures of this thread are for `id` until pop(). From any thread.
+  virtual void push(std::uint64_t id) noexcept = 0;
+  virtual void pop() noexcept = 0;
+  /// Ends the recording. The device must have been synchronised: CUPTI does not.
+  /// Errors: kRecordingIncomplete naming call and status where CUPTI did not deliver.
+  virtual Result<Trace> stop() = 0;
+};
+
+/// The border between a program and the plugin "cupti". The same library is what `CUDA_INJECTION64_PATH`
+/// names for other programs: started there, it writes a spool to $COHORT_TRACE_SPOOL.<process id> as it
+/// goes, with $COHORT_CUPTI_LIBRARY as libcupti where none is loaded and options "graphs", "latency" and
+/// "events" in $COHORT_TRACE_OPTIONS.
+struct CuptiPlugin {
+  /// Errors: kDeviceMissing where there is no driver or GPU, CUPTI is of another version than this build,
+  /// or another tool holds it (the message names the tool).
+  Result<std::unique_ptr<CuptiSession>> (*start)(const CuptiOptions& options);
+  /// The trace of the spools of one or several processes. Needs no driver.
+  Result<Trace> (*decode)(const std::vector<std::string_view>& spools);
+};
+
+using CuptiPluginEntry = const CuptiPlugin*();
+inline constexpr const char* kCuptiPluginEntry = "cohort_cupti_plugin";
+inline constexpr std::string_view kCuptiLibrary = "libcupti.so.13";
+inline constexpr const char* kTraceSpoolVariable = "COHORT_TRACE_SPOOL";
+inline constexpr const char* kTraceOptionsVariable = "COHORT_TRACE_OPTIONS";
+inline constexpr const char* kCuptiLibraryVariable = "COHORT_CUPTI_LIBRARY";
+
+}  // namespace cohort
