@@ -10,7 +10,8 @@ namespace cohort {
 namespace {
 
 constexpr std::string_view kFormat = "cohort gpu profile 1";
-constexpr int kMostSms = 256;  // what a set of SMs in the engine holds
+constexpr int kMostSms = 256;    // what a set of SMs in the engine holds
+constexpr int kMostBlocks = 32;  // and what a group of SMs does
 constexpr int kMostCount = 1 << 20;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
@@ -177,6 +178,9 @@ Result<void> validate(const GpuProfile& profile) {
                                     {"connections", std::int64_t{profile.connections}},
                                     {"resident_grids", std::int64_t{profile.resident_grids}}}) {
     if (value < 1) return fail(ErrorCode::kInvalidInput, "{} is {}; it must be at least 1", name, value);
+  }
+  if (profile.sm.blocks > kMostBlocks) {
+    return fail(ErrorCode::kInvalidInput, "sm.blocks is {}; it must be at most {}", profile.sm.blocks, kMostBlocks);
   }
   Result<void> times;
   visit_launch(profile.launch, [&](std::string_view name, Nanoseconds time) {

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/contention/kernel_demand.hpp"
+#include "simulator/contention/max_min.hpp"
+#include "simulator/contention/sm_groups.hpp"
+
+namespace cohort {
+
+/// A copy by a copy engine.
+struct CopyDemand {
+  CopyDirection direction = CopyDirection::kHostToDevice;
+  double time_ns = 1;  ///< alone
+  double dram_ns = 0;  ///< time that it would take of all of DRAM
+};
+
+/// Something that began or ended on the device.
+struct GpuEvent {
+  enum class Kind { kStarted, kEnded };
+  Kind kind = Kind::kStarted;
+  std::uint32_t token = 0;  ///< the caller's
+  double time_ns = 0;
+};
+
+/// Which blocks run where on one GPU, at which rates, and when the next of them end.
+///
+/// The caller gives kernels and copies at the moment their streams let them go, asks for the next event and advances to
+/// it or to an earlier moment of its own. Rates depend on what is resident only, so there is one next event, made anew
+/// whenever something was placed or ended; none can be stale.
+///
+/// Residency: at most `resident_grids` kernels, in the order given. Of those with blocks left the one of highest
+/// priority, then the oldest, places blocks wherever room is left, an SM with most room first (room in blocks of its
+/// own; ties to the lowest SM); with `head_of_line` no other kernel places blocks before all of its are placed.
+/// A copy engine serves a direction in order. Rates: see docs/contention.md.
+///
+/// SMs with equal contents are one group, blocks of a kernel that were placed together one cohort, so that the cost of
+/// an event grows with groups x kernels, not with blocks; full waves that only replace themselves cost one comparison.
+/// Deterministic. Time is in nanoseconds since the caller's start, a double as in Engine.
+class GpuEngine {
+ public:
+  explicit GpuEngine(const GpuProfile& gpu);
+
+  /// `kernel` is copied; `token` comes back in events. Time: that of the last advance.
+  /// Errors: kInvalidInput where a block does not fit an empty SM.
+  Result<void> start_kernel(const KernelDemand& kernel, std::uint32_t token);
+  void start_copy(const CopyDemand& copy, std::uint32_t token);
+
+  /// The next moment at which something ends on the device; absent while nothing runs.
+  std::optional<double> next_event();
+  /// Moves on to `to`, at most next_event().
+  void advance(double to);
+  /// What happened since the last call, in order of time; the storage is reused by the next call.
+  std::span<const GpuEvent> take_events();
+
+  [[nodiscard]] double now() const { return now_; }
+  /// SMs that hold a block.
+  [[nodiscard]] int busy_sms() const;
+
+ private:
+  struct Kernel {
+    KernelDemand demand;
+    std::array<double, kThroughputs> sensitivity{};  ///< slowdown at full load of others, by what it uses most
+    std::array<double, kThroughputs> own_load{};     ///< device-wide, of all its resident blocks
+    std::uint32_t token = 0;
+    std::uint64_t sequence = 0;
+    std::int64_t pending = 0;   ///< blocks not placed yet
+    std::int64_t resident = 0;  ///< blocks placed
+    bool started = false;
+    // Of a persistent kernel, all its blocks together:
+    double left = 0;  ///< blocks of work not done at `since`
+    double rate = 0;
+    double since = 0;
+    double finish = 0;
+  };
+  struct Copy {
+    CopyDemand demand;
+    std::uint32_t token = 0;
+  };
+  struct CopyQueue {
+    std::deque<Copy> queue;
+    bool running = false;
+    double left = 0;  ///< nanoseconds at rate 1, at `since`
+    double rate = 1;
+    double since = 0;
+    double finish = 0;
+  };
+  struct Drain {
+    double end;
+    std::uint32_t slot;
+  };
+
+  struct Consumer {
+    std::uint32_t group = 0;
+    std::uint32_t slot = 0;
+    int blocks = 0;      ///< an SM
+    double ceiling = 0;  ///< rate of one block that nothing holds up
+    std::array<double, kThroughputs> load{};
+  };
+
+  std::uint32_t new_slot(const KernelDemand& kernel, std::uint32_t token);
+  void admit(std::uint32_t slot);
+  void settle();
+  void start_copies();
+  void dispatch();
+  void synchronise();
+  void give_back_waves();
+  void reserve_waves();
+  bool refill_in_place();
+  void remove_finished();
+  void finish_persistent();
+  void finish_copies();
+  void finish_drained();
+  void retire_if_done(std::uint32_t slot);
+  void end_kernel(std::uint32_t slot);
+  void set_rates();
+  void add_consumers();
+  void slow_down();
+  void share();
+  void apply_rates();
+  [[nodiscard]] double cold_part() const;
+  void find_wave_end();
+  void find_next_finish();
+  [[nodiscard]] bool due(double finish) const;
+  [[nodiscard]] bool due(const Cohort& cohort) const;
+  [[nodiscard]] std::size_t copy_queue_of(CopyDirection direction) const;
+  void emit(GpuEvent::Kind kind, std::uint32_t token) { events_.push_back({kind, token, now_}); }
+
+  GpuProfile gpu_;
+  bool slows_ = false;  ///< some slowdown coefficient is not 0
+  double now_ = 0;
+  bool unsettled_ = false;  ///< something may be placed, or rates have changed
+  double next_finish_;      ///< of cohorts, persistent kernels, copies and drains; infinite without any
+  double wave_end_;         ///< the moment at which the next cohorts end: all that would up to `wave_until_`
+  double wave_until_;
+  std::uint64_t next_sequence_ = 0;
+  int grids_ = 0;
+  std::vector<Kernel> kernels_;
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<std::uint32_t> waiting_;  ///< kernels with blocks to place, in order of dispatch
+  std::deque<std::uint32_t> gate_;      ///< kernels beyond the cap of resident grids
+  std::vector<std::uint32_t> persistent_;
+  SmGroups groups_;
+  std::array<CopyQueue, 3> copies_;
+  std::vector<Drain> drains_;
+  std::vector<GpuEvent> events_;
+  std::vector<GpuEvent> taken_;
+  MaxMin sharing_;
+  std::vector<Consumer> consumers_;
+};
+
+}  // namespace cohort
