@@ -17,6 +17,7 @@ constexpr std::size_t kManyCohorts = 128;
 constexpr double kCloseProgress = 0.01;
 constexpr double kCoarseProgress = 0.04;
 
+constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
 constexpr std::size_t kTable = 512;  // twice the most groups there can be
 constexpr int kTableShift = 64 - 9;
 constexpr std::uint16_t kNoGroup = 0xffff;
@@ -126,7 +127,8 @@ void SmGroup::join(const SmGroup& other) {
 std::uint64_t SmGroup::key() const {
   std::uint64_t key = cohort_count;
   for (const Cohort& cohort : live()) {
-    key = (key ^ (std::uint64_t{cohort.slot} << 8 | static_cast<std::uint64_t>(cohort.blocks))) * 0x9e3779b97f4a7c15ULL;
+    const std::uint64_t content = std::uint64_t{cohort.slot} << 8 | static_cast<std::uint32_t>(cohort.blocks);
+    key = (key ^ content) * kMix;
   }
   return key;
 }
