@@ -169,10 +169,13 @@ class Simplifier {
   bool merge_post_op(std::size_t i) {
     const auto* binary = std::get_if<Binary>(&op(i).attributes);
     const bool is_add = binary != nullptr && binary->kind == BinaryKind::kAdd;
-    if ((!is_product(i) && !is_add) || op(i).post_ops.size() >= kMostPostOps) return false;
+    const bool normalizes = std::holds_alternative<BatchNormalization>(op(i).attributes);
+    if ((!is_product(i) && !is_add && !normalizes) || op(i).post_ops.size() >= kMostPostOps) return false;
     const std::size_t next = only_reader(i);
     if (next == kNone || !op(next).post_ops.empty()) return false;
     if (const auto* activation = std::get_if<Activation>(&op(next).attributes)) {
+      // With a normalisation libraries take a rectifier, and nothing else.
+      if (normalizes && activation->kind != ActivationKind::kRelu) return false;
       op(i).post_ops.emplace_back(*activation);
       take_place_of(next, i);
       return true;

@@ -15,11 +15,17 @@ Result<std::int64_t> integer_argument(const NetworkArguments& arguments, std::st
 /// Number of outputs of the last layer, the argument "classes".
 Result<std::int64_t> classes_argument(const NetworkArguments& arguments);
 
+Network alexnet();
 Network alexnet5();
+Network densenet121();
+Network inception_v3();
 Network lenet5();
 Network lstm();
 Network mlp();
+Network mobilenet_v2();
+Network randwire();
 Network resnet18();
+Network resnet50();
 Network smallcnn();
 Network squeezenet1_1();
 

@@ -24,7 +24,7 @@ const Op& op_named(const Model& model, std::string_view name) {
 Shape output_of(const Model& model, std::string_view op) { return model.tensor(op_named(model, op).outputs[0]).shape; }
 
 TEST(Networks, AreAllValidAndHaveOneInputAndOneOutput) {
-  EXPECT_EQ(networks().size(), 7U);
+  EXPECT_EQ(networks().size(), 13U);
   for (const Network& network : networks()) {
     const Model model = make(network.name, 3);
     EXPECT_TRUE(validate(model)) << network.name;
@@ -40,13 +40,98 @@ TEST(Networks, StandInOrderOfTheirNames) {
                              [](const Network& a, const Network& b) { return a.name < b.name; }));
 }
 
-TEST(Networks, SqueezenetHasThePublishedNumberOfParameters) {
-  EXPECT_EQ(parameter_count(make("squeezenet1_1")), 1'235'496);
+/// What is published for a network: layers with weights, parameters that are trained, and the
+/// multiply-adds of those layers for one image (torchvision's model pages, in G).
+struct Published {
+  std::string_view network;
+  std::size_t layers;
+  std::int64_t parameters;
+  double giga_multiply_adds;
+};
+
+bool is_weighted_layer(const Op& op) {
+  return std::holds_alternative<Convolution>(op.attributes) || std::holds_alternative<Gemm>(op.attributes);
 }
 
-TEST(Networks, ResnetHasThePublishedNumberOfParameters) {
-  // 4800 channels are normalised; their running means and variances are not counted as parameters.
-  EXPECT_EQ(parameter_count(make("resnet18")) - 2 * 4800, 11'689'512);
+double giga_multiply_adds(const Model& model) {
+  double sum = 0;
+  for (const Op& op : model.ops) {
+    if (!is_weighted_layer(op)) continue;
+    const Shape& w = model.tensor(op.inputs[1]).shape;
+    const std::int64_t outputs = element_count(model.tensor(op.outputs[0]).shape);
+    sum += static_cast<double>(outputs * element_count(w) / w[0]);
+  }
+  return sum / 1e9;
+}
+
+/// Running means and variances, which are not trained.
+std::int64_t statistics_of(const Model& model) {
+  std::int64_t count = 0;
+  for (const Op& op : model.ops) {
+    if (std::holds_alternative<BatchNormalization>(op.attributes))
+      count += 2 * element_count(model.tensor(op.inputs[1]).shape);
+  }
+  return count;
+}
+
+TEST(Networks, HaveThePublishedLayersParametersAndMultiplyAdds) {
+  const Published published[] = {
+      {"alexnet", 8, 61'100'840, 0.714},        // the paper's five convolutions and three matrix products
+      {"densenet121", 121, 7'978'856, 2.834},   // 121 is what the name counts
+      {"inception_v3", 95, 23'834'568, 5.713},  // 27'161'264 with the auxiliary classifier
+      {"mobilenet_v2", 53, 3'504'872, 0.301},
+      {"resnet18", 18 + 3, 11'689'512, 1.814},  // the name leaves out the projections of shortcuts
+      {"resnet50", 50 + 4, 25'557'032, 4.089},
+      {"squeezenet1_1", 26, 1'235'496, 0.349},
+  };
+  for (const Published& expected : published) {
+    const Model model = make(expected.network, 1);
+    const auto layers = std::count_if(model.ops.begin(), model.ops.end(), is_weighted_layer);
+    EXPECT_EQ(static_cast<std::size_t>(layers), expected.layers) << expected.network;
+    EXPECT_EQ(parameter_count(model) - statistics_of(model), expected.parameters) << expected.network;
+    EXPECT_NEAR(giga_multiply_adds(model), expected.giga_multiply_adds, 0.0006) << expected.network;
+  }
+}
+
+TEST(Networks, RandwireHasAboutThePublishedSizeWhateverItsWiring) {
+  for (const char* wiring : {"0", "1", "2"}) {
+    const Model model = make("randwire", 1, {{"wiring", wiring}});
+    const auto parameters = static_cast<double>(parameter_count(model) - statistics_of(model));
+    EXPECT_NEAR(parameters, 5.6e6, 0.2e6) << wiring;
+    EXPECT_NEAR(giga_multiply_adds(model), 0.583, 0.02) << wiring;
+  }
+}
+
+TEST(Networks, RandwireIsWiredByItsSeed) {
+  const auto edges = [](const char* wiring) {
+    std::vector<std::vector<TensorId>> inputs;
+    for (const Op& op : make("randwire", 1, {{"wiring", wiring}}).ops) inputs.push_back(op.inputs);
+    return inputs;
+  };
+  EXPECT_EQ(edges("3"), edges("3"));
+  EXPECT_NE(edges("3"), edges("4"));
+}
+
+TEST(Networks, InceptionShrinksTheImageToEightByEight) {
+  const Model model = make("inception_v3");
+  EXPECT_EQ(output_of(model, "mixed3.concat"), (Shape{2, 288, 35, 35}));
+  EXPECT_EQ(output_of(model, "mixed8.concat"), (Shape{2, 768, 17, 17}));
+  EXPECT_EQ(output_of(model, "mixed11.concat"), (Shape{2, 2048, 8, 8}));
+}
+
+TEST(Networks, DensenetGrowsByThirtyTwoChannelsALayer) {
+  const Model model = make("densenet121");
+  EXPECT_EQ(output_of(model, "block1.6.concat"), (Shape{2, 256, 56, 56}));
+  EXPECT_EQ(output_of(model, "transition1.pool"), (Shape{2, 128, 28, 28}));
+  EXPECT_EQ(output_of(model, "block4.16.concat"), (Shape{2, 1024, 7, 7}));
+}
+
+TEST(Networks, MobilenetAddsAroundBlocksThatKeepTheShape) {
+  const Model model = make("mobilenet_v2");
+  const auto additions = std::count_if(model.ops.begin(), model.ops.end(),
+                                       [](const Op& op) { return std::holds_alternative<Binary>(op.attributes); });
+  EXPECT_EQ(additions, 10);
+  EXPECT_EQ(output_of(model, "block17.project.bn"), (Shape{2, 320, 7, 7}));
 }
 
 TEST(Networks, LenetHasTheParametersOfItsCommonReading) {
@@ -140,7 +225,7 @@ TEST(Networks, RefuseArgumentsOutOfRangeByName) {
   EXPECT_THAT(message("mlp", 0, {}), HasSubstr("the minibatch must be from 1 to 65536, not 0"));
   EXPECT_THAT(message("mlp", 65537, {}), HasSubstr("not 65537"));
   EXPECT_THAT(message("mlp", 1, {{"hidden", "16384"}, {"layers", "256"}}), HasSubstr("choose smaller arguments"));
-  EXPECT_THAT(message("vgg", 1, {}), HasSubstr("known are alexnet5, lenet5, lstm, mlp"));
+  EXPECT_THAT(message("vgg", 1, {}), HasSubstr("known are alexnet, alexnet5, densenet121, inception_v3"));
 }
 
 }  // namespace

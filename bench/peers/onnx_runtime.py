@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Single models side by side with ONNX Runtime's CPU provider.
+
+For every network and minibatch: exports the network to ONNX, profiles and plans it alone (N = 1), checks that both
+sides compute the same from the same input, then times them in turn: a short `cohort run` of the plan, a block of ONNX
+Runtime's session, and so on. A row's ratio is the median over the rounds of Cohort's time by ONNX Runtime's, so that
+what else the machine does meets both alike; times are medians of all blocks.
+
+Both sides use as many threads as --threads says, float32, their defaults otherwise. Input and output lie in memory
+that either side chose itself (ONNX Runtime with IO binding), so that neither pays for the other's layout.
+
+Needs numpy and onnxruntime (PyPI), best in a virtual environment; without them it says so and ends with 77, which
+test runners read as skipped.
+
+  bench/peers/onnx_runtime.py                                   all convolutional networks, minibatch 1 and 16
+  bench/peers/onnx_runtime.py --networks resnet50 --minibatch 1
+  bench/peers/onnx_runtime.py --check --networks lenet5 mlp     compare outputs, time nothing
+  bench/peers/onnx_runtime.py --ops resnet50                    where ONNX Runtime spends its time, op by op
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import numpy as np
+    import onnxruntime
+except ImportError as error:
+    print(f"skipped: {error}; pip install onnxruntime numpy", file=sys.stderr)
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+CONVOLUTIONAL = ["alexnet", "alexnet5", "densenet121", "inception_v3", "mobilenet_v2", "resnet18", "resnet50", "smallcnn",
+                 "squeezenet1_1"]
+TOLD_APART = ["lenet5", "mlp"]
+# Largest difference of an output element, as part of the largest output: deep networks of random weights lose digits.
+TOLERANCE = 1e-4
+
+
+def ended_well(result, arguments):
+    if result.returncode != 0:
+        sys.exit(f"cohort {' '.join(map(str, arguments))}: {result.stderr.strip()}")
+    return result.stdout
+
+
+class Cohort:
+    def __init__(self, program, folder, threads):
+        self.program, self.folder = program, folder
+        # The program takes the cores that it may run on.
+        self.cores = sorted(os.sched_getaffinity(0))[:threads]
+
+    def call(self, *arguments):
+        result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True,
+                                preexec_fn=lambda: os.sched_setaffinity(0, self.cores))
+        return ended_well(result, arguments)
+
+    def export(self, network, minibatch):
+        file = self.folder / f"{network}-{minibatch}.onnx"
+        self.call("models", network, "--minibatch", minibatch, "--export", file, "-f")
+        return file
+
+    def plan(self, network, minibatch):
+        profile = self.folder / f"{network}-{minibatch}.trace.json.gz"
+        plan = self.folder / f"{network}-{minibatch}.plan.json"
+        if not profile.exists():
+            self.call("profile", network, "--minibatch", minibatch, "--no-fused", "-o", profile)
+        self.call("plan", profile, "-n", 1, "-f", "-o", plan)
+        return plan
+
+    def time(self, plan, options):
+        """Median of a step in ns: the plan's, and in the same run the best single-model plan's, which is the same work."""
+        answer = json.loads(self.call("run", plan, "-f", "--json", "--blocks", options.blocks, "--block-ms", options.block_ms,
+                                      "--iterations", 1, "-o", self.folder / "measured.json.gz"))
+        return answer["plan"]["median_ns"]
+
+    def outputs(self, plan, inputs, folder):
+        """The plan's outputs for given inputs, by name."""
+        arrays = folder / "inputs"
+        arrays.mkdir(parents=True, exist_ok=True)
+        for name, values in inputs.items():
+            np.save(arrays / f"{name}.npy", values)
+        text = json.loads(plan.read_text())
+        text["input"] = {**text["input"], "source": "arrays", "path": str(arrays)}
+        fed = folder / "fed.plan.json"
+        fed.write_text(json.dumps(text))
+        self.call("run", fed, "-f", "--blocks", 1, "--block-ms", 1, "--iterations", 1, "-o", folder / "fed.json.gz",
+                  "--outputs", folder / "outputs")
+        return {file.stem: np.load(file) for file in sorted((folder / "outputs").glob("*/*.npy"))}
+
+
+class Peer:
+    """ONNX Runtime on one model, its input and output bound."""
+
+    def __init__(self, file, threads, profile=False):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.enable_profiling = profile
+        options.profile_file_prefix = str(file.with_suffix(""))
+        self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        generator = np.random.default_rng(0)
+        self.inputs = {node.name: generator.uniform(-1, 1, node.shape).astype(np.float32) for node in self.session.get_inputs()}
+        self.binding = self.session.io_binding()
+        for name, values in self.inputs.items():
+            self.binding.bind_cpu_input(name, values)
+        for node in self.session.get_outputs():
+            self.binding.bind_output(node.name)
+
+    def outputs(self):
+        names = [node.name for node in self.session.get_outputs()]
+        return dict(zip(names, self.session.run(names, self.inputs)))
+
+    def block(self, seconds):
+        """Nanoseconds a step over a block of at least `seconds`."""
+        steps, begin = 0, time.perf_counter_ns()
+        while True:
+            for _ in range(1 + steps // 4):
+                self.session.run_with_iobinding(self.binding)
+                steps += 1
+            spent = time.perf_counter_ns() - begin
+            if spent >= seconds * 1e9:
+                return spent / steps
+
+
+def difference(ours, theirs):
+    """Largest difference of an element, relative to the largest output."""
+    worst = 0.0
+    for name, expected in theirs.items():
+        found = ours[name.replace("/", "_")].reshape(expected.shape)
+        worst = max(worst, float(np.max(np.abs(found - expected))) / max(float(np.max(np.abs(expected))), 1e-30))
+    return worst
+
+
+def compare(cohort, network, minibatch, options):
+    file = cohort.export(network, minibatch)
+    plan = cohort.plan(network, minibatch)
+    peer = Peer(file, options.threads)
+    error = difference(cohort.outputs(plan, peer.inputs, cohort.folder / f"{network}-{minibatch}"), peer.outputs())
+    row = {"network": network, "minibatch": minibatch, "difference": error}
+    if options.check:
+        return row
+    ours, theirs = [], []
+    peer.block(options.block_ms / 1e3)
+    for _ in range(options.rounds):
+        ours.append(cohort.time(plan, options))
+        peer.block(0.02)  # its threads were asleep
+        theirs.append(statistics.median(peer.block(options.block_ms / 1e3) for _ in range(options.blocks)))
+    ratios = sorted(a / b for a, b in zip(ours, theirs))
+    return {**row, "cohort_ns": statistics.median(ours), "onnxruntime_ns": statistics.median(theirs),
+            "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
+
+
+def geometric_mean(rows):
+    return math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows)) if rows else None
+
+
+def header(options):
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    devices = json.loads(subprocess.run([options.cohort, "devices", "--json"], capture_output=True, text=True).stdout or "[]")
+    library = next((device.get("settings", {}).get("library") for device in devices if device.get("id") == "cpu:0"), None)
+    return (f"{datetime.date.today()}, commit {commit}; {cpu}, {options.threads} threads each; {library or 'oneDNN'}, ONNX Runtime "
+            f"{onnxruntime.__version__} (CPU provider), {platform.platform()}")
+
+
+def shown(ns):
+    return f"{ns / 1e6:.3g} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} us"
+
+
+def table(rows, options):
+    out = ["# One model, Cohort beside ONNX Runtime", "",
+           f"`bench/peers/onnx_runtime.py {' '.join(sys.argv[1:])}`, {header(options)}.", "",
+           "The ratio is the median over interleaved rounds of Cohort's time by ONNX Runtime's (smallest to largest): below 1",
+           "Cohort is faster. `difference` is the largest of an output element, as part of the largest output.", ""]
+    for title, names in (("Convolutional networks", CONVOLUTIONAL), ("Small networks", TOLD_APART), ("Others", None)):
+        part = [row for row in rows if (row["network"] in names if names else row["network"] not in CONVOLUTIONAL + TOLD_APART)]
+        if not part:
+            continue
+        out += [f"{title}: geometric mean of the ratio **{geometric_mean(part):.3f}**"
+                + "".join(f", minibatch {b} {geometric_mean([row for row in part if row['minibatch'] == b]):.3f}"
+                          for b in sorted({row["minibatch"] for row in part})), "",
+                "| network | minibatch | Cohort | ONNX Runtime | ratio | difference |", "|---|--:|--:|--:|--:|--:|"]
+        out += [f"| {row['network']} | {row['minibatch']} | {shown(row['cohort_ns'])} | {shown(row['onnxruntime_ns'])} | "
+                f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}) | {row['difference']:.1e} |" for row in part]
+        out.append("")
+    return "\n".join(out)
+
+
+def ops(cohort, network, minibatch, options):
+    """Prints ONNX Runtime's own profile of a network: time a step by op type, then the slowest nodes."""
+    peer = Peer(cohort.export(network, minibatch), options.threads, profile=True)
+    for _ in range(30):
+        peer.session.run_with_iobinding(peer.binding)
+    file = pathlib.Path(peer.session.end_profiling())
+    nodes, types = {}, {}
+    for event in json.loads(file.read_text()):
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+            nodes.setdefault((event["args"]["op_name"], event["name"][:-len("_kernel_time")]), []).append(event["dur"])
+    for (kind, name), times in nodes.items():
+        types[kind] = types.get(kind, 0) + statistics.median(times)
+    for kind, micros in sorted(types.items(), key=lambda item: -item[1]):
+        print(f"{micros:10.0f} us  {kind}")
+    for (kind, name), times in sorted(nodes.items(), key=lambda item: -statistics.median(item[1]))[:options.slowest]:
+        print(f"{statistics.median(times):10.0f} us  {kind}  {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cohort", default=str(ROOT / "build/release/bin/cohort"))
+    parser.add_argument("--networks", nargs="+", default=CONVOLUTIONAL + TOLD_APART)
+    parser.add_argument("--minibatch", nargs="+", type=int, default=[1, 16])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--blocks", type=int, default=3, help="blocks of each side in a round")
+    parser.add_argument("--block-ms", type=int, default=150)
+    parser.add_argument("--keep", type=pathlib.Path, help="keep models and profiles here, and take profiles that are there")
+    parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
+    parser.add_argument("--check", action="store_true", help="compare outputs only")
+    parser.add_argument("--ops", metavar="NETWORK", help="ONNX Runtime's times by op")
+    parser.add_argument("--slowest", type=int, default=20, help="nodes that --ops shows")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        cohort = Cohort(options.cohort, folder.resolve(), options.threads)
+        if options.ops:
+            return ops(cohort, options.ops, options.minibatch[0], options)
+        rows = []
+        for minibatch in options.minibatch:
+            for network in options.networks:
+                row = compare(cohort, network, minibatch, options)
+                rows.append(row)
+                times = "" if options.check else (f"{shown(row['cohort_ns'])} by {shown(row['onnxruntime_ns'])}, ratio "
+                                                  f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}), ")
+                print(f"{network} b{minibatch}: {times}difference {row['difference']:.1e}", file=sys.stderr, flush=True)
+    if not options.check:
+        text = table(rows, options)
+        if options.output:
+            options.output.parent.mkdir(parents=True, exist_ok=True)
+            options.output.write_text(text)
+        else:
+            print(text)
+    wrong = [f"{row['network']} b{row['minibatch']}" for row in rows if not row["difference"] <= TOLERANCE]
+    if wrong:
+        sys.exit(f"outputs differ by more than {TOLERANCE}: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()
