@@ -49,7 +49,7 @@ TEST_F(Completion, OffersTheOptionsThatTheCommandHas) {
 }
 
 TEST_F(Completion, OffersNetworksAndFilesOfTheKindACommandReads) {
-  EXPECT_THAT(complete("models re"), ElementsAre("resnet18"));
+  EXPECT_THAT(complete("models re"), ElementsAre("resnet18", "resnet50"));
   write("a.json", "");
   write("a b.json.gz", "");
   write("a.txt", "");
