@@ -56,7 +56,7 @@ TEST_F(Completion, OffersNetworksAndFilesOfTheKindACommandReads) {
   std::filesystem::create_directory(path("afolder"));
   EXPECT_THAT(complete("trace info a"), ElementsAre("afolder", "a.json", "a b.json.gz"));
   write("mine.onnx", "");
-  EXPECT_THAT(complete("profile m"), ElementsAre("mlp", "mine.onnx"));
+  EXPECT_THAT(complete("profile m"), ElementsAre("mlp", "mobilenet_v2", "mine.onnx"));
 }
 
 }  // namespace
