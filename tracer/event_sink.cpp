@@ -128,12 +128,17 @@ void EventSink::add_metadata(const RawEvent& event) {
   };
   const std::string_view what = trace_.strings[event.name];
   if (what == "thread_name") {
-    if (const auto name = text(name_key_)) trace_.tracks[to_index(track(event))].thread = trace_.strings[*name];
+    if (const auto name = text(name_key_)) set_thread_name(event, trace_.strings[*name]);
   } else if (what == "process_name") {
     if (const auto name = text(name_key_)) processes_[number_of(event.pid)].name = *name;
   } else if (what == "process_labels") {
     if (const auto label = text(labels_key_)) processes_[number_of(event.pid)].label = *label;
   }
+}
+
+void EventSink::set_thread_name(const RawEvent& event, std::string_view name) {
+  while (!keep_spelling_ && name.ends_with(' ')) name.remove_suffix(1);  // PyTorch's "stream 7 "
+  trace_.tracks[to_index(track(event))].thread = name;
 }
 
 std::int64_t EventSink::number_of(const EventId64& id) {

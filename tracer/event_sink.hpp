@@ -81,6 +81,7 @@ class EventSink {
   };
 
   void add_metadata(const RawEvent& event);
+  void set_thread_name(const RawEvent& event, std::string_view name);
   void add_slice(RawEvent& event);
   void add_begin(RawEvent& event);
   void add_end(RawEvent& event);

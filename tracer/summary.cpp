@@ -179,7 +179,7 @@ TraceSummary summarize(const Trace& trace) {
   return summary;
 }
 
-std::string format_summary(const TraceSummary& summary) {
+std::string format_summary_head(const TraceSummary& summary) {
   std::string out;
   line(out, "kind      {}{}", to_string(summary.kind), summary.has_plan ? ", with its plan" : "");
   const DeviceInfo& device = summary.device;
@@ -188,6 +188,11 @@ std::string format_summary(const TraceSummary& summary) {
   for (const auto& [key, value] : summary.settings) line(out, "          {}: {}", key, value);
   line(out, "span      {}", format_time(summary.span));
   line(out, "records   {} slices, {} flows, {} counters", summary.slices, summary.flows, summary.counters);
+  return out;
+}
+
+std::string format_summary_tracks(const TraceSummary& summary) {
+  std::string out;
   format_tracks(out, summary);
   if (!summary.categories.empty()) {
     out += "categories\n";
@@ -196,6 +201,11 @@ std::string format_summary(const TraceSummary& summary) {
   for (const CategorySummary& category : summary.categories)
     line(out, "  {:>9}  {:>9}  {}", category.slices, format_time(category.time),
          category.name.empty() ? std::string_view("(none)") : std::string_view(category.name));
+  return out;
+}
+
+std::string format_summary_rest(const TraceSummary& summary) {
+  std::string out;
   if (!summary.wall_times.empty()) out += "wall times without a trace\n";
   for (const WallSummary& wall : summary.wall_times)
     line(out, "  {:<10} median {}, {} to {}, {} samples, {} discarded", wall.what, format_time(wall.median),
@@ -203,6 +213,10 @@ std::string format_summary(const TraceSummary& summary) {
   if (!summary.dropped.empty()) out += "not kept\n";
   for (const auto& [reason, count] : summary.dropped) line(out, "  {:>9}  {}", count, reason);
   return out;
+}
+
+std::string format_summary(const TraceSummary& summary) {
+  return format_summary_head(summary) + format_summary_tracks(summary) + format_summary_rest(summary);
 }
 
 }  // namespace cohort

@@ -57,7 +57,10 @@ struct TraceSummary {
 /// Time: O(n log n) in the slices.
 TraceSummary summarize(const Trace& trace);
 
-/// Some lines of text for people.
+/// Some lines of text for people: the three parts below, one after another.
 std::string format_summary(const TraceSummary& summary);
+std::string format_summary_head(const TraceSummary& summary);    ///< kind, device, settings, span, counts
+std::string format_summary_tracks(const TraceSummary& summary);  ///< tracks and categories
+std::string format_summary_rest(const TraceSummary& summary);    ///< wall times, what was not kept
 
 }  // namespace cohort

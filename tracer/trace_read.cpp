@@ -84,6 +84,7 @@ class TraceReader {
   void choose_device();
   tl::unexpected<Error> broken_json(error_code error) {
     is_broken_ = true;
+    has_place_ = error == simdjson::TAPE_ERROR;  // a comma, colon or bracket that is wrong
     return message_for(error);
   }
 
@@ -93,6 +94,7 @@ class TraceReader {
   Nanoseconds base_{};
   std::vector<DeviceInfo> devices_;  ///< of the machine
   bool is_broken_ = false;
+  bool has_place_ = false;  ///< where it is broken is known
   bool has_events_ = false;
   bool has_info_ = false;
   std::string nested_;  ///< keeps its memory from argument to argument
@@ -140,7 +142,7 @@ Result<Trace> TraceReader::read(PaddedBytes& bytes) {
   if (error) return broken_json(error);
   if (auto read = read_document(document); !read) {
     const char* location = nullptr;
-    if (is_broken_ && !document.current_location().get(location) && location >= bytes.data())
+    if (has_place_ && !document.current_location().get(location) && location >= bytes.data())
       return fail(read.error().code, "{}, at {}", read.error().message,
                   describe_position(bytes.view(), static_cast<std::size_t>(location - bytes.data())));
     return tl::unexpected<Error>(std::move(read).error());
@@ -466,8 +468,9 @@ Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& opti
   TraceReader again;
   if (cut) again.note_cut();
   auto repaired = again.read(bytes);
-  // A profile or prediction of ours that lacks its end is worse than none.
-  return repaired && !(cut && again.is_ours()) ? std::move(repaired) : std::move(trace);
+  // A profile or prediction of ours that lacks its end is worse than none, and so is an empty trace.
+  if (!repaired || (cut && (again.is_ours() || repaired->slices.empty()))) return trace;
+  return repaired;
 }
 
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/read_options.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -11,6 +12,7 @@ namespace {
 struct Options {
   std::filesystem::path input;
   std::filesystem::path output;
+  ReadOptionSet read;
 };
 
 std::int64_t dropped_records(const Trace& trace) {
@@ -21,7 +23,7 @@ std::int64_t dropped_records(const Trace& trace) {
 
 Result<void> run(const Options& options, CommandContext& context) {
   COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_TRY(const Trace trace, read_trace(options.input));
+  COHORT_TRY(const Trace trace, read_trace(options.input, options.read.options()));
   COHORT_CHECK(context.cancel.check());
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
   if (context.json) {
@@ -43,13 +45,16 @@ Result<void> run(const Options& options, CommandContext& context) {
 Command trace_convert_command() {
   Command command;
   command.name = "trace convert";
-  command.help = "Read any Chrome Trace Event file and write it as Cohort's own; .gz in the name packs it";
+  command.help = "Read a trace of PyTorch's profiler, Nsight Systems or any other Chrome Trace Event file and write it as Cohort's "
+      "own; .gz in the name packs it";
   command.example = "cohort profile lenet5\n  cohort trace convert lenet5.trace.json.gz lenet5.trace.json";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
-    app.add_option("IN", options->input, "Trace to read (.json or .json.gz)")->required();
+    app.add_option("IN", options->input, "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
+        ->required();
     app.add_option("OUT", options->output, "File to write (.json or .json.gz)")->required();
+    options->read.declare(app);
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/read_options.hpp"
+#include "tracer/gpu_summary.hpp"
 #include "tracer/summary.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -50,15 +52,93 @@ ordered_json to_json(const TraceSummary& summary) {
           {"dropped", summary.dropped}};
 }
 
-Result<void> run(const std::filesystem::path& file, CommandContext& context) {
-  COHORT_TRY(const Trace trace, read_trace(file));
+ordered_json to_json(const TimeSpread& spread) {
+  return {{"count", spread.count}, {"median_ns", spread.median.count()}, {"p90_ns", spread.p90.count()}};
+}
+
+ordered_json to_json(const TraceStep& step) {
+  ordered_json value = {{"name", step.name},
+                        {"start_ns", step.window.start.count()},
+                        {"end_ns", step.window.end.count()},
+                        {"kernels", step.kernels}};
+  if (step.device_work) {
+    value["device_start_ns"] = step.device_work->start.count();
+    value["device_end_ns"] = step.device_work->end.count();
+  }
+  return value;
+}
+
+ordered_json to_json(const GpuSummary& summary) {
+  ordered_json streams = ordered_json::array();
+  for (const StreamSummary& stream : summary.streams)
+    streams.push_back({{"name", stream.name},
+                       {"kernels", stream.kernels},
+                       {"copies", stream.copies},
+                       {"busy_ns", stream.busy.count()}});
+  ordered_json kernels = ordered_json::array();
+  for (const KernelSummary& kernel : summary.top_kernels)
+    kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"time_ns", kernel.time.count()}});
+  ordered_json steps = ordered_json::array();
+  for (const TraceStep& step : summary.steps.steps) steps.push_back(to_json(step));
+  ordered_json shortcomings = ordered_json::array();
+  for (const Shortcoming& shortcoming : summary.shortcomings)
+    shortcomings.push_back({{"severity", to_string(shortcoming.severity)},
+                            {"what", shortcoming.what},
+                            {"effect", shortcoming.effect}});
+  const LaunchSummary& launch = summary.launch;
+  ordered_json value = {{"kernels", summary.kernels},
+                        {"different_kernels", summary.different_kernels},
+                        {"kernel_time_ns", summary.kernel_time.count()},
+                        {"copies", summary.copies},
+                        {"memsets", summary.memsets},
+                        {"copy_time_ns", summary.copy_time.count()},
+                        {"graphs", summary.graphs},
+                        {"busy_ns", summary.busy.count()},
+                        {"overlapped_ns", summary.overlapped.count()},
+                        {"orphans", summary.orphans},
+                        {"launch_calls_without_work", summary.idle_calls},
+                        {"work_without_op", summary.without_op},
+                        {"streams", std::move(streams)},
+                        {"top_kernels", std::move(kernels)},
+                        {"launches",
+                         {{"calls", launch.launches},
+                          {"graphs", launch.graph_launches},
+                          {"threads", launch.threads},
+                          {"call", to_json(launch.call)},
+                          {"idle_start", to_json(launch.idle_start)},
+                          {"busy_gap", to_json(launch.busy_gap)},
+                          {"overlapping", launch.overlapping},
+                          {"waiting_share", launch.waiting_share}}},
+                        {"step_source", to_string(summary.steps.source)},
+                        {"steps", std::move(steps)},
+                        {"confidence", summary.confidence()},
+                        {"shortcomings", std::move(shortcomings)}};
+  if (summary.active) value["active_ns"] = summary.active->length().count();
+  return value;
+}
+
+struct Options {
+  std::filesystem::path file;
+  ReadOptionSet read;
+  bool tracks = false;
+};
+
+Result<void> run(const Options& options, CommandContext& context) {
+  COHORT_TRY(const Trace trace, read_trace(options.file, options.read.options()));
   COHORT_CHECK(context.cancel.check());
   const TraceSummary summary = summarize(trace);
+  const std::optional<GpuSummary> gpu = summarize_gpu(trace);
+  COHORT_CHECK(context.cancel.check());
   if (context.json) {
-    context.console.print_json(to_json(summary));
-  } else {
-    context.console.print(format_summary(summary));
+    ordered_json value = to_json(summary);
+    if (gpu) value["gpu"] = to_json(*gpu);
+    context.console.print_json(value);
+    return {};
   }
+  context.console.print(format_summary_head(summary));
+  if (gpu) context.console.print(format_gpu_summary(*gpu));
+  if (!gpu || options.tracks) context.console.print(format_summary_tracks(summary));
+  context.console.print(format_summary_rest(summary));
   return {};
 }
 
@@ -67,12 +147,19 @@ Result<void> run(const std::filesystem::path& file, CommandContext& context) {
 Command trace_info_command() {
   Command command;
   command.name = "trace info";
-  command.help = "Say what a trace file holds: device, span, tracks, how busy they are, what was dropped";
-  command.example = "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz";
+  command.help =
+      "Say what a trace file holds: device, span, streams and kernels, launches, steps, and what predictions from it "
+      "must do without";
+  command.example =
+      "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz\n"
+      "  (also of PyTorch's profiler: trace.json.gz; of Nsight Systems: nsys export --type sqlite report.nsys-rep)";
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto file = std::make_shared<std::filesystem::path>();
-    app.add_option("FILE", *file, "Trace (.json or .json.gz), Cohort's or another tool's")->required();
-    return [file](CommandContext& context) { return run(*file, context); };
+    const auto options = std::make_shared<Options>();
+    app.add_option("FILE", options->file, "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
+        ->required();
+    app.add_flag("--tracks", options->tracks, "List tracks and categories of a GPU's trace, too");
+    options->read.declare(app);
+    return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;
 }

@@ -52,7 +52,7 @@ _cohort() {
     return
   fi
   case $command in
-    trace | compare | plan | simulate) _cohort_files "*.json" "*.json.gz" ;;
+    trace | compare | plan | simulate) _cohort_files "*.json" "*.json.gz" "*.sqlite" ;;
     run) _cohort_files "*.json" ;;
     profile | models)
       local names

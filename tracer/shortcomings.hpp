@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include "tracer/gpu_summary.hpp"
+
+namespace cohort {
+
+/// What predictions from the trace must do without, worst first. `summary` is complete but for this.
+std::vector<Shortcoming> find_shortcomings(const Trace& trace, const GpuSummary& summary);
+
+}  // namespace cohort
