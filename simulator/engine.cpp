@@ -14,24 +14,26 @@ Nanoseconds rounded(double instant) { return Nanoseconds(std::llround(instant));
 
 }  // namespace
 
-Engine::Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device)
+Engine::Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device, const GpuWork* gpu)
     : graph_(&graph),
       order_(&order),
       device_(&device),
       missing_(graph.tasks.size(), 0),
       ready_(graph.tasks.size(), 0),
       lanes_(graph.resources.size()),
-      times_(graph.tasks.size()) {
+      times_(graph.tasks.size()),
+      gpu_work_(gpu) {
   for (const Edge& edge : graph.edges) ++missing_[to_index(edge.to)];
+  if (gpu != nullptr) prepare_gpu();
 }
 
 std::vector<TaskTimes> Engine::run() {
   for (std::size_t i = 0; i < lanes_.size(); ++i) offer(ResourceId(i));
-  while (!running_.empty() || !waiting_.empty()) {
+  for (;;) {
     // Tasks of no duration start and end at one moment, so that what one frees may start at once.
-    while (start_due() || finish_due()) {
+    while (start_due() || finish_due() || gpu_due()) {
     }
-    if (running_.empty() && waiting_.empty()) break;
+    if (running_.empty() && waiting_.empty() && !(gpu_ && gpu_->next_event())) break;
     set_rates();
     advance(next_event());
   }
@@ -50,6 +52,10 @@ void Engine::offer(ResourceId resource) {
 }
 
 void Engine::start(TaskId id) {
+  if (gpu_ && gpu_work_->tasks[to_index(id)]) {
+    start_on_gpu(id);
+    return;
+  }
   const Task& task = graph_->task(id);
   if (task.cores > 1) lanes_[to_index(task.resource)].spinning = 0;
   times_[to_index(id)].start = rounded(now_);
@@ -64,7 +70,7 @@ void Engine::finish(TaskId id) {
   const Task& task = graph_->task(id);
   Lane& lane = lanes_[to_index(task.resource)];
   times_[to_index(id)].end = rounded(now_);
-  if (task.cores > 1) {
+  if (task.cores > 1 && !(gpu_ && gpu_work_->tasks[to_index(id)])) {
     lane.spinning = task.cores - 1;
     lane.spin_end = now_ + static_cast<double>(device_->spin_time.count());
   }
@@ -81,6 +87,9 @@ void Engine::satisfy(TaskId id, Anchor anchor) {
     if (edge.anchor != anchor) continue;
     Instant& ready = ready_[to_index(edge.to)];
     ready = std::max(ready, now_ + static_cast<double>(edge.delay.count()));
+    if (edge.kind == EdgeKind::kLaunch && gpu_ && is_kernel(edge.to) && --launch_edges_[to_index(edge.to)] == 0) {
+      queue_launch(edge.to);
+    }
     if (--missing_[to_index(edge.to)] == 0) {
       const ResourceId resource = graph_->task(edge.to).resource;
       const Lane& lane = lanes_[to_index(resource)];
@@ -126,10 +135,11 @@ void Engine::set_rates() {
   }
 }
 
-Engine::Instant Engine::next_event() const {
+Engine::Instant Engine::next_event() {
   Instant next = std::numeric_limits<Instant>::infinity();
   for (const Running& run : running_) next = std::min(next, now_ + run.remaining / run.rate);
   if (!waiting_.empty()) next = std::min(next, waiting_.top().first);
+  if (gpu_) next = std::min(next, gpu_->next_event().value_or(next));
   for (const Lane& lane : lanes_) {
     if (lane.spinning > 0 && lane.spin_end > now_ + kSameInstant) next = std::min(next, lane.spin_end);
   }
@@ -138,6 +148,7 @@ Engine::Instant Engine::next_event() const {
 
 void Engine::advance(Instant to) {
   for (Running& run : running_) run.remaining -= (to - now_) * run.rate;
+  if (gpu_) gpu_->advance(to);
   now_ = to;
 }
 

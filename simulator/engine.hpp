@@ -1,21 +1,27 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
 
+#include "simulator/contention/gpu_engine.hpp"
 #include "simulator/device_profile.hpp"
+#include "simulator/gpu_work.hpp"
 #include "simulator/simulate.hpp"
 #include "simulator/task_graph.hpp"
 
 namespace cohort {
 
-/// The event loop of simulate(): which tasks run, at which rate, and when the next one ends.
+/// The event loop of simulate(): which tasks run, at which rate, and when the next one ends. Tasks on cores share them
+/// here; those on a GPU go through a GpuEngine once their stream and their hardware connection let them.
 class Engine {
  public:
-  Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device);
+  /// `gpu` may be null; else it was checked by check_gpu_work().
+  Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device, const GpuWork* gpu = nullptr);
 
   /// Start and end of every task; slack is not filled in.
   std::vector<TaskTimes> run();
@@ -42,10 +48,16 @@ class Engine {
   void start(TaskId task);
   void finish(TaskId task);
   void satisfy(TaskId task, Anchor anchor);
+  void prepare_gpu();
   bool start_due();
+  void start_on_gpu(TaskId task);
+  void hand_over(TaskId task);
+  void queue_launch(TaskId task);
+  bool gpu_due();
+  [[nodiscard]] bool is_kernel(TaskId task) const;
   bool finish_due();
   void set_rates();
-  Instant next_event() const;
+  Instant next_event();
   void advance(Instant to);
 
   const TaskGraph* graph_;
@@ -58,6 +70,18 @@ class Engine {
   std::vector<Running> running_;        ///< ascending by task
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
   std::vector<TaskTimes> times_;
+
+  /// A hardware queue: kernels of its streams in the order of their launches. One that waits for its stream holds up
+  /// those behind it.
+  struct Connection {
+    std::deque<TaskId> launched;
+  };
+  enum class Launch : char { kNot, kQueued, kParked, kGone };  // parked: only its connection holds it up
+  const GpuWork* gpu_work_;
+  std::optional<GpuEngine> gpu_;
+  std::vector<Connection> connections_;
+  std::vector<Launch> launch_;               ///< by task
+  std::vector<std::uint32_t> launch_edges_;  ///< by task: from launches, not satisfied yet
 };
 
 }  // namespace cohort

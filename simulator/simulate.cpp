@@ -10,7 +10,8 @@
 namespace cohort {
 namespace {
 
-constexpr double kBusy = 0.5;  // of the makespan: less, and a resource is not what binds
+constexpr double kUsedUp = 0.9;  // of the makespan: more, and a GPU's throughput is what binds
+constexpr double kBusy = 0.5;    // of the makespan: less, and a resource is not what binds
 
 /// For each task the one before it on its resource.
 std::vector<std::optional<TaskId>> queue_predecessors(const TaskGraph& graph, const TaskOrder& order) {
@@ -107,6 +108,14 @@ Binding binding_of(const TaskGraph& graph, const Schedule& schedule) {
   return binding;
 }
 
+/// A throughput of the GPU that is used up binds before any stream that waits for it.
+void bind_to_throughput(const BusiestThroughput& busiest, Schedule& schedule) {
+  if (schedule.makespan == Nanoseconds(0)) return;
+  const double busy = static_cast<double>(busiest.time.count()) / static_cast<double>(schedule.makespan.count());
+  if (busy < kUsedUp) return;
+  schedule.binding = {fmt::format("GPU {}", to_string(busiest.throughput)), busy};
+}
+
 Result<void> check_cores(const TaskGraph& graph, const DeviceProfile& device) {
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     if (graph.tasks[i].cores > device.cores) {
@@ -126,7 +135,8 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   const std::vector<std::optional<TaskId>> before = queue_predecessors(graph, order);
 
   Schedule schedule;
-  schedule.tasks = Engine(graph, order, options.device).run();
+  if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
+  schedule.tasks = Engine(graph, order, options.device, options.gpu ? &*options.gpu : nullptr).run();
   schedule.busy.resize(graph.resources.size());
   std::int64_t work = 0;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
@@ -134,14 +144,18 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
     schedule.makespan = std::max(schedule.makespan, schedule.tasks[i].end);
     schedule.busy[to_index(task.resource)] += schedule.tasks[i].end - schedule.tasks[i].start;
     schedule.serial_sum += task.duration;
-    work += task.duration.count() * task.cores;
+    const bool on_gpu = options.gpu && options.gpu->tasks[i];
+    work += on_gpu ? 0 : task.duration.count() * task.cores;
   }
   schedule.core_time = Nanoseconds(work / options.device.cores);
   schedule.longest_path = longest_path(graph, order, before);
   schedule.lower_bound = std::max(schedule.longest_path, schedule.core_time);
+  const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu) : BusiestThroughput{};
+  schedule.lower_bound = std::max(schedule.lower_bound, throughput.time);
   fill_slack(graph, order, before, schedule);
   schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks);
   schedule.binding = binding_of(graph, schedule);
+  bind_to_throughput(throughput, schedule);
   return schedule;
 }
 

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "simulator/device_profile.hpp"
+#include "simulator/gpu_work.hpp"
 #include "simulator/task_graph.hpp"
 
 namespace cohort {
 
 struct SimulationOptions {
-  DeviceProfile device;  ///< its cores, spin time and penalty; overheads are in the graph already
+  DeviceProfile device;                       ///< its cores, spin time and penalty; overheads are in the graph already
+  std::optional<GpuWork> gpu = std::nullopt;  ///< the tasks that contend for a GPU instead of taking their duration
 };
 
 struct TaskTimes {
@@ -53,11 +55,14 @@ struct Schedule {
 ///     2 cores   stream  |== op, 2 cores ==|~ 1 helper spins ~~~|
 ///               worker                    |== decode, 1 core ==|   both cores busy
 ///
+/// Tasks named in `options.gpu` run on the GPU in their streams' order, as docs/contention.md says; their duration is
+/// what they take alone, for bounds and slack.
+///
 /// Pure and deterministic: equal graphs give equal schedules, ties by task id.
 /// The makespan is at least `lower_bound`; with a penalty of 1, no spinning and no delays it is at
 /// most `serial_sum`, up to a rounding of 1 ns.
 /// Complexity: O((tasks + edges) x resources that run at the same time).
-/// Errors: as order_tasks(); kInvalidInput naming a task that asks for more cores than there are.
+/// Errors: as order_tasks() and check_gpu_work(); kInvalidInput naming a task that asks for more cores than there are.
 Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options);
 
 }  // namespace cohort

@@ -69,18 +69,23 @@ std::uint32_t GpuEngine::new_slot(const KernelDemand& kernel, std::uint32_t toke
   return slot;
 }
 
-Result<void> GpuEngine::start_kernel(const KernelDemand& kernel, std::uint32_t token) {
+Result<void> check_fits(const KernelDemand& kernel, const GpuProfile& gpu) {
   SmGroup empty;
-  empty.slots = gpu_.sm.blocks;
-  empty.threads = gpu_.sm.threads;
-  empty.registers = gpu_.sm.registers;
-  empty.shared_memory = gpu_.sm.shared_memory.value;
+  empty.slots = gpu.sm.blocks;
+  empty.threads = gpu.sm.threads;
+  empty.registers = gpu.sm.registers;
+  empty.shared_memory = gpu.sm.shared_memory.value;
   const int room = empty.room(kernel, 0);
-  if (kernel.blocks < 1 || kernel.cluster < 1 || std::int64_t{room} * gpu_.sms < kernel.cluster) {
+  if (kernel.blocks < 1 || kernel.cluster < 1 || std::int64_t{room} * gpu.sms < kernel.cluster) {
     return fail(ErrorCode::kInvalidInput,
                 "a kernel of {} blocks ({} threads, {} registers, {} bytes each) does not fit {}", kernel.blocks,
-                kernel.block.threads, kernel.block.registers, kernel.block.shared_memory.value, gpu_.device);
+                kernel.block.threads, kernel.block.registers, kernel.block.shared_memory.value, gpu.device);
   }
+  return {};
+}
+
+Result<void> GpuEngine::start_kernel(const KernelDemand& kernel, std::uint32_t token) {
+  COHORT_CHECK(check_fits(kernel, gpu_));
   const std::uint32_t slot = new_slot(kernel, token);
   if (grids_ >= gpu_.resident_grids) {
     gate_.push_back(slot);

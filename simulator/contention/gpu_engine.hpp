@@ -29,6 +29,9 @@ struct GpuEvent {
   double time_ns = 0;
 };
 
+/// Errors: kInvalidInput where the kernel has no blocks, or an empty device has no room for one cluster of it.
+Result<void> check_fits(const KernelDemand& kernel, const GpuProfile& gpu);
+
 /// Which blocks run where on one GPU, at which rates, and when the next of them end.
 ///
 /// The caller gives kernels and copies at the moment their streams let them go, asks for the next event and advances to
@@ -48,7 +51,7 @@ class GpuEngine {
   explicit GpuEngine(const GpuProfile& gpu);
 
   /// `kernel` is copied; `token` comes back in events. Time: that of the last advance.
-  /// Errors: kInvalidInput where a block does not fit an empty SM.
+  /// Errors: as check_fits().
   Result<void> start_kernel(const KernelDemand& kernel, std::uint32_t token);
   void start_copy(const CopyDemand& copy, std::uint32_t token);
 
