@@ -33,8 +33,13 @@ if(NOT COHORT_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
     set(CMAKE_CUDA_ARCHITECTURES ${COHORT_CUDA_ARCHITECTURES})
     enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know that nvcc 13 speaks C++20
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    endif()
     set(CMAKE_CUDA_STANDARD 20)
-    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    # Else targets' "-isystem /usr/include" hides the host compiler's own order of folders.
+    set(CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
     cmake_path(GET cohort_nvcc PARENT_PATH cohort_cuda_bin)
     cmake_path(GET cohort_cuda_bin PARENT_PATH CUDAToolkit_ROOT)
     find_package(CUDAToolkit QUIET)
@@ -85,9 +90,9 @@ function(cohort_plugin name)
     cohort_${name}_plugin
     PROPERTIES OUTPUT_NAME cohort_${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/cohort
                CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-               CUDA_RUNTIME_LIBRARY Static)
+               CUDA_RUNTIME_LIBRARY Static BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/..")
   target_link_libraries(cohort_${name}_plugin PRIVATE ${arg_LIBRARIES} cohort_settings)
   target_compile_definitions(cohort_${name}_plugin PRIVATE COHORT_BUILD="${COHORT_BUILD}")
-  target_link_options(cohort_${name}_plugin PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(cohort_${name}_plugin PRIVATE -Wl,--exclude-libs,ALL -Wl,--disable-new-dtags)
   install(TARGETS cohort_${name}_plugin LIBRARY DESTINATION lib/cohort)
 endfunction()

@@ -1,6 +1,6 @@
 # Bash completion for cohort. Options are asked of the program itself, so that they are never out of date.
 
-_cohort_commands="profile plan run simulate compare models dataset devices trace"
+_cohort_commands="profile plan run simulate compare models dataset devices trace calibrate"
 
 # Options of a command, from its help: "  -f,--force   Overwrite files that exist".
 _cohort_options() {
@@ -37,7 +37,7 @@ _cohort() {
       COMPREPLY=($(compgen -W "cpu reference cuda cpu:0 reference:0 cuda:0" -- "$cur"))
       return
       ;;
-    --data | --outputs | --candidates)
+    --data | --outputs | --candidates | --properties)
       compopt -o filenames 2>/dev/null
       COMPREPLY=($(compgen -d -- "$cur"))
       return

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "calibrate/device.hpp"
+#include "calibrate/recorder.hpp"
+#include "calibrate/workload.hpp"
+
+// The benchmarks by group. Each is warmed up, measures every repetition between CUDA events without a trace, and
+// returns early when the calibration is cancelled.
+
+namespace cohort::calibrate {
+
+struct Bench {
+  Recorder& recorder;
+  const DeviceFacts& facts;
+  const Buffers& buffers;
+};
+
+void empty_kernels(const Bench& bench);
+void launch_latency(const Bench& bench);
+void launch_threads(const Bench& bench);
+void empty_graphs(const Bench& bench);
+void crossing_graphs(const Bench& bench);
+
+void spins(const Bench& bench);
+void many_small_grids(const Bench& bench);
+void dispatch_logs(const Bench& bench);
+
+void copy_sweep(const Bench& bench);
+void chains(const Bench& bench);
+void pairs(const Bench& bench);
+void replicas(const Bench& bench);
+
+void transfers(const Bench& bench);
+void transfers_beside_kernels(const Bench& bench);
+
+/// Shapes of spinning kernels that show the dispatch rule: half of an SM's blocks on every SM, all blocks, one wave and
+/// a half, blocks that take half of the shared memory, and one block alone.
+std::vector<Shape> spin_shapes(const DeviceFacts& facts);
+/// Two workloads that run side by side, and how.
+struct PairCase {
+  std::string a;  ///< "copy", "fma", "tensor bf16", "shared" or "l2"
+  std::string b;
+  double share_a = 0.5;  ///< of an SM's threads that a's blocks fill
+  double share_b = 0.5;
+  bool held_out = false;  ///< kept from fitting, to test it
+};
+/// Half of them are held out, of every kind of pair.
+std::vector<PairCase> pair_cases();
+
+}  // namespace cohort::calibrate

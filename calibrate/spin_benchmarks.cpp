@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <array>
+
+#include "calibrate/benchmarks.hpp"
+
+namespace cohort::calibrate {
+namespace {
+
+constexpr Nanoseconds kBlockTime = std::chrono::microseconds(200);
+
+MicrobenchmarkRecord spin_record(const Shape& shape, int instances, Nanoseconds block_time) {
+  cudaFuncAttributes attributes{};
+  check(attributes_of_spin(&attributes), "cudaFuncGetAttributes(spin)");
+  MicrobenchmarkRecord record;
+  record.benchmark = Microbenchmark::kSpin;
+  record.kernel = "spin";
+  record.launch = shape_of(shape, attributes);
+  record.instances = instances;
+  record.launches = instances;
+  record.block_time = block_time;
+  return record;
+}
+
+/// `instances` kernels begun together on streams of their own; from then until the last is done.
+Nanoseconds run_together(const Streams& streams, const Shape& shape, Nanoseconds block_time,
+                         const std::vector<std::unique_ptr<DeviceBuffer>>& logs) {
+  const Gate gate(static_cast<int>(streams.size()));
+  std::vector<std::unique_ptr<Event>> ends;
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    gate.hold(*streams[i]);
+    BlockLog* const log = logs.empty() ? nullptr : logs[i]->get<BlockLog>();
+    check(launch_spin(shape, static_cast<std::uint64_t>(block_time.count()), log, streams[i]->get()), "spin kernel");
+    ends.push_back(std::make_unique<Event>());
+    ends.back()->record(*streams[i]);
+  }
+  synchronize_device();
+  Nanoseconds last{};
+  for (const auto& end : ends) last = std::max(last, gate.until(*end));
+  return last;
+}
+
+void measure(const Bench& bench, const Shape& shape, int instances, Nanoseconds block_time) {
+  const Streams streams = make_streams(instances);
+  MicrobenchmarkRecord record = spin_record(shape, instances, block_time);
+  for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+    if (bench.recorder.was_cancelled()) return;
+    record.time = run_together(streams, shape, block_time, {});
+    if (repetition >= 0) bench.recorder.add(record);
+  }
+}
+
+}  // namespace
+
+void spins(const Bench& bench) {
+  for (const Shape& shape : spin_shapes(bench.facts)) {
+    for (const int instances : {1, 2, 4}) measure(bench, shape, instances, kBlockTime);
+  }
+}
+
+/// How many grids can be resident at a time.
+void many_small_grids(const Bench& bench) {
+  constexpr Nanoseconds kLong = std::chrono::milliseconds(10);  // longer than it takes to start them all
+  for (const int instances : {64, 128, 129, 256}) measure(bench, {1, 32, 0}, instances, kLong);
+}
+
+/// Which block ran where and when, for two kernels begun together: the dispatch rule can be read off.
+void dispatch_logs(const Bench& bench) {
+  constexpr int kKernels = 2;
+  const Streams streams = make_streams(kKernels);
+  int number = 0;
+  for (const Shape& shape : spin_shapes(bench.facts)) {
+    if (bench.recorder.was_cancelled()) return;
+    std::vector<std::unique_ptr<DeviceBuffer>> logs;
+    const std::size_t bytes = sizeof(BlockLog) * static_cast<std::size_t>(shape.blocks);
+    for (int i = 0; i < kKernels; ++i) logs.push_back(std::make_unique<DeviceBuffer>(bytes));
+    run_together(streams, shape, kBlockTime, logs);
+    for (std::size_t kernel = 0; kernel < logs.size(); ++kernel) {
+      std::vector<BlockLog> entries(static_cast<std::size_t>(shape.blocks));
+      check(cudaMemcpy(entries.data(), logs[kernel]->get(), bytes, cudaMemcpyDeviceToHost), "cudaMemcpy of a log");
+      for (const BlockLog& entry : entries) {
+        const std::array<Trace::NamedArg, 5> args{{{"case", std::int64_t{number}},
+                                                   {"kernel", static_cast<std::int64_t>(kernel)},
+                                                   {"block", std::int64_t{entry.block}},
+                                                   {"start clock", entry.start_clock},
+                                                   {"cycles", entry.end_clock - entry.start_clock}}};
+        bench.recorder.add_block(entry.sm, "spin", Nanoseconds(static_cast<std::int64_t>(entry.start)),
+                                 Nanoseconds(static_cast<std::int64_t>(entry.end - entry.start)), args);
+      }
+    }
+    ++number;
+  }
+}
+
+}  // namespace cohort::calibrate

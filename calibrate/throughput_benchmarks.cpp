@@ -1,0 +1,151 @@
+#include <algorithm>
+
+#include "calibrate/benchmarks.hpp"
+
+namespace cohort::calibrate {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr Nanoseconds kChainLength = std::chrono::microseconds(300);
+constexpr Nanoseconds kPairLength = std::chrono::milliseconds(2);
+
+MicrobenchmarkRecord record_of(Microbenchmark benchmark, const Workload& workload, int instances) {
+  MicrobenchmarkRecord record;
+  record.benchmark = benchmark;
+  record.kernel = workload.kernel;
+  record.launch = workload.launch;
+  record.work = workload.work(workload.amount);
+  record.instances = instances;
+  record.launches = instances;
+  return record;
+}
+
+/// One launch at a time, alone.
+void measure_alone(const Bench& bench, Microbenchmark benchmark, const Workload& workload) {
+  const Stream stream;
+  MicrobenchmarkRecord record = record_of(benchmark, workload, 1);
+  for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+    if (bench.recorder.was_cancelled()) return;
+    Event begin;
+    Event end;
+    begin.record(stream);
+    workload.start(workload.amount, 0, stream);
+    end.record(stream);
+    stream.synchronize();
+    record.time = end.since(begin);
+    if (repetition >= 0) bench.recorder.add(record);
+  }
+}
+
+/// So much shared memory that an SM holds one block.
+Shape one_block_an_sm(const DeviceFacts& facts, int blocks, int threads) {
+  return {blocks, threads, std::min(facts.shared_per_block, facts.shared_per_sm / 2 + 1024)};
+}
+
+bool has_kind(const DeviceFacts& facts, ChainKind kind) {
+  const bool needs_ampere = kind == ChainKind::kTensorBf16 || kind == ChainKind::kTensorTf32;
+  return !needs_ampere || facts.capability_major >= 8;
+}
+
+/// Blocks of 256 threads that fill `share` of every SM's threads.
+Workload sharing(const Bench& bench, const std::string& kernel, double share) {
+  constexpr int kThreads = 256;
+  const int blocks = std::max(1, static_cast<int>(share * bench.facts.threads_per_sm / kThreads));
+  const Shape shape{blocks * bench.facts.sms, kThreads, 0};
+  for (const ChainKind kind :
+       {ChainKind::kFma, ChainKind::kTensorBf16, ChainKind::kTensorTf32, ChainKind::kShared, ChainKind::kL2}) {
+    if (kernel == name_of(kind)) return chain_workload(bench.buffers, kind, shape);
+  }
+  return copy_workload(bench.buffers, shape);
+}
+
+}  // namespace
+
+void copy_sweep(const Bench& bench) {
+  std::vector<int> counts;
+  for (int blocks = 1; blocks < bench.facts.sms; blocks *= 2) counts.push_back(blocks);
+  counts.push_back(bench.facts.sms);
+  for (const int blocks : counts) {
+    Workload workload = copy_workload(bench.buffers, one_block_an_sm(bench.facts, blocks, 1024));
+    measure_alone(bench, Microbenchmark::kCopySweep, workload);
+  }
+}
+
+void chains(const Bench& bench) {
+  for (const ChainKind kind :
+       {ChainKind::kFma, ChainKind::kTensorBf16, ChainKind::kTensorTf32, ChainKind::kShared, ChainKind::kL2}) {
+    if (!has_kind(bench.facts, kind)) continue;
+    for (int warps = 1; warps <= 64; warps *= 2) {
+      const int blocks_an_sm = std::max(1, warps / 32);
+      if (warps * kWarp > bench.facts.threads_per_sm) continue;
+      const Shape shape{bench.facts.sms * blocks_an_sm, std::min(warps, 32) * kWarp, 0};
+      Workload workload = chain_workload(bench.buffers, kind, shape);
+      scale_to(workload, kChainLength);
+      measure_alone(bench, Microbenchmark::kChain, workload);
+    }
+  }
+}
+
+void pairs(const Bench& bench) {
+  const Stream stream_a;
+  const Stream stream_b;
+  for (const PairCase& pair : pair_cases()) {
+    if (bench.facts.capability_major < 8 && pair.b == "tensor bf16") continue;
+    Workload a = sharing(bench, pair.a, pair.share_a);
+    Workload b = sharing(bench, pair.b, pair.share_b);
+    scale_to(a, kPairLength);
+    scale_to(b, kPairLength);
+    measure_alone(bench, Microbenchmark::kReplicas, a);  // each side alone is what the pair is held against
+    measure_alone(bench, Microbenchmark::kReplicas, b);
+    MicrobenchmarkRecord record = record_of(Microbenchmark::kPair, a, 1);
+    record.partner = b.kernel;
+    record.partner_instances = 1;
+    for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+      if (bench.recorder.was_cancelled()) return;
+      Event end_a;
+      Event end_b;
+      const Gate gate(2);
+      gate.hold(stream_a);
+      gate.hold(stream_b);
+      a.start(a.amount, 0, stream_a);
+      b.start(b.amount, 1, stream_b);
+      end_a.record(stream_a);
+      end_b.record(stream_b);
+      synchronize_device();
+      record.time = gate.until(end_a);
+      record.partner_time = gate.until(end_b);
+      if (repetition >= 0) bench.recorder.add(record, pair.held_out);
+    }
+  }
+}
+
+void replicas(const Bench& bench) {
+  const Streams streams = make_streams(Buffers::kInstances);
+  for (const char* kernel : {"copy", "fma", "l2", "shared"}) {
+    for (const double share : {0.25, 1.0}) {
+      Workload workload = sharing(bench, kernel, share);
+      scale_to(workload, kPairLength);
+      for (const int instances : {1, 2, 4}) {
+        MicrobenchmarkRecord record = record_of(Microbenchmark::kReplicas, workload, instances);
+        for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+          if (bench.recorder.was_cancelled()) return;
+          const Gate gate(instances);
+          std::vector<std::unique_ptr<Event>> ends;
+          for (int i = 0; i < instances; ++i) {
+            const Stream& stream = *streams[static_cast<std::size_t>(i)];
+            gate.hold(stream);
+            workload.start(workload.amount, i, stream);
+            ends.push_back(std::make_unique<Event>());
+            ends.back()->record(stream);
+          }
+          synchronize_device();
+          record.time = Nanoseconds(0);
+          for (const auto& end : ends) record.time = std::max(record.time, gate.until(*end));
+          if (repetition >= 0) bench.recorder.add(record);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace cohort::calibrate

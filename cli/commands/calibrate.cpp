@@ -1,0 +1,117 @@
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/cuda_libraries.hpp"
+#include "calibrate/calibration_plugin.hpp"
+#include "cli/command.hpp"
+#include "cli/provenance.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string device = "cuda:0";
+  std::filesystem::path output = "calibration.trace.json.gz";
+  std::filesystem::path properties;
+  int repetitions = 5;
+  int seconds = 110;
+};
+
+Result<int> index_of(const std::string& device) {
+  constexpr std::string_view kKind = "cuda:";
+  int index = 0;
+  const std::string_view text = device;
+  const bool is_cuda = text.starts_with(kKind);
+  const auto number = std::from_chars(text.data() + (is_cuda ? kKind.size() : 0), text.data() + text.size(), index);
+  if (!is_cuda || number.ec != std::errc() || number.ptr != text.data() + text.size() || index < 0)
+    return fail(ErrorCode::kUsage, "--device: only GPUs are calibrated (cuda:0, cuda:1, ...), not {}", device);
+  return index;
+}
+
+Result<const CalibrationPlugin*> open() {
+  COHORT_TRY(const SharedLibrary library, open_cuda_plugin("calibration", {}));
+  COHORT_TRY(const auto entry, library.function<CalibrationPluginEntry>(kCalibrationPluginEntry));
+  return entry();
+}
+
+/// One file a description, named after it.
+Result<std::vector<std::string>> write_properties(const CalibrationPlugin& plugin, int index,
+                                                  const std::filesystem::path& folder, Overwrite overwrite) {
+  std::vector<std::string> written;
+  if (folder.empty()) return written;
+  COHORT_TRY(const auto descriptions, plugin.properties(index));
+  for (const auto& [name, json] : descriptions) {
+    const std::filesystem::path file = folder / (name + ".json");
+    COHORT_CHECK(write_file(file, json, overwrite));
+    written.push_back(file.string());
+  }
+  return written;
+}
+
+Result<void> run(const Options& options, CommandContext& context) {
+  COHORT_TRY(const int index, index_of(options.device));
+  COHORT_CHECK(check_writable(options.output, context.overwrite));
+  COHORT_TRY(const CalibrationPlugin* const plugin, open());
+  COHORT_TRY(const std::vector<std::string> files,
+             write_properties(*plugin, index, options.properties, context.overwrite));
+  CalibrationOptions calibration;
+  calibration.device = index;
+  calibration.repetitions = options.repetitions;
+  calibration.budget = std::chrono::seconds(options.seconds);
+  calibration.cancel = &context.cancel;
+  calibration.progress = [&](const std::string& block) { context.console.progress("measuring " + block); };
+  COHORT_TRY(Trace trace, plugin->calibrate(calibration));
+  trace.info.settings.merge(provenance());
+  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
+  if (context.json) {
+    context.console.print_json(ordered_json{{"file", options.output.string()},
+                                            {"device", trace.info.device.name},
+                                            {"records", trace.slices.size()},
+                                            {"properties", files},
+                                            {"left_out", trace.info.dropped}});
+    return {};
+  }
+  context.console.print(fmt::format("{}: {} measurements\n", trace.info.device.name, trace.slices.size()));
+  for (const auto& [reason, count] : trace.info.dropped) context.console.note(reason);
+  for (const std::string& file : files) context.console.note("wrote " + file);
+  context.console.note(fmt::format("wrote {}", options.output.string()));
+  return {};
+}
+
+}  // namespace
+
+Command calibrate_command() {
+  Command command;
+  command.name = "calibrate";
+  command.help =
+      "Measure a GPU with small kernels of known work: launches, graphs, block dispatch, copies, throughput, pairs; "
+      "every "
+      "repetition is kept, for simulations to be fitted to";
+  command.example = "cohort calibrate --device cuda:0 --properties .";
+  command.writes_files = true;
+  command.setup = [](CLI::App& app) -> RunFunction {
+    const auto options = std::make_shared<Options>();
+    app.add_option("--device", options->device, "GPU to measure")->capture_default_str();
+    app.add_option("--repetitions", options->repetitions, "Times each measurement is made")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--seconds", options->seconds, "Begin no further block of measurements after that; 0: measure nothing")
+        ->check(CLI::Range(0, 3600))
+        ->capture_default_str();
+    app.add_option("--properties", options->properties,
+                   "Also write descriptions of the device into this folder: cuda.json, and cudnn.json with which cuDNN "
+                   "lists its engines on machines without the device")
+        ->type_name("FOLDER");
+    app.add_option("-o,--output", options->output, "Trace to write")->type_name("FILE")->capture_default_str();
+    return [options](CommandContext& context) { return run(*options, context); };
+  };
+  return command;
+}
+
+}  // namespace cohort
