@@ -1,0 +1,115 @@
+"""Command line of scripts/gpu-check."""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import platform
+
+from . import places
+from .results import Results, content_hash
+from .runner import Interrupted, Runner, choose
+from .stages import NETWORKS, PART_SECONDS, Tools, all_stages
+
+
+@dataclasses.dataclass
+class Folders:
+    results: pathlib.Path
+    device: str
+
+    @property
+    def traces(self):
+        return self.results / "traces"
+
+    @property
+    def work(self):
+        return self.results / "work"
+
+
+def parsed(text, arguments):
+    parser = argparse.ArgumentParser(prog="gpu-check", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=["A", "B", "C", "all"], default="all")
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="all the time there is; the least valuable is left out")
+    parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("gpu-results"), metavar="FOLDER")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's or the release build's unless given")
+    parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")
+    parser.add_argument("--list", action="store_true", help="print the stages and end")
+    parser.add_argument("--scale", type=float, default=1.0, help="shorten all times by this factor, for rehearsals")
+    return parser.parse_args(arguments)
+
+
+def device_named(cohort, device):
+    """The device as cohort lists it, and why it cannot be used (or None)."""
+    listed = places.output_of(cohort, "devices", "--json")
+    if listed is None:
+        return None, f"{cohort} does not start here"
+    found = next((entry for entry in json.loads(listed) if entry["id"] == device), None)
+    if found is None:
+        return None, f"cohort knows no device {device}"
+    return found, None if found["available"] else found["reason"]
+
+
+def environment_for(folders, cohort):
+    environment = dict(os.environ)
+    environment.update({"GPUKIT_COHORT": str(cohort), "GPUKIT_DEVICE": folders.device,
+                        "GPUKIT_WORK": str(folders.work.resolve()), "GPUKIT_TRACES": str(folders.traces.resolve()),
+                        "PYTHONPATH": str(pathlib.Path(__file__).resolve().parent.parent)})
+    environment.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
+    libraries = [environment.get("COHORT_CUDA_LIBRARIES", ""), *places.cuda_library_folders()]
+    environment["COHORT_CUDA_LIBRARIES"] = ":".join(folder for folder in libraries if folder)
+    return environment
+
+
+def identity_of(cohort, device):
+    """Results are for this program with these modules on this device, and on no other."""
+    return content_hash(cohort.resolve(), *places.plugin_files(cohort), device.get("name", ""), json.dumps(device.get("settings", {})))
+
+
+def run_parts(runner, chosen, dropped, wanted, folders):
+    for part in wanted:
+        print(f"part {part}", flush=True)
+        Results(folders.results / f"part-{part}.jsonl").add(
+            {"stage": "begin", "status": "begin", "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+             "host": platform.machine()})
+        if not runner.run(part, [s for s in chosen if s.part == part], [s for s in dropped if s.part == part]):
+            return 1
+    return 1 if runner.failed else 0
+
+
+def main(text, arguments=None):
+    options = parsed(text, arguments)
+    folders = Folders(options.results, options.device)
+    cohort = places.cohort_program(options.cohort)
+    wanted = ["A", "B", "C"] if options.part == "all" else [options.part]
+    if cohort is None:
+        print("gpu-check: no cohort program here; build it (scripts/build gpu), or run from a bundle")
+        return 4
+    cohort = cohort.resolve()
+    networks = [network for network in NETWORKS if network in options.networks.split(",")]
+    stages = [stage for stage in all_stages(Tools(cohort), folders, networks) if stage.part in wanted]
+    budget = options.budget if options.budget is not None else PART_SECONDS * len(wanted)
+    chosen, dropped = choose(stages, budget)
+    if options.list:
+        for stage in stages:
+            left_out = "" if stage in chosen else "  (left out of this budget)"
+            print(f"{stage.part}  {stage.seconds:4.0f} s  {stage.name}: {len(stage.units())} measurements{left_out}")
+        return 0
+    device, reason = device_named(cohort, options.device)
+    if reason is not None:
+        print(f"gpu-check: {options.device}: {reason}")
+        return 4
+    for folder in (folders.work, folders.traces):
+        folder.mkdir(parents=True, exist_ok=True)
+    runner = Runner(folders.results, identity_of(cohort, device), environment_for(folders, cohort),
+                    lambda line: print(line, flush=True), options.scale)
+    runner.install_handlers()
+    try:
+        code = run_parts(runner, chosen, dropped, wanted, folders)
+    except Interrupted:
+        print("gpu-check: interrupted; the same command goes on from here")
+        return 130
+    print(f"results are in {folders.results}")
+    return code

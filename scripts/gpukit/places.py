@@ -1,0 +1,64 @@
+"""Where things are: our program, CUDA's libraries, NVIDIA's tools."""
+
+import glob
+import os
+import pathlib
+import shutil
+import site
+import subprocess
+import sysconfig
+
+
+def root():
+    """The checkout, or the bundle, that these scripts are in."""
+    return pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def cohort_program(given=None):
+    """The program: the one given, the bundle's, or the release build's."""
+    if given:
+        return pathlib.Path(given)
+    for place in ("bin/cohort", "build/gpu/bin/cohort", "build/release/bin/cohort"):
+        if (root() / place).exists():
+            return root() / place
+    return None
+
+
+def plugin_files(program):
+    """Our modules, whose content results depend on as much as on the program's."""
+    return sorted((program.resolve().parent.parent / "lib" / "cohort").glob("*.so"))
+
+
+def cuda_library_folders():
+    """Folders with CUDA's libraries: of Python's nvidia packages in this interpreter, then of toolkits."""
+    folders = []
+    packages = {sysconfig.get_paths()["purelib"], site.getusersitepackages(), *site.getsitepackages()}
+    for package in sorted(packages):
+        folders += sorted(glob.glob(os.path.join(package, "nvidia", "*", "lib")))
+    for toolkit in [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), *sorted(glob.glob("/usr/local/cuda*"))]:
+        if toolkit:
+            folders += [os.path.join(toolkit, part) for part in ("lib64", "lib", "extras/CUPTI/lib64")]
+    return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]
+
+
+def tool(name):
+    """One of NVIDIA's tools (ncu, compute-sanitizer), on the PATH or in a toolkit."""
+    found = shutil.which(name)
+    if found:
+        return found
+    patterns = [f"/usr/local/cuda*/bin/{name}", f"/opt/nvidia/nsight-compute/*/{name}",
+                f"/usr/local/cuda*/compute-sanitizer/{name}"]
+    for pattern in patterns:
+        matches = sorted(glob.glob(pattern))
+        if matches:
+            return matches[-1]
+    return None
+
+
+def output_of(*command):
+    """What a command prints, or None where it is missing or fails."""
+    try:
+        ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return ran.stdout if ran.returncode == 0 else None

@@ -1,0 +1,184 @@
+"""Rehearses scripts/gpu-check on a program that stands in for cohort: injected failures, a kill, a cut, a resumption."""
+
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from gpukit.results import Results  # noqa: E402
+from gpukit.runner import Runner, Stage, Unit, choose  # noqa: E402
+
+
+def lines_of(folder):
+    lines = []
+    for file in sorted(folder.glob("part-*.jsonl")):
+        lines += Results(file).lines
+    return lines
+
+
+def by_status(lines):
+    return collections.Counter(line["status"] for line in lines)
+
+
+class Rehearsal(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.program = self.folder / "bin" / "cohort"
+        self.program.parent.mkdir()
+        shutil.copy(ROOT / "tests" / "scripts" / "fake_cohort", self.program)
+        self.results = self.folder / "results"
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def check(self, *options, faults=None, **environment):
+        # Only what the rehearsal brings along: tools of this machine must not change its course.
+        surroundings = {"PATH": "/usr/bin:/bin", "FAKE_FAULTS": json.dumps(faults or {}), **environment}
+        return subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu-check"), "--cohort", str(self.program), "--networks",
+                               "mlp", "--results", str(self.results), *options],
+                              env=surroundings, capture_output=True, text=True, check=False)
+
+    def units(self, status):
+        return sorted(line["unit"] for line in lines_of(self.results) if line["status"] == status and "unit" in line)
+
+    def test_part_a_leaves_results_in_few_files_and_is_not_repeated(self):
+        ran = self.check("--part", "A")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertEqual(by_status(lines_of(self.results))["failed"], 0)
+        measured = self.units("ok")
+        self.assertIn("calibrate", measured)
+        self.assertIn("wall mlp --minibatch 16 --count 16 --most 5", measured)
+        wall = next(line for line in lines_of(self.results) if line.get("unit", "").startswith("wall"))
+        self.assertEqual([plan["plan"] for plan in wall["result"]["plans"]], ["fused", "spread", "one by one"])
+        self.assertEqual(wall["result"]["plans"][0]["wall_times_ns"]["plan"], [100, 110])
+        self.assertLess(len(list(self.results.glob("*"))), 4)
+        again = self.check("--part", "A")
+        self.assertEqual(again.returncode, 0)
+        self.assertEqual(self.units("ok"), measured, "nothing is measured twice")
+
+    def test_stages_without_their_tool_say_so(self):
+        self.check("--part", "C")
+        reasons = {line["stage"]: line["reason"] for line in lines_of(self.results) if line["status"] == "unavailable"}
+        self.assertIn("torch", reasons.get("PyTorch", "torch"))
+        self.assertIn("JAX", reasons)
+
+    def test_a_wrong_result_stops_everything_after_it(self):
+        ran = self.check("--part", "A", faults={"run": "wrong"})
+        self.assertEqual(ran.returncode, 1)
+        failed = [line for line in lines_of(self.results) if line["status"] == "failed"]
+        self.assertEqual([line["unit"] for line in failed], ["equality mlp --count 4"])
+        self.assertIn("not equal to serial", failed[0]["reason"])
+        dropped = {line["stage"] for line in lines_of(self.results) if line["status"] == "dropped"}
+        self.assertEqual(dropped, {"calibration", "op table", "counters", "wall times"})
+
+    def test_one_failure_does_not_stop_the_others(self):
+        ran = self.check("--part", "A", faults={"plan": "ok", "calibrate --device cuda:0 --seconds 85": "fail"})
+        self.assertEqual(ran.returncode, 1)
+        self.assertEqual(self.units("failed"), ["calibrate"])
+        self.assertEqual(len([unit for unit in self.units("ok") if unit.startswith("wall")]), 4)
+
+    def test_what_the_device_lacks_is_unavailable_and_no_failure(self):
+        ran = self.check("--part", "A", faults={"calibrate --device cuda:0 --seconds 85": "missing"})
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertEqual(self.units("unavailable"), ["calibrate"])
+
+    def test_after_a_kill_the_rest_is_measured_and_nothing_twice(self):
+        killed = self.check("--part", "A", faults={"profile mlp --minibatch 16": "kill"})
+        self.assertEqual(killed.returncode, -9)
+        before = self.units("ok")
+        self.assertIn("calibrate", before)
+        with open(self.results / "part-A.jsonl", "a", encoding="utf-8") as torn:
+            torn.write('{"unit": "wall mlp", "sta')
+        rest = self.check("--part", "A")
+        self.assertEqual(rest.returncode, 0, rest.stdout + rest.stderr)
+        after = self.units("ok")
+        self.assertEqual(len(after), len(set(after)))
+        self.assertLess(set(before), set(after))
+        self.assertIn("optable mlp --minibatch 16", after)
+
+    def test_a_budget_leaves_out_the_least_valuable_and_says_so(self):
+        ran = self.check("--budget", "170")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        stages = {line["stage"] for line in lines_of(self.results) if line["status"] == "ok"}
+        self.assertEqual(stages, {"provenance and equality", "calibration"})
+        dropped = {line["stage"] for line in lines_of(self.results) if line["status"] == "dropped"}
+        self.assertIn("wall times", dropped)
+        self.assertIn("traces", dropped)
+
+    def test_another_program_is_measured_anew(self):
+        self.check("--part", "A", "--budget", "170")
+        first = self.units("ok")
+        self.program.write_text(self.program.read_text() + "\n")
+        self.check("--part", "A", "--budget", "170")
+        self.assertEqual(len(self.units("ok")), 2 * len(first))
+
+    def test_without_a_gpu_is_exit_code_4_with_the_reason(self):
+        ran = self.check(FAKE_NO_GPU="1")
+        self.assertEqual(ran.returncode, 4)
+        self.assertIn("no driver", ran.stdout)
+        self.assertFalse(self.results.exists())
+
+
+class Running(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.time = 0.0
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def runner(self):
+        return Runner(self.folder, "program", dict(os.environ), lambda line: None, now=lambda: self.time)
+
+    def lines(self):
+        return Results(self.folder / "part-A.jsonl").lines
+
+    def test_what_a_stages_time_does_not_reach_is_recorded_as_dropped(self):
+        def units():
+            yield Unit("first", ["true"])
+            self.time += 61
+            yield Unit("second", ["true"])
+
+        self.runner().run("A", [Stage("s", "A", 60, units)], [])
+        self.assertEqual([(line["unit"], line["status"]) for line in self.lines()], [("first", "ok"), ("second", "dropped")])
+
+    def test_time_that_a_stage_leaves_is_the_next_ones(self):
+        def units():
+            self.time += 100
+            return [Unit("late", ["true"])]
+
+        self.runner().run("A", [Stage("quick", "A", 60, list), Stage("slow", "A", 60, units)], [])
+        self.assertEqual([line["status"] for line in self.lines()], ["ok"])
+
+    def test_a_command_that_hangs_is_ended_with_all_it_started(self):
+        marker = self.folder / "child"
+        hanging = Unit("hangs", ["sh", "-c", f"sleep 600 & echo $! > {marker}; wait"], 0.3)
+        runner = Runner(self.folder, "program", dict(os.environ), lambda line: None)
+        runner.run("A", [Stage("s", "A", 60, lambda: [hanging, Unit("next", ["true"])])], [])
+        self.assertEqual([line["status"] for line in self.lines()], ["timeout", "ok"])
+        child = pathlib.Path(f"/proc/{marker.read_text().strip()}/stat")
+        self.assertTrue(not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] == "Z")
+
+    def test_a_program_that_does_not_start_is_a_failure_of_its_own(self):
+        self.runner().run("A", [Stage("s", "A", 60, lambda: [Unit("none", ["/no/such/program"])])], [])
+        self.assertEqual(self.lines()[0]["status"], "failed")
+        self.assertIn("/no/such/program", self.lines()[0]["reason"])
+
+    def test_stages_that_cannot_run_cost_nothing_of_the_budget(self):
+        stages = [Stage("a", "A", 60, list), Stage("b", "A", 60, list, lambda: "no tool"), Stage("c", "A", 60, list),
+                  Stage("d", "A", 60, list)]
+        chosen, dropped = choose(stages, 120)
+        self.assertEqual([stage.name for stage in chosen], ["a", "b", "c"])
+        self.assertEqual([stage.name for stage in dropped], ["d"])
+
+
+if __name__ == "__main__":
+    unittest.main()
