@@ -32,7 +32,7 @@ class EmptyGraph {
  public:
   EmptyGraph(int nodes, int chains, bool crossing) : streams_(make_streams(chains)) {
     const Stream& first = *streams_[0];
-    check(cudaStreamBeginCapture(first.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    check(cudaStreamBeginCapture(first.get(), cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     Event fork;
     fork.record(first);
     for (std::size_t i = 1; i < streams_.size(); ++i) fork.make_wait(*streams_[i]);

@@ -5,7 +5,6 @@ import argparse
 import array
 import ast
 import csv
-import gzip
 import io
 import json
 import os
@@ -55,12 +54,6 @@ def kind_of(plan):
     return (plan["streams"] > 1, strategies, plan.get("launch"))
 
 
-def wall_times(trace):
-    """Raw repetitions of a measured trace, by what they are of."""
-    with gzip.open(trace) as file:
-        return {times["what"]: times["samples_ns"] for times in json.load(file)["cohort"]["wall_times"]}
-
-
 def images():
     """A folder of JPEGs, made once."""
     folder = WORK / "images"
@@ -82,19 +75,18 @@ def planned(name, profile_file, count, options=(), members=None):
 
 
 def run_kinds(name, ranked, files, most, blocks):
-    """Runs the best plan of each kind, each interleaved with its baseline."""
+    """Runs the best plan of each kind, each interleaved with its baseline. `run` gives every repetition."""
     rows, kinds = [], set()
     for place, file in enumerate(files):
         kind = kind_of(json.loads(file.read_text()))
         if kind in kinds or len(rows) >= most:
             continue
         kinds.add(kind)
-        trace = WORK / f"{name}.measured.json.gz"
         ran = cohort("run", file, "-f", "--json", "--device", DEVICE, "--blocks", blocks, "--block-ms", 50, "--iterations", 1,
-                     "-o", trace)
+                     "-o", WORK / f"{name}.measured.json.gz")
         predicted = ranked[place] if place < len(ranked) else {}
         rows.append({"plan": predicted.get("name"), "predicted_speedup": predicted.get("predicted_speedup"),
-                     "predicted_step_ns": predicted.get("step_ns"), "measured": ran, "wall_times_ns": wall_times(trace)})
+                     "predicted_step_ns": predicted.get("step_ns"), "measured": ran})
     return rows
 
 
@@ -114,7 +106,8 @@ def mixed(arguments):
     """Members that differ: several networks in one model batch."""
     files = [profile(network, arguments.minibatch) for network in arguments.networks]
     members = WORK / "mixed.members.json"
-    members.write_text(json.dumps([{"model": network, "seed": seed} for seed in range(2) for network in arguments.networks]))
+    members.write_text(json.dumps({"members": [{"model": network, "seed": seed} for seed in range(2)
+                                               for network in arguments.networks]}))
     ranked, plans = planned("mixed", files, 0, members=members)
     return {"networks": arguments.networks, "plans": run_kinds("mixed", ranked, plans, arguments.most, arguments.blocks)}
 

@@ -255,7 +255,7 @@ Result<void> read_spool(std::string_view spool, SpoolVisitor& visitor) {
     const auto type = static_cast<Chunk>(rest.take<std::uint32_t>());
     const std::string_view payload = rest.take_text();
     if (!rest.whole()) break;
-    complete = type == Chunk::kEnd;
+    complete = complete || type == Chunk::kEnd;
     if (!visit(type, payload, visitor)) visitor.count("damaged parts of the recording", 1);
   }
   visitor.end(complete);
