@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,10 @@ struct CudaPlugin {
   Result<std::vector<DeviceInfo>> (*devices)();
   /// Opens "cuda:<index>".
   Result<std::unique_ptr<Backend>> (*open)(int index);
+  /// What the device would run whose properties are in a file: JSON as cuDNN describes a device
+  /// (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR). Needs no driver.
+  /// Errors: kInvalidInput naming the file.
+  Result<std::unique_ptr<OpCatalog>> (*catalog)(const std::filesystem::path& file);
 };
 
 using CudaPluginEntry = const CudaPlugin*();

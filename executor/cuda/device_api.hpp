@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/units.hpp"
+#include "executor/device_error.hpp"
 #include "simulator/plan/program.hpp"
 
 namespace cohort::cuda {
@@ -13,6 +14,12 @@ namespace cohort::cuda {
 enum class StreamHandle : std::uintptr_t {};
 enum class EventHandle : std::uintptr_t {};
 enum class GraphHandle : std::uintptr_t {};
+
+/// Memory that the device does not have.
+class OutOfDeviceMemory : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
 
 /// kOrder: for waits only. kTiming: also tells when it was reached.
 enum class EventUse { kOrder, kTiming };

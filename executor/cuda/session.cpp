@@ -56,6 +56,8 @@ Result<std::unique_ptr<Session>> load(const Program& program, std::span<const We
     auto prepared = [&]() -> Result<std::unique_ptr<PreparedCall>> {
       try {
         return factory.prepare(step.call, step.cost.algorithm, values, *parts.weights);
+      } catch (const OutOfDeviceMemory&) {
+        throw;
       } catch (const DeviceError& error) {
         return fail(ErrorCode::kDeviceMissing, "{}", error.what());
       }
@@ -80,6 +82,9 @@ Result<std::unique_ptr<Session>> make_session(const Program& program, std::span<
   }
   try {
     return load(program, weights, api, factory, std::move(now));
+  } catch (const OutOfDeviceMemory& error) {
+    return fail(ErrorCode::kDoesNotFit, "{}; the model batch needs {} in all", error.what(),
+                format_bytes(memory_needed(program)));
   } catch (const DeviceError& error) {
     return fail(ErrorCode::kDeviceMissing, "{}", error.what());
   }

@@ -1,0 +1,199 @@
+#include "executor/cuda/plugin/convolutions.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "executor/cuda/own/lowering.hpp"
+#include "executor/cuda/plugin/runtime_api.hpp"
+#include "executor/cuda/plugin/workspace.hpp"
+#include "executor/device_error.hpp"
+#include "executor/reference/call.hpp"
+
+namespace cohort::cuda {
+namespace {
+
+constexpr std::string_view kFusedPrefix = "cudnn:";
+constexpr std::string_view kBarePrefix = "cudnn+own:";
+constexpr std::int64_t kElement = sizeof(float);
+constexpr std::size_t kAll = SIZE_MAX;
+/// Bare convolutions listed where cuDNN can do the rest, too: those pay a launch and a round trip to memory.
+constexpr std::size_t kFewBare = 2;
+
+/// Everything behind the bare convolution can be done by cuDNN or by a kernel of ours.
+bool can_finish(const OpCall& call) {
+  if (call.post_ops.size() > static_cast<std::size_t>(own::kMaxPostOps)) return false;
+  return std::all_of(call.post_ops.begin(), call.post_ops.end(), [&](const PostOp& post_op) {
+    const auto* const add = std::get_if<AddOperand>(&post_op);
+    if (add == nullptr) return true;
+    const View* const view = std::get_if<View>(&call.inputs[add->operand]);
+    return view != nullptr && view->buffer != call.outputs[0].buffer;
+  });
+}
+
+bool is_plain(const OpCall& call) { return call.post_ops.empty() && own_input_count(call) < 3; }
+
+bool is_ours(const OpCall& call) {
+  return std::holds_alternative<Convolution>(call.attributes) && call.outputs[0].shape.size() == 4 &&
+         std::holds_alternative<View>(call.inputs[0]) && can_finish(call) && own::check_supported(call).has_value();
+}
+
+Bytes weight_bytes(const OpCall& call) {
+  Bytes bytes;
+  for (const Operand& operand : call.inputs) {
+    if (std::holds_alternative<WeightView>(operand)) bytes += Bytes{element_count(shape_of(operand)) * kElement};
+  }
+  return bytes;
+}
+
+class BoundConvolution final : public BoundCall {
+ public:
+  BoundConvolution(cudnnHandle_t handle, std::shared_ptr<Descriptor> plan, Descriptor pack)
+      : handle_(handle), plan_(std::move(plan)), pack_(std::move(pack)) {}
+
+  void finish_with(KernelLauncher& launcher, const own::MapArguments& epilogue) {
+    launcher_ = &launcher;
+    epilogue_ = epilogue;
+  }
+
+  void launch(StreamHandle stream) override {
+    check_cudnn(cudnnSetStream(handle_, native(stream)), "cudnnSetStream");
+    check_cudnn(cudnnBackendExecute(handle_, plan_->raw(), pack_.raw()), "cudnnBackendExecute");
+    if (launcher_ != nullptr) launcher_->launch(epilogue_, stream);
+  }
+
+ private:
+  cudnnHandle_t handle_;
+  std::shared_ptr<Descriptor> plan_;
+  Descriptor pack_;
+  KernelLauncher* launcher_ = nullptr;
+  own::MapArguments epilogue_;
+};
+
+class PreparedConvolution final : public PreparedCall {
+ public:
+  struct Weights {
+    const float* w = nullptr;
+    const float* bias = nullptr;
+  };
+  PreparedConvolution(OpCall call, cudnnHandle_t handle, std::shared_ptr<Descriptor> plan, bool fused, Weights weights,
+                      KernelLauncher& launcher)
+      : call_(std::move(call)),
+        handle_(handle),
+        plan_(std::move(plan)),
+        fused_(fused),
+        weights_(weights),
+        launcher_(&launcher) {}
+
+  std::unique_ptr<BoundCall> bind(const CallArguments& arguments) override {
+    std::vector<std::int64_t> ids{kXId, kWId, kYId};
+    std::vector<const void*> pointers{arguments.inputs[0], weights_.w, arguments.outputs[0]};
+    if (fused_ && weights_.bias != nullptr) {
+      ids.push_back(kBiasId);
+      pointers.push_back(weights_.bias);
+    }
+    for (std::size_t i = own_input_count(call_); fused_ && i < call_.inputs.size(); ++i) {
+      ids.push_back(kFirstOperandId + static_cast<std::int64_t>(i));
+      pointers.push_back(arguments.inputs[i]);
+    }
+    const void* const workspace = arguments.workspace == nullptr ? nullptr : aligned_workspace(arguments.workspace);
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
+        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(pointers.size()),
+             pointers.data())
+        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+    pack.finalize();
+    auto bound = std::make_unique<BoundConvolution>(handle_, plan_, std::move(pack));
+    if (fused_ || is_plain(call_)) return bound;
+    const auto epilogue = make_epilogue(call_, arguments, weights_.bias);
+    if (!epilogue) throw DeviceError(epilogue.error().message);
+    bound->finish_with(*launcher_, *epilogue);
+    return bound;
+  }
+
+ private:
+  OpCall call_;
+  cudnnHandle_t handle_;
+  std::shared_ptr<Descriptor> plan_;
+  bool fused_;
+  Weights weights_;
+  KernelLauncher* launcher_;
+};
+
+}  // namespace
+
+std::string call_key(const OpCall& call) {
+  std::string key = canonical(call.attributes, call.post_ops);
+  for (const Operand& operand : call.inputs) {
+    if (const auto* const view = std::get_if<View>(&operand)) {
+      key += fmt::format(" {}/{}@{}{}", fmt::join(view->shape, ","), fmt::join(view->strides, ","), view->offset % 16,
+                         view->buffer == call.outputs[0].buffer ? "=" : "");
+    } else {
+      key += fmt::format(" const {}", fmt::join(shape_of(operand), ","));
+    }
+  }
+  const View& y = call.outputs[0];
+  return key + fmt::format(" -> {}/{}@{}", fmt::join(y.shape, ","), fmt::join(y.strides, ","), y.offset % 16);
+}
+
+void Convolutions::fill(const OpCall& call, Entry& entry) const {
+  const auto add = [&](std::string_view prefix, const ConvolutionGraph& graph, std::size_t most) {
+    std::vector<Engine> engines = graph.engines(limits_);
+    if (engines.size() > most) engines.resize(most);
+    for (const Engine& engine : engines)
+      entry.list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1, with_room_to_align(engine.workspace),
+                            weight_bytes(call)});
+  };
+  if (!is_ours(call)) return;
+  try {
+    entry.fused = std::make_unique<ConvolutionGraph>(call, source_, true);
+    add(kFusedPrefix, *entry.fused, kAll);
+  } catch (const DeviceError&) {
+    entry.fused.reset();  // a pattern that cuDNN does not know; the bare convolution may still do
+  }
+  if (is_plain(call)) return;
+  try {
+    entry.bare = std::make_unique<ConvolutionGraph>(call, source_, false);
+    add(kBarePrefix, *entry.bare, entry.list.empty() ? kAll : kFewBare);
+  } catch (const DeviceError&) {
+    entry.bare.reset();
+  }
+}
+
+Convolutions::Entry& Convolutions::entry(const OpCall& call) const {
+  const auto [found, is_new] = entries_.try_emplace(call_key(call));
+  if (is_new) fill(call, found->second);
+  return found->second;
+}
+
+std::vector<Alternative> Convolutions::alternatives(const OpCall& call) const {
+  const std::scoped_lock lock(mutex_);
+  return entry(call).list;
+}
+
+Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, const std::string& algorithm,
+                                                            std::span<const std::vector<float>> weights,
+                                                            WeightStore& store, KernelLauncher& launcher) const {
+  const std::scoped_lock lock(mutex_);
+  Entry& known = entry(call);
+  const bool fused = algorithm.starts_with(kFusedPrefix);
+  const std::string_view prefix = fused ? kFusedPrefix : kBarePrefix;
+  std::shared_ptr<Descriptor>& plan = known.plans[algorithm];
+  const auto engine = engine_from(std::string_view(algorithm).substr(std::min(prefix.size(), algorithm.size())));
+  const ConvolutionGraph* const graph = fused ? known.fused.get() : known.bare.get();
+  if (plan == nullptr && engine && graph != nullptr) {
+    if (std::optional<Descriptor> made = graph->plan(*engine, limits_))
+      plan = std::make_shared<Descriptor>(*std::move(made));
+  }
+  if (plan == nullptr) {
+    return fail(ErrorCode::kInvalidInput,
+                "Convolution: cuDNN {} has no algorithm \"{}\" for it here; its first choice is \"{}\"",
+                cudnnGetVersion(), algorithm, known.list.empty() ? "none" : known.list.front().algorithm);
+  }
+  PreparedConvolution::Weights on_device;
+  on_device.w = store.add(own::packed(call, 1, weights));
+  if (own_input_count(call) > 2) on_device.bias = store.add(own::packed(call, 2, weights));
+  return std::make_unique<PreparedConvolution>(call, source_.handle, plan, fused, on_device, launcher);
+}
+
+}  // namespace cohort::cuda

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "executor/cuda/calls.hpp"
+#include "executor/cuda/own/own_calls.hpp"
+#include "executor/cuda/plugin/cudnn_convolution.hpp"
+
+namespace cohort::cuda {
+
+/// Convolutions by cuDNN. What it lists and prepares is kept by the call's shapes, strides and alignments, since
+/// members of a model batch ask for the same again and again.
+class Convolutions {
+ public:
+  Convolutions(const EngineSource& source, const NumericLimits& limits) : source_(source), limits_(limits) {}
+
+  /// Empty where cuDNN cannot run the call within the limits.
+  [[nodiscard]] std::vector<Alternative> alternatives(const OpCall& call) const;
+  /// Errors: kInvalidInput where `algorithm` is no engine that cuDNN supports for the call here.
+  [[nodiscard]] Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
+                                                              std::span<const std::vector<float>> weights,
+                                                              WeightStore& store, KernelLauncher& launcher) const;
+
+ private:
+  struct Entry {
+    std::vector<Alternative> list;
+    std::map<std::string, std::shared_ptr<Descriptor>> plans;  ///< by algorithm
+    std::unique_ptr<ConvolutionGraph> fused, bare;             ///< what the plans refer to
+  };
+  Entry& entry(const OpCall& call) const;
+  void fill(const OpCall& call, Entry& entry) const;
+
+  EngineSource source_;
+  NumericLimits limits_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Entry> entries_;
+};
+
+/// Two calls with equal text are run by the same plans and algorithms.
+std::string call_key(const OpCall& call);
+
+}  // namespace cohort::cuda

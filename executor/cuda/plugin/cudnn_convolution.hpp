@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "executor/cuda/plugin/cudnn_descriptor.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort::cuda {
+
+/// Whose engines are asked for: a device by its handle, or one that is described in a file.
+struct EngineSource {
+  cudnnHandle_t handle = nullptr;
+  const Descriptor* properties = nullptr;  ///< used where there is no handle
+};
+
+/// What of its numerics a caller accepts.
+struct NumericLimits {
+  bool tf32 = false;              ///< tensor cores on float32 operands rounded to 10 bits of mantissa
+  bool nondeterministic = false;  ///< results that differ from run to run
+};
+
+struct Knob {
+  cudnnBackendKnobType_t type{};
+  std::int64_t value = 0;
+
+  friend bool operator==(const Knob&, const Knob&) = default;
+};
+
+/// One engine of cuDNN with its settings: what a plan stores.
+struct Engine {
+  std::int64_t index = 0;
+  std::vector<Knob> knobs;  ///< by type
+  Bytes workspace;
+  std::vector<cudnnBackendNumericalNote_t> notes;
+  std::vector<cudnnBackendBehaviorNote_t> behavior;
+};
+
+/// "eng3:2=5,13=1": index and knobs by their numbers in cuDNN's header.
+std::string engine_name(const Engine& engine);
+/// Empty where the text is not such a name.
+std::optional<Engine> engine_from(std::string_view name);
+
+/// Tensors of a convolution's graph, as variant packs name them.
+inline constexpr std::int64_t kXId = 1;
+inline constexpr std::int64_t kWId = 2;
+inline constexpr std::int64_t kYId = 3;
+inline constexpr std::int64_t kBiasId = 4;
+inline constexpr std::int64_t kFirstOperandId = 10;  ///< of the call's input number 0, and so on
+
+/// Whether the filter is stored [K, R, S, C] (NHWC) rather than [K, C, R, S]; as own::packed() does it.
+bool filter_is_channels_last(const OpCall& call);
+
+/// The convolution of a call as a graph of cuDNN operations: y = post_ops(x * w + b). With `fused`
+/// false, only x * w.
+///
+/// Alternatives, as cuDNN's heuristics rank them (mode A, then FALLBACK), without those that the
+/// limits refuse, and those that cannot be built: the first eight, and for each further power of ten
+/// of workspace the first.
+class ConvolutionGraph {
+ public:
+  /// Throws DeviceError where cuDNN refuses the graph as such.
+  ConvolutionGraph(const OpCall& call, const EngineSource& source, bool fused);
+
+  [[nodiscard]] std::vector<Engine> engines(const NumericLimits& limits) const;
+  /// Prepares an engine; compiles it where it is compiled at run time. Empty: not supported here, or refused by
+  /// the limits.
+  [[nodiscard]] std::optional<Descriptor> plan(const Engine& engine, const NumericLimits& limits) const;
+
+ private:
+  [[nodiscard]] std::vector<Descriptor> ranked(cudnnBackendHeurMode_t mode) const;
+  [[nodiscard]] std::optional<Descriptor> plan_of(const Descriptor& config) const;
+
+  EngineSource source_;
+  std::vector<Descriptor> parts_;  ///< what the graph refers to
+  std::optional<Descriptor> graph_;
+};
+
+}  // namespace cohort::cuda

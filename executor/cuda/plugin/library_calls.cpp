@@ -1,0 +1,158 @@
+#include "executor/cuda/plugin/library_calls.hpp"
+
+#include "base/file.hpp"
+#include "executor/cuda/plugin/convolutions.hpp"
+#include "executor/cuda/plugin/cublas_gemm.hpp"
+#include "executor/cuda/plugin/products.hpp"
+#include "executor/device_error.hpp"
+#include "executor/reference/call.hpp"
+
+namespace cohort::cuda {
+namespace {
+
+/// All views of a call lie dense in one layout, so that libraries were made for them.
+bool all_dense(const OpCall& call, Layout layout) {
+  const auto dense = [layout](const View& view) {
+    const Shape strides = dense_strides(view.shape, layout);
+    for (std::size_t d = 0; d < view.shape.size(); ++d) {
+      if (view.shape[d] != 1 && view.strides[d] != strides[d]) return false;
+    }
+    return true;
+  };
+  for (const Operand& operand : call.inputs) {
+    const View* const view = std::get_if<View>(&operand);
+    if (view != nullptr && !dense(*view)) return false;
+  }
+  return dense(call.outputs[0]);
+}
+
+/// Own kernels compute a convolution on any strides, but slowly: better to copy where cuDNN cannot.
+bool convolution_accepts_strides(const OpCall& call, const Convolutions& convolutions) {
+  if (!check_call(call)) return true;  // alternatives() says what is wrong
+  return all_dense(call, Layout::kNhwc) || all_dense(call, Layout::kNchw) || !convolutions.alternatives(call).empty();
+}
+
+/// Libraries first, own kernels last.
+Result<std::vector<Alternative>> with_own(const CallFactory& own, const OpCall& call, int threads,
+                                          std::vector<Alternative> list) {
+  auto ours = own.alternatives(call, threads);
+  if (!ours && list.empty()) return tl::unexpected<Error>(ours.error());
+  if (ours) list.insert(list.end(), ours->begin(), ours->end());
+  for (Alternative& alternative : list) alternative.threads = threads;
+  return list;
+}
+
+class LibraryCalls final : public CallFactory {
+ public:
+  LibraryCalls(const Libraries& libraries, KernelLauncher& launcher, const NumericLimits& limits)
+      : launcher_(&launcher),
+        own_(make_own_calls(launcher)),
+        convolutions_({libraries.cudnn(), nullptr}, limits),
+        products_(libraries.cublas(), limits.tf32) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    COHORT_CHECK(check_call(call));
+    try {
+      if (std::holds_alternative<Convolution>(call.attributes))
+        return with_own(*own_, call, threads, convolutions_.alternatives(call));
+      return with_own(*own_, call, threads, products_.alternatives(call));
+    } catch (const DeviceError& error) {
+      return fail(ErrorCode::kDeviceMissing, "{}: {}", op_type(call.attributes), error.what());
+    }
+  }
+
+  bool accepts_strides(const OpCall& call) const override {
+    if (!std::holds_alternative<Convolution>(call.attributes)) return own_->accepts_strides(call);
+    try {
+      return convolution_accepts_strides(call, convolutions_);
+    } catch (const DeviceError&) {
+      return true;  // alternatives() tells what failed
+    }
+  }
+
+  int cores() const override { return 1; }
+
+  Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
+                                                std::span<const std::vector<float>> weights,
+                                                WeightStore& store) const override {
+    COHORT_CHECK(check_call(call));
+    COHORT_CHECK(check_weights(call, weights));
+    if (algorithm.starts_with("cudnn")) return convolutions_.prepare(call, algorithm, weights, store, *launcher_);
+    if (algorithm.starts_with("lt")) return products_.prepare(call, algorithm, weights, store, *launcher_);
+    return own_->prepare(call, algorithm, weights, store);
+  }
+
+ private:
+  KernelLauncher* launcher_;
+  std::unique_ptr<CallFactory> own_;
+  Convolutions convolutions_;
+  Products products_;
+};
+
+/// Own kernels that are only listed.
+class NoLauncher final : public KernelLauncher {
+ public:
+  void launch(const own::KernelArguments& /*kernel*/, StreamHandle /*stream*/) override {
+    throw DeviceError("a kernel is launched on a device that is only described");
+  }
+};
+
+class DescribedCatalog final : public OpCatalog {
+ public:
+  DescribedCatalog(Descriptor properties, const NumericLimits& limits)
+      : properties_(std::move(properties)),
+        own_(make_own_calls(launcher_)),
+        convolutions_({nullptr, &properties_}, limits) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    COHORT_CHECK(check_call(call));
+    try {
+      return with_own(*own_, call, threads, convolutions_.alternatives(call));
+    } catch (const DeviceError& error) {
+      return fail(ErrorCode::kInvalidInput, "{}: {}", op_type(call.attributes), error.what());
+    }
+  }
+  bool accepts_strides(const OpCall& call) const override {
+    return std::holds_alternative<Convolution>(call.attributes) ? convolution_accepts_strides(call, convolutions_)
+                                                                : own_->accepts_strides(call);
+  }
+  int cores() const override { return 1; }
+
+ private:
+  Descriptor properties_;
+  NoLauncher launcher_;
+  std::unique_ptr<CallFactory> own_;
+  Convolutions convolutions_;
+};
+
+}  // namespace
+
+Libraries::Libraries() {
+  check_cudnn(cudnnCreate(&cudnn_), "cudnnCreate");
+  try {
+    check_cublas(cublasLtCreate(&cublas_), "cublasLtCreate");
+  } catch (const DeviceError&) {
+    (void)cudnnDestroy(cudnn_);
+    throw;
+  }
+}
+
+Libraries::~Libraries() {
+  (void)cublasLtDestroy(cublas_);
+  (void)cudnnDestroy(cudnn_);
+}
+
+std::unique_ptr<CallFactory> make_library_calls(const Libraries& libraries, KernelLauncher& launcher,
+                                                const NumericLimits& limits) {
+  return std::make_unique<LibraryCalls>(libraries, launcher, limits);
+}
+
+Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file,
+                                                          const NumericLimits& limits) {
+  COHORT_TRY(const std::string json, read_file(file));
+  auto properties = parse_device_properties(json);
+  if (!properties) return in_context(file.string(), properties.error());
+  return std::make_unique<DescribedCatalog>(*std::move(properties), limits);
+}
+
+}  // namespace cohort::cuda

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "executor/cuda/calls.hpp"
+#include "executor/cuda/own/own_calls.hpp"
+#include "executor/cuda/plugin/cudnn_convolution.hpp"
+
+namespace cohort::cuda {
+
+/// Handles of the libraries for the one thread that launches; streams are told with every call.
+class Libraries {
+ public:
+  /// Throws DeviceError.
+  Libraries();
+  Libraries(const Libraries&) = delete;
+  Libraries& operator=(const Libraries&) = delete;
+  ~Libraries();
+
+  [[nodiscard]] cudnnHandle_t cudnn() const { return cudnn_; }
+  [[nodiscard]] cublasLtHandle_t cublas() const { return cublas_; }
+
+ private:
+  cudnnHandle_t cudnn_ = nullptr;
+  cublasLtHandle_t cublas_ = nullptr;
+};
+
+/// Convolutions by cuDNN ("cudnn:eng28:2=4,3=0"; "cudnn+own:..." where bias and post-ops follow in a kernel of
+/// ours), products by cuBLASLt ("lt:..."), everything by own kernels ("own:..."), which are listed last. Both must
+/// outlive what is prepared. Alternatives are kept by the call's shapes and strides.
+std::unique_ptr<CallFactory> make_library_calls(const Libraries& libraries, KernelLauncher& launcher,
+                                                const NumericLimits& limits);
+
+/// Lists what a device that is not here would run, from its properties in a file (parse_device_properties()):
+/// convolutions by cuDNN's engines with their workspaces, all else by own
+/// kernels, since cuBLASLt lists nothing without the device.
+/// Errors: kInvalidInput naming the file where it cannot be read or is no such description.
+Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file,
+                                                          const NumericLimits& limits);
+
+}  // namespace cohort::cuda

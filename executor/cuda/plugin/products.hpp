@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "executor/cuda/calls.hpp"
+#include "executor/cuda/own/own_calls.hpp"
+#include "executor/cuda/plugin/cublas_gemm.hpp"
+
+namespace cohort::cuda {
+
+/// Matrix products by cuBLASLt, members of a stack as one strided batch. Lists are kept by call.
+class Products {
+ public:
+  Products(cublasLtHandle_t handle, bool tf32) : handle_(handle), tf32_(tf32) {}
+
+  /// Empty where cuBLASLt cannot run the call.
+  [[nodiscard]] std::vector<Alternative> alternatives(const OpCall& call) const;
+  /// Errors: kInvalidInput where the device has no such algorithm for the call.
+  [[nodiscard]] Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
+                                                              std::span<const std::vector<float>> weights,
+                                                              WeightStore& store, KernelLauncher& launcher) const;
+
+ private:
+  cublasLtHandle_t handle_;
+  bool tf32_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::vector<Alternative>> lists_;
+};
+
+}  // namespace cohort::cuda

@@ -1,0 +1,171 @@
+// cuDNN's engines for a GPU that is not here, from a description of its properties. Nothing is run.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "executor/cuda/plugin/cudnn_convolution.hpp"
+#include "executor/cuda/plugin/library_calls.hpp"
+#include "models/networks/networks.hpp"
+#include "simulator/plan/lower.hpp"
+#include "tests/kernels/call_runner.hpp"
+
+namespace cohort::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// An H200 in cuDNN's form, written by hand from NVIDIA's published figures (H100/H200 architecture, tuning guide
+/// for Hopper): good enough to list engines; not a recording.
+constexpr const char* kH200 =
+    R"({"maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536,
+        "multiProcessorCount": 132, "warpSize": 32, "maxSharedMemoryPerBlock": 49152,
+        "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
+        "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
+        "supportCoopLaunch": 1, "smClockRateKHz": 1980000, "memClockRateKHz": 3201000, "l2CacheSize": 62914560,
+        "deviceName": "NVIDIA H200", "deviceVer": 900, "cudaDeviceId": 0, "totalGlobalMem": 150110011392,
+        "driverVer": 13000})";
+
+Window window(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
+  return {{kernel, kernel}, {stride, stride}, {pad, pad}, {pad, pad}, {1, 1}};
+}
+
+/// [16, 64, 56, 56] by 3x3 to as many channels, with bias; a residual where asked for; and Relu.
+OpCall convolution(Layout layout, std::int64_t groups, bool residual) {
+  const Shape image{16, 64 * groups, 56, 56};
+  std::vector<Operand> inputs{testing::dense(0, image, layout), testing::weight({64 * groups, 64, 3, 3}),
+                              testing::weight({64 * groups})};
+  std::vector<PostOp> post{Activation{ActivationKind::kRelu, 0, 0}};
+  if (residual) {
+    inputs.emplace_back(testing::dense(1, image, layout));
+    post.insert(post.begin(), AddOperand{3});
+  }
+  return testing::make_call(Convolution{window(3, 1, 1), groups}, std::move(inputs), testing::dense(2, image, layout),
+                            std::move(post));
+}
+
+class Engines : public ::testing::Test {
+ protected:
+  Engines() : properties_(parse_device_properties(kH200)) {
+    EXPECT_TRUE(properties_) << (properties_ ? "" : properties_.error().message);
+  }
+  [[nodiscard]] EngineSource source() const { return {nullptr, &*properties_}; }
+
+  Result<Descriptor> properties_;
+};
+
+bool has_note(const Engine& engine, cudnnBackendNumericalNote_t note) {
+  return std::find(engine.notes.begin(), engine.notes.end(), note) != engine.notes.end();
+}
+
+TEST_F(Engines, AreListedForFusedAndBareConvolutionsAndCanBeBuiltByName) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    for (const std::int64_t groups : {1, 4}) {
+      for (const bool residual : {false, true}) {
+        for (const bool fused : {true, false}) {
+          const ConvolutionGraph graph(convolution(layout, groups, residual), source(), fused);
+          const std::vector<Engine> engines = graph.engines({});
+          ASSERT_FALSE(engines.empty()) << groups << " groups, residual " << residual << ", fused " << fused;
+          for (const Engine& engine : engines) {
+            const auto parsed = engine_from(engine_name(engine));
+            ASSERT_TRUE(parsed) << engine_name(engine);
+            EXPECT_EQ(parsed->knobs, engine.knobs);
+            const auto plan = graph.plan(*parsed, {});
+            ASSERT_TRUE(plan) << engine_name(engine);
+            EXPECT_EQ(plan->get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE), engine.workspace.value);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Engines, OfFloat32UseNoTensorCoresUnlessTheyAreAskedFor) {
+  const ConvolutionGraph graph(convolution(Layout::kNhwc, 1, false), source(), true);
+  for (const Engine& engine : graph.engines({})) {
+    EXPECT_FALSE(has_note(engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) << engine_name(engine);
+    EXPECT_FALSE(has_note(engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) << engine_name(engine);
+  }
+  NumericLimits tf32;
+  tf32.tf32 = true;
+  const std::vector<Engine> fast = graph.engines(tf32);
+  ASSERT_FALSE(fast.empty());
+  EXPECT_TRUE(has_note(fast.front(), CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+}
+
+TEST_F(Engines, ThatTheLimitsRefuseAreNotBuiltByNameEither) {
+  const ConvolutionGraph graph(convolution(Layout::kNhwc, 1, false), source(), true);
+  NumericLimits tf32;
+  tf32.tf32 = true;
+  const Engine fast = graph.engines(tf32).front();
+  EXPECT_TRUE(graph.plan(fast, tf32));
+  EXPECT_FALSE(graph.plan(fast, {}));
+}
+
+TEST_F(Engines, WithKnobsAreListedWithThem) {
+  const ConvolutionGraph graph(convolution(Layout::kNhwc, 1, false), source(), true);
+  const std::vector<Engine> engines = graph.engines({});
+  EXPECT_TRUE(std::any_of(engines.begin(), engines.end(), [](const Engine& engine) { return !engine.knobs.empty(); }));
+}
+
+TEST(EngineNames, ThatAreNoneAreRefused) {
+  EXPECT_TRUE(engine_from("eng3:2=5,13=1"));
+  EXPECT_TRUE(engine_from("eng0"));
+  for (const char* text : {"", "eng", "engine3", "eng3:", "eng3:2", "eng3:2=", "eng3:2=5,", "eng3:2=5;3=1", "eng3 "})
+    EXPECT_FALSE(engine_from(text)) << text;
+}
+
+class DescribedCatalog : public ::testing::Test {
+ protected:
+  DescribedCatalog() : file_(std::filesystem::path(::testing::TempDir()) / "cohort-described-gpu.json") {}
+  ~DescribedCatalog() override { std::filesystem::remove(file_); }
+  DescribedCatalog(const DescribedCatalog&) = delete;
+  DescribedCatalog& operator=(const DescribedCatalog&) = delete;
+
+  void write(std::string_view text) const { std::ofstream(file_) << text; }
+
+  std::filesystem::path file_;
+};
+
+TEST_F(DescribedCatalog, NeedsAFileThatIsADescription) {
+  const auto absent = make_described_catalog(file_, {});
+  ASSERT_FALSE(absent);
+  EXPECT_THAT(absent.error().message, HasSubstr(file_.string()));
+  for (const char* text : {"", "no json", "{}", "[1, 2]", R"({"deviceVer": 900})"}) {
+    write(text);
+    const auto broken = make_described_catalog(file_, {});
+    ASSERT_FALSE(broken) << text;
+    EXPECT_EQ(broken.error().code, ErrorCode::kInvalidInput);
+    EXPECT_THAT(broken.error().message, StartsWith(file_.string()));
+  }
+}
+
+TEST_F(DescribedCatalog, LowersAPlanForADeviceThatIsNotHere) {
+  write(kH200);
+  const auto catalog = make_described_catalog(file_, {});
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  const auto model = make_network("lenet5", 4, {});
+  ASSERT_TRUE(model) << model.error().message;
+  const std::vector<const Model*> models(3, &*model);
+  Plan plan = uniform_plan({{"a", {}, 0}, {"b", {}, 1}, {"c", {}, 2}}, Strategy::kConcurrent, 3);
+  plan.groups.push_back({"first", {0, 1, 2}, {"conv1"}, Strategy::kDenseConvolution, 0, {}, {}});
+  const auto program = lower(plan, models, **catalog);
+  ASSERT_TRUE(program) << program.error().message;
+  int convolutions = 0;
+  for (const Step& step : program->steps) {
+    const bool convolution = std::holds_alternative<Convolution>(step.call.attributes);
+    convolutions += convolution ? 1 : 0;
+    EXPECT_THAT(step.cost.algorithm, StartsWith(convolution ? "cudnn" : "own:")) << step.task;
+  }
+  EXPECT_GE(convolutions, 2);
+}
+
+}  // namespace
+}  // namespace cohort::cuda
+
+/// For the leak sanitizer: what the libraries keep to themselves until the process ends.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+extern "C" const char* __lsan_default_suppressions() { return "leak:libcublasLt.so\nleak:libcudnn\n"; }

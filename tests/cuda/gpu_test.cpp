@@ -1,0 +1,153 @@
+// On a GPU: a member of a model batch computes what the reference computes for it alone, whatever the strategy.
+// Skipped where there is none. Label: gpu.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "base/cuda_libraries.hpp"
+#include "executor/cuda_plugin.hpp"
+#include "executor/host/host_session.hpp"
+#include "executor/input_values.hpp"
+#include "executor/profile/op_case.hpp"
+#include "executor/recording/fake_gpu.hpp"
+#include "executor/reference/reference_kernels.hpp"
+#include "simulator/plan/lower.hpp"
+#include "tests/strategies/batch.hpp"
+
+namespace cohort::testing {
+namespace {
+
+/// float32 sums of some thousand products in another order, relative to the largest value.
+constexpr float kTolerance = 2e-4F;
+
+Result<std::unique_ptr<Backend>> open_gpu() {
+  ::setenv("COHORT_PLUGINS", COHORT_PLUGIN_FOLDER, 0);
+  COHORT_TRY(const SharedLibrary library, open_cuda_plugin("cuda", kCudaPluginLibraries));
+  COHORT_TRY(CudaPluginEntry* const entry, library.function<CudaPluginEntry>(kCudaPluginEntry));
+  return entry()->open(0);
+}
+
+void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_EQ(actual[i].size(), expected[i].size()) << "output " << i;
+    float largest = 0;
+    for (const float value : expected[i]) largest = std::max(largest, std::abs(value));
+    for (std::size_t k = 0; k < actual[i].size(); ++k)
+      ASSERT_NEAR(actual[i][k], expected[i][k], kTolerance * largest) << "output " << i << " element " << k;
+  }
+}
+
+/// The outputs of one step, twice: nothing of the first may be left over, and sums are added in a fixed order.
+std::vector<std::vector<float>> outputs_on(Backend& device, const Plan& plan, const Batch& batch) {
+  auto run = BatchRun::open(device, plan, batch.models(), {});
+  EXPECT_TRUE(run) << run.error().message;
+  if (!run) return {};
+  const auto together = outputs_of(**run);
+  EXPECT_TRUE(together) << together.error().message;
+  if (!together) return {};
+  const auto again = outputs_of(**run);
+  EXPECT_TRUE(again && *again == *together) << "a second step differs from the first";
+  return *together;
+}
+
+/// On "gpu", skipped where there is none, and on "fake", which runs own kernels on the host and shows that what is
+/// tested here is tested rightly.
+class OnDevice : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string_view(GetParam()) == "fake") {
+      device_ = std::make_unique<FakeGpuBackend>();
+      return;
+    }
+    auto opened = open_gpu();
+    if (!opened) GTEST_SKIP() << opened.error().message;
+    device_ = std::move(*opened);
+  }
+  [[nodiscard]] bool is_fake() const { return std::string_view(GetParam()) == "fake"; }
+
+  std::unique_ptr<Backend> device_;
+  HostBackend reference_{make_reference_kernels(), reference_device_info()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Cuda, OnDevice, ::testing::Values("gpu", "fake"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(OnDevice, EveryStrategyEqualsTheReferenceOfEachMember) {
+  const std::map<std::string, std::string> small_lstm{{"steps", "5"}, {"inputs", "12"}, {"hidden", "20"}};
+  const std::vector<Batch> batches = [&] {
+    std::vector<Batch> all;
+    all.push_back(equal_members("lenet5", 3, {}, 3));
+    all.push_back(equal_members("mlp", 3, {{"hidden", "40"}}, 3));
+    all.push_back(equal_members("lstm", 2, small_lstm, 3));
+    all.push_back(mixed_members(2));
+    return all;
+  }();
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const bool mixed = i + 1 == batches.size();
+    for (const char* strategy : {"serial", "concurrent", "dense", "grouped", "strided", "mixed"}) {
+      if (mixed && std::string_view(strategy) != "serial" && std::string_view(strategy) != "concurrent") continue;
+      for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+        Plan plan = plan_by_name(strategy, batches[i]);
+        plan.layout = layout;
+        plan.launch = layout == Layout::kNhwc ? LaunchMode::kGraph : LaunchMode::kSingle;
+        SCOPED_TRACE(fmt::format("batch {}, {}, layout {}", i, strategy, static_cast<int>(layout)));
+        expect_close(outputs_on(*device_, plan, batches[i]), outputs_alone(reference_, plan, batches[i]));
+      }
+    }
+  }
+}
+
+TEST_P(OnDevice, EveryStrategyOfImageNetworksEqualsTheSerialRun) {
+  if (is_fake()) GTEST_SKIP() << "too slow for loops on the host";
+  for (const char* network : {"smallcnn", "squeezenet1_1", "resnet18", "alexnet5"}) {
+    const Batch batch = equal_members(network, 2, {}, 3);
+    const Plan serial = plan_by_name("serial", batch);
+    const auto expected = outputs_alone(*device_, serial, batch);
+    for (const char* strategy : {"concurrent", "dense", "grouped", "mixed"}) {
+      SCOPED_TRACE(fmt::format("{}, {}", network, strategy));
+      expect_close(outputs_on(*device_, plan_by_name(strategy, batch), batch), expected);
+    }
+  }
+}
+
+TEST_P(OnDevice, EveryAlternativeOfEveryOpEqualsTheReference) {
+  for (const char* network : {"lenet5", "mlp", "lstm"}) {
+    const Batch batch = equal_members(network, 2, {}, 1);
+    const LoadedModel& loaded = *batch.loaded[0];
+    for (const Op& op : loaded.model.ops) {
+      const Model single = single_op_model(loaded.model, op);
+      const Weights weights = random_weights(single, 7);
+      const std::vector<const Model*> models{&single};
+      const std::vector<const Weights*> values{&weights};
+      const auto run = [&](Backend& device, std::size_t wanted, std::size_t& listed) {
+        const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
+          listed = alternatives.size();
+          return std::min(wanted, alternatives.size() - 1);
+        };
+        const auto program =
+            lower(uniform_plan({{"one", {}, 0}}, Strategy::kSerial, 1), models, device.catalog(), choose);
+        EXPECT_TRUE(program) << program.error().message;
+        const auto runner = Runner::create(device, *program, values);
+        EXPECT_TRUE(runner) << runner.error().message;
+        const auto filled = fill_inputs(**runner, [](const ProgramInput& input, InputPlace place) {
+          return Result<std::vector<float>>(generated_values(input.shape, 3, place));
+        });
+        EXPECT_TRUE(filled && (*runner)->step(0));
+        return *(*runner)->session().read_output(0);
+      };
+      std::size_t listed = 1;
+      std::size_t of_reference = 0;
+      const std::vector<float> expected = run(reference_, 0, of_reference);
+      for (std::size_t i = 0; i < listed; ++i) {
+        SCOPED_TRACE(fmt::format("{} {}, alternative {}", network, op.name, i));
+        expect_close({run(*device_, i, listed)}, {expected});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cohort::testing
