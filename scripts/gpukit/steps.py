@@ -32,7 +32,10 @@ class StepError(Exception):
 
 def cohort(*arguments):
     """Runs cohort; its JSON where --json is among the arguments. Its exit code is passed on."""
-    ran = subprocess.run([COHORT, *map(str, arguments)], capture_output=True, text=True, check=False)
+    try:
+        ran = subprocess.run([COHORT, *map(str, arguments)], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise StepError(f"{COHORT} does not start: {error.strerror}") from error
     if ran.returncode != 0:
         raise StepError(f"cohort {' '.join(map(str, arguments))}: {ran.stderr.strip()[-1500:]}", ran.returncode)
     return json.loads(ran.stdout) if "--json" in arguments else ran.stdout
@@ -106,7 +109,8 @@ def mixed(arguments):
     """Members that differ: several networks in one model batch."""
     files = [profile(network, arguments.minibatch) for network in arguments.networks]
     members = WORK / "mixed.members.json"
-    members.write_text(json.dumps({"members": [{"model": network, "seed": seed} for seed in range(2)
+    members.write_text(json.dumps({"members": [{"name": f"{network}-{seed}", "model": network, "minibatch": arguments.minibatch,
+                                                "seed": seed} for seed in range(2)
                                                for network in arguments.networks]}))
     ranked, plans = planned("mixed", files, 0, members=members)
     return {"networks": arguments.networks, "plans": run_kinds("mixed", ranked, plans, arguments.most, arguments.blocks)}
@@ -183,7 +187,7 @@ def optable(arguments):
 
 
 def trace(arguments):
-    """A trace of one step of each kind of plan."""
+    """Traces of one step of each kind of plan: of its tasks, and of its kernels with CUPTI."""
     name = f"{arguments.network}-b{arguments.minibatch}-n{arguments.count}"
     ranked, files = planned("trace-" + name, profile(arguments.network, arguments.minibatch), arguments.count)
     kept, kinds = [], set()
@@ -194,7 +198,12 @@ def trace(arguments):
         kinds.add(kind)
         out = TRACES / f"{name}-{len(kinds)}.measured.json.gz"
         cohort("run", file, "-f", "--device", DEVICE, "--blocks", 3, "--block-ms", 20, "--iterations", 1, "-o", out)
-        kept.append({"plan": ranked[place]["name"] if place < len(ranked) else file.name, "trace": out.name})
+        kernels = TRACES / f"{name}-{len(kinds)}.kernels.json.gz"
+        words = ["run", file, "-f", "--quiet", "--device", DEVICE, "--blocks", 1, "--block-ms", 1, "--iterations", 1,
+                 "-o", WORK / "traced.json.gz"]
+        recorded = cohort("profile", "-f", "--json", "-o", kernels, "--", COHORT, *words) if DEVICE.startswith("cuda") else None
+        kept.append({"plan": ranked[place]["name"] if place < len(ranked) else file.name, "trace": out.name,
+                     "kernels": recorded})
     return {"network": arguments.network, "traces": kept}
 
 

@@ -54,6 +54,7 @@ class CuptiCollectorTest : public ::testing::Test {
   void graph_node(std::uint64_t node, std::uint64_t original) {
     device<void(std::uint64_t, std::uint64_t)>("fake_graph_node")(node, original);
   }
+  void range(const char* text) { device<void(const char*)>("fake_range")(text); }
   void drop(std::size_t records) { device<void(std::size_t)>("fake_dropped")(records); }
 
   static std::vector<std::string> tasks(const Trace& trace) {
@@ -100,6 +101,33 @@ TEST_F(CuptiCollectorTest, GivesNodesOfAReplayedGraphTheLabelUnderWhichTheyWereC
   kernel(50, 60, 10, 171);
   ASSERT_TRUE((*collector)->stop(true));
   EXPECT_THAT(tasks(trace()), ElementsAre("0/conv1", "1/conv1", "none", "0/conv1"));
+}
+
+TEST_F(CuptiCollectorTest, GivesKernelsTheInnermostRangeOfTheirThreadWithOpAndMembersOfATask) {
+  const auto collector = start();
+  ASSERT_TRUE(collector) << collector.error().message;
+  range("training step");
+  kernel(10, 20, 1);
+  range("0-3/block1.conv1");
+  kernel(30, 40, 2);
+  graph_node(71, 0);
+  range(nullptr);
+  kernel(50, 60, 3);
+  range(nullptr);
+  kernel(70, 80, 4);
+  range("0-3/block1.conv1#2");
+  kernel(90, 100, 5);
+  range(nullptr);
+  graph_node(171, 71);
+  kernel(110, 120, 6, 171);
+  ASSERT_TRUE((*collector)->stop(true));
+  const Trace recorded = trace();
+  EXPECT_THAT(tasks(recorded), ElementsAre("training step", "0-3/block1.conv1", "training step", "none",
+                                           "0-3/block1.conv1#2", "0-3/block1.conv1"));
+  EXPECT_EQ(recorded.text_arg(recorded.slices[4], "op"), "block1.conv1");
+  EXPECT_EQ(recorded.text_arg(recorded.slices[1], "op"), "block1.conv1");
+  EXPECT_EQ(recorded.text_arg(recorded.slices[1], "members"), "0-3");
+  EXPECT_EQ(recorded.text_arg(recorded.slices[0], "op"), std::nullopt);
 }
 
 TEST_F(CuptiCollectorTest, CountsWhatWasDroppedAndGivesBuffersZeroedAgain) {

@@ -1,4 +1,7 @@
 #include <cupti.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <generated_nvtx_meta.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +26,7 @@ struct Fake {
   std::map<CUpti_ActivityKind, bool> enabled;
   std::vector<std::uint64_t> external_ids;
   std::size_t dropped = 0;
+  bool ranges = false;  ///< NVTX's calls are told
 };
 
 Fake& fake() {
@@ -69,6 +73,11 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle /*subscriber*/) {
 }
 CUptiResult cuptiEnableCallback(std::uint32_t /*enable*/, CUpti_SubscriberHandle /*subscriber*/,
                                 CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/) {
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle /*subscriber*/,
+                              CUpti_CallbackDomain domain) {
+  fake().ranges = enable != 0 && domain == CUPTI_CB_DOMAIN_NVTX;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain /*domain*/, std::uint32_t /*id*/, const char** name) {
@@ -182,6 +191,15 @@ void fake_graph_node(std::uint64_t node, std::uint64_t original) {
   fake().callback(fake().user, CUPTI_CB_DOMAIN_RESOURCE,
                   original != 0 ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                   &resource);
+}
+/// nvtxRangePushA of a text, nvtxRangePop of null.
+void fake_range(const char* text) {
+  if (fake().callback == nullptr || !fake().ranges) return;
+  const nvtxRangePushA_params pushed{text};
+  CUpti_NvtxData data{};
+  data.functionParams = text != nullptr ? &pushed : nullptr;
+  fake().callback(fake().user, CUPTI_CB_DOMAIN_NVTX,
+                  text != nullptr ? CUPTI_CBID_NVTX_nvtxRangePushA : CUPTI_CBID_NVTX_nvtxRangePop, &data);
 }
 void fake_dropped(std::size_t records) { fake().dropped = records; }
 

@@ -63,6 +63,7 @@ Result<Api> load_api() {
       .find("cuptiSubscribe_v2", api.subscribe)
       .find("cuptiUnsubscribe", api.unsubscribe)
       .find("cuptiEnableCallback", api.enable_callback)
+      .find("cuptiEnableDomain", api.enable_domain)
       .find("cuptiGetCallbackName", api.get_callback_name)
       .find("cuptiGetGraphNodeId", api.get_graph_node_id)
       .find("cuptiSetThreadIdType", api.set_thread_id_type)

@@ -13,6 +13,7 @@ struct Api {
   decltype(&cuptiSubscribe_v2) subscribe = nullptr;
   decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
   decltype(&cuptiEnableCallback) enable_callback = nullptr;
+  decltype(&cuptiEnableDomain) enable_domain = nullptr;
   decltype(&cuptiGetCallbackName) get_callback_name = nullptr;
   decltype(&cuptiGetGraphNodeId) get_graph_node_id = nullptr;
   decltype(&cuptiSetThreadIdType) set_thread_id_type = nullptr;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tracer/cupti/api.hpp"
+#include "tracer/cupti/range.hpp"
 
 namespace cohort::cupti {
 namespace {
@@ -44,6 +45,9 @@ constexpr std::array kNoisyDriverCalls = {
     CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2};
 
 constexpr std::array kGraphCallbacks = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+
+/// External ids from here on are ours for ranges of NVTX's; those below are the session's.
+constexpr std::uint64_t kUnnamedRange = std::uint64_t{1} << 32;
 
 class CuptiCollector;
 // CUPTI's callbacks for buffers carry no user data: the one collector of the process, while it runs.
@@ -121,6 +125,8 @@ class CuptiCollector final : public Collector {
     sink_(chunks);
   }
   void graph_node(CUpti_CallbackId id, const CUpti_GraphData& data);
+  void range(CUpti_CallbackId call, const CUpti_NvtxData& data);
+  std::uint64_t id_of_range(const std::string& text);
 
   Api api_;
   ChunkSink sink_;
@@ -128,7 +134,8 @@ class CuptiCollector final : public Collector {
   SpoolWriter writer_;  ///< under sink_mutex_
   BufferPool pool_;
   std::mutex nodes_mutex_;
-  std::map<std::uint64_t, std::uint64_t> nodes_;  ///< graph node -> external id
+  std::map<std::uint64_t, std::uint64_t> nodes_;    ///< graph node -> external id; under nodes_mutex_
+  std::map<std::string, std::uint64_t> range_ids_;  ///< by text of NVTX's ranges; likewise
   CUpti_SubscriberHandle subscriber_ = nullptr;
 };
 
@@ -162,15 +169,43 @@ void CuptiCollector::buffer_completed(CUcontext /*context*/, std::uint32_t /*str
 }
 
 void CuptiCollector::called_back(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
-  const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
-  if (resource.resourceDescriptor == nullptr) return;
+  if (data == nullptr) return;
+  auto& collector = *static_cast<CuptiCollector*>(self);
   try {
-    static_cast<CuptiCollector*>(self)->graph_node(id,
-                                                   *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
+    if (domain == CUPTI_CB_DOMAIN_NVTX) collector.range(id, *static_cast<const CUpti_NvtxData*>(data));
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE) return;
+    const void* const graph = static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor;
+    if (graph != nullptr) collector.graph_node(id, *static_cast<const CUpti_GraphData*>(graph));
   } catch (const std::exception&) {
-    return;
+    return;  // must not enter CUPTI
   }
+}
+
+/// What is launched or captured inside a range of NVTX's is for the innermost one.
+void CuptiCollector::range(CUpti_CallbackId call, const CUpti_NvtxData& data) {
+  switch (range_call(call)) {
+    case RangeCall::kPush: {
+      const std::string text = range_text(call, data.functionParams);
+      if (text.empty()) return push(current_ids.empty() ? kUnnamedRange : current_ids.back());
+      return push(id_of_range(text));
+    }
+    case RangeCall::kPop:
+      return pop();
+    case RangeCall::kOther:
+      return;
+  }
+}
+
+std::uint64_t CuptiCollector::id_of_range(const std::string& text) {
+  std::uint64_t id = 0;
+  {
+    const std::lock_guard lock(nodes_mutex_);
+    const auto [known, is_new] = range_ids_.try_emplace(text, kUnnamedRange + 1 + range_ids_.size());
+    id = known->second;
+    if (!is_new) return id;
+  }
+  label(id, label_of_range(text));
+  return id;
 }
 
 /// A node made while a label is pushed is for that label; clones (instantiation clones a graph) likewise.
@@ -228,6 +263,10 @@ Result<void> CuptiCollector::enable(const CuptiOptions& options) {
   COHORT_CHECK(subscribe());
   for (const auto id : kGraphCallbacks)
     COHORT_CHECK(api_.check(api_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), "cuptiEnableCallback"));
+  // Without NVTX's callbacks kernels miss their ranges, and nothing else.
+  if (const auto ranges = api_.check(api_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_NVTX), "cuptiEnableDomain");
+      !ranges)
+    give(SpoolWriter::count(fmt::format("ranges: {}", ranges.error().message), 1));
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof zeroed;
   COHORT_CHECK(api_.check(api_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),

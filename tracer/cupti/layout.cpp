@@ -149,8 +149,8 @@ void Layout::add_identity(Pending& slice) {
   const auto label = gathered_.labels.find(*id);
   if (label == gathered_.labels.end()) return;
   arg(slice.args, kTaskArg, label->second.task);
-  arg(slice.args, "op", label->second.op);
-  arg(slice.args, "members", label->second.members);
+  if (!label->second.op.empty()) arg(slice.args, "op", label->second.op);
+  if (!label->second.members.empty()) arg(slice.args, "members", label->second.members);
 }
 
 void Layout::add_lane(const LaneKey& key, std::vector<Pending>& slices) {
