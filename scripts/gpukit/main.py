@@ -36,6 +36,8 @@ def parsed(text, arguments):
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's or the release build's unless given")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")
+    parser.add_argument("--keep-going", action="store_true",
+                        help="go on after a wrong result; calibration and peers do not depend on it")
     parser.add_argument("--list", action="store_true", help="print the stages and end")
     parser.add_argument("--scale", type=float, default=1.0, help="shorten all times by this factor, for rehearsals")
     return parser.parse_args(arguments)
@@ -57,6 +59,7 @@ def environment_for(folders, cohort):
     environment.update({"GPUKIT_COHORT": str(cohort), "GPUKIT_DEVICE": folders.device,
                         "GPUKIT_WORK": str(folders.work.resolve()), "GPUKIT_TRACES": str(folders.traces.resolve()),
                         "PYTHONPATH": str(pathlib.Path(__file__).resolve().parent.parent)})
+    environment.setdefault("COHORT_PLUGINS", str(cohort.parent.parent / "lib" / "cohort"))
     environment.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     libraries = [environment.get("COHORT_CUDA_LIBRARIES", ""), *places.cuda_library_folders()]
     environment["COHORT_CUDA_LIBRARIES"] = ":".join(folder for folder in libraries if folder)
@@ -104,7 +107,7 @@ def main(text, arguments=None):
     for folder in (folders.work, folders.traces):
         folder.mkdir(parents=True, exist_ok=True)
     runner = Runner(folders.results, identity_of(cohort, device), environment_for(folders, cohort),
-                    lambda line: print(line, flush=True), options.scale)
+                    lambda line: print(line, flush=True), options.scale, options.keep_going)
     runner.install_handlers()
     try:
         code = run_parts(runner, chosen, dropped, wanted, folders)

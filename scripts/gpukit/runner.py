@@ -53,10 +53,11 @@ class Interrupted(Exception):
 
 
 class Runner:
-    def __init__(self, folder, identity, environment, say, scale=1.0, now=time.monotonic):
-        """`identity`: what all results depend on (program, device). `scale` shortens all times, for rehearsals."""
+    def __init__(self, folder, identity, environment, say, scale=1.0, keep_going=False, now=time.monotonic):
+        """`identity`: what all results depend on (program, device). `scale` shortens all times, for rehearsals;
+        with `keep_going` a gate that fails stops nothing."""
         self.folder, self.identity, self.environment, self.say = folder, identity, environment, say
-        self.scale, self.now = scale, now
+        self.scale, self.keep_going, self.now = scale, keep_going, now
         self.failed = False
         self.interrupted = False
         self.child = None
@@ -81,7 +82,7 @@ class Runner:
             limit = stage.seconds * self.scale + spare
             wrong = self.run_stage(results, stage, begin + limit)
             spare = max(0.0, limit - (self.now() - begin))
-            if wrong and stage.gate:
+            if wrong and stage.gate and not self.keep_going:
                 for later in stages[place + 1 :]:
                     results.add({"stage": later.name, "status": "dropped", "reason": f"{stage.name} failed"})
                 self.say(f"  stopped: {stage.name} failed, so no later result could be trusted")
@@ -99,7 +100,7 @@ class Runner:
         for unit in stage.units():
             status = self.run_unit(results, stage, unit, deadline)
             counts[status] = counts.get(status, 0) + 1
-            if status == "failed" and stage.gate:
+            if status == "failed" and stage.gate and not self.keep_going:
                 break
         self.say(f"  {stage.name}: " + ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
         wrong = counts.get("failed", 0) + counts.get("timeout", 0) > 0

@@ -74,12 +74,21 @@ def modelbatch(networks):
     return [unit for unit in units if unit.name.split()[1] in networks]
 
 
+def gpu_tests(cohort):
+    """The tests that need a GPU, where they are built: all strategies and ops against plain loops."""
+    program = cohort.parent / "cuda_gpu_test"
+    libraries = places.root() / "lib"  # of a bundle
+    words = ["env", f"LD_LIBRARY_PATH={libraries}"] if libraries.is_dir() else []
+    return [Unit("tests on the GPU", [*words, program, "--gtest_brief=1"], 45, [program])] if program.exists() else []
+
+
 def part_a(tools, folders, networks):
     calibrate = [tools.cohort, "calibrate", "--device", folders.device, "--seconds", 85, "--json", "-f",
                  "-o", folders.traces / "calibration.trace.json.gz"]
     return [
         Stage("provenance and equality", "A", 60, lambda: [
             step("provenance", []),
+            *gpu_tests(tools.cohort),
             *[step("equality", [network, "--count", 4], 30) for network in EQUALITY_NETWORKS if network in networks],
         ], gate=True),
         Stage("calibration", "A", 100, lambda: [Unit("calibrate", calibrate, 110)], lambda: tools.command("calibrate")),

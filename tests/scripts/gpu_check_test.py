@@ -79,6 +79,19 @@ class Rehearsal(unittest.TestCase):
         dropped = {line["stage"] for line in lines_of(self.results) if line["status"] == "dropped"}
         self.assertEqual(dropped, {"calibration", "op table", "counters", "wall times"})
 
+    def test_a_wrong_result_is_passed_over_where_that_is_asked_for(self):
+        ran = self.check("--part", "A", "--budget", "170", "--keep-going", faults={"run": "wrong"})
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("calibrate", self.units("ok"))
+
+    def test_the_tests_for_a_gpu_come_first_where_they_are_built(self):
+        tests = self.program.parent / "cuda_gpu_test"
+        tests.write_text("#!/bin/sh\nexit 1\n")
+        tests.chmod(0o755)
+        ran = self.check("--part", "A")
+        self.assertEqual(ran.returncode, 1)
+        self.assertEqual(self.units("failed"), ["tests on the GPU"])
+
     def test_one_failure_does_not_stop_the_others(self):
         ran = self.check("--part", "A", faults={"plan": "ok", "calibrate --device cuda:0 --seconds 85": "fail"})
         self.assertEqual(ran.returncode, 1)
