@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "executor/device_error.hpp"
 #include "executor/reference/call.hpp"
 
 namespace cohort::cuda {
@@ -103,8 +104,10 @@ cudnnPointwiseMode_t mode_of(ActivationKind kind) {
       return CUDNN_POINTWISE_SIGMOID_FWD;
     case ActivationKind::kTanh:
       return CUDNN_POINTWISE_TANH_FWD;
+    default:
+      break;
   }
-  return CUDNN_POINTWISE_RELU_FWD;
+  throw DeviceError("cuDNN has no such activation behind a convolution");
 }
 
 /// Operations one behind the other: each reads what the one before wrote.

@@ -67,6 +67,8 @@ void RuntimeApi::release_pinned(std::byte* block) noexcept { (void)cudaFreeHost(
 
 void RuntimeApi::copy_to_device(std::byte* to, std::span<const std::byte> from) {
   check_cuda(cudaMemcpy(to, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+  // From pageable memory the call returns once the values are staged, and streams of ours do not wait for it.
+  check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 }
 
 void RuntimeApi::copy_to_host(std::span<std::byte> to, const std::byte* from) {
