@@ -81,15 +81,16 @@ def run_kinds(name, ranked, files, most, blocks):
     """Runs the best plan of each kind, each interleaved with its baseline. `run` gives every repetition."""
     rows, kinds = [], set()
     for place, file in enumerate(files):
-        kind = kind_of(json.loads(file.read_text()))
-        if kind in kinds or len(rows) >= most:
+        plan = json.loads(file.read_text())
+        if kind_of(plan) in kinds or len(rows) >= most:
             continue
-        kinds.add(kind)
+        kinds.add(kind_of(plan))
+        plan.pop("resolved", None)  # follows from the profile, and is long
         ran = cohort("run", file, "-f", "--json", "--device", DEVICE, "--blocks", blocks, "--block-ms", 50, "--iterations", 1,
                      "-o", WORK / f"{name}.measured.json.gz")
         predicted = ranked[place] if place < len(ranked) else {}
         rows.append({"plan": predicted.get("name"), "predicted_speedup": predicted.get("predicted_speedup"),
-                     "predicted_step_ns": predicted.get("step_ns"), "measured": ran})
+                     "predicted_step_ns": predicted.get("step_ns"), "measured": ran, "plan_file": plan})
     return rows
 
 
@@ -101,7 +102,7 @@ def wall(arguments):
     options = ["--data", data] if data else []
     ranked, files = planned(name, file, arguments.count, options)
     return {"network": arguments.network, "set": arguments.set, "minibatch": arguments.minibatch, "members": arguments.count,
-            "input": arguments.input or "on the device",
+            "input": arguments.input or "on the device", "profile": file.name,
             "plans": run_kinds(name, ranked, files, arguments.most, arguments.blocks)}
 
 

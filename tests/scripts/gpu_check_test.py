@@ -60,6 +60,13 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual([plan["plan"] for plan in wall["result"]["plans"]], ["fused", "spread", "one by one"])
         self.assertEqual(wall["result"]["plans"][0]["measured"]["plan"]["samples_ns"], [100, 110])
         self.assertLess(len(list(self.results.glob("*"))), 4)
+        score = json.loads(subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu-score"), str(self.results), "--cohort",
+                                           str(self.program), "--json"], capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(score["tuned"]["rows"], 12)
+        self.assertAlmostEqual(score["tuned"]["worst"], 0.1)
+        self.assertIsNone(score["held_out"])
+        self.assertEqual(score["choices"], {"good": 4, "of": 4})
+        self.assertAlmostEqual(score["undisturbed_streams"]["worst"], 1.0, msg="four streams gave 2x, one gave 2x")
         again = self.check("--part", "A")
         self.assertEqual(again.returncode, 0)
         self.assertEqual(self.units("ok"), measured, "nothing is measured twice")

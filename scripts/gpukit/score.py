@@ -1,0 +1,120 @@
+"""Command line of scripts/gpu-score."""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+from . import places
+from .results import Results
+
+HELD_OUT = ("squeezenet1_1", "resnet18")
+CLOSE = 0.05  # a choice is good if it is at most this much slower than the fastest plan that was run
+
+
+def measured_cases(folder):
+    """Every result of several members: network, members, profile, and its plans in the order of the planner's ranking."""
+    cases = {}
+    for file in sorted(folder.glob("part-*.jsonl")):
+        for line in Results(file).lines:
+            result = line.get("result") or {}
+            if line.get("status") != "ok" or "plans" not in result or result.get("members", 0) < 2:
+                continue
+            if not all("plan_file" in plan for plan in result["plans"]):
+                continue
+            cases[line["unit"]] = result
+    return cases
+
+
+def predicted(cohort, profile, plan):
+    """Speedup that the simulator gives a plan today, or None where it cannot."""
+    with tempfile.NamedTemporaryFile("w", suffix=".plan.json") as file:
+        json.dump(plan, file)
+        file.flush()
+        text = places.output_of(cohort, "simulate", profile, "--plan", file.name, "--json")
+    return json.loads(text)["predicted_speedup"] if text else None
+
+
+def undisturbed(plan, members):
+    """The guess that streams do not disturb each other; None for plans that fuse ops."""
+    if {group["strategy"] for group in plan["groups"]} - {"serial", "concurrent"}:
+        return None
+    return float(min(members, plan["streams"]))
+
+
+def scored(cohort, folder):
+    rows = []
+    for unit, result in measured_cases(folder).items():
+        profile = folder / "traces" / result["profile"]
+        for rank, plan in enumerate(result["plans"]):
+            rows.append({"case": unit, "network": result["network"], "minibatch": result["minibatch"],
+                         "members": result["members"], "rank": rank, "plan": plan["plan"],
+                         "measured": plan["measured"]["measured_speedup"],
+                         "predicted": predicted(cohort, profile, plan["plan_file"]),
+                         "undisturbed": undisturbed(plan["plan_file"], result["members"])})
+    return rows
+
+
+def summary(rows, key="predicted"):
+    """Median, 90th percentile and worst of the relative errors, as shares; None without rows."""
+    errors = sorted(abs(row[key] - row["measured"]) / row["measured"] for row in rows if row[key] is not None)
+    if not errors:
+        return None
+    return {"rows": len(errors), "median": statistics.median(errors), "p90": errors[min(len(errors) - 1, int(0.9 * len(errors)))],
+            "worst": errors[-1]}
+
+
+def good_choices(rows):
+    """In how many cases the plan that was ranked first ran about as fast as the fastest that was run."""
+    cases = {}
+    for row in rows:
+        cases.setdefault(row["case"], []).append(row)
+    good = sum(max(row["measured"] for row in case) <= (1 + CLOSE) * case[0]["measured"] for case in cases.values())
+    return {"good": good, "of": len(cases)}
+
+
+def report_of(rows):
+    held = [row for row in rows if row["network"] in HELD_OUT]
+    tuned = [row for row in rows if row["network"] not in HELD_OUT]
+    return {"tuned": summary(tuned), "held_out": summary(held), "choices": good_choices(rows),
+            "undisturbed_streams": summary(rows, "undisturbed"),
+            "predicted_where_streams_are_alone": summary([row for row in rows if row["undisturbed"] is not None]),
+            "not_predicted": sum(row["predicted"] is None for row in rows)}
+
+
+def line_of(name, found):
+    if found is None:
+        return f"{name}: no rows"
+    return f"{name}: median {found['median']:.1%}, 90th percentile {found['p90']:.1%}, worst {found['worst']:.1%} ({found['rows']} rows)"
+
+
+def main(text, arguments=None):
+    parser = argparse.ArgumentParser(prog="gpu-score", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--cohort", type=pathlib.Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    cohort = places.cohort_program(options.cohort)
+    if cohort is None:
+        print("gpu-score: no cohort program here; build it (scripts/build)", file=sys.stderr)
+        return 4
+    rows = scored(cohort, options.results)
+    if not rows:
+        print(f"gpu-score: no wall times in {options.results}", file=sys.stderr)
+        return 3
+    report = report_of(rows)
+    if options.json:
+        print(json.dumps({"rows": rows, **report}, indent=2))
+        return 0
+    for row in rows:
+        guess = f"{row['predicted']:.2f}x" if row["predicted"] is not None else "not predicted"
+        print(f"{row['network']:14} b{row['minibatch']:<4} N {row['members']:<3} {guess:>8} predicted {row['measured']:6.2f}x measured  "
+              f"{row['plan']}")
+    print(line_of("tuned networks", report["tuned"]))
+    print(line_of("held out", report["held_out"]))
+    print(line_of("streams alone", report["predicted_where_streams_are_alone"]))
+    print(line_of("streams alone, guessed undisturbed", report["undisturbed_streams"]))
+    print(f"the planner's choice within {CLOSE:.0%} of the best: {report['choices']['good']} of {report['choices']['of']}")
+    return 0
