@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "simulator/engine.hpp"
+#include "simulator/flat_run.hpp"
+#include "simulator/shared_run.hpp"
 
 namespace cohort {
 namespace {
@@ -100,7 +103,11 @@ Binding binding_of(const TaskGraph& graph, const Schedule& schedule) {
   if (schedule.makespan == Nanoseconds(0)) return {"dependencies", 0};
   const double makespan = static_cast<double>(schedule.makespan.count());
   Binding binding{"cores", static_cast<double>(schedule.core_time.count()) / makespan};
+  const double device = static_cast<double>(schedule.device_time.count()) / makespan;
+  if (device > binding.utilisation) binding = {"multiprocessors", device};
   for (std::size_t i = 0; i < schedule.busy.size(); ++i) {
+    // Streams of a shared device are no resource of their own: what they wait for is the device.
+    if (graph.resources[i].discipline == Discipline::kOverlapping && device > 0) continue;
     const double busy = static_cast<double>(schedule.busy[i].count()) / makespan;
     if (busy > binding.utilisation) binding = {graph.resources[i].name, busy};
   }
@@ -126,6 +133,28 @@ Result<void> check_cores(const TaskGraph& graph, const DeviceProfile& device) {
   return {};
 }
 
+Nanoseconds device_time(const TaskGraph& graph) {
+  std::map<std::int32_t, double> work;
+  for (const Task& task : graph.tasks) {
+    if (task.kind != TaskKind::kKernel) continue;
+    work[graph.resources[to_index(task.resource)].device] +=
+        static_cast<double>(task.duration.count()) * std::min(1.0, static_cast<double>(task.waves));
+  }
+  double most = 0;
+  for (const auto& [device, time] : work) most = std::max(most, time);
+  return Nanoseconds(static_cast<std::int64_t>(most));
+}
+
+/// The engine that shares cores knows resources that serve in order only.
+Result<void> check_disciplines(const TaskGraph& graph) {
+  for (const Resource& resource : graph.resources) {
+    if (resource.discipline == Discipline::kInOrder) continue;
+    return fail(ErrorCode::kInvalidInput, "tasks that ask for cores stand beside resource {}, which is not in order",
+                resource.name);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options) {
@@ -135,8 +164,15 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   const std::vector<std::optional<TaskId>> before = queue_predecessors(graph, order);
 
   Schedule schedule;
+  const bool shares_cores =
+      std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.cores > 0; });
   if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
-  schedule.tasks = Engine(graph, order, options.device, options.gpu ? &*options.gpu : nullptr).run();
+  if (shares_cores || options.gpu) {
+    COHORT_CHECK(check_disciplines(graph));
+    schedule.tasks = Engine(graph, order, options.device, options.gpu ? &*options.gpu : nullptr).run();
+  } else {
+    COHORT_TRY(schedule.tasks, options.share_multiprocessors ? run_shared(graph) : run_flat(graph));
+  }
   schedule.busy.resize(graph.resources.size());
   std::int64_t work = 0;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
@@ -149,9 +185,10 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   }
   schedule.core_time = Nanoseconds(work / options.device.cores);
   schedule.longest_path = longest_path(graph, order, before);
-  schedule.lower_bound = std::max(schedule.longest_path, schedule.core_time);
+  schedule.device_time = device_time(graph);
   const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu) : BusiestThroughput{};
-  schedule.lower_bound = std::max(schedule.lower_bound, throughput.time);
+  schedule.lower_bound =
+      std::max({schedule.longest_path, schedule.core_time, schedule.device_time, throughput.time});
   fill_slack(graph, order, before, schedule);
   schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks);
   schedule.binding = binding_of(graph, schedule);

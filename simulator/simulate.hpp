@@ -13,6 +13,7 @@ namespace cohort {
 struct SimulationOptions {
   DeviceProfile device;                       ///< its cores, spin time and penalty; overheads are in the graph already
   std::optional<GpuWork> gpu = std::nullopt;  ///< the tasks that contend for a GPU instead of taking their duration
+  bool share_multiprocessors = false;  ///< without `gpu`, of recorded GPUs, as run_shared(); else as recorded
 };
 
 struct TaskTimes {
@@ -25,7 +26,7 @@ struct TaskTimes {
 
 /// What limits a schedule.
 struct Binding {
-  std::string resource;    ///< "cores", a resource's name, or "dependencies" where nothing is busy half of the time
+  std::string resource;    ///< "cores", "multiprocessors", a resource's name, or "dependencies" where nothing is busy half of the time
   double utilisation = 0;  ///< part of the makespan that it was busy
 
   friend bool operator==(const Binding&, const Binding&) = default;
@@ -39,7 +40,8 @@ struct Schedule {
   std::vector<Nanoseconds> busy;      ///< by ResourceId
   Nanoseconds longest_path{};         ///< over edges and launch order, every core free
   Nanoseconds core_time{};            ///< sum of duration x cores, divided by the device's cores
-  Nanoseconds lower_bound{};          ///< the larger of the two above
+  Nanoseconds device_time{};          ///< sum of duration x part of the device that it fills, of the busiest GPU
+  Nanoseconds lower_bound{};          ///< the largest of the three above
   Nanoseconds serial_sum{};           ///< all durations one after another
   Binding binding;
 };
@@ -57,6 +59,8 @@ struct Schedule {
 ///
 /// Tasks named in `options.gpu` run on the GPU in their streams' order, as docs/contention.md says; their duration is
 /// what they take alone, for bounds and slack.
+///
+/// Tasks that all ask for no core, as those of recorded GPU traces, take their durations (run_flat()).
 ///
 /// Pure and deterministic: equal graphs give equal schedules, ties by task id.
 /// The makespan is at least `lower_bound`; with a penalty of 1, no spinning and no delays it is at

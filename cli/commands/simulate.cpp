@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/planning.hpp"
+#include "cli/trace_simulation.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -11,7 +12,14 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Options {
+  explicit Options(CLI::App& app) : traces(app) {}
+
+  TraceSimulation traces;
   PlanningOptions planning;
+  const CLI::Option* models_option = nullptr;
+  const CLI::Option* input_option = nullptr;
+  const CLI::Option* buffers_option = nullptr;
+  const CLI::Option* streams_option = nullptr;
   std::filesystem::path plan;
   std::string strategy = "serial";
   int streams = 1;
@@ -38,7 +46,34 @@ Result<std::unique_ptr<PlanningInput>> open_input(const Options& options) {
   return PlanningInput::open(options.planning.profiles, std::move(*plan));
 }
 
+/// A trace of a run is replayed; a profile is what plans are predicted from.
+Result<bool> is_run(const Options& options) {
+  if (!options.plan.empty()) return false;
+  COHORT_TRY(const Trace trace, read_trace(options.planning.profiles.front()));
+  return trace.info.kind != TraceKind::kProfile;
+}
+
+SharedSimulationOptions shared_options(const Options& options) {
+  const auto given = [](const CLI::Option* option, auto value) {
+    return option->count() > 0 ? std::optional(value) : std::nullopt;
+  };
+  SharedSimulationOptions shared;
+  shared.files = options.planning.profiles;
+  shared.models = given(options.models_option, options.planning.count);
+  shared.streams = given(options.streams_option, options.streams);
+  shared.buffers = given(options.buffers_option, options.planning.buffers);
+  shared.input = given(options.input_option, options.planning.input);
+  shared.output = options.output;
+  return shared;
+}
+
 Result<void> run(const Options& options, CommandContext& context) {
+  COHORT_TRY(const bool traces, is_run(options));
+  if (traces) return options.traces.run(shared_options(options), context);
+  if (options.traces.asked()) {
+    return fail(ErrorCode::kUsage, "{} is a profile; --fuse, --graphs, --launch-threads, --scale, --mixed-precision and "
+                "--copy-speed are of traces of runs", options.planning.profiles.front().string());
+  }
   if (!options.output.empty()) COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const auto input, open_input(options));
   COHORT_TRY(const Plan plan, plan_of(options, *input));
@@ -71,22 +106,29 @@ Result<void> run(const Options& options, CommandContext& context) {
 Command simulate_command() {
   Command command;
   command.name = "simulate";
-  command.help = "Predict one way of running a model batch from profiles of its models alone";
+  command.help =
+      "Predict one way of running a model batch, from profiles of its models alone or from traces of runs; replay the "
+      "trace of a run where nothing is changed";
   command.example =
-      "cohort profile lenet5\n  cohort simulate lenet5.trace.json.gz -n 16 --strategy concurrent --streams 2";
+      "cohort profile lenet5\n  cohort simulate lenet5.trace.json.gz -n 16 --strategy concurrent --streams 2\n"
+      "  cohort run lenet5.plan.json && cohort simulate lenet5.measured.json.gz\n"
+      "  cohort simulate pytorch.json.gz --models 8 --graphs --scale '*gemm*=2'";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<Options>(app);
     add_planning_options(app, options->planning);
     auto* plan =
         app.add_option("--plan", options->plan, "Predict this plan, its members and input included")->type_name("FILE");
     app.add_option("--strategy", options->strategy, "Of all ops: serial, concurrent, strided_batch, ...")
         ->excludes(plan)
         ->capture_default_str();
-    app.add_option("--streams", options->streams, "Streams or workers of concurrent members")
-        ->excludes(plan)
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
+    options->streams_option = app.add_option("--streams", options->streams, "Streams or workers of concurrent members")
+                                  ->excludes(plan)
+                                  ->check(CLI::Range(1, 1024))
+                                  ->capture_default_str();
+    options->models_option = app.get_option("--models");
+    options->input_option = app.get_option("--input");
+    options->buffers_option = app.get_option("--buffers");
     app.add_option("-o,--output", options->output, "Write the predicted trace")->type_name("FILE");
     return [options](CommandContext& context) { return run(*options, context); };
   };

@@ -1,0 +1,282 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "simulator/trace_graph/draft.hpp"
+
+namespace cohort::trace_graph {
+namespace {
+
+/// Ops of one stream that overlap by more ran beside each other, as branches of a graph do.
+constexpr Nanoseconds kMostOverlap(10'000);
+/// A start this much later than what is known explains has another reason.
+constexpr Nanoseconds kUnexplained(3'000);
+
+/// Something that may have held an op up.
+struct Candidate {
+  std::optional<TaskId> from;  ///< absent: it is not in the graph, and explains a delay without causing one
+  Anchor anchor = Anchor::kEnd;
+  Nanoseconds anchored{};  ///< recorded moment of the anchor
+  Nanoseconds typical{};   ///< usual delay after it
+  EdgeKind kind = EdgeKind::kStreamOrder;
+};
+
+class DeviceLinker {
+ public:
+  explicit DeviceLinker(Draft& draft)
+      : draft_(draft), records_(draft.records), typical_(draft.result.typical), events_(records_.streams.size()) {}
+
+  void run() {
+    find_event_waits();
+    std::vector<std::optional<std::uint32_t>> ahead(records_.streams.size());
+    for (std::uint32_t i = 0; i < records_.ops.size(); ++i) {
+      const std::uint32_t stream = records_.ops[i].stream;
+      if (draft_.op_tasks[i] && (!is_pinned(i) || !draft_.options.in_flight)) link(i, ahead[stream]);
+      ahead[stream] = i;
+      if (draft_.op_tasks[i] && records_.ops[i].call) of_call_[*records_.ops[i].call].push_back(i);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_pinned(std::uint32_t op) const {
+    return !records_.ops[op].call || !draft_.calls[*records_.ops[op].call].selected;
+  }
+
+  void link(std::uint32_t index, std::optional<std::uint32_t> ahead) {
+    const RecordedOp& op = records_.ops[index];
+    candidates_.clear();
+    if (!op.call) {
+      if (ahead) add_ahead(index, *ahead);
+      return add_edges(op);
+    }
+    const RecordedCall& call = records_.calls[*op.call];
+    candidates_.push_back({*draft_.calls[*op.call].task, Anchor::kStart, call.start, typical_.launch_latency,
+                           EdgeKind::kLaunch});
+    if (ahead) add_ahead(index, *ahead);
+    add_events(index, call.start);
+    if (blocking_default_ && records_.streams.size() > 1) add_default_stream(index, call.start);
+    if (draft_.calls[*op.call].launched > 1) add_branch(index);
+    add_edges(op);
+  }
+
+  void add_ahead(std::uint32_t index, std::uint32_t ahead) {
+    const RecordedOp& op = records_.ops[index];
+    const RecordedOp& before = records_.ops[ahead];
+    const std::optional<TaskId> from = draft_.op_tasks[ahead];
+    if (before.end > op.start) ++draft_.result.counts.overlaps;
+    if (before.end <= op.start + std::min(kMostOverlap, before.end - before.start)) {
+      candidates_.push_back({from, Anchor::kEnd, before.end, typical_.stream_gap, EdgeKind::kStreamOrder});
+    } else {
+      candidates_.push_back({from, Anchor::kStart, before.start, Nanoseconds(0), EdgeKind::kStreamOrder});
+    }
+  }
+
+  void add_source(std::uint32_t source, std::uint32_t index, EdgeKind kind, Nanoseconds typical) {
+    if (source == index) return;
+    const RecordedOp& from = records_.ops[source];
+    if (from.end > records_.ops[index].start) return;  // it did not wait for this
+    candidates_.push_back({draft_.op_tasks[source], Anchor::kEnd, from.end, typical, kind});
+  }
+
+  /// Waits that the stream was given before this op and after the one launched before it.
+  void add_events(std::uint32_t index, Nanoseconds launched) {
+    auto& [waits, next] = events_[records_.ops[index].stream];
+    for (; next < waits.size() && waits[next].first < launched; ++next) {
+      add_source(waits[next].second, index, EdgeKind::kEvent, typical_.event_latency);
+    }
+  }
+
+  /// The legacy default stream: ops on it wait for all blocking streams, and they for it.
+  void add_default_stream(std::uint32_t index, Nanoseconds launched) {
+    const std::uint32_t own = records_.ops[index].stream;
+    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
+      if (s == own || (own != *blocking_default_ && s != *blocking_default_)) continue;
+      if (const auto op = last_launched(draft_, s, launched)) {
+        add_source(*op, index, EdgeKind::kStreamOrder, typical_.event_latency);
+      }
+    }
+  }
+
+  /// An op of a graph launch that began late waited for another of its branches: the one that ended
+  /// last before.
+  void add_branch(std::uint32_t index) {
+    const RecordedOp& op = records_.ops[index];
+    Nanoseconds explained = Nanoseconds::min();
+    for (const Candidate& candidate : candidates_) {
+      explained = std::max(explained, candidate.anchored + candidate.typical);
+    }
+    if (op.start - explained < kUnexplained) return;
+    constexpr std::size_t kFarthest = 64;
+    const std::vector<std::uint32_t>& ops = of_call_[*op.call];
+    std::optional<std::uint32_t> last;
+    for (std::size_t i = ops.size(); i-- > 0 && ops.size() - i <= kFarthest;) {
+      const Nanoseconds end = records_.ops[ops[i]].end;
+      if (end <= op.start && (!last || end > records_.ops[*last].end)) last = ops[i];
+    }
+    if (last && records_.ops[*last].end > explained) add_source(*last, index, EdgeKind::kEvent, typical_.stream_gap);
+  }
+
+  /// What held the op up keeps its recorded delay; the others keep a usual one, never more than recorded.
+  void add_edges(const RecordedOp& op) {
+    const TaskId task = *draft_.op_tasks[static_cast<std::size_t>(&op - records_.ops.data())];
+    const auto binding = std::max_element(candidates_.begin(), candidates_.end(), [](const auto& a, const auto& b) {
+      return a.anchored + a.typical < b.anchored + b.typical;
+    });
+    for (auto it = candidates_.begin(); it != candidates_.end(); ++it) {
+      Nanoseconds delay = op.start - it->anchored;
+      if (it != binding) delay = std::min(delay, it->typical);
+      if (it->anchor == Anchor::kStart) delay = std::max(delay, Nanoseconds(0));
+      if (it->from) draft_.result.graph.add_edge(*it->from, task, it->kind, delay, it->anchor);
+    }
+  }
+
+  void find_event_waits() {
+    for (const std::uint32_t index : draft_.call_order) {
+      if (records_.calls[index].kind == CallKind::kEventWait) find_event_wait(index);
+    }
+    for (auto& [waits, next] : events_) std::stable_sort(waits.begin(), waits.end());
+    find_default_stream();
+  }
+
+  void find_event_wait(std::uint32_t index) {
+    const auto sync = records_.syncs.find(index);
+    if (sync == records_.syncs.end() || !sync->second.stream || !sync->second.source) return;
+    Nanoseconds recorded = records_.calls[index].start;
+    std::optional<std::uint32_t> call;
+    if (sync->second.event_synchronisation) {
+      const auto found = records_.event_recordings.find(*sync->second.event_synchronisation);
+      if (found != records_.event_recordings.end()) call = found->second;
+    }
+    if (!call && sync->second.record_correlation) {
+      const auto found = records_.call_of.find(*sync->second.record_correlation);
+      if (found != records_.call_of.end()) call = found->second;
+    }
+    if (call) recorded = records_.calls[*call].start;
+    const auto source = last_launched(draft_, *sync->second.source, recorded);
+    if (source) events_[*sync->second.stream].first.emplace_back(records_.calls[index].start, *source);
+  }
+
+  /// Streams made by cudaStreamCreate block with the legacy default stream (the lowest id), unless
+  /// recorded overlap shows that they do not.
+  void find_default_stream() {
+    if (!records_.creates_blocking_streams || records_.streams.empty()) return;
+    const auto lowest = std::min_element(records_.streams.begin(), records_.streams.end(),
+                                         [](const auto& a, const auto& b) { return a.stream < b.stream; });
+    const auto candidate = static_cast<std::uint32_t>(lowest - records_.streams.begin());
+    Nanoseconds default_end = Nanoseconds::min();
+    Nanoseconds other_end = Nanoseconds::min();
+    for (const RecordedOp& op : records_.ops) {  // by start
+      const bool on_default = op.stream == candidate;
+      if (op.start < (on_default ? other_end : default_end)) return;
+      Nanoseconds& end = on_default ? default_end : other_end;
+      end = std::max(end, op.end);
+    }
+    blocking_default_ = candidate;
+  }
+
+  Draft& draft_;
+  const Records& records_;
+  const TypicalTimes& typical_;
+  /// By stream: (moment of the wait, op it waits for), and the first not yet met.
+  std::vector<std::pair<std::vector<std::pair<Nanoseconds, std::uint32_t>>, std::size_t>> events_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> of_call_;  ///< linked ops, by start
+  std::vector<Candidate> candidates_;
+  std::optional<std::uint32_t> blocking_default_;
+};
+
+std::string stream_name(const RecordedStream& stream) {
+  return fmt::format("GPU {} stream {}", stream.device, stream.stream);
+}
+
+}  // namespace
+
+float waves_of(const Trace& trace, const Slice& slice) {
+  const auto number = [&](std::string_view key) -> double {
+    const auto id = trace.strings.find(key);
+    if (!id || !slice.args) return 0;
+    for (const auto& [name, value] : trace.args[to_index(*slice.args)]) {
+      if (name != *id) continue;
+      if (const auto* real = std::get_if<double>(&value)) return *real;
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    }
+    return 0;
+  };
+  const double blocks = number("blocks per SM");
+  const double warps = number("warps per SM");
+  if (blocks <= 0 || warps <= 0) return 1;  // not recorded: as if it filled the device
+  // Limits of a multiprocessor that all of NVIDIA's since Volta share; CUDA C++ Programming Guide, table of
+  // technical specifications per compute capability.
+  constexpr double kWarps = 64;
+  constexpr double kBlocks = 32;
+  constexpr double kRegisters = 65536;
+  constexpr double kThreadsPerWarp = 32;
+  const double block_warps = std::max(1.0, warps / blocks);
+  double resident = std::min(kBlocks, std::floor(kWarps / block_warps));
+  const double registers = number("registers per thread") * kThreadsPerWarp * block_warps;
+  if (registers > 0) resident = std::min(resident, std::floor(kRegisters / registers));
+  const double shared = number("shared memory");
+  constexpr double kSharedMemory = 96 * 1024;
+  if (shared > 0) resident = std::min(resident, std::floor(kSharedMemory / shared));
+  resident = std::max(1.0, resident);
+  constexpr double kLeast = 1.0 / 256;
+  return static_cast<float>(std::max(blocks / resident, kLeast));
+}
+
+void add_device_tasks(Draft& draft) {
+  TaskGraph& graph = draft.result.graph;
+  const TimeWindow window = draft.options.window.value_or(TimeWindow{Nanoseconds::min(), Nanoseconds::max()});
+  Task begin;
+  begin.label = graph.add_label("begin");
+  begin.kind = TaskKind::kMark;
+  begin.resource = graph.add_resource("window", ResourceKind::kClock);
+  begin.cores = 0;
+  draft.begin = draft.add(begin, std::nullopt);
+  for (const RecordedStream& stream : draft.records.streams) {
+    draft.streams.push_back(graph.add_resource(stream_name(stream), ResourceKind::kStream, Discipline::kOverlapping));
+    graph.resources.back().device = static_cast<std::int32_t>(stream.device);
+  }
+  Nanoseconds own_work = Nanoseconds::min();  // start of the first op that a call of the window launched
+  for (const RecordedOp& op : draft.records.ops) {
+    if (!op.call || !draft.calls[*op.call].selected) continue;
+    own_work = op.start;
+    break;
+  }
+  std::vector<bool> seen(draft.streams.size(), false);
+  for (std::uint32_t i = 0; i < draft.records.ops.size(); ++i) {
+    const RecordedOp& op = draft.records.ops[i];
+    const bool launched = op.call && draft.calls[*op.call].selected;
+    const bool in_window = op.end > window.start && op.start < window.end;
+    const bool before = op.call && !launched && draft.records.calls[*op.call].start < window.start;
+    if (!launched && (!in_window || (op.call && !before))) continue;
+    if (!draft.options.in_flight && !launched && (before || op.start < own_work)) {
+      ++draft.result.counts.left_out;
+      continue;
+    }
+    if (!op.call) ++draft.result.counts.without_launch_record;
+    if (before) ++draft.result.counts.launched_before;
+    ++draft.result.counts.ops;
+    const Slice& slice = draft.trace.slice(op.slice);
+    const Nanoseconds start = std::max(Nanoseconds(0), draft.since_origin(op.start));
+    const Nanoseconds end = draft.since_origin(op.end);
+    Task task;
+    task.label = draft.label(slice.name);
+    task.kind = op.kind;
+    task.resource = draft.streams[op.stream];
+    task.cores = 0;
+    task.duration = end - start;
+    const Nanoseconds launch = op.call ? draft.records.calls[*op.call].start : op.start;
+    task.position = draft.since_origin(launch).count();
+    task.step = static_cast<std::uint32_t>(op.slice);
+    task.waves = op.kind == TaskKind::kKernel ? waves_of(draft.trace, slice) : 0;
+    draft.op_tasks[i] = draft.add(task, TraceGraph::Times{start, end});
+    const bool pinned = !launched && (draft.options.in_flight || !seen[op.stream]);
+    if (pinned) graph.add_edge(*draft.begin, *draft.op_tasks[i], EdgeKind::kPinned, start);
+    seen[op.stream] = true;
+  }
+}
+
+void link_device_work(Draft& draft) { DeviceLinker(draft).run(); }
+
+}  // namespace cohort::trace_graph

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/task_graph.hpp"
+#include "tracer/steps.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+enum class CallKind {
+  kLaunch,
+  kGraphLaunch,
+  kCopy,
+  kMemset,
+  kEventRecord,
+  kEventWait,  ///< makes a stream wait, not the host
+  kStreamSync,
+  kEventSync,
+  kDeviceSync,
+  kFree,  ///< waits for the device where memory is in use
+  kOther,
+};
+
+/// A call of the driver or runtime that no other call encloses.
+struct RecordedCall {
+  SliceId slice{};
+  Nanoseconds start{};
+  Nanoseconds end{};
+  std::uint32_t thread = 0;
+  CallKind kind = CallKind::kOther;
+  bool synchronous = false;  ///< its name says that it returns after the work it launched
+};
+
+/// A kernel, copy or memset.
+struct RecordedOp {
+  SliceId slice{};
+  Nanoseconds start{};
+  Nanoseconds end{};
+  std::uint32_t stream = 0;
+  TaskKind kind = TaskKind::kKernel;
+  bool pageable = false;              ///< a copy from or to pageable memory
+  std::optional<std::uint32_t> call;  ///< that launched it
+};
+
+/// What a record of a synchronisation adds to the call of the same correlation id.
+struct RecordedSync {
+  std::optional<std::uint32_t> stream;               ///< that waits, or is waited for
+  std::optional<std::uint32_t> source;               ///< stream on which the event was recorded
+  std::optional<std::int64_t> record_correlation;    ///< of the call that recorded the event
+  std::optional<std::int64_t> event_synchronisation;  ///< id of the event's one recording; event ids repeat
+};
+
+struct RecordedStream {
+  std::int64_t device = 0;
+  std::int64_t context = 0;
+  std::int64_t stream = 0;
+  TrackId track{};
+};
+
+/// The slices of a trace that replay is made of, in order of time.
+struct Records {
+  std::vector<TrackId> threads;  ///< host threads that call
+  std::vector<RecordedStream> streams;
+  std::vector<RecordedCall> calls;  ///< by start
+  std::vector<RecordedOp> ops;      ///< by start
+  std::unordered_map<std::uint32_t, RecordedSync> syncs;               ///< by call
+  std::unordered_map<std::int64_t, std::uint32_t> call_of;             ///< by correlation id
+  std::unordered_map<std::int64_t, std::uint32_t> event_recordings;    ///< event synchronisation id -> call
+  std::size_t nested_calls = 0;                                        ///< dropped: within another call
+  bool creates_blocking_streams = false;
+};
+
+/// Reads what a GPU trace recorded; spellings of PyTorch's profiler and of HIP.
+Records read_records(const Trace& trace);
+
+}  // namespace cohort

@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <map>
+
+#include "simulator/trace_graph/draft.hpp"
+
+namespace cohort::trace_graph {
+namespace {
+
+/// Host and device clocks differ by about as much.
+constexpr Nanoseconds kClockSkew(2000);
+/// A call returns within this of the work that it waited for.
+constexpr Nanoseconds kPromptReturn(50'000);
+
+bool launches(CallKind kind) {
+  return kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch || kind == CallKind::kCopy ||
+         kind == CallKind::kMemset;
+}
+
+class WaitFinder {
+ public:
+  explicit WaitFinder(Draft& draft) : draft_(draft), records_(draft.records) {}
+
+  void run() {
+    for (std::uint32_t op = 0; op < records_.ops.size(); ++op) {
+      if (records_.ops[op].call) op_of_call_.try_emplace(*records_.ops[op].call, op);
+    }
+    for (const std::uint32_t call : draft_.call_order) find(call);
+    find_launch_queue();
+    find_launch_lock();
+    settle();
+  }
+
+ private:
+  void find(std::uint32_t index) {
+    const RecordedCall& call = records_.calls[index];
+    switch (call.kind) {
+      case CallKind::kDeviceSync:
+        for (std::uint32_t s = 0; s < records_.streams.size(); ++s) wait_for_stream(index, s);
+        return;
+      case CallKind::kFree:
+        return find_free(index);
+      case CallKind::kStreamSync:
+        return find_stream_sync(index);
+      case CallKind::kEventSync:
+        return find_event_sync(index);
+      case CallKind::kCopy:
+      case CallKind::kMemset:
+        return find_copy(index);
+      default:
+        return;
+    }
+  }
+
+  [[nodiscard]] bool explains(std::uint32_t op, const RecordedCall& call) const {
+    return records_.ops[op].end <= call.end + kClockSkew;
+  }
+
+  void add(std::uint32_t call, std::uint32_t op, EdgeKind kind = EdgeKind::kSynchronisation) {
+    Dependency dependency;
+    dependency.op = op;
+    dependency.kind = kind;
+    draft_.calls[call].dependencies.push_back(dependency);
+  }
+
+  bool wait_for_stream(std::uint32_t index, std::uint32_t stream) {
+    const RecordedCall& call = records_.calls[index];
+    const auto op = last_launched(draft_, stream, call.start);
+    if (!op) return true;  // an empty stream: nothing to wait for
+    if (!explains(*op, call)) {
+      ++draft_.result.counts.unresolved_waits;
+      return false;
+    }
+    add(index, *op);
+    return true;
+  }
+
+  /// Frees wait for the device where something ran when they began and had ended when they returned.
+  void find_free(std::uint32_t index) {
+    const RecordedCall& call = records_.calls[index];
+    std::vector<std::uint32_t> ops;
+    bool waited = false;
+    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
+      const auto op = last_launched(draft_, s, call.start);
+      if (!op) continue;
+      if (!explains(*op, call)) return;
+      ops.push_back(*op);
+      const Nanoseconds end = records_.ops[*op].end;
+      waited = waited || (end > call.start && call.end - end < kPromptReturn);
+    }
+    if (!waited) return;
+    ++draft_.result.counts.inferred_waits;
+    for (const std::uint32_t op : ops) add(index, op);
+  }
+
+  void find_stream_sync(std::uint32_t index) {
+    const RecordedCall& call = records_.calls[index];
+    const auto sync = records_.syncs.find(index);
+    if (sync != records_.syncs.end() && sync->second.stream) {
+      wait_for_stream(index, *sync->second.stream);
+      return;
+    }
+    // No record says which stream: the one that the thread used last.
+    std::optional<std::uint32_t> latest;
+    for (const std::vector<Launched>& queue : draft_.by_stream) {
+      for (auto it = queue.rbegin(); it != queue.rend(); ++it) {
+        if (it->time >= call.start) continue;
+        const auto by = records_.ops[it->op].call;
+        if (by && records_.calls[*by].thread == call.thread) {
+          if (!latest || records_.calls[*by].start > records_.calls[*records_.ops[*latest].call].start) latest = it->op;
+          break;
+        }
+        constexpr Nanoseconds kLongAgo(1'000'000'000);
+        if (call.start - it->time > kLongAgo) break;
+      }
+    }
+    if (!latest) return;
+    ++draft_.result.counts.inferred_waits;
+    wait_for_stream(index, records_.ops[*latest].stream);
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> record_call(const RecordedSync& sync) const {
+    if (sync.event_synchronisation) {
+      const auto call = records_.event_recordings.find(*sync.event_synchronisation);
+      if (call != records_.event_recordings.end()) return call->second;
+    }
+    if (!sync.record_correlation) return std::nullopt;
+    const auto call = records_.call_of.find(*sync.record_correlation);
+    if (call == records_.call_of.end()) return std::nullopt;
+    return call->second;
+  }
+
+  void find_event_sync(std::uint32_t index) {
+    const RecordedCall& call = records_.calls[index];
+    const auto sync = records_.syncs.find(index);
+    if (sync != records_.syncs.end()) {
+      const auto record = record_call(sync->second);
+      if (record && sync->second.source) {
+        const auto op = last_launched(draft_, *sync->second.source, records_.calls[*record].start);
+        if (op && explains(*op, call)) add(index, *op);
+        if (op && !explains(*op, call)) ++draft_.result.counts.unresolved_waits;
+        return;
+      }
+    }
+    // Unknown event: what ended last before the call returned, if that was during the call.
+    std::optional<std::uint32_t> latest;
+    for (const std::vector<Launched>& queue : draft_.by_stream) {
+      const auto last = std::lower_bound(queue.begin(), queue.end(), call.start,
+                                         [](const Launched& op, Nanoseconds time) { return op.time < time; });
+      for (auto it = last; it != queue.begin();) {
+        --it;
+        const Nanoseconds end = records_.ops[it->op].end;
+        if (end <= call.start) break;
+        if (end <= call.end && (!latest || end > records_.ops[*latest].end)) latest = it->op;
+      }
+    }
+    if (latest && call.end - records_.ops[*latest].end < kPromptReturn) {
+      ++draft_.result.counts.inferred_waits;
+      add(index, *latest);
+    } else if (call.end - call.start > kPromptReturn) {
+      ++draft_.result.counts.unresolved_waits;
+    }
+  }
+
+  /// Copies that are synchronous by name, or from or to pageable memory, where they did end first.
+  void find_copy(std::uint32_t index) {
+    const RecordedCall& call = records_.calls[index];
+    const auto op = op_of_call_.find(index);
+    if (op == op_of_call_.end() || records_.ops[op->second].end > call.end) return;
+    if (call.synchronous || records_.ops[op->second].pageable) add(index, op->second);
+  }
+
+  /// A stream takes so many ops; then a launch waits until one has ended. Launches that were long
+  /// with always the same number of ops ahead of them show it.
+  void find_launch_queue() {
+    constexpr std::size_t kLeastDepth = 256;
+    constexpr std::size_t kLeastEvidence = 8;
+    constexpr int kLong = 8;
+    std::map<std::size_t, std::size_t> votes;
+    for (const std::vector<Launched>& queue : draft_.by_stream) {
+      std::size_t done = 0;
+      for (std::size_t i = 0; i < queue.size(); ++i) {
+        const auto call = records_.ops[queue[i].op].call;
+        if (!call) continue;
+        const RecordedCall& launch = records_.calls[*call];
+        while (done < i && records_.ops[queue[done].op].end <= launch.start) ++done;
+        if (launch.end - launch.start > draft_.result.typical.launch * kLong) ++votes[i - done];
+      }
+    }
+    const auto most = std::max_element(votes.begin(), votes.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == votes.end() || most->first < kLeastDepth || most->second < kLeastEvidence) return;
+    const std::size_t depth = most->first;
+    draft_.result.counts.launch_queue = depth;
+    for (const std::vector<Launched>& queue : draft_.by_stream) {
+      for (std::size_t i = depth; i < queue.size(); ++i) {
+        const auto call = records_.ops[queue[i].op].call;
+        if (!call || !draft_.calls[*call].selected) continue;
+        const std::uint32_t ahead = queue[i - depth].op;
+        if (records_.ops[ahead].end <= records_.calls[*call].end) add(*call, ahead, EdgeKind::kResource);
+      }
+    }
+  }
+
+  /// Launches of several threads that overlap got the driver's lock in the order of completion.
+  void find_launch_lock() {
+    std::vector<std::uint32_t> by_end;
+    for (const std::uint32_t call : draft_.call_order) {
+      if (launches(records_.calls[call].kind)) by_end.push_back(call);
+    }
+    std::stable_sort(by_end.begin(), by_end.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return records_.calls[a].end < records_.calls[b].end; });
+    for (std::size_t i = 0; i < by_end.size(); ++i) {
+      const RecordedCall& call = records_.calls[by_end[i]];
+      for (std::size_t k = i; k-- > 0 && records_.calls[by_end[k]].end > call.start;) {
+        if (records_.calls[by_end[k]].thread == call.thread) continue;
+        Dependency dependency;
+        dependency.call = by_end[k];
+        dependency.kind = EdgeKind::kResource;
+        draft_.calls[by_end[i]].dependencies.push_back(dependency);
+        break;
+      }
+    }
+  }
+
+  [[nodiscard]] Nanoseconds end_of(const Dependency& dependency) const {
+    return dependency.op ? records_.ops[*dependency.op].end : records_.calls[*dependency.call].end;
+  }
+
+  /// How long each call takes without waiting: its whole length where nothing held it up, else what
+  /// calls of its name take that were not held up.
+  void settle() {
+    std::map<StringId, std::vector<Nanoseconds>> free_lengths;
+    std::vector<Nanoseconds> residuals;
+    const auto last_end = [&](std::uint32_t index) {
+      Nanoseconds last = Nanoseconds::min();
+      for (const Dependency& dependency : draft_.calls[index].dependencies) last = std::max(last, end_of(dependency));
+      return last;
+    };
+    for (const std::uint32_t index : draft_.call_order) {
+      const RecordedCall& call = records_.calls[index];
+      CallPlan& plan = draft_.calls[index];
+      plan.own = call.end - call.start;
+      if (plan.dependencies.empty()) {
+        free_lengths[draft_.trace.slice(call.slice).name].push_back(plan.own);
+        continue;
+      }
+      ++draft_.result.counts.waits;
+      if (last_end(index) <= call.start) {
+        free_lengths[draft_.trace.slice(call.slice).name].push_back(plan.own);
+      } else if (!launches(call.kind)) {
+        residuals.push_back(std::max(Nanoseconds(0), call.end - last_end(index)));
+      }
+    }
+    const auto median = [](std::vector<Nanoseconds>& times) {
+      const auto half = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+      std::nth_element(times.begin(), half, times.end());
+      return *half;
+    };
+    TypicalTimes& typical = draft_.result.typical;
+    if (!residuals.empty()) typical.return_latency = median(residuals);
+    std::map<StringId, Nanoseconds> usual;
+    for (auto& [name, lengths] : free_lengths) usual[name] = median(lengths);
+    for (const std::uint32_t index : draft_.call_order) {
+      const RecordedCall& call = records_.calls[index];
+      CallPlan& plan = draft_.calls[index];
+      if (plan.dependencies.empty() || last_end(index) <= call.start) continue;
+      const auto known = usual.find(draft_.trace.slice(call.slice).name);
+      plan.own = std::min(plan.own, known != usual.end() ? known->second : typical.launch);
+    }
+  }
+
+  Draft& draft_;
+  const Records& records_;
+  std::map<std::uint32_t, std::uint32_t> op_of_call_;  ///< the first it launched
+};
+
+}  // namespace
+
+void find_waits(Draft& draft) { WaitFinder(draft).run(); }
+
+}  // namespace cohort::trace_graph

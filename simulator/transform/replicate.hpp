@@ -1,0 +1,41 @@
+#pragma once
+
+#include "simulator/transform/change.hpp"
+
+namespace cohort {
+
+/// How members of a model batch take turns on a thread or stream that they share.
+enum class Turns {
+  kInterleaved,  ///< call by call, as recorded moments order them; of one moment, the first member first
+  kWhole,        ///< one member's whole part after another
+};
+
+struct ReplicateOptions {
+  int members = 1;
+  int stream_sets = 1;  ///< copies of the device's streams; member m uses copy m % stream_sets
+  int thread_sets = 1;  ///< copies of the host's threads, likewise
+  Turns turns = Turns::kInterleaved;
+  Nanoseconds stream_gap{};  ///< between ops of two members on one stream
+};
+
+/// Makes a graph of one member's tasks one of `members` copies, which differ in Task::member.
+///
+///     members 2, stream sets 2, thread sets 1
+///     thread    |launch 0|launch 1|launch 0|launch 1|
+///     stream          |== 0 ==|        |== 0 ==|
+///     stream #1                |== 1 ==|        |== 1 ==|
+///
+/// Streams and threads that several members share serve them in `turns`. Launches of several thread
+/// sets hold one driver lock. Copies from or to the host hold the device's engine of that direction.
+/// Resources of other kinds are shared. The changed graph is checked.
+/// Errors: kInvalidInput for a number that is less than 1.
+Result<Change> replicate(TaskGraph& graph, const ReplicateOptions& options);
+
+/// Adds another graph's tasks as further members on resources of its own: members that differ.
+Change append(TaskGraph& graph, const TaskGraph& other);
+
+/// Lets copies from and to the host hold the engine of their direction, and launches the driver lock
+/// of their process, where `lock` is true.
+std::size_t hold_shared_engines(TaskGraph& graph, bool lock);
+
+}  // namespace cohort

@@ -1,0 +1,314 @@
+#include "simulator/trace_graph/trace_graph.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include "simulator/flat_run.hpp"
+#include "simulator/replay.hpp"
+#include "tests/simulator/gpu_trace_text.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+TraceGraph graph_of(std::string_view text, const TraceGraphOptions& options = {}) {
+  Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(text), options);
+  EXPECT_TRUE(graph.has_value()) << graph.error().message;
+  return graph ? std::move(*graph) : TraceGraph{};
+}
+
+/// Every kernel `times` as fast.
+TraceGraph faster(TraceGraph graph, int times) {
+  for (Task& task : graph.graph.tasks) {
+    if (task.kind == TaskKind::kKernel) task.duration /= times;
+  }
+  return graph;
+}
+
+constexpr std::string_view kLaunchAndWait = R"(
+  main cudaLaunchKernel       0   5   c1
+  main cudaLaunchKernel      10  15   c2
+  main cudaDeviceSynchronize 20 130   c3
+  main cudaLaunchKernel     150 155   c4
+  s7   gemm                   8  60   c1
+  s7   relu                  61 125   c2
+  s7   gemm                 158 200   c4)";
+
+TEST(TraceGraph, ReplaysLaunchesAndAWaitAsRecorded) {
+  EXPECT_EQ(replay_of(kLaunchAndWait),
+            "gemm 8-60\nrelu 61-125\ngemm 158-200\n"
+            "cudaLaunchKernel 0-5\ncudaLaunchKernel 10-15\ncudaDeviceSynchronize 20-130\ncudaLaunchKernel 150-155\n");
+}
+
+TEST(TraceGraph, ShortensTheWaitWithinABlockingCallWhenEveryKernelIsHalved) {
+  // 52 and 64 us of kernels become 26 and 32; the call returns 5 us after the last one, as recorded.
+  EXPECT_EQ(replayed(faster(graph_of(kLaunchAndWait), 2)),
+            "gemm 8-34\nrelu 35-67\ngemm 100-121\n"
+            "cudaLaunchKernel 0-5\ncudaLaunchKernel 10-15\ncudaDeviceSynchronize 20-72\ncudaLaunchKernel 92-97\n");
+}
+
+TEST(TraceGraph, NeverStartsAKernelBeforeItsLaunch) {
+  // With kernels of no length the launches decide: 8 us after each.
+  EXPECT_THAT(replayed(faster(graph_of(kLaunchAndWait), 1000)), testing::StartsWith("gemm 8-8.052\nrelu 18-18.064\n"));
+}
+
+TEST(TraceGraph, KeepsOverlapOfOpsOnOneStream) {
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernelExC  0  5   c1
+    main cudaLaunchKernelExC  6 10   c2
+    s7   a                    8 60   c1
+    s7   b                   59.1 80 c2)");
+  EXPECT_EQ(graph.counts.overlaps, 1);
+  EXPECT_THAT(replayed(graph), testing::StartsWith("a 8-60\nb 59.1-80\n"));
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::StartsWith("a 8-34\nb 33.1-43.55\n"));
+}
+
+TEST(TraceGraph, DropsDriverCallsWithinRuntimeCallsAndKeepsWhatTheyLaunched) {
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernel  0 10  c1
+    main cuLaunchKernel    2  8  c2
+    s7   a                12 20  c2)");
+  EXPECT_EQ(graph.counts.nested_calls, 1);
+  EXPECT_EQ(graph.counts.without_launch_record, 0);
+  EXPECT_EQ(replayed(graph), "a 12-20\ncudaLaunchKernel 0-10\n");
+}
+
+TEST(TraceGraph, PinsDeviceWorkWithoutALaunchRecordAndCountsIt) {
+  const TraceGraph graph = graph_of(R"(
+    s7   early             3  9  c99
+    main cudaLaunchKernel  5 10  c1
+    s7   a                12 20  c1)");
+  EXPECT_EQ(graph.counts.without_launch_record, 1);
+  EXPECT_EQ(replayed(graph), "early 0-6\na 9-17\ncudaLaunchKernel 2-7\n");
+}
+
+constexpr std::string_view kEvents = R"(
+  main cudaLaunchKernel     0   5  c1
+  main cudaEventRecord      6   7  c2
+  main cudaStreamWaitEvent  8   9  c3
+  main cudaLaunchKernel    10  15  c4
+  main cudaLaunchKernel    16  20  c5
+  sync Stream_Wait_Event    8   9  c3 stream=9 wait_on_stream=7 wait_on_cuda_event_record_corr_id=2 wait_on_cuda_event_id=1
+  s7   a                    8 100  c1
+  s9   b                  102 130  c4
+  s7   c                  101 140  c5)";
+
+TEST(TraceGraph, MakesTheNextOpOfAStreamWaitForTheEventItWasGiven) {
+  EXPECT_THAT(replay_of(kEvents), testing::StartsWith("a 8-100\nc 101-140\nb 102-130\n"));
+  // b begins 2 us after the end of a, however long a takes.
+  EXPECT_THAT(replayed(faster(graph_of(kEvents), 4)), testing::HasSubstr("b 33-40\n"));
+}
+
+TEST(TraceGraph, TakesTheRecordingOfAnEventThatTheWaitNamesWhereIdsRepeat) {
+  // Event 1 is recorded on stream 7 twice; the wait names the first recording, so b waits for a, not for c.
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernel     0   5  c1
+    main cudaEventRecord      6   7  c2
+    main cudaLaunchKernel    10  14  c3
+    main cudaEventRecord     15  16  c4
+    main cudaStreamWaitEvent 17  18  c5
+    main cudaLaunchKernel    19  22  c6
+    sync Stream_Wait_Event   17  18  c5 stream=9 wait_on_stream=7 wait_on_cuda_event_record_corr_id=2
+    s7   a                    8 100  c1
+    s7   c                  101 300  c3
+    s9   b                  103 130  c6)");
+  EXPECT_THAT(replayed(graph), testing::HasSubstr("b 103-130\n"));
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("b 57-70.5\n"));
+}
+
+TEST(TraceGraph, WaitsForAnEventsOpAlone) {
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernel      0   5  c1
+    main cudaEventRecord       6   7  c2
+    main cudaLaunchKernel     10  14  c3
+    main cudaEventSynchronize 20 106  c4
+    sync Event_Sync           20 106  c4 wait_on_stream=7 wait_on_cuda_event_record_corr_id=2 stream=-1
+    s7   a                     8 100  c1
+    s7   b                   101 300  c3)");
+  EXPECT_EQ(graph.counts.waits, 1);
+  EXPECT_THAT(replayed(graph), testing::HasSubstr("cudaEventSynchronize 20-106\n"));
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("cudaEventSynchronize 20-60\n"));
+}
+
+TEST(TraceGraph, WaitsForOneStreamAlone) {
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernel       0   5  c1
+    main cudaLaunchKernel      10  14  c2
+    main cudaStreamSynchronize 20 104  c3
+    sync Stream_Sync           20 104  c3 stream=7
+    s7   a                      8 100  c1
+    s9   b                     18 300  c2)");
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("cudaStreamSynchronize 20-58\n"));
+}
+
+TEST(TraceGraph, BlocksOnCopiesOfPageableMemory) {
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernel             0   5  c1
+    main cudaMemcpyAsync              6 112  c2
+    s7   a                            8 100  c1
+    s7   Memcpy_DtoH_(Device_->_Pageable) 101 110 c2)");
+  EXPECT_EQ(graph.counts.waits, 1);
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("cudaMemcpyAsync 6-66\n"));
+}
+
+TEST(TraceGraph, FollowsTheBranchesOfAGraphLaunch) {
+  const std::string_view text = R"(
+    main cudaGraphLaunch  0   9  c1
+    s7   a               12 100  c1
+    s7   b              101 200  c1
+    s8   c              102 150  c1
+    s7   d              201 230  c1)";
+  const TraceGraph graph = graph_of(text);
+  EXPECT_EQ(graph.counts.graph_launches, 1);
+  EXPECT_THAT(replayed(graph), testing::StartsWith("a 12-100\nb 101-200\nc 102-150\nd 201-230\n"));
+  // c was held up by a, not by the launch.
+  EXPECT_THAT(replayed(faster(graph, 4)), testing::StartsWith("a 12-34\nb 35-59.75\nc 36-48\nd 60.75-68\n"));
+}
+
+TEST(TraceGraph, OrdersOverlappingLaunchesOfTwoThreadsByCompletion) {
+  const TraceGraph graph = graph_of(R"(
+    one  cudaLaunchKernel  0  10  c1
+    two  cudaLaunchKernel  2  14  c2
+    one  cudaLaunchKernel 20  24  c3
+    s7   a                16  30  c1
+    s9   b                18  30  c2
+    s7   c                31  40  c3)");
+  EXPECT_THAT(replayed(graph), testing::HasSubstr("cudaLaunchKernel 2-14\n"));
+  TraceGraph shorter = graph;
+  for (Task& task : shorter.graph.tasks) {
+    if (task.kind == TaskKind::kLaunch) task.duration /= 2;
+  }
+  EXPECT_THAT(replayed(shorter), testing::HasSubstr("cudaLaunchKernel 2-9\n"));
+}
+
+TEST(TraceGraph, MakesTheLegacyDefaultStreamABarrierForBlockingStreams) {
+  const TraceGraph graph = graph_of(R"(
+    main cudaStreamCreate  0   1  c1
+    main cudaLaunchKernel  2   5  c2
+    main cudaLaunchKernel  6   9  c3
+    main cudaLaunchKernel 10  14  c4
+    s9   a                10 100  c2
+    s7   b               102 120  c3
+    s9   c               122 130  c4)");
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("b 57-66\nc 68-72\n"));
+}
+
+TEST(TraceGraph, ExplainsAnIdleThreadByTheOneThatWokeIt) {
+  const std::string_view text = R"(
+    main     cudaLaunchKernel       0    10 c1
+    autograd cudaLaunchKernel      20    30 c2
+    autograd cudaStreamSynchronize 40  2040 c3
+    main     cudaLaunchKernel    2060  2070 c4
+    s7       a                     12  2030 c1
+    s7       b                   2031  2035 c2
+    s7       c                   2068  2080 c4)";
+  const TraceGraph graph = graph_of(text);
+  EXPECT_EQ(graph.counts.handoffs, 1);
+  EXPECT_THAT(replayed(graph), testing::HasSubstr("cudaLaunchKernel 2060-2070\n"));
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("cudaLaunchKernel 1049-1059\n"));
+}
+
+TEST(TraceGraph, LeavesOutWhatWasLaunchedBeforeAWindowWhereAskedTo) {
+  TraceGraphOptions options;
+  options.window = TimeWindow{Nanoseconds(9000), Nanoseconds(18000)};
+  EXPECT_EQ(graph_of(kLaunchAndWait, options).counts.launched_before, 1);
+  options.in_flight = false;
+  const TraceGraph graph = graph_of(kLaunchAndWait, options);
+  EXPECT_EQ(graph.counts.launched_before, 0);
+  EXPECT_EQ(graph.counts.ops, 1);
+}
+
+TEST(TraceGraph, StartsAnIsolatedWindowsWorkAsSoonAsItsLaunchAllows) {
+  // b queued behind a, which was launched before the window: alone it begins a usual latency after its launch.
+  TraceGraphOptions options;
+  options.window = TimeWindow{Nanoseconds(10'000), Nanoseconds(40'000)};
+  options.in_flight = false;
+  EXPECT_EQ(replayed(graph_of(R"(
+    main cudaLaunchKernel       0    5 c1
+    main cudaLaunchKernel      10   15 c2
+    main cudaDeviceSynchronize 20 1105 c3
+    s7   a                      8 1000 c1
+    s7   b                   1001 1100 c2)",
+                              options)),
+            "b 8-107\ncudaLaunchKernel 0-5\ncudaDeviceSynchronize 10-112\n");
+}
+
+TEST(TraceGraph, KnowsTheOpsAroundEachKernel) {
+  const TraceGraph graph = graph_of(R"(
+    main #step              0 50
+    main @aten::linear      1 20
+    main @aten::addmm       2 18
+    main cudaLaunchKernel   3  9  c1
+    main cudaLaunchKernel  30 35  c2
+    s7   gemm              12 40  c1
+    s7   relu              41 60  c2)");
+  const auto path = [&](std::size_t task) {
+    std::vector<std::string> names;
+    for (auto scope = graph.graph.tasks[task].scope; scope; scope = graph.graph.scopes[to_index(*scope)].parent) {
+      names.push_back(graph.graph.labels[to_index(graph.graph.scopes[to_index(*scope)].label)]);
+    }
+    return names;
+  };
+  EXPECT_THAT(path(1), testing::ElementsAre("aten::addmm", "aten::linear", "step"));
+  EXPECT_THAT(path(2), testing::ElementsAre("step"));
+}
+
+TEST(TraceGraph, SaysThatAnEmptyWindowHoldsNothing) {
+  TraceGraphOptions options;
+  options.window = TimeWindow{Nanoseconds(900'000), Nanoseconds(901'000)};
+  const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(kLaunchAndWait), options);
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().message, "no call and no device work begins in the window");
+}
+
+TEST(TraceGraph, ReplaysTracksOfTasksWithTheBarrierBetweenIterations) {
+  Trace trace;
+  const TrackId one = trace.add_track("cpu", "stream 0");
+  const TrackId two = trace.add_track("cpu", "stream 1");
+  const auto add = [&](TrackId track, std::string_view name, std::int64_t start, std::int64_t end, std::int64_t i) {
+    const std::array<Trace::NamedArg, 1> args{{{kIterationArg, i}}};
+    trace.add_slice(track, name, "task", Nanoseconds(start * 1000), Nanoseconds((end - start) * 1000), args);
+  };
+  add(one, "a", 0, 10, 0);
+  add(one, "b", 12, 20, 0);
+  add(two, "c", 1, 40, 0);
+  add(one, "a", 43, 53, 1);
+  add(two, "c", 44, 80, 1);
+  const Result<TraceGraph> graph = build_trace_graph(trace);
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(replayed(*graph), "a 0-10\nb 12-20\na 43-53\nc 1-40\nc 44-80\n");
+  TraceGraph shorter = *graph;
+  for (Task& task : shorter.graph.tasks) {
+    if (shorter.graph.labels[to_index(task.label)] == "c") task.duration /= 2;
+  }
+  EXPECT_EQ(replayed(shorter), "a 0-10\nb 12-20\na 23.5-33.5\nc 1-20.5\nc 24.5-42.5\n");
+}
+
+TEST(TraceGraph, ReplaysEveryRecordedTraceOfTheCasesWithinItsTarget) {
+  const std::filesystem::path cases = COHORT_TRACE_CASES;
+  if (!std::filesystem::exists(cases)) GTEST_SKIP() << "../shared/cases is not here";
+  constexpr double kMostSpanError = 0.01;
+  constexpr double kMostStartError = 0.02;
+  for (const auto& entry : std::filesystem::directory_iterator(cases)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    const Result<Trace> trace = read_trace(entry.path());
+    ASSERT_TRUE(trace) << trace.error().message;
+    const Result<StepSelection> step = select_replay_step(*trace, {});
+    ASSERT_TRUE(step) << step.error().message;
+    TraceGraphOptions options;
+    if (step->source != StepSource::kWholeTrace) options.window = step->step.window;
+    const Result<TraceGraph> graph = build_trace_graph(*trace, options);
+    ASSERT_TRUE(graph) << graph.error().message;
+    const Result<Replay> result = replay(*graph);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_LT(std::abs(result->relative_error), kMostSpanError);
+    EXPECT_LT(seconds(result->start_error_p99) / seconds(result->traced), kMostStartError);
+  }
+}
+
+}  // namespace
+}  // namespace cohort

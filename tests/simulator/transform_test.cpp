@@ -1,0 +1,427 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/random.hpp"
+#include "simulator/flat_run.hpp"
+#include "simulator/shared_run.hpp"
+#include "simulator/transform/buffers.hpp"
+#include "simulator/transform/edit.hpp"
+#include "simulator/transform/graph_launch.hpp"
+#include "simulator/transform/merge.hpp"
+#include "simulator/transform/replicate.hpp"
+#include "simulator/transform/retime.hpp"
+#include "simulator/transform/select.hpp"
+#include "tests/simulator/gpu_trace_text.hpp"
+#include "tests/simulator/graph_text.hpp"
+
+namespace cohort {
+namespace {
+
+using testing::HasSubstr;
+
+std::string flat(const TaskGraph& graph) {
+  const Result<std::vector<TaskTimes>> times = run_flat(graph);
+  if (!times) return times.error().message;
+  Schedule schedule;
+  schedule.tasks = *times;
+  return timeline(graph, schedule);
+}
+
+Nanoseconds makespan(const Result<std::vector<TaskTimes>>& times) {
+  EXPECT_TRUE(times.has_value()) << times.error().message;
+  Nanoseconds last{};
+  if (times) {
+    for (const TaskTimes& each : *times) last = std::max(last, each.end);
+  }
+  return last;
+}
+
+Selection named(const TaskGraph& graph, std::string_view name) { return select_named(graph, name); }
+
+/// Two threads that launch kernels on three streams, with events and waits between them.
+TaskGraph random_graph(Random& random) {
+  TaskGraph graph;
+  std::vector<ResourceId> threads;
+  std::vector<ResourceId> streams;
+  for (int i = 0; i < 2; ++i) threads.push_back(graph.add_resource("thread", ResourceKind::kHostThread));
+  for (int i = 0; i < 3; ++i) {
+    streams.push_back(graph.add_resource("stream", ResourceKind::kStream, Discipline::kOverlapping));
+  }
+  const LabelId launch = graph.add_label("launch");
+  const LabelId kernel = graph.add_label("kernel");
+  std::vector<std::optional<TaskId>> last(streams.size());
+  std::vector<TaskId> kernels;
+  const auto some = [&](std::uint64_t most) { return Nanoseconds(static_cast<std::int64_t>(random.below(most))); };
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    Task task;
+    task.label = launch;
+    task.cores = 0;
+    task.kind = TaskKind::kLaunch;
+    task.resource = threads[random.below(2)];
+    task.duration = some(6);
+    task.position = i;
+    task.step = i;
+    if (!kernels.empty() && random.below(8) == 0) {
+      task.kind = TaskKind::kWait;
+      const TaskId wait = graph.add_task(task);
+      graph.add_edge(kernels[random.below(kernels.size())], wait, EdgeKind::kSynchronisation, some(3));
+      continue;
+    }
+    const TaskId call = graph.add_task(task);
+    const std::size_t stream = random.below(streams.size());
+    task.label = kernel;
+    task.kind = TaskKind::kKernel;
+    task.resource = streams[stream];
+    task.duration = some(20);
+    task.waves = random.uniform(0.1F, 2);
+    const TaskId op = graph.add_task(task);
+    graph.add_edge(call, op, EdgeKind::kLaunch, some(5), Anchor::kStart);
+    if (last[stream]) graph.add_edge(*last[stream], op, EdgeKind::kStreamOrder, Nanoseconds(1));
+    if (!kernels.empty() && random.below(4) == 0) {
+      graph.add_edge(kernels[random.below(kernels.size())], op, EdgeKind::kEvent, some(3));
+    }
+    last[stream] = op;
+    kernels.push_back(op);
+  }
+  return graph;
+}
+
+Selection some_of(const TaskGraph& graph, Random& random, std::uint64_t one_in) {
+  return select(graph, [&](const Task&) { return random.below(one_in) == 0; });
+}
+
+constexpr int kRounds = 60;
+
+TEST(Transform, SelectsByNameAndByTheOpsAround) {
+  TaskGraph graph = graph_from("s0: conv 1, relu 1, gemm_tn 1");
+  const LabelId layer = graph.add_label("aten::linear");
+  graph.scopes.push_back({layer, std::nullopt});
+  graph.scopes.push_back({graph.add_label("aten::addmm"), ScopeId(0)});
+  graph.tasks[1].scope = ScopeId(1);
+  EXPECT_THAT(named(graph, "gemm"), testing::ElementsAre(TaskId(2)));
+  EXPECT_THAT(named(graph, "*n"), testing::ElementsAre(TaskId(2)));
+  EXPECT_THAT(named(graph, "linear"), testing::ElementsAre(TaskId(1)));
+}
+
+TEST(Transform, ScalesTasksAndSaysHowManyChanged) {
+  TaskGraph graph = graph_from("s0: a 10, b 6, c 0");
+  const Result<Change> change = scale(graph, {TaskId(0), TaskId(2)}, 2);
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_EQ(change->tasks_changed, 1);
+  EXPECT_EQ(flat(graph), "a 0-5\nb 5-11\nc 11-11\n");
+  EXPECT_FALSE(scale(graph, {TaskId(0)}, 0));
+}
+
+TEST(Transform, InsertsATaskAndRefusesOneThatWouldCloseACycle) {
+  TaskGraph graph = graph_from(R"(s0: a 10, b 6
+                                  s1: c 1)");
+  Task task = graph.tasks[2];
+  const std::array<Edge, 2> edges{{{TaskId(0), TaskId(3), EdgeKind::kEvent, {}, Anchor::kEnd},
+                                   {TaskId(3), TaskId(1), EdgeKind::kEvent, Nanoseconds(2), Anchor::kEnd}}};
+  ASSERT_TRUE(insert(graph, task, edges));
+  EXPECT_EQ(flat(graph), "a 0-10\nb 13-19\nc 0-1\nc 10-11\n");
+  const std::array<Edge, 2> cycle{{{TaskId(1), TaskId(4), EdgeKind::kEvent, {}, Anchor::kEnd},
+                                   {TaskId(4), TaskId(0), EdgeKind::kEvent, {}, Anchor::kEnd}}};
+  EXPECT_FALSE(insert(graph, task, cycle));
+  EXPECT_EQ(graph.tasks.size(), 4);
+  EXPECT_EQ(graph.edges.size(), 2);
+}
+
+TEST(Transform, RemovesATaskAndBridgesWhatItJoined) {
+  const TaskGraph graph = graph_from(R"(s0: a 10
+                                        s1: b 6
+                                        s2: c 1
+                                        a -> b +2
+                                        b -> c +3)");
+  TaskGraph bridged = graph;
+  const Result<Change> change = remove(bridged, {TaskId(1)}, Removal::kBridge);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(flat(bridged), "a 0-10\nc 15-16\n");
+  EXPECT_THAT(change->moved, testing::ElementsAre(TaskId(0), std::nullopt, TaskId(1)));
+  TaskGraph cut = graph;
+  ASSERT_TRUE(remove(cut, {TaskId(1)}, Removal::kCut));
+  EXPECT_EQ(flat(cut), "a 0-10\nc 0-1\n");
+}
+
+TEST(Transform, BridgesAChainOfRemovedTasks) {
+  TaskGraph graph = graph_from(R"(s0: a 10
+                                  s1: b 6
+                                  s2: c 1
+                                  s3: d 5
+                                  a -> b +2
+                                  b -> c +3
+                                  c -> d +4)");
+  ASSERT_TRUE(remove(graph, {TaskId(1), TaskId(2)}, Removal::kBridge));
+  EXPECT_EQ(flat(graph), "a 0-10\nd 19-24\n");
+}
+
+TEST(Transform, ReschedulesAnOpToAnotherStreamAndClosesTheGap) {
+  TaskGraph graph = graph_from(R"(s0: a 10, b 20, c 5
+                                  s1: d 3)");
+  for (Resource& resource : graph.resources) resource.discipline = Discipline::kOverlapping;
+  graph.add_edge(TaskId(0), TaskId(1), EdgeKind::kStreamOrder, Nanoseconds(1));
+  graph.add_edge(TaskId(1), TaskId(2), EdgeKind::kStreamOrder, Nanoseconds(1));
+  ASSERT_EQ(flat(graph), "a 0-10\nb 11-31\nc 32-37\nd 0-3\n");
+  ASSERT_TRUE(reschedule(graph, {TaskId(1)}, ResourceId(1), Nanoseconds(1)));
+  EXPECT_EQ(flat(graph), "a 0-10\nb 4-24\nc 11-16\nd 0-3\n");
+}
+
+constexpr std::string_view kStep = R"(
+  main cudaLaunchKernel       0   5   c1
+  main cudaLaunchKernel      10  15   c2
+  main cudaDeviceSynchronize 20  45   c3
+  s7   a                      8  20   c1
+  s7   b                     21  40   c2)";
+
+TaskGraph step_graph() { return build_trace_graph(gpu_trace_from(kStep))->graph; }
+
+TEST(Transform, ReplicatesAStepOnStreamsOfTheirOwnWithOneThreadThatLaunches) {
+  TaskGraph graph = step_graph();
+  ReplicateOptions options;
+  options.members = 2;
+  options.stream_sets = 2;
+  const Result<Change> change = replicate(graph, options);
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_EQ(change->tasks_added, step_graph().tasks.size());
+  const std::string times = flat(graph);
+  // The thread launches a for both members, then works for both, then launches b for both.
+  EXPECT_THAT(times, HasSubstr("a 8000-20000\n"));
+  EXPECT_THAT(times, HasSubstr("a 13000-25000\n"));
+  EXPECT_EQ(graph.resources.back().name, "GPU 0 stream 7 #1");
+}
+
+TEST(Transform, ReplicatesAStepOneMemberAfterAnother) {
+  TaskGraph graph = step_graph();
+  ReplicateOptions options;
+  options.members = 3;
+  options.turns = Turns::kWhole;
+  ASSERT_TRUE(replicate(graph, options));
+  // 45 us each, host work before the first launch is not part of the step.
+  EXPECT_EQ(makespan(run_flat(graph)), Nanoseconds(135'000));
+}
+
+TEST(Transform, LetsLaunchesOfSeveralThreadsHoldOneLock) {
+  TaskGraph graph = step_graph();
+  ReplicateOptions options;
+  options.members = 4;
+  options.stream_sets = 4;
+  options.thread_sets = 4;
+  ASSERT_TRUE(replicate(graph, options));
+  // Four first launches of 5 us one after another: the last kernel a begins 8 us after the start of the fourth.
+  EXPECT_THAT(flat(graph), HasSubstr("a 23000-35000\n"));
+}
+
+TEST(Transform, MergesCopiesOfAnOpIntoOneWithTheUnionOfTheirDependencies) {
+  TaskGraph graph = graph_from(R"(s0: a 10, x 4, c 1
+                                  s1: b 12, y 4, d 1)");
+  const Result<Change> change = merge(graph, std::vector<Fusion>{{{TaskId(1), TaskId(4)}, Nanoseconds(6), 0}});
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_EQ(change->tasks_removed, 1);
+  EXPECT_EQ(flat(graph), "a 0-10\nx 12-18\nc 18-19\nb 0-12\nd 18-19\n");
+}
+
+TEST(Transform, RefusesToMergeTasksThatWaitForEachOther) {
+  TaskGraph graph = graph_from(R"(s0: a 10
+                                  s1: b 12
+                                  s2: c 3
+                                  a -> b
+                                  b -> c)");
+  const std::vector<Edge> edges = graph.edges;
+  const Result<Change> change = merge(graph, std::vector<Fusion>{{{TaskId(0), TaskId(2)}, Nanoseconds(6), 0}});
+  ASSERT_FALSE(change);
+  EXPECT_THAT(change.error().message, HasSubstr("wait for each other"));
+  EXPECT_EQ(graph.tasks.size(), 3);
+  EXPECT_EQ(graph.edges.size(), edges.size());
+}
+
+TEST(Transform, SharesOnePreprocessingInstanceWithEveryMember) {
+  TaskGraph graph = graph_from(R"(w: decode 10, decode2 10
+                                  s0: x 4
+                                  s1: y 4
+                                  decode -> x
+                                  decode2 -> y)");
+  ASSERT_EQ(flat(graph), "decode 0-10\ndecode2 10-20\nx 10-14\ny 20-24\n");
+  ASSERT_TRUE(share(graph, std::vector<Selection>{{TaskId(0), TaskId(1)}}));
+  EXPECT_EQ(flat(graph), "decode 0-10\nx 10-14\ny 10-14\n");
+}
+
+TEST(Transform, CollapsesLaunchesToOneGraphAndKeepsTheWait) {
+  TaskGraph graph = step_graph();
+  GraphLaunchCosts costs;
+  costs.call = Nanoseconds(2000);
+  costs.node = Nanoseconds(500);
+  costs.latency = Nanoseconds(8000);
+  costs.gap = Nanoseconds(500);
+  const Result<Change> change = collapse_to_graphs(graph, costs);
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_EQ(change->tasks_added, 1);
+  EXPECT_EQ(change->tasks_removed, 3);  // two launches and the work between them
+  const std::string times = flat(graph);
+  EXPECT_THAT(times, HasSubstr("a 8000-20000\nb 20500-39500\n"));
+  EXPECT_THAT(times, HasSubstr("graph launch 0-3000\n"));
+  EXPECT_EQ(makespan(run_flat(graph)), Nanoseconds(44'500));
+}
+
+TEST(Transform, BoundsHowFarProducersRunAhead) {
+  TaskGraph graph = graph_from(R"(w: copy 5
+                                  s0: net 20
+                                  copy -> net)");
+  ASSERT_TRUE(repeat(graph, 4, Nanoseconds(0)));
+  const Selection producers = named(graph, "copy");
+  const Selection consumers = named(graph, "net");
+  TaskGraph one = graph;
+  ASSERT_TRUE(double_buffer(one, producers, consumers, 1));
+  EXPECT_EQ(makespan(run_flat(one)), Nanoseconds(4 * 25));
+  TaskGraph two = graph;
+  ASSERT_TRUE(double_buffer(two, producers, consumers, 2));
+  EXPECT_EQ(makespan(run_flat(two)), Nanoseconds(5 + 4 * 20));
+  EXPECT_FALSE(double_buffer(two, producers, consumers, 0));
+}
+
+TEST(Transform, RetimesFromRecordedAlternativesWithinTheWorkspace) {
+  TaskGraph graph = graph_from("s0: conv 10, fc 5");
+  const std::vector<TaskAlternatives> ways{
+      {TaskId(0), {{Nanoseconds(7), Bytes{4096}}, {Nanoseconds(9), Bytes{16}}, {Nanoseconds(12), Bytes{0}}}}};
+  ASSERT_TRUE(retime(graph, ways, Bytes{4096}));
+  EXPECT_EQ(flat(graph), "conv 0-7\nfc 7-12\n");
+  ASSERT_TRUE(retime(graph, ways, Bytes{100}));
+  EXPECT_EQ(flat(graph), "conv 0-9\nfc 9-14\n");
+  const std::vector<TaskAlternatives> large{{TaskId(0), {{Nanoseconds(7), Bytes{4096}}}}};
+  const Result<Change> change = retime(graph, large, Bytes{100});
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.error().code, ErrorCode::kDoesNotFit);
+  EXPECT_EQ(change.error().message, "conv needs at least 4.00 KiB of workspace; the limit is 100 B");
+}
+
+TEST(Transform, AppendsMembersOfAnotherTraceOnResourcesOfTheirOwn) {
+  TaskGraph graph = step_graph();
+  const TaskGraph other = step_graph();
+  const Change change = append(graph, other);
+  EXPECT_EQ(change.tasks_added, other.tasks.size());
+  EXPECT_EQ(graph.tasks.back().member, 1);
+  EXPECT_EQ(makespan(run_flat(graph)), makespan(run_flat(other)));
+}
+
+TEST(SharedRun, SlowsKernelsThatTogetherAskForMoreThanTheDevice) {
+  TaskGraph graph = graph_from(R"(s0: a 8
+                                  s1: b 8)");
+  for (Task& task : graph.tasks) {
+    task.kind = TaskKind::kKernel;
+    task.cores = 0;
+    task.waves = 0.75F;
+  }
+  const Result<std::vector<TaskTimes>> times = run_shared(graph);
+  ASSERT_TRUE(times);
+  EXPECT_EQ((*times)[0].end, Nanoseconds(12));
+  EXPECT_EQ((*times)[1].end, Nanoseconds(12));
+  for (Task& task : graph.tasks) task.waves = 0.5F;
+  EXPECT_EQ(makespan(run_shared(graph)), Nanoseconds(8));
+}
+
+TEST(SharedRun, TakesRecordedDurationsWhereNothingIsShared) {
+  Random random(3);
+  for (int round = 0; round < kRounds; ++round) {
+    TaskGraph graph = random_graph(random);
+    for (Task& task : graph.tasks) task.waves = 0.01F;
+    const Result<std::vector<TaskTimes>> alone = run_flat(graph);
+    const Result<std::vector<TaskTimes>> shared = run_shared(graph);
+    ASSERT_TRUE(alone && shared);
+    EXPECT_EQ(*alone, *shared) << round;
+  }
+}
+
+TEST(SharedRun, StaysBetweenItsBounds) {
+  Random random(4);
+  for (int round = 0; round < kRounds; ++round) {
+    const TaskGraph graph = random_graph(random);
+    SimulationOptions options;
+    options.share_multiprocessors = true;
+    const Result<Schedule> schedule = simulate(graph, options);
+    ASSERT_TRUE(schedule) << schedule.error().message;
+    EXPECT_GE(schedule->makespan + Nanoseconds(1), schedule->lower_bound) << round;
+  }
+}
+
+TEST(TransformProperties, EveryTransformationKeepsRandomGraphsAcyclicAndSaysWhatItChanged) {
+  Random random(11);
+  for (int round = 0; round < kRounds; ++round) {
+    const TaskGraph graph = random_graph(random);
+    const auto holds = [&](std::string_view what, const TaskGraph& changed, const Result<Change>& change) {
+      SCOPED_TRACE(testing::Message() << what << " in round " << round);
+      ASSERT_TRUE(change) << change.error().message;
+      EXPECT_EQ(changed.tasks.size(), graph.tasks.size() + change->tasks_added - change->tasks_removed);
+      EXPECT_EQ(changed.edges.size(), graph.edges.size() + change->edges_added - change->edges_removed);
+      EXPECT_TRUE(check_acyclic(changed));
+    };
+    TaskGraph changed = graph;
+    Result<Change> change = scale(changed, some_of(graph, random, 3), 2.5);
+    holds("scale", changed, change);
+    changed = graph;
+    change = remove(changed, some_of(graph, random, 6), Removal::kBridge);
+    holds("bridge", changed, change);
+    changed = graph;
+    change = remove(changed, some_of(graph, random, 6), Removal::kCut);
+    holds("cut", changed, change);
+    changed = graph;
+    change = collapse_to_graphs(changed, {});
+    holds("graphs", changed, change);
+    ReplicateOptions options;
+    options.members = 3;
+    options.stream_sets = 1 + static_cast<int>(random.below(3));
+    options.thread_sets = 1 + static_cast<int>(random.below(3));
+    options.turns = random.below(2) == 0 ? Turns::kWhole : Turns::kInterleaved;
+    TaskGraph copies = graph;
+    change = replicate(copies, options);
+    holds("replicate", copies, change);
+    changed = graph;
+    change = repeat(changed, 3, Nanoseconds(1));
+    holds("repeat", changed, change);
+  }
+}
+
+TEST(TransformProperties, FusingOrSharingAnyOpsOfInterleavedMembersClosesNoCycle) {
+  Random random(12);
+  for (int round = 0; round < kRounds; ++round) {
+    TaskGraph graph = random_graph(random);
+    ReplicateOptions options;
+    options.members = 3;
+    options.stream_sets = 3;
+    ASSERT_TRUE(replicate(graph, options));
+    const Selection kernels = select(graph, [&](const Task& task) {
+      return task.kind == TaskKind::kKernel && *task.step % 3 == 0;
+    });
+    std::vector<Fusion> fusions;
+    for (const Selection& group : groups_across_members(graph, kernels)) {
+      ASSERT_EQ(group.size(), 3);
+      fusions.push_back({group, graph.task(group.front()).duration * 2, 1});
+    }
+    TaskGraph fused = graph;
+    const Result<Change> change = merge(fused, fusions);
+    ASSERT_TRUE(change) << round << ": " << change.error().message;
+    EXPECT_EQ(change->tasks_removed, 2 * fusions.size());
+    TaskGraph shared = graph;
+    const Result<Change> sharing = share(shared, groups_across_members(graph, kernels));
+    EXPECT_TRUE(sharing) << round << ": " << sharing.error().message;
+  }
+}
+
+TEST(TransformProperties, ReschedulingLeavesAGraphAcyclicOrAsItWas) {
+  Random random(13);
+  for (int round = 0; round < kRounds; ++round) {
+    const TaskGraph graph = random_graph(random);
+    TaskGraph changed = graph;
+    const Selection kernels = select(graph, [&](const Task& task) {
+      return task.kind == TaskKind::kKernel && random.below(5) == 0;
+    });
+    const Result<Change> change = reschedule(changed, kernels, ResourceId(2), Nanoseconds(1));
+    ASSERT_TRUE(change) << round << ": " << change.error().message;
+    EXPECT_TRUE(check_acyclic(changed));
+    EXPECT_EQ(changed.edges.size(), graph.edges.size() + change->edges_added - change->edges_removed);
+  }
+}
+
+}  // namespace
+}  // namespace cohort

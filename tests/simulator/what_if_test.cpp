@@ -1,0 +1,280 @@
+#include "simulator/what_if.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "simulator/replay.hpp"
+#include "tests/simulator/gpu_trace_text.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+using testing::HasSubstr;
+
+/// Kernels of 2 us each behind launches of 5 us with 5 us of the framework's work between them: the GPU idles.
+std::string launch_bound(int kernels) {
+  std::string text = "main #step 0 100000\n";
+  for (int i = 0; i < kernels; ++i) {
+    text += fmt::format("main @layer{} {} {}\n", i, 10 * i, 10 * i + 6);
+    text += fmt::format("main cudaLaunchKernel {} {} c{}\n", 10 * i, 10 * i + 5, i + 1);
+    text += fmt::format("s7 small {} {} c{}\n", 10 * i + 7, 10 * i + 9, i + 1);
+  }
+  text += fmt::format("main cudaDeviceSynchronize {} {} c999\n", 10 * kernels, 10 * kernels + 6);
+  return text;
+}
+
+/// One copy of the input, then three large kernels launched far ahead.
+constexpr std::string_view kCopyAndCompute = R"(
+  main cudaMemcpyAsync        0    4  c1
+  main cudaLaunchKernel       5    9  c2
+  main cudaLaunchKernel      10   14  c3
+  main cudaLaunchKernel      15   19  c4
+  main cudaDeviceSynchronize 20  706  c5
+  s7   Memcpy_HtoD_(Pinned_->_Device) 8 208 c1
+  s7   conv                 209  409  c2
+  s7   relu                 410  500  c3
+  s7   gemm                 501  700  c4)";
+
+struct Case {
+  explicit Case(std::vector<Trace> of) : traces(std::move(of)) {
+    TraceGraphOptions options;
+    options.in_flight = false;
+    for (const Trace& trace : traces) {
+      Result<TraceGraph> graph = build_trace_graph(trace, options);
+      EXPECT_TRUE(graph.has_value()) << graph.error().message;
+      what_if_case.traces.push_back(&trace);
+      what_if_case.graphs.push_back(std::move(*graph));
+    }
+  }
+  explicit Case(std::string_view text) : Case(std::vector<Trace>{gpu_trace_from(text)}) {}
+
+  WhatIfPrediction predict(const WhatIf& what_if) const {
+    Result<WhatIfPrediction> prediction = predict_what_if(what_if_case, what_if);
+    EXPECT_TRUE(prediction.has_value()) << prediction.error().message;
+    return prediction ? std::move(*prediction) : WhatIfPrediction{};
+  }
+
+  std::vector<Trace> traces;
+  WhatIfCase what_if_case;
+};
+
+/// Every kernel takes this part of the device.
+Case filling(Case of, float waves) {
+  for (TraceGraph& graph : of.what_if_case.graphs) {
+    for (Task& task : graph.graph.tasks) {
+      if (task.kind == TaskKind::kKernel) task.waves = waves;
+    }
+  }
+  return of;
+}
+
+void expect_sound(const WhatIfPrediction& prediction) {
+  EXPECT_LE(prediction.lower_bound, prediction.step_time + Nanoseconds(1));
+  EXPECT_LE(prediction.step_time, prediction.upper_bound);
+  Nanoseconds gain{};
+  for (const GainPart& part : prediction.gain) gain += part.gain;
+  EXPECT_EQ(gain, prediction.baseline - prediction.step_time);
+}
+
+WhatIf models(int count) {
+  WhatIf what_if;
+  what_if.models = count;
+  return what_if;
+}
+
+TEST(WhatIf, PredictsTheTracedStepWhereNothingIsChanged) {
+  const WhatIfPrediction prediction = Case(kCopyAndCompute).predict({});
+  EXPECT_EQ(prediction.step_time, Nanoseconds(706'000));
+  EXPECT_DOUBLE_EQ(prediction.speedup, 1);
+  expect_sound(prediction);
+}
+
+TEST(WhatIf, SeesGraphsHelpWhereLaunchesBind) {
+  const Case launches(launch_bound(50));
+  WhatIf what_if = models(8);
+  const WhatIfPrediction single_launches = filling(launches, 0.1F).predict(what_if);
+  // One thread launches for all: streams alone gain next to nothing.
+  EXPECT_LT(single_launches.speedup, 1.1);
+  EXPECT_THAT(single_launches.binding.resource, HasSubstr("thread"));
+  EXPECT_GT(single_launches.binding.utilisation, 0.9);
+  what_if.graphs = true;
+  const WhatIfPrediction graphs = filling(launches, 0.1F).predict(what_if);
+  EXPECT_GT(graphs.speedup, 5);
+  EXPECT_EQ(graphs.gain.front().cause, "launch removal");
+  EXPECT_GT(graphs.gain.front().gain, Nanoseconds(0));
+  expect_sound(single_launches);
+  expect_sound(graphs);
+}
+
+TEST(WhatIf, GainsNothingFromGraphsWhereKernelsBind) {
+  WhatIf what_if = models(4);
+  const Case full = filling(Case(kCopyAndCompute), 4);
+  const WhatIfPrediction single_launches = full.predict(what_if);
+  what_if.graphs = true;
+  const WhatIfPrediction graphs = full.predict(what_if);
+  EXPECT_NEAR(graphs.speedup, single_launches.speedup, 0.05 * single_launches.speedup);
+}
+
+TEST(WhatIf, OverlapsKernelsThatLeaveRoomAndNotThoseThatFillTheDevice) {
+  WhatIf what_if = models(4);
+  const WhatIfPrediction room = filling(Case(kCopyAndCompute), 0.25F).predict(what_if);
+  const WhatIfPrediction none = filling(Case(kCopyAndCompute), 1).predict(what_if);
+  EXPECT_GT(room.speedup, 1.9);
+  // Copies of one member overlap kernels of another; kernels take their turns.
+  EXPECT_LT(none.speedup, 1.5);
+  EXPECT_GE(none.step_time, Nanoseconds(4 * 489'000));
+  expect_sound(room);
+  expect_sound(none);
+  what_if.streams = 1;
+  const WhatIfPrediction one_stream = filling(Case(kCopyAndCompute), 0.25F).predict(what_if);
+  EXPECT_LT(one_stream.speedup, room.speedup);
+}
+
+TEST(WhatIf, SharesTheCopyOfTheInput) {
+  WhatIf what_if = models(4);
+  const Case full = filling(Case(kCopyAndCompute), 0.25F);
+  const WhatIfPrediction separate = full.predict(what_if);
+  what_if.shared_input = true;
+  const WhatIfPrediction shared = full.predict(what_if);
+  EXPECT_LT(shared.step_time, separate.step_time);
+  EXPECT_EQ(shared.gain.front().cause, "sharing");
+  EXPECT_GE(shared.gain.front().gain, Nanoseconds(3 * 195'000));
+  expect_sound(shared);
+}
+
+TEST(WhatIf, CopiesInputAheadWithBuffers) {
+  WhatIf what_if;
+  what_if.buffers = 2;
+  const WhatIfPrediction prediction = Case(kCopyAndCompute).predict(what_if);
+  // The copy of 200 us hides behind the 491 us of kernels of the step before.
+  EXPECT_LT(prediction.step_time, prediction.baseline - Nanoseconds(190'000));
+  EXPECT_GE(prediction.step_time, Nanoseconds(489'000));
+  expect_sound(prediction);
+}
+
+TEST(WhatIf, MakesKernelsFasterByTheirNameAndByLayer) {
+  WhatIf what_if;
+  what_if.scale = {{"conv", 2.0}};
+  EXPECT_EQ(Case(kCopyAndCompute).predict(what_if).step_time, Nanoseconds(606'000));
+  what_if.scale = {{"layer3", 2.0}};
+  EXPECT_EQ(Case(launch_bound(5)).predict(what_if).changes.front().second.tasks_changed, 1);
+  what_if.scale = {{"attention", 2.0}};
+  const Result<WhatIfPrediction> unknown = predict_what_if(Case(kCopyAndCompute).what_if_case, what_if);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNegativeAnswer);
+  EXPECT_THAT(unknown.error().message, HasSubstr("attention"));
+}
+
+TEST(WhatIf, KnowsMixedPrecisionAndFasterCopies) {
+  WhatIf what_if;
+  what_if.mixed_precision = true;
+  // conv 200 -> 200/3, gemm 199 -> 199/3, relu 90 -> 45.
+  EXPECT_NEAR(seconds(Case(kCopyAndCompute).predict(what_if).step_time), 706e-6 - (399.0 * 2 / 3 + 45) * 1e-6, 1e-8);
+  what_if = {};
+  what_if.copy_speed = 2;
+  EXPECT_EQ(Case(kCopyAndCompute).predict(what_if).step_time, Nanoseconds(606'000));
+}
+
+TEST(WhatIf, FusesKernelsThatLeaveRoomAndTheirLaunches) {
+  WhatIf what_if = models(8);
+  what_if.fuse = FuseChoice::kAuto;
+  const WhatIfPrediction fused = filling(Case(launch_bound(50)), 0.1F).predict(what_if);
+  EXPECT_GT(fused.speedup, 5);
+  EXPECT_EQ(fused.gain.back().cause, "fusion");
+  expect_sound(fused);
+  what_if.fuse = FuseChoice::kNamed;
+  what_if.fused = {"layer7"};
+  const WhatIfPrediction one = filling(Case(launch_bound(50)), 0.1F).predict(what_if);
+  EXPECT_GT(one.step_time, fused.step_time);
+  EXPECT_EQ(one.changes.back().second.tasks_removed, 7 * 2);  // a launch and the work before it
+}
+
+TEST(WhatIf, ComposesEverything) {
+  WhatIf what_if = models(4);
+  what_if.graphs = true;
+  what_if.shared_input = true;
+  what_if.streams = 2;
+  what_if.launch_threads = 2;
+  what_if.scale = {{"conv", 1.5}};
+  what_if.copy_speed = 2;
+  what_if.fuse = FuseChoice::kNamed;
+  what_if.fused = {"relu"};
+  const WhatIfPrediction prediction = filling(Case(kCopyAndCompute), 0.3F).predict(what_if);
+  EXPECT_GT(prediction.speedup, 1.5);
+  EXPECT_EQ(prediction.gain.size(), 5);
+  EXPECT_FALSE(prediction.confidence.empty());
+  expect_sound(prediction);
+}
+
+TEST(WhatIf, RunsMembersOfSeveralTracesTogether) {
+  const Case two = filling(Case(std::vector<Trace>{gpu_trace_from(kCopyAndCompute), gpu_trace_from(launch_bound(20))}), 0.2F);
+  const WhatIfPrediction prediction = two.predict({});
+  EXPECT_EQ(prediction.members, 2);
+  EXPECT_EQ(prediction.baseline, prediction.single);
+  EXPECT_GT(prediction.speedup, 1.1);
+  expect_sound(prediction);
+}
+
+TEST(WhatIf, WritesATimelineThatReplays) {
+  const WhatIfPrediction prediction = filling(Case(kCopyAndCompute), 0.25F).predict(models(2));
+  EXPECT_EQ(prediction.trace.info.kind, TraceKind::kPredicted);
+  const Result<Trace> trace = parse_trace(trace_to_json(prediction.trace));
+  ASSERT_TRUE(trace) << trace.error().message;
+  const Result<TraceGraph> graph = build_trace_graph(*trace);
+  ASSERT_TRUE(graph) << graph.error().message;
+  const Result<Replay> result = replay(*graph);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_LT(std::abs(result->relative_error), 0.01);
+  EXPECT_EQ(graph->counts.without_launch_record, 0);
+}
+
+TEST(WhatIf, IsTheSameEveryTime) {
+  const Case room = filling(Case(kCopyAndCompute), 0.25F);
+  EXPECT_EQ(trace_to_json(room.predict(models(3)).trace), trace_to_json(room.predict(models(3)).trace));
+}
+
+TEST(WhatIf, StaysWithinItsBoundsOnTheRecordedCases) {
+  const std::filesystem::path cases = COHORT_TRACE_CASES;
+  if (!std::filesystem::exists(cases)) GTEST_SKIP() << "../shared/cases is not here";
+  for (const char* name : {"qwen_0.5b_h100.json.gz", "ns_resolution_v100.json.gz"}) {
+    SCOPED_TRACE(name);
+    const Result<Trace> trace = read_trace(cases / name);
+    ASSERT_TRUE(trace) << trace.error().message;
+    const Result<StepSelection> step = select_replay_step(*trace, {});
+    ASSERT_TRUE(step) << step.error().message;
+    TraceGraphOptions options;
+    options.in_flight = false;
+    options.window = step->step.window;
+    Result<TraceGraph> graph = build_trace_graph(*trace, options);
+    ASSERT_TRUE(graph) << graph.error().message;
+    WhatIfCase what_if_case;
+    what_if_case.traces.push_back(&*trace);
+    what_if_case.graphs.push_back(std::move(*graph));
+    for (const bool graphs : {false, true}) {
+      WhatIf what_if = models(4);
+      what_if.graphs = graphs;
+      const Result<WhatIfPrediction> prediction = predict_what_if(what_if_case, what_if);
+      ASSERT_TRUE(prediction) << prediction.error().message;
+      expect_sound(*prediction);
+      EXPECT_GE(prediction->speedup, 0.95);
+      EXPECT_LE(prediction->speedup, 4);
+    }
+  }
+}
+
+TEST(WhatIf, RefusesNumbersOutOfRange) {
+  const Case one(kCopyAndCompute);
+  for (const int count : {0, -1, 100'000}) {
+    const Result<WhatIfPrediction> prediction = predict_what_if(one.what_if_case, models(count));
+    ASSERT_FALSE(prediction);
+    EXPECT_EQ(prediction.error().code, ErrorCode::kUsage);
+  }
+}
+
+}  // namespace
+}  // namespace cohort
