@@ -1,9 +1,11 @@
 #include "tracer/content.hpp"
 
 #include <libdeflate.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -45,6 +47,22 @@ bool is_text(std::string_view content) {
 }
 
 }  // namespace
+
+PaddedBytes::PaddedBytes(std::size_t capacity) : capacity_(capacity) {
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  constexpr std::size_t kCacheLine = 64;
+  const std::size_t bytes = capacity + kPadding;
+  const std::size_t alignment = bytes >= 4 * kHugePage ? kHugePage : kCacheLine;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  data_.reset(static_cast<char*>(std::aligned_alloc(alignment, rounded)));
+  if (!data_) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  // A hint: most of the time of filling fresh memory goes into its pages.
+  if (alignment == kHugePage) ::madvise(data_.get(), rounded, MADV_HUGEPAGE);
+#endif
+}
+
+void PaddedBytes::Free::operator()(char* bytes) const { std::free(bytes); }
 
 void PaddedBytes::set_size(std::size_t size) {
   size_ = size;

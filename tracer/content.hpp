@@ -13,7 +13,7 @@ class PaddedBytes {
  public:
   static constexpr std::size_t kPadding = 64;
 
-  explicit PaddedBytes(std::size_t capacity) : capacity_(capacity), data_(new char[capacity + kPadding]) {}
+  explicit PaddedBytes(std::size_t capacity);
 
   [[nodiscard]] char* data() { return data_.get(); }
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
@@ -25,7 +25,10 @@ class PaddedBytes {
  private:
   std::size_t capacity_;
   std::size_t size_ = 0;
-  std::unique_ptr<char[]> data_;
+  struct Free {
+    void operator()(char* bytes) const;
+  };
+  std::unique_ptr<char, Free> data_;
 };
 
 /// The content itself, or what it holds where it is gzipped.

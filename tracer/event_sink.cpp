@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -89,6 +90,12 @@ std::size_t EventSink::KeyHash::operator()(const std::pair<std::int64_t, std::in
   constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
   return static_cast<std::size_t>((static_cast<std::uint64_t>(key.first) * kGolden) ^
                                   static_cast<std::uint64_t>(key.second));
+}
+
+void EventSink::expect(std::size_t json_bytes) {
+  constexpr std::size_t kBytesOfASlice = 400;  // typical of PyTorch's profiler
+  trace_.slices.reserve(json_bytes / kBytesOfASlice);
+  trace_.args.reserve(json_bytes / kBytesOfASlice);
 }
 
 void EventSink::add(RawEvent& event) {
@@ -221,9 +228,15 @@ void EventSink::add_flow(const RawEvent& event) {
   FlowEnd end;
   end.time = *event.time;
   end.track = track(event);
-  end.name = event.name;
   end.is_start = event.phase == 's';
-  end.key = flow_keys_.intern(fmt::format("{} {} {}", to_index(event.name), to_index(event.category), event.id));
+  end.key = {event.name, event.category, 0, false};
+  const char* const last = event.id.data() + event.id.size();
+  const auto number = std::from_chars(event.id.data(), last, end.key.id);
+  const bool padded = event.id.front() == '0' && event.id.size() > 1;  // "07" is not "7"
+  if (number.ec != std::errc{} || number.ptr != last || padded) {
+    end.key.id = static_cast<std::int64_t>(to_index(flow_ids_.intern(event.id)));
+    end.key.is_name = true;
+  }
   for (const auto& [name, value] : event.args) {
     const auto* position = std::get_if<std::int64_t>(&value);
     if (name == slice_key_ && position != nullptr) end.slice = *position;

@@ -65,6 +65,8 @@ class EventSink {
   /// Takes the arguments out of the event.
   void add(RawEvent& event);
   void drop(Drop reason, std::int64_t count = 1) { dropped_[static_cast<std::size_t>(reason)] += count; }
+  /// Makes room for what a file of this size holds.
+  void expect(std::size_t json_bytes);
   /// For files of our own: what they hold is spelled as it should be and stands there once.
   void keep_spelling() { keep_spelling_ = true; }
   /// Call last: closes what is open, binds flows, names tracks, adds `base` to every time, and puts
@@ -107,7 +109,7 @@ class EventSink {
   std::vector<std::vector<std::size_t>> open_;            ///< by track, slices begun and not ended
   std::vector<FlowEnd> flow_ends_;
   bool keep_spelling_ = false;
-  StringTable flow_keys_;
+  StringTable flow_ids_;  ///< those that are no numbers
   std::array<std::int64_t, static_cast<std::size_t>(Drop::kCount)> dropped_{};
   std::array<std::int64_t, 128> dropped_phases_{};
   StringId name_key_;

@@ -1,7 +1,7 @@
 #include "tracer/flow_binder.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 namespace cohort {
 namespace {
@@ -63,15 +63,46 @@ class SliceFinder {
   std::vector<NestedTrack> tracks_;
 };
 
-struct Starts {
-  std::vector<const FlowEnd*> ends;
-  bool used = false;
-
-  [[nodiscard]] const FlowEnd& before(Nanoseconds time) const {
-    const auto after = std::upper_bound(ends.begin(), ends.end(), time,
-                                        [](Nanoseconds t, const FlowEnd* end) { return t < end->time; });
-    return after == ends.begin() ? *ends.front() : **(after - 1);
+/// Starts of flows by key and time; of equal ones in the file's order.
+class FlowStarts {
+ public:
+  explicit FlowStarts(const std::vector<FlowEnd>& ends) {
+    for (const FlowEnd& end : ends) {
+      if (end.is_start) starts_.push_back(&end);
+    }
+    used_.resize(starts_.size());
+    std::stable_sort(starts_.begin(), starts_.end(), [](const FlowEnd* a, const FlowEnd* b) {
+      return a->key != b->key ? a->key < b->key : a->time < b->time;
+    });
   }
+
+  /// The latest start of the key that is not after the time, else its first; null where it has none.
+  const FlowEnd* take(const FlowKey& key, Nanoseconds time) {
+    const auto first = std::lower_bound(starts_.begin(), starts_.end(), key,
+                                        [](const FlowEnd* end, const FlowKey& wanted) { return end->key < wanted; });
+    if (first == starts_.end() || (*first)->key != key) return nullptr;
+    used_[static_cast<std::size_t>(first - starts_.begin())] = true;
+    const auto after =
+        std::upper_bound(first, starts_.end(), std::pair(&key, time), [](const auto& wanted, const FlowEnd* end) {
+          return *wanted.first != end->key ? *wanted.first < end->key : wanted.second < end->time;
+        });
+    return after == first ? *first : *(after - 1);
+  }
+
+  /// Starts of keys of which none was taken.
+  [[nodiscard]] std::int64_t unused() const {
+    std::int64_t count = 0;
+    bool used = false;
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+      if (i == 0 || starts_[i]->key != starts_[i - 1]->key) used = used_[i];
+      count += used ? 0 : 1;
+    }
+    return count;
+  }
+
+ private:
+  std::vector<const FlowEnd*> starts_;
+  std::vector<bool> used_;  ///< at the first start of each key
 };
 
 }  // namespace
@@ -79,34 +110,24 @@ struct Starts {
 BoundFlows bind_flows(const Trace& trace, const std::vector<FlowEnd>& ends) {
   BoundFlows bound;
   if (ends.empty()) return bound;
-  std::unordered_map<StringId, Starts> starts;
-  for (const FlowEnd& end : ends) {
-    if (end.is_start) starts[end.key].ends.push_back(&end);
-  }
-  for (auto& [key, group] : starts) {
-    std::stable_sort(group.ends.begin(), group.ends.end(),
-                     [](const FlowEnd* a, const FlowEnd* b) { return a->time < b->time; });
-  }
+  FlowStarts starts(ends);
   const SliceFinder finder(trace);
   for (const FlowEnd& end : ends) {
     if (end.is_start) continue;
-    const auto found = starts.find(end.key);
-    if (found == starts.end()) {
+    const FlowEnd* start = starts.take(end.key, end.time);
+    if (start == nullptr) {
       ++bound.without_start;
       continue;
     }
-    found->second.used = true;
-    const auto from = finder.find(found->second.before(end.time));
+    const auto from = finder.find(*start);
     const auto to = finder.find(end);
     if (from && to) {
-      bound.flows.push_back({*from, *to, end.name});
+      bound.flows.push_back({*from, *to, end.key.name});
     } else {
       ++bound.without_slice;
     }
   }
-  for (const auto& [key, group] : starts) {
-    if (!group.used) bound.without_end += static_cast<std::int64_t>(group.ends.size());
-  }
+  bound.without_end = starts.unused();
   return bound;
 }
 

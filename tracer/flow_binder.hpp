@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -8,12 +9,21 @@
 
 namespace cohort {
 
+/// What makes two ends one flow.
+struct FlowKey {
+  StringId name{};
+  StringId category{};
+  std::int64_t id = 0;
+  bool is_name = false;  ///< then `id` numbers the names that ids have
+
+  friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
+};
+
 /// One end of a flow as a trace file states it: a point on a track, bound to a slice afterwards.
 struct FlowEnd {
   Nanoseconds time{};
   TrackId track{};
-  StringId key{};  ///< what makes two ends one flow: id, name and category
-  StringId name{};
+  FlowKey key;
   std::optional<std::int64_t> slice;  ///< position among the slices, where the file says it
   bool is_start = false;
 };

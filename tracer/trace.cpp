@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 namespace cohort {
 namespace {
@@ -13,6 +14,24 @@ constexpr std::array<std::pair<TraceKind, std::string_view>, 4> kKindNames = {{
     {TraceKind::kPredicted, "predicted"},
     {TraceKind::kMeasured, "measured"},
 }};
+
+/// Of the length and some bytes: kernels' names differ at their ends or in between.
+std::size_t cheap_hash(std::string_view text) {
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
+  std::uint64_t hash = text.size();
+  const auto mix = [&](std::size_t at) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, std::min<std::size_t>(8, text.size() - at));
+    hash = (hash ^ bytes) * kGolden;
+    hash ^= hash >> 32U;
+  };
+  if (text.empty()) return 0;
+  mix(0);
+  if (text.size() > 8) mix(text.size() - 8);
+  if (text.size() > 32) mix(text.size() / 2);
+  if (text.size() > 64) mix(text.size() / 4);
+  return static_cast<std::size_t>(hash);
+}
 
 const ArgValue* find_arg(const Trace& trace, const Slice& slice, std::string_view key) {
   if (!slice.args) return nullptr;
@@ -69,6 +88,13 @@ StringTable& StringTable::operator=(const StringTable& other) {
 }
 
 StringId StringTable::intern(std::string_view text) {
+  StringId& recent = recent_[cheap_hash(text) % recent_.size()];
+  if (to_index(recent) < strings_.size() && *strings_[to_index(recent)] == text) return recent;
+  recent = intern_new(text);
+  return recent;
+}
+
+StringId StringTable::intern_new(std::string_view text) {
   if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
   const auto id = static_cast<StringId>(strings_.size());
   const auto added = ids_.emplace(text, id).first;

@@ -39,12 +39,14 @@ class StringTable {
   [[nodiscard]] std::size_t size() const { return strings_.size(); }
 
  private:
+  StringId intern_new(std::string_view text);
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
   std::unordered_map<std::string, StringId, Hash, std::equal_to<>> ids_;
   std::vector<const std::string*> strings_;  ///< keys of ids_, which do not move
+  std::array<StringId, 1024> recent_{};      ///< last id asked for by a cheap hash: names repeat; a hint only
 };
 
 /// A line of the timeline: a stream, a worker, a host thread.

@@ -134,6 +134,7 @@ Result<Trace> TraceReader::read(PaddedBytes& bytes) {
   const auto iterate = [&] {
     return parser.iterate(bytes.data(), bytes.size(), bytes.capacity() + PaddedBytes::kPadding).get(document);
   };
+  sink_.expect(bytes.size());
   auto error = iterate();
   if (error == simdjson::UTF8_ERROR) {
     sink_.drop(Drop::kInvalidText, replace_invalid_utf8(bytes.data(), bytes.size()));

@@ -1,0 +1,39 @@
+#include "fuzz/trace_input.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tracer/gpu_summary.hpp"
+#include "tracer/steps.hpp"
+#include "tracer/summary.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+}  // namespace
+
+void check_trace_input(std::string_view bytes) {
+  TraceReadOptions options;
+  options.most_inflated_bytes = std::size_t{64} << 20;  // a fuzzer must not run out of memory
+  const auto trace = parse_trace(bytes, options);
+  if (!trace) {
+    require(!trace.error().message.empty(), "an error says something");
+    return;
+  }
+  const std::string once = trace_to_json(*trace);
+  const auto again = parse_trace(once);
+  require(again.has_value(), "what was read can be written and read");
+  require(trace_to_json(*again) == once, "what was written reads back the same");
+  require(!format_summary(summarize(*trace)).empty(), "a trace can be summarised");
+  if (const auto gpu = summarize_gpu(*trace)) require(!format_gpu_summary(*gpu).empty(), "a GPU's trace likewise");
+  require(select_step(*trace, {}).has_value(), "all of a trace can be selected");
+}
+
+}  // namespace cohort
