@@ -130,8 +130,8 @@ Result<void> trace_program(const TraceProgramOptions& given, CommandContext& con
     return fail(ErrorCode::kRecordingIncomplete, "{} made no call to CUDA; nothing was recorded", options.program[0]);
   }
   COHORT_TRY(Trace trace, read_spools(*tracer.plugin, files));
-  trace.info.device.id = "cuda:0";
   trace.info.device.kind = "cuda";
+  if (trace.info.device.id.empty()) trace.info.device.id = "cuda:0";
   trace.info.wall_times = walls;
   trace.info.settings.merge(provenance());
   trace.info.settings["command"] = fmt::format("{}", fmt::join(options.program, " "));

@@ -58,8 +58,8 @@ TEST(CuptiDecoder, DrawsAKernelOnItsStreamWithItsGeometryAndAFlowFromItsCall) {
   EXPECT_EQ(slice.duration, 500_ns);
   EXPECT_EQ(track_of(trace, slice), "cuda:0/stream 13");
   EXPECT_EQ(trace.strings[slice.category], "kernel");
-  EXPECT_EQ(trace.text_arg(slice, "grid"), "[4, 2, 1]");
-  EXPECT_EQ(trace.text_arg(slice, "cluster"), "[2, 1, 1]");
+  EXPECT_EQ(trace.text_arg(slice, "grid"), "[4,2,1]");
+  EXPECT_EQ(trace.text_arg(slice, "cluster"), "[2,1,1]");
   EXPECT_EQ(trace.integer_arg(slice, "blocks"), 8);
   EXPECT_EQ(trace.integer_arg(slice, "threads"), 128);
   EXPECT_EQ(trace.integer_arg(slice, "registers per thread"), 40);
@@ -322,6 +322,29 @@ TEST(CuptiDecoder, RefusesWhatIsNoSpool) {
   }
 }
 
+TEST(CuptiDecoder, SaysWhichDeviceTheTraceIsOf) {
+  DeviceRecord device{};
+  device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+  device.id = 0;
+  device.name = "NVIDIA H200";
+  device.numMultiprocessors = 132;
+  device.globalMemorySize = 1 << 30;
+  device.computeCapabilityMajor = 9;
+  device.maxWarpsPerMultiprocessor = 64;
+  device.numThreadsPerWarp = 32;
+  DeviceRecord second = device;
+  second.id = 1;
+  second.name = "another";
+  RecordBuffer buffer;
+  buffer.add(second).add(device);
+  const Trace trace = decoded(buffer);
+  EXPECT_EQ(trace.info.device.id, "cuda:0");
+  EXPECT_EQ(trace.info.device.name, "NVIDIA H200");
+  EXPECT_EQ(trace.info.device.cores, 132);
+  EXPECT_EQ(trace.info.device.settings.at("computeMajor"), "9");
+  EXPECT_EQ(trace.info.device.settings.at("maxThreadsPerMultiprocessor"), "2048");
+}
+
 TEST(CuptiDecoder, KeepsTheIdsOfSeveralProcessesApart) {
   RecordBuffer first;
   first.add(runtime_call(kLaunch, 100, 110, 5)).add(kernel("a", 200, 210, 13, 5));
@@ -334,6 +357,8 @@ TEST(CuptiDecoder, KeepsTheIdsOfSeveralProcessesApart) {
   ASSERT_EQ(trace->flows.size(), 2U);
   EXPECT_EQ(trace->slice(trace->flows[1].from).start, 120_ns);
   EXPECT_EQ(track_of(*trace, only(*trace, "b")), "cuda:0 of process 8/stream 13");
+  EXPECT_EQ(trace->integer_arg(only(*trace, "a"), "correlation"), 5);
+  EXPECT_EQ(trace->integer_arg(only(*trace, "b"), "correlation"), (std::int64_t{1} << 32) + 5);
 }
 
 TEST(CuptiLanes, TakeTheLowestThatIsFree) {

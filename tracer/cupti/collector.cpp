@@ -20,12 +20,13 @@ struct Kind {
   CUpti_ActivityKind kind;
   bool is_needed;  ///< without it there is no recording; others are left out, and counted, where CUPTI refuses
 };
-constexpr std::array<Kind, 12> kKinds = {{
+constexpr std::array<Kind, 13> kKinds = {{
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
     {CUPTI_ACTIVITY_KIND_MEMCPY, true},
     {CUPTI_ACTIVITY_KIND_MEMSET, true},
     {CUPTI_ACTIVITY_KIND_RUNTIME, true},
     {CUPTI_ACTIVITY_KIND_DRIVER, true},
+    {CUPTI_ACTIVITY_KIND_DEVICE, false},
     {CUPTI_ACTIVITY_KIND_CONTEXT, false},
     {CUPTI_ACTIVITY_KIND_MEMCPY2, false},
     {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, false},
@@ -246,7 +247,7 @@ Result<void> CuptiCollector::subscribe() {
 
 Result<void> CuptiCollector::enable_kinds(const CuptiOptions& options) {
   for (const auto& [kind, is_needed] : kKinds) {
-    const auto enabled = api_.check(api_.enable(kind), fmt::format("cuptiActivityEnable({})", static_cast<int>(kind)));
+    auto enabled = api_.check(api_.enable(kind), fmt::format("cuptiActivityEnable({})", static_cast<int>(kind)));
     if (!enabled && is_needed) return enabled;
     if (!enabled) give(SpoolWriter::count(fmt::format("kinds of record: {}", enabled.error().message), 1));
   }

@@ -70,7 +70,7 @@ std::string_view synchronization_name(CUpti_ActivitySynchronizationType type) {
     case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE:
       return "Context Sync";
     default:
-      return "Sync";
+      return "Unknown Sync";
   }
 }
 
@@ -122,7 +122,7 @@ struct Decoder::State {
     arg(args, "device", record.deviceId);
     arg(args, "context", record.contextId);
     arg(args, "stream", record.streamId);
-    arg(args, "correlation", record.correlationId);
+    arg(args, "correlation", now().unique_correlation(record.correlationId));
     return args;
   }
 
@@ -160,13 +160,14 @@ struct Decoder::State {
     now().events.emplace(record.cudaEventSyncId, record);
     now().event_records.push_back(record);
   }
+  void add(const DeviceRecord& record);
   void add(const ContextRecord& record) { now().device_of_context[record.contextId] = record.deviceId; }
 };
 
 void Decoder::State::add(const KernelRecord& record) {
   Args args = place_args(record);
-  arg(args, "grid", fmt::format("[{}, {}, {}]", record.gridX, record.gridY, record.gridZ));
-  arg(args, "block", fmt::format("[{}, {}, {}]", record.blockX, record.blockY, record.blockZ));
+  arg(args, "grid", fmt::format("[{},{},{}]", record.gridX, record.gridY, record.gridZ));
+  arg(args, "block", fmt::format("[{},{},{}]", record.blockX, record.blockY, record.blockZ));
   const auto product = [](std::int32_t x, std::int32_t y, std::int32_t z) {
     return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y) * static_cast<std::uint64_t>(z);
   };
@@ -179,7 +180,7 @@ void Decoder::State::add(const KernelRecord& record) {
   arg(args, "dynamic shared memory", dynamic);
   arg(args, "shared memory", fixed + dynamic);
   if (record.clusterX > 0)
-    arg(args, "cluster", fmt::format("[{}, {}, {}]", record.clusterX, record.clusterY, record.clusterZ));
+    arg(args, "cluster", fmt::format("[{},{},{}]", record.clusterX, record.clusterY, record.clusterZ));
   if (record.graphNodeId != 0) arg(args, "graph id", record.graphId);
   if (record.queued != 0) arg(args, "queued ns", record.queued);
   if (record.submitted != 0) arg(args, "submitted ns", record.submitted);
@@ -229,7 +230,7 @@ void Decoder::State::add(const CallRecord& record) {
   call.end = time_of(record.end);
   call.name = text(name);
   call.category = text(is_runtime ? "cuda_runtime" : "cuda_driver");
-  arg(call.args, "correlation", record.correlationId);
+  arg(call.args, "correlation", now().unique_correlation(record.correlationId));
   arg(call.args, "cbid", record.cbid);
   if (record.returnValue != 0) arg(call.args, "status", record.returnValue);
   call.correlation = record.correlationId;
@@ -245,7 +246,7 @@ void Decoder::State::add(const SynchronizationRecord& record) {
   wait.name = text(synchronization_name(record.type));
   wait.category = text("cuda_sync");
   arg(wait.args, "cuda_sync_kind", synchronization_name(record.type));
-  arg(wait.args, "correlation", record.correlationId);
+  arg(wait.args, "correlation", now().unique_correlation(record.correlationId));
   arg(wait.args, "context", record.contextId);
   if (record.streamId != CUPTI_SYNCHRONIZATION_INVALID_VALUE) arg(wait.args, "stream", record.streamId);
   wait.correlation = record.correlationId;
@@ -264,7 +265,7 @@ void Decoder::State::add(const OverheadRecord& record) {
   overhead.end = time_of(record.end);
   overhead.name = text(overhead_name(record.overheadKind));
   overhead.category = text("overhead");
-  if (record.correlationId != 0) arg(overhead.args, "correlation", record.correlationId);
+  if (record.correlationId != 0) arg(overhead.args, "correlation", now().unique_correlation(record.correlationId));
   LaneKey lane{LaneKind::kOverhead, now().process, 0, 0};
   if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) lane.b = record.objectId.pt.threadId;
   now().lanes[lane].push_back(std::move(overhead));
@@ -304,12 +305,34 @@ void Decoder::State::add(const ExternalCorrelationRecord& record) {
   ids[record.correlationId] = record.externalId;  // the innermost comes last
 }
 
+/// The trace is of the first device; keys as PyTorch's profiler has them.
+void Decoder::State::add(const DeviceRecord& record) {
+  DeviceInfo& info = trace.info.device;
+  const std::string id = fmt::format("cuda:{}", record.id);
+  if (!info.id.empty() && info.id <= id) return;
+  info.id = id;
+  info.kind = "cuda";
+  info.name = record.name != nullptr ? record.name : "";
+  info.cores = static_cast<int>(record.numMultiprocessors);
+  info.memory = Bytes{static_cast<std::int64_t>(record.globalMemorySize)};
+  info.settings = {
+      {"computeMajor", std::to_string(record.computeCapabilityMajor)},
+      {"computeMinor", std::to_string(record.computeCapabilityMinor)},
+      {"maxThreadsPerMultiprocessor", std::to_string(record.maxWarpsPerMultiprocessor * record.numThreadsPerWarp)},
+      {"regsPerMultiprocessor", std::to_string(record.maxRegistersPerMultiprocessor)},
+      {"sharedMemPerMultiprocessor", std::to_string(record.maxSharedMemoryPerMultiprocessor)},
+      {"l2 bytes", std::to_string(record.l2CacheSize)},
+      {"clock kHz", std::to_string(record.coreClockRate)},
+  };
+}
+
 Decoder::Decoder() : state_(std::make_unique<State>()) {}
 Decoder::~Decoder() = default;
 
 void Decoder::begin(std::uint32_t process) {
   state_->processes.emplace_back();
   state_->now().process = process;
+  state_->now().place = state_->processes.size() - 1;
 }
 
 void Decoder::record(const CUpti_Activity& record) {
@@ -337,6 +360,8 @@ void Decoder::record(const CUpti_Activity& record) {
       return state_->add(reinterpret_cast<const MarkerRecord&>(record));
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return state_->add(reinterpret_cast<const ExternalCorrelationRecord&>(record));
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return state_->add(reinterpret_cast<const DeviceRecord&>(record));
     case CUPTI_ACTIVITY_KIND_CONTEXT:
       return state_->add(reinterpret_cast<const ContextRecord&>(record));
     default:

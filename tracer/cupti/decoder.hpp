@@ -25,6 +25,8 @@ namespace cohort::cupti {
 class Decoder final : public SpoolVisitor {
  public:
   Decoder();
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
   ~Decoder() override;
 
   void begin(std::uint32_t process) override;

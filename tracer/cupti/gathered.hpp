@@ -26,7 +26,9 @@ struct LaneKey {
   std::uint32_t b = 0;
   std::uint32_t c = 0;
 
-  friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
+  friend bool operator<(const LaneKey& x, const LaneKey& y) {
+    return std::tie(x.kind, x.a, x.b, x.c) < std::tie(y.kind, y.a, y.b, y.c);
+  }
 };
 
 /// A slice before it has a track.
@@ -58,6 +60,7 @@ struct OpenRange {
 /// All of one process. Strings are interned in the trace that is made.
 struct Gathered {
   std::uint32_t process = 0;
+  std::size_t place = 0;  ///< among the processes of the trace
   std::map<LaneKey, std::vector<Pending>> lanes;
   std::map<std::pair<CUpti_CallbackDomain, std::uint32_t>, std::string> call_names;
   std::map<std::uint64_t, Label> labels;
@@ -69,6 +72,9 @@ struct Gathered {
   std::map<std::uint64_t, EventRecord> events;     ///< by cudaEventSyncId
   std::vector<EventRecord> event_records;
   std::vector<PendingWait> waits;
+  /// Each process counts its correlation ids from 1; in a trace of several they are told apart.
+  [[nodiscard]] std::uint64_t unique_correlation(std::uint32_t id) const { return (std::uint64_t{place} << 32) + id; }
+
   std::set<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> seen;  ///< (correlation, node, start) of work
 };
 

@@ -62,7 +62,7 @@ void Layout::join_waits() {
       continue;
     }
     arg(slice.args, "wait_on_stream", event->second.streamId);
-    arg(slice.args, "wait_on_cuda_event_record_corr_id", event->second.correlationId);
+    arg(slice.args, "wait_on_cuda_event_record_corr_id", gathered_.unique_correlation(event->second.correlationId));
     arg(slice.args, "wait_on_cuda_event_id", event->second.eventId);
   }
 }
@@ -90,7 +90,7 @@ void Layout::add_event_records() {
     event.category = trace_.strings.intern("cuda_event");
     arg(event.args, "stream", record.streamId);
     arg(event.args, "context", record.contextId);
-    arg(event.args, "correlation", record.correlationId);
+    arg(event.args, "correlation", gathered_.unique_correlation(record.correlationId));
     arg(event.args, "event id", record.eventId);
     arg(event.args, "event sync id", record.cudaEventSyncId);
     event.correlation = record.correlationId;

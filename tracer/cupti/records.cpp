@@ -27,6 +27,8 @@ std::optional<std::size_t> record_size(CUpti_ActivityKind kind) {
       return sizeof(OverheadRecord);
     case CUPTI_ACTIVITY_KIND_MARKER:
       return sizeof(MarkerRecord);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return sizeof(DeviceRecord);
     case CUPTI_ACTIVITY_KIND_CONTEXT:
       return sizeof(ContextRecord);
     default:

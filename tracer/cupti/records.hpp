@@ -30,6 +30,7 @@ using ExternalCorrelationRecord = CUpti_ActivityExternalCorrelation;
 using GraphRecord = CUpti_ActivityGraphTrace2;
 using OverheadRecord = CUpti_ActivityOverhead3;
 using MarkerRecord = CUpti_ActivityMarker2;
+using DeviceRecord = CUpti_ActivityDevice5;
 using ContextRecord = CUpti_ActivityContext3;
 
 /// Bytes of a record of `kind`; absent for kinds that are not read.

@@ -76,6 +76,8 @@ std::vector<std::size_t> text_offsets(const Record& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
       return {offsetof(KernelRecord, name)};
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return {offsetof(DeviceRecord, name)};
     case CUPTI_ACTIVITY_KIND_MARKER:
       return {offsetof(MarkerRecord, name), offsetof(MarkerRecord, domain)};
     default:
