@@ -96,6 +96,7 @@ CudaSession::CudaSession(const Program& program, DeviceApi& api, Parts parts, Ti
   for (std::size_t i = 0; i < count; ++i) streams_.push_back(api_->create_stream());
   busy_.resize(count);
   behind_graph_.resize(count);
+  pending_waits_.resize(count);
   join_event_ = api_->create_event(EventUse::kOrder);
 }
 
@@ -145,10 +146,18 @@ EventHandle CudaSession::pooled(std::vector<EventHandle>& pool, std::size_t posi
 void CudaSession::touch(StreamId stream) {
   const std::size_t index = to_index(stream);
   busy_[index] = 1;
-  if (behind_graph_[index] == 0) return;
-  behind_graph_[index] = 0;
-  api_->record(join_event_, streams_[0]);
-  api_->wait(streams_[index], join_event_);
+  if (std::exchange(behind_graph_[index], char{0}) != 0) {
+    api_->record(join_event_, streams_[0]);
+    api_->wait(streams_[index], join_event_);
+  }
+  for (const std::size_t event : pending_waits_[index]) api_->wait(streams_[index], order_events_[event]);
+  pending_waits_[index].clear();
+}
+
+void CudaSession::wait_on_first(std::size_t event) {
+  if (std::find(waited_.begin(), waited_.end(), event) != waited_.end()) return;
+  waited_.push_back(event);
+  api_->wait(streams_[0], order_events_[event]);
 }
 
 void CudaSession::give_step(const LaunchStep& work, StreamId stream, bool timed) {
@@ -209,8 +218,12 @@ void CudaSession::wait(StreamId stream, EventId event) {
   const std::size_t position = (id - first_event_) & ~kCaptured;
   if ((id & kCaptured) != 0 || position >= events_used_) return;  // reached before the last synchronize()
   guarded("wait", [&] {
-    touch(stream);
-    api_->wait(handle(stream), order_events_[position]);
+    if (to_index(stream) > 0) {
+      pending_waits_[to_index(stream)].push_back(position);
+    } else {
+      touch(stream);
+      wait_on_first(position);
+    }
   });
 }
 
@@ -288,6 +301,8 @@ void CudaSession::launch(GraphId id) {
         api_->wait(streams_[0], event);
       }
       behind_graph_[i] = 1;
+      for (const std::size_t event : pending_waits_[i]) wait_on_first(event);
+      pending_waits_[i].clear();
     }
     touch(StreamId{0});
     api_->launch(*launched, streams_[0]);
@@ -315,6 +330,8 @@ Result<void> CudaSession::synchronize() {
   });
   first_event_ = (first_event_ + static_cast<std::uint32_t>(events_used_)) & ~kCaptured;
   events_used_ = 0;
+  waited_.clear();
+  for (auto& waits : pending_waits_) waits.clear();
   if (std::optional<Error> error = std::exchange(error_, std::nullopt)) {
     for (Timing& timing : timings_) timing.pending = false;
     return tl::unexpected<Error>(*std::move(error));

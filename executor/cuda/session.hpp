@@ -89,8 +89,9 @@ class CudaSession final : public Session {
   void guarded(std::string_view what, Work&& work);
   [[nodiscard]] StreamHandle handle(StreamId stream) const { return streams_[to_index(stream)]; }
   [[nodiscard]] BoundCall& bound(const LaunchStep& work) const;
-  /// Work is about to be given to a stream: brings it behind the last graph.
+  /// Work is about to be given to a stream: brings it behind the last graph and the events it waits for.
   void touch(StreamId stream);
+  void wait_on_first(std::size_t event);
   void give_step(const LaunchStep& work, StreamId stream, bool timed);
   EventHandle pooled(std::vector<EventHandle>& pool, std::size_t position);
   GraphHandle capture(const Graph& graph, bool timed);
@@ -104,8 +105,12 @@ class CudaSession final : public Session {
   TimeSource now_;
   Parts parts_;
   std::vector<StreamHandle> streams_;
-  std::vector<char> busy_;                                  ///< streams with work since the last synchronize() or graph
-  std::vector<char> behind_graph_;                          ///< streams that do not know of the last graph yet
+  std::vector<char> busy_;          ///< streams with work since the last synchronize() or graph
+  std::vector<char> behind_graph_;  ///< streams that do not know of the last graph yet
+  /// Events that streams but the first are to wait for before their next work. A graph takes them over: only
+  /// the stream that it is launched on waits, once for each event.
+  std::vector<std::vector<std::size_t>> pending_waits_;
+  std::vector<std::size_t> waited_;                         ///< by stream 0, since the last synchronize()
   std::vector<EventHandle> order_events_, capture_events_;  ///< grow to what one step needs, then stay
   std::size_t events_used_ = 0;                             ///< of order_events_, since the last synchronize()
   std::uint32_t first_event_ = 0;                           ///< id of order_events_[0]; older ones are reached

@@ -244,6 +244,16 @@ bool take_number(std::string_view& text, Number& number) {
   return true;
 }
 
+/// An engine whose preparation fails, or a heuristic that does, is not an alternative; others may well be.
+template <class Work>
+auto or_none(Work&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const DeviceError&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string engine_name(const Engine& engine) {
@@ -340,10 +350,10 @@ std::vector<Engine> ConvolutionGraph::engines(const NumericLimits& limits) const
   std::set<std::string> names;
   std::set<int> decades;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (const Descriptor& config : ranked(mode)) {
+    for (const Descriptor& config : or_none([&] { return ranked(mode); })) {
       Engine engine = describe(config);
       if (refused(engine, limits) || names.contains(engine_name(engine))) continue;
-      const std::optional<Descriptor> plan = plan_of(config);
+      const std::optional<Descriptor> plan = or_none([&] { return plan_of(config); });
       if (!plan) continue;
       engine.workspace = Bytes{plan->get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)};
       const bool new_decade = decades.insert(decade(engine.workspace)).second;
