@@ -8,85 +8,89 @@
 namespace cohort {
 namespace {
 
-/// Outgoing edges of all tasks in one list, launch order among them.
+/// Outgoing edges of all tasks in one list, launch order among them; what the loop needs of a task in one place.
 struct CompressedRows {
   struct Out {
     std::int64_t delay = 0;
     std::uint32_t to = 0;
     Anchor anchor = Anchor::kEnd;
   };
-  std::vector<std::uint32_t> first;  ///< by task; one more at the end
+  struct Node {
+    std::int64_t start = 0;  ///< the latest that edges have asked for so far
+    std::int64_t duration = 0;
+    std::uint32_t first = 0;    ///< its edges in `out`, up to the next node's
+    std::uint32_t missing = 0;  ///< edges into it that have not said yet
+  };
+  std::vector<Node> nodes;  ///< by task; one more at the end
   std::vector<Out> out;
-  std::vector<std::uint32_t> missing;  ///< by task: edges into it
 };
 
 CompressedRows compress(const TaskGraph& graph) {
   const std::vector<std::vector<TaskId>> queues = queues_of(graph);
   const std::size_t tasks = graph.tasks.size();
   CompressedRows rows;
-  rows.first.assign(tasks + 1, 0);
-  rows.missing.assign(tasks, 0);
-  std::size_t count = graph.edges.size();
-  for (const Edge& edge : graph.edges) {
-    ++rows.first[to_index(edge.from) + 1];
-    ++rows.missing[to_index(edge.to)];
-  }
-  for (const std::vector<TaskId>& queue : queues) {
-    for (std::size_t i = 1; i < queue.size(); ++i, ++count) {
-      ++rows.first[to_index(queue[i - 1]) + 1];
-      ++rows.missing[to_index(queue[i])];
+  rows.nodes.resize(tasks + 1);
+  const auto each_link = [&](const auto& function) {
+    for (const Edge& edge : graph.edges) function(edge.from, edge.to, edge.delay.count(), edge.anchor);
+    for (const std::vector<TaskId>& queue : queues) {
+      for (std::size_t i = 1; i < queue.size(); ++i) function(queue[i - 1], queue[i], 0, Anchor::kEnd);
     }
+  };
+  // A node's `first` counts its edges, then stands behind them, and ends in front of them.
+  std::uint32_t count = 0;
+  each_link([&](TaskId from, TaskId to, std::int64_t /*delay*/, Anchor /*anchor*/) {
+    ++rows.nodes[to_index(from)].first;
+    ++rows.nodes[to_index(to)].missing;
+    ++count;
+  });
+  std::uint32_t before = 0;
+  for (std::size_t i = 0; i < tasks; ++i) {
+    rows.nodes[i].duration = graph.tasks[i].duration.count();
+    before += rows.nodes[i].first;
+    rows.nodes[i].first = before;
   }
-  for (std::size_t i = 1; i <= tasks; ++i) rows.first[i] += rows.first[i - 1];
+  rows.nodes[tasks].first = count;
   rows.out.resize(count);
-  std::vector<std::uint32_t> next(rows.first.begin(), rows.first.end() - 1);
-  for (const Edge& edge : graph.edges) {
-    rows.out[next[to_index(edge.from)]++] = {edge.delay.count(), static_cast<std::uint32_t>(edge.to), edge.anchor};
-  }
-  for (const std::vector<TaskId>& queue : queues) {
-    for (std::size_t i = 1; i < queue.size(); ++i) {
-      rows.out[next[to_index(queue[i - 1])]++] = {0, static_cast<std::uint32_t>(queue[i]), Anchor::kEnd};
-    }
-  }
+  each_link([&](TaskId from, TaskId to, std::int64_t delay, Anchor anchor) {
+    rows.out[--rows.nodes[to_index(from)].first] = {delay, static_cast<std::uint32_t>(to), anchor};
+  });
   return rows;
 }
 
-/// Lets go what waits for a task whose times are known; `offer` gets what waits for nothing more.
+/// Lets go what waits for a task whose start is known; `offer` gets what waits for nothing more.
 template <class Offer>
-void release(const TaskGraph& graph, CompressedRows& rows, std::vector<TaskTimes>& times, std::uint32_t task,
-             const Offer& offer) {
-  const std::int64_t start = times[task].start.count();
-  const std::int64_t end = start + graph.tasks[task].duration.count();
-  times[task].end = Nanoseconds(end);
-  for (std::uint32_t i = rows.first[task]; i < rows.first[task + 1]; ++i) {
+void release(CompressedRows& rows, std::uint32_t task, const Offer& offer) {
+  const std::int64_t start = rows.nodes[task].start;
+  const std::int64_t end = start + rows.nodes[task].duration;
+  const std::uint32_t last = rows.nodes[task + 1].first;
+  for (std::uint32_t i = rows.nodes[task].first; i < last; ++i) {
     const CompressedRows::Out& out = rows.out[i];
-    const std::int64_t allowed = std::max(start, (out.anchor == Anchor::kEnd ? end : start) + out.delay);
-    Nanoseconds& ready = times[out.to].start;
-    if (allowed > ready.count()) ready = Nanoseconds(allowed);
-    if (--rows.missing[out.to] == 0) offer(out.to);
+    CompressedRows::Node& next = rows.nodes[out.to];
+    next.start = std::max({next.start, start, (out.anchor == Anchor::kEnd ? end : start) + out.delay});
+    if (--next.missing == 0) offer(out.to, next.start);
   }
 }
 
-std::size_t run_in_any_order(const TaskGraph& graph, CompressedRows& rows, std::vector<TaskTimes>& times) {
+std::size_t run_in_any_order(const TaskGraph& graph, CompressedRows& rows) {
   std::vector<std::uint32_t> ready;
   for (std::size_t i = graph.tasks.size(); i-- > 0;) {
-    if (rows.missing[i] == 0) ready.push_back(static_cast<std::uint32_t>(i));
+    if (rows.nodes[i].missing == 0) ready.push_back(static_cast<std::uint32_t>(i));
   }
   std::size_t done = 0;
   for (; !ready.empty(); ++done) {
     const std::uint32_t task = ready.back();
     ready.pop_back();
-    release(graph, rows, times, task, [&](std::uint32_t next) { ready.push_back(next); });
+    release(rows, task, [&](std::uint32_t next, std::int64_t /*start*/) { ready.push_back(next); });
   }
   return done;
 }
 
-std::size_t run_by_time(const TaskGraph& graph, CompressedRows& rows, std::vector<TaskTimes>& times) {
+std::size_t run_by_time(const TaskGraph& graph, CompressedRows& rows) {
   using Waiting = std::tuple<std::int64_t, std::int64_t, std::uint32_t>;  // feasible start, since when ready, task
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> heap;
   std::vector<std::int64_t> free(graph.resources.size(), 0);
   for (std::uint32_t i = 0; i < graph.tasks.size(); ++i) {
-    if (rows.missing[i] == 0) heap.emplace(0, 0, i);
+    if (rows.nodes[i].missing == 0) heap.emplace(0, 0, i);
   }
   const auto taken = [&](ResourceId resource) -> std::int64_t* {
     const std::size_t index = to_index(resource);
@@ -105,11 +109,11 @@ std::size_t run_by_time(const TaskGraph& graph, CompressedRows& rows, std::vecto
       heap.emplace(start, since, task);
       continue;
     }
-    times[task].start = Nanoseconds(start);
-    release(graph, rows, times, task,
-            [&](std::uint32_t next) { heap.emplace(times[next].start.count(), times[next].start.count(), next); });
-    if (own != nullptr) *own = times[task].end.count();
-    if (held != nullptr) *held = times[task].end.count();
+    rows.nodes[task].start = start;
+    release(rows, task, [&](std::uint32_t next, std::int64_t ready) { heap.emplace(ready, ready, next); });
+    const std::int64_t end = start + rows.nodes[task].duration;
+    if (own != nullptr) *own = end;
+    if (held != nullptr) *held = end;
     ++done;
   }
   return done;
@@ -120,12 +124,16 @@ std::size_t run_by_time(const TaskGraph& graph, CompressedRows& rows, std::vecto
 Result<std::vector<TaskTimes>> run_flat(const TaskGraph& graph) {
   COHORT_CHECK(check_ranges(graph));
   CompressedRows rows = compress(graph);
-  std::vector<TaskTimes> times(graph.tasks.size());
   const bool by_time = std::any_of(graph.resources.begin(), graph.resources.end(), [](const Resource& resource) {
     return resource.discipline == Discipline::kFirstCome;
   });
-  const std::size_t done = by_time ? run_by_time(graph, rows, times) : run_in_any_order(graph, rows, times);
+  const std::size_t done = by_time ? run_by_time(graph, rows) : run_in_any_order(graph, rows);
   if (done < graph.tasks.size()) COHORT_CHECK(explain_cycle(graph));
+  std::vector<TaskTimes> times(graph.tasks.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    times[i].start = Nanoseconds(rows.nodes[i].start);
+    times[i].end = Nanoseconds(rows.nodes[i].start + rows.nodes[i].duration);
+  }
   return times;
 }
 

@@ -167,7 +167,12 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   const bool shares_cores =
       std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.cores > 0; });
   if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
-  if (shares_cores || options.gpu) {
+  const bool in_order = std::all_of(graph.resources.begin(), graph.resources.end(), [](const Resource& resource) {
+    return resource.discipline == Discipline::kInOrder;
+  });
+  if (options.gpu && !shares_cores && !in_order) {
+    COHORT_TRY(schedule.tasks, run_shared(graph, &*options.gpu));
+  } else if (shares_cores || options.gpu) {
     COHORT_CHECK(check_disciplines(graph));
     schedule.tasks = Engine(graph, order, options.device, options.gpu ? &*options.gpu : nullptr).run();
   } else {
@@ -185,10 +190,9 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   }
   schedule.core_time = Nanoseconds(work / options.device.cores);
   schedule.longest_path = longest_path(graph, order, before);
-  schedule.device_time = device_time(graph);
   const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu) : BusiestThroughput{};
-  schedule.lower_bound =
-      std::max({schedule.longest_path, schedule.core_time, schedule.device_time, throughput.time});
+  schedule.device_time = options.gpu ? throughput.time : device_time(graph);
+  schedule.lower_bound = std::max({schedule.longest_path, schedule.core_time, schedule.device_time});
   fill_slack(graph, order, before, schedule);
   schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks);
   schedule.binding = binding_of(graph, schedule);

@@ -18,6 +18,8 @@ std::string_view category_of(TaskKind kind) {
     case TaskKind::kLaunch:
     case TaskKind::kCall:
       return "cuda_runtime";
+    case TaskKind::kStep:
+      return "task";
     default:
       return "host_work";
   }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <tuple>
 
 #include "simulator/contention/gpu_profile.hpp"
+#include "simulator/recorded_gpu_work.hpp"
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/edit.hpp"
 #include "simulator/transform/graph_launch.hpp"
@@ -27,20 +27,11 @@ constexpr int kFillingSteps = 4;
 constexpr double kTensorCores = 3;
 constexpr double kHalvedTraffic = 2;
 
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
-}
-
-bool is_matrix_product(const TaskGraph& graph, const Task& task) {
-  return has_any(graph.labels[to_index(task.label)],
-                 {"gemm", "conv", "winograd", "scudnn", "cutlass", "sgemv", "implicit", "dgrad", "wgrad", "xmma"});
-}
-
 Selection device_work(const TaskGraph& graph, const Selection& of) {
   Selection work;
   for (const TaskId id : of) {
-    if (is_device_work(graph.task(id).kind)) work.push_back(id);
+    const TaskKind kind = graph.task(id).kind;
+    if (is_device_work(kind) || kind == TaskKind::kStep) work.push_back(id);
   }
   return work;
 }
@@ -80,11 +71,18 @@ class Predictor {
  public:
   Predictor(const WhatIfCase& what_if_case, const WhatIf& what_if) : case_(what_if_case), what_if_(what_if) {
     steps_ = what_if.buffers ? kSteps : 1;
+    for (const TraceGraph& graph : case_.graphs) {
+      on_host_ = on_host_ && graph.counts.calls == 0 &&
+                 std::none_of(graph.graph.tasks.begin(), graph.graph.tasks.end(),
+                              [](const Task& task) { return is_device_work(task.kind); });
+    }
     for (const Trace* trace : case_.traces) {
       const auto profile = published_gpu_profile(trace->info.device.name);
       if (!profile) unknown_devices_.push_back(trace->info.device.name);
       launch_costs_.push_back(profile ? profile->launch : LaunchCosts{});
       known_.push_back(profile.has_value());
+      if (profile && !gpu_) gpu_ = profile;
+      cores_ = std::max(cores_, trace->info.device.cores);
     }
   }
 
@@ -128,9 +126,10 @@ class Predictor {
 
   Result<void> finish(const Stage& stage, WhatIfPrediction& result) {
     changes_ = &result.changes;
-    COHORT_TRY(const TaskGraph graph, whole(stage, steps_));
+    std::vector<RecordedTasks> parts;
+    COHORT_TRY(const TaskGraph graph, whole(stage, steps_, parts));
     changes_ = nullptr;
-    COHORT_TRY(const Schedule schedule, run_graph(graph, stage));
+    COHORT_TRY(const Schedule schedule, run_graph(graph, stage, parts));
     result.longest_path = schedule.longest_path / steps_;
     result.device_time = schedule.device_time / steps_;
     result.lower_bound = schedule.lower_bound / steps_;
@@ -157,14 +156,15 @@ class Predictor {
 
   Result<Nanoseconds> time_of(const Stage& stage, int steps) {
     if (stage.together) {
-      COHORT_TRY(const TaskGraph graph, whole(stage, steps));
-      COHORT_TRY(const Schedule schedule, run_graph(graph, stage));
+      std::vector<RecordedTasks> parts;
+      COHORT_TRY(const TaskGraph graph, whole(stage, steps, parts));
+      COHORT_TRY(const Schedule schedule, run_graph(graph, stage, parts));
       return schedule.makespan;
     }
     Nanoseconds sum{};
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
       COHORT_TRY(const TaskGraph graph, members_of(i, stage, steps));
-      COHORT_TRY(const Schedule schedule, run_graph(graph, stage));
+      COHORT_TRY(const Schedule schedule, run_graph(graph, stage, {}));
       sum += schedule.makespan;
     }
     return sum;
@@ -181,17 +181,26 @@ class Predictor {
     return sum;
   }
 
-  static Result<Schedule> run_graph(const TaskGraph& graph, const Stage& stage) {
+  Result<Schedule> run_graph(const TaskGraph& graph, const Stage& stage, std::span<const RecordedTasks> parts) const {
     SimulationOptions options;
+    if (on_host_) {
+      options.device.cores = cores_;
+      return simulate(graph, options);
+    }
     options.share_multiprocessors = stage.together;
+    if (stage.together && gpu_ && unknown_devices_.empty()) {
+      COHORT_TRY(options.gpu, recorded_gpu_work(graph, parts, *gpu_));
+    }
     return simulate(graph, options);
   }
 
-  Result<TaskGraph> whole(const Stage& stage, int steps) {
+  Result<TaskGraph> whole(const Stage& stage, int steps, std::vector<RecordedTasks>& parts) {
     TaskGraph graph;
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
       COHORT_TRY(const TaskGraph members, members_of(i, stage, steps));
+      const std::size_t first = graph.tasks.size();
       append(graph, members);
+      parts.push_back({case_.traces[i], first, graph.tasks.size()});
     }
     if (stage.together && case_.graphs.size() > 1) {  // one lock and one set of engines for all
       for (Task& task : graph.tasks) task.holds.reset();
@@ -203,6 +212,7 @@ class Predictor {
   Result<TaskGraph> members_of(std::size_t index, const Stage& stage, int steps) {
     TaskGraph graph = case_.graphs[index].graph;
     COHORT_CHECK(change_one(index, stage, steps, graph));
+    if (on_host_) take_cores(*case_.traces[index], graph);
     ReplicateOptions options;
     options.members = what_if_.models;
     options.stream_gap = case_.graphs[index].typical.stream_gap;
@@ -215,6 +225,15 @@ class Predictor {
     if (stage.shared) COHORT_CHECK(share_input(graph));
     if (stage.fused) COHORT_CHECK(fuse(index, graph));
     return graph;
+  }
+
+  /// A CPU's tasks ask for the threads that they were recorded with.
+  void take_cores(const Trace& trace, TaskGraph& graph) const {
+    for (Task& task : graph.tasks) {
+      if (task.kind != TaskKind::kStep || !task.step) continue;
+      const std::int64_t threads = trace.integer_arg(trace.slices[*task.step], "threads").value_or(1);
+      task.cores = static_cast<int>(std::clamp(threads, std::int64_t{1}, std::int64_t{cores_}));
+    }
   }
 
   Result<void> change_one(std::size_t index, const Stage& stage, int steps, TaskGraph& graph) {
@@ -265,7 +284,7 @@ class Predictor {
     if (what_if_.mixed_precision) {
       for (const bool products : {true, false}) {
         const Selection kernels = select(graph, [&](const Task& task) {
-          return task.kind == TaskKind::kKernel && is_matrix_product(graph, task) == products;
+          return task.kind == TaskKind::kKernel && is_matrix_product(graph.labels[to_index(task.label)]) == products;
         });
         COHORT_CHECK(note("mixed precision", scale(graph, kernels, products ? kTensorCores : kHalvedTraffic)));
       }
@@ -367,14 +386,16 @@ class Predictor {
       if (holds) why.push_back(std::move(text));
     };
     const bool together = result.members > 1;
-    say(together, "kernels share multiprocessors by the blocks they fill; their use of memory and caches is not known "
-                  "from a trace");
+    say(together && on_host_, "tasks share cores; what they share of caches and memory is not known from a trace");
+    say(together && !on_host_ && unknown_devices_.empty(),
+        "what kernels use of pipes and memory is taken by their kind; a trace does not tell");
+    say(together && !on_host_ && !unknown_devices_.empty(), "kernels share the device by the blocks they fill; memory is not known");
     say(together && what_if_.launch_threads > 1, "launches of several threads hold one lock for their whole length");
     say(what_if_.fuse != FuseChoice::kNone, "fused times are analytic, none was profiled");
     say(what_if_.graphs, "costs of graph launches are published figures, not this machine's");
     say(what_if_.mixed_precision, "mixed precision is taken to make matrix products 3 and all else 2 times faster");
     for (const std::string& device : unknown_devices_) {
-      say(together || what_if_.graphs, fmt::format("no figures of device \"{}\"", device));
+      say(!on_host_ && (together || what_if_.graphs), fmt::format("no figures of device \"{}\"", device));
     }
     std::size_t left_out = 0;
     std::size_t unresolved = 0;
@@ -391,6 +412,9 @@ class Predictor {
   int steps_ = 1;
   std::vector<LaunchCosts> launch_costs_;  ///< by trace
   std::vector<bool> known_;                ///< by trace: its device has figures
+  bool on_host_ = true;  ///< runs of a CPU: tasks share its cores
+  int cores_ = 1;
+  std::optional<GpuProfile> gpu_;          ///< of the first trace whose device has figures
   std::vector<std::string> unknown_devices_;
   std::vector<std::pair<std::string, Change>>* changes_ = nullptr;
 };

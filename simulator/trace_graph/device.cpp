@@ -4,6 +4,9 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/contention/occupancy.hpp"
+#include "simulator/recorded_gpu_work.hpp"
 #include "simulator/trace_graph/draft.hpp"
 
 namespace cohort::trace_graph {
@@ -186,6 +189,18 @@ class DeviceLinker {
   std::optional<std::uint32_t> blocking_default_;
 };
 
+/// By the device's limits where they and the launch are known.
+float waves_on(const std::optional<GpuProfile>& gpu, const Trace& trace, const Slice& slice) {
+  const std::optional<LaunchShape> shape = gpu ? launch_shape(trace, slice) : std::nullopt;
+  if (shape) {
+    if (const auto held = occupancy(*shape, gpu->sm)) {
+      const double room = static_cast<double>(held->blocks_per_sm) * gpu->sms;
+      return static_cast<float>(static_cast<double>(shape->blocks) / room);
+    }
+  }
+  return waves_of(trace, slice);
+}
+
 std::string stream_name(const RecordedStream& stream) {
   return fmt::format("GPU {} stream {}", stream.device, stream.stream);
 }
@@ -244,6 +259,7 @@ void add_device_tasks(Draft& draft) {
     break;
   }
   std::vector<bool> seen(draft.streams.size(), false);
+  const std::optional<GpuProfile> gpu = published_gpu_profile(draft.trace.info.device.name);
   for (std::uint32_t i = 0; i < draft.records.ops.size(); ++i) {
     const RecordedOp& op = draft.records.ops[i];
     const bool launched = op.call && draft.calls[*op.call].selected;
@@ -269,7 +285,7 @@ void add_device_tasks(Draft& draft) {
     const Nanoseconds launch = op.call ? draft.records.calls[*op.call].start : op.start;
     task.position = draft.since_origin(launch).count();
     task.step = static_cast<std::uint32_t>(op.slice);
-    task.waves = op.kind == TaskKind::kKernel ? waves_of(draft.trace, slice) : 0;
+    if (op.kind == TaskKind::kKernel) task.waves = waves_on(gpu, draft.trace, slice);
     draft.op_tasks[i] = draft.add(task, TraceGraph::Times{start, end});
     const bool pinned = !launched && (draft.options.in_flight || !seen[op.stream]);
     if (pinned) graph.add_edge(*draft.begin, *draft.op_tasks[i], EdgeKind::kPinned, start);

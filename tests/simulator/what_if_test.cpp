@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <numeric>
 
@@ -74,7 +75,9 @@ Case filling(Case of, float waves) {
 }
 
 void expect_sound(const WhatIfPrediction& prediction) {
-  EXPECT_LE(prediction.lower_bound, prediction.step_time + Nanoseconds(1));
+  // Ends of kernels are rounded one by one.
+  const Nanoseconds rounding(static_cast<std::int64_t>(prediction.trace.slices.size()));
+  EXPECT_LE(prediction.lower_bound, prediction.step_time + rounding);
   EXPECT_LE(prediction.step_time, prediction.upper_bound);
   Nanoseconds gain{};
   for (const GainPart& part : prediction.gain) gain += part.gain;
@@ -220,6 +223,21 @@ TEST(WhatIf, RunsMembersOfSeveralTracesTogether) {
   expect_sound(prediction);
 }
 
+TEST(WhatIf, LetsMembersOfACpusTraceShareItsCores) {
+  Trace trace;
+  trace.info.device.cores = 2;
+  const TrackId track = trace.add_track("cpu", "stream 0");
+  const std::array<Trace::NamedArg, 2> args{{{kIterationArg, std::int64_t{0}}, {"threads", std::int64_t{1}}}};
+  trace.add_slice(track, "conv", "task", Nanoseconds(0), Nanoseconds(1000), args);
+  trace.add_slice(track, "fc", "task", Nanoseconds(1000), Nanoseconds(500), args);
+  const Case cpu(std::vector<Trace>{trace});
+  EXPECT_EQ(cpu.predict(models(2)).step_time, Nanoseconds(1500));
+  EXPECT_EQ(cpu.predict(models(4)).step_time, Nanoseconds(3000));
+  WhatIf what_if;
+  what_if.scale = {{"conv", 2.0}};
+  EXPECT_EQ(cpu.predict(what_if).step_time, Nanoseconds(1000));
+}
+
 TEST(WhatIf, WritesATimelineThatReplays) {
   const WhatIfPrediction prediction = filling(Case(kCopyAndCompute), 0.25F).predict(models(2));
   EXPECT_EQ(prediction.trace.info.kind, TraceKind::kPredicted);
@@ -256,13 +274,13 @@ TEST(WhatIf, StaysWithinItsBoundsOnTheRecordedCases) {
     what_if_case.traces.push_back(&*trace);
     what_if_case.graphs.push_back(std::move(*graph));
     for (const bool graphs : {false, true}) {
-      WhatIf what_if = models(4);
+      WhatIf what_if = models(2);
       what_if.graphs = graphs;
       const Result<WhatIfPrediction> prediction = predict_what_if(what_if_case, what_if);
       ASSERT_TRUE(prediction) << prediction.error().message;
       expect_sound(*prediction);
       EXPECT_GE(prediction->speedup, 0.95);
-      EXPECT_LE(prediction->speedup, 4);
+      EXPECT_LE(prediction->speedup, 2);
     }
   }
 }
