@@ -25,18 +25,16 @@ MicrobenchmarkRecord spin_record(const Shape& shape, int instances, Nanoseconds 
 Nanoseconds run_together(const Streams& streams, const Shape& shape, Nanoseconds block_time,
                          const std::vector<std::unique_ptr<DeviceBuffer>>& logs) {
   const Gate gate(static_cast<int>(streams.size()));
-  std::vector<std::unique_ptr<Event>> ends;
+  std::vector<std::unique_ptr<Gate::Span>> spans;
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    gate.hold(*streams[i]);
+    spans.push_back(std::make_unique<Gate::Span>());
+    gate.begin(*spans.back(), *streams[i]);
     BlockLog* const log = logs.empty() ? nullptr : logs[i]->get<BlockLog>();
     check(launch_spin(shape, static_cast<std::uint64_t>(block_time.count()), log, streams[i]->get()), "spin kernel");
-    ends.push_back(std::make_unique<Event>());
-    ends.back()->record(*streams[i]);
+    Gate::end(*spans.back(), *streams[i]);
   }
   synchronize_device();
-  Nanoseconds last{};
-  for (const auto& end : ends) last = std::max(last, gate.until(*end));
-  return last;
+  return gate.length(spans);
 }
 
 void measure(const Bench& bench, const Shape& shape, int instances, Nanoseconds block_time) {

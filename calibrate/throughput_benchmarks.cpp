@@ -102,18 +102,18 @@ void pairs(const Bench& bench) {
     record.partner_instances = 1;
     for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
       if (bench.recorder.was_cancelled()) return;
-      Event end_a;
-      Event end_b;
       const Gate gate(2);
-      gate.hold(stream_a);
-      gate.hold(stream_b);
+      Gate::Span span_a;
+      Gate::Span span_b;
+      gate.begin(span_a, stream_a);
+      gate.begin(span_b, stream_b);
       a.start(a.amount, 0, stream_a);
       b.start(b.amount, 1, stream_b);
-      end_a.record(stream_a);
-      end_b.record(stream_b);
+      Gate::end(span_a, stream_a);
+      Gate::end(span_b, stream_b);
       synchronize_device();
-      record.time = gate.until(end_a);
-      record.partner_time = gate.until(end_b);
+      record.time = span_a.end.since(span_a.begin);
+      record.partner_time = span_b.end.since(span_b.begin);
       if (repetition >= 0) bench.recorder.add(record, pair.held_out);
     }
   }
@@ -130,17 +130,16 @@ void replicas(const Bench& bench) {
         for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
           if (bench.recorder.was_cancelled()) return;
           const Gate gate(instances);
-          std::vector<std::unique_ptr<Event>> ends;
+          std::vector<std::unique_ptr<Gate::Span>> spans;
           for (int i = 0; i < instances; ++i) {
             const Stream& stream = *streams[static_cast<std::size_t>(i)];
-            gate.hold(stream);
+            spans.push_back(std::make_unique<Gate::Span>());
+            gate.begin(*spans.back(), stream);
             workload.start(workload.amount, i, stream);
-            ends.push_back(std::make_unique<Event>());
-            ends.back()->record(stream);
+            Gate::end(*spans.back(), stream);
           }
           synchronize_device();
-          record.time = Nanoseconds(0);
-          for (const auto& end : ends) record.time = std::max(record.time, gate.until(*end));
+          record.time = gate.length(spans);
           if (repetition >= 0) bench.recorder.add(record);
         }
       }

@@ -105,7 +105,17 @@ Gate::Gate(int streams) {
   constexpr std::uint64_t kFirst = 200'000;  // nanoseconds
   constexpr std::uint64_t kEach = 30'000;    // a wait, a kernel and an event, with room
   check(launch_spin({1, 32, 0}, kFirst + kEach * static_cast<std::uint64_t>(streams), nullptr, stream_.get()), "gate");
-  begin_.record(stream_);
+  opened_.record(stream_);
+}
+
+Nanoseconds Gate::length(const std::vector<std::unique_ptr<Span>>& spans) const {
+  Nanoseconds first = Nanoseconds::max();
+  Nanoseconds last{};
+  for (const auto& span : spans) {
+    first = std::min(first, span->begin.since(opened_));
+    last = std::max(last, span->end.since(opened_));
+  }
+  return last - first;
 }
 
 }  // namespace cohort::calibrate

@@ -52,13 +52,22 @@ class Gate {
  public:
   /// Closed for long enough to queue work on `streams` streams.
   explicit Gate(int streams);
-  void hold(const Stream& stream) const { begin_.make_wait(stream); }
-  /// From the gate's opening to `event`.
-  [[nodiscard]] Nanoseconds until(const Event& event) const { return event.since(begin_); }
+  /// What is given to the stream from now until end() begins when the gate opens.
+  struct Span {
+    Event begin;
+    Event end;
+  };
+  void begin(Span& span, const Stream& stream) const {
+    opened_.make_wait(stream);
+    span.begin.record(stream);
+  }
+  static void end(Span& span, const Stream& stream) { span.end.record(stream); }
+  /// After all is done: from the first begin to the last end.
+  [[nodiscard]] Nanoseconds length(const std::vector<std::unique_ptr<Span>>& spans) const;
 
  private:
   Stream stream_;
-  Event begin_;
+  Event opened_;
 };
 
 LaunchShape shape_of(const Shape& shape, const cudaFuncAttributes& attributes);

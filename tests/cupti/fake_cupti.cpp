@@ -30,7 +30,7 @@ struct Fake {
 };
 
 Fake& fake() {
-  static Fake instance;
+  static Fake& instance = *new Fake;  // never destroyed: the tracer's thread runs until the process has ended
   return instance;
 }
 

@@ -99,7 +99,7 @@ void Layout::add_event_records() {
 }
 
 std::string Layout::process_name(const LaneKey& key) const {
-  const std::string host = fmt::format("process {}", gathered_.process);
+  std::string host = fmt::format("process {}", gathered_.process);
   std::uint32_t device = key.a;
   switch (key.kind) {
     case LaneKind::kThread:
