@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "base/cuda_libraries.hpp"
 #include "executor/cuda_plugin.hpp"
@@ -23,7 +22,6 @@ namespace {
 constexpr float kTolerance = 2e-4F;
 
 Result<std::unique_ptr<Backend>> open_gpu() {
-  ::setenv("COHORT_PLUGINS", COHORT_PLUGIN_FOLDER, 0);
   COHORT_TRY(const SharedLibrary library, open_cuda_plugin("cuda", kCudaPluginLibraries));
   COHORT_TRY(CudaPluginEntry* const entry, library.function<CudaPluginEntry>(kCudaPluginEntry));
   return entry()->open(0);
