@@ -36,6 +36,7 @@ HostBuffer::HostBuffer(std::size_t bytes, bool pinned) {
 
 Streams make_streams(int count) {
   Streams streams;
+  streams.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) streams.push_back(std::make_unique<Stream>());
   return streams;
 }

@@ -134,6 +134,7 @@ void launch_threads(const Bench& bench) {
       std::atomic<cudaError_t> failed{cudaSuccess};
       std::vector<Nanoseconds> times(static_cast<std::size_t>(count));
       std::vector<std::thread> threads;
+      threads.reserve(times.size());
       for (std::size_t t = 0; t < times.size(); ++t) {
         threads.emplace_back([&, t] {
           cudaError_t status = cudaSetDevice(bench.facts.index);

@@ -70,6 +70,7 @@ void dispatch_logs(const Bench& bench) {
     if (bench.recorder.was_cancelled()) return;
     std::vector<std::unique_ptr<DeviceBuffer>> logs;
     const std::size_t bytes = sizeof(BlockLog) * static_cast<std::size_t>(shape.blocks);
+    logs.reserve(kKernels);
     for (int i = 0; i < kKernels; ++i) logs.push_back(std::make_unique<DeviceBuffer>(bytes));
     run_together(streams, shape, kBlockTime, logs);
     for (std::size_t kernel = 0; kernel < logs.size(); ++kernel) {

@@ -17,12 +17,15 @@ Result<ChildEnd> run_child(const std::vector<std::string>& words,
     const std::string_view text = *entry;
     if (environment.count(std::string(text.substr(0, text.find('=')))) == 0) settings.emplace_back(text);
   }
+  settings.reserve(settings.size() + environment.size());
   for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
   std::vector<char*> env;
+  env.reserve(settings.size() + 1);
   for (std::string& setting : settings) env.push_back(setting.data());
   env.push_back(nullptr);
   std::vector<std::string> copies = words;
   std::vector<char*> arguments;
+  arguments.reserve(copies.size() + 1);
   for (std::string& word : copies) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
