@@ -33,7 +33,8 @@ void append_op(std::string& out, std::int64_t i) {
       "External id": {},"Record function id": 0, "Sequence number": {}, "Fwd thread id": 0, "Input Dims": [[64, 128, 56, 56], [64]], "Ev Idx": {}
     }}
   }},
-)", i % 60, at, id, id, i);
+)",
+                 i % 60, at, id, id, i);
   fmt::format_to(it, R"(  {{
     "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4242, "tid": 4242,
     "ts": {}.500, "dur": 5.125,
@@ -45,7 +46,8 @@ void append_op(std::string& out, std::int64_t i) {
     "ph": "s", "id": {}, "pid": 4242, "tid": 4242, "ts": {}.500,
     "cat": "ac2g", "name": "ac2g"
   }},
-)", at + 2, id, id, id, at + 2);
+)",
+                 at + 2, id, id, id, at + 2);
   fmt::format_to(it, R"__(  {{
     "ph": "X", "cat": "kernel", "name": "void at::native::vectorized_elementwise_kernel<4, at::native::functor_{}<float>, at::detail::Array<char*, 2> >(int, at::native::functor_{}<float>, at::detail::Array<char*, 2>)", "pid": 0, "tid": 7,
     "ts": {}.875, "dur": 12.640,
@@ -59,14 +61,17 @@ void append_op(std::string& out, std::int64_t i) {
     "ph": "f", "id": {}, "pid": 0, "tid": 7, "ts": {}.875,
     "cat": "ac2g", "name": "ac2g", "bp": "e"
   }},
-)__", i % 60, i % 60, at + 9, id, id, 1 + i % 500, id, at + 9);
+)__",
+                 i % 60, i % 60, at + 9, id, id, 1 + i % 500, id, at + 9);
 }
 
 std::string made_up_trace(std::int64_t events) {
   std::string out = "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [],\n\"traceEvents\": [\n";
   constexpr std::int64_t kEventsOfAnOp = 5;
   for (std::int64_t i = 0; i < events / kEventsOfAnOp; ++i) append_op(out, i);
-  out += "  {\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 4242, \"tid\": 0, \"args\": {\"name\": \"python\"}}\n]}\n";
+  out +=
+      "  {\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 4242, \"tid\": 0, \"args\": {\"name\": "
+      "\"python\"}}\n]}\n";
   return out;
 }
 
@@ -152,7 +157,8 @@ int run(int argc, char** argv) {
   fmt::print("load                {:>7.1f} ms   {:.2f} x the floor\n", 1e3 * load, load / floor);
   fmt::print("peak memory         {:>7.1f} MB   {:.1f} x the unpacked size (floor: {:.1f} MB)\n",
              static_cast<double>(peak_bytes()) / 1e6,
-             static_cast<double>(peak_bytes()) / static_cast<double>(inflated_bytes), static_cast<double>(before) / 1e6);
+             static_cast<double>(peak_bytes()) / static_cast<double>(inflated_bytes),
+             static_cast<double>(before) / 1e6);
   return 0;
 }
 

@@ -8,15 +8,15 @@ namespace cohort {
 /// What a call of a GPU runtime or driver does, of CUDA's runtime and driver and of HIP.
 enum class CallKind : std::uint8_t {
   kOther,
-  kLaunch,             ///< of one kernel
-  kGraphLaunch,        ///< of all nodes of a graph
+  kLaunch,       ///< of one kernel
+  kGraphLaunch,  ///< of all nodes of a graph
   kCopy,
   kMemset,
   kStreamSynchronize,  ///< blocks the host thread
   kEventSynchronize,
   kDeviceSynchronize,
   kEventRecord,
-  kStreamWait,         ///< makes a stream wait for an event; the host goes on
+  kStreamWait,  ///< makes a stream wait for an event; the host goes on
 };
 
 /// From a call's name in any version: "cudaLaunchKernel", "cuLaunchKernelEx_ptsz",

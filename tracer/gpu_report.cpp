@@ -33,8 +33,7 @@ std::string_view plural(std::int64_t count) { return count == 1 ? "" : "s"; }
 void format_work(std::string& out, const GpuSummary& summary) {
   line(out, "kernels   {} of {} names, {} in all; {} copies and {} memsets, {}{}", summary.kernels,
        summary.different_kernels, format_time(summary.kernel_time), summary.copies, summary.memsets,
-       format_time(summary.copy_time),
-       summary.graphs > 0 ? fmt::format(", {} graphs as a whole", summary.graphs) : "");
+       format_time(summary.copy_time), summary.graphs > 0 ? fmt::format(", {} graphs as a whole", summary.graphs) : "");
   if (!summary.active) return;
   const Nanoseconds active = summary.active->length();
   line(out, "busy      {} of the {} from the first device work to the last ({:.1f}%)", format_time(summary.busy),

@@ -91,9 +91,10 @@ class GpuSummarizer {
       kernel.name = trace_.strings[name];
       out_.top_kernels.push_back(std::move(kernel));
     }
-    std::stable_sort(out_.top_kernels.begin(), out_.top_kernels.end(), [](const KernelSummary& a, const KernelSummary& b) {
-      return a.time != b.time ? a.time > b.time : a.name < b.name;
-    });
+    std::stable_sort(out_.top_kernels.begin(), out_.top_kernels.end(),
+                     [](const KernelSummary& a, const KernelSummary& b) {
+                       return a.time != b.time ? a.time > b.time : a.name < b.name;
+                     });
     constexpr std::size_t kMost = 5;
     if (out_.top_kernels.size() > kMost) out_.top_kernels.resize(kMost);
   }

@@ -58,17 +58,17 @@ struct GpuSummary {
   Nanoseconds kernel_time{};           ///< sum of durations
   std::int64_t copies = 0;
   std::int64_t memsets = 0;
-  Nanoseconds copy_time{};  ///< of copies and memsets, sum of durations
-  std::int64_t graphs = 0;  ///< recorded as a whole
-  std::optional<TimeWindow> active;  ///< from the first device work's start to the last one's end
-  Nanoseconds busy{};                ///< time in which any device work runs
-  Nanoseconds overlapped{};          ///< time in which streams run work at the same time
-  std::vector<StreamSummary> streams;        ///< most busy first
-  std::vector<KernelSummary> top_kernels;    ///< at most five, most time first
+  Nanoseconds copy_time{};                 ///< of copies and memsets, sum of durations
+  std::int64_t graphs = 0;                 ///< recorded as a whole
+  std::optional<TimeWindow> active;        ///< from the first device work's start to the last one's end
+  Nanoseconds busy{};                      ///< time in which any device work runs
+  Nanoseconds overlapped{};                ///< time in which streams run work at the same time
+  std::vector<StreamSummary> streams;      ///< most busy first
+  std::vector<KernelSummary> top_kernels;  ///< at most five, most time first
   LaunchSummary launch;
-  std::int64_t orphans = 0;       ///< device work whose call is not in the trace
-  std::int64_t idle_calls = 0;    ///< launch calls whose work is not in the trace
-  std::int64_t without_op = 0;    ///< device work that no operator or annotation holds
+  std::int64_t orphans = 0;     ///< device work whose call is not in the trace
+  std::int64_t idle_calls = 0;  ///< launch calls whose work is not in the trace
+  std::int64_t without_op = 0;  ///< device work that no operator or annotation holds
   StepList steps;
   std::vector<Shortcoming> shortcomings;  ///< worst first
 

@@ -71,7 +71,8 @@ class Linker {
     std::sort(host_.begin(), host_.end(), [&](SliceId a, SliceId b) {
       const Slice& x = trace_.slice(a);
       const Slice& y = trace_.slice(b);
-      return std::tuple(x.track, x.start, -x.duration.count(), a) < std::tuple(y.track, y.start, -y.duration.count(), b);
+      return std::tuple(x.track, x.start, -x.duration.count(), a) <
+             std::tuple(y.track, y.start, -y.duration.count(), b);
     });
     std::vector<std::pair<Nanoseconds, Enclosing>> open;  // end, and what one is inside of until then
     std::optional<TrackId> track;

@@ -86,18 +86,30 @@ void NsightReader::add_work(const Work& work, StringId name, std::string_view ca
 Result<void> NsightReader::read_kernels() {
   COHORT_TRY(const Labels launch_types, labels("ENUM_CUDA_KERNEL_LAUNCH_TYPE"));
   enum : std::size_t {
-    kDemangled = kMore, kShort, kMangled, kName, kRegisters, kStatic, kDynamic, kLocal, kLaunchType, kGraph, kGrid,
-    kBlock = kGrid + 3, kCluster = kBlock + 3
+    kDemangled = kMore,
+    kShort,
+    kMangled,
+    kName,
+    kRegisters,
+    kStatic,
+    kDynamic,
+    kLocal,
+    kLaunchType,
+    kGraph,
+    kGrid,
+    kBlock = kGrid + 3,
+    kCluster = kBlock + 3
   };
-  const auto columns = work_columns({"demangledName", "shortName", "mangledName", "name", "registersPerThread",
-                                     "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "launchType",
-                                     "graphId", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "clusterX",
-                                     "clusterY", "clusterZ"});
+  const auto columns =
+      work_columns({"demangledName", "shortName", "mangledName", "name", "registersPerThread", "staticSharedMemory",
+                    "dynamicSharedMemory", "localMemoryPerThread", "launchType", "graphId", "gridX", "gridY", "gridZ",
+                    "blockX", "blockY", "blockZ", "clusterX", "clusterY", "clusterZ"});
   return database_.each_row("CUPTI_ACTIVITY_KIND_KERNEL", columns, [&](const SqliteRow& row) {
     const auto work = work_of(row);
     if (!work) return;
     std::optional<StringId> name;
-    for (const std::size_t column : {std::size_t{kDemangled}, std::size_t{kShort}, std::size_t{kMangled}, std::size_t{kName}}) {
+    for (const std::size_t column :
+         {std::size_t{kDemangled}, std::size_t{kShort}, std::size_t{kMangled}, std::size_t{kName}}) {
       if (!name) name = string_of(row, column);
     }
     Args args = work_args(*work);
@@ -204,11 +216,9 @@ const NsightReader::Recorded* NsightReader::recorded_before(const Work& wait, st
     if (found != recorded_by_sync_id_.end()) return &recorded_[found->second];
   }
   if (!event || !wait.correlation) return nullptr;
-  const auto after = std::lower_bound(recorded_.begin(), recorded_.end(),
-                                      std::tuple(wait.process, *event, *wait.correlation),
-                                      [](const Recorded& it, const auto& wanted) {
-                                        return std::tuple(it.process, it.event, it.correlation) < wanted;
-                                      });
+  const auto after = std::lower_bound(
+      recorded_.begin(), recorded_.end(), std::tuple(wait.process, *event, *wait.correlation),
+      [](const Recorded& it, const auto& wanted) { return std::tuple(it.process, it.event, it.correlation) < wanted; });
   if (after == recorded_.begin()) return nullptr;
   const Recorded& before = *(after - 1);
   return before.process == wait.process && before.event == *event ? &before : nullptr;
@@ -265,9 +275,8 @@ Result<void> NsightReader::read_gpus() {
                                             {"asyncEngines", "asyncEngines"}}};
   std::vector<std::string_view> columns = {"id", "name", "totalMemory", "smCount"};
   for (const Fact& fact : kFacts) columns.push_back(fact.column);
-  const auto most =
-      std::max_element(kernels_of_device_.begin(), kernels_of_device_.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(kernels_of_device_.begin(), kernels_of_device_.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::int64_t device = most == kernels_of_device_.end() ? 0 : most->first;
   const auto mapped = gpu_of_device.find(device);
   const std::int64_t wanted = mapped == gpu_of_device.end() ? device : mapped->second;

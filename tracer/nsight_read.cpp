@@ -50,9 +50,9 @@ Result<Trace> NsightReader::read() {
 
 Result<void> NsightReader::check_tables() const {
   COHORT_TRY(const auto tables, database_.tables());
-  constexpr std::array<std::string_view, 6> kKnown = {
-      "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME",     "CUPTI_ACTIVITY_KIND_MEMCPY",
-      "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
+  constexpr std::array<std::string_view, 6> kKnown = {"CUPTI_ACTIVITY_KIND_KERNEL",      "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                                      "CUPTI_ACTIVITY_KIND_MEMCPY",      "CUPTI_ACTIVITY_KIND_MEMSET",
+                                                      "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
   for (const std::string_view known : kKnown) {
     if (std::find(tables.begin(), tables.end(), known) != tables.end()) return {};
   }
@@ -150,9 +150,9 @@ TrackId NsightReader::host_track(std::int64_t global_tid, bool for_ranges) {
   const auto thread = thread_names_.find(global_tid);
   std::string name = thread == thread_names_.end() ? fmt::format("thread {}", tid_of(global_tid)) : thread->second;
   if (for_ranges) name += ", ranges";
-  trace_.tracks.push_back({process == process_names_.end() ? fmt::format("process {}", pid_of(global_tid))
-                                                           : process->second,
-                           std::move(name), pid, free_tid(pid, tid_of(global_tid))});
+  trace_.tracks.push_back(
+      {process == process_names_.end() ? fmt::format("process {}", pid_of(global_tid)) : process->second,
+       std::move(name), pid, free_tid(pid, tid_of(global_tid))});
   return found->second;
 }
 
@@ -201,9 +201,9 @@ Result<void> NsightReader::read_calls() {
         add_if(args, "correlation", correlation);
         if (row.integer(kReturned).value_or(0) != 0) add(args, "returned", *row.integer(kReturned));
         const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
-        const SliceId slice = add_slice(host_track(thread, false), trace_.strings.intern(name),
-                                        driver ? "cuda_driver" : "cuda_runtime", when->first, when->second,
-                                        std::move(args));
+        const SliceId slice =
+            add_slice(host_track(thread, false), trace_.strings.intern(name), driver ? "cuda_driver" : "cuda_runtime",
+                      when->first, when->second, std::move(args));
         if (correlation) calls_.emplace_back(*correlation, slice);
       });
 }

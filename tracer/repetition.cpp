@@ -34,8 +34,7 @@ class PrefixHashes {
     const std::uint64_t b_high = b >> 31U;
     const std::uint64_t b_low = b & 0x7fffffffU;
     const std::uint64_t middle = a_low * b_high + a_high * b_low;
-    const std::uint64_t sum =
-        a_high * b_high * 2 + (middle >> 30U) + ((middle & 0x3fffffffU) << 31U) + a_low * b_low;
+    const std::uint64_t sum = a_high * b_high * 2 + (middle >> 30U) + ((middle & 0x3fffffffU) << 31U) + a_low * b_low;
     return reduce((sum >> 61U) + (sum & kPrime));
   }
   [[nodiscard]] std::uint64_t hash(std::size_t from, std::size_t length) const {

@@ -104,7 +104,8 @@ void judge_host(Shortcomings& list, const GpuSummary& summary, const Facts& fact
   list.add(facts.calls > 0 && summary.orphans > 0, many ? Severity::kLowers : Severity::kNote,
            fmt::format("{} of {} pieces of device work have no call", summary.orphans, work),
            "they are pinned to the times they were recorded at");
-  list.add(summary.idle_calls > 0, share(summary.idle_calls, summary.launch.launches) > 0.01 ? Severity::kLowers : Severity::kNote,
+  list.add(summary.idle_calls > 0,
+           share(summary.idle_calls, summary.launch.launches) > 0.01 ? Severity::kLowers : Severity::kNote,
            fmt::format("{} launch calls whose kernels are missing", summary.idle_calls),
            "work outside the recording or lost by the tool is left out");
   list.add(facts.calls > 0 && facts.synchronizations == 0 && facts.blocking_calls + facts.stream_waits > 0,
@@ -148,8 +149,7 @@ void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& s
            "single kernels are off by up to half a microsecond, gaps by one");
   list.add(summary.steps.steps.empty(), Severity::kLowers, "no steps: neither ProfilerStep#N nor a repetition",
            "choose a window with --window; set-up would be predicted along with the work");
-  list.add(summary.steps.steps.size() == 1, Severity::kNote, "one step only",
-           "how much steps vary is unknown");
+  list.add(summary.steps.steps.size() == 1, Severity::kNote, "one step only", "how much steps vary is unknown");
   const auto setting = [&](const char* key) {
     const auto found = trace.info.settings.find(key);
     return found != trace.info.settings.end() && found->second != "0" && found->second != "false";
@@ -169,7 +169,8 @@ void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& s
   const double busy = active > Nanoseconds{} ? seconds(summary.busy) / seconds(active) : 1.0;
   list.add(busy < 0.2, Severity::kNote, fmt::format("the device is busy for {:.1f}% of the time", 100 * busy),
            "set-up, or a host that cannot keep up: choose a step or a window");
-  list.add(dropped > 0, share(dropped, static_cast<std::int64_t>(trace.slices.size())) > 0.01 ? Severity::kLowers : Severity::kNote,
+  list.add(dropped > 0,
+           share(dropped, static_cast<std::int64_t>(trace.slices.size())) > 0.01 ? Severity::kLowers : Severity::kNote,
            fmt::format("{} records of the file could not be kept", dropped), "see below, under 'not kept'");
 }
 

@@ -27,8 +27,8 @@ constexpr std::array<std::pair<std::string_view, SliceKind>, 14> kCategories = {
 }  // namespace
 
 SliceKind slice_kind_from(std::string_view category) {
-  const auto* const found = std::find_if(kCategories.begin(), kCategories.end(),
-                                         [&](const auto& entry) { return entry.first == category; });
+  const auto* const found =
+      std::find_if(kCategories.begin(), kCategories.end(), [&](const auto& entry) { return entry.first == category; });
   return found == kCategories.end() ? SliceKind::kOther : found->second;
 }
 

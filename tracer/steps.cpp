@@ -22,13 +22,14 @@ void widen(std::optional<TimeWindow>& window, const TimeWindow& by) {
 /// Finds the slices of device work that each call launched, by correlation id.
 class Launches {
  public:
-  explicit Launches(const Trace& trace) : trace_(trace), kinds_(trace.strings), key_(trace.strings.find("correlation")) {
+  explicit Launches(const Trace& trace)
+      : trace_(trace), kinds_(trace.strings), key_(trace.strings.find("correlation")) {
     if (!key_) return;
     for (std::uint32_t i = 0; i < trace.slices.size(); ++i) {
       const SliceKind kind = kinds_(trace.slices[i]);
       if (!is_device_work(kind) && !is_call(kind)) continue;
       const auto id = correlation(trace.slices[i]);
-      if (!id) continue;
+      if (!id || *id == 0) continue;  // 0: none
       if (is_call(kind)) {
         calls_.push_back({trace.slices[i].start, *id});
       } else {
@@ -98,9 +99,9 @@ std::vector<std::uint32_t> main_stream_kernels(const Trace& trace) {
   }
   if (kernels.empty()) return kernels;
   const auto stream = static_cast<TrackId>(std::max_element(busy.begin(), busy.end()) - busy.begin());
-  kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
-                               [&](std::uint32_t i) { return trace.slices[i].track != stream; }),
-                kernels.end());
+  kernels.erase(
+      std::remove_if(kernels.begin(), kernels.end(), [&](std::uint32_t i) { return trace.slices[i].track != stream; }),
+      kernels.end());
   std::stable_sort(kernels.begin(), kernels.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return trace.slices[a].start < trace.slices[b].start; });
   return kernels;
@@ -240,8 +241,7 @@ StepList find_annotated_steps(const Trace& trace, std::string_view pattern) {
   std::vector<std::uint32_t> device;
   for (std::uint32_t i = 0; i < trace.slices.size(); ++i) {
     const SliceKind kind = kinds(trace.slices[i]);
-    const bool on_host =
-        kind == SliceKind::kAnnotation || kind == SliceKind::kOp || kind == SliceKind::kPythonFunction;
+    const bool on_host = kind == SliceKind::kAnnotation || kind == SliceKind::kOp || kind == SliceKind::kPythonFunction;
     if (!on_host && kind != SliceKind::kDeviceAnnotation) continue;
     std::int8_t& match = matches[to_index(trace.slices[i].name)];
     if (match < 0) match = matches_pattern(trace.name(trace.slices[i]), pattern) ? 1 : 0;
@@ -277,7 +277,9 @@ StepList find_repeated_steps(const Trace& trace) {
     TimeWindow work{trace.slices[kernels[at]].start, Nanoseconds::min()};
     for (std::size_t i = at; i < next; ++i) work.end = std::max(work.end, trace.slices[kernels[i]].end());
     const Nanoseconds end = next < kernels.size() ? trace.slices[kernels[next]].start : work.end;
-    list.steps.push_back({fmt::format("repetition {}", list.steps.size()), {work.start, end}, work,
+    list.steps.push_back({fmt::format("repetition {}", list.steps.size()),
+                          {work.start, end},
+                          work,
                           static_cast<std::int64_t>(found->period)});
   }
   return list;

@@ -78,7 +78,7 @@ struct StepOptions {
 /// The part of a trace that was asked for.
 struct StepSelection {
   StepSource source = StepSource::kWholeTrace;
-  TraceStep step;              ///< of several steps: first start to last end
+  TraceStep step;         ///< of several steps: first start to last end
   std::size_t index = 0;  ///< among `found`
   std::size_t count = 1;  ///< steps it spans
   std::size_t found = 0;  ///< steps there are to choose from

@@ -81,6 +81,7 @@ class TraceReader {
   void read_devices(ondemand::value value);
   void read_device(ondemand::object& device);
   void read_setting(std::string_view key, ondemand::value value);
+  void keep_setting(const std::string& name, ondemand::value value);
   void choose_device();
   tl::unexpected<Error> broken_json(error_code error) {
     is_broken_ = true;
@@ -98,7 +99,7 @@ class TraceReader {
   bool has_events_ = false;
   bool has_info_ = false;
   std::string nested_;  ///< keeps its memory from argument to argument
-  std::string keys_;  ///< of the top level, for the message when none is "traceEvents"
+  std::string keys_;    ///< of the top level, for the message when none is "traceEvents"
 };
 
 /// Some tools cut kernel names within a character. Stage one of simdjson refuses the whole file then.
@@ -277,26 +278,33 @@ void TraceReader::choose_device() {
 /// Facts of the run that say how far a trace can be trusted.
 void TraceReader::read_setting(std::string_view key, ondemand::value value) {
   constexpr std::array<std::string_view, 12> kKept = {
-      "cuda_runtime_version", "cuda_driver_version", "cupti_version",  "hip_runtime_version",
-      "hip_driver_version",   "roctracer_version",   "record_shapes",  "profile_memory",
-      "with_stack",           "with_modules",        "with_flops",     "distributedInfo"};
+      "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
+      "hip_driver_version",   "roctracer_version",   "record_shapes", "profile_memory",
+      "with_stack",           "with_modules",        "with_flops",    "distributedInfo"};
   if (std::find(kKept.begin(), kKept.end(), key) == kKept.end()) return;
   const std::string name(key);
-  std::string_view raw;
-  ondemand::object object;
-  if (name == "distributedInfo") {
-    for (const char* part : {"backend", "rank", "world_size"}) {
-      if (value.get_object().get(object)) return;
-      ondemand::value field;
-      if (object.find_field_unordered(part).get(field)) continue;
-      raw = bare_token(field.raw_json_token());
-      trace_.info.settings[fmt::format("distributed {}", part)] = raw;
+  if (ondemand::object object; name == "distributedInfo") {
+    if (value.get_object().get(object)) return;
+    for (auto item : object) {
+      ondemand::field field;
+      if (std::move(item).get(field)) return;
+      const bool kept = field.key() == "backend" || field.key() == "rank" || field.key() == "world_size";
+      if (!kept) continue;
+      std::string_view part;
+      if (field.unescaped_key().get(part)) return;
+      keep_setting(fmt::format("distributed {}", part), field.value());
     }
     return;
   }
-  raw = bare_token(value.raw_json_token());
+  keep_setting(name, value);
+}
+
+/// A short number or text; lists and objects are left out.
+void TraceReader::keep_setting(const std::string& name, ondemand::value value) {
+  const std::string_view raw = bare_token(value.raw_json_token());
   constexpr std::size_t kMostText = 60;
-  if (raw.size() <= kMostText && raw.find_first_of("[{\\\"") == std::string_view::npos) trace_.info.settings[name] = raw;
+  if (raw.size() <= kMostText && raw.find_first_of("[{\\\"") == std::string_view::npos)
+    trace_.info.settings[name] = raw;
 }
 
 Result<void> TraceReader::read_events(ondemand::value value) {

@@ -45,7 +45,9 @@ Result<void> run(const Options& options, CommandContext& context) {
 Command trace_convert_command() {
   Command command;
   command.name = "trace convert";
-  command.help = "Read a trace of PyTorch's profiler, Nsight Systems or any other Chrome Trace Event file and write it as Cohort's "
+  command.help =
+      "Read a trace of PyTorch's profiler, Nsight Systems or any other Chrome Trace Event file and write it as "
+      "Cohort's "
       "own; .gz in the name packs it";
   command.example = "cohort profile lenet5\n  cohort trace convert lenet5.trace.json.gz lenet5.trace.json";
   command.writes_files = true;

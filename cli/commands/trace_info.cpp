@@ -82,9 +82,8 @@ ordered_json to_json(const GpuSummary& summary) {
   for (const TraceStep& step : summary.steps.steps) steps.push_back(to_json(step));
   ordered_json shortcomings = ordered_json::array();
   for (const Shortcoming& shortcoming : summary.shortcomings)
-    shortcomings.push_back({{"severity", to_string(shortcoming.severity)},
-                            {"what", shortcoming.what},
-                            {"effect", shortcoming.effect}});
+    shortcomings.push_back(
+        {{"severity", to_string(shortcoming.severity)}, {"what", shortcoming.what}, {"effect", shortcoming.effect}});
   const LaunchSummary& launch = summary.launch;
   ordered_json value = {{"kernels", summary.kernels},
                         {"different_kernels", summary.different_kernels},
@@ -155,7 +154,8 @@ Command trace_info_command() {
       "  (also of PyTorch's profiler: trace.json.gz; of Nsight Systems: nsys export --type sqlite report.nsys-rep)";
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
-    app.add_option("FILE", options->file, "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
+    app.add_option("FILE", options->file,
+                   "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();
     app.add_flag("--tracks", options->tracks, "List tracks and categories of a GPU's trace, too");
     options->read.declare(app);

@@ -6,10 +6,11 @@ namespace cohort {
 namespace {
 
 TEST(CallKind, KnowsLaunchesOfEveryApiAndVersion) {
-  for (const char* name : {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchKernel_v7000", "cudaLaunchKernelExC_v11060",
-                           "cudaLaunchKernel_ptsz_v7000", "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchKernelEx_ptsz",
-                           "cudaLaunchCooperativeKernel", "cuLaunchCooperativeKernel", "hipLaunchKernel",
-                           "hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipExtLaunchKernel"}) {
+  for (const char* name :
+       {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchKernel_v7000", "cudaLaunchKernelExC_v11060",
+        "cudaLaunchKernel_ptsz_v7000", "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchKernelEx_ptsz",
+        "cudaLaunchCooperativeKernel", "cuLaunchCooperativeKernel", "hipLaunchKernel", "hipModuleLaunchKernel",
+        "hipExtModuleLaunchKernel", "hipExtLaunchKernel"}) {
     EXPECT_EQ(call_kind_from(name), CallKind::kLaunch) << name;
   }
   for (const char* name : {"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch", "cudaGraphLaunch_v10000"})
@@ -34,8 +35,8 @@ TEST(CallKind, KnowsWaits) {
 }
 
 TEST(CallKind, LeavesTheRestAlone) {
-  for (const char* name : {"", "cuda", "cudaMalloc", "cudaLaunchHostFunc", "cudaGraphInstantiate", "cudaStreamIsCapturing",
-                           "LaunchKernel", "customLaunchKernel", "_v3020"})
+  for (const char* name : {"", "cuda", "cudaMalloc", "cudaLaunchHostFunc", "cudaGraphInstantiate",
+                           "cudaStreamIsCapturing", "LaunchKernel", "customLaunchKernel", "_v3020"})
     EXPECT_EQ(call_kind_from(name), CallKind::kOther) << name;
 }
 

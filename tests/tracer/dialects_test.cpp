@@ -81,10 +81,8 @@ TEST_P(SpelledLaunch, IsReadAsTheSameThing) {
   EXPECT_THAT(trace.info.dropped, IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Tools, SpelledLaunch,
-    ::testing::Values(
-        Spelled{"PyTorch 1.8, whole microseconds", R"(
+INSTANTIATE_TEST_SUITE_P(Tools, SpelledLaunch,
+                         ::testing::Values(Spelled{"PyTorch 1.8, whole microseconds", R"(
   {"ph":"X","cat":"Operator","name":"aten::mm","pid":9,"tid":9,"ts":1620000000000000,"dur":20,"args":{"External id":3}},
   {"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":1620000000000005,"dur":6,
    "args":{"cbid":211,"correlation":12,"external id":3,"external ts":1620000000000000}},
@@ -92,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
    "args":{"device":0,"context":1,"stream":7,"correlation":12,"external id":3}},
   {"ph":"s","id":12,"cat":"async_cpu_to_gpu","name":"ac2g","pid":9,"tid":9,"ts":1620000000000005},
   {"ph":"f","id":12,"cat":"async_cpu_to_gpu","name":"ac2g","pid":0,"tid":"stream 7","ts":1620000000000030,"bp":"e"})"},
-        Spelled{"PyTorch 2, fractions", R"(
+                                           Spelled{"PyTorch 2, fractions", R"(
   {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":1620000000000000.000,"dur":20.125,"args":{"External id":3}},
   {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":1620000000000005.5,"dur":6.1,
    "args":{"External id":3,"cbid":211,"correlation":12}},
@@ -100,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
    "args":{"External id":3,"device":0,"context":1,"stream":7,"correlation":12}},
   {"ph":"s","id":12,"cat":"ac2g","name":"ac2g","pid":9,"tid":9,"ts":1620000000000005.5},
   {"ph":"f","id":12,"cat":"ac2g","name":"ac2g","pid":0,"tid":7,"ts":1620000000000030.000,"bp":"e"})"},
-        Spelled{"numbers in quotes, HIP", R"(
+                                           Spelled{"numbers in quotes, HIP", R"(
   {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":"9","tid":"9","ts":"1620000000000000","dur":"20","args":{"External id":"3"}},
   {"ph":"X","cat":"hip_runtime","name":"hipLaunchKernel","pid":"9","tid":"9","ts":"1620000000000005","dur":"6",
    "args":{"External id":"3","correlation":"12"}},
@@ -144,9 +142,8 @@ TEST(Dialects, ReadValuesThatJsonHasNoWordFor) {
 }
 
 TEST(Dialects, KeepTheFactsOfTheDeviceThatTheKernelsRanOn) {
-  const Trace trace = read_events(
-      R"({"ph":"X","cat":"kernel","name":"k","tid":7,"ts":1,"dur":1,"args":{"device":1}})",
-      R"(,"deviceProperties":[{"id":0,"name":"small","totalGlobalMem":1,"numSms":2},
+  const Trace trace = read_events(R"({"ph":"X","cat":"kernel","name":"k","tid":7,"ts":1,"dur":1,"args":{"device":1}})",
+                                  R"(,"deviceProperties":[{"id":0,"name":"small","totalGlobalMem":1,"numSms":2},
           {"id":1,"name":"NVIDIA H200","totalGlobalMem":150754820096,"computeMajor":9,"computeMinor":0,"numSms":132,
            "regsPerMultiprocessor":65536,"sharedMemPerBlockOptin":232448,"odd":[1]}],
          "cuda_runtime_version":12040,"with_stack":1,"distributedInfo":{"backend":"nccl","rank":3,"world_size":8,"pg":[]},
@@ -183,7 +180,8 @@ TEST(BrokenFiles, MayHaveACommaTooMany) {
 }
 
 TEST(BrokenFiles, AreRefusedWithTheLineAndByteWhereTheyBreak) {
-  const auto trace = parse_trace("{\"traceEvents\":[\n{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1}\n{\"ph\" \"X\"}]}");
+  const auto trace =
+      parse_trace("{\"traceEvents\":[\n{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1}\n{\"ph\" \"X\"}]}");
   ASSERT_FALSE(trace);
   EXPECT_EQ(trace.error().code, ErrorCode::kInvalidInput);
   EXPECT_THAT(trace.error().message, HasSubstr("line 3"));

@@ -24,13 +24,14 @@ constexpr const char* kDevice =
 /// JSON of one slice; `more` are further arguments.
 std::string slice(std::string_view category, std::string_view name, int track, int start, int duration,
                   const std::string& args) {
-  return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":{},"ts":{}.5,"dur":{},"args":{{{}}}}},)", category,
-                     name, track < 100 ? 0 : 100, track, start, duration, args);
+  return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":{},"ts":{}.5,"dur":{},"args":{{{}}}}},)",
+                     category, name, track < 100 ? 0 : 100, track, start, duration, args);
 }
 std::string kernel(std::string_view name, int stream, int start, int duration, int correlation) {
-  return slice("kernel", name, stream, start, duration,
-               fmt::format(R"("device":0,"stream":{},"correlation":{},"grid":[1,1,1],"block":[32,1,1],"registers per thread":8)",
-                           stream, correlation));
+  return slice(
+      "kernel", name, stream, start, duration,
+      fmt::format(R"("device":0,"stream":{},"correlation":{},"grid":[1,1,1],"block":[32,1,1],"registers per thread":8)",
+                  stream, correlation));
 }
 std::string call(std::string_view name, int start, int duration, int correlation) {
   return slice("cuda_runtime", name, 100, start, duration, fmt::format("\"correlation\":{}", correlation));
@@ -76,9 +77,9 @@ TEST(Launches, LinkWorkToCallsOpsAndAnnotations) {
 }
 
 TEST(Launches, TakeTheRuntimesCallWhereTheDriversLiesInside) {
-  const Trace trace = trace_of(call("cudaLaunchKernel", 1, 5, 1) +
-                               slice("cuda_driver", "cuLaunchKernel", 100, 2, 3, "\"correlation\":1") +
-                               kernel("a", 7, 8, 5, 1));
+  const Trace trace =
+      trace_of(call("cudaLaunchKernel", 1, 5, 1) +
+               slice("cuda_driver", "cuLaunchKernel", 100, 2, 3, "\"correlation\":1") + kernel("a", 7, 8, 5, 1));
   const auto links = link_launches(trace);
   ASSERT_EQ(links.size(), 1U);
   ASSERT_TRUE(links[0].call);
@@ -167,7 +168,8 @@ TEST(GpuSummary, SaysWhatIsMissingAndLosesConfidence) {
   EXPECT_TRUE(has(*orphans, Severity::kLowers, "1 of 4 pieces of device work have no call"));
   EXPECT_EQ(orphans->confidence(), "medium");
 
-  const auto bare = summarize_gpu(trace_of(slice("kernel", "a", 7, 0, 1, "") + slice("kernel", "ncclDevKernel_AllReduce", 8, 0, 1, "")));
+  const auto bare = summarize_gpu(
+      trace_of(slice("kernel", "a", 7, 0, 1, "") + slice("kernel", "ncclDevKernel_AllReduce", 8, 0, 1, "")));
   ASSERT_TRUE(bare);
   EXPECT_TRUE(has(*bare, Severity::kLowers, "no calls of the CUDA or HIP runtime"));
   EXPECT_TRUE(has(*bare, Severity::kLowers, "2 of 2 kernels without grid"));

@@ -34,12 +34,11 @@ TEST(JsonRepair, ClosesAnObjectWithAListOfEvents) {
   EXPECT_EQ(closed(R"({"traceEvents":[{"a":1}],"x":"y)"), R"({"traceEvents":[{"a":1}]})");
 }
 
-TEST(JsonRepair, IsNotFooledByBracketsInStrings) {
-  EXPECT_EQ(closed(R"([{"a":"}]"},{"b":"\"]}")"), R"([{"a":"}]"}])");
-}
+TEST(JsonRepair, IsNotFooledByBracketsInStrings) { EXPECT_EQ(closed(R"([{"a":"}]"},{"b":"\"]}")"), R"([{"a":"}]"}])"); }
 
 TEST(JsonRepair, LeavesWholeAndHopelessTextsAlone) {
-  for (const char* text : {"[]", "{\"a\":[1]}", "[}", "]", "{\"a\"", "", "1"}) EXPECT_EQ(closed(text), "(whole)") << text;
+  for (const char* text : {"[]", "{\"a\":[1]}", "[}", "]", "{\"a\"", "", "1"})
+    EXPECT_EQ(closed(text), "(whole)") << text;
 }
 
 TEST(JsonRepair, BlanksCommasThatNothingFollows) {

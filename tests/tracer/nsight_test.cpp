@@ -190,8 +190,9 @@ TEST(Nsight, RoundTripsThroughJson) {
 }
 
 TEST(Nsight, NeedsNoColumnBeyondTimes) {
-  const Trace trace = read("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (START INT, END INT, shortName TEXT);"
-                           "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5,7,'k')");
+  const Trace trace = read(
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (START INT, END INT, shortName TEXT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5,7,'k')");
   ASSERT_EQ(trace.slices.size(), 1U);
   EXPECT_EQ(trace.name(trace.slices[0]), "k");
   EXPECT_EQ(trace.slices[0].duration, 2_ns);

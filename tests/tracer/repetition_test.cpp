@@ -14,17 +14,13 @@ std::optional<Repetition> longest_in(std::string_view text) {
   return longest_repetition(values);
 }
 
-TEST(Repetition, FindsWhatRepeatsAmidOtherThings) {
-  EXPECT_EQ(longest_in("xyzabcabcabcw"), (Repetition{3, 12, 3}));
-}
+TEST(Repetition, FindsWhatRepeatsAmidOtherThings) { EXPECT_EQ(longest_in("xyzabcabcabcw"), (Repetition{3, 12, 3})); }
 
 TEST(Repetition, EndsWhereThePeriodBreaksNotAtWholePeriods) {
   EXPECT_EQ(longest_in("abcabcabx"), (Repetition{0, 8, 3}));
 }
 
-TEST(Repetition, PrefersTheOuterLoopToTheInner) {
-  EXPECT_EQ(longest_in("illlloillllo"), (Repetition{0, 12, 6}));
-}
+TEST(Repetition, PrefersTheOuterLoopToTheInner) { EXPECT_EQ(longest_in("illlloillllo"), (Repetition{0, 12, 6})); }
 
 TEST(Repetition, PrefersTheInnerLoopWhereTheOuterRunsOnce) {
   EXPECT_EQ(longest_in("iabababab0"), (Repetition{1, 9, 2}));

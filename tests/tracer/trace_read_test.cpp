@@ -166,13 +166,12 @@ TEST(TraceRead, CountsEveryRecordItDoesNotKeep) {
   ASSERT_EQ(trace.slices.size(), 1U);
   EXPECT_EQ(trace.name(trace.slices[0]), "kept");
   EXPECT_EQ(trace.integer_arg(trace.slices[0], "n"), 1);
-  EXPECT_THAT(
-      trace.info.dropped,
-      ElementsAre(Pair("instant event", 1), Pair("null argument", 1), Pair("phase ?", 1),
-                  Pair("phase b", 1), Pair("record that is not an object", 4),
-                  Pair("record with an unreadable field", 3), Pair("record without a phase", 2),
-                  Pair("record without a time", 1), Pair("slice that ends before it starts", 1),
-                  Pair("slice without a duration", 1), Pair("time out of range", 1), Pair("unreadable argument", 1)));
+  EXPECT_THAT(trace.info.dropped,
+              ElementsAre(Pair("instant event", 1), Pair("null argument", 1), Pair("phase ?", 1), Pair("phase b", 1),
+                          Pair("record that is not an object", 4), Pair("record with an unreadable field", 3),
+                          Pair("record without a phase", 2), Pair("record without a time", 1),
+                          Pair("slice that ends before it starts", 1), Pair("slice without a duration", 1),
+                          Pair("time out of range", 1), Pair("unreadable argument", 1)));
 }
 
 TEST(TraceRead, TakesTimesInQuotes) {
