@@ -10,9 +10,10 @@
 
 namespace cohort {
 
-/// What one microbenchmark measured, from which a device profile is fitted. Every kernel is warmed up first, and every
-/// time is a median over repetitions *without* a trace running: on the device between two CUDA events around the whole
-/// set (host times by a steady clock), because traced times of kernels that run together include waiting.
+/// What one microbenchmark measured, from which a device profile is fitted. Every kernel is warmed up first;
+/// repetitions are records of their own, one after the other, and fit() takes their medians. No trace runs meanwhile:
+/// times are taken on the device between two CUDA events around the whole set (host times by a steady clock), because
+/// traced times of kernels that run together include waiting.
 enum class Microbenchmark {
   /// `launches` empty kernels, one launch call each, `instances` streams in turn. `time`: first start to last end.
   /// `host_time`: all launch calls, issued back to back. Record 1, 2, 4, ... 128 streams.
@@ -26,7 +27,10 @@ enum class Microbenchmark {
   /// `instances` kernels on as many streams, each of `launch` shape; each block spins for `block_time` by the device's
   /// clock, touching no memory. Record (with 1, 2 and 4 instances): half of an SM's blocks on every SM; all blocks of
   /// every SM; one wave and a half; blocks with half of the shared memory; 1 block. Also 129 and 256 instances of 1
-  /// block of 32 threads.
+  /// block of 32 threads, spinning for longer than all the launches take.
+  /// For the dispatch rule: one instance of 1 block of 32 threads launched after `partner_instances` = 2 of a kernel
+  /// of one block an SM, on every SM, with the shared memory of 0.9 SM, so that the small block finds room beside it;
+  /// the partner is recorded alone under its own name. `time` is the small kernel's, from the beginning of all.
   kSpin,
   /// A kernel that copies `work.dram` bytes (read plus written, many times the L2) with `launch.blocks` blocks of one
   /// SM each: 1, 2, 4, ... up to all SMs.
@@ -37,9 +41,9 @@ enum class Microbenchmark {
   kChain,
   /// `kernel` x `instances` beside `partner` x `partner_instances`, one stream each, begun together: `time` and
   /// `partner_time` are each side's own span. Both sides run long enough that the other's end matters little (over
-  /// 95% overlap). Every pair is recorded from either side, so that each one's shape is known, and each side once
-  /// without a partner. Record copy x copy, copy x fma, copy x tensor, l2 x l2, l2 x copy, shared x fma, fma x fma at
-  /// half occupancy each.
+  /// 95% overlap). Each side alone stands before it, as kReplicas of one instance, the partner last: that is what tells
+  /// the partner's shape. An argument "held out" of 1 keeps a pair from the fit, to test it. Record copy x copy, copy x
+  /// fma, copy x tensor, l2 x l2, l2 x copy, shared x fma, fma x fma at half occupancy each.
   kPair,
   /// A copy of `bytes` by a copy engine, `direction` and `pinned` as said, alone.
   kTransfer,

@@ -18,7 +18,7 @@ constexpr double kCloseProgress = 0.01;
 constexpr double kCoarseProgress = 0.04;
 
 constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-constexpr std::size_t kTable = 512;  // twice the most groups there can be
+constexpr std::size_t kTable = 512;                 // twice the most groups there can be
 constexpr int kTableShift = 64 - 9;
 constexpr std::uint16_t kNoGroup = 0xffff;
 

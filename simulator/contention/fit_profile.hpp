@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "simulator/contention/gpu_profile.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// How far the fitted model is from one measurement.
+struct FitResidual {
+  std::string what;
+  Nanoseconds measured{};
+  Nanoseconds predicted{};
+  bool held_out = false;  ///< the fit did not use it
+  [[nodiscard]] double relative_error() const;
+};
+
+struct GpuFit {
+  GpuProfile profile;
+  std::vector<FitResidual> residuals;  ///< in the order of the records
+  std::vector<std::string> kept;       ///< fields that no record determines, as they were in the starting profile
+};
+
+/// A device profile from a recording of microbenchmarks (tracer/microbenchmark_record.hpp). What no record determines
+/// stays as in `start`, usually the published profile, and is named.
+///
+///   launch costs     straight lines over numbers of launches and of graph nodes; a kernel's fixed part from spin
+///   blocks bandwidths       copy over numbers of SMs: one SM's port where it grows in proportion, DRAM where it is
+///   flat; the
+///                    highest rate of each chain; lines over sizes of copies
+///   dispatch rule    whichever of the two explains the spin kernels on several streams better; the cap of resident
+///                    grids likewise
+///   slowdown         of each throughput, from the pairs that both use most of all and that are not held out
+///
+/// Errors: kInvalidInput where the trace holds no microbenchmark at all.
+Result<GpuFit> fit_gpu_profile(const Trace& trace, const GpuProfile& start);
+
+}  // namespace cohort

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include "simulator/contention/fit_profile.hpp"
+#include "tracer/microbenchmark_record.hpp"
+
+namespace cohort {
+
+/// The median of a microbenchmark's repetitions.
+struct Measurement {
+  MicrobenchmarkRecord record;
+  bool held_out = false;
+};
+
+/// Parts of fit_gpu_profile() that need the engine: the dispatch rule and the cap of resident grids from spin kernels
+/// on several streams, slowdown below saturation from pairs. `all` is in the order of recording; rates and launch costs
+/// must be fitted before.
+void fit_dispatch(std::span<const MicrobenchmarkRecord> spins, GpuFit& fit);
+void fit_slowdown(std::span<const Measurement> all, GpuFit& fit);
+
+}  // namespace cohort
