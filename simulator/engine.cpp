@@ -14,7 +14,8 @@ Nanoseconds rounded(double instant) { return Nanoseconds(std::llround(instant));
 
 }  // namespace
 
-Engine::Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device, const GpuWork* gpu)
+Engine::Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device, const GpuWork* gpu,
+               std::span<const double> memory_use)
     : graph_(&graph),
       order_(&order),
       device_(&device),
@@ -22,6 +23,7 @@ Engine::Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfi
       ready_(graph.tasks.size(), 0),
       lanes_(graph.resources.size()),
       times_(graph.tasks.size()),
+      memory_use_(memory_use),
       gpu_work_(gpu) {
   for (const Edge& edge : graph.edges) ++missing_[to_index(edge.to)];
   if (gpu != nullptr) prepare_gpu();
@@ -132,6 +134,18 @@ void Engine::set_rates() {
     const int cores = graph_->task(run.task).cores;
     run.rate = cores == 0 ? 1 : share;
     if (cores > 1 && share < 1) run.rate /= device_->oversubscription_penalty;
+  }
+  if (!memory_use_.empty()) share_memory();
+}
+
+/// Tasks that together ask for more than the memory's bandwidth all lose the same part of their rates. Their cores wait
+/// with them and are free for nobody else.
+void Engine::share_memory() {
+  double asked = 0;
+  for (const Running& run : running_) asked += memory_use_[to_index(run.task)] * run.rate;
+  if (asked <= 1) return;
+  for (Running& run : running_) {
+    if (memory_use_[to_index(run.task)] > 0) run.rate /= asked;
   }
 }
 

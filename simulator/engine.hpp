@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,9 @@ namespace cohort {
 /// here; those on a GPU go through a GpuEngine once their stream and their hardware connection let them.
 class Engine {
  public:
-  /// `gpu` may be null; else it was checked by check_gpu_work().
-  Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device, const GpuWork* gpu = nullptr);
+  /// `gpu` may be null; else it was checked by check_gpu_work(). `memory_use`: as in SimulationOptions.
+  Engine(const TaskGraph& graph, const TaskOrder& order, const DeviceProfile& device, const GpuWork* gpu = nullptr,
+         std::span<const double> memory_use = {});
 
   /// Start and end of every task; slack is not filled in.
   std::vector<TaskTimes> run();
@@ -57,6 +59,7 @@ class Engine {
   [[nodiscard]] bool is_kernel(TaskId task) const;
   bool finish_due();
   void set_rates();
+  void share_memory();
   Instant next_event();
   void advance(Instant to);
 
@@ -77,6 +80,7 @@ class Engine {
     std::deque<TaskId> launched;
   };
   enum class Launch : char { kNot, kQueued, kParked, kGone };  // parked: only its connection holds it up
+  std::span<const double> memory_use_;
   const GpuWork* gpu_work_;
   std::optional<GpuEngine> gpu_;
   std::vector<Connection> connections_;

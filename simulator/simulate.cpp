@@ -155,6 +155,20 @@ Result<void> check_disciplines(const TaskGraph& graph) {
   return {};
 }
 
+Result<void> check_memory_use(const TaskGraph& graph, const std::vector<double>& memory_use) {
+  if (!memory_use.empty() && memory_use.size() != graph.tasks.size()) {
+    return fail(ErrorCode::kInvalidInput, "memory use is given for {} tasks of {}", memory_use.size(),
+                graph.tasks.size());
+  }
+  for (std::size_t i = 0; i < memory_use.size(); ++i) {
+    if (!(memory_use[i] >= 0 && memory_use[i] <= 1)) {
+      return fail(ErrorCode::kInvalidInput, "task {}: memory use is {}; it must be from 0 to 1", graph.label(TaskId(i)),
+                  memory_use[i]);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options) {
@@ -167,6 +181,7 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   const bool shares_cores =
       std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.cores > 0; });
   if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
+  COHORT_CHECK(check_memory_use(graph, options.memory_use));
   const bool in_order = std::all_of(graph.resources.begin(), graph.resources.end(), [](const Resource& resource) {
     return resource.discipline == Discipline::kInOrder;
   });
@@ -174,7 +189,8 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
     COHORT_TRY(schedule.tasks, run_shared(graph, &*options.gpu));
   } else if (shares_cores || options.gpu) {
     COHORT_CHECK(check_disciplines(graph));
-    schedule.tasks = Engine(graph, order, options.device, options.gpu ? &*options.gpu : nullptr).run();
+    schedule.tasks =
+        Engine(graph, order, options.device, options.gpu ? &*options.gpu : nullptr, options.memory_use).run();
   } else {
     COHORT_TRY(schedule.tasks, options.share_multiprocessors ? run_shared(graph) : run_flat(graph));
   }

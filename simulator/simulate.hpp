@@ -14,6 +14,8 @@ struct SimulationOptions {
   DeviceProfile device;                       ///< its cores, spin time and penalty; overheads are in the graph already
   std::optional<GpuWork> gpu = std::nullopt;  ///< the tasks that contend for a GPU instead of taking their duration
   bool share_multiprocessors = false;  ///< without `gpu`, of recorded GPUs, as run_shared(); else as recorded
+  /// By TaskId: part of the host memory's bandwidth that a task on cores keeps busy alone, 0 to 1. Empty: none does.
+  std::vector<double> memory_use = {};
 };
 
 struct TaskTimes {
@@ -56,6 +58,9 @@ struct Schedule {
 ///
 ///     2 cores   stream  |== op, 2 cores ==|~ 1 helper spins ~~~|
 ///               worker                    |== decode, 1 core ==|   both cores busy
+///
+/// Where running tasks ask for more memory bandwidth than there is (`options.memory_use`), all that use memory go on at
+/// their rate / asked, and keep their cores meanwhile.
 ///
 /// Tasks named in `options.gpu` run on the GPU in their streams' order, as docs/contention.md says; their duration is
 /// what they take alone, for bounds and slack.

@@ -141,6 +141,24 @@ TEST(ContentionSimulate, RunsCopiesOnTheirEngines) {
   EXPECT_EQ(timeline_on(run), "in0 0-700\nk0 700-1700\nin1 700-1400\nk1 1400-2400\n");
 }
 
+TEST(ContentionSimulate, SharesTheHostsMemoryAmongTasksOnCores) {
+  // a and b ask for 1.6 of the memory until both end at 1600; c uses none of it.
+  OnGpu run{graph_from(R"(s0: a 1000
+                          s1: b 1000
+                          s2: c 1000)"),
+            {}};
+  run.options.device.cores = 4;
+  run.options.memory_use = {0.8, 0.8, 0};
+  EXPECT_EQ(timeline_on(run), "a 0-1600\nb 0-1600\nc 0-1000\n");
+  // On two cores all three get 2/3 of one. a and b still ask for 1.07 of the memory: 0.625 each, before and after.
+  run.options.device.cores = 2;
+  EXPECT_EQ(timeline_on(run), "a 0-1600\nb 0-1600\nc 0-1500\n");
+  run.options.memory_use = {0.8, 2, 0};
+  EXPECT_NE(timeline_on(run).find("task b: memory use is 2"), std::string::npos);
+  run.options.memory_use = {0.8};
+  EXPECT_NE(timeline_on(run).find("memory use is given for 1 tasks of 3"), std::string::npos);
+}
+
 TEST(ContentionSimulate, NamesTheTaskWhoseKernelFitsNoSm) {
   OnGpu run = on_gpu("s0: a 1000", four_sms(), 0);
   run.options.gpu->kernels[0].block.threads = 4096;
