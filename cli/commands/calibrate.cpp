@@ -7,6 +7,7 @@
 #include "base/cuda_libraries.hpp"
 #include "calibrate/calibration_plugin.hpp"
 #include "cli/command.hpp"
+#include "cli/device_fit.hpp"
 #include "cli/provenance.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -17,8 +18,9 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::string device = "cuda:0";
-  std::filesystem::path output = "calibration.trace.json.gz";
+  std::filesystem::path output;
   std::filesystem::path properties;
+  std::filesystem::path fit;
   int repetitions = 5;
   int seconds = 110;
 };
@@ -54,7 +56,21 @@ Result<std::vector<std::string>> write_properties(const CalibrationPlugin& plugi
   return written;
 }
 
-Result<void> run(const Options& options, CommandContext& context) {
+/// From measurements that were made before to a profile.
+Result<void> fit_recording(const Options& options, CommandContext& context) {
+  const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
+  COHORT_CHECK(check_writable(output, context.overwrite));
+  COHORT_TRY(const Trace recording, read_trace(options.fit));
+  if (auto written = write_device_fit(recording, output, context); !written) {
+    return in_context(options.fit.string(), written.error());
+  }
+  return {};
+}
+
+Result<void> run(const Options& given, CommandContext& context) {
+  if (!given.fit.empty()) return fit_recording(given, context);
+  Options options = given;
+  if (options.output.empty()) options.output = "calibration.trace.json.gz";
   COHORT_TRY(const int index, index_of(options.device));
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const CalibrationPlugin* const plugin, open());
@@ -108,7 +124,13 @@ Command calibrate_command() {
                    "Also write descriptions of the device into this folder: cuda.json, and cudnn.json with which cuDNN "
                    "lists its engines on machines without the device")
         ->type_name("FOLDER");
-    app.add_option("-o,--output", options->output, "Trace to write")->type_name("FILE")->capture_default_str();
+    app.add_option("--fit", options->fit,
+                   "Measure nothing: fit a device profile to this recording, from the published figures of its device, "
+                   "and write that")
+        ->type_name("TRACE");
+    app.add_option("-o,--output", options->output,
+                   "File to write: calibration.trace.json.gz, or with --fit device.profile.json")
+        ->type_name("FILE");
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+#include "cli/command.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// Fits a device profile to a recording of microbenchmarks, starting from the published figures of its device, and
+/// writes it; prints how far the fitted model is from what was measured, and which fields stay as published.
+/// Errors: kInvalidInput where the recording holds no microbenchmarks, or names a device without published figures.
+Result<void> write_device_fit(const Trace& recording, const std::filesystem::path& output, CommandContext& context);
+
+}  // namespace cohort
