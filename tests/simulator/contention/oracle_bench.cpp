@@ -1,5 +1,5 @@
-// contention_oracle CASES [FIRST]: how far the engine's makespans are from the oracle's on random scenarios, and what
-// either costs.
+// contention_oracle CASES [FIRST]: how far the engine's makespans are from the oracle's on random scenarios, what
+// either costs, and how many kernels the engine simulates in a second of processor time.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <string>
 
@@ -51,6 +52,34 @@ void report(const std::string& what, std::uint64_t cases, const Outcome& outcome
              outcome.over, outcome.engine.count(), outcome.oracle.count());
 }
 
+/// Streams of small kernels (16 to 136 blocks on 132 SMs) that share DRAM, one after another on each.
+void report_rate(int streams) {
+  constexpr int kKernels = 100'000;
+  const cohort::GpuProfile gpu = *cohort::published_gpu_profile("NVIDIA H100 80GB HBM3");
+  std::vector<cohort::KernelDemand> kinds;
+  for (int i = 0; i < 7; ++i) {
+    cohort::SoloRun solo;
+    solo.time = cohort::Nanoseconds(4000 + 1700 * i);
+    solo.utilisation = {0.1, 0, 0.1, 0, 0.2, 0.05 + 0.05 * i};
+    kinds.push_back(cohort::demand_of({16 + 20 * i, 256, 32, cohort::Bytes{8192}, 1}, solo, gpu).value());
+  }
+  cohort::GpuEngine engine(gpu);
+  const auto start = [&](int kind, std::uint32_t stream) {
+    return engine.start_kernel(kinds[static_cast<std::size_t>(kind) % kinds.size()], stream).has_value();
+  };
+  const std::clock_t begin = std::clock();
+  int started = 0;
+  for (; started < streams; ++started) start(started, static_cast<std::uint32_t>(started));
+  while (const auto next = engine.next_event()) {
+    engine.advance(*next);
+    for (const cohort::GpuEvent& event : engine.take_events()) {
+      if (event.kind == cohort::GpuEvent::Kind::kEnded && started < kKernels) start(started++, event.token);
+    }
+  }
+  const double time = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  fmt::print("{} streams: {:.2f} M kernels/s\n", streams, kKernels / time / 1e6);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -60,5 +89,6 @@ int main(int argc, char** argv) {
   report("random", cases, random);
   const std::uint64_t crowds = std::max<std::uint64_t>(1, cases / 100);
   report("out of step", crowds, compare(first, crowds, cohort::crowded_scenario));
+  for (const int streams : {1, 2, 4, 8, 16}) report_rate(streams);
   return random.over == 0 ? 0 : 1;
 }
