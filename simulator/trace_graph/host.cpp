@@ -15,10 +15,13 @@ constexpr int kMostOfGap = 2;  // what the other thread does not explain must be
 class HostBuilder {
  public:
   explicit HostBuilder(Draft& draft)
-      : draft_(draft), records_(draft.records), by_thread_(records_.threads.size()), launches_(records_.threads.size()) {
+      : draft_(draft), records_(draft.records), by_thread_(records_.threads.size()), launches_(records_.threads.size()),
+        takes_part_(records_.threads.size()) {
     for (const std::uint32_t call : draft_.call_order) {
       by_thread_[records_.calls[call].thread].push_back(call);
-      if (draft_.calls[call].launched > 0) launches_[records_.calls[call].thread] = true;
+      const CallPlan& plan = draft_.calls[call];
+      if (plan.launched > 0) launches_[records_.calls[call].thread] = true;
+      if (plan.launched > 0 || !plan.dependencies.empty()) takes_part_[records_.calls[call].thread] = true;
     }
   }
 
@@ -28,7 +31,8 @@ class HostBuilder {
     for (std::size_t t = 0; t < by_thread_.size(); ++t) {
       const Track& track = draft_.trace.tracks[to_index(records_.threads[t])];
       draft_.threads.push_back(graph.add_resource(fmt::format("thread {}", track.tid), ResourceKind::kHostThread));
-      add_thread(t);
+      // A watchdog that looks on now and then is no part of a step.
+      if (takes_part_[t] || draft_.options.in_flight) add_thread(t);
     }
     for (const auto& [call, waker] : handoffs_) {
       const TaskId from = draft_.returned(waker);
@@ -150,7 +154,8 @@ class HostBuilder {
   Draft& draft_;
   const Records& records_;
   std::vector<std::vector<std::uint32_t>> by_thread_;
-  std::vector<bool> launches_;  ///< by thread: it launches device work
+  std::vector<bool> launches_;    ///< by thread: it launches device work
+  std::vector<bool> takes_part_;  ///< by thread: it launches or waits for device work
   std::vector<std::pair<std::uint32_t, std::uint32_t>> handoffs_;  ///< call, and the call that woke its thread
   LabelId work_label_{};
 };

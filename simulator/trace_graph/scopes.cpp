@@ -84,6 +84,7 @@ class ScopeFinder {
   void assign() {
     std::vector<Task>& tasks = draft_.result.graph.tasks;
     for (const std::uint32_t call : draft_.call_order) {
+      if (!draft_.calls[call].task) continue;  // of a thread that was left out
       tasks[to_index(*draft_.calls[call].task)].scope = call_scopes_[call];
       if (draft_.calls[call].wait) tasks[to_index(*draft_.calls[call].wait)].scope = call_scopes_[call];
     }

@@ -237,6 +237,17 @@ TEST(TraceGraph, StartsAnIsolatedWindowsWorkAsSoonAsItsLaunchAllows) {
             "b 8-107\ncudaLaunchKernel 0-5\ncudaDeviceSynchronize 10-112\n");
 }
 
+TEST(TraceGraph, LeavesThreadsThatOnlyLookOnOutOfAnIsolatedStep) {
+  const std::string_view text = R"(
+    main     cudaLaunchKernel      0    5 c1
+    watchdog cudaEventQuery      900  901 c2
+    s7       a                     8  100 c1)";
+  TraceGraphOptions options;
+  EXPECT_EQ(replayed(graph_of(text, options)), "a 8-100\ncudaLaunchKernel 0-5\ncudaEventQuery 900-901\n");
+  options.in_flight = false;
+  EXPECT_EQ(replayed(graph_of(text, options)), "a 8-100\ncudaLaunchKernel 0-5\n");
+}
+
 TEST(TraceGraph, KnowsTheOpsAroundEachKernel) {
   const TraceGraph graph = graph_of(R"(
     main #step              0 50

@@ -1,0 +1,85 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Two kernels behind their launches and a wait, as PyTorch's profiler writes them.
+constexpr std::string_view kTrace = R"({"schemaVersion": 1, "traceEvents": [
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 100, "dur": 5,
+   "args": {"correlation": 1}},
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 110, "dur": 5,
+   "args": {"correlation": 2}},
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 1, "tid": 1, "ts": 120, "dur": 105,
+   "args": {"correlation": 3}},
+  {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 108, "dur": 60,
+   "args": {"correlation": 1, "stream": 7}},
+  {"ph": "X", "cat": "kernel", "name": "relu", "pid": 0, "tid": 7, "ts": 169, "dur": 50,
+   "args": {"correlation": 2, "stream": 7}}
+]})";
+
+using SimulateTrace = ProgramTest;
+
+TEST_F(SimulateTrace, ReplaysWithoutAnyWhatIf) {
+  write("t.json", kTrace);
+  const Outcome outcome = cohort({"simulate", "t.json", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result["traced_ns"], 125'000);
+  EXPECT_EQ(result["simulated_ns"], 125'000);
+  EXPECT_EQ(result["relative_error"], 0.0);
+  EXPECT_TRUE(result["start_error_p99_ns"].is_number_integer());
+  EXPECT_EQ(result["waits"], 1);
+}
+
+TEST_F(SimulateTrace, PredictsAWhatIfAndWritesItsTimeline) {
+  write("t.json", kTrace);
+  const Outcome outcome = cohort({"simulate", "t.json", "--scale", "gemm=2", "--json", "-o", "p.json.gz"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result["predicted_ns"], 95'000);
+  EXPECT_EQ(result["baseline_ns"], 125'000);
+  EXPECT_EQ(result["gain"]["faster tasks_ns"], 30'000);
+  const Outcome again = cohort({"simulate", "p.json.gz", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(json::parse(again.out)["traced_ns"], 95'000);
+}
+
+TEST_F(SimulateTrace, TakesSeveralTracesTogether) {
+  write("a.json", kTrace);
+  write("b.json", kTrace);
+  const Outcome outcome = cohort({"simulate", "a.json", "b.json", "--models", "2", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["members"], 4);
+}
+
+TEST_F(SimulateTrace, SaysWhatATraceCannotAnswer) {
+  write("t.json", kTrace);
+  const Outcome workspace = cohort({"simulate", "t.json", "--workspace", "1GiB"});
+  EXPECT_EQ(workspace.exit_code, 1);
+  EXPECT_THAT(workspace.out, IsEmpty());
+  EXPECT_THAT(workspace.err, HasSubstr("one way of doing each op"));
+  const Outcome unknown = cohort({"simulate", "t.json", "--fuse", "attention", "--models", "2"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("attention"));
+  const Outcome input = cohort({"simulate", "t.json", "--input", "shared", "--models", "2"});
+  EXPECT_EQ(input.exit_code, 1);
+}
+
+TEST_F(SimulateTrace, RefusesWhatItCannotRead) {
+  write("t.json", kTrace);
+  EXPECT_EQ(cohort({"simulate", "t.json", "--scale", "gemm"}).exit_code, 2);
+  EXPECT_EQ(cohort({"simulate", "t.json", "--scale", "gemm=-1"}).exit_code, 2);
+  EXPECT_EQ(cohort({"simulate", "t.json", "--models", "0"}).exit_code, 2);
+  EXPECT_EQ(cohort({"simulate", "missing.json"}).exit_code, 3);
+}
+
+}  // namespace
+}  // namespace cohort
