@@ -9,7 +9,7 @@ namespace cohort::calibrate {
 Buffers::Buffers(const DeviceFacts& facts)
     : l2_bytes_(std::bit_floor(std::max<std::size_t>(facts.l2_bytes / 4, std::size_t{1} << 18))), sink_(sizeof(float)) {
   l2_bytes_ = std::min(l2_bytes_, kCopyBytes);
-  copies_.reserve(2 * kInstances);
+  copies_.reserve(std::size_t{2} * kInstances);
   for (int i = 0; i < 2 * kInstances; ++i) copies_.push_back(std::make_unique<DeviceBuffer>(kCopyBytes));
 }
 
