@@ -46,5 +46,6 @@ Command run_command();
 Command simulate_command();
 Command trace_convert_command();
 Command trace_info_command();
+Command verify_command();
 
 }  // namespace cohort

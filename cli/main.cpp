@@ -25,6 +25,7 @@ std::vector<Command> commands() {
       profile_command(),  plan_command(),       run_command(),           compare_command(),
       simulate_command(), models_command(),     dataset_synth_command(), calibrate_command(),
       devices_command(),  trace_info_command(), trace_convert_command(),
+      verify_command(),
   };
 }
 

@@ -8,6 +8,9 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--set", options.arguments, "Argument of a built-in network, as name=value; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  app.add_option("--dim", options.dims, "Extent of an open dimension of an .onnx file, by its name there; may be repeated")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
   app.add_option("--minibatch", options.minibatch, "Samples in a step")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str()
@@ -15,17 +18,33 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--seed", options.seed, "Seed of random weights")->capture_default_str()->type_name("N");
 }
 
+namespace {
+
+Result<void> add_arguments(std::string_view option, std::string_view example, const std::vector<std::string>& texts,
+                           ModelSource& source) {
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    if (sign == 0 || sign == std::string::npos)
+      return fail(ErrorCode::kUsage, "{} takes name=value (as {}), not \"{}\"", option, example, text);
+    if (!source.arguments.emplace(text.substr(0, sign), text.substr(sign + 1)).second)
+      return fail(ErrorCode::kUsage, "{} gives {} twice", option, text.substr(0, sign));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<ModelSource> model_source(const ModelOptions& options) {
   ModelSource source;
   source.model = options.model;
   source.minibatch = options.minibatch;
-  for (const std::string& argument : options.arguments) {
-    const std::size_t sign = argument.find('=');
-    if (sign == 0 || sign == std::string::npos)
-      return fail(ErrorCode::kUsage, "--set takes name=value (as hidden=512), not \"{}\"", argument);
-    if (!source.arguments.emplace(argument.substr(0, sign), argument.substr(sign + 1)).second)
-      return fail(ErrorCode::kUsage, "--set gives {} twice", argument.substr(0, sign));
-  }
+  const bool from_file = source.model.ends_with(".onnx");
+  if (from_file && !options.arguments.empty())
+    return fail(ErrorCode::kUsage, "--set is for built-in networks; --dim sets open dimensions of {}", source.model);
+  if (!from_file && !options.dims.empty())
+    return fail(ErrorCode::kUsage, "--dim is for .onnx files; --set gives arguments of built-in networks");
+  COHORT_CHECK(add_arguments("--set", "hidden=512", options.arguments, source));
+  COHORT_CHECK(add_arguments("--dim", "seq=128", options.dims, source));
   return source;
 }
 

@@ -14,14 +14,15 @@ namespace cohort {
 struct ModelOptions {
   std::string model;
   std::vector<std::string> arguments;  ///< "hidden=512"
+  std::vector<std::string> dims;       ///< "seq=128"
   std::int64_t minibatch = 1;
   std::uint64_t seed = 0;
 };
 
-/// Declares --set, --minibatch and --seed; the command declares the model itself.
+/// Declares --set, --dim, --minibatch and --seed; the command declares the model itself.
 void add_model_options(CLI::App& app, ModelOptions& options);
 
-/// Errors: kUsage for an argument that is not of the form name=value or is given twice.
+/// Errors: kUsage for an argument or dimension that is not of the form name=value or is given twice.
 Result<ModelSource> model_source(const ModelOptions& options);
 
 }  // namespace cohort

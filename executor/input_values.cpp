@@ -1,5 +1,8 @@
 #include "executor/input_values.hpp"
 
+#include <bit>
+#include <cmath>
+
 #include "base/random.hpp"
 
 namespace cohort {
@@ -31,6 +34,30 @@ std::vector<float> generated_values(const Shape& shape, std::uint64_t seed, Inpu
   std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
   for (float& value : values) value = random.uniform(-1.0F, 1.0F);
   return values;
+}
+
+std::vector<float> generated_values(const ProgramInput& input, std::uint64_t seed, InputPlace place) {
+  std::vector<float> values = generated_values(input.shape, seed, place);
+  if (input.element == ElementType::kFloat32) return values;
+  for (float& value : values) value = std::bit_cast<float>(std::int32_t{value < 0 ? 0 : 1});
+  return values;
+}
+
+Result<std::vector<float>> as_elements(const ProgramInput& input, std::vector<float> numbers) {
+  if (input.element == ElementType::kFloat32) return numbers;
+  for (float& number : numbers) {
+    if (!(std::abs(number) < 0x1p31F) || number != std::trunc(number))
+      return fail(ErrorCode::kInvalidInput, "input \"{}\" holds whole numbers of 32 bits, and {} is none", input.name,
+                  number);
+    number = std::bit_cast<float>(static_cast<std::int32_t>(number));
+  }
+  return numbers;
+}
+
+std::vector<float> as_numbers(ElementType element, std::vector<float> elements) {
+  if (element == ElementType::kFloat32) return elements;
+  for (float& each : elements) each = static_cast<float>(std::bit_cast<std::int32_t>(each));
+  return elements;
 }
 
 Result<void> write_input(Runner& runner, std::size_t input_index, int slot, std::span<const float> values) {

@@ -23,7 +23,16 @@ InputPlace place_of(const Program& program, std::size_t input_index);
 /// Made-up values in [-1, 1), dense in logical order; they depend on the seed and the place alone.
 std::vector<float> generated_values(const Shape& shape, std::uint64_t seed, InputPlace place);
 
-/// Writes an input of one slot in the Program's layout. `values` are dense in logical order.
+/// Made-up values of one input: as above, or zeros and ones where it holds whole numbers.
+std::vector<float> generated_values(const ProgramInput& input, std::uint64_t seed, InputPlace place);
+
+/// Numbers as an input holds them in memory. Errors: kInvalidInput naming the input where it holds whole
+/// numbers and one of these is none, or does not fit 32 bits.
+Result<std::vector<float>> as_elements(const ProgramInput& input, std::vector<float> numbers);
+/// The other way round, for outputs.
+std::vector<float> as_numbers(ElementType element, std::vector<float> elements);
+
+/// Writes an input of one slot in the Program's layout. `values` are elements (as_elements), dense in logical order.
 /// Errors: kInvalidInput naming the input where their number is wrong.
 Result<void> write_input(Runner& runner, std::size_t input_index, int slot, std::span<const float> values);
 

@@ -42,7 +42,7 @@ std::optional<ChannelAffine> affine_of(const LoadedModel& loaded, const Op& op, 
 std::optional<ChannelAffine> affine_of(const LoadedModel& loaded, const Op& op, const Binary& attributes, TensorId x) {
   const bool x_is_first = op.inputs[0] == x;
   const Shape& y = loaded.model.tensor(op.outputs[0]).shape;
-  if (y.size() < 2) return std::nullopt;
+  if (y.size() < 2 || attributes.element != ElementType::kFloat32) return std::nullopt;
   const auto constant = per_channel(loaded, op.inputs[x_is_first ? 1 : 0], y);
   if (!constant) return std::nullopt;
   ChannelAffine affine{std::vector<double>(constant->size(), 1.0), std::vector<double>(constant->size(), 0.0)};
@@ -62,6 +62,8 @@ std::optional<ChannelAffine> affine_of(const LoadedModel& loaded, const Op& op, 
         if (!x_is_first || (*constant)[c] == 0) return std::nullopt;
         affine.scale[c] = 1 / (*constant)[c];
         break;
+      default:
+        return std::nullopt;
     }
   }
   return affine;

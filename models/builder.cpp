@@ -9,8 +9,9 @@ TensorId ModelBuilder::new_tensor(std::string name, Shape shape, TensorRole role
   return TensorId(static_cast<std::uint32_t>(model_.tensors.size() - 1));
 }
 
-TensorId ModelBuilder::input(std::string name, Shape shape) {
+TensorId ModelBuilder::input(std::string name, Shape shape, ElementType element) {
   const TensorId id = new_tensor(std::move(name), std::move(shape), TensorRole::kInput);
+  model_.tensors.back().element = element;
   model_.inputs.push_back(id);
   return id;
 }
@@ -20,7 +21,11 @@ TensorId ModelBuilder::weight(std::string name, Shape shape) {
 }
 
 TensorId ModelBuilder::append(std::string op_name, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape) {
+  std::vector<ElementType> elements;
+  for (const TensorId id : inputs) elements.push_back(model_.tensor(id).element);
   const TensorId y = new_tensor(op_name, std::move(shape), TensorRole::kActivation);
+  // What is wrong with the types, validate() says.
+  if (const auto element = infer_element(attributes, elements)) model_.tensors.back().element = *element;
   model_.ops.push_back({std::move(op_name), std::move(attributes), {}, std::move(inputs), {y}});
   return y;
 }

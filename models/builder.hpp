@@ -14,7 +14,7 @@ class ModelBuilder {
  public:
   explicit ModelBuilder(std::string name);
 
-  TensorId input(std::string name, Shape shape);
+  TensorId input(std::string name, Shape shape, ElementType element = ElementType::kFloat32);
   TensorId weight(std::string name, Shape shape);
   TensorId add(std::string op_name, OpAttributes attributes, std::vector<TensorId> inputs);
   TensorId reshape(std::string op_name, TensorId x, Shape shape);

@@ -77,18 +77,26 @@ class Validator {
     if (own_input_count(op) > op.inputs.size())
       return fail(ErrorCode::kInvalidInput, "has more post-op operands than inputs");
     std::vector<Shape> shapes;
-    for (std::size_t i = 0; i < own_input_count(op); ++i) shapes.push_back(model_.tensor(op.inputs[i]).shape);
+    std::vector<ElementType> elements;
+    for (std::size_t i = 0; i < own_input_count(op); ++i) {
+      shapes.push_back(model_.tensor(op.inputs[i]).shape);
+      elements.push_back(model_.tensor(op.inputs[i]).element);
+    }
     if (std::holds_alternative<Reshape>(op.attributes)) {
       if (shapes.size() != 1) return fail(ErrorCode::kInvalidInput, "takes 1 input, not {}", shapes.size());
       if (element_count(shapes[0]) != element_count(y.shape))
         return fail(ErrorCode::kInvalidInput, "cannot make {} of {}: the number of elements differs",
                     to_string(y.shape), to_string(shapes[0]));
-      return {};
+    } else {
+      COHORT_TRY(const Shape expected, infer_shape(op.attributes, shapes));
+      if (expected != y.shape)
+        return fail(ErrorCode::kInvalidInput, "output {} has shape {}, but the op gives {}", y.name, to_string(y.shape),
+                    to_string(expected));
     }
-    COHORT_TRY(const Shape expected, infer_shape(op.attributes, shapes));
-    if (expected != y.shape)
-      return fail(ErrorCode::kInvalidInput, "output {} has shape {}, but the op gives {}", y.name, to_string(y.shape),
-                  to_string(expected));
+    COHORT_TRY(const ElementType element, infer_element(op.attributes, elements));
+    if (element != y.element)
+      return fail(ErrorCode::kInvalidInput, "output {} is {}, but the op gives {}", y.name, to_string(y.element),
+                  to_string(element));
     return {};
   }
 
@@ -101,6 +109,8 @@ class Validator {
         return fail(ErrorCode::kInvalidInput, "post-op adds input {}, where {} is next", add->operand,
                     next_operand - 1);
       const Tensor& operand = model_.tensor(op.inputs[add->operand]);
+      if (operand.element != ElementType::kFloat32 || y.element != ElementType::kFloat32)
+        return fail(ErrorCode::kInvalidInput, "post-op adds {}, which is no float32 to float32", operand.name);
       if (operand.shape != y.shape)
         return fail(ErrorCode::kInvalidInput, "post-op adds {} of shape {} to {}", operand.name,
                     to_string(operand.shape), to_string(y.shape));

@@ -26,6 +26,7 @@ struct Tensor {
   std::string name;
   Shape shape;
   TensorRole role = TensorRole::kActivation;
+  ElementType element = ElementType::kFloat32;
 };
 
 struct Op {
@@ -40,7 +41,7 @@ struct Op {
 std::size_t own_input_count(const Op& op);
 
 /// A graph of ops at one minibatch size. Ops stand in topological order; OpId and TensorId are
-/// positions. Values only: float32.
+/// positions.
 struct Model {
   std::string name;
   std::vector<Tensor> tensors;
@@ -58,7 +59,7 @@ struct Model {
 Result<void> validate(const Model& model);
 
 /// What one op costs, from shapes alone.
-/// Units: flops count a multiply-add as 2; bytes are float32, each tensor moved once.
+/// Units: flops count a multiply-add as 2; bytes are 4 an element, each tensor moved once.
 struct OpWork {
   Flops flops;
   Bytes read;
@@ -78,8 +79,8 @@ std::int64_t parameter_count(const Model& model);
 /// with the same signature are interchangeable for a cost table, whatever model they come from.
 std::string signature_of(const Model& model, const Op& op);
 
-/// Weight values by TensorId; null for tensors that are not weights. Shared, never written after
-/// they are made.
+/// Weight values by TensorId; null for tensors that are not weights. Whole numbers stand there by
+/// their bits, as ElementType says. Shared, never written after they are made.
 using WeightValues = std::shared_ptr<const std::vector<float>>;
 struct Weights {
   std::vector<WeightValues> by_tensor;

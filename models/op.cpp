@@ -21,35 +21,29 @@ std::string canonical_window(const Window& window) {
 }
 
 std::string_view activation_name(ActivationKind kind) {
-  switch (kind) {
-    case ActivationKind::kRelu:
-      return "Relu";
-    case ActivationKind::kLeakyRelu:
-      return "LeakyRelu";
-    case ActivationKind::kElu:
-      return "Elu";
-    case ActivationKind::kSigmoid:
-      return "Sigmoid";
-    case ActivationKind::kTanh:
-      return "Tanh";
-    case ActivationKind::kClip:
-      return "Clip";
-  }
-  return "Activation";
+  constexpr std::string_view kNames[] = {
+      "Relu",   "LeakyRelu", "Elu",  "Sigmoid", "Tanh", "Clip", "Selu", "HardSigmoid", "HardSwish",       "Softplus",
+      "Softsign", "Gelu",      "GeluTanh", "Erf", "Mish", "Sqrt", "Neg",  "Abs",         "Exp",             "Log",
+      "Reciprocal", "Floor",   "Ceil", "Round",   "ThresholdedRelu", "Celu", "Swish", "Sign", "Sin", "Cos"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view binary_name(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return "Add";
-    case BinaryKind::kSub:
-      return "Sub";
-    case BinaryKind::kMul:
-      return "Mul";
-    case BinaryKind::kDiv:
-      return "Div";
-  }
-  return "Binary";
+  constexpr std::string_view kNames[] = {"Add", "Sub",   "Mul",  "Div",         "Pow",     "Min",            "Max", "PRelu",
+                                         "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or",
+                                         "Xor"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view reduce_name(ReduceKind kind) {
+  constexpr std::string_view kNames[] = {"ReduceSum", "ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",
+                                         "ReduceL1",  "ReduceL2",   "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view recurrent_name(RecurrentCell cell) {
+  constexpr std::string_view kNames[] = {"RNN", "GRU", "LSTM"};
+  return kNames[static_cast<std::size_t>(cell)];
 }
 
 std::string canonical_activation(const Activation& activation) {
@@ -57,13 +51,135 @@ std::string canonical_activation(const Activation& activation) {
   switch (activation.kind) {
     case ActivationKind::kLeakyRelu:
     case ActivationKind::kElu:
+    case ActivationKind::kThresholdedRelu:
+    case ActivationKind::kCelu:
+    case ActivationKind::kSwish:
       return fmt::format("{} alpha={}", name, activation.alpha);
+    case ActivationKind::kSelu:
+    case ActivationKind::kHardSigmoid:
+      return fmt::format("{} alpha={} beta={}", name, activation.alpha, activation.beta);
     case ActivationKind::kClip:
       return fmt::format("{} from={} to={}", name, activation.alpha, activation.beta);
     default:
       return std::string(name);
   }
 }
+
+std::string canonical_element(ElementType element) { return element == ElementType::kInt32 ? " int32" : ""; }
+
+std::string canonical_gates(const std::vector<Gate>& gates) {
+  std::string text;
+  for (const Gate& gate : gates)
+    text += fmt::format("{}{}:{}:{}", text.empty() ? " gates=" : ",", static_cast<int>(gate.function), gate.alpha,
+                        gate.beta);
+  return text;
+}
+
+std::string canonical_recurrent(const Recurrent& r) {
+  std::string text = fmt::format("{} hidden={}", recurrent_name(r.cell), r.hidden);
+  constexpr std::string_view kDirections[] = {"", " reverse", " bidirectional"};
+  text += kDirections[static_cast<std::size_t>(r.direction)];
+  text += canonical_gates(r.gates);
+  if (r.clip != 0) text += fmt::format(" clip={}", r.clip);
+  const auto flag = [&](bool set, std::string_view name) {
+    if (set) text += name;
+  };
+  flag(r.linear_before_reset, " linear_before_reset");
+  flag(r.couple_gates, " couple_gates");
+  flag(r.has_lengths, " +lengths");
+  flag(r.has_state, " +state");
+  flag(r.has_cell_state, " +cell_state");
+  flag(r.has_peepholes, " +peepholes");
+  flag(r.final_state, " final_state");
+  return text;
+}
+
+std::string canonical_resize(const Resize& r) {
+  std::string text = fmt::format("Resize mode={} positions={} rounding={} to={} scale={}", static_cast<int>(r.mode),
+                                 static_cast<int>(r.positions), static_cast<int>(r.rounding), fmt::join(r.shape, "x"),
+                                 fmt::join(r.scale, "x"));
+  if (r.positions == ResizePositions::kCrop)
+    text += fmt::format(" crop={}+{} outside={}", fmt::join(r.crop_begin, ","), fmt::join(r.crop_end, ","), r.outside);
+  if (r.mode == ResizeMode::kCubic) text += fmt::format(" cubic={}", r.cubic_coefficient);
+  if (r.exclude_outside) text += " exclude_outside";
+  if (r.antialias) text += " antialias";
+  return text;
+}
+
+std::string canonical_pad(const Pad& p) {
+  constexpr std::string_view kModes[] = {"constant", "reflect", "edge", "wrap"};
+  return fmt::format("Pad {} {}+{}{}{}", kModes[static_cast<std::size_t>(p.mode)], fmt::join(p.begin, ","),
+                     fmt::join(p.end, ","), p.mode == PadMode::kConstant ? fmt::format(" value={}", p.value) : "",
+                     canonical_element(p.element));
+}
+
+/// Attributes as text; the op's name first. Ops without attributes are just their name.
+class Canonical {
+ public:
+  explicit Canonical(std::string_view type) : type_(type) {}
+
+  std::string operator()(const Convolution& c) const {
+    return fmt::format("{} {} groups={}", type_, canonical_window(c.window), c.groups);
+  }
+  std::string operator()(const ConvTranspose& c) const {
+    return fmt::format("{} {} output_pad={} groups={}", type_, canonical_window(c.window), fmt::join(c.output_pad, "x"),
+                       c.groups);
+  }
+  std::string operator()(const Pool& p) const {
+    return fmt::format("{} {}{}{}", type_, canonical_window(p.window), p.ceil_mode ? " ceil" : "",
+                       p.count_include_pad ? " count_pad" : "");
+  }
+  std::string operator()(const MaxPoolIndices& p) const {
+    return fmt::format("{} {}{}{}", type_, canonical_window(p.window), p.ceil_mode ? " ceil" : "",
+                       p.column_major ? " column_major" : "");
+  }
+  std::string operator()(const Gemm& g) const { return fmt::format("{}{}", type_, g.stacked ? " stacked" : ""); }
+  std::string operator()(const MatMul& m) const {
+    return fmt::format("{}{}{}", type_, m.transpose_a ? " transpose_a" : "", m.transpose_b ? " transpose_b" : "");
+  }
+  std::string operator()(const BatchNormalization& b) const { return fmt::format("{} epsilon={}", type_, b.epsilon); }
+  std::string operator()(const GroupNormalization& g) const {
+    return fmt::format("{} groups={} epsilon={}", type_, g.groups, g.epsilon);
+  }
+  std::string operator()(const LayerNormalization& l) const {
+    return fmt::format("{} axis={} epsilon={}", type_, l.axis, l.epsilon);
+  }
+  std::string operator()(const LocalResponseNormalization& l) const {
+    return fmt::format("{} size={} alpha={} beta={} bias={}", type_, l.size, l.alpha, l.beta, l.bias);
+  }
+  std::string operator()(const Activation& a) const { return canonical_activation(a); }
+  std::string operator()(const Binary& b) const { return std::string(type_) + canonical_element(b.element); }
+  std::string operator()(const Select& s) const { return std::string(type_) + canonical_element(s.element); }
+  std::string operator()(const Cast& c) const {
+    return fmt::format("{} {} to {}", type_, to_string(c.from), c.to_truth ? "truth" : to_string(c.to));
+  }
+  std::string operator()(const Concat& c) const { return fmt::format("{} axis={}", type_, c.axis); }
+  std::string operator()(const Softmax& s) const { return fmt::format("{} axis={}", type_, s.axis); }
+  std::string operator()(const Reshape& /*op*/) const { return std::string(type_); }
+  std::string operator()(const Lstm& l) const { return fmt::format("{} hidden={}", type_, l.hidden); }
+  std::string operator()(const Recurrent& r) const { return canonical_recurrent(r); }
+  std::string operator()(const Transpose& t) const {
+    return fmt::format("{} {}", type_, fmt::join(t.permutation, ","));
+  }
+  std::string operator()(const TensorSlice& s) const {
+    return fmt::format("{} {} by {} count {}", type_, fmt::join(s.start, ","), fmt::join(s.step, ","),
+                       fmt::join(s.count, ","));
+  }
+  std::string operator()(const Pad& p) const { return canonical_pad(p); }
+  std::string operator()(const Gather& g) const { return fmt::format("{} axis={}", type_, g.axis); }
+  std::string operator()(const Expand& e) const { return fmt::format("{} {}", type_, fmt::join(e.shape, "x")); }
+  std::string operator()(const Tile& t) const { return fmt::format("{} {}", type_, fmt::join(t.repeats, "x")); }
+  std::string operator()(const Resize& r) const { return canonical_resize(r); }
+  std::string operator()(const Reduce& r) const {
+    return fmt::format("{} {}{}", type_, fmt::join(r.axes, ","), r.keep_axes ? "" : " dropped");
+  }
+  std::string operator()(const ArgMax& a) const {
+    return fmt::format("{} axis={}{}{}", type_, a.axis, a.keep_axis ? "" : " dropped", a.last ? " last" : "");
+  }
+
+ private:
+  std::string_view type_;
+};
 
 }  // namespace
 
@@ -88,48 +204,55 @@ Result<void> check_shape(const Shape& shape) {
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
+std::string_view to_string(ElementType type) { return type == ElementType::kInt32 ? "int32" : "float32"; }
+
+std::int64_t gate_count(RecurrentCell cell) {
+  constexpr std::int64_t kCounts[] = {1, 3, 4};
+  return kCounts[static_cast<std::size_t>(cell)];
+}
+
+std::int64_t direction_count(Direction direction) { return direction == Direction::kBidirectional ? 2 : 1; }
+
+bool is_predicate(BinaryKind kind) { return kind >= BinaryKind::kEqual; }
+
 std::string_view op_type(const OpAttributes& attributes) {
+  using Name = std::string_view;
   return std::visit(
       Overloaded{
-          [](const Convolution&) -> std::string_view { return "Convolution"; },
-          [](const Pool& pool) -> std::string_view { return pool.kind == PoolKind::kMax ? "MaxPool" : "AveragePool"; },
-          [](const Gemm&) -> std::string_view { return "Gemm"; },
-          [](const BatchNormalization&) -> std::string_view { return "BatchNormalization"; },
-          [](const LocalResponseNormalization&) -> std::string_view { return "LocalResponseNormalization"; },
+          [](const Convolution&) -> Name { return "Convolution"; },
+          [](const ConvTranspose&) -> Name { return "ConvTranspose"; },
+          [](const Pool& pool) -> Name { return pool.kind == PoolKind::kMax ? "MaxPool" : "AveragePool"; },
+          [](const MaxPoolIndices&) -> Name { return "MaxPoolIndices"; },
+          [](const Gemm&) -> Name { return "Gemm"; },
+          [](const MatMul&) -> Name { return "MatMul"; },
+          [](const BatchNormalization&) -> Name { return "BatchNormalization"; },
+          [](const GroupNormalization&) -> Name { return "GroupNormalization"; },
+          [](const LayerNormalization&) -> Name { return "LayerNormalization"; },
+          [](const LocalResponseNormalization&) -> Name { return "LocalResponseNormalization"; },
           [](const Activation& activation) { return activation_name(activation.kind); },
           [](const Binary& binary) { return binary_name(binary.kind); },
-          [](const Concat&) -> std::string_view { return "Concat"; },
-          [](const Softmax&) -> std::string_view { return "Softmax"; },
-          [](const Reshape&) -> std::string_view { return "Reshape"; },
-          [](const Lstm&) -> std::string_view { return "Lstm"; },
+          [](const Select&) -> Name { return "Select"; },
+          [](const Cast&) -> Name { return "Cast"; },
+          [](const Concat&) -> Name { return "Concat"; },
+          [](const Softmax& softmax) -> Name { return softmax.logarithm ? "LogSoftmax" : "Softmax"; },
+          [](const Reshape&) -> Name { return "Reshape"; },
+          [](const Lstm&) -> Name { return "Lstm"; },
+          [](const Recurrent& recurrent) { return recurrent_name(recurrent.cell); },
+          [](const Transpose&) -> Name { return "Transpose"; },
+          [](const TensorSlice&) -> Name { return "Slice"; },
+          [](const Pad&) -> Name { return "Pad"; },
+          [](const Gather&) -> Name { return "Gather"; },
+          [](const Expand&) -> Name { return "Expand"; },
+          [](const Tile&) -> Name { return "Tile"; },
+          [](const Resize&) -> Name { return "Resize"; },
+          [](const Reduce& reduce) { return reduce_name(reduce.kind); },
+          [](const ArgMax& op) -> Name { return op.smallest ? "ArgMin" : "ArgMax"; },
       },
       attributes);
 }
 
 std::string canonical(const OpAttributes& attributes, const std::vector<PostOp>& post_ops) {
-  const std::string_view type = op_type(attributes);
-  std::string text =
-      std::visit(Overloaded{
-                     [&](const Convolution& c) {
-                       return fmt::format("{} {} groups={}", type, canonical_window(c.window), c.groups);
-                     },
-                     [&](const Pool& p) {
-                       return fmt::format("{} {}{}{}", type, canonical_window(p.window), p.ceil_mode ? " ceil" : "",
-                                          p.count_include_pad ? " count_pad" : "");
-                     },
-                     [&](const Gemm& g) { return fmt::format("{}{}", type, g.stacked ? " stacked" : ""); },
-                     [&](const BatchNormalization& b) { return fmt::format("{} epsilon={}", type, b.epsilon); },
-                     [&](const LocalResponseNormalization& l) {
-                       return fmt::format("{} size={} alpha={} beta={} bias={}", type, l.size, l.alpha, l.beta, l.bias);
-                     },
-                     [&](const Activation& a) { return canonical_activation(a); },
-                     [&](const Binary&) { return std::string(type); },
-                     [&](const Concat& c) { return fmt::format("{} axis={}", type, c.axis); },
-                     [&](const Softmax& s) { return fmt::format("{} axis={}", type, s.axis); },
-                     [&](const Reshape&) { return std::string(type); },
-                     [&](const Lstm& l) { return fmt::format("{} hidden={}", type, l.hidden); },
-                 },
-                 attributes);
+  std::string text = std::visit(Canonical(op_type(attributes)), attributes);
   for (const PostOp& post_op : post_ops) {
     text += " + ";
     text += std::visit(Overloaded{

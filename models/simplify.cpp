@@ -12,6 +12,25 @@ constexpr std::size_t kNone = SIZE_MAX;
 /// Libraries limit the length of a chain of post-ops; no network comes near this.
 constexpr std::size_t kMostPostOps = 8;
 
+/// Whether libraries apply the function to what a product has just computed; the rest would make the
+/// product fall to plain loops.
+bool follows_product(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::kRelu:
+    case ActivationKind::kLeakyRelu:
+    case ActivationKind::kElu:
+    case ActivationKind::kSigmoid:
+    case ActivationKind::kTanh:
+    case ActivationKind::kClip:
+    case ActivationKind::kGelu:
+    case ActivationKind::kGeluTanh:
+    case ActivationKind::kAbs:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Merges ops into the op before them. Merged ops stay in place, marked dead, until compact().
 class Simplifier {
  public:
@@ -168,12 +187,13 @@ class Simplifier {
 
   bool merge_post_op(std::size_t i) {
     const auto* binary = std::get_if<Binary>(&op(i).attributes);
-    const bool is_add = binary != nullptr && binary->kind == BinaryKind::kAdd;
+    const bool is_add = binary != nullptr && *binary == Binary{BinaryKind::kAdd};
     const bool normalizes = std::holds_alternative<BatchNormalization>(op(i).attributes);
     if ((!is_product(i) && !is_add && !normalizes) || op(i).post_ops.size() >= kMostPostOps) return false;
     const std::size_t next = only_reader(i);
     if (next == kNone || !op(next).post_ops.empty()) return false;
-    if (const auto* activation = std::get_if<Activation>(&op(next).attributes)) {
+    if (const auto* activation = std::get_if<Activation>(&op(next).attributes);
+        activation != nullptr && follows_product(activation->kind)) {
       // With a normalisation libraries take a rectifier, and nothing else.
       if (normalizes && activation->kind != ActivationKind::kRelu) return false;
       op(i).post_ops.emplace_back(*activation);
@@ -187,7 +207,7 @@ class Simplifier {
   /// operand cannot depend on it and can be computed first.
   bool merge_add(std::size_t i, std::size_t next) {
     const auto* binary = std::get_if<Binary>(&op(next).attributes);
-    if (binary == nullptr || binary->kind != BinaryKind::kAdd) return false;
+    if (binary == nullptr || *binary != Binary{BinaryKind::kAdd}) return false;
     const TensorId y = op(i).outputs[0];
     const TensorId other = op(next).inputs[op(next).inputs[0] == y ? 1 : 0];
     const Tensor& operand = model().tensor(other);

@@ -14,18 +14,33 @@ struct Range {
 
 constexpr Range kAroundOne{0.5F, 1.5F};
 
+bool is_matrix(const Op& op) {
+  return std::holds_alternative<Convolution>(op.attributes) || std::holds_alternative<ConvTranspose>(op.attributes) ||
+         std::holds_alternative<Gemm>(op.attributes) || std::holds_alternative<MatMul>(op.attributes) ||
+         std::holds_alternative<Lstm>(op.attributes) || std::holds_alternative<Recurrent>(op.attributes);
+}
+
+/// Products that each output element sums over.
+std::int64_t fan_in_of(const Op& op, const Shape& shape) {
+  if (const auto* product = std::get_if<MatMul>(&op.attributes))
+    return shape[shape.size() - (product->transpose_b ? 1 : 2)];
+  if (std::holds_alternative<Recurrent>(op.attributes)) return shape.back();
+  return element_count(shape) / shape[0];
+}
+
 /// How the values of operand `position` of `op` are spread. Those that are divided by, or scale a
 /// whole channel, stay around one.
 Range range_for(const Model& model, const Op& op, std::size_t position) {
   const Shape& shape = model.tensor(op.inputs[position]).shape;
-  const bool is_matrix = std::holds_alternative<Convolution>(op.attributes) ||
-                         std::holds_alternative<Gemm>(op.attributes) || std::holds_alternative<Lstm>(op.attributes);
-  if (is_matrix && shape.size() >= 2) {
-    const auto fan_in = static_cast<float>(element_count(shape) / shape[0]);
+  if (is_matrix(op) && shape.size() >= 2) {
+    const auto fan_in = static_cast<float>(fan_in_of(op, shape));
     const float bound = std::sqrt(6.0F / fan_in);
     return {-bound, bound};
   }
   if (std::holds_alternative<BatchNormalization>(op.attributes) && (position == 1 || position == 4)) return kAroundOne;
+  const bool normalizes = std::holds_alternative<LayerNormalization>(op.attributes) ||
+                          std::holds_alternative<GroupNormalization>(op.attributes);
+  if (normalizes && position == 1) return kAroundOne;
   if (const auto* binary = std::get_if<Binary>(&op.attributes)) {
     if (binary->kind == BinaryKind::kMul || binary->kind == BinaryKind::kDiv) return kAroundOne;
   }
@@ -45,7 +60,9 @@ Weights random_weights(const Model& model, std::uint64_t seed) {
     if (model.tensors[i].role != TensorRole::kWeight) continue;
     Random random(derive_seed(seed, i));
     std::vector<float> values(static_cast<std::size_t>(element_count(model.tensors[i].shape)));
-    for (float& value : values) value = random.uniform(ranges[i].low, ranges[i].high);
+    // Whole numbers are indices or conditions: zero is one that always fits.
+    const bool is_float = model.tensors[i].element == ElementType::kFloat32;
+    for (float& value : values) value = is_float ? random.uniform(ranges[i].low, ranges[i].high) : 0.0F;
     weights.by_tensor[i] = std::make_shared<const std::vector<float>>(std::move(values));
   }
   return weights;

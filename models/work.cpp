@@ -23,27 +23,63 @@ class FlopCounter {
 
   std::int64_t operator()(const Convolution& /*op*/) const {
     const Shape& w = input(1);
-    return product({outputs(), 2, w[1], w[2], w[3]}) + bias(2);
+    return product({outputs(), 2, element_count(Shape(w.begin() + 1, w.end()))}) + bias(2);
   }
-  std::int64_t operator()(const Pool& pool) const {
-    return product({outputs(), pool.window.kernel[0], pool.window.kernel[1]});
+  // Each element of x meets the kernels of its group's outputs.
+  std::int64_t operator()(const ConvTranspose& /*op*/) const {
+    const Shape& w = input(1);
+    return product({element_count(input(0)), 2, element_count(Shape(w.begin() + 1, w.end()))}) + bias(2);
+  }
+  std::int64_t operator()(const Pool& pool) const { return product({outputs(), element_count(pool.window.kernel)}); }
+  std::int64_t operator()(const MaxPoolIndices& pool) const {
+    return product({outputs(), element_count(pool.window.kernel)});
   }
   std::int64_t operator()(const Gemm& /*op*/) const { return product({outputs(), 2, input(1).back()}) + bias(2); }
+  std::int64_t operator()(const MatMul& op) const {
+    const Shape& a = input(0);
+    return product({outputs(), 2, a[a.size() - (op.transpose_a ? 2 : 1)]});
+  }
   // The statistics are constants, so that one multiplication and one addition remain.
   std::int64_t operator()(const BatchNormalization& /*op*/) const { return product({outputs(), 2}); }
+  // Sum, difference, square and its sum, then two multiplications and an addition.
+  std::int64_t operator()(const GroupNormalization& /*op*/) const { return product({outputs(), 7}); }
+  std::int64_t operator()(const LayerNormalization& /*op*/) const { return product({outputs(), 7}); }
   // Sum of squares, then scale, offset, power and division.
   std::int64_t operator()(const LocalResponseNormalization& lrn) const {
     return product({outputs(), 2, lrn.size}) + product({outputs(), 4});
   }
   std::int64_t operator()(const Activation& /*op*/) const { return outputs(); }
   std::int64_t operator()(const Binary& /*op*/) const { return outputs(); }
-  std::int64_t operator()(const Concat& /*op*/) const { return 0; }
+  std::int64_t operator()(const Select& /*op*/) const { return outputs(); }
+  std::int64_t operator()(const Cast& /*op*/) const { return outputs(); }
   // Maximum, difference, exponential, sum and division.
   std::int64_t operator()(const Softmax& /*op*/) const { return product({outputs(), 5}); }
-  std::int64_t operator()(const Reshape& /*op*/) const { return 0; }
+  std::int64_t operator()(const Reduce& /*op*/) const { return element_count(input(0)); }
+  std::int64_t operator()(const ArgMax& /*op*/) const { return element_count(input(0)); }
+  // A multiplication and an addition for each element that a position is made of.
+  std::int64_t operator()(const Resize& op) const {
+    if (op.mode == ResizeMode::kNearest) return 0;
+    std::int64_t taps = 2;
+    for (std::size_t d = 0; d < op.shape.size(); ++d) {
+      if (op.shape[d] != input(0)[d]) taps *= op.mode == ResizeMode::kLinear ? 2 : 4;
+    }
+    return product({outputs(), taps});
+  }
   // Per cell: the gates' matrix rows, 4 biases, 5 functions, 3 products and 1 sum.
   std::int64_t operator()(const Lstm& lstm) const {
     return product({outputs(), 8, input(0)[2] + lstm.hidden}) + product({outputs(), 13});
+  }
+  // Per gate: matrix rows, two biases and the function; per cell up to 6 more products and sums.
+  std::int64_t operator()(const Recurrent& r) const {
+    const Shape& x = input(0);
+    const std::int64_t cells = product({x[0], direction_count(r.direction), x[1], r.hidden});
+    return product({cells, gate_count(r.cell), 2, x[2] + r.hidden}) + product({cells, gate_count(r.cell), 3}) +
+           (r.cell == RecurrentCell::kRnn ? 0 : product({cells, 6}));
+  }
+  // Ops that only move elements.
+  template <class Moving>
+  std::int64_t operator()(const Moving& /*op*/) const {
+    return 0;
   }
 
   [[nodiscard]] std::int64_t outputs() const { return element_count(model_.tensor(op_.outputs[0]).shape); }

@@ -1,6 +1,6 @@
 # Bash completion for cohort. Options are asked of the program itself, so that they are never out of date.
 
-_cohort_commands="profile plan run simulate compare models dataset devices trace calibrate"
+_cohort_commands="profile plan run simulate compare verify models dataset devices trace calibrate"
 
 # Options of a command, from its help: "  -f,--force   Overwrite files that exist".
 _cohort_options() {
@@ -60,7 +60,7 @@ _cohort() {
       COMPREPLY=($(compgen -W "$names" -- "$cur"))
       [[ $command == profile ]] && _cohort_files "*.onnx"
       ;;
-    dataset) _cohort_files ;;
+    dataset | verify) _cohort_files ;;
   esac
 }
 

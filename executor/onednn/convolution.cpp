@@ -62,6 +62,8 @@ Implementations implementations(const Convolution& op, const OpCall& call, const
 }
 
 Implementations implementations(const Pool& op, const OpCall& call, const dnnl::engine& engine) {
+  // oneDNN counts what ceil_mode adds as padding, too.
+  if (op.ceil_mode && op.count_include_pad) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
   const Descriptor x = describe_input(call, 0);

@@ -8,7 +8,8 @@
 namespace cohort::onednn {
 namespace {
 
-dnnl::algorithm binary_algorithm(BinaryKind kind) {
+/// Empty where the library has none.
+std::optional<dnnl::algorithm> binary_algorithm(BinaryKind kind) {
   switch (kind) {
     case BinaryKind::kAdd:
       return dnnl::algorithm::binary_add;
@@ -18,8 +19,9 @@ dnnl::algorithm binary_algorithm(BinaryKind kind) {
       return dnnl::algorithm::binary_mul;
     case BinaryKind::kDiv:
       return dnnl::algorithm::binary_div;
+    default:
+      return std::nullopt;
   }
-  return dnnl::algorithm::binary_add;
 }
 
 /// A shape with strides, for taking views apart.
@@ -85,9 +87,10 @@ Implementations implementations(const Activation& op, const OpCall& call, const 
   const Descriptor data = describe(call.outputs[0]);
   std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, data), bind_output(data)};
   bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
-  const Eltwise function = eltwise(op);
-  const dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, function.algorithm, data,
-                                                function.alpha, function.beta);
+  const std::optional<Eltwise> function = eltwise(op);
+  if (!function) return {};
+  const dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, function->algorithm, data,
+                                                function->alpha, function->beta);
   Implementations list;
   append_implementations(dnnl::eltwise_forward::primitive_desc(description, post_ops->attributes, engine, true), "",
                          bindings, list);
@@ -95,6 +98,8 @@ Implementations implementations(const Activation& op, const OpCall& call, const 
 }
 
 Implementations implementations(const Binary& op, const OpCall& call, const dnnl::engine& engine) {
+  const std::optional<dnnl::algorithm> algorithm = binary_algorithm(op.kind);
+  if (!algorithm || op.element != ElementType::kFloat32) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
   std::size_t first = 0;
@@ -111,7 +116,7 @@ Implementations implementations(const Binary& op, const OpCall& call, const dnnl
   std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC_0, first, x), bind_input(DNNL_ARG_SRC_1, second, other),
                                    bind_output(y)};
   bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
-  const dnnl::binary::desc description(binary_algorithm(op.kind), x, other, y);
+  const dnnl::binary::desc description(*algorithm, x, other, y);
   Implementations list;
   append_implementations(dnnl::binary::primitive_desc(description, post_ops->attributes, engine, true), "", bindings,
                          list);

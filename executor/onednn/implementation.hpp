@@ -55,6 +55,12 @@ Implementations implementations(const Softmax& op, const OpCall& call, const dnn
 Implementations implementations(const Reshape& op, const OpCall& call, const dnnl::engine& engine);
 Implementations implementations(const Lstm& op, const OpCall& call, const dnnl::engine& engine);
 
+/// An op that the library has no way of its own for: plain loops take it.
+template <class Op>
+Implementations implementations(const Op& /*op*/, const OpCall& /*call*/, const dnnl::engine& /*engine*/) {
+  return {};
+}
+
 /// Appends every implementation of `descriptor`, which may be empty, with "`prefix``name`" as algorithm.
 void append_implementations(dnnl::primitive_desc descriptor, const std::string& prefix,
                             const std::vector<Binding>& bindings, Implementations& list);

@@ -48,7 +48,7 @@ Implementations implementations(const LocalResponseNormalization& op, const OpCa
 }
 
 Implementations implementations(const Softmax& op, const OpCall& call, const dnnl::engine& engine) {
-  if (!call.post_ops.empty()) return {};
+  if (!call.post_ops.empty() || op.logarithm) return {};
   const Descriptor x = describe_input(call, 0);
   const Descriptor y = describe(call.outputs[0]);
   const dnnl::softmax_v2_forward::desc description(dnnl::prop_kind::forward_inference,

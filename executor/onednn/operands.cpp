@@ -48,22 +48,29 @@ Binding bind_output(Descriptor descriptor) {
   return {DNNL_ARG_DST, Binding::Source::kOutput, 0, std::move(descriptor), {}};
 }
 
-Eltwise eltwise(const Activation& activation) {
+std::optional<Eltwise> eltwise(const Activation& activation) {
   switch (activation.kind) {
     case ActivationKind::kRelu:
-      return {dnnl::algorithm::eltwise_relu, 0, 0};
+      return Eltwise{dnnl::algorithm::eltwise_relu, 0, 0};
     case ActivationKind::kLeakyRelu:
-      return {dnnl::algorithm::eltwise_relu, activation.alpha, 0};
+      return Eltwise{dnnl::algorithm::eltwise_relu, activation.alpha, 0};
     case ActivationKind::kElu:
-      return {dnnl::algorithm::eltwise_elu, activation.alpha, 0};
+      return Eltwise{dnnl::algorithm::eltwise_elu, activation.alpha, 0};
     case ActivationKind::kSigmoid:
-      return {dnnl::algorithm::eltwise_logistic, 0, 0};
+      return Eltwise{dnnl::algorithm::eltwise_logistic, 0, 0};
     case ActivationKind::kTanh:
-      return {dnnl::algorithm::eltwise_tanh, 0, 0};
+      return Eltwise{dnnl::algorithm::eltwise_tanh, 0, 0};
     case ActivationKind::kClip:
-      return {dnnl::algorithm::eltwise_clip, activation.alpha, activation.beta};
+      return Eltwise{dnnl::algorithm::eltwise_clip, activation.alpha, activation.beta};
+    case ActivationKind::kGelu:
+      return Eltwise{dnnl::algorithm::eltwise_gelu_erf, 0, 0};
+    case ActivationKind::kGeluTanh:
+      return Eltwise{dnnl::algorithm::eltwise_gelu_tanh, 0, 0};
+    case ActivationKind::kAbs:
+      return Eltwise{dnnl::algorithm::eltwise_abs, 0, 0};
+    default:
+      return std::nullopt;
   }
-  return {dnnl::algorithm::eltwise_relu, 0, 0};
 }
 
 dnnl::primitive_attr scratchpad_only() {
@@ -76,8 +83,9 @@ std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& pre
                                      std::vector<Binding> bindings) {
   for (const PostOp& post_op : call.post_ops) {
     if (const auto* const activation = std::get_if<Activation>(&post_op)) {
-      const Eltwise function = eltwise(*activation);
-      post_ops.append_eltwise(1.0F, function.algorithm, function.alpha, function.beta);
+      const std::optional<Eltwise> function = eltwise(*activation);
+      if (!function) return std::nullopt;
+      post_ops.append_eltwise(1.0F, function->algorithm, function->alpha, function->beta);
       continue;
     }
     const std::size_t input = std::get<AddOperand>(post_op).operand;

@@ -50,6 +50,7 @@ struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha, beta;
 };
-Eltwise eltwise(const Activation& activation);
+/// Empty where it has none.
+std::optional<Eltwise> eltwise(const Activation& activation);
 
 }  // namespace cohort::onednn

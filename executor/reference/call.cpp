@@ -6,26 +6,6 @@
 namespace cohort {
 namespace {
 
-template <class... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;
-
-/// Least and most inputs an op has itself.
-std::pair<std::size_t, std::size_t> input_counts(const OpCall& call) {
-  return std::visit(
-      Overloaded{[](const Convolution&) { return std::pair<std::size_t, std::size_t>(2, 3); },
-                 [](const Gemm&) { return std::pair<std::size_t, std::size_t>(2, 3); },
-                 [](const BatchNormalization&) { return std::pair<std::size_t, std::size_t>(5, 5); },
-                 [](const Binary&) { return std::pair<std::size_t, std::size_t>(2, 2); },
-                 [&](const Concat&) { return std::pair<std::size_t, std::size_t>(1, call.inputs.size()); },
-                 [](const Lstm&) { return std::pair<std::size_t, std::size_t>(3, 4); },
-                 [](const auto&) { return std::pair<std::size_t, std::size_t>(1, 1); }},
-      call.attributes);
-}
-
 bool is_post_operand(const OpCall& call, std::size_t input) {
   return std::any_of(call.post_ops.begin(), call.post_ops.end(), [input](const PostOp& post_op) {
     const auto* const add = std::get_if<AddOperand>(&post_op);
@@ -41,14 +21,14 @@ const Shape& shape_of(const Operand& operand) {
 
 std::size_t own_input_count(const OpCall& call) {
   std::size_t count = call.inputs.size();
-  while (count > input_counts(call).first && is_post_operand(call, count - 1)) --count;
+  while (count > input_counts(call.attributes).least && is_post_operand(call, count - 1)) --count;
   return count;
 }
 
 Result<void> check_call(const OpCall& call) {
   const std::string_view type = op_type(call.attributes);
   const std::size_t count = own_input_count(call);
-  const auto [least, most] = input_counts(call);
+  const auto [least, most] = input_counts(call.attributes);
   if (count < least || count > most || call.outputs.size() != 1) {
     return fail(ErrorCode::kInvalidInput, "{}: {} inputs and {} outputs; it takes {} to {} inputs and one output", type,
                 count, call.outputs.size(), least, most);

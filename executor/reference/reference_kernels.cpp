@@ -1,9 +1,11 @@
 #include "executor/reference/reference_kernels.hpp"
 
+#include <stdexcept>
 #include <vector>
 
+#include "executor/device_error.hpp"
 #include "executor/reference/call.hpp"
-#include "executor/reference/ops.hpp"
+#include "models/compute/ops.hpp"
 
 namespace cohort {
 namespace {
@@ -40,7 +42,11 @@ class ReferenceKernel final : public HostKernel {
     const reference::Tensor result = post_ops_.empty() ? output_
                                                        : reference::Tensor{scratch_.data(), output_.shape,
                                                                            reference::row_major_strides(output_.shape)};
-    std::visit([&](const auto& op) { reference::compute(op, own, result); }, attributes_);
+    try {
+      std::visit([&](const auto& op) { reference::compute(op, own, result); }, attributes_);
+    } catch (const std::range_error& error) {
+      throw DeviceError(fmt::format("{}: {}", op_type(attributes_), error.what()));
+    }
     if (!post_ops_.empty()) finish(result);
   }
 

@@ -27,7 +27,7 @@ Result<std::vector<float>> read_array(const std::string& folder, const ProgramIn
   if (array.shape != input.shape)
     return fail(ErrorCode::kInvalidInput, "{}: shape {} does not fit input {} of shape {}", path.string(),
                 to_string(array.shape), name, to_string(input.shape));
-  return std::move(array.values);
+  return as_elements(input, std::move(array.values));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<void> BatchRun::open_input(const Plan& plan, const BatchRunOptions& optio
   }
   return fill_inputs(*runner_, [&](const ProgramInput& input, InputPlace place) -> Result<std::vector<float>> {
     if (plan.input.source == InputSource::kArrays) return read_array(plan.input.path, input);
-    return generated_values(input.shape, plan.input.seed, place);
+    return generated_values(input, plan.input.seed, place);
   });
 }
 

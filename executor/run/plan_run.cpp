@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "executor/input/npy.hpp"
+#include "executor/input_values.hpp"
 
 namespace cohort {
 namespace {
@@ -85,7 +86,8 @@ Result<void> PlanRun::write_outputs(const std::filesystem::path& folder, Overwri
     if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", into.string(), error.message());
     std::string name = output.name;
     std::replace(name.begin(), name.end(), '/', '_');
-    COHORT_TRY(const auto values, plan_run_->runner().session().read_output(i));
+    COHORT_TRY(auto elements, plan_run_->runner().session().read_output(i));
+    const std::vector<float> values = as_numbers(output.element, std::move(elements));
     COHORT_CHECK(write_npy(into / (name + ".npy"), output.view.shape, values, overwrite));
   }
   return {};

@@ -12,7 +12,8 @@ namespace cohort::onnx {
 
 namespace {
 
-constexpr std::int64_t kOldestOpset = 6;
+/// Forms of before opset 6 are read where they are the same as later ones.
+constexpr std::int64_t kOldestOpset = 1;
 
 std::string element_type_name(std::int32_t type) {
   switch (type) {
@@ -157,7 +158,8 @@ Result<GraphInput> parse_input(const ::onnx::ValueInfoProto& proto) {
   input.shape.emplace();
   for (const auto& dimension : type.shape().dim()) {
     const bool known = dimension.has_dim_value() && dimension.dim_value() > 0;
-    input.shape->push_back(known ? std::optional<std::int64_t>(dimension.dim_value()) : std::nullopt);
+    input.shape->push_back({known ? std::optional<std::int64_t>(dimension.dim_value()) : std::nullopt,
+                            dimension.dim_param()});
   }
   return input;
 }
@@ -222,6 +224,13 @@ Result<Graph> parse_graph(std::string_view bytes) {
   return graph;
 }
 
+Result<std::vector<std::string>> input_names(std::string_view bytes) {
+  COHORT_TRY(const Graph graph, parse_graph(bytes));
+  std::vector<std::string> names;
+  for (const GraphInput& input : graph.inputs) names.push_back(input.name);
+  return names;
+}
+
 Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
   COHORT_TRY(const std::string bytes, read_file(path));
   const auto parse = [&]() -> Result<NamedTensor> {
@@ -229,10 +238,20 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
     ::onnx::TensorProto proto;
     if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       return fail(ErrorCode::kInvalidInput, "not an ONNX tensor, or cut short");
-    if (proto.data_type() != ::onnx::TensorProto::FLOAT)
-      return fail(ErrorCode::kInvalidInput, "holds {}, not float32", element_type_name(proto.data_type()));
+    const auto type = proto.data_type();
+    const bool is_whole = type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32 ||
+                          type == ::onnx::TensorProto::BOOL;
+    if (type != ::onnx::TensorProto::FLOAT && !is_whole)
+      return fail(ErrorCode::kInvalidInput, "holds {}; supported are float32, int64, int32 and bool",
+                  element_type_name(type));
     COHORT_TRY(const Constant constant, parse_constant(proto));
-    return NamedTensor{proto.name(), constant.shape, *constant.floats()};
+    NamedTensor tensor{proto.name(), constant.shape, {}, {}, is_whole};
+    if (is_whole) {
+      tensor.integers = *constant.integers();
+    } else {
+      tensor.values = *constant.floats();
+    }
+    return tensor;
   };
   Result<NamedTensor> tensor = parse();
   if (!tensor) return in_context(path.string(), tensor.error());

@@ -1,4 +1,5 @@
-#include <limits>
+#include <algorithm>
+#include <iterator>
 
 #include "models/onnx/converters.hpp"
 
@@ -6,22 +7,29 @@ namespace cohort::onnx {
 
 namespace {
 
-Result<void> convert_activation(NodeImport& node, Activation activation) {
-  node.ignore("consumed_inputs");
-  COHORT_TRY(const TensorId x, node.tensor(0));
-  COHORT_TRY(const TensorId y, node.emit("", activation, {x}));
-  node.set_result(y);
-  return {};
-}
+constexpr std::pair<std::string_view, BinaryKind> kBinaries[] = {
+    {"Add", BinaryKind::kAdd},
+    {"And", BinaryKind::kAnd},
+    {"Div", BinaryKind::kDiv},
+    {"Equal", BinaryKind::kEqual},
+    {"Greater", BinaryKind::kGreater},
+    {"GreaterOrEqual", BinaryKind::kGreaterOrEqual},
+    {"Less", BinaryKind::kLess},
+    {"LessOrEqual", BinaryKind::kLessOrEqual},
+    {"Max", BinaryKind::kMax},
+    {"Mean", BinaryKind::kAdd},
+    {"Min", BinaryKind::kMin},
+    {"Mul", BinaryKind::kMul},
+    {"Or", BinaryKind::kOr},
+    {"PRelu", BinaryKind::kPRelu},
+    {"Sub", BinaryKind::kSub},
+    {"Sum", BinaryKind::kAdd},
+    {"Xor", BinaryKind::kXor},
+};
 
-/// A bound of Clip: an attribute before opset 11, a constant input since.
-Result<float> bound(NodeImport& node, const std::string& attribute, std::size_t input, float otherwise) {
-  if (node.opset() < 11) return node.number(attribute, otherwise);
-  if (!node.has_input(input)) return otherwise;
-  COHORT_TRY(const Constant* const value, node.floats(input, attribute));
-  if (value->floats()->size() != 1)
-    return fail(ErrorCode::kInvalidInput, "{} must be one number, not {}", attribute, to_string(value->shape));
-  return value->floats()->front();
+BinaryKind kind_of(std::string_view op_type) {
+  return std::find_if(std::begin(kBinaries), std::end(kBinaries), [&](const auto& each) { return each.first == op_type; })
+      ->second;
 }
 
 /// Input 1 as a tensor of the shape that broadcasts as numpy does.
@@ -37,14 +45,10 @@ Result<TensorId> second_operand(NodeImport& node, const Shape& a) {
   return node.emit_reshape("aligned", operand, aligned);
 }
 
-Result<void> convert_binary(NodeImport& node, BinaryKind kind) {
-  node.ignore("consumed_inputs");
-  COHORT_TRY(const Shape a, node.shape(0));
-  COHORT_TRY(const TensorId x, node.tensor(0));
-  COHORT_TRY(const TensorId operand, second_operand(node, a));
-  COHORT_TRY(const TensorId y, node.emit("", Binary{kind}, {x, operand}));
-  node.set_result(y);
-  return {};
+Result<TensorId> as_float(NodeImport& node, std::size_t input) {
+  COHORT_TRY(const TensorId x, node.tensor(input));
+  if (node.element_of(x) == ElementType::kFloat32) return x;
+  return node.emit(fmt::format("float{}", input), Cast{ElementType::kInt32, ElementType::kFloat32, false}, {x});
 }
 
 }  // namespace
@@ -68,42 +72,137 @@ Result<Shape> aligned_operand(NodeImport& node, const Shape& a, const Shape& b) 
   return aligned;
 }
 
-Result<void> convert_relu(NodeImport& node) { return convert_activation(node, {ActivationKind::kRelu, 0, 0}); }
-Result<void> convert_sigmoid(NodeImport& node) { return convert_activation(node, {ActivationKind::kSigmoid, 0, 0}); }
-Result<void> convert_tanh(NodeImport& node) { return convert_activation(node, {ActivationKind::kTanh, 0, 0}); }
-
-Result<void> convert_leaky_relu(NodeImport& node) {
-  COHORT_TRY(const float alpha, node.number("alpha", 0.01F));
-  return convert_activation(node, {ActivationKind::kLeakyRelu, alpha, 0});
-}
-
-Result<void> convert_elu(NodeImport& node) {
-  COHORT_TRY(const float alpha, node.number("alpha", 1));
-  return convert_activation(node, {ActivationKind::kElu, alpha, 0});
-}
-
-Result<void> convert_clip(NodeImport& node) {
-  COHORT_TRY(const float low, bound(node, "min", 1, std::numeric_limits<float>::lowest()));
-  COHORT_TRY(const float high, bound(node, "max", 2, std::numeric_limits<float>::max()));
-  return convert_activation(node, {ActivationKind::kClip, low, high});
-}
-
-Result<void> convert_add(NodeImport& node) { return convert_binary(node, BinaryKind::kAdd); }
-Result<void> convert_sub(NodeImport& node) { return convert_binary(node, BinaryKind::kSub); }
-Result<void> convert_mul(NodeImport& node) { return convert_binary(node, BinaryKind::kMul); }
-Result<void> convert_div(NodeImport& node) { return convert_binary(node, BinaryKind::kDiv); }
-
-Result<void> convert_sum(NodeImport& node) {
+Result<void> convert_binary(NodeImport& node) {
   node.ignore("consumed_inputs");
-  if (node.input_count() == 1) return convert_identity(node);
-  COHORT_TRY(TensorId sum, node.tensor(0));
-  for (std::size_t i = 1; i < node.input_count(); ++i) {
-    const bool is_last = i + 1 == node.input_count();
-    COHORT_TRY(const TensorId operand, node.tensor(i));
-    COHORT_TRY(sum,
-               node.emit(is_last ? std::string() : fmt::format("sum{}", i), Binary{BinaryKind::kAdd}, {sum, operand}));
+  COHORT_TRY(const Shape a, node.shape(0));
+  COHORT_TRY(const ElementType element, node.element(0));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId operand, second_operand(node, a));
+  COHORT_TRY(const TensorId y, node.emit("", Binary{kind_of(node.op_type()), element}, {x, operand}));
+  node.set_result(y);
+  return {};
+}
+
+/// The slope has one value per channel in opset 6, and broadcasts to x since.
+Result<void> convert_prelu(NodeImport& node) {
+  node.ignore("consumed_inputs");
+  COHORT_TRY(const Shape x, node.shape(0));
+  COHORT_TRY(const Shape slope, node.shape(1));
+  COHORT_TRY(const TensorId from, node.tensor(0));
+  COHORT_TRY(TensorId operand, node.tensor(1));
+  const bool per_channel = node.opset() < 7 && slope.size() == 1 && slope[0] != 1 && x.size() > 2;
+  if (per_channel) {
+    Shape aligned(x.size() - 1, 1);
+    aligned[0] = slope[0];
+    COHORT_TRY(operand, node.emit_reshape("aligned", operand, std::move(aligned)));
   }
-  node.set_result(sum);
+  COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kPRelu}, {from, operand}));
+  if (node.shape_of(y) != x)
+    return fail(ErrorCode::kInvalidInput, "slope {} does not repeat to {}", to_string(slope), to_string(x));
+  node.set_result(y);
+  return {};
+}
+
+/// Base and exponent may be of different types; the result has the base's.
+Result<void> convert_pow(NodeImport& node) {
+  COHORT_TRY(const ElementType base, node.element(0));
+  COHORT_TRY(const ElementType exponent, node.element(1));
+  if (base == exponent && (base == ElementType::kInt32 || node.opset() >= 7)) {
+    COHORT_TRY(const TensorId a, node.tensor(0));
+    COHORT_TRY(const TensorId b, node.tensor(1));
+    COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kPow, base}, {a, b}));
+    node.set_result(y);
+    return {};
+  }
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const TensorId a, as_float(node, 0));
+  COHORT_TRY(TensorId b, as_float(node, 1));
+  COHORT_TRY(const Shape aligned, aligned_operand(node, shape, node.shape_of(b)));
+  if (aligned != node.shape_of(b)) {
+    COHORT_TRY(b, node.emit_reshape("aligned", b, aligned));
+  }
+  COHORT_TRY(TensorId y, node.emit(base == ElementType::kInt32 ? "float" : "", Binary{BinaryKind::kPow}, {a, b}));
+  if (base == ElementType::kInt32) {
+    COHORT_TRY(y, node.emit("", Cast{ElementType::kFloat32, ElementType::kInt32, false}, {y}));
+  }
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_mod(NodeImport& node) {
+  COHORT_TRY(const std::int64_t fmod, node.integer("fmod", 0));
+  if (fmod == 0) return fail(ErrorCode::kInvalidInput, "is supported with attribute fmod only");
+  COHORT_TRY(const ElementType element, node.element(0));
+  COHORT_TRY(const TensorId a, node.tensor(0));
+  COHORT_TRY(const TensorId b, node.tensor(1));
+  COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kMod, element}, {a, b}));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_variadic(NodeImport& node) {
+  node.ignore("consumed_inputs");
+  const bool is_mean = node.op_type() == "Mean";
+  const std::size_t count = node.input_count();
+  if (count == 1) return convert_identity(node);
+  COHORT_TRY(const ElementType element, node.element(0));
+  COHORT_TRY(TensorId y, node.tensor(0));
+  for (std::size_t i = 1; i < count; ++i) {
+    const bool is_last = i + 1 == count && !is_mean;
+    COHORT_TRY(const TensorId operand, node.tensor(i));
+    COHORT_TRY(y, node.emit(is_last ? std::string() : fmt::format("part{}", i),
+                            Binary{kind_of(node.op_type()), element}, {y, operand}));
+  }
+  if (is_mean) {
+    const TensorId divisor = node.scalar("count", static_cast<float>(count));
+    COHORT_TRY(y, node.emit("", Binary{BinaryKind::kDiv}, {y, divisor}));
+  }
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_not(NodeImport& node) {
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  const TensorId zero = node.scalar("zero", 0, ElementType::kInt32);
+  COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kEqual, ElementType::kInt32}, {x, zero}));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_where(NodeImport& node) {
+  COHORT_TRY(const ElementType element, node.element(1));
+  std::vector<TensorId> inputs;
+  for (std::size_t i = 0; i < 3; ++i) {
+    COHORT_TRY(const TensorId input, node.tensor(i));
+    inputs.push_back(input);
+  }
+  COHORT_TRY(const TensorId y, node.emit("", Select{element}, std::move(inputs)));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_cast(NodeImport& node) {
+  constexpr std::int64_t kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9;
+  COHORT_TRY(const ElementType from, node.element(0));
+  std::int64_t to = kFloat;
+  if (node.op_type() == "CastLike") {
+    COHORT_TRY(const ElementType like, node.element(1));
+    if (like != ElementType::kFloat32 && like != from)
+      return fail(ErrorCode::kInvalidInput, "is supported to float32 only");
+    to = like == ElementType::kFloat32 ? kFloat : kInt64;
+  } else {
+    COHORT_TRY(to, node.integer("to", 0));
+  }
+  node.ignore("saturate");    // of 8-bit floating point
+  node.ignore("round_mode");  // likewise
+  if (to != kFloat && to != kInt32 && to != kInt64 && to != kBool)
+    return fail(ErrorCode::kInvalidInput, "to type number {} is not supported, only to float32, int32, int64 and bool",
+                to);
+  const ElementType target = to == kFloat ? ElementType::kFloat32 : ElementType::kInt32;
+  if (target == from && to != kBool) return convert_identity(node);
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId y, node.emit("", Cast{from, target, to == kBool}, {x}));
+  node.set_result(y);
   return {};
 }
 

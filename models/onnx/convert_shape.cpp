@@ -66,6 +66,12 @@ Result<void> reshape_to(NodeImport& node, const Shape& shape) {
     node.set_alias(Constant{shape, constant->values});
     return {};
   }
+  if (std::holds_alternative<InputValue>(value)) {
+    COHORT_TRY(const TensorId x, node.tensor(0));
+    COHORT_TRY(const TensorId y, node.emit_reshape("", x, shape));
+    node.set_result(y);
+    return {};
+  }
   const auto& tensor = std::get<TensorValue>(value);
   if (tensor.viewed_as && node.shape_of(tensor.id) == shape) {
     node.set_result(tensor.id);
@@ -107,10 +113,23 @@ Result<void> convert_dropout(NodeImport& node) {
     COHORT_TRY(const auto training_mode, node.integers(2, "training_mode"));
     training = training_mode != std::vector<std::int64_t>{0};
   }
+  if (training && node.has_input(1)) {
+    COHORT_TRY(const Constant* const ratio, node.floats(1, "ratio"));
+    training = *ratio->floats() != std::vector<float>{0.0F};
+  }
   if (training) return fail(ErrorCode::kInvalidInput, "is in training mode; export the model for inference");
   node.ignore("ratio");
   node.ignore("seed");
   node.ignore("consumed_inputs");
+  if (node.is_read(1)) {
+    COHORT_TRY(const Shape shape, node.shape(0));
+    COHORT_CHECK(node.claim(element_count(shape)));
+    const auto count = static_cast<std::size_t>(element_count(shape));
+    // Everything is kept. Before opset 10 the mask has the type of the data.
+    node.set_alias(node.opset() < 10 ? make_constant(shape, std::vector<float>(count, 1.0F))
+                                     : make_constant(shape, std::vector<std::int64_t>(count, 1)),
+                   1);
+  }
   return convert_identity(node);
 }
 
@@ -183,34 +202,6 @@ Result<std::vector<std::size_t>> permutation_of(NodeImport& node, std::size_t ra
   if (permutation.size() != rank)
     return fail(ErrorCode::kInvalidInput, "attribute perm must have {} entries, not {}", rank, permutation.size());
   return permutation;
-}
-
-Result<void> convert_transpose(NodeImport& node) {
-  COHORT_TRY(const Shape from, node.shape(0));
-  COHORT_TRY(const auto permutation, permutation_of(node, from.size()));
-  Shape shape;
-  std::vector<std::size_t> wide;
-  for (const std::size_t axis : permutation) {
-    shape.push_back(from[axis]);
-    if (from[axis] != 1) wide.push_back(axis);
-  }
-  // Moving dimensions of extent 1 leaves the elements where they are.
-  if (std::is_sorted(wide.begin(), wide.end())) return reshape_to(node, shape);
-  return fail(ErrorCode::kInvalidInput, "is supported only on constants, or where it moves dimensions of extent 1");
-}
-
-Result<void> convert_concat(NodeImport& node) {
-  COHORT_TRY(const Shape first, node.shape(0));
-  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 1));
-  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, first.size()));
-  std::vector<TensorId> inputs;
-  for (std::size_t i = 0; i < node.input_count(); ++i) {
-    COHORT_TRY(const TensorId input, node.tensor(i));
-    inputs.push_back(input);
-  }
-  COHORT_TRY(const TensorId y, node.emit("", Concat{static_cast<std::int64_t>(axis)}, std::move(inputs)));
-  node.set_result(y);
-  return {};
 }
 
 }  // namespace cohort::onnx

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "models/onnx/converters.hpp"
 
@@ -6,9 +7,10 @@ namespace cohort::onnx {
 
 namespace {
 
+constexpr std::int64_t kMost = std::int64_t{1} << 30;
+
 /// Limits that keep sums and products of window fields in range; infer_shape checks the rest.
 Result<void> check_list(std::string_view name, const std::vector<std::int64_t>& values, std::size_t size) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
   if (values.size() != size)
     return fail(ErrorCode::kInvalidInput, "attribute {} must have {} entries, not {}", name, size, values.size());
   for (const std::int64_t value : values) {
@@ -18,14 +20,16 @@ Result<void> check_list(std::string_view name, const std::vector<std::int64_t>& 
   return {};
 }
 
-Result<void> check_image(const Shape& x) {
-  if (x.size() == 4) return {};
-  return fail(ErrorCode::kInvalidInput, "is supported on images [N, C, H, W] only, not on {}", to_string(x));
+Result<std::size_t> spatial_rank(const Shape& x) {
+  if (x.size() >= 3 && x.size() <= 5) return x.size() - 2;
+  return fail(ErrorCode::kInvalidInput,
+              "is supported on [N, C, ...] with one to three spatial dimensions, images are [N, C, H, W], not on {}",
+              to_string(x));
 }
 
 /// Pads so that the output has ceil(extent / stride) elements.
 void pad_to_same(Window& window, const Shape& x, bool more_behind) {
-  for (std::size_t i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const std::int64_t extent = x[i + 2];
     const std::int64_t out = (extent + window.stride[i] - 1) / window.stride[i];
     const std::int64_t reach = window.dilation[i] * (window.kernel[i] - 1) + 1;
@@ -36,32 +40,46 @@ void pad_to_same(Window& window, const Shape& x, bool more_behind) {
   }
 }
 
-/// The window attributes that convolution and pooling share. `kernel` is the default, empty for none.
-Result<Window> window_of(NodeImport& node, const Shape& x, std::vector<std::int64_t> kernel) {
-  COHORT_CHECK(check_image(x));
+/// kernel_shape, strides, dilations and pads. `kernel` is the default, empty for none.
+Result<Window> lists_of(NodeImport& node, std::size_t rank, std::vector<std::int64_t> kernel) {
+  const std::vector<std::int64_t> ones(rank, 1);
   Window window;
   if (kernel.empty() && !node.has_attribute("kernel_shape"))
     return fail(ErrorCode::kInvalidInput, "attribute kernel_shape is missing");
   COHORT_TRY(window.kernel, node.integer_list("kernel_shape", std::move(kernel)));
-  COHORT_TRY(window.stride, node.integer_list("strides", {1, 1}));
-  COHORT_TRY(window.dilation, node.integer_list("dilations", {1, 1}));
-  COHORT_TRY(const auto pads, node.integer_list("pads", {0, 0, 0, 0}));
-  COHORT_CHECK(check_list("kernel_shape", window.kernel, 2));
-  COHORT_CHECK(check_list("strides", window.stride, 2));
-  COHORT_CHECK(check_list("dilations", window.dilation, 2));
-  COHORT_CHECK(check_list("pads", pads, 4));
-  if (window.stride[0] == 0 || window.stride[1] == 0)
+  COHORT_TRY(window.stride, node.integer_list("strides", ones));
+  COHORT_TRY(window.dilation, node.integer_list("dilations", ones));
+  COHORT_TRY(const auto pads, node.integer_list("pads", std::vector<std::int64_t>(2 * rank, 0)));
+  COHORT_CHECK(check_list("kernel_shape", window.kernel, rank));
+  COHORT_CHECK(check_list("strides", window.stride, rank));
+  COHORT_CHECK(check_list("dilations", window.dilation, rank));
+  COHORT_CHECK(check_list("pads", pads, 2 * rank));
+  if (std::find(window.stride.begin(), window.stride.end(), 0) != window.stride.end())
     return fail(ErrorCode::kInvalidInput, "attribute strides must be at least 1");
-  window.pad_begin = {pads[0], pads[1]};
-  window.pad_end = {pads[2], pads[3]};
-  COHORT_TRY(const std::string auto_pad, node.text("auto_pad", "NOTSET"));
+  const auto half = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+  window.pad_begin.assign(pads.begin(), half);
+  window.pad_end.assign(half, pads.end());
+  return window;
+}
+
+Result<std::string> auto_pad_of(NodeImport& node) {
+  COHORT_TRY(std::string auto_pad, node.text("auto_pad", "NOTSET"));
+  if (auto_pad.empty()) auto_pad = "NOTSET";
+  constexpr std::string_view kKnown[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+  if (std::find(std::begin(kKnown), std::end(kKnown), auto_pad) != std::end(kKnown)) return auto_pad;
+  return fail(ErrorCode::kInvalidInput, "attribute auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not {}",
+              auto_pad);
+}
+
+/// The window attributes that convolution and pooling share.
+Result<Window> window_of(NodeImport& node, const Shape& x, std::vector<std::int64_t> kernel) {
+  COHORT_TRY(const std::size_t rank, spatial_rank(x));
+  COHORT_TRY(Window window, lists_of(node, rank, std::move(kernel)));
+  COHORT_TRY(const std::string auto_pad, auto_pad_of(node));
   if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     pad_to_same(window, x, auto_pad == "SAME_UPPER");
   } else if (auto_pad == "VALID") {
-    window.pad_begin = window.pad_end = {0, 0};
-  } else if (auto_pad != "NOTSET" && !auto_pad.empty()) {
-    return fail(ErrorCode::kInvalidInput, "attribute auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not {}",
-                auto_pad);
+    window.pad_begin = window.pad_end = std::vector<std::int64_t>(rank, 0);
   }
   return window;
 }
@@ -73,25 +91,86 @@ Result<void> convert_pool(NodeImport& node, PoolKind kind) {
   COHORT_TRY(pool.window, window_of(node, x, {}));
   COHORT_TRY(const std::int64_t ceil_mode, node.integer("ceil_mode", 0));
   pool.ceil_mode = ceil_mode != 0;
+  std::int64_t storage_order = 0;
   if (kind == PoolKind::kAverage) {
     COHORT_TRY(const std::int64_t count_include_pad, node.integer("count_include_pad", 0));
     pool.count_include_pad = count_include_pad != 0;
   } else {
-    node.ignore("storage_order");  // of the indices, which are not supported
+    COHORT_TRY(storage_order, node.integer("storage_order", 0));
   }
-  COHORT_TRY(const TensorId input, node.tensor(0));
-  COHORT_TRY(const TensorId y, node.emit("", std::move(pool), {input}));
+  COHORT_TRY(const TensorId from, node.tensor(0));
+  if (kind == PoolKind::kMax && node.is_read(1)) {
+    const MaxPoolIndices indices{pool.window, pool.ceil_mode, storage_order != 0};
+    COHORT_TRY(const TensorId positions, node.emit("indices", indices, {from}));
+    node.set_result(positions, 1);
+  }
+  COHORT_TRY(const TensorId y, node.emit("", std::move(pool), {from}));
   node.set_result(y);
   return {};
 }
 
 Result<void> convert_global_pool(NodeImport& node, PoolKind kind) {
   COHORT_TRY(const Shape x, node.shape(0));
-  COHORT_CHECK(check_image(x));
-  COHORT_TRY(const TensorId input, node.tensor(0));
-  const Window window{{x[2], x[3]}, {1, 1}, {0, 0}, {0, 0}, {1, 1}};
-  COHORT_TRY(const TensorId y, node.emit("", Pool{kind, window, false, false}, {input}));
+  COHORT_TRY(const std::size_t rank, spatial_rank(x));
+  const std::vector<std::int64_t> ones(rank, 1), zeros(rank, 0);
+  const Window window{{x.begin() + 2, x.end()}, ones, zeros, zeros, ones};
+  COHORT_TRY(const TensorId from, node.tensor(0));
+  COHORT_TRY(const TensorId y, node.emit("", Pool{kind, window, false, false}, {from}));
   node.set_result(y);
+  return {};
+}
+
+/// x, w and where given b, as tensors.
+Result<std::vector<TensorId>> convolution_inputs(NodeImport& node) {
+  std::vector<TensorId> inputs;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (i == 2 && !node.has_input(2)) break;
+    COHORT_TRY(const TensorId input, node.tensor(i));
+    inputs.push_back(input);
+  }
+  return inputs;
+}
+
+Result<std::vector<std::int64_t>> kernel_of(NodeImport& node, const Shape& x) {
+  COHORT_TRY(const Shape w, node.shape(1));
+  COHORT_CHECK(spatial_rank(x).map([](std::size_t) {}));
+  if (w.size() != x.size())
+    return fail(ErrorCode::kInvalidInput, "weight {} does not fit the image {}", to_string(w), to_string(x));
+  return std::vector<std::int64_t>(w.begin() + 2, w.end());
+}
+
+/// Elements of y without pads, along spatial axis i.
+std::int64_t full_extent(const ConvTranspose& op, const Shape& x, std::size_t i) {
+  return op.window.stride[i] * (x[i + 2] - 1) + op.output_pad[i] + op.window.dilation[i] * (op.window.kernel[i] - 1) + 1;
+}
+
+/// Pads so that y has the extents asked for: half on each side, the odd one behind for SAME_UPPER, else before.
+void pad_to(ConvTranspose& op, const Shape& x, const std::vector<std::int64_t>& extents, bool odd_behind) {
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const std::int64_t total = full_extent(op, x, i) - extents[i];
+    const std::int64_t less = total >= 0 ? total / 2 : -((1 - total) / 2);
+    op.window.pad_begin[i] = odd_behind ? less : total - less;
+    op.window.pad_end[i] = total - op.window.pad_begin[i];
+  }
+}
+
+Result<void> set_transpose_pads(NodeImport& node, const Shape& x, ConvTranspose& op) {
+  const std::size_t rank = op.window.kernel.size();
+  COHORT_TRY(const std::string auto_pad, auto_pad_of(node));
+  COHORT_TRY(auto extents, node.integer_list("output_shape", {}));
+  if (extents.size() == rank + 2) extents.erase(extents.begin(), extents.begin() + 2);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (x[i + 2] > kMost) return fail(ErrorCode::kInvalidInput, "x {} is too large", to_string(x));
+  }
+  if (!extents.empty()) {
+    COHORT_CHECK(check_list("output_shape", extents, rank));
+    pad_to(op, x, extents, auto_pad == "SAME_UPPER");
+  } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+    for (std::size_t i = 0; i < rank; ++i) extents.push_back(x[i + 2] * op.window.stride[i]);
+    pad_to(op, x, extents, auto_pad == "SAME_UPPER");
+  } else if (auto_pad == "VALID") {
+    op.window.pad_begin = op.window.pad_end = std::vector<std::int64_t>(rank, 0);
+  }
   return {};
 }
 
@@ -99,20 +178,28 @@ Result<void> convert_global_pool(NodeImport& node, PoolKind kind) {
 
 Result<void> convert_conv(NodeImport& node) {
   COHORT_TRY(const Shape x, node.shape(0));
-  COHORT_TRY(const Shape w, node.shape(1));
-  if (w.size() != x.size())
-    return fail(ErrorCode::kInvalidInput, "weight {} does not fit the image {}", to_string(w), to_string(x));
-  COHORT_CHECK(check_image(x));
+  COHORT_TRY(auto kernel, kernel_of(node, x));
   Convolution convolution;
-  COHORT_TRY(convolution.window, window_of(node, x, {w[2], w[3]}));
+  COHORT_TRY(convolution.window, window_of(node, x, std::move(kernel)));
   COHORT_TRY(convolution.groups, node.integer("group", 1));
-  std::vector<TensorId> inputs;
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (i == 2 && !node.has_input(2)) break;
-    COHORT_TRY(const TensorId input, node.tensor(i));
-    inputs.push_back(input);
-  }
+  COHORT_TRY(std::vector<TensorId> inputs, convolution_inputs(node));
   COHORT_TRY(const TensorId y, node.emit("", std::move(convolution), std::move(inputs)));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_conv_transpose(NodeImport& node) {
+  COHORT_TRY(const Shape x, node.shape(0));
+  COHORT_TRY(auto kernel, kernel_of(node, x));
+  const std::size_t rank = kernel.size();
+  ConvTranspose op;
+  COHORT_TRY(op.window, lists_of(node, rank, std::move(kernel)));
+  COHORT_TRY(op.output_pad, node.integer_list("output_padding", std::vector<std::int64_t>(rank, 0)));
+  COHORT_CHECK(check_list("output_padding", op.output_pad, rank));
+  COHORT_TRY(op.groups, node.integer("group", 1));
+  COHORT_CHECK(set_transpose_pads(node, x, op));
+  COHORT_TRY(std::vector<TensorId> inputs, convolution_inputs(node));
+  COHORT_TRY(const TensorId y, node.emit("", std::move(op), std::move(inputs)));
   node.set_result(y);
   return {};
 }

@@ -2,13 +2,15 @@
 
 #include "models/onnx/importer.hpp"
 
-// One function per type of ONNX op, listed in op_table.cpp. Semantics: the ONNX operator
-// specification, github.com/onnx/onnx/blob/main/docs/Operators.md and Changelog.md for older opsets.
+// One function per type of ONNX op, or per family of them, listed in op_table.cpp. Semantics: the ONNX
+// operator specification, github.com/onnx/onnx/blob/main/docs/Operators.md and Changelog.md for older
+// opsets.
 
 namespace cohort::onnx {
 
 // convert_window.cpp
 Result<void> convert_conv(NodeImport& node);
+Result<void> convert_conv_transpose(NodeImport& node);
 Result<void> convert_max_pool(NodeImport& node);
 Result<void> convert_average_pool(NodeImport& node);
 Result<void> convert_global_max_pool(NodeImport& node);
@@ -17,25 +19,51 @@ Result<void> convert_global_average_pool(NodeImport& node);
 // convert_matrix.cpp
 Result<void> convert_gemm(NodeImport& node);
 Result<void> convert_matmul(NodeImport& node);
-Result<void> convert_lstm(NodeImport& node);
+
+// convert_recurrent.cpp
+Result<void> convert_recurrent(NodeImport& node);
+
+// convert_activation.cpp
+Result<void> convert_unary(NodeImport& node);
+Result<void> convert_gelu(NodeImport& node);
+Result<void> convert_clip(NodeImport& node);
 
 // convert_elementwise.cpp
-Result<void> convert_relu(NodeImport& node);
-Result<void> convert_leaky_relu(NodeImport& node);
-Result<void> convert_elu(NodeImport& node);
-Result<void> convert_sigmoid(NodeImport& node);
-Result<void> convert_tanh(NodeImport& node);
-Result<void> convert_clip(NodeImport& node);
-Result<void> convert_add(NodeImport& node);
-Result<void> convert_sub(NodeImport& node);
-Result<void> convert_mul(NodeImport& node);
-Result<void> convert_div(NodeImport& node);
-Result<void> convert_sum(NodeImport& node);
+Result<void> convert_binary(NodeImport& node);
+Result<void> convert_variadic(NodeImport& node);
+Result<void> convert_prelu(NodeImport& node);
+Result<void> convert_pow(NodeImport& node);
+Result<void> convert_mod(NodeImport& node);
+Result<void> convert_not(NodeImport& node);
+Result<void> convert_where(NodeImport& node);
+Result<void> convert_cast(NodeImport& node);
 
 // convert_normalization.cpp
 Result<void> convert_batch_normalization(NodeImport& node);
+Result<void> convert_instance_normalization(NodeImport& node);
+Result<void> convert_group_normalization(NodeImport& node);
+Result<void> convert_layer_normalization(NodeImport& node);
 Result<void> convert_lrn(NodeImport& node);
 Result<void> convert_softmax(NodeImport& node);
+
+// convert_reduce.cpp
+Result<void> convert_reduce(NodeImport& node);
+Result<void> convert_arg_max(NodeImport& node);
+
+// convert_resize.cpp
+Result<void> convert_resize(NodeImport& node);
+
+// convert_layout.cpp
+Result<void> convert_transpose(NodeImport& node);
+Result<void> convert_concat(NodeImport& node);
+Result<void> convert_slice(NodeImport& node);
+Result<void> convert_split(NodeImport& node);
+Result<void> convert_gather(NodeImport& node);
+Result<void> convert_expand(NodeImport& node);
+Result<void> convert_tile(NodeImport& node);
+Result<void> convert_pad(NodeImport& node);
+Result<void> convert_depth_to_space(NodeImport& node);
+Result<void> convert_space_to_depth(NodeImport& node);
 
 // convert_shape.cpp
 Result<void> convert_shape(NodeImport& node);
@@ -46,10 +74,8 @@ Result<void> convert_reshape(NodeImport& node);
 Result<void> convert_flatten(NodeImport& node);
 Result<void> convert_squeeze(NodeImport& node);
 Result<void> convert_unsqueeze(NodeImport& node);
-Result<void> convert_transpose(NodeImport& node);
-Result<void> convert_concat(NodeImport& node);
 
-// fold.cpp
+// fold.cpp: exact on whole numbers of 64 bits, as shapes are
 Result<Constant> fold_constant(NodeImport& node);
 Result<Constant> fold_constant_of_shape(NodeImport& node);
 Result<Constant> fold_cast(NodeImport& node);
@@ -57,12 +83,20 @@ Result<Constant> fold_gather(NodeImport& node);
 Result<Constant> fold_slice(NodeImport& node);
 Result<Constant> fold_concat(NodeImport& node);
 Result<Constant> fold_transpose(NodeImport& node);
+Result<Constant> fold_range(NodeImport& node);
 Result<Constant> fold_add(NodeImport& node);
 Result<Constant> fold_sub(NodeImport& node);
 Result<Constant> fold_mul(NodeImport& node);
 Result<Constant> fold_div(NodeImport& node);
 
 // Shared.
+/// One axis of a Slice: where it begins, its step, and how many entries it keeps, maybe none.
+struct AxisSlice {
+  std::size_t axis = 0;
+  std::int64_t start = 0, step = 1, count = 0;
+};
+/// What a Slice node asks for of a tensor of `shape`.
+Result<std::vector<AxisSlice>> slice_ranges(NodeImport& node, const Shape& shape);
 /// The permutation of a Transpose node, checked. Default: reversed axes.
 Result<std::vector<std::size_t>> permutation_of(NodeImport& node, std::size_t rank);
 /// Shape in which the second operand of an elementwise node broadcasts as numpy does: opset 6 aligns

@@ -78,6 +78,8 @@ Result<std::int64_t> apply(BinaryKind kind, std::int64_t a, std::int64_t b) {
       overflows = a == INT64_MIN && b == -1;
       if (!overflows) result = a / b;
       break;
+    default:
+      return fail(ErrorCode::kInvalidInput, "is not supported on whole numbers");
   }
   if (overflows) return fail(ErrorCode::kInvalidInput, "{} and {} give more than 64 bits", a, b);
   return result;
@@ -93,8 +95,9 @@ Result<float> apply(BinaryKind kind, float a, float b) {
       return a * b;
     case BinaryKind::kDiv:
       return a / b;
+    default:
+      return fail(ErrorCode::kInvalidInput, "is not supported on constants");
   }
-  return a;
 }
 
 template <class T>
@@ -123,27 +126,8 @@ Result<Constant> fold_binary(NodeImport& node, BinaryKind kind) {
   return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
 }
 
-/// Where one axis of a Slice begins, its step, and how many entries it keeps.
-struct AxisSlice {
-  std::int64_t start = 0, step = 1, count = 0;
-};
-
-Result<AxisSlice> axis_slice(std::int64_t extent_of_axis, std::int64_t start, std::int64_t end, std::int64_t step) {
-  if (step == 0 || step == INT64_MIN) return fail(ErrorCode::kInvalidInput, "step {} is not valid", step);
-  const bool forward = step > 0;
-  const auto bounded = [&](std::int64_t at) {
-    if (at < 0) at = at < -extent_of_axis ? -1 : at + extent_of_axis;
-    return forward ? std::clamp<std::int64_t>(at, 0, extent_of_axis)
-                   : std::clamp<std::int64_t>(at, -1, extent_of_axis - 1);
-  };
-  const std::int64_t from = bounded(start);
-  const std::int64_t to = bounded(end);
-  const std::int64_t distance = forward ? to - from : from - to;
-  const std::int64_t stride = forward ? step : -step;
-  return AxisSlice{from, step, distance <= 0 ? 0 : (distance - 1) / stride + 1};
-}
-
-Result<Constant> sliced(NodeImport& node, const Constant& from, std::size_t axis, const AxisSlice& slice) {
+Result<Constant> sliced(NodeImport& node, const Constant& from, const AxisSlice& slice) {
+  const std::size_t axis = slice.axis;
   Shape shape = from.shape;
   shape[axis] = slice.count;
   const std::size_t inner = product(shape, axis + 1, shape.size());
@@ -154,13 +138,6 @@ Result<Constant> sliced(NodeImport& node, const Constant& from, std::size_t axis
     const auto entry = static_cast<std::int64_t>(i / inner % kept) * slice.step + slice.start;
     return (outer * whole + static_cast<std::size_t>(entry)) * inner + i % inner;
   });
-}
-
-Result<std::vector<std::int64_t>> slice_list(NodeImport& node, const std::string& attribute, std::size_t input,
-                                             std::vector<std::int64_t> otherwise) {
-  if (node.opset() < 10) return node.integer_list(attribute, std::move(otherwise));
-  if (!node.has_input(input)) return otherwise;
-  return node.integers(input, attribute);
 }
 
 }  // namespace
@@ -254,24 +231,43 @@ Result<Constant> fold_gather(NodeImport& node) {
 
 Result<Constant> fold_slice(NodeImport& node) {
   COHORT_TRY(const Constant* const from, operand(node, 0));
-  COHORT_TRY(const auto starts, slice_list(node, "starts", 1, {}));
-  COHORT_TRY(const auto ends, slice_list(node, "ends", 2, {}));
-  std::vector<std::int64_t> all_axes;
-  for (std::size_t i = 0; i < starts.size(); ++i) all_axes.push_back(static_cast<std::int64_t>(i));
-  COHORT_TRY(const auto axes, slice_list(node, "axes", 3, std::move(all_axes)));
-  std::vector<std::int64_t> ones(starts.size(), 1);
-  if (node.has_input(4)) {
-    COHORT_TRY(ones, node.integers(4, "steps"));
-  }
-  if (ends.size() != starts.size() || axes.size() != starts.size() || ones.size() != starts.size())
-    return fail(ErrorCode::kInvalidInput, "starts, ends, axes and steps differ in length");
+  COHORT_TRY(const auto ranges, slice_ranges(node, from->shape));
   Constant result = *from;
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    COHORT_TRY(const std::size_t axis, normalize_axis(axes[i], result.shape.size()));
-    COHORT_TRY(const AxisSlice slice, axis_slice(result.shape[axis], starts[i], ends[i], ones[i]));
-    COHORT_TRY(result, sliced(node, result, axis, slice));
+  for (const AxisSlice& range : ranges) {
+    COHORT_TRY(result, sliced(node, result, range));
   }
   return result;
+}
+
+Result<Constant> fold_range(NodeImport& node) {
+  const Constant* limits[3] = {};
+  constexpr std::string_view kNames[] = {"start", "limit", "delta"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    limits[i] = node.needed_constant(i);
+    if (limits[i] == nullptr || element_count(limits[i]->shape) != 1)
+      return fail(ErrorCode::kInvalidInput, "{} must be constant and one number", kNames[i]);
+    if ((limits[i]->integers() == nullptr) != (limits[0]->integers() == nullptr))
+      return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
+  }
+  const bool is_whole = limits[0]->integers() != nullptr;
+  const auto number = [&](std::size_t i) {
+    return is_whole ? static_cast<double>(limits[i]->integers()->front())
+                    : static_cast<double>(limits[i]->floats()->front());
+  };
+  const double count = number(2) == 0 ? -1 : std::ceil((number(1) - number(0)) / number(2));
+  if (!(count < 0x1p40) || number(2) == 0) return fail(ErrorCode::kInvalidInput, "delta {} is not valid", number(2));
+  const auto size = static_cast<std::int64_t>(std::max(count, 0.0));
+  COHORT_CHECK(node.claim(size));
+  if (is_whole) {
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < size; ++i)
+      values.push_back(limits[0]->integers()->front() + i * limits[2]->integers()->front());
+    return make_constant({size}, std::move(values));
+  }
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < size; ++i)
+    values.push_back(static_cast<float>(number(0) + static_cast<double>(i) * number(2)));
+  return make_constant({size}, std::move(values));
 }
 
 Result<Constant> fold_concat(NodeImport& node) {

@@ -44,11 +44,17 @@ struct Node {
   std::map<std::string, AttributeValue> attributes;
 };
 
+/// A dimension of an input.
+struct Dimension {
+  std::optional<std::int64_t> extent;  ///< nothing where the file leaves it open
+  std::string name;                    ///< what the file calls an open one, may be empty
+};
+
 struct GraphInput {
   std::string name;
   std::string element_type;  ///< "float32", "int64", ...
-  /// Extents, those that the file leaves open absent; nothing where the shape itself is.
-  std::optional<std::vector<std::optional<std::int64_t>>> shape;
+  /// Nothing where the file gives no shape.
+  std::optional<std::vector<Dimension>> shape;
 };
 
 /// What an ONNX file holds, free of protobuf, not yet interpreted.

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <queue>
 
 #include "base/file.hpp"
@@ -16,18 +17,6 @@ std::string describe(const Node& node, std::int64_t opset) {
                                                         : std::string_view("without a name");
   const std::string domain = node.domain.empty() ? std::string() : node.domain + ".";
   return fmt::format("node {} ({}{}, opset {})", name, domain, node.op_type, opset);
-}
-
-/// One error for all ops that cannot be read.
-Result<void> check_supported(const Graph& graph) {
-  std::vector<std::string> unsupported;
-  for (const Node& node : graph.nodes) {
-    if (!node.domain.empty() || find_support(node.op_type) == nullptr)
-      unsupported.push_back(describe(node, graph.opset));
-  }
-  if (unsupported.empty()) return {};
-  return fail(ErrorCode::kInvalidInput, "{} not supported: {}", unsupported.size() == 1 ? "an op is" : "some ops are",
-              fmt::join(unsupported, ", "));
 }
 
 /// Which node writes each name. Errors: a name written twice.
@@ -86,30 +75,88 @@ Result<std::vector<std::size_t>> sorted_nodes(const Graph& graph) {
               describe(graph.nodes[waiting], graph.opset));
 }
 
-Result<void> add_input(ImportState& state, const GraphInput& input, std::int64_t minibatch) {
-  if (input.element_type != "float32")
-    return fail(ErrorCode::kInvalidInput, "input {} is {}; only float32 is supported", input.name, input.element_type);
+/// Extents of an input, open ones filled in. `used` gets the names of options.dims that were.
+Result<Shape> input_shape(const GraphInput& input, const ReadOptions& options, std::set<std::string>& used) {
   if (!input.shape) return fail(ErrorCode::kInvalidInput, "the file gives no shape for input {}", input.name);
   Shape shape;
   for (std::size_t i = 0; i < input.shape->size(); ++i) {
-    const auto& extent = (*input.shape)[i];
-    if (!extent && i > 0)
-      return fail(ErrorCode::kInvalidInput, "input {} leaves dimension {} open; only the first may be", input.name, i);
-    shape.push_back(extent.value_or(minibatch));
+    const Dimension& dimension = (*input.shape)[i];
+    const auto named = options.dims.find(dimension.name);
+    if (dimension.extent) {
+      shape.push_back(*dimension.extent);
+    } else if (!dimension.name.empty() && named != options.dims.end()) {
+      shape.push_back(named->second);
+      used.insert(dimension.name);
+    } else if (i == 0) {
+      shape.push_back(options.minibatch);
+    } else if (dimension.name.empty()) {
+      return fail(ErrorCode::kInvalidInput,
+                  "input {} leaves dimension {} open without a name; export the model with a named or fixed one",
+                  input.name, i);
+    } else {
+      return fail(ErrorCode::kInvalidInput, "input {} leaves dimension {} open, which the file calls {}; set it with "
+                  "--dim {}=N", input.name, i, dimension.name, dimension.name);
+    }
   }
   if (auto checked = check_shape(shape); !checked) return in_context("input " + input.name, checked.error());
-  const auto id = TensorId(static_cast<std::uint32_t>(state.model.tensors.size()));
-  state.model.tensors.push_back({input.name, std::move(shape), TensorRole::kInput});
-  state.weights.by_tensor.emplace_back();
-  state.model.inputs.push_back(id);
-  state.values.emplace(input.name, TensorValue{id, {}});
+  return shape;
+}
+
+Constant constant_from(const NamedTensor& tensor) {
+  if (tensor.is_whole) return make_constant(tensor.shape, tensor.integers);
+  return make_constant(tensor.shape, tensor.values);
+}
+
+Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOptions& options,
+                       std::set<std::string>& used_dims) {
+  PendingInput pending;
+  pending.name = input.name;
+  if (options.given != nullptr) {
+    const auto found = options.given->find(input.name);
+    if (found != options.given->end()) pending.given = constant_from(found->second);
+  }
+  // What is given may be empty, or of a type that no op can read at run time.
+  if (pending.given) {
+    pending.shape = pending.given->shape;
+  } else {
+    COHORT_TRY(pending.shape, input_shape(input, options, used_dims));
+  }
+  const bool is_whole = input.element_type == "INT64" || input.element_type == "INT32" || input.element_type == "BOOL";
+  if (input.element_type != "float32" && !is_whole)
+    return fail(ErrorCode::kInvalidInput, "input {} is {}; supported are float32, int64, int32 and bool", input.name,
+                input.element_type);
+  if (is_whole) pending.element = ElementType::kInt32;
+  state.values.emplace(input.name, InputValue{state.inputs.size()});
+  state.inputs.push_back(std::move(pending));
   return {};
 }
 
-ImportState start(const Graph& graph, std::size_t file_size) {
+Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOptions& options) {
+  std::set<std::string> used_dims;
+  for (const GraphInput& input : graph.inputs) COHORT_CHECK(add_input(state, input, options, used_dims));
+  for (const auto& [name, extent] : options.dims) {
+    if (used_dims.count(name) == 0)
+      return fail(ErrorCode::kInvalidInput, "no input has an open dimension called {}", name);
+  }
+  return {};
+}
+
+/// Lists the inputs in the file's order, those that nothing reads, too, unless they were constants.
+Result<void> finish_inputs(ImportState& state) {
+  for (std::size_t i = 0; i < state.inputs.size(); ++i) {
+    const PendingInput& input = state.inputs[i];
+    // Nothing can be read of an input without elements.
+    if (!input.id && (input.was_needed || element_count(input.shape) == 0)) continue;
+    if (auto checked = check_shape(input.shape); !checked) return in_context("input " + input.name, checked.error());
+    state.model.inputs.push_back(input_tensor(state, i));
+  }
+  return {};
+}
+
+ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& options) {
   ImportState state;
-  // A gibielement of its own, and as much again as the file can hold: weights may be transposed.
-  state.element_budget = (std::int64_t{1} << 28) + static_cast<std::int64_t>(file_size);
+  // Of its own, and as much again as the file can hold: weights may be transposed.
+  state.element_budget = options.most_elements + static_cast<std::int64_t>(file_size);
   state.opset = graph.opset;
   state.model.name = graph.name.empty() ? "onnx" : graph.name;
   for (const auto& [name, constant] : graph.constants) {
@@ -139,23 +186,65 @@ std::string op_name_for(ImportState& state, const Node& node, std::size_t index)
   return name;
 }
 
-Result<void> import_node(ImportState& state, const Node& node, std::size_t index) {
-  const OpSupport& support = *find_support(node.op_type);
+Result<void> import_supported(ImportState& state, const Node& node, std::size_t index, const OpSupport& support) {
   NodeImport import(state, node, op_name_for(state, node, index));
-  if (support.fold != nullptr && import.all_constant()) {
-    COHORT_TRY(Constant constant, support.fold(import));
-    import.set_alias(std::move(constant));
-  } else if (support.convert != nullptr) {
-    COHORT_CHECK(support.convert(import));
+  const bool constant = import.all_constant();
+  if (support.fold != nullptr && (constant || support.convert == nullptr)) {
+    COHORT_TRY(Constant folded, support.fold(import));
+    import.set_alias(std::move(folded));
   } else {
-    return fail(ErrorCode::kInvalidInput, "is supported only where its inputs are constant");
+    if (constant && import.input_count() > 0) {
+      COHORT_TRY(const bool is_folded, fold_node(state, node, support));
+      if (is_folded) return {};
+    }
+    COHORT_CHECK(support.convert(import));
   }
-  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (import.is_read(i) && state.values.count(node.outputs[i]) == 0)
       return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, node.outputs[i]);
   }
   return import.all_attributes_seen();
 }
+
+/// Imports nodes one by one and keeps what is wrong with each; nodes behind a wrong one are passed over.
+class NodesImport {
+ public:
+  NodesImport(ImportState& state, const Graph& graph) : state_(state), graph_(graph) {}
+
+  void add(std::size_t index) {
+    const Node& node = graph_.nodes[index];
+    const OpSupport* support = node.domain.empty() ? find_support(node.op_type) : nullptr;
+    const bool is_behind = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                       [&](const std::string& input) { return missing_.count(input) > 0; });
+    if (support == nullptr) {
+      unsupported_.push_back(describe(node, graph_.opset));
+    } else if (!is_behind) {
+      const auto imported = import_supported(state_, node, index, *support);
+      if (imported) return;
+      wrong_.push_back(fmt::format("{}: {}", describe(node, graph_.opset), imported.error().message));
+    }
+    missing_.insert(node.outputs.begin(), node.outputs.end());
+    missing_.erase(std::string());
+  }
+
+  /// One error for all of them.
+  [[nodiscard]] Result<void> result() const {
+    if (unsupported_.empty() && wrong_.empty()) return {};
+    if (unsupported_.empty() && wrong_.size() == 1) return fail(ErrorCode::kInvalidInput, "{}", wrong_[0]);
+    std::vector<std::string> parts;
+    if (!unsupported_.empty())
+      parts.push_back(fmt::format("{} not supported: {}", unsupported_.size() == 1 ? "an op is" : "some ops are",
+                                  fmt::join(unsupported_, ", ")));
+    parts.insert(parts.end(), wrong_.begin(), wrong_.end());
+    return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));
+  }
+
+ private:
+  ImportState& state_;
+  const Graph& graph_;
+  std::vector<std::string> unsupported_, wrong_;
+  std::set<std::string, std::less<>> missing_;  ///< names that stay without a value
+};
 
 /// Gives the tensor that a graph output stands for the output's name. One that has to keep its own,
 /// or is no activation, is copied.
@@ -172,9 +261,6 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
       return {};
     }
   }
-  if (const auto* constant = std::get_if<Constant>(&found->second);
-      constant != nullptr && constant->floats() == nullptr)
-    return fail(ErrorCode::kInvalidInput, "output {} holds whole numbers; only float32 is supported", name);
   const Node copy{"", "Identity", "", {name}, {name}, {}};
   NodeImport import(state, copy, op_name_for(state, copy, 0));
   COHORT_TRY(const Shape shape, import.shape(0));
@@ -192,20 +278,19 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
 }
 
 Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options) {
-  COHORT_CHECK(check_supported(graph));
   COHORT_TRY(const auto order, sorted_nodes(graph));
-  ImportState state = start(graph, file_size);
-  for (const GraphInput& input : graph.inputs) COHORT_CHECK(add_input(state, input, options.minibatch));
-  for (const std::size_t i : order) {
-    if (auto imported = import_node(state, graph.nodes[i], i); !imported)
-      return in_context(describe(graph.nodes[i], graph.opset), imported.error());
-  }
+  ImportState state = start(graph, file_size, options);
+  COHORT_CHECK(add_inputs(state, graph, options));
+  NodesImport nodes(state, graph);
+  for (const std::size_t i : order) nodes.add(i);
+  COHORT_CHECK(nodes.result());
   if (graph.outputs.empty()) return fail(ErrorCode::kInvalidInput, "the graph has no outputs");
   std::set<std::string> output_names;
   for (const std::string& output : graph.outputs) {
     if (!output_names.insert(output).second) return fail(ErrorCode::kInvalidInput, "output {} is listed twice", output);
   }
   for (const std::string& output : graph.outputs) COHORT_CHECK(add_output(state, output, output_names));
+  COHORT_CHECK(finish_inputs(state));
   COHORT_CHECK(validate(state.model));
   return LoadedModel{std::move(state.model), std::move(state.weights)};
 }

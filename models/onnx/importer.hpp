@@ -20,13 +20,29 @@ struct TensorValue {
   std::optional<Shape> viewed_as;
 };
 
+/// An input of the graph, by its position in ImportState::inputs.
+struct InputValue {
+  std::size_t index = 0;
+};
+
 /// What a name of the file stands for once its node has been read.
-using Value = std::variant<Constant, TensorValue>;
+using Value = std::variant<Constant, TensorValue, InputValue>;
+
+/// An input of the graph, which becomes one of the model where an op reads it.
+struct PendingInput {
+  std::string name;
+  Shape shape;
+  ElementType element = ElementType::kFloat32;
+  std::optional<Constant> given;
+  std::optional<TensorId> id;  ///< once it is one of the model's
+  bool was_needed = false;     ///< its value was taken as a constant
+};
 
 /// The model as it grows, and what its names stand for.
 struct ImportState {
   Model model;
   Weights weights;
+  std::vector<PendingInput> inputs;
   std::int64_t opset = 0;
   std::map<std::string, Value, std::less<>> values;
   std::map<std::string, TensorId, std::less<>> weight_of;  ///< constants that ops already read
@@ -37,6 +53,9 @@ struct ImportState {
   /// Elements that constants may still be made of: bounds what a small file can ask for.
   std::int64_t element_budget = 0;
 };
+
+/// The input as a tensor of the model.
+TensorId input_tensor(ImportState& state, std::size_t index);
 
 /// One node while it is turned into ops or a constant. Every error is about this node; the caller
 /// adds its name.
@@ -53,8 +72,11 @@ class NodeImport {
   [[nodiscard]] bool has_input(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
   /// Null where the input is left out or not constant.
   [[nodiscard]] const Constant* constant(std::size_t i) const;
+  /// The same, but an input of the graph whose value is known is constant, too.
+  [[nodiscard]] const Constant* needed_constant(std::size_t i) const;
   [[nodiscard]] bool all_constant() const;
   Result<Shape> shape(std::size_t i) const;
+  Result<ElementType> element(std::size_t i) const;
   /// Errors: kInvalidInput where the input is left out, or not a constant of that kind.
   Result<const Constant*> floats(std::size_t i, std::string_view what) const;
   Result<std::vector<std::int64_t>> integers(std::size_t i, std::string_view what) const;
@@ -70,6 +92,7 @@ class NodeImport {
   Result<float> number(const std::string& name, float otherwise);
   Result<std::string> text(const std::string& name, std::string otherwise);
   Result<std::vector<std::int64_t>> integer_list(const std::string& name, std::vector<std::int64_t> otherwise);
+  Result<std::vector<float>> number_list(const std::string& name);
   Result<std::vector<std::string>> text_list(const std::string& name);
   /// Null where the node has none.
   Result<const Constant*> constant_attribute(const std::string& name);
@@ -83,16 +106,20 @@ class NodeImport {
   Result<TensorId> emit_reshape(std::string_view suffix, TensorId x, Shape shape);
   /// A weight made for this node from the constant `like`, whose name it takes if that is free.
   Result<TensorId> weight(std::size_t like, Shape shape, std::vector<float> values);
+  /// A weight of one element, made for this node.
+  TensorId scalar(std::string_view suffix, float value, ElementType element = ElementType::kFloat32);
   [[nodiscard]] const Shape& shape_of(TensorId id) const { return state_.model.tensor(id).shape; }
+  [[nodiscard]] ElementType element_of(TensorId id) const { return state_.model.tensor(id).element; }
   /// Takes `elements` from what constants may be made of.
   Result<void> claim(std::int64_t elements);
 
   // Outputs.
   [[nodiscard]] bool is_read(std::size_t output) const;
-  /// The node's first output is `y`, made by emit().
-  void set_result(TensorId y);
-  /// The node's first output is what `value` is.
-  void set_alias(Value value);
+  [[nodiscard]] std::size_t output_count() const { return node_.outputs.size(); }
+  /// Output `output` of the node is `y`, made by emit().
+  void set_result(TensorId y, std::size_t output = 0);
+  /// Output `output` of the node is what `value` is.
+  void set_alias(Value value, std::size_t output = 0);
 
  private:
   const AttributeValue* attribute(const std::string& name);
@@ -113,13 +140,17 @@ using Convert = Result<void> (*)(NodeImport& node);
 /// Computes a node whose inputs are constant.
 using Fold = Result<Constant> (*)(NodeImport& node);
 
-/// How to read one type of ONNX op. Either function may be null: the type is then supported only
-/// with constant inputs, or only without.
+/// How to read one type of ONNX op. Without `convert` the type is supported only with constant inputs,
+/// without `fold` constants are computed by what `convert` makes.
 struct OpSupport {
   std::string_view op_type;
   Convert convert = nullptr;
   Fold fold = nullptr;
 };
+
+/// Computes a node whose inputs are all constant by making a model of it alone; its outputs become
+/// constants. False where that is too much work to do while reading a file: nothing has changed then.
+Result<bool> fold_node(ImportState& state, const Node& node, const OpSupport& support);
 
 /// Null where the op is not supported.
 const OpSupport* find_support(std::string_view op_type);

@@ -1,3 +1,5 @@
+#include <charconv>
+
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
 
@@ -29,14 +31,32 @@ Result<void> check_minibatch(const Model& model, std::int64_t minibatch) {
   return {};
 }
 
+/// Arguments of a file are the extents of its open dimensions.
+Result<std::map<std::string, std::int64_t>> dims_of(const std::map<std::string, std::string>& arguments) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  std::map<std::string, std::int64_t> dims;
+  for (const auto& [name, text] : arguments) {
+    std::int64_t extent = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, extent);
+    if (error != std::errc{} || read != end || extent < 1 || extent > kMost)
+      return fail(ErrorCode::kInvalidInput, "dimension {} must be a whole number from 1 to {}, not \"{}\"", name, kMost,
+                  text);
+    dims.emplace(name, extent);
+  }
+  return dims;
+}
+
 }  // namespace
 
 Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed) {
   if (is_file(source.model)) {
-    if (!source.arguments.empty())
-      return fail(ErrorCode::kInvalidInput, "{}: an ONNX file takes no arguments, so not \"{}\"", source.model,
-                  source.arguments.begin()->first);
-    COHORT_TRY(LoadedModel loaded, read_model(source.model, {source.minibatch}));
+    ReadOptions options;
+    options.minibatch = source.minibatch;
+    auto dims = dims_of(source.arguments);
+    if (!dims) return in_context(source.model, dims.error());
+    options.dims = std::move(*dims);
+    COHORT_TRY(LoadedModel loaded, read_model(source.model, options));
     if (auto checked = check_minibatch(loaded.model, source.minibatch); !checked)
       return in_context(source.model, checked.error());
     return simplify(std::move(loaded));

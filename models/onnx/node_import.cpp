@@ -1,5 +1,7 @@
 #include "models/onnx/importer.hpp"
 
+#include <bit>
+
 namespace cohort::onnx {
 
 namespace {
@@ -7,6 +9,18 @@ namespace {
 constexpr std::string_view kKindNames[] = {
     "of a kind not supported", "a whole number",    "a number",        "text",
     "a list of whole numbers", "a list of numbers", "a list of texts", "a tensor"};
+
+/// Whole numbers as elements of 32 bits.
+Result<std::vector<float>> elements_of(std::string_view name, const std::vector<std::int64_t>& values) {
+  std::vector<float> elements;
+  elements.reserve(values.size());
+  for (const std::int64_t value : values) {
+    if (value < INT32_MIN || value > INT32_MAX)
+      return fail(ErrorCode::kInvalidInput, "constant {} holds {}, which does not fit 32 bits", name, value);
+    elements.push_back(std::bit_cast<float>(static_cast<std::int32_t>(value)));
+  }
+  return elements;
+}
 
 /// The attribute as T; nothing where the node has none.
 template <class T>
@@ -18,6 +32,15 @@ Result<std::optional<T>> as(const AttributeValue* value, const std::string& name
 }
 
 }  // namespace
+
+TensorId input_tensor(ImportState& state, std::size_t index) {
+  PendingInput& input = state.inputs[index];
+  if (input.id) return *input.id;
+  input.id = TensorId(static_cast<std::uint32_t>(state.model.tensors.size()));
+  state.model.tensors.push_back({input.name, input.shape, TensorRole::kInput, input.element});
+  state.weights.by_tensor.emplace_back();
+  return *input.id;
+}
 
 Result<std::size_t> normalize_axis(std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
@@ -37,6 +60,17 @@ const Constant* NodeImport::constant(std::size_t i) const {
   return known != nullptr ? std::get_if<Constant>(known) : nullptr;
 }
 
+const Constant* NodeImport::needed_constant(std::size_t i) const {
+  const Value* known = value(i);
+  if (known == nullptr) return nullptr;
+  if (const auto* input = std::get_if<InputValue>(known)) {
+    PendingInput& pending = state_.inputs[input->index];
+    pending.was_needed = pending.given.has_value();
+    return pending.given ? &*pending.given : nullptr;
+  }
+  return std::get_if<Constant>(known);
+}
+
 bool NodeImport::all_constant() const {
   for (std::size_t i = 0; i < input_count(); ++i) {
     if (has_input(i) && constant(i) == nullptr) return false;
@@ -48,13 +82,22 @@ Result<Shape> NodeImport::shape(std::size_t i) const {
   const Value* known = value(i);
   if (known == nullptr) return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
   if (const auto* constant_value = std::get_if<Constant>(known)) return constant_value->shape;
+  if (const auto* input = std::get_if<InputValue>(known)) return state_.inputs[input->index].shape;
   const auto& tensor_value = std::get<TensorValue>(*known);
   return tensor_value.viewed_as ? *tensor_value.viewed_as : shape_of(tensor_value.id);
 }
 
+Result<ElementType> NodeImport::element(std::size_t i) const {
+  const Value* known = value(i);
+  if (known == nullptr) return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
+  if (const auto* input = std::get_if<InputValue>(known)) return state_.inputs[input->index].element;
+  if (const auto* tensor_value = std::get_if<TensorValue>(known)) return element_of(tensor_value->id);
+  return std::get<Constant>(*known).integers() != nullptr ? ElementType::kInt32 : ElementType::kFloat32;
+}
+
 Result<const Constant*> NodeImport::floats(std::size_t i, std::string_view what) const {
   if (!has_input(i)) return fail(ErrorCode::kInvalidInput, "input {} ({}) is missing", i, what);
-  const Constant* found = constant(i);
+  const Constant* found = needed_constant(i);
   if (found == nullptr)
     return fail(ErrorCode::kInvalidInput, "input {} ({}) is not constant, which is not supported", node_.inputs[i],
                 what);
@@ -65,7 +108,7 @@ Result<const Constant*> NodeImport::floats(std::size_t i, std::string_view what)
 
 Result<std::vector<std::int64_t>> NodeImport::integers(std::size_t i, std::string_view what) const {
   if (!has_input(i)) return fail(ErrorCode::kInvalidInput, "input {} ({}) is missing", i, what);
-  const Constant* found = constant(i);
+  const Constant* found = needed_constant(i);
   if (found == nullptr)
     return fail(ErrorCode::kInvalidInput, "input {} ({}) is not constant, which is not supported", node_.inputs[i],
                 what);
@@ -78,6 +121,12 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
   const Value* known = value(i);
   if (known == nullptr) return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
   const std::string& name = node_.inputs[i];
+  if (const auto* input = std::get_if<InputValue>(known)) {
+    const PendingInput& pending = state_.inputs[input->index];
+    if (auto checked = check_shape(pending.shape); !checked)
+      return in_context(fmt::format("input {}", pending.name), checked.error());
+    return input_tensor(state_, input->index);
+  }
   if (const auto* tensor_value = std::get_if<TensorValue>(known)) {
     if (!tensor_value->viewed_as) return tensor_value->id;
     // Other readers of the same name share the Reshape.
@@ -88,11 +137,21 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
   }
   const auto made = state_.weight_of.find(name);
   if (made != state_.weight_of.end()) return made->second;
-  COHORT_TRY(const Constant* const found, floats(i, "operand"));
-  if (auto checked = check_shape(found->shape); !checked)
+  const Constant& found = std::get<Constant>(*known);
+  if (auto checked = check_shape(found.shape); !checked)
     return in_context(fmt::format("constant {}", name), checked.error());
-  const TensorId id = new_tensor(weight_name(name), found->shape, TensorRole::kWeight);
-  state_.weights.by_tensor[to_index(id)] = std::get<WeightValues>(found->values);
+  WeightValues values;
+  if (found.integers() != nullptr) {
+    auto elements = elements_of(name, *found.integers());
+    if (!elements) return tl::unexpected<Error>(std::move(elements).error());
+    values = std::make_shared<const std::vector<float>>(*std::move(elements));
+  } else {
+    values = std::get<WeightValues>(found.values);
+  }
+  const ElementType element = found.integers() != nullptr ? ElementType::kInt32 : ElementType::kFloat32;
+  const TensorId id = new_tensor(weight_name(name), found.shape, TensorRole::kWeight);
+  state_.model.tensors[to_index(id)].element = element;
+  state_.weights.by_tensor[to_index(id)] = std::move(values);
   state_.weight_of.emplace(name, id);
   return id;
 }
@@ -122,6 +181,11 @@ Result<std::vector<std::int64_t>> NodeImport::integer_list(const std::string& na
                                                            std::vector<std::int64_t> otherwise) {
   COHORT_TRY(const auto found, as<std::vector<std::int64_t>>(attribute(name), name));
   return found.value_or(std::move(otherwise));
+}
+
+Result<std::vector<float>> NodeImport::number_list(const std::string& name) {
+  COHORT_TRY(const auto found, as<std::vector<float>>(attribute(name), name));
+  return found.value_or(std::vector<float>());
 }
 
 Result<std::vector<std::string>> NodeImport::text_list(const std::string& name) {
@@ -171,15 +235,24 @@ TensorId NodeImport::append(std::string_view suffix, OpAttributes attributes, st
                             Shape shape) {
   std::string name = suffix.empty() ? op_name_ : fmt::format("{}/{}", op_name_, suffix);
   if (!suffix.empty()) name = unique(std::move(name), state_.op_names);
+  std::vector<ElementType> elements;
+  for (const TensorId id : inputs) elements.push_back(state_.model.tensor(id).element);
   const TensorId y = new_tensor(unique(name, state_.names), std::move(shape), TensorRole::kActivation);
+  // emit() has checked the types; those of a Reshape do not matter.
+  state_.model.tensors[to_index(y)].element = infer_element(attributes, elements).value_or(ElementType::kFloat32);
   state_.model.ops.push_back({std::move(name), std::move(attributes), {}, std::move(inputs), {y}});
   return y;
 }
 
 Result<TensorId> NodeImport::emit(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs) {
   std::vector<Shape> shapes;
-  for (const TensorId id : inputs) shapes.push_back(shape_of(id));
+  std::vector<ElementType> elements;
+  for (const TensorId id : inputs) {
+    shapes.push_back(shape_of(id));
+    elements.push_back(element_of(id));
+  }
   COHORT_TRY(Shape y, infer_shape(attributes, shapes));
+  COHORT_CHECK(infer_element(attributes, elements).map([](ElementType) {}));
   return append(suffix, std::move(attributes), std::move(inputs), std::move(y));
 }
 
@@ -193,8 +266,22 @@ Result<TensorId> NodeImport::emit_reshape(std::string_view suffix, TensorId x, S
 
 Result<TensorId> NodeImport::weight(std::size_t like, Shape shape, std::vector<float> values) {
   COHORT_CHECK(check_shape(shape));
-  const TensorId id = new_tensor(weight_name(node_.inputs[like]), std::move(shape), TensorRole::kWeight);
+  // Where the input itself is a tensor of the model, the name is its.
+  const std::string& input = node_.inputs[like];
+  std::string name = constant(like) != nullptr ? weight_name(input)
+                                               : unique(fmt::format("{}/{}", op_name_, input), state_.names);
+  const TensorId id = new_tensor(std::move(name), std::move(shape), TensorRole::kWeight);
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
+  return id;
+}
+
+TensorId NodeImport::scalar(std::string_view suffix, float value, ElementType element) {
+  const std::string name = unique(fmt::format("{}/{}", op_name_, suffix), state_.names);
+  const TensorId id = new_tensor(name, {}, TensorRole::kWeight);
+  const bool is_float = element == ElementType::kFloat32;
+  const float stored = is_float ? value : std::bit_cast<float>(static_cast<std::int32_t>(value));
+  state_.model.tensors[to_index(id)].element = element;
+  state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(1, stored);
   return id;
 }
 
@@ -202,15 +289,15 @@ bool NodeImport::is_read(std::size_t output) const {
   return output < node_.outputs.size() && state_.read_names.count(node_.outputs[output]) > 0;
 }
 
-void NodeImport::set_result(TensorId y) {
-  if (node_.outputs.empty() || node_.outputs[0].empty()) return;
-  state_.model.tensors[to_index(y)].name = node_.outputs[0];
-  state_.values.insert_or_assign(node_.outputs[0], TensorValue{y, {}});
+void NodeImport::set_result(TensorId y, std::size_t output) {
+  if (output >= node_.outputs.size() || node_.outputs[output].empty()) return;
+  state_.model.tensors[to_index(y)].name = node_.outputs[output];
+  state_.values.insert_or_assign(node_.outputs[output], TensorValue{y, {}});
 }
 
-void NodeImport::set_alias(Value value) {
-  if (node_.outputs.empty() || node_.outputs[0].empty()) return;
-  state_.values.insert_or_assign(node_.outputs[0], std::move(value));
+void NodeImport::set_alias(Value value, std::size_t output) {
+  if (output >= node_.outputs.size() || node_.outputs[output].empty()) return;
+  state_.values.insert_or_assign(node_.outputs[output], std::move(value));
 }
 
 }  // namespace cohort::onnx

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,26 @@
 
 namespace cohort::onnx {
 
+/// A tensor as files hold it: floating-point numbers, or whole numbers and truth values.
+struct NamedTensor {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+  std::vector<std::int64_t> integers;  ///< instead of `values` where `is_whole`
+  bool is_whole = false;
+};
+
 struct ReadOptions {
-  std::int64_t minibatch = 1;  ///< replaces a dynamic first dimension of the inputs
+  std::int64_t minibatch = 1;  ///< replaces an open first dimension of the inputs
+  /// Extents of the inputs' other open dimensions by the names the file gives them. One that names
+  /// the first dimension, too, has precedence over the minibatch.
+  std::map<std::string, std::int64_t> dims = {};
+  /// Inputs whose values are known by name, or null. One is taken as a constant where an op needs it
+  /// as one, and is no input of the model then unless an op reads it at run time, too.
+  const std::map<std::string, NamedTensor>* given = nullptr;
+  /// Elements that constants may be made of beside what the file itself holds: with 4 to 8 bytes an
+  /// element this bounds the memory that a small file can ask for.
+  std::int64_t most_elements = std::int64_t{1} << 28;
 };
 
 /// Reads an ONNX model, weights included, as it stands (not simplified).
@@ -27,12 +46,10 @@ Result<LoadedModel> parse_model(std::string_view bytes, const ReadOptions& optio
 /// Serialised ONNX (IR 8, opset 13) that ONNX Runtime accepts.
 Result<std::string> serialize_model(const LoadedModel& loaded);
 
-/// A tensor file of an ONNX test-data folder (input_0.pb, output_0.pb), float32 only.
-struct NamedTensor {
-  std::string name;
-  Shape shape;
-  std::vector<float> values;
-};
+/// Names of the inputs that a model in memory has no initialiser for, in the file's order.
+Result<std::vector<std::string>> input_names(std::string_view bytes);
+
+/// A tensor file of an ONNX test-data folder (input_0.pb, output_0.pb): float32, int64, int32 or bool.
 Result<NamedTensor> read_tensor(const std::filesystem::path& path);
 
 /// The model a source names, built in or ONNX, simplified for inference, with the file's weights or

@@ -125,8 +125,9 @@ class GraphWriter {
   static void set_window(::onnx::NodeProto& node, const Window& window) {
     set(node, "kernel_shape", window.kernel);
     set(node, "strides", window.stride);
-    set(node, "pads",
-        std::vector<std::int64_t>{window.pad_begin[0], window.pad_begin[1], window.pad_end[0], window.pad_end[1]});
+    std::vector<std::int64_t> pads = window.pad_begin;
+    pads.insert(pads.end(), window.pad_end.begin(), window.pad_end.end());
+    set(node, "pads", pads);
   }
 
   /// A node of `type` that reads the op's inputs as they are and writes `y`.
@@ -175,6 +176,11 @@ class GraphWriter {
     }
   }
 
+  template <class Other>
+  Result<void> write_node(const Op& op, const Other& /*attributes*/, const std::string& /*y*/) {
+    return fail(ErrorCode::kInvalidInput, "{} cannot be written as ONNX", op_type(op.attributes));
+  }
+
   Result<void> write_node(const Op& op, const Convolution& convolution, const std::string& y) {
     COHORT_TRY(::onnx::NodeProto* const node, add_plain_node(op, "Conv", y));
     set_window(*node, convolution.window);
@@ -185,7 +191,7 @@ class GraphWriter {
 
   Result<void> write_node(const Op& op, const Pool& pool, const std::string& y) {
     const bool is_max = pool.kind == PoolKind::kMax;
-    const bool is_dilated = pool.window.dilation != std::vector<std::int64_t>{1, 1};
+    const bool is_dilated = pool.window.dilation != std::vector<std::int64_t>(pool.window.dilation.size(), 1);
     if (!is_max && is_dilated) return fail(ErrorCode::kInvalidInput, "opset {} has no dilated average pooling", kOpset);
     COHORT_TRY(::onnx::NodeProto* const node, add_plain_node(op, is_max ? "MaxPool" : "AveragePool", y));
     set_window(*node, pool.window);

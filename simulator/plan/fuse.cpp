@@ -1,5 +1,7 @@
 #include "simulator/plan/fuse.hpp"
 
+#include <algorithm>
+
 namespace cohort {
 namespace {
 
@@ -12,6 +14,15 @@ tl::unexpected<Error> refuse(const Op& op, Strategy strategy, std::string_view w
 bool per_channel(const OpAttributes& attributes) {
   return std::holds_alternative<Activation>(attributes) || std::holds_alternative<Pool>(attributes) ||
          std::holds_alternative<BatchNormalization>(attributes) || std::holds_alternative<Binary>(attributes);
+}
+
+/// Whether the op combines tensors of other shapes than its result: stacked they would not line up.
+bool repeats_tensor(const Model& model, const Op& op) {
+  if (!std::holds_alternative<Binary>(op.attributes)) return false;
+  const Shape& y = model.tensor(op.outputs[0]).shape;
+  return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+    return model.tensor(id).role != TensorRole::kWeight && model.tensor(id).shape != y;
+  });
 }
 
 Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
@@ -57,6 +68,7 @@ Result<FusedOp> fuse_models(const Op& op, Strategy strategy, bool shared_input) 
 }  // namespace
 
 Result<FusedOp> fuse(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
+  if (repeats_tensor(model, op)) return refuse(op, strategy, "it repeats one of its inputs");
   if (strategy == Strategy::kStridedBatch) return fuse_models(op, strategy, shared_input);
   return fuse_channels(model, op, strategy, width, shared_input);
 }

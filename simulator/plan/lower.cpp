@@ -132,7 +132,7 @@ void Lowering::add_inputs() {
       const std::string name = share ? tensor.name : fmt::format("{}/{}", m, tensor.name);
       const View view = values_.allocate(name, BufferKind::kInput, tensor.shape);
       shared[{i, tensor.shape}] = program_.inputs.size();
-      program_.inputs.push_back({view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name});
+      program_.inputs.push_back({view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name, tensor.element});
       values_.set(static_cast<MemberId>(m), id, {view, {}});
     }
   }
@@ -161,7 +161,8 @@ Result<void> Lowering::lower_single(const Launch& launch) {
   const MemberId member = launch.members[0];
   const Model& model = *models_[to_index(member)];
   const Op& op = op_of(launch, 0);
-  if (std::holds_alternative<Reshape>(op.attributes) && op.post_ops.empty() &&
+  const bool is_constant = model.tensor(op.inputs[0]).role == TensorRole::kWeight;
+  if (std::holds_alternative<Reshape>(op.attributes) && op.post_ops.empty() && !is_constant &&
       alias_reshape(values_.of(member, op.inputs[0]), member, op.outputs[0]))
     return {};
 
@@ -414,7 +415,7 @@ Result<void> Lowering::add_outputs() {
         return fail(ErrorCode::kInvalidInput, "model {}: output {} is not computed by any op", models_[m]->name,
                     tensor.name);
       program_.outputs.push_back(
-          {static_cast<MemberId>(m), tensor.name, values_.of(static_cast<MemberId>(m), id).view});
+          {static_cast<MemberId>(m), tensor.name, values_.of(static_cast<MemberId>(m), id).view, tensor.element});
     }
   }
   return {};

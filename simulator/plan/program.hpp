@@ -110,11 +110,13 @@ struct ProgramInput {
   Shape shape;
   std::vector<MemberId> members;  ///< that read it; all where the input is shared
   std::string name;
+  ElementType element = ElementType::kFloat32;
 };
 struct ProgramOutput {
   MemberId member{};
   std::string name;
   View view;
+  ElementType element = ElementType::kFloat32;
 };
 
 struct MemoryUse {

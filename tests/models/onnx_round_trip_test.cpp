@@ -152,10 +152,10 @@ TEST(Load, RefusesAMinibatchThatTheFileDoesNotHave) {
   std::filesystem::remove(path);
 }
 
-TEST(Load, RefusesArgumentsForAFile) {
-  const Result<LoadedModel> loaded = onnx::load({"a.onnx", {{"hidden", "3"}}, 1}, 0);
+TEST(Load, TakesWholeNumbersAsDimensionsOfAFile) {
+  const Result<LoadedModel> loaded = onnx::load({"a.onnx", {{"seq", "3x"}}, 1}, 0);
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error().message, HasSubstr("an ONNX file takes no arguments, so not \"hidden\""));
+  EXPECT_THAT(loaded.error().message, HasSubstr("a.onnx: dimension seq must be a whole number from 1 to"));
 }
 
 }  // namespace

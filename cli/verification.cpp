@@ -1,0 +1,271 @@
+#include "cli/verification.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "executor/input_values.hpp"
+#include "executor/runner.hpp"
+#include "models/onnx/onnx_file.hpp"
+#include "simulator/plan/lower.hpp"
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Tolerance {
+  double rtol = 1e-3, atol = 1e-7;
+};
+
+/// A case that cannot be run, or was run and went wrong.
+struct Outcome {
+  CaseStatus status = CaseStatus::kPassed;
+  std::string reason;
+};
+
+Result<Tolerance> tolerance_of(const fs::path& folder) {
+  Tolerance tolerance;
+  const fs::path file = folder / "data.json";
+  if (!fs::exists(file)) return tolerance;
+  COHORT_TRY(const std::string text, read_file(file));
+  const auto data = parse_json(text);
+  if (!data) return in_context(file.string(), data.error());
+  const auto read = [&](const char* key, double& value) -> Result<void> {
+    if (!data->is_object() || !data->contains(key)) return {};
+    if (!data->at(key).is_number())
+      return fail(ErrorCode::kInvalidInput, "{}: {} must be a number", file.string(), key);
+    value = data->at(key).get<double>();
+    return {};
+  };
+  COHORT_CHECK(read("rtol", tolerance.rtol));
+  COHORT_CHECK(read("atol", tolerance.atol));
+  return tolerance;
+}
+
+std::vector<fs::path> data_sets(const fs::path& folder) {
+  std::vector<fs::path> sets;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_directory() && it->path().filename().string().starts_with("test_data_set_")) sets.push_back(it->path());
+  }
+  std::sort(sets.begin(), sets.end());
+  return sets;
+}
+
+/// The tensors of a data set that are called `kind`_0.pb, `kind`_1.pb and so on.
+Result<std::vector<onnx::NamedTensor>> read_tensors(const fs::path& set, std::string_view kind) {
+  std::vector<onnx::NamedTensor> tensors;
+  while (true) {
+    const fs::path file = set / fmt::format("{}_{}.pb", kind, tensors.size());
+    if (!fs::exists(file)) return tensors;
+    COHORT_TRY(onnx::NamedTensor tensor, onnx::read_tensor(file));
+    tensors.push_back(std::move(tensor));
+  }
+}
+
+std::string position_of(const Shape& shape, std::size_t element) {
+  Shape index(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    index[d] = static_cast<std::int64_t>(element) % shape[d];
+    element /= static_cast<std::size_t>(shape[d]);
+  }
+  return to_string(index);
+}
+
+/// How far `value` is outside of what `expected` allows; not above zero where it is inside.
+double excess(double value, double expected, const Tolerance& tolerance) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (std::isnan(value) || std::isnan(expected)) return std::isnan(value) && std::isnan(expected) ? 0 : kInfinity;
+  if (std::isinf(value) || std::isinf(expected)) return value == expected ? 0 : kInfinity;
+  return std::abs(value - expected) - tolerance.atol - tolerance.rtol * std::abs(expected);
+}
+
+double expected_at(const onnx::NamedTensor& expected, std::size_t i) {
+  return expected.is_whole ? static_cast<double>(expected.integers[i]) : static_cast<double>(expected.values[i]);
+}
+
+double number_at(const Tensor& tensor, const std::vector<float>& elements, std::size_t i) {
+  const bool is_float = tensor.element == ElementType::kFloat32;
+  return static_cast<double>(is_float ? elements[i] : static_cast<float>(std::bit_cast<std::int32_t>(elements[i])));
+}
+
+/// Empty where all elements are within the tolerance; else the worst of them.
+std::string compare(const onnx::NamedTensor& expected, const Tensor& tensor, const std::vector<float>& elements,
+                    const Tolerance& tolerance) {
+  const bool is_whole = tensor.element != ElementType::kFloat32;
+  if (is_whole != expected.is_whole)
+    return fmt::format("output {} holds {}, expected are {}", tensor.name, is_whole ? "whole numbers" : "float32",
+                       expected.is_whole ? "whole numbers" : "float32");
+  if (expected.shape != tensor.shape)
+    return fmt::format("output {} has shape {}, expected is {}", tensor.name, to_string(tensor.shape),
+                       to_string(expected.shape));
+  double worst = 0;
+  std::size_t at = 0;
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const double excessive = excess(number_at(tensor, elements, i), expected_at(expected, i), tolerance);
+    if (excessive <= 0) continue;
+    ++outside;
+    if (excessive > worst) at = i;
+    worst = std::max(worst, excessive);
+  }
+  if (outside == 0) return {};
+  return fmt::format("output {}: {} of {} elements are outside the tolerance; worst is {} at {}, expected {}",
+                     tensor.name, outside, elements.size(), number_at(tensor, elements, at), position_of(tensor.shape, at),
+                     expected_at(expected, at));
+}
+
+/// Values as the model's input holds them. Errors: a whole number that does not fit 32 bits.
+Result<std::vector<float>> elements_of(const onnx::NamedTensor& tensor) {
+  if (!tensor.is_whole) return tensor.values;
+  std::vector<float> elements;
+  for (const std::int64_t value : tensor.integers) {
+    if (value < INT32_MIN || value > INT32_MAX)
+      return fail(ErrorCode::kInvalidInput, "input {} holds {}, which does not fit 32 bits", tensor.name, value);
+    elements.push_back(std::bit_cast<float>(static_cast<std::int32_t>(value)));
+  }
+  return elements;
+}
+
+/// A model loaded on a device, as the only member of a model batch.
+class LoadedCase {
+ public:
+  LoadedCase(Backend& backend, LoadedModel loaded) : backend_(backend), loaded_(std::move(loaded)) {}
+
+  Result<void> open() {
+    const Plan plan = uniform_plan({Member{"case", {}, 0}}, Strategy::kSerial, 1);
+    const Model* const models[] = {&loaded_.model};
+    const Weights* const weights[] = {&loaded_.weights};
+    COHORT_TRY(program_, lower(plan, models, backend_.catalog()));
+    COHORT_TRY(runner_, Runner::create(backend_, program_, weights));
+    return {};
+  }
+
+  [[nodiscard]] const Model& model() const { return loaded_.model; }
+
+  Result<void> run(const std::map<std::string, onnx::NamedTensor>& inputs) {
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      const onnx::NamedTensor& input = inputs.at(program_.inputs[i].name);
+      COHORT_TRY(const std::vector<float> elements, elements_of(input));
+      COHORT_CHECK(write_input(*runner_, i, 0, elements));
+    }
+    runner_->upload(0);
+    return runner_->step(0);
+  }
+
+  Result<std::vector<float>> output(std::size_t i) { return runner_->session().read_output(i); }
+
+ private:
+  Backend& backend_;
+  LoadedModel loaded_;
+  Program program_;
+  std::unique_ptr<Runner> runner_;
+};
+
+Outcome unsupported(const Error& error) { return {CaseStatus::kUnsupported, error.message}; }
+Outcome failed(std::string reason) { return {CaseStatus::kFailed, std::move(reason)}; }
+
+/// Inputs by name. Errors: a number or shape other than the model's.
+Result<std::map<std::string, onnx::NamedTensor>> name_inputs(std::vector<onnx::NamedTensor> tensors,
+                                                             const std::vector<std::string>& names) {
+  if (tensors.size() > names.size())
+    return fail(ErrorCode::kInvalidInput, "there are {} inputs for a model that takes {}", tensors.size(),
+                names.size());
+  std::map<std::string, onnx::NamedTensor> inputs;
+  for (std::size_t i = 0; i < tensors.size(); ++i) inputs.emplace(names[i], std::move(tensors[i]));
+  return inputs;
+}
+
+Outcome check_outputs(LoadedCase& running, const std::vector<onnx::NamedTensor>& expected, const Tolerance& tolerance) {
+  const Model& model = running.model();
+  if (expected.size() != model.outputs.size())
+    return failed(fmt::format("the model has {} outputs, expected are {}", model.outputs.size(), expected.size()));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto values = running.output(i);
+    if (!values) return failed(values.error().message);
+    std::string difference = compare(expected[i], model.tensor(model.outputs[i]), *values, tolerance);
+    if (!difference.empty()) return failed(std::move(difference));
+  }
+  return {};
+}
+
+Outcome run_set(const fs::path& set, const std::string& model, const Tolerance& tolerance, Backend& backend) {
+  const auto names = onnx::input_names(model);
+  if (!names) return unsupported(names.error());
+  auto tensors = read_tensors(set, "input");
+  if (!tensors) return unsupported(tensors.error());
+  const auto expected = read_tensors(set, "output");
+  if (!expected) return unsupported(expected.error());
+  if (expected->empty()) return failed(fmt::format("{} holds no output_0.pb", set.filename().string()));
+  const auto inputs = name_inputs(std::move(*tensors), *names);
+  if (!inputs) return failed(inputs.error().message);
+
+  onnx::ReadOptions options;
+  options.given = &*inputs;
+  auto loaded = onnx::parse_model(model, options);
+  if (!loaded) return unsupported(loaded.error());
+  LoadedCase running(backend, simplify(std::move(*loaded)));
+  for (const TensorId id : running.model().inputs) {
+    const Tensor& input = running.model().tensor(id);
+    const auto found = inputs->find(input.name);
+    if (found == inputs->end()) return failed(fmt::format("there is no input_*.pb for {}", input.name));
+    if (found->second.is_whole != (input.element != ElementType::kFloat32))
+      return failed(fmt::format("input {} holds another type than the model takes", input.name));
+    if (found->second.shape != input.shape)
+      return failed(fmt::format("input {} has shape {}, the model takes {}", input.name,
+                                to_string(found->second.shape), to_string(input.shape)));
+  }
+  if (const auto opened = running.open(); !opened) return failed(opened.error().message);
+  if (const auto ran = running.run(*inputs); !ran) return failed(ran.error().message);
+  return check_outputs(running, *expected, tolerance);
+}
+
+Outcome run_sets(const fs::path& folder, Backend& backend) {
+  const auto model = read_file(folder / "model.onnx");
+  if (!model) return failed(model.error().message);
+  const auto tolerance = tolerance_of(folder);
+  if (!tolerance) return failed(tolerance.error().message);
+  const std::vector<fs::path> sets = data_sets(folder);
+  if (sets.empty()) return {CaseStatus::kUnsupported, "there is no test_data_set_* beside the model"};
+  for (const fs::path& set : sets) {
+    Outcome outcome = run_set(set, *model, *tolerance, backend);
+    if (outcome.status == CaseStatus::kPassed) continue;
+    if (sets.size() > 1) outcome.reason = set.filename().string() + ": " + outcome.reason;
+    return outcome;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<fs::path>> find_cases(const std::vector<fs::path>& roots) {
+  std::vector<fs::path> folders;
+  for (const fs::path& root : roots) {
+    std::error_code error;
+    if (!fs::is_directory(root, error)) return fail(ErrorCode::kInvalidInput, "{} is not a folder", root.string());
+    const std::size_t before = folders.size();
+    for (fs::recursive_directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
+      if (it->path().filename() == "model.onnx") folders.push_back(it->path().parent_path().lexically_normal());
+    }
+    if (error) return fail(ErrorCode::kInvalidInput, "{}: {}", root.string(), error.message());
+    if (folders.size() == before)
+      return fail(ErrorCode::kInvalidInput, "{} holds no model.onnx at any depth", root.string());
+  }
+  std::sort(folders.begin(), folders.end());
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+  return folders;
+}
+
+CaseResult run_case(const fs::path& folder, Backend& backend) {
+  Outcome outcome = run_sets(folder, backend);
+  return {folder.filename().string(), folder, outcome.status, std::move(outcome.reason)};
+}
+
+}  // namespace cohort

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "executor/backend.hpp"
+
+namespace cohort {
+
+enum class CaseStatus { kPassed, kFailed, kUnsupported };
+
+/// What became of one folder of ONNX test data.
+struct CaseResult {
+  std::string name;  ///< of its folder
+  std::filesystem::path folder;
+  CaseStatus status = CaseStatus::kPassed;
+  std::string reason;  ///< empty where it passed
+};
+
+/// Folders that hold a model.onnx at or below `roots`, in order, each once.
+/// Errors: kInvalidInput for a root that is no folder, or without any.
+Result<std::vector<std::filesystem::path>> find_cases(const std::vector<std::filesystem::path>& roots);
+
+/// Runs a case: model.onnx on every test_data_set_*, whose output_*.pb must come out within the
+/// tolerances of its data.json ("rtol", "atol"), or else 1e-3 relative and 1e-7 absolute.
+/// Inputs that an op needs to know beforehand (shapes, axes) are taken as constants.
+CaseResult run_case(const std::filesystem::path& folder, Backend& backend);
+
+}  // namespace cohort

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+
+#include "models/compute/tensor_ref.hpp"
+#include "models/op.hpp"
+
+/// Every op as plain loops over strided tensors, sums in double: what the ops mean. Shapes and element
+/// types as in models/op.hpp; they must fit, which the caller has checked. Those that read whole
+/// numbers throw std::range_error where one is out of range.
+namespace cohort::reference {
+
+using Inputs = std::span<const ConstTensor>;
+
+void compute(const Convolution& op, Inputs inputs, const Tensor& y);
+void compute(const ConvTranspose& op, Inputs inputs, const Tensor& y);
+void compute(const Pool& op, Inputs inputs, const Tensor& y);
+void compute(const MaxPoolIndices& op, Inputs inputs, const Tensor& y);
+void compute(const Gemm& op, Inputs inputs, const Tensor& y);
+void compute(const MatMul& op, Inputs inputs, const Tensor& y);
+void compute(const BatchNormalization& op, Inputs inputs, const Tensor& y);
+void compute(const GroupNormalization& op, Inputs inputs, const Tensor& y);
+void compute(const LayerNormalization& op, Inputs inputs, const Tensor& y);
+void compute(const LocalResponseNormalization& op, Inputs inputs, const Tensor& y);
+void compute(const Softmax& op, Inputs inputs, const Tensor& y);
+void compute(const Activation& op, Inputs inputs, const Tensor& y);
+void compute(const Binary& op, Inputs inputs, const Tensor& y);
+void compute(const Select& op, Inputs inputs, const Tensor& y);
+void compute(const Cast& op, Inputs inputs, const Tensor& y);
+void compute(const Concat& op, Inputs inputs, const Tensor& y);
+void compute(const Reshape& op, Inputs inputs, const Tensor& y);
+void compute(const Transpose& op, Inputs inputs, const Tensor& y);
+void compute(const TensorSlice& op, Inputs inputs, const Tensor& y);
+void compute(const Pad& op, Inputs inputs, const Tensor& y);
+void compute(const Gather& op, Inputs inputs, const Tensor& y);
+void compute(const Expand& op, Inputs inputs, const Tensor& y);
+void compute(const Tile& op, Inputs inputs, const Tensor& y);
+void compute(const Resize& op, Inputs inputs, const Tensor& y);
+void compute(const Reduce& op, Inputs inputs, const Tensor& y);
+void compute(const ArgMax& op, Inputs inputs, const Tensor& y);
+void compute(const Lstm& op, Inputs inputs, const Tensor& y);
+void compute(const Recurrent& op, Inputs inputs, const Tensor& y);
+
+/// y += x, elementwise.
+void add(const ConstTensor& x, const Tensor& y);
+/// y = x, elementwise.
+void copy(const ConstTensor& x, const Tensor& y);
+
+}  // namespace cohort::reference

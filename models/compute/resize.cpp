@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "models/compute/ops.hpp"
+
+namespace cohort::reference {
+namespace {
+
+/// An input element that an output position takes a part of.
+struct Tap {
+  std::int64_t at = 0;
+  double weight = 0;
+};
+
+/// What one position of one output axis is made of; `outside`: of nothing in x.
+struct Mix {
+  std::vector<Tap> taps;
+  bool outside = false;
+};
+
+/// One axis of a Resize.
+class Axis {
+ public:
+  Axis(const Resize& op, std::size_t axis, std::int64_t extent)
+      : op_(op),
+        extent_(extent),
+        resized_(op.shape[axis]),
+        scale_(op.scale[axis]),
+        crop_begin_(op.crop_begin.empty() ? 0 : static_cast<double>(op.crop_begin[axis])),
+        crop_end_(op.crop_end.empty() ? 1 : static_cast<double>(op.crop_end[axis])) {}
+
+  [[nodiscard]] Mix mix(std::int64_t at) const {
+    const double x = position(static_cast<double>(at));
+    if (op_.positions == ResizePositions::kCrop && (x < 0 || x > static_cast<double>(extent_ - 1))) return {{}, true};
+    if (op_.mode == ResizeMode::kNearest) return {{{clamped(nearest(x)), 1.0}}, false};
+    return {neighbours(x), false};
+  }
+
+ private:
+  /// Where output position `at` lies in x.
+  [[nodiscard]] double position(double at) const {
+    const auto extent = static_cast<double>(extent_);
+    const double length = scale_ * extent;  // before it was rounded
+    switch (op_.positions) {
+      case ResizePositions::kHalfPixel:
+        return (at + 0.5) / scale_ - 0.5;
+      case ResizePositions::kHalfPixelSymmetric: {
+        const double offset = extent / 2 * (1 - static_cast<double>(resized_) / length);
+        return offset + (at + 0.5) / scale_ - 0.5;
+      }
+      case ResizePositions::kPytorchHalfPixel:
+        return resized_ > 1 ? (at + 0.5) / scale_ - 0.5 : 0;
+      case ResizePositions::kHalfPixelNearest:
+        return (at + 0.5) / scale_;
+      case ResizePositions::kAlignCorners:
+        return resized_ > 1 ? at * (extent - 1) / (length - 1) : 0;
+      case ResizePositions::kAsymmetric:
+        return at / scale_;
+      case ResizePositions::kCrop: {
+        const double width = (crop_end_ - crop_begin_) * (extent - 1);
+        const double inside = resized_ > 1 ? at * width / (length - 1) : width / 2;
+        return crop_begin_ * (extent - 1) + inside;
+      }
+    }
+    return at;
+  }
+
+  [[nodiscard]] std::int64_t nearest(double x) const {
+    switch (op_.rounding) {
+      case ResizeRounding::kPreferFloor:
+        return static_cast<std::int64_t>(std::ceil(x - 0.5));
+      case ResizeRounding::kPreferCeil:
+        return static_cast<std::int64_t>(std::floor(x + 0.5));
+      case ResizeRounding::kFloor:
+        return static_cast<std::int64_t>(std::floor(x));
+      case ResizeRounding::kCeil:
+        return static_cast<std::int64_t>(std::ceil(x));
+    }
+    return 0;
+  }
+
+  [[nodiscard]] std::int64_t clamped(std::int64_t at) const { return std::clamp<std::int64_t>(at, 0, extent_ - 1); }
+
+  /// Weight of an element at a distance, in units of the filter's width.
+  [[nodiscard]] double filter(double distance) const {
+    const double d = std::abs(distance);
+    if (op_.mode == ResizeMode::kLinear) return std::max(0.0, 1 - d);
+    const auto a = static_cast<double>(op_.cubic_coefficient);
+    if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+    if (d < 2) return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+    return 0;
+  }
+
+  [[nodiscard]] std::vector<Tap> neighbours(double x) const {
+    const double width = op_.antialias ? std::min(scale_, 1.0) : 1.0;
+    const double reach = op_.mode == ResizeMode::kLinear ? 1.0 : 2.0;
+    const auto first = static_cast<std::int64_t>(std::floor(x - reach / width)) + 1;
+    const auto last = static_cast<std::int64_t>(std::ceil(x + reach / width)) - 1;
+    std::vector<Tap> taps;
+    double sum = 0;
+    for (std::int64_t at = first; at <= last; ++at) {
+      const double weight = filter((static_cast<double>(at) - x) * width);
+      if (weight == 0 || (op_.exclude_outside && (at < 0 || at >= extent_))) continue;
+      taps.push_back({clamped(at), weight});
+      sum += weight;
+    }
+    for (Tap& tap : taps) tap.weight /= sum;
+    return taps;
+  }
+
+  const Resize& op_;
+  std::int64_t extent_, resized_;
+  double scale_;
+  double crop_begin_, crop_end_;
+};
+
+class Resampler {
+ public:
+  Resampler(const Resize& op, const ConstTensor& x, const Tensor& y) : op_(op), x_(x), y_(y), mixes_(y.rank()) {
+    for (std::size_t d = 0; d < y.rank(); ++d) {
+      const Axis axis(op, d, x.shape[d]);
+      for (std::int64_t i = 0; i < y.shape[d]; ++i) mixes_[d].push_back(axis.mix(i));
+    }
+  }
+
+  void run() const {
+    Shape index(y_.rank(), 0);
+    write(0, y_.data, index);
+  }
+
+ private:
+  void write(std::size_t axis, float* to, Shape& index) const {
+    if (axis == y_.rank()) {
+      *to = element(index);
+      return;
+    }
+    for (index[axis] = 0; index[axis] < y_.shape[axis]; ++index[axis])
+      write(axis + 1, to + index[axis] * y_.strides[axis], index);
+  }
+
+  [[nodiscard]] const Mix& mix(std::size_t axis, const Shape& index) const {
+    return mixes_[axis][static_cast<std::size_t>(index[axis])];
+  }
+
+  [[nodiscard]] float element(const Shape& index) const {
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (mix(d, index).outside) return op_.outside;
+    }
+    return static_cast<float>(sum(0, x_.data, index));
+  }
+
+  [[nodiscard]] double sum(std::size_t axis, const float* from, const Shape& index) const {
+    if (axis == y_.rank()) return static_cast<double>(*from);
+    double total = 0;
+    for (const Tap& tap : mix(axis, index).taps)
+      total += tap.weight * sum(axis + 1, from + tap.at * x_.strides[axis], index);
+    return total;
+  }
+
+  const Resize& op_;
+  const ConstTensor& x_;
+  const Tensor& y_;
+  std::vector<std::vector<Mix>> mixes_;  ///< by axis, then output position
+};
+
+}  // namespace
+
+void compute(const Resize& op, Inputs inputs, const Tensor& y) { Resampler(op, inputs[0], y).run(); }
+
+}  // namespace cohort::reference

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "models/onnx/converters.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+/// An op that is one function of one tensor, and its attributes with their defaults.
+struct Unary {
+  std::string_view op_type;
+  ActivationKind kind;
+  const char* alpha_name = nullptr;
+  float alpha = 0;
+  const char* beta_name = nullptr;
+  float beta = 0;
+};
+
+constexpr Unary kUnaries[] = {
+    {"Abs", ActivationKind::kAbs},
+    {"Ceil", ActivationKind::kCeil},
+    {"Celu", ActivationKind::kCelu, "alpha", 1.0F},
+    {"Cos", ActivationKind::kCos},
+    {"Elu", ActivationKind::kElu, "alpha", 1.0F},
+    {"Erf", ActivationKind::kErf},
+    {"Exp", ActivationKind::kExp},
+    {"Floor", ActivationKind::kFloor},
+    {"HardSigmoid", ActivationKind::kHardSigmoid, "alpha", 0.2F, "beta", 0.5F},
+    {"HardSwish", ActivationKind::kHardSwish},
+    {"LeakyRelu", ActivationKind::kLeakyRelu, "alpha", 0.01F},
+    {"Log", ActivationKind::kLog},
+    {"Mish", ActivationKind::kMish},
+    {"Neg", ActivationKind::kNeg},
+    {"Reciprocal", ActivationKind::kReciprocal},
+    {"Relu", ActivationKind::kRelu},
+    {"Round", ActivationKind::kRound},
+    {"Selu", ActivationKind::kSelu, "alpha", 1.67326319217681884765625F, "gamma", 1.05070102214813232421875F},
+    {"Sigmoid", ActivationKind::kSigmoid},
+    {"Sign", ActivationKind::kSign},
+    {"Sin", ActivationKind::kSin},
+    {"Softplus", ActivationKind::kSoftplus},
+    {"Softsign", ActivationKind::kSoftsign},
+    {"Sqrt", ActivationKind::kSqrt},
+    {"Swish", ActivationKind::kSwish, "alpha", 1.0F},
+    {"Tanh", ActivationKind::kTanh},
+    {"ThresholdedRelu", ActivationKind::kThresholdedRelu, "alpha", 1.0F},
+};
+
+Result<void> emit_activation(NodeImport& node, Activation activation) {
+  node.ignore("consumed_inputs");
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId y, node.emit("", activation, {x}));
+  node.set_result(y);
+  return {};
+}
+
+/// Neg and Abs of whole numbers.
+Result<void> emit_whole(NodeImport& node) {
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  const TensorId zero = node.scalar("zero", 0, ElementType::kInt32);
+  const bool is_abs = node.op_type() == "Abs";
+  COHORT_TRY(TensorId y, node.emit(is_abs ? "negative" : "", Binary{BinaryKind::kSub, ElementType::kInt32}, {zero, x}));
+  if (is_abs) {
+    COHORT_TRY(y, node.emit("", Binary{BinaryKind::kMax, ElementType::kInt32}, {x, y}));
+  }
+  node.set_result(y);
+  return {};
+}
+
+/// A bound of Clip as one number; nothing where it is only known at run time.
+Result<std::optional<float>> bound(NodeImport& node, const std::string& attribute, std::size_t input, float otherwise) {
+  if (node.opset() < 11) {
+    COHORT_TRY(const float number, node.number(attribute, otherwise));
+    return std::optional<float>(number);
+  }
+  if (!node.has_input(input)) return std::optional<float>(otherwise);
+  const Constant* value = node.needed_constant(input);
+  if (value == nullptr || value->floats() == nullptr) return std::optional<float>();
+  if (value->floats()->size() != 1)
+    return fail(ErrorCode::kInvalidInput, "{} must be one number, not {}", attribute, to_string(value->shape));
+  return std::optional<float>(value->floats()->front());
+}
+
+/// Clip with bounds that are whole numbers or come about at run time.
+Result<void> clip_by_tensors(NodeImport& node) {
+  COHORT_TRY(const ElementType element, node.element(0));
+  COHORT_TRY(TensorId y, node.tensor(0));
+  const bool has_high = node.has_input(2);
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (!node.has_input(i)) continue;
+    COHORT_TRY(const Shape shape, node.shape(i));
+    if (element_count(shape) != 1)
+      return fail(ErrorCode::kInvalidInput, "bounds must be one number, not {}", to_string(shape));
+    COHORT_TRY(const TensorId limit, node.tensor(i));
+    const bool is_last = i == 2 || !has_high;
+    COHORT_TRY(y, node.emit(is_last ? "" : "low", Binary{i == 1 ? BinaryKind::kMax : BinaryKind::kMin, element},
+                            {y, limit}));
+  }
+  node.set_result(y);
+  return {};
+}
+
+}  // namespace
+
+Result<void> convert_unary(NodeImport& node) {
+  const auto* const found = std::find_if(std::begin(kUnaries), std::end(kUnaries),
+                                         [&](const Unary& unary) { return unary.op_type == node.op_type(); });
+  COHORT_TRY(const ElementType element, node.element(0));
+  const bool has_whole = found->kind == ActivationKind::kNeg || found->kind == ActivationKind::kAbs;
+  if (element != ElementType::kFloat32 && has_whole) return emit_whole(node);
+  Activation activation{found->kind, 0, 0};
+  if (found->alpha_name != nullptr) {
+    COHORT_TRY(activation.alpha, node.number(found->alpha_name, found->alpha));
+  }
+  if (found->beta_name != nullptr) {
+    COHORT_TRY(activation.beta, node.number(found->beta_name, found->beta));
+  }
+  return emit_activation(node, activation);
+}
+
+Result<void> convert_gelu(NodeImport& node) {
+  COHORT_TRY(const std::string approximate, node.text("approximate", "none"));
+  if (approximate != "none" && approximate != "tanh")
+    return fail(ErrorCode::kInvalidInput, "attribute approximate must be none or tanh, not {}", approximate);
+  return emit_activation(node, {approximate == "tanh" ? ActivationKind::kGeluTanh : ActivationKind::kGelu, 0, 0});
+}
+
+Result<void> convert_clip(NodeImport& node) {
+  COHORT_TRY(const ElementType element, node.element(0));
+  COHORT_TRY(const auto low, bound(node, "min", 1, std::numeric_limits<float>::lowest()));
+  COHORT_TRY(const auto high, bound(node, "max", 2, std::numeric_limits<float>::max()));
+  const bool has_bounds = node.has_input(1) || node.has_input(2);
+  if (element != ElementType::kFloat32 && !has_bounds) return convert_identity(node);
+  if (element != ElementType::kFloat32 || !low || !high) return clip_by_tensors(node);
+  return emit_activation(node, {ActivationKind::kClip, *low, *high});
+}
+
+}  // namespace cohort::onnx

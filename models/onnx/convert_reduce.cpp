@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "models/onnx/converters.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+constexpr std::pair<std::string_view, ReduceKind> kKinds[] = {
+    {"ReduceL1", ReduceKind::kL1},         {"ReduceL2", ReduceKind::kL2},
+    {"ReduceLogSum", ReduceKind::kLogSum}, {"ReduceLogSumExp", ReduceKind::kLogSumExp},
+    {"ReduceMax", ReduceKind::kMax},       {"ReduceMean", ReduceKind::kMean},
+    {"ReduceMin", ReduceKind::kMin},       {"ReduceProd", ReduceKind::kProduct},
+    {"ReduceSum", ReduceKind::kSum},       {"ReduceSumSquare", ReduceKind::kSumOfSquares},
+};
+
+struct ReducedAxes {
+  std::vector<std::int64_t> axes;
+  bool keep = true;
+  bool is_identity = false;
+};
+
+/// Axes are an attribute in old opsets and an input in new ones; none means all.
+Result<ReducedAxes> reduced_axes(NodeImport& node, std::size_t rank) {
+  ReducedAxes result;
+  std::vector<std::int64_t> given;
+  if (node.has_input(1)) {
+    COHORT_TRY(given, node.integers(1, "axes"));
+  } else {
+    COHORT_TRY(given, node.integer_list("axes", {}));
+  }
+  COHORT_TRY(const std::int64_t keep, node.integer("keepdims", 1));
+  COHORT_TRY(const std::int64_t none_is_noop, node.integer("noop_with_empty_axes", 0));
+  result.keep = keep != 0;
+  for (const std::int64_t axis : given) {
+    COHORT_TRY(const std::size_t from_front, normalize_axis(axis, rank));
+    result.axes.push_back(static_cast<std::int64_t>(from_front));
+  }
+  std::sort(result.axes.begin(), result.axes.end());
+  if (!result.axes.empty()) return result;
+  result.is_identity = none_is_noop != 0;
+  result.axes.resize(result.is_identity ? 0 : rank);
+  std::iota(result.axes.begin(), result.axes.end(), 0);
+  return result;
+}
+
+Result<std::int64_t> reduce_whole(ReduceKind kind, const std::vector<std::int64_t>& values) {
+  std::int64_t result = kind == ReduceKind::kProduct ? 1 : kind == ReduceKind::kSum ? 0 : values.front();
+  for (const std::int64_t value : values) {
+    bool overflows = false;
+    if (kind == ReduceKind::kProduct) overflows = __builtin_mul_overflow(result, value, &result);
+    if (kind == ReduceKind::kSum) overflows = __builtin_add_overflow(result, value, &result);
+    if (kind == ReduceKind::kMax) result = std::max(result, value);
+    if (kind == ReduceKind::kMin) result = std::min(result, value);
+    if (overflows) return fail(ErrorCode::kInvalidInput, "gives more than 64 bits");
+  }
+  return result;
+}
+
+/// Whole numbers, as shapes are: constants along one axis.
+Result<void> reduce_constant(NodeImport& node, ReduceKind kind, const ReducedAxes& axes) {
+  const Constant* x = node.constant(0);
+  const bool known = kind == ReduceKind::kProduct || kind == ReduceKind::kSum || kind == ReduceKind::kMax ||
+                     kind == ReduceKind::kMin;
+  if (x == nullptr || x->shape.size() > 1 || x->integers()->empty() || !known)
+    return fail(ErrorCode::kInvalidInput, "of whole numbers is supported only for constant lists");
+  COHORT_TRY(const std::int64_t result, reduce_whole(kind, *x->integers()));
+  const Shape shape = axes.keep ? Shape(x->shape.size(), 1) : Shape();
+  node.set_alias(make_constant(shape, std::vector<std::int64_t>{result}));
+  return {};
+}
+
+/// What a reduction over no elements gives.
+float of_nothing(ReduceKind kind) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  switch (kind) {
+    case ReduceKind::kMean:
+      return std::numeric_limits<float>::quiet_NaN();
+    case ReduceKind::kProduct:
+      return 1;
+    case ReduceKind::kMin:
+      return kInfinity;
+    case ReduceKind::kMax:
+    case ReduceKind::kLogSum:
+    case ReduceKind::kLogSumExp:
+      return -kInfinity;
+    default:
+      return 0;
+  }
+}
+
+/// A tensor without elements has the same result whatever it is.
+Result<void> reduce_nothing(NodeImport& node, ReduceKind kind, const ReducedAxes& axes, const Shape& x) {
+  Shape shape;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    const bool is_reduced = std::binary_search(axes.axes.begin(), axes.axes.end(), static_cast<std::int64_t>(d));
+    if (!is_reduced) shape.push_back(x[d]);
+    if (is_reduced && axes.keep) shape.push_back(1);
+  }
+  COHORT_CHECK(node.claim(element_count(shape)));
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  node.set_alias(make_constant(std::move(shape), std::vector<float>(count, of_nothing(kind))));
+  return {};
+}
+
+}  // namespace
+
+Result<void> convert_reduce(NodeImport& node) {
+  const ReduceKind kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& each) {
+                            return each.first == node.op_type();
+                          })->second;
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const ElementType element, node.element(0));
+  COHORT_TRY(ReducedAxes axes, reduced_axes(node, shape.size()));
+  if (axes.is_identity) return convert_identity(node);
+  if (element == ElementType::kFloat32 && element_count(shape) == 0) return reduce_nothing(node, kind, axes, shape);
+  if (element != ElementType::kFloat32) return reduce_constant(node, kind, axes);
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId y, node.emit("", Reduce{kind, std::move(axes.axes), axes.keep}, {x}));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_arg_max(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, shape.size()));
+  COHORT_TRY(const std::int64_t keep, node.integer("keepdims", 1));
+  COHORT_TRY(const std::int64_t last, node.integer("select_last_index", 0));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  const ArgMax op{static_cast<std::int64_t>(axis), keep != 0, last != 0, node.op_type() == "ArgMin"};
+  COHORT_TRY(const TensorId y, node.emit("", op, {x}));
+  node.set_result(y);
+  return {};
+}
+
+}  // namespace cohort::onnx

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/shape.hpp"
+
+/// Ops with weights or windows. Inputs in the order in which they are named.
+namespace cohort {
+
+/// The sliding window of a convolution or pooling; one entry per spatial dimension (H, W), of which
+/// there are 1 to 3.
+struct Window {
+  std::vector<std::int64_t> kernel, stride, pad_begin, pad_end, dilation;
+
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+/// Convolution without flipping the kernel.
+/// Inputs: x [N, C, H, W]; w [K, C/groups, R, S]; b [K], optional. Output: y [N, K, P, Q] with
+///   P = floor((H + pad_begin + pad_end - dilation*(R-1) - 1) / stride) + 1, Q likewise.
+/// One and three spatial dimensions likewise.
+/// Source: Dumoulin & Visin, arXiv:1603.07285.
+struct Convolution {
+  Window window;
+  std::int64_t groups = 1;
+
+  friend bool operator==(const Convolution&, const Convolution&) = default;
+};
+
+/// Transposed convolution: each x element adds its kernel, scaled, to y.
+/// Inputs: x [N, C, H, W]; w [C, K/groups, R, S]; b [K], optional. Output: y [N, K, P, Q] with
+///   P = stride*(H-1) + output_pad + dilation*(R-1) + 1 - pad_begin - pad_end, Q likewise.
+/// Pads may be negative here: then y has rows that nothing but the bias reaches.
+struct ConvTranspose {
+  Window window;
+  std::vector<std::int64_t> output_pad;
+  std::int64_t groups = 1;
+
+  friend bool operator==(const ConvTranspose&, const ConvTranspose&) = default;
+};
+
+enum class PoolKind { kMax, kAverage };
+
+/// Pooling. Input x [N, C, H, W], output y [N, C, P, Q]; P and Q round up where `ceil_mode`, but a
+/// window that would start behind x and its leading padding is left out.
+/// Averages divide by the elements inside x, or with `count_include_pad` by those inside x and its
+/// padding, of which what `ceil_mode` adds is no part.
+/// Pooling over the whole of H and W is global pooling.
+struct Pool {
+  PoolKind kind = PoolKind::kMax;
+  Window window;
+  bool ceil_mode = false;
+  bool count_include_pad = false;
+
+  friend bool operator==(const Pool&, const Pool&) = default;
+};
+
+/// Where max pooling finds its maxima: int32 positions in x as a dense [N, C, H, W], or with
+/// `column_major` [N, C, W, H] tensor. The first of equals wins.
+struct MaxPoolIndices {
+  Window window;
+  bool ceil_mode = false;
+  bool column_major = false;
+
+  friend bool operator==(const MaxPoolIndices&, const MaxPoolIndices&) = default;
+};
+
+/// y = x w^T + b. Inputs: x [N, ...], flattened to [N, I] in logical order; w [O, I]; b [O], optional.
+/// Output: y [N, O]. With `stacked` every operand has a leading model axis B: x [B, N, ...],
+/// w [B, O, I], b [B, O], y [B, N, O].
+struct Gemm {
+  bool stacked = false;
+
+  friend bool operator==(const Gemm&, const Gemm&) = default;
+};
+
+/// y = a b over the last two axes, the leading ones broadcast as numpy does. Inputs: a [..., M, K],
+/// or [..., K, M] with `transpose_a`; b [..., K, N], or [..., N, K] with `transpose_b`; both have 2 or
+/// more axes. Output: y [..., M, N].
+struct MatMul {
+  bool transpose_a = false;
+  bool transpose_b = false;
+
+  friend bool operator==(const MatMul&, const MatMul&) = default;
+};
+
+/// Inference-time batch normalisation over channels: y = scale*(x - mean)/sqrt(variance + epsilon) + shift.
+/// Inputs: x [N, C, ...]; scale, shift, mean, variance [C].
+struct BatchNormalization {
+  float epsilon = 1e-5F;
+
+  friend bool operator==(const BatchNormalization&, const BatchNormalization&) = default;
+};
+
+/// Each sample's channels in `groups` of equal size, normalised over a group and all positions, then
+/// y = scale*normalised + shift. Inputs: x [N, C, ...]; scale, shift, both [C] or both [groups].
+/// A group per channel is instance normalisation (Ulyanov et al., arXiv:1607.08022).
+/// Source: Wu & He, arXiv:1803.08494.
+struct GroupNormalization {
+  std::int64_t groups = 1;
+  float epsilon = 1e-5F;
+
+  friend bool operator==(const GroupNormalization&, const GroupNormalization&) = default;
+};
+
+/// Normalised over all axes from `axis` (>= 0) on, then y = scale*normalised + shift.
+/// Inputs: x; scale and, optional, shift, which broadcast to x as numpy does.
+/// Source: Ba et al., arXiv:1607.06450.
+struct LayerNormalization {
+  std::int64_t axis = 1;
+  float epsilon = 1e-5F;
+
+  friend bool operator==(const LayerNormalization&, const LayerNormalization&) = default;
+};
+
+/// Local response normalisation across channels, as in ONNX LRN:
+/// y[c] = x[c] / (bias + alpha/size * sum of x[i]^2 over the `size` channels around c)^beta.
+struct LocalResponseNormalization {
+  std::int64_t size = 5;
+  float alpha = 1e-4F;
+  float beta = 0.75F;
+  float bias = 1;
+
+  friend bool operator==(const LocalResponseNormalization&, const LocalResponseNormalization&) = default;
+};
+
+/// y = exp(x) / sum of exp(x) along `axis` (>= 0), computed from x - max(x); or its logarithm.
+struct Softmax {
+  std::int64_t axis = 1;
+  bool logarithm = false;
+
+  friend bool operator==(const Softmax&, const Softmax&) = default;
+};
+
+}  // namespace cohort

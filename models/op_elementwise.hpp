@@ -1,0 +1,101 @@
+#pragma once
+
+#include "models/shape.hpp"
+
+namespace cohort {
+
+enum class ActivationKind {
+  kRelu,
+  kLeakyRelu,
+  kElu,
+  kSigmoid,
+  kTanh,
+  kClip,
+  kSelu,         ///< beta * (x > 0 ? x : alpha * (exp(x) - 1))
+  kHardSigmoid,  ///< max(0, min(1, alpha x + beta))
+  kHardSwish,    ///< x * max(0, min(1, x/6 + 1/2))
+  kSoftplus,
+  kSoftsign,
+  kGelu,      ///< x/2 * (1 + erf(x / sqrt(2)))
+  kGeluTanh,  ///< the approximation with tanh
+  kErf,
+  kMish,  ///< x * tanh(softplus(x))
+  kSqrt,
+  kNeg,
+  kAbs,
+  kExp,
+  kLog,
+  kReciprocal,
+  kFloor,
+  kCeil,
+  kRound,            ///< half to even
+  kThresholdedRelu,  ///< x > alpha ? x : 0
+  kCelu,             ///< max(0, x) + min(0, alpha * (exp(x / alpha) - 1))
+  kSwish,            ///< x * sigmoid(alpha x)
+  kSign,
+  kSin,
+  kCos,
+};
+
+/// Elementwise y = f(x) on float32. alpha: slope or scale of LeakyRelu and Elu, lower bound of Clip;
+/// beta: upper bound of Clip; of the others as said above.
+struct Activation {
+  ActivationKind kind = ActivationKind::kRelu;
+  float alpha = 0;
+  float beta = 0;
+
+  friend bool operator==(const Activation&, const Activation&) = default;
+};
+
+enum class BinaryKind {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kMin,
+  kMax,
+  kPRelu,  ///< a < 0 ? a*b : a
+  kMod,    ///< with the sign of a, as C's fmod
+  // The result is int32, 0 or 1:
+  kEqual,
+  kLess,
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
+  // On int32 only:
+  kAnd,
+  kOr,
+  kXor,
+};
+
+/// Elementwise y = f(a, b) with numpy broadcasting of both inputs to y. Both hold elements of type
+/// `element`. Whole numbers divide towards zero, by zero give zero, and stop the step where the result
+/// does not fit 32 bits.
+struct Binary {
+  BinaryKind kind = BinaryKind::kAdd;
+  ElementType element = ElementType::kFloat32;
+
+  friend bool operator==(const Binary&, const Binary&) = default;
+};
+/// Of kEqual and those after it.
+bool is_predicate(BinaryKind kind);
+
+/// y = condition ? a : b with numpy broadcasting of all three. Inputs: condition (int32), a, b.
+struct Select {
+  ElementType element = ElementType::kFloat32;
+
+  friend bool operator==(const Select&, const Select&) = default;
+};
+
+/// Elements as another type; float32 to int32 rounds towards zero. With `to_truth` y is int32, 1 where
+/// x is not zero.
+struct Cast {
+  ElementType from = ElementType::kFloat32;
+  ElementType to = ElementType::kFloat32;
+  bool to_truth = false;
+
+  friend bool operator==(const Cast&, const Cast&) = default;
+};
+
+}  // namespace cohort

@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+
+#include "models/onnx/onnx_file.hpp"
+#include "tests/models/evaluate.hpp"
+#include "tests/models/onnx_text.hpp"
+
+// Operators beside those of the classic networks; what each computes is checked against the ONNX
+// project's cases, here is what those leave out.
+
+namespace cohort {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+LoadedModel read(const std::string& graph, int opset = 13) {
+  Result<LoadedModel> loaded = onnx::parse_model(onnx_model(opset, graph), {});
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  return loaded ? *std::move(loaded) : LoadedModel{};
+}
+
+std::string problem(const std::string& graph, int opset = 13) {
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(opset, graph), {});
+  return loaded ? std::string("read") : loaded.error().message;
+}
+
+std::vector<std::string> op_types(const Model& model) {
+  std::vector<std::string> types;
+  for (const Op& op : model.ops) types.emplace_back(op_type(op.attributes));
+  return types;
+}
+
+std::vector<float> result(const LoadedModel& loaded, const std::vector<float>& x) {
+  const auto outputs = evaluate(loaded, {x});
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return outputs ? outputs->front() : std::vector<float>();
+}
+
+std::string x_and_y(const Shape& shape) { return input_text("x", shape) + output_text("y"); }
+
+TEST(OnnxGather, PicksRowsByConstantIndicesAndRefusesThoseOutside) {
+  const std::string nodes = node_text("Gather", {"x", "rows"}, {"y"}, integer_attribute("axis", 0));
+  const LoadedModel loaded = read(x_and_y({3, 2}) + integers_text("rows", {2}, {-1, 0}) + nodes);
+  EXPECT_THAT(result(loaded, {1, 2, 3, 4, 5, 6}), ElementsAre(5, 6, 1, 2));
+  EXPECT_THAT(problem(x_and_y({3, 2}) + integers_text("rows", {1}, {3}) + nodes),
+              HasSubstr("index 3 is outside of 3 entries"));
+}
+
+TEST(OnnxWhere, ChoosesByAConditionThatIsComputed) {
+  const LoadedModel loaded =
+      read(x_and_y({4}) + floats_text("limit", {}, {2}) + floats_text("zero", {}, {0}) +
+           node_text("Greater", {"x", "limit"}, {"large"}) + node_text("Not", {"large"}, {"small"}) +
+           node_text("Where", {"small", "x", "zero"}, {"y"}));
+  EXPECT_THAT(result(loaded, {1, 2, 3, 4}), ElementsAre(1, 2, 0, 0));
+}
+
+TEST(OnnxArgMax, FeedsAGather) {
+  // y = x[argmax(x)]
+  const LoadedModel loaded =
+      read(x_and_y({4}) + node_text("ArgMax", {"x"}, {"at"}, integer_attribute("keepdims", 0)) +
+           node_text("Gather", {"x", "at"}, {"y"}));
+  EXPECT_THAT(result(loaded, {3, 9, -1, 4}), ElementsAre(9));
+}
+
+TEST(OnnxSplit, MakesEqualPartsOfWhichOnlyThoseReadAreComputed) {
+  const std::string split = node_text("Split", {"x"}, {"a", "b", "c"}, integer_attribute("num_outputs", 3));
+  const LoadedModel loaded = read(input_text("x", {5}) + output_text("b") + output_text("c") + split, 18);
+  EXPECT_THAT(op_types(loaded.model), ElementsAre("Slice", "Slice"));
+  const auto outputs = evaluate(loaded, {{1, 2, 3, 4, 5}});
+  ASSERT_TRUE(outputs);
+  EXPECT_THAT(*outputs, ElementsAre(ElementsAre(3, 4), ElementsAre(5)));
+}
+
+TEST(OnnxFolding, ComputesAnyOpOnConstants) {
+  // sqrt([4 9]) + mean over an axis, then a product with x: only the product is left.
+  const LoadedModel loaded = read(
+      x_and_y({2}) + floats_text("c", {2}, {4, 9}) + floats_text("m", {2, 2}, {1, 3, 5, 7}) +
+      node_text("Sqrt", {"c"}, {"root"}) +
+      node_text("ReduceMean", {"m"}, {"mean"}, integers_attribute("axes", {1}) + integer_attribute("keepdims", 0)) +
+      node_text("Add", {"root", "mean"}, {"sum"}) + node_text("Mul", {"x", "sum"}, {"y"}));
+  EXPECT_THAT(op_types(loaded.model), ElementsAre("Mul"));
+  EXPECT_THAT(result(loaded, {1, 10}), ElementsAre(4, 90));
+}
+
+TEST(OnnxFolding, ComputesTheNumberOfElementsFromAShape) {
+  const LoadedModel loaded = read(x_and_y({2, 3}) + integers_text("one", {1}, {1}) +
+                                  node_text("Shape", {"x"}, {"shape"}) + node_text("ReduceProd", {"shape"}, {"count"}) +
+                                  node_text("Concat", {"one", "count"}, {"target"}, integer_attribute("axis", 0)) +
+                                  node_text("Reshape", {"x", "target"}, {"y"}));
+  EXPECT_EQ(loaded.model.tensor(loaded.model.outputs[0]).shape, (Shape{1, 6}));
+}
+
+TEST(OnnxMatMul, MultipliesTwoTensorsThatAreComputed) {
+  const LoadedModel loaded = read(x_and_y({2, 2}) + node_text("Transpose", {"x"}, {"t"}) +
+                                  node_text("MatMul", {"x", "t"}, {"y"}));
+  EXPECT_THAT(op_types(loaded.model), ElementsAre("Transpose", "MatMul"));
+  EXPECT_THAT(result(loaded, {1, 2, 3, 4}), ElementsAre(5, 11, 11, 25));
+}
+
+TEST(OnnxCast, StopsWhereAConstantDoesNotFitAtRunTime) {
+  EXPECT_THAT(problem(input_text("x", {1}) + output_text("y") + integers_text("big", {1}, {std::int64_t{1} << 40}) +
+                      node_text("Cast", {"x"}, {"n"}, integer_attribute("to", 7)) +
+                      node_text("Add", {"n", "big"}, {"y"})),
+              HasSubstr("constant big holds 1099511627776, which does not fit 32 bits"));
+}
+
+TEST(OnnxGiven, TakesAnInputAsAConstantOnlyWhereAnOpNeedsIt) {
+  const std::string bytes = onnx_model(
+      13, input_text("x", {2, 3}) +
+              " input { name: \"shape\" type { tensor_type { elem_type: 7 shape { dim { dim_value: 2 } } } } }" +
+              output_text("y") + node_text("Reshape", {"x", "shape"}, {"y"}));
+  EXPECT_THAT(onnx::parse_model(bytes, {}).error().message,
+              HasSubstr("input shape (shape) is not constant, which is not supported"));
+  const std::map<std::string, onnx::NamedTensor> given{{"x", {"x", {2, 3}, {0, 1, 2, 3, 4, 5}, {}, false}},
+                                                       {"shape", {"shape", {2}, {}, {3, 2}, true}}};
+  onnx::ReadOptions options;
+  options.given = &given;
+  const auto loaded = onnx::parse_model(bytes, options);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  ASSERT_EQ(loaded->model.inputs.size(), 1U);
+  EXPECT_EQ(loaded->model.tensor(loaded->model.inputs[0]).name, "x");
+  EXPECT_EQ(loaded->model.tensor(loaded->model.outputs[0]).shape, (Shape{3, 2}));
+}
+
+TEST(OnnxRecurrent, HasWorkForEveryGateOfBothDirections) {
+  const std::string weights = floats_text("W", {2, 6, 3}, std::vector<float>(36, 0.1F)) +
+                              floats_text("R", {2, 6, 2}, std::vector<float>(24, 0.1F));
+  const LoadedModel loaded = read(
+      x_and_y({5, 4, 3}) + weights +
+      node_text("GRU", {"x", "W", "R"}, {"y"}, integer_attribute("hidden_size", 2) + text_attribute("direction", "bidirectional")));
+  EXPECT_THAT(op_types(loaded.model), ElementsAre("GRU"));
+  EXPECT_EQ(loaded.model.tensor(loaded.model.outputs[0]).shape, (Shape{5, 2, 4, 2}));
+  // 5 steps, 2 directions, 4 samples, 2 units; 3 gates of 2*(3+2) for the products, 3 for biases and
+  // function; 6 for the rest of a unit.
+  EXPECT_EQ(work_of(loaded.model).flops.value, 5 * 2 * 4 * 2 * (3 * (2 * 5 + 3) + 6));
+}
+
+}  // namespace
+}  // namespace cohort
