@@ -125,7 +125,7 @@ Result<Shape> output(const Resize& op, const Shapes& shapes) {
     COHORT_CHECK(expect_per_axis("crop_begin", op.crop_begin.size(), x));
     COHORT_CHECK(expect_per_axis("crop_end", op.crop_end.size(), x));
   }
-  constexpr double kLeast = 1e-6;  // bounds the elements that antialiasing averages over
+  constexpr double kLeast = 1e-4;  // bounds the elements that antialiasing averages over
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (!(op.scale[d] >= kLeast && std::isfinite(op.scale[d])))
       return fail(ErrorCode::kInvalidInput, "scale must be at least {}, not {}", kLeast, op.scale[d]);

@@ -59,11 +59,13 @@ class FlopCounter {
   // A multiplication and an addition for each element that a position is made of.
   std::int64_t operator()(const Resize& op) const {
     if (op.mode == ResizeMode::kNearest) return 0;
-    std::int64_t taps = 2;
+    std::int64_t work = product({outputs(), 2});
     for (std::size_t d = 0; d < op.shape.size(); ++d) {
-      if (op.shape[d] != input(0)[d]) taps *= op.mode == ResizeMode::kLinear ? 2 : 4;
+      if (op.shape[d] == input(0)[d]) continue;
+      const double widened = op.antialias && op.scale[d] < 1 ? 1 / op.scale[d] : 1;
+      work = product({work, static_cast<std::int64_t>((op.mode == ResizeMode::kLinear ? 2 : 4) * widened)});
     }
-    return product({outputs(), taps});
+    return work;
   }
   // Per cell: the gates' matrix rows, 4 biases, 5 functions, 3 products and 1 sum.
   std::int64_t operator()(const Lstm& lstm) const {

@@ -121,10 +121,11 @@ Result<void> convert_unary(NodeImport& node) {
 }
 
 Result<void> convert_gelu(NodeImport& node) {
-  COHORT_TRY(const std::string approximate, node.text("approximate", "none"));
-  if (approximate != "none" && approximate != "tanh")
-    return fail(ErrorCode::kInvalidInput, "attribute approximate must be none or tanh, not {}", approximate);
-  return emit_activation(node, {approximate == "tanh" ? ActivationKind::kGeluTanh : ActivationKind::kGelu, 0, 0});
+  const Result<std::string> approximate = node.text("approximate", "none");
+  if (!approximate) return tl::unexpected<Error>(approximate.error());
+  if (*approximate == "none") return emit_activation(node, {ActivationKind::kGelu, 0, 0});
+  if (*approximate == "tanh") return emit_activation(node, {ActivationKind::kGeluTanh, 0, 0});
+  return fail(ErrorCode::kInvalidInput, "attribute approximate must be none or tanh, not {}", *approximate);
 }
 
 Result<void> convert_clip(NodeImport& node) {

@@ -7,9 +7,6 @@ namespace cohort::onnx {
 
 namespace {
 
-/// More than reading weights may take: then the op stays one of the model's.
-constexpr std::int64_t kMostFlops = std::int64_t{1} << 28;
-
 /// A state that knows the node's inputs and nothing else.
 ImportState alone(const ImportState& state, const Node& node) {
   ImportState own;
@@ -46,7 +43,8 @@ Result<bool> fold_node(ImportState& state, const Node& node, const OpSupport& su
   COHORT_CHECK(import.all_attributes_seen());
   std::int64_t elements = 0;
   for (const Op& op : own.model.ops) elements += element_count(own.model.tensor(op.outputs[0]).shape);
-  if (work_of(own.model).flops.value > kMostFlops) return false;
+  const std::int64_t flops = work_of(own.model).flops.value;
+  if (flops > state.flop_budget) return false;
   if (elements > own.element_budget)
     return fail(ErrorCode::kInvalidInput, "would make constants of {} elements, more than the {} left for this file",
                 elements, own.element_budget);
@@ -62,6 +60,7 @@ Result<bool> fold_node(ImportState& state, const Node& node, const OpSupport& su
     }
   }
   state.element_budget = own.element_budget - elements;
+  state.flop_budget -= flops;
   const LoadedModel loaded{std::move(own.model), std::move(own.weights)};
   COHORT_TRY(auto results, reference::evaluate(loaded, {}));
   for (std::size_t i = 0; i < computed.size(); ++i) {

@@ -52,6 +52,8 @@ struct ImportState {
   std::set<std::string, std::less<>> read_names;  ///< that a node or the graph's outputs read
   /// Elements that constants may still be made of: bounds what a small file can ask for.
   std::int64_t element_budget = 0;
+  /// Operations that may still go into computing constants: more than reading weights may take.
+  std::int64_t flop_budget = std::int64_t{1} << 28;
 };
 
 /// The input as a tensor of the model.

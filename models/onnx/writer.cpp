@@ -1,5 +1,6 @@
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -191,7 +192,8 @@ class GraphWriter {
 
   Result<void> write_node(const Op& op, const Pool& pool, const std::string& y) {
     const bool is_max = pool.kind == PoolKind::kMax;
-    const bool is_dilated = pool.window.dilation != std::vector<std::int64_t>(pool.window.dilation.size(), 1);
+    const bool is_dilated = std::any_of(pool.window.dilation.begin(), pool.window.dilation.end(),
+                                        [](std::int64_t dilation) { return dilation != 1; });
     if (!is_max && is_dilated) return fail(ErrorCode::kInvalidInput, "opset {} has no dilated average pooling", kOpset);
     COHORT_TRY(::onnx::NodeProto* const node, add_plain_node(op, is_max ? "MaxPool" : "AveragePool", y));
     set_window(*node, pool.window);

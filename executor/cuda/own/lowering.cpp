@@ -237,8 +237,41 @@ std::vector<std::int64_t> memory_order(const View& view, std::size_t first) {
   return order;
 }
 
+namespace {
+
+bool has_kernel(const Activation& activation) { return activation.kind <= ActivationKind::kClip; }
+
+/// Whether there is a kernel for what the attributes say; ops that the own kernels do not know have none.
+struct HasKernel {
+  bool operator()(const Convolution&) const { return true; }
+  bool operator()(const Pool& op) const { return !(op.ceil_mode && op.count_include_pad); }
+  bool operator()(const Gemm&) const { return true; }
+  bool operator()(const BatchNormalization&) const { return true; }
+  bool operator()(const LocalResponseNormalization&) const { return true; }
+  bool operator()(const Activation& op) const { return has_kernel(op); }
+  bool operator()(const Binary& op) const {
+    return op.kind <= BinaryKind::kDiv && op.element == ElementType::kFloat32;
+  }
+  bool operator()(const Concat&) const { return true; }
+  bool operator()(const Softmax& op) const { return !op.logarithm; }
+  bool operator()(const Reshape&) const { return true; }
+  bool operator()(const Lstm&) const { return true; }
+  template <class Other>
+  bool operator()(const Other&) const {
+    return false;
+  }
+};
+
+}  // namespace
+
 Result<void> check_supported(const OpCall& call) {
   COHORT_CHECK(check_call(call));
+  if (!std::visit(HasKernel{}, call.attributes)) return refuse(call, "there is no kernel for it");
+  for (const PostOp& post_op : call.post_ops) {
+    const auto* const activation = std::get_if<Activation>(&post_op);
+    if (activation != nullptr && !has_kernel(*activation))
+      return refuse(call, fmt::format("there is no kernel for {} behind it", op_type(*activation)));
+  }
   COHORT_CHECK(check_constants(call));
   std::vector<Shape> shapes{call.outputs[0].shape};
   for (const Operand& operand : call.inputs) shapes.push_back(shape_of(operand));

@@ -83,6 +83,8 @@ MapKind kind_of(BinaryKind kind) {
       return MapKind::kMul;
     case BinaryKind::kDiv:
       return MapKind::kDiv;
+    default:  // check_supported() refuses the others
+      break;
   }
   return MapKind::kAdd;
 }
@@ -109,6 +111,8 @@ PostOps::One activation_of(const Activation& activation) {
       break;
     case ActivationKind::kClip:
       one.kind = PostKind::kClip;
+      break;
+    default:  // check_supported() refuses the others
       break;
   }
   return one;

@@ -9,22 +9,25 @@ namespace {
 
 constexpr std::int64_t kElement = sizeof(float);
 
-std::string algorithm_of(const OpCall& call) {
-  struct Names {
-    std::string_view operator()(const Convolution&) const { return "own:direct"; }
-    std::string_view operator()(const Pool&) const { return "own:pool"; }
-    std::string_view operator()(const Gemm&) const { return "own:dot"; }
-    std::string_view operator()(const LocalResponseNormalization&) const { return "own:lrn"; }
-    std::string_view operator()(const Softmax&) const { return "own:softmax"; }
-    std::string_view operator()(const Lstm&) const { return "own:lstm"; }
-    std::string_view operator()(const Concat&) const { return "own:concat"; }
-    std::string_view operator()(const Reshape&) const { return "own:reshape"; }
-    std::string_view operator()(const BatchNormalization&) const { return "own:map"; }
-    std::string_view operator()(const Activation&) const { return "own:map"; }
-    std::string_view operator()(const Binary&) const { return "own:map"; }
-  };
-  return std::string(std::visit(Names{}, call.attributes));
-}
+struct Names {
+  std::string_view operator()(const Convolution&) const { return "own:direct"; }
+  std::string_view operator()(const Pool&) const { return "own:pool"; }
+  std::string_view operator()(const Gemm&) const { return "own:dot"; }
+  std::string_view operator()(const LocalResponseNormalization&) const { return "own:lrn"; }
+  std::string_view operator()(const Softmax&) const { return "own:softmax"; }
+  std::string_view operator()(const Lstm&) const { return "own:lstm"; }
+  std::string_view operator()(const Concat&) const { return "own:concat"; }
+  std::string_view operator()(const Reshape&) const { return "own:reshape"; }
+  std::string_view operator()(const BatchNormalization&) const { return "own:map"; }
+  std::string_view operator()(const Activation&) const { return "own:map"; }
+  std::string_view operator()(const Binary&) const { return "own:map"; }
+  template <class Other>  // check_supported() refuses these
+  std::string_view operator()(const Other&) const {
+    return "none";
+  }
+};
+
+std::string algorithm_of(const OpCall& call) { return std::string(std::visit(Names{}, call.attributes)); }
 
 /// `constants` by input, null for views.
 own::Operands operands_of(const OpCall& call, const CallArguments& arguments,
