@@ -5,6 +5,8 @@
 #include <set>
 
 #include "base/file.hpp"
+#include "models/onnx/container.hpp"
+#include "models/onnx/external_data.hpp"
 #include "models/onnx/graph.hpp"
 #include "models/onnx/onnx_file.hpp"
 
@@ -72,10 +74,28 @@ Result<Constant> constant_of(const ::onnx::TensorProto& tensor, Shape shape, con
   return make_constant(std::move(shape), std::move(values));
 }
 
-Result<Constant> parse_constant(const ::onnx::TensorProto& tensor) {
+/// Where the files lie that tensors may name; null: they may name none.
+using Folder = const std::filesystem::path*;
+
+Result<Constant> parse_constant(const ::onnx::TensorProto& tensor, Folder folder);
+
+Result<Constant> parse_external(const ::onnx::TensorProto& tensor, Folder folder) {
+  if (folder == nullptr)
+    return fail(ErrorCode::kInvalidInput, "its values lie in another file, which only a model in a file can name");
+  std::map<std::string, std::string> fields;
+  for (const auto& field : tensor.external_data()) fields[field.key()] = field.value();
+  COHORT_TRY(std::string bytes, external_bytes(*folder, fields));
+  ::onnx::TensorProto inside;
+  inside.set_data_type(tensor.data_type());
+  *inside.mutable_dims() = tensor.dims();
+  inside.set_raw_data(std::move(bytes));
+  return parse_constant(inside, nullptr);
+}
+
+Result<Constant> parse_constant(const ::onnx::TensorProto& tensor, Folder folder) {
   using Proto = ::onnx::TensorProto;
   if (tensor.data_location() == Proto::EXTERNAL || tensor.external_data_size() > 0)
-    return fail(ErrorCode::kInvalidInput, "its values lie in another file, which is not supported");
+    return parse_external(tensor, folder);
   COHORT_TRY(Shape shape, shape_of(tensor));
   switch (tensor.data_type()) {
     case Proto::FLOAT:
@@ -109,7 +129,7 @@ Result<Constant> parse_constant(const ::onnx::TensorProto& tensor) {
   return Proto::INTS;
 }
 
-Result<AttributeValue> parse_attribute(const ::onnx::AttributeProto& attribute) {
+Result<AttributeValue> parse_attribute(const ::onnx::AttributeProto& attribute, Folder folder) {
   using Proto = ::onnx::AttributeProto;
   switch (kind_of(attribute)) {
     case Proto::INT:
@@ -125,7 +145,7 @@ Result<AttributeValue> parse_attribute(const ::onnx::AttributeProto& attribute) 
     case Proto::STRINGS:
       return AttributeValue(std::vector<std::string>(attribute.strings().begin(), attribute.strings().end()));
     case Proto::TENSOR: {
-      COHORT_TRY(Constant constant, parse_constant(attribute.t()));
+      COHORT_TRY(Constant constant, parse_constant(attribute.t(), folder));
       return AttributeValue(std::move(constant));
     }
     default:
@@ -133,12 +153,12 @@ Result<AttributeValue> parse_attribute(const ::onnx::AttributeProto& attribute) 
   }
 }
 
-Result<Node> parse_node(const ::onnx::NodeProto& proto) {
+Result<Node> parse_node(const ::onnx::NodeProto& proto, Folder folder) {
   Node node{proto.name(), proto.op_type(), proto.domain() == "ai.onnx" ? "" : proto.domain(), {}, {}, {}};
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
   for (const auto& attribute : proto.attribute()) {
-    Result<AttributeValue> value = parse_attribute(attribute);
+    Result<AttributeValue> value = parse_attribute(attribute, folder);
     if (!value)
       return in_context(fmt::format("node {} ({}): attribute {}", node.name, node.op_type, attribute.name()),
                         value.error());
@@ -175,10 +195,10 @@ Result<std::int64_t> opset_of(const ::onnx::ModelProto& model) {
   return fail(ErrorCode::kInvalidInput, "it names no opset; supported are {} and later", kOldestOpset);
 }
 
-Result<void> parse_initializers(const ::onnx::GraphProto& proto, Graph& graph) {
+Result<void> parse_initializers(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {
   if (proto.sparse_initializer_size() > 0) return fail(ErrorCode::kInvalidInput, "sparse tensors are not supported");
   for (const auto& tensor : proto.initializer()) {
-    Result<Constant> constant = parse_constant(tensor);
+    Result<Constant> constant = parse_constant(tensor, folder);
     if (!constant) return in_context(fmt::format("tensor {}", tensor.name()), constant.error());
     if (!graph.constants.emplace(tensor.name(), *std::move(constant)).second)
       return fail(ErrorCode::kInvalidInput, "tensor {} has two initialisers", tensor.name());
@@ -192,15 +212,7 @@ Result<void> check_size(std::string_view bytes) {
   return fail(ErrorCode::kInvalidInput, "files of 2 GiB and more are not supported");
 }
 
-}  // namespace
-
-Constant make_constant(Shape shape, std::vector<float> values) {
-  return {std::move(shape), std::make_shared<const std::vector<float>>(std::move(values))};
-}
-
-Constant make_constant(Shape shape, std::vector<std::int64_t> values) { return {std::move(shape), std::move(values)}; }
-
-Result<Graph> parse_graph(std::string_view bytes) {
+Result<Graph> graph_of(std::string_view bytes, Folder folder) {
   COHORT_CHECK(check_size(bytes));
   ::onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
@@ -210,9 +222,9 @@ Result<Graph> parse_graph(std::string_view bytes) {
   COHORT_TRY(graph.opset, opset_of(model));
   const ::onnx::GraphProto& proto = model.graph();
   graph.name = proto.name();
-  COHORT_CHECK(parse_initializers(proto, graph));
+  COHORT_CHECK(parse_initializers(proto, folder, graph));
   for (const auto& node : proto.node()) {
-    COHORT_TRY(Node parsed, parse_node(node));
+    COHORT_TRY(Node parsed, parse_node(node, folder));
     graph.nodes.push_back(std::move(parsed));
   }
   for (const auto& input : proto.input()) {
@@ -222,6 +234,20 @@ Result<Graph> parse_graph(std::string_view bytes) {
   }
   for (const auto& output : proto.output()) graph.outputs.push_back(output.name());
   return graph;
+}
+
+}  // namespace
+
+Constant make_constant(Shape shape, std::vector<float> values) {
+  return {std::move(shape), std::make_shared<const std::vector<float>>(std::move(values))};
+}
+
+Constant make_constant(Shape shape, std::vector<std::int64_t> values) { return {std::move(shape), std::move(values)}; }
+
+Result<Graph> parse_graph(std::string_view bytes) { return graph_of(bytes, nullptr); }
+
+Result<Graph> parse_graph(std::string_view bytes, const std::filesystem::path& folder) {
+  return graph_of(bytes, &folder);
 }
 
 Result<std::vector<std::string>> input_names(std::string_view bytes) {
@@ -244,7 +270,7 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
     if (type != ::onnx::TensorProto::FLOAT && !is_whole)
       return fail(ErrorCode::kInvalidInput, "holds {}; supported are float32, int64, int32 and bool",
                   element_type_name(type));
-    COHORT_TRY(const Constant constant, parse_constant(proto));
+    COHORT_TRY(const Constant constant, parse_constant(proto, nullptr));
     NamedTensor tensor{proto.name(), constant.shape, {}, {}, is_whole};
     if (is_whole) {
       tensor.integers = *constant.integers();

@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "base/file.hpp"
+#include "models/onnx/container.hpp"
 
 namespace cohort::onnx {
 
@@ -295,18 +296,27 @@ Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, cons
   return LoadedModel{std::move(state.model), std::move(state.weights)};
 }
 
+Result<void> check_minibatch(const ReadOptions& options) {
+  if (options.minibatch >= 1) return {};
+  return fail(ErrorCode::kInvalidInput, "the minibatch must be at least 1, not {}", options.minibatch);
+}
+
 }  // namespace
 
 Result<LoadedModel> parse_model(std::string_view bytes, const ReadOptions& options) {
-  if (options.minibatch < 1)
-    return fail(ErrorCode::kInvalidInput, "the minibatch must be at least 1, not {}", options.minibatch);
+  COHORT_CHECK(check_minibatch(options));
   COHORT_TRY(const Graph graph, parse_graph(bytes));
   return import_graph(graph, bytes.size(), options);
 }
 
 Result<LoadedModel> read_model(const std::filesystem::path& path, const ReadOptions& options) {
   COHORT_TRY(const std::string bytes, read_file(path));
-  Result<LoadedModel> loaded = parse_model(bytes, options);
+  const auto read = [&]() -> Result<LoadedModel> {
+    COHORT_CHECK(check_minibatch(options));
+    COHORT_TRY(const Graph graph, parse_graph(bytes, path.parent_path()));
+    return import_graph(graph, bytes.size(), options);
+  };
+  Result<LoadedModel> loaded = read();
   if (!loaded) return in_context(path.string(), loaded.error());
   return loaded;
 }
