@@ -24,8 +24,7 @@ std::vector<Command> commands() {
   return {
       profile_command(),  plan_command(),       run_command(),           compare_command(),
       simulate_command(), models_command(),     dataset_synth_command(), calibrate_command(),
-      devices_command(),  trace_info_command(), trace_convert_command(),
-      verify_command(),
+      devices_command(),  trace_info_command(), trace_convert_command(), verify_command(),
   };
 }
 

@@ -8,7 +8,8 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--set", options.arguments, "Argument of a built-in network, as name=value; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--dim", options.dims, "Extent of an open dimension of an .onnx file, by its name there; may be repeated")
+  app.add_option("--dim", options.dims,
+                 "Extent of an open dimension of an .onnx file, by its name there; may be repeated")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
   app.add_option("--minibatch", options.minibatch, "Samples in a step")

@@ -118,8 +118,8 @@ std::string compare(const onnx::NamedTensor& expected, const Tensor& tensor, con
   }
   if (outside == 0) return {};
   return fmt::format("output {}: {} of {} elements are outside the tolerance; worst is {} at {}, expected {}",
-                     tensor.name, outside, elements.size(), number_at(tensor, elements, at), position_of(tensor.shape, at),
-                     expected_at(expected, at));
+                     tensor.name, outside, elements.size(), number_at(tensor, elements, at),
+                     position_of(tensor.shape, at), expected_at(expected, at));
 }
 
 /// Values as the model's input holds them. Errors: a whole number that does not fit 32 bits.
@@ -219,8 +219,8 @@ Outcome run_set(const fs::path& set, const std::string& model, const Tolerance& 
     if (found->second.is_whole != (input.element != ElementType::kFloat32))
       return failed(fmt::format("input {} holds another type than the model takes", input.name));
     if (found->second.shape != input.shape)
-      return failed(fmt::format("input {} has shape {}, the model takes {}", input.name,
-                                to_string(found->second.shape), to_string(input.shape)));
+      return failed(fmt::format("input {} has shape {}, the model takes {}", input.name, to_string(found->second.shape),
+                                to_string(input.shape)));
   }
   if (const auto opened = running.open(); !opened) return failed(opened.error().message);
   if (const auto ran = running.run(*inputs); !ran) return failed(ran.error().message);

@@ -191,14 +191,13 @@ Result<Shape> output(const BatchNormalization& /*attributes*/, const Shapes& sha
 }
 
 Result<Shape> output(const LocalResponseNormalization& lrn, const Shapes& shapes) {
-  if (shapes[0].size() < 2) return fail(ErrorCode::kInvalidInput, "x must be [N, C, ...], not {}", to_string(shapes[0]));
+  if (shapes[0].size() < 2)
+    return fail(ErrorCode::kInvalidInput, "x must be [N, C, ...], not {}", to_string(shapes[0]));
   if (lrn.size < 1) return fail(ErrorCode::kInvalidInput, "size must be at least 1, not {}", lrn.size);
   return shapes[0];
 }
 
-Result<Shape> output(const Activation& /*attributes*/, const Shapes& shapes) {
-  return shapes[0];
-}
+Result<Shape> output(const Activation& /*attributes*/, const Shapes& shapes) { return shapes[0]; }
 
 Result<Shape> output(const Binary& /*attributes*/, const Shapes& shapes) { return broadcast(shapes[0], shapes[1]); }
 

@@ -21,23 +21,26 @@ std::string canonical_window(const Window& window) {
 }
 
 std::string_view activation_name(ActivationKind kind) {
-  constexpr std::string_view kNames[] = {
-      "Relu",   "LeakyRelu", "Elu",  "Sigmoid", "Tanh", "Clip", "Selu", "HardSigmoid", "HardSwish",       "Softplus",
-      "Softsign", "Gelu",      "GeluTanh", "Erf", "Mish", "Sqrt", "Neg",  "Abs",         "Exp",             "Log",
-      "Reciprocal", "Floor",   "Ceil", "Round",   "ThresholdedRelu", "Celu", "Swish", "Sign", "Sin", "Cos"};
+  constexpr std::string_view kNames[] = {"Relu",       "LeakyRelu", "Elu",         "Sigmoid",   "Tanh",
+                                         "Clip",       "Selu",      "HardSigmoid", "HardSwish", "Softplus",
+                                         "Softsign",   "Gelu",      "GeluTanh",    "Erf",       "Mish",
+                                         "Sqrt",       "Neg",       "Abs",         "Exp",       "Log",
+                                         "Reciprocal", "Floor",     "Ceil",        "Round",     "ThresholdedRelu",
+                                         "Celu",       "Swish",     "Sign",        "Sin",       "Cos"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view binary_name(BinaryKind kind) {
-  constexpr std::string_view kNames[] = {"Add", "Sub",   "Mul",  "Div",         "Pow",     "Min",            "Max", "PRelu",
-                                         "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or",
-                                         "Xor"};
+  constexpr std::string_view kNames[] = {"Add",   "Sub", "Mul",   "Div",  "Pow",         "Min",     "Max",
+                                         "PRelu", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+                                         "And",   "Or",  "Xor"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view reduce_name(ReduceKind kind) {
-  constexpr std::string_view kNames[] = {"ReduceSum", "ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",
-                                         "ReduceL1",  "ReduceL2",   "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
+  constexpr std::string_view kNames[] = {"ReduceSum",    "ReduceMean",     "ReduceMax", "ReduceMin",
+                                         "ReduceProd",   "ReduceL1",       "ReduceL2",  "ReduceSumSquare",
+                                         "ReduceLogSum", "ReduceLogSumExp"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -45,7 +45,7 @@ enum class PadMode {
 struct Pad {
   PadMode mode = PadMode::kConstant;
   std::vector<std::int64_t> begin, end;
-  float value = 0;                                  ///< of kConstant
+  float value = 0;                              ///< of kConstant
   ElementType element = ElementType::kFloat32;  ///< `value` is a whole number for kInt32
 
   friend bool operator==(const Pad&, const Pad&) = default;
@@ -92,13 +92,13 @@ struct Resize {
   ResizeMode mode = ResizeMode::kNearest;
   ResizePositions positions = ResizePositions::kHalfPixel;
   ResizeRounding rounding = ResizeRounding::kPreferFloor;
-  Shape shape;                        ///< of y
-  std::vector<double> scale;          ///< one per axis; y may have fewer elements than scale times extent
+  Shape shape;                              ///< of y
+  std::vector<double> scale;                ///< one per axis; y may have fewer elements than scale times extent
   std::vector<float> crop_begin, crop_end;  ///< of kCrop: where in x y begins and ends, 0 to 1
   float cubic_coefficient = -0.75F;
-  float outside = 0;                  ///< value of positions outside of x, kCrop only
-  bool exclude_outside = false;       ///< kCubic: elements outside of x have no weight
-  bool antialias = false;             ///< shrinking averages over all input elements it covers
+  float outside = 0;             ///< value of positions outside of x, kCrop only
+  bool exclude_outside = false;  ///< kCubic: elements outside of x have no weight
+  bool antialias = false;        ///< shrinking averages over all input elements it covers
 
   friend bool operator==(const Resize&, const Resize&) = default;
 };

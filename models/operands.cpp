@@ -91,24 +91,50 @@ class ElementRule {
 
 InputCounts input_counts(const OpAttributes& attributes) {
   return std::visit(Overloaded{
-                        [](const Convolution&) { return InputCounts{2, 3}; },
-                        [](const ConvTranspose&) { return InputCounts{2, 3}; },
-                        [](const Gemm&) { return InputCounts{2, 3}; },
-                        [](const MatMul&) { return InputCounts{2, 2}; },
-                        [](const BatchNormalization&) { return InputCounts{5, 5}; },
-                        [](const GroupNormalization&) { return InputCounts{3, 3}; },
-                        [](const LayerNormalization&) { return InputCounts{2, 3}; },
-                        [](const Binary&) { return InputCounts{2, 2}; },
-                        [](const Select&) { return InputCounts{3, 3}; },
-                        [](const Gather&) { return InputCounts{2, 2}; },
-                        [](const Concat&) { return InputCounts{1, std::numeric_limits<std::size_t>::max()}; },
-                        [](const Lstm&) { return InputCounts{4, 4}; },
+                        [](const Convolution&) {
+                          return InputCounts{2, 3};
+                        },
+                        [](const ConvTranspose&) {
+                          return InputCounts{2, 3};
+                        },
+                        [](const Gemm&) {
+                          return InputCounts{2, 3};
+                        },
+                        [](const MatMul&) {
+                          return InputCounts{2, 2};
+                        },
+                        [](const BatchNormalization&) {
+                          return InputCounts{5, 5};
+                        },
+                        [](const GroupNormalization&) {
+                          return InputCounts{3, 3};
+                        },
+                        [](const LayerNormalization&) {
+                          return InputCounts{2, 3};
+                        },
+                        [](const Binary&) {
+                          return InputCounts{2, 2};
+                        },
+                        [](const Select&) {
+                          return InputCounts{3, 3};
+                        },
+                        [](const Gather&) {
+                          return InputCounts{2, 2};
+                        },
+                        [](const Concat&) {
+                          return InputCounts{1, std::numeric_limits<std::size_t>::max()};
+                        },
+                        [](const Lstm&) {
+                          return InputCounts{4, 4};
+                        },
                         [](const Recurrent& r) {
                           const std::size_t count = 4U + (r.has_lengths ? 1U : 0U) + (r.has_state ? 1U : 0U) +
                                                     (r.has_cell_state ? 1U : 0U) + (r.has_peepholes ? 1U : 0U);
                           return InputCounts{count, count};
                         },
-                        [](const auto&) { return InputCounts{1, 1}; },
+                        [](const auto&) {
+                          return InputCounts{1, 1};
+                        },
                     },
                     attributes);
 }

@@ -66,15 +66,16 @@ void for_each_tap(const Window3& window, const Shape& at, const ConstTensor& x, 
   Shape from(3);
   for_each_index<1>(Shape(window.kernel.begin(), window.kernel.end()),
                     {Shape{window.kernel[1] * window.kernel[2], window.kernel[2], 1}}, [&](const auto& offset) {
-    const std::int64_t tap = offset[0];
-    const std::array<std::int64_t, 3> taps{tap / (window.kernel[1] * window.kernel[2]),
-                                           tap / window.kernel[2] % window.kernel[1], tap % window.kernel[2]};
-    for (std::size_t d = 0; d < 3; ++d) {
-      from[d] = at[d] * window.stride[d] - window.pad_begin[d] + taps[d] * window.dilation[d];
-      if (from[d] < 0 || from[d] >= x.shape[d + 2]) return;
-    }
-    visit(from);
-  });
+                      const std::int64_t tap = offset[0];
+                      const std::array<std::int64_t, 3> taps{tap / (window.kernel[1] * window.kernel[2]),
+                                                             tap / window.kernel[2] % window.kernel[1],
+                                                             tap % window.kernel[2]};
+                      for (std::size_t d = 0; d < 3; ++d) {
+                        from[d] = at[d] * window.stride[d] - window.pad_begin[d] + taps[d] * window.dilation[d];
+                        if (from[d] < 0 || from[d] >= x.shape[d + 2]) return;
+                      }
+                      visit(from);
+                    });
 }
 
 /// Calls visit(x position, kernel position) for every x element whose kernel reaches output position
@@ -84,16 +85,16 @@ void for_each_source(const Window3& window, const Shape& at, const ConstTensor& 
   Shape from(3), tap(3);
   for_each_index<1>(Shape(window.kernel.begin(), window.kernel.end()),
                     {Shape{window.kernel[1] * window.kernel[2], window.kernel[2], 1}}, [&](const auto& offset) {
-    tap = {offset[0] / (window.kernel[1] * window.kernel[2]), offset[0] / window.kernel[2] % window.kernel[1],
-           offset[0] % window.kernel[2]};
-    for (std::size_t d = 0; d < 3; ++d) {
-      const std::int64_t reached = at[d] + window.pad_begin[d] - tap[d] * window.dilation[d];
-      if (reached < 0 || reached % window.stride[d] != 0) return;
-      from[d] = reached / window.stride[d];
-      if (from[d] >= x.shape[d + 2]) return;
-    }
-    visit(from, tap);
-  });
+                      tap = {offset[0] / (window.kernel[1] * window.kernel[2]),
+                             offset[0] / window.kernel[2] % window.kernel[1], offset[0] % window.kernel[2]};
+                      for (std::size_t d = 0; d < 3; ++d) {
+                        const std::int64_t reached = at[d] + window.pad_begin[d] - tap[d] * window.dilation[d];
+                        if (reached < 0 || reached % window.stride[d] != 0) return;
+                        from[d] = reached / window.stride[d];
+                        if (from[d] >= x.shape[d + 2]) return;
+                      }
+                      visit(from, tap);
+                    });
 }
 
 /// Elements of the window at `at` that lie inside x and its padding.

@@ -194,7 +194,8 @@ float convert(const Cast& op, float x) {
   if (op.to_truth) return stored((from_float ? x != 0 : whole(x) != 0) ? 1 : 0);
   if (op.from == op.to) return x;
   if (!from_float) return static_cast<float>(whole(x));
-  if (!(std::abs(x) < 0x1p31F)) throw std::range_error("a number does not fit 32 bits as a whole one: " + std::to_string(x));
+  if (!(std::abs(x) < 0x1p31F))
+    throw std::range_error("a number does not fit 32 bits as a whole one: " + std::to_string(x));
   return stored(static_cast<std::int32_t>(x));
 }
 
@@ -220,8 +221,7 @@ void compute(const Select&, Inputs inputs, const Tensor& y) {
   const ConstTensor& a = inputs[1];
   const ConstTensor& b = inputs[2];
   for_each_index<4>(
-      y.shape,
-      {repeating(condition, y.shape), repeating(a, y.shape), repeating(b, y.shape), y.strides},
+      y.shape, {repeating(condition, y.shape), repeating(a, y.shape), repeating(b, y.shape), y.strides},
       [&](const auto& at) { y.data[at[3]] = whole(condition.data[at[0]]) != 0 ? a.data[at[1]] : b.data[at[2]]; });
 }
 

@@ -65,7 +65,8 @@ void compute(const MatMul& op, Inputs inputs, const Tensor& y) {
         const float* from_b = b.data + at[1] + n * b.strides[b_column];
         double sum = 0;
         for (std::int64_t k = 0; k < depth; ++k) {
-          sum += static_cast<double>(from_a[k * a.strides[a_column]]) * static_cast<double>(from_b[k * b.strides[b_row]]);
+          sum +=
+              static_cast<double>(from_a[k * a.strides[a_column]]) * static_cast<double>(from_b[k * b.strides[b_row]]);
         }
         y.data[at[2] + m * y.strides[lead] + n * y.strides[lead + 1]] = static_cast<float>(sum);
       }

@@ -81,22 +81,22 @@ void compute(const LayerNormalization& op, Inputs inputs, const Tensor& y) {
   const Shape scale = broadcast(1);
   const Shape shift = shifted ? broadcast(2) : Shape(x.rank(), 0);
   const Shape inner = part(x.shape, axis, false);
-  for_each_index<4>(part(x.shape, axis, true),
-                    {part(x.strides, axis, true), part(y.strides, axis, true), part(scale, axis, true),
-                     part(shift, axis, true)},
-                    [&](const auto& outer) {
-    const float* const first = x.data + outer[0];
-    const Statistics found = statistics(first, inner, part(x.strides, axis, false), op.epsilon);
-    for_each_index<4>(inner,
-                      {part(x.strides, axis, false), part(y.strides, axis, false), part(scale, axis, false),
-                       part(shift, axis, false)},
-                      [&](const auto& at) {
-      const double normalised = (static_cast<double>(first[at[0]]) - found.mean) * found.scale;
-      const double scaled = normalised * static_cast<double>(inputs[1].data[outer[2] + at[2]]);
-      const double added = shifted ? static_cast<double>(inputs[2].data[outer[3] + at[3]]) : 0.0;
-      y.data[outer[1] + at[1]] = static_cast<float>(scaled + added);
-    });
-  });
+  for_each_index<4>(
+      part(x.shape, axis, true),
+      {part(x.strides, axis, true), part(y.strides, axis, true), part(scale, axis, true), part(shift, axis, true)},
+      [&](const auto& outer) {
+        const float* const first = x.data + outer[0];
+        const Statistics found = statistics(first, inner, part(x.strides, axis, false), op.epsilon);
+        for_each_index<4>(inner,
+                          {part(x.strides, axis, false), part(y.strides, axis, false), part(scale, axis, false),
+                           part(shift, axis, false)},
+                          [&](const auto& at) {
+                            const double normalised = (static_cast<double>(first[at[0]]) - found.mean) * found.scale;
+                            const double scaled = normalised * static_cast<double>(inputs[1].data[outer[2] + at[2]]);
+                            const double added = shifted ? static_cast<double>(inputs[2].data[outer[3] + at[3]]) : 0.0;
+                            y.data[outer[1] + at[1]] = static_cast<float>(scaled + added);
+                          });
+      });
 }
 
 void compute(const BatchNormalization& op, Inputs inputs, const Tensor& y) {

@@ -178,8 +178,8 @@ Result<GraphInput> parse_input(const ::onnx::ValueInfoProto& proto) {
   input.shape.emplace();
   for (const auto& dimension : type.shape().dim()) {
     const bool known = dimension.has_dim_value() && dimension.dim_value() > 0;
-    input.shape->push_back({known ? std::optional<std::int64_t>(dimension.dim_value()) : std::nullopt,
-                            dimension.dim_param()});
+    input.shape->push_back(
+        {known ? std::optional<std::int64_t>(dimension.dim_value()) : std::nullopt, dimension.dim_param()});
   }
   return input;
 }
@@ -265,8 +265,8 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
     if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       return fail(ErrorCode::kInvalidInput, "not an ONNX tensor, or cut short");
     const auto type = proto.data_type();
-    const bool is_whole = type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32 ||
-                          type == ::onnx::TensorProto::BOOL;
+    const bool is_whole =
+        type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32 || type == ::onnx::TensorProto::BOOL;
     if (type != ::onnx::TensorProto::FLOAT && !is_whole)
       return fail(ErrorCode::kInvalidInput, "holds {}; supported are float32, int64, int32 and bool",
                   element_type_name(type));

@@ -95,8 +95,8 @@ Result<void> clip_by_tensors(NodeImport& node) {
       return fail(ErrorCode::kInvalidInput, "bounds must be one number, not {}", to_string(shape));
     COHORT_TRY(const TensorId limit, node.tensor(i));
     const bool is_last = i == 2 || !has_high;
-    COHORT_TRY(y, node.emit(is_last ? "" : "low", Binary{i == 1 ? BinaryKind::kMax : BinaryKind::kMin, element},
-                            {y, limit}));
+    COHORT_TRY(
+        y, node.emit(is_last ? "" : "low", Binary{i == 1 ? BinaryKind::kMax : BinaryKind::kMin, element}, {y, limit}));
   }
   node.set_result(y);
   return {};

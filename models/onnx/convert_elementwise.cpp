@@ -8,27 +8,20 @@ namespace cohort::onnx {
 namespace {
 
 constexpr std::pair<std::string_view, BinaryKind> kBinaries[] = {
-    {"Add", BinaryKind::kAdd},
-    {"And", BinaryKind::kAnd},
-    {"Div", BinaryKind::kDiv},
-    {"Equal", BinaryKind::kEqual},
-    {"Greater", BinaryKind::kGreater},
-    {"GreaterOrEqual", BinaryKind::kGreaterOrEqual},
-    {"Less", BinaryKind::kLess},
-    {"LessOrEqual", BinaryKind::kLessOrEqual},
-    {"Max", BinaryKind::kMax},
-    {"Mean", BinaryKind::kAdd},
-    {"Min", BinaryKind::kMin},
-    {"Mul", BinaryKind::kMul},
-    {"Or", BinaryKind::kOr},
-    {"PRelu", BinaryKind::kPRelu},
-    {"Sub", BinaryKind::kSub},
-    {"Sum", BinaryKind::kAdd},
+    {"Add", BinaryKind::kAdd},         {"And", BinaryKind::kAnd},
+    {"Div", BinaryKind::kDiv},         {"Equal", BinaryKind::kEqual},
+    {"Greater", BinaryKind::kGreater}, {"GreaterOrEqual", BinaryKind::kGreaterOrEqual},
+    {"Less", BinaryKind::kLess},       {"LessOrEqual", BinaryKind::kLessOrEqual},
+    {"Max", BinaryKind::kMax},         {"Mean", BinaryKind::kAdd},
+    {"Min", BinaryKind::kMin},         {"Mul", BinaryKind::kMul},
+    {"Or", BinaryKind::kOr},           {"PRelu", BinaryKind::kPRelu},
+    {"Sub", BinaryKind::kSub},         {"Sum", BinaryKind::kAdd},
     {"Xor", BinaryKind::kXor},
 };
 
 BinaryKind kind_of(std::string_view op_type) {
-  return std::find_if(std::begin(kBinaries), std::end(kBinaries), [&](const auto& each) { return each.first == op_type; })
+  return std::find_if(std::begin(kBinaries), std::end(kBinaries),
+                      [&](const auto& each) { return each.first == op_type; })
       ->second;
 }
 

@@ -8,9 +8,7 @@ namespace cohort::onnx {
 namespace {
 
 /// x[start + i*step] for all axes: everything, to be narrowed axis by axis.
-TensorSlice whole(const Shape& shape) {
-  return {Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
-}
+TensorSlice whole(const Shape& shape) { return {Shape(shape.size(), 0), Shape(shape.size(), 1), shape}; }
 
 Result<void> emit_slice(NodeImport& node, TensorSlice slice) {
   COHORT_TRY(const Shape shape, node.shape(0));

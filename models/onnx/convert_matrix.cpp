@@ -56,6 +56,13 @@ Result<TensorId> add_matrix(NodeImport& node, TensorId y, float beta) {
   COHORT_TRY(const Shape sum, infer_shape(Binary{}, {node.shape_of(y), c}));
   if (sum != node.shape_of(y))
     return fail(ErrorCode::kInvalidInput, "C {} does not broadcast to {}", to_string(c), to_string(node.shape_of(y)));
+  if (const Constant* constant = node.constant(2); beta != 1 && constant != nullptr && constant->floats() != nullptr) {
+    COHORT_CHECK(node.claim(element_count(c)));
+    std::vector<float> factors = *constant->floats();
+    for (float& value : factors) value *= beta;
+    COHORT_TRY(const TensorId operand, node.weight(2, c, std::move(factors)));
+    return node.emit("add", Binary{BinaryKind::kAdd}, {y, operand});
+  }
   COHORT_TRY(TensorId operand, node.tensor(2));
   COHORT_TRY(operand, scaled(node, "beta", operand, beta));
   return node.emit("add", Binary{BinaryKind::kAdd}, {y, operand});
@@ -82,8 +89,7 @@ Result<TensorId> as_matrix(NodeImport& node, std::size_t input, bool is_row_vect
   COHORT_TRY(const Shape shape, node.shape(input));
   COHORT_TRY(const TensorId x, node.tensor(input));
   if (shape.size() != 1) return x;
-  return node.emit_reshape(fmt::format("matrix{}", input), x,
-                           is_row_vector ? Shape{1, shape[0]} : Shape{shape[0], 1});
+  return node.emit_reshape(fmt::format("matrix{}", input), x, is_row_vector ? Shape{1, shape[0]} : Shape{shape[0], 1});
 }
 
 bool is_float_constant(const NodeImport& node, std::size_t input) {

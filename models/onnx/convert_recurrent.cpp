@@ -42,8 +42,8 @@ Result<std::vector<Gate>> gates_of(NodeImport& node) {
   std::vector<Gate> gates;
   std::size_t next_alpha = 0, next_beta = 0;
   for (const std::string& name : names) {
-    const auto* const found =
-        std::find_if(std::begin(kGates), std::end(kGates), [&](const GateName& gate) { return equal_names(gate.name, name); });
+    const auto* const found = std::find_if(std::begin(kGates), std::end(kGates),
+                                           [&](const GateName& gate) { return equal_names(gate.name, name); });
     if (found == std::end(kGates)) return fail(ErrorCode::kInvalidInput, "function {} is not supported", name);
     Gate gate{found->function, found->alpha, found->beta};
     if (found->parameters > 0 && next_alpha < alphas.size()) gate.alpha = alphas[next_alpha++];
@@ -141,8 +141,8 @@ Result<void> set_rows(NodeImport& node, TensorId all, std::int64_t begin, std::i
 /// The plain LSTM that libraries are quick at: one direction, constant weights, all states and no more.
 bool is_plain_lstm(const NodeImport& node, const Recurrent& op, bool samples_first) {
   const bool extras = op.has_lengths || op.has_state || op.has_cell_state || op.has_peepholes || op.final_state;
-  const bool constant = node.constant(1) != nullptr && node.constant(2) != nullptr &&
-                        (!node.has_input(3) || node.constant(3) != nullptr);
+  const bool constant =
+      node.constant(1) != nullptr && node.constant(2) != nullptr && (!node.has_input(3) || node.constant(3) != nullptr);
   return op.cell == RecurrentCell::kLstm && op.direction == Direction::kForward && op.gates.empty() && op.clip == 0 &&
          !op.couple_gates && !extras && !samples_first && constant;
 }

@@ -63,8 +63,8 @@ Result<std::int64_t> reduce_whole(ReduceKind kind, const std::vector<std::int64_
 /// Whole numbers, as shapes are: constants along one axis.
 Result<void> reduce_constant(NodeImport& node, ReduceKind kind, const ReducedAxes& axes) {
   const Constant* x = node.constant(0);
-  const bool known = kind == ReduceKind::kProduct || kind == ReduceKind::kSum || kind == ReduceKind::kMax ||
-                     kind == ReduceKind::kMin;
+  const bool known =
+      kind == ReduceKind::kProduct || kind == ReduceKind::kSum || kind == ReduceKind::kMax || kind == ReduceKind::kMin;
   if (x == nullptr || x->shape.size() > 1 || x->integers()->empty() || !known)
     return fail(ErrorCode::kInvalidInput, "of whole numbers is supported only for constant lists");
   COHORT_TRY(const std::int64_t result, reduce_whole(kind, *x->integers()));

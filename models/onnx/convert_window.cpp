@@ -141,7 +141,8 @@ Result<std::vector<std::int64_t>> kernel_of(NodeImport& node, const Shape& x) {
 
 /// Elements of y without pads, along spatial axis i.
 std::int64_t full_extent(const ConvTranspose& op, const Shape& x, std::size_t i) {
-  return op.window.stride[i] * (x[i + 2] - 1) + op.output_pad[i] + op.window.dilation[i] * (op.window.kernel[i] - 1) + 1;
+  return op.window.stride[i] * (x[i + 2] - 1) + op.output_pad[i] + op.window.dilation[i] * (op.window.kernel[i] - 1) +
+         1;
 }
 
 /// Pads so that y has the extents asked for: half on each side, the odd one behind for SAME_UPPER, else before.

@@ -14,7 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A field that is a number; nothing where the tensor has none.
-Result<std::optional<std::uintmax_t>> number(const std::map<std::string, std::string>& fields, const std::string& name) {
+Result<std::optional<std::uintmax_t>> number(const std::map<std::string, std::string>& fields,
+                                             const std::string& name) {
   const auto found = fields.find(name);
   if (found == fields.end()) return std::optional<std::uintmax_t>();
   const std::string& text = found->second;

@@ -95,8 +95,10 @@ Result<Shape> input_shape(const GraphInput& input, const ReadOptions& options, s
                   "input {} leaves dimension {} open without a name; export the model with a named or fixed one",
                   input.name, i);
     } else {
-      return fail(ErrorCode::kInvalidInput, "input {} leaves dimension {} open, which the file calls {}; set it with "
-                  "--dim {}=N", input.name, i, dimension.name, dimension.name);
+      return fail(ErrorCode::kInvalidInput,
+                  "input {} leaves dimension {} open, which the file calls {}; set it with "
+                  "--dim {}=N",
+                  input.name, i, dimension.name, dimension.name);
     }
   }
   if (auto checked = check_shape(shape); !checked) return in_context("input " + input.name, checked.error());

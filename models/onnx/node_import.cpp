@@ -268,8 +268,8 @@ Result<TensorId> NodeImport::weight(std::size_t like, Shape shape, std::vector<f
   COHORT_CHECK(check_shape(shape));
   // Where the input itself is a tensor of the model, the name is its.
   const std::string& input = node_.inputs[like];
-  std::string name = constant(like) != nullptr ? weight_name(input)
-                                               : unique(fmt::format("{}/{}", op_name_, input), state_.names);
+  std::string name =
+      constant(like) != nullptr ? weight_name(input) : unique(fmt::format("{}/{}", op_name_, input), state_.names);
   const TensorId id = new_tensor(std::move(name), std::move(shape), TensorRole::kWeight);
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
   return id;

@@ -45,7 +45,8 @@ Result<std::vector<AxisSlice>> slice_ranges(NodeImport& node, const Shape& shape
   std::vector<AxisSlice> ranges;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     COHORT_TRY(const std::size_t axis, normalize_axis(axes[i], shape.size()));
-    const bool again = std::any_of(ranges.begin(), ranges.end(), [&](const AxisSlice& range) { return range.axis == axis; });
+    const bool again =
+        std::any_of(ranges.begin(), ranges.end(), [&](const AxisSlice& range) { return range.axis == axis; });
     if (again) return fail(ErrorCode::kInvalidInput, "axis {} stands twice", axes[i]);
     COHORT_TRY(AxisSlice range, axis_slice(shape[axis], starts[i], ends[i], steps[i]));
     range.axis = axis;

@@ -8,9 +8,9 @@
 namespace cohort {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using nlohmann::json;
 
 /// Where Debian's libonnx-testdata puts the ONNX project's cases.
 constexpr const char* kCases = "/usr/lib/python3/dist-packages/onnx/backend/test/data";
@@ -102,7 +102,8 @@ class OnnxProject : public ProgramTest, public ::testing::WithParamInterface<con
   static std::vector<std::string> names(const json& report, std::string_view status) {
     std::vector<std::string> found;
     for (const json& each : report["cases"]) {
-      if (each["status"] == status) found.push_back(each["name"].get<std::string>() + ": " + each["reason"].get<std::string>());
+      if (each["status"] == status)
+        found.push_back(each["name"].get<std::string>() + ": " + each["reason"].get<std::string>());
     }
     return found;
   }

@@ -59,10 +59,7 @@ const Case kCases[] = {
      {{1, 1, 4, 4, 4}, {2, 1, 1, 2, 3}},
      {1, 2, 4, 3, 3}},
     // 2 * (4 - 1) + 1 + 2 * (3 - 1) + 1 - 1 - 2
-    {"ConvTranspose",
-     ConvTranspose{Window{{3}, {2}, {1}, {2}, {2}}, {1}, 2},
-     {{1, 4, 4}, {4, 3, 3}, {6}},
-     {1, 6, 9}},
+    {"ConvTranspose", ConvTranspose{Window{{3}, {2}, {1}, {2}, {2}}, {1}, 2}, {{1, 4, 4}, {4, 3, 3}, {6}}, {1, 6, 9}},
     {"MatMulBroadcasts", MatMul{true, false}, {{5, 1, 7, 2}, {3, 7, 4}}, {5, 3, 2, 4}},
     {"GroupNormalization", GroupNormalization{2}, {{1, 4, 3, 3}, {4}, {4}}, {1, 4, 3, 3}},
     {"LayerNormalization", LayerNormalization{2}, {{2, 3, 4}, {4}}, {2, 3, 4}},
@@ -76,7 +73,8 @@ const Case kCases[] = {
     {"ReduceDrops", Reduce{ReduceKind::kMean, {0, 1, 2}, false}, {{2, 3, 4}}, {}},
     {"ArgMax", ArgMax{1, false}, {{2, 3, 4}}, {2, 4}},
     {"RecurrentWithFinalStates",
-     Recurrent{RecurrentCell::kLstm, 3, Direction::kBidirectional, {}, 0, false, false, false, false, false, false, true},
+     Recurrent{
+         RecurrentCell::kLstm, 3, Direction::kBidirectional, {}, 0, false, false, false, false, false, false, true},
      {{7, 2, 5}, {2, 12, 5}, {2, 12, 3}, {2, 24}},
      {9, 2, 2, 3}},
 };

@@ -24,7 +24,8 @@ class ExternalData : public testing::Test {
     const float values[] = {1, 2, 3, 4};
     std::ofstream(folder_ / "model" / "weights.bin", std::ios::binary)
         .write(reinterpret_cast<const char*>(values), sizeof values);
-    std::ofstream(folder_ / "outside.bin", std::ios::binary).write(reinterpret_cast<const char*>(values), sizeof values);
+    std::ofstream(folder_ / "outside.bin", std::ios::binary)
+        .write(reinterpret_cast<const char*>(values), sizeof values);
   }
   ~ExternalData() override { fs::remove_all(folder_); }
   ExternalData(const ExternalData&) = delete;
@@ -32,9 +33,10 @@ class ExternalData : public testing::Test {
 
   static std::string graph(std::string_view location, std::string_view more = "") {
     return input_text("x", {2}) + output_text("y") +
-           fmt::format(" initializer {{ name: \"w\" data_type: 1 dims: 2 data_location: EXTERNAL "
-                       "external_data {{ key: \"location\" value: \"{}\" }} {} }}",
-                       location, more) +
+           fmt::format(
+               " initializer {{ name: \"w\" data_type: 1 dims: 2 data_location: EXTERNAL "
+               "external_data {{ key: \"location\" value: \"{}\" }} {} }}",
+               location, more) +
            node_text("Mul", {"x", "w"}, {"y"});
   }
   static std::string field(std::string_view key, std::string_view value) {

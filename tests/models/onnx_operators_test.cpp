@@ -56,9 +56,8 @@ TEST(OnnxWhere, ChoosesByAConditionThatIsComputed) {
 
 TEST(OnnxArgMax, FeedsAGather) {
   // y = x[argmax(x)]
-  const LoadedModel loaded =
-      read(x_and_y({4}) + node_text("ArgMax", {"x"}, {"at"}, integer_attribute("keepdims", 0)) +
-           node_text("Gather", {"x", "at"}, {"y"}));
+  const LoadedModel loaded = read(x_and_y({4}) + node_text("ArgMax", {"x"}, {"at"}, integer_attribute("keepdims", 0)) +
+                                  node_text("Gather", {"x", "at"}, {"y"}));
   EXPECT_THAT(result(loaded, {3, 9, -1, 4}), ElementsAre(9));
 }
 
@@ -91,17 +90,17 @@ TEST(OnnxFolding, ComputesTheNumberOfElementsFromAShape) {
 }
 
 TEST(OnnxMatMul, MultipliesTwoTensorsThatAreComputed) {
-  const LoadedModel loaded = read(x_and_y({2, 2}) + node_text("Transpose", {"x"}, {"t"}) +
-                                  node_text("MatMul", {"x", "t"}, {"y"}));
+  const LoadedModel loaded =
+      read(x_and_y({2, 2}) + node_text("Transpose", {"x"}, {"t"}) + node_text("MatMul", {"x", "t"}, {"y"}));
   EXPECT_THAT(op_types(loaded.model), ElementsAre("Transpose", "MatMul"));
   EXPECT_THAT(result(loaded, {1, 2, 3, 4}), ElementsAre(5, 11, 11, 25));
 }
 
 TEST(OnnxCast, StopsWhereAConstantDoesNotFitAtRunTime) {
-  EXPECT_THAT(problem(input_text("x", {1}) + output_text("y") + integers_text("big", {1}, {std::int64_t{1} << 40}) +
-                      node_text("Cast", {"x"}, {"n"}, integer_attribute("to", 7)) +
-                      node_text("Add", {"n", "big"}, {"y"})),
-              HasSubstr("constant big holds 1099511627776, which does not fit 32 bits"));
+  EXPECT_THAT(
+      problem(input_text("x", {1}) + output_text("y") + integers_text("big", {1}, {std::int64_t{1} << 40}) +
+              node_text("Cast", {"x"}, {"n"}, integer_attribute("to", 7)) + node_text("Add", {"n", "big"}, {"y"})),
+      HasSubstr("constant big holds 1099511627776, which does not fit 32 bits"));
 }
 
 TEST(OnnxGiven, TakesAnInputAsAConstantOnlyWhereAnOpNeedsIt) {
@@ -125,9 +124,10 @@ TEST(OnnxGiven, TakesAnInputAsAConstantOnlyWhereAnOpNeedsIt) {
 TEST(OnnxRecurrent, HasWorkForEveryGateOfBothDirections) {
   const std::string weights = floats_text("W", {2, 6, 3}, std::vector<float>(36, 0.1F)) +
                               floats_text("R", {2, 6, 2}, std::vector<float>(24, 0.1F));
-  const LoadedModel loaded = read(
-      x_and_y({5, 4, 3}) + weights +
-      node_text("GRU", {"x", "W", "R"}, {"y"}, integer_attribute("hidden_size", 2) + text_attribute("direction", "bidirectional")));
+  const LoadedModel loaded =
+      read(x_and_y({5, 4, 3}) + weights +
+           node_text("GRU", {"x", "W", "R"}, {"y"},
+                     integer_attribute("hidden_size", 2) + text_attribute("direction", "bidirectional")));
   EXPECT_THAT(op_types(loaded.model), ElementsAre("GRU"));
   EXPECT_EQ(loaded.model.tensor(loaded.model.outputs[0]).shape, (Shape{5, 2, 4, 2}));
   // 5 steps, 2 directions, 4 samples, 2 units; 3 gates of 2*(3+2) for the products, 3 for biases and

@@ -228,7 +228,8 @@ TEST(OnnxReader, ReplacesOtherOpenDimensionsByName) {
   options.dims = {{"n", 128}};
   EXPECT_EQ(output_shape(onnx::parse_model(bytes, options).value()), (Shape{2, 128}));
   options.dims = {{"n", 128}, {"seq", 3}};
-  EXPECT_THAT(onnx::parse_model(bytes, options).error().message, HasSubstr("no input has an open dimension called seq"));
+  EXPECT_THAT(onnx::parse_model(bytes, options).error().message,
+              HasSubstr("no input has an open dimension called seq"));
 }
 
 TEST(OnnxReader, CopiesAnOutputThatIsAnInputOrConstantOrTwoOutputs) {
@@ -269,10 +270,10 @@ TEST(OnnxReader, ListsAllUnsupportedOpsAtOnce) {
 }
 
 TEST(OnnxReader, ListsNodesWithUnsupportedAttributesBesideUnsupportedOps) {
-  const std::string message = problem(
-      onnx_model(13, input_text("x", {2, 3}) + output_text("y") + node_text("Einsum", {"x"}, {"a"}) +
-                         node_text("Transpose", {"x"}, {"b"}, integers_attribute("perm", {0, 0})) +
-                         node_text("Mod", {"x", "x"}, {"c"}) + node_text("Sum", {"a", "b", "c"}, {"y"})));
+  const std::string message =
+      problem(onnx_model(13, input_text("x", {2, 3}) + output_text("y") + node_text("Einsum", {"x"}, {"a"}) +
+                                 node_text("Transpose", {"x"}, {"b"}, integers_attribute("perm", {0, 0})) +
+                                 node_text("Mod", {"x", "x"}, {"c"}) + node_text("Sum", {"a", "b", "c"}, {"y"})));
   EXPECT_THAT(message, HasSubstr("an op is not supported: node n_a (Einsum, opset 13); "
                                  "node n_b (Transpose, opset 13): attribute perm is no permutation of 2 axes; "
                                  "node n_c (Mod, opset 13): is supported with attribute fmod only"));

@@ -56,27 +56,19 @@ class Generator {
   }
 
   TensorId activation(TensorId x) {
-    constexpr Activation kChoices[] = {{ActivationKind::kRelu, 0, 0},
-                                       {ActivationKind::kLeakyRelu, 0.1F, 0},
-                                       {ActivationKind::kElu, 0.7F, 0},
-                                       {ActivationKind::kSigmoid, 0, 0},
-                                       {ActivationKind::kTanh, 0, 0},
-                                       {ActivationKind::kClip, -0.5F, 2},
-                                       {ActivationKind::kSelu, 1.67F, 1.05F},
-                                       {ActivationKind::kHardSigmoid, 0.2F, 0.5F},
-                                       {ActivationKind::kHardSwish, 0, 0},
-                                       {ActivationKind::kSoftplus, 0, 0},
-                                       {ActivationKind::kSoftsign, 0, 0},
-                                       {ActivationKind::kGelu, 0, 0},
-                                       {ActivationKind::kGeluTanh, 0, 0},
-                                       {ActivationKind::kErf, 0, 0},
-                                       {ActivationKind::kMish, 0, 0},
-                                       {ActivationKind::kNeg, 0, 0},
-                                       {ActivationKind::kAbs, 0, 0},
-                                       {ActivationKind::kSwish, 1, 0},
-                                       {ActivationKind::kCelu, 1.5F, 0},
-                                       {ActivationKind::kSin, 0, 0}};
-    return add("act", kChoices[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(std::size(kChoices)) - 1))], {x});
+    constexpr Activation kChoices[] = {
+        {ActivationKind::kRelu, 0, 0},         {ActivationKind::kLeakyRelu, 0.1F, 0},
+        {ActivationKind::kElu, 0.7F, 0},       {ActivationKind::kSigmoid, 0, 0},
+        {ActivationKind::kTanh, 0, 0},         {ActivationKind::kClip, -0.5F, 2},
+        {ActivationKind::kSelu, 1.67F, 1.05F}, {ActivationKind::kHardSigmoid, 0.2F, 0.5F},
+        {ActivationKind::kHardSwish, 0, 0},    {ActivationKind::kSoftplus, 0, 0},
+        {ActivationKind::kSoftsign, 0, 0},     {ActivationKind::kGelu, 0, 0},
+        {ActivationKind::kGeluTanh, 0, 0},     {ActivationKind::kErf, 0, 0},
+        {ActivationKind::kMish, 0, 0},         {ActivationKind::kNeg, 0, 0},
+        {ActivationKind::kAbs, 0, 0},          {ActivationKind::kSwish, 1, 0},
+        {ActivationKind::kCelu, 1.5F, 0},      {ActivationKind::kSin, 0, 0}};
+    return add("act", kChoices[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(std::size(kChoices)) - 1))],
+               {x});
   }
 
   TensorId binary(TensorId x) {
@@ -192,8 +184,9 @@ class Generator {
     op.final_state = coin();
     const std::int64_t directions = direction_count(op.direction);
     const std::int64_t rows = gate_count(op.cell) * hidden;
-    return add("rnn", op,
-               {x, weight({directions, rows, s[2]}), weight({directions, rows, hidden}), weight({directions, 2 * rows})});
+    return add(
+        "rnn", op,
+        {x, weight({directions, rows, s[2]}), weight({directions, rows, hidden}), weight({directions, 2 * rows})});
   }
 
   TensorId move(TensorId x) {
@@ -229,7 +222,8 @@ class Generator {
         return add("pad", std::move(pad), {x});
       }
       case 3:
-        return builder_.reshape(name("reshape"), x, rank > 2 ? Shape{s[0], element_count(s) / s[0]} : Shape{s[0], s[1], 1});
+        return builder_.reshape(name("reshape"), x,
+                                rank > 2 ? Shape{s[0], element_count(s) / s[0]} : Shape{s[0], s[1], 1});
       case 4: {
         Shape repeats(s.size(), 1);
         repeats[static_cast<std::size_t>(pick(0, rank - 1))] = 2;

@@ -249,9 +249,7 @@ struct HasKernel {
   bool operator()(const BatchNormalization&) const { return true; }
   bool operator()(const LocalResponseNormalization&) const { return true; }
   bool operator()(const Activation& op) const { return has_kernel(op); }
-  bool operator()(const Binary& op) const {
-    return op.kind <= BinaryKind::kDiv && op.element == ElementType::kFloat32;
-  }
+  bool operator()(const Binary& op) const { return op.kind <= BinaryKind::kDiv && op.element == ElementType::kFloat32; }
   bool operator()(const Concat&) const { return true; }
   bool operator()(const Softmax& op) const { return !op.logarithm; }
   bool operator()(const Reshape&) const { return true; }
