@@ -12,8 +12,9 @@ that either side chose itself (ONNX Runtime with IO binding), so that neither pa
 Needs numpy and onnxruntime (PyPI), best in a virtual environment; without them it says so and ends with 77, which
 test runners read as skipped.
 
-  bench/peers/onnx_runtime.py                                   all convolutional networks, minibatch 1 and 16
+  bench/peers/onnx_runtime.py                                   all networks, minibatch 1 and 16
   bench/peers/onnx_runtime.py --networks resnet50 --minibatch 1
+  bench/peers/onnx_runtime.py --unplanned                       the same without profiling, a third of the time
   bench/peers/onnx_runtime.py --check --networks lenet5 mlp     compare outputs, time nothing
   bench/peers/onnx_runtime.py --ops resnet50                    where ONNX Runtime spends its time, op by op
 """
@@ -43,6 +44,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CONVOLUTIONAL = ["alexnet", "alexnet5", "densenet121", "inception_v3", "mobilenet_v2", "resnet18", "resnet50", "smallcnn",
                  "squeezenet1_1"]
 TOLD_APART = ["lenet5", "mlp"]
+OTHERS = ["encoder", "gru", "lstm", "randwire"]
 # Largest difference of an output element, as part of the largest output: deep networks of random weights lose digits.
 TOLERANCE = 1e-4
 
@@ -154,7 +156,7 @@ def difference(ours, theirs):
 
 def compare(cohort, network, minibatch, options):
     file = cohort.export(network, minibatch)
-    plan = cohort.unplanned(network, minibatch) if options.check else cohort.plan(network, minibatch)
+    plan = cohort.unplanned(network, minibatch) if options.check or options.unplanned else cohort.plan(network, minibatch)
     peer = Peer(file, options.threads)
     error = difference(cohort.outputs(plan, peer.inputs, cohort.folder / f"{network}-{minibatch}"), peer.outputs())
     row = {"network": network, "minibatch": minibatch, "difference": error}
@@ -228,7 +230,7 @@ def ops(cohort, network, minibatch, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cohort", default=str(ROOT / "build/release/bin/cohort"))
-    parser.add_argument("--networks", nargs="+", default=CONVOLUTIONAL + TOLD_APART)
+    parser.add_argument("--networks", nargs="+", default=CONVOLUTIONAL + TOLD_APART + OTHERS)
     parser.add_argument("--minibatch", nargs="+", type=int, default=[1, 16])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
@@ -237,6 +239,8 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, help="keep models and profiles here, and take profiles that are there")
     parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
     parser.add_argument("--check", action="store_true", help="compare outputs only")
+    parser.add_argument("--unplanned", action="store_true",
+                        help="run with the device's first choices of algorithm instead of profiling and planning: quicker")
     parser.add_argument("--ops", metavar="NETWORK", help="ONNX Runtime's times by op")
     parser.add_argument("--slowest", type=int, default=20, help="nodes that --ops shows")
     options = parser.parse_args()

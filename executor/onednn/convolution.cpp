@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "executor/onednn/implementation.hpp"
 #include "executor/onednn/operands.hpp"
@@ -25,6 +26,18 @@ dnnl::memory::dims pad_end(const Window& window, const Shape& x, const Shape& y)
     const std::int64_t reach = window.dilation[d] * (window.kernel[d] - 1) + 1;
     const std::int64_t needed = (y[d + 2] - 1) * window.stride[d] + reach - x[d + 2] - window.pad_begin[d];
     result[d] = std::max(result[d], needed);
+  }
+  return result;
+}
+
+/// Rows and columns cut off at the end; empty where some are added, at either end.
+std::optional<dnnl::memory::dims> transposed_pad_end(const ConvTranspose& op, const Shape& x, const Shape& y) {
+  dnnl::memory::dims result;
+  for (std::size_t d = 0; d < op.window.kernel.size(); ++d) {
+    const std::int64_t reach = op.window.dilation[d] * (op.window.kernel[d] - 1) + 1;
+    const std::int64_t whole = op.window.stride[d] * (x[d + 2] - 1) + reach;
+    result.push_back(whole - op.window.pad_begin[d] - y[d + 2]);
+    if (op.window.pad_begin[d] < 0 || result[d] < 0) return std::nullopt;
   }
   return result;
 }
@@ -58,6 +71,42 @@ Implementations implementations(const Convolution& op, const OpCall& call, const
       dnnl::convolution_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
       bindings, list);
   if (!post_ops->bindings.empty()) list.erase(std::remove_if(list.begin(), list.end(), by_gemm), list.end());
+  return list;
+}
+
+Implementations implementations(const ConvTranspose& op, const OpCall& call, const dnnl::engine& engine) {
+  if (!is_constant(call, 1)) return {};
+  const std::optional<PostOps> post_ops = make_post_ops(call);
+  if (!post_ops) return {};
+  const std::optional<dnnl::memory::dims> ends =
+      transposed_pad_end(op, shape_of(call.inputs[0]), call.outputs[0].shape);
+  if (!ends) return {};
+  const Shape& given = shape_of(call.inputs[1]);  // [C, K/groups, R, S]; the library wants outputs before inputs
+  Shape kernel = given, strides = dense_strides(given, Layout::kNchw);
+  kernel[0] = given[0] / op.groups;
+  std::swap(kernel[0], kernel[1]);
+  std::swap(strides[0], strides[1]);
+  if (op.groups > 1) {
+    kernel.insert(kernel.begin(), op.groups);
+    strides.insert(strides.begin(), element_count(given) / op.groups);
+  }
+  const Descriptor x = describe_input(call, 0);
+  const Descriptor y = describe(call.outputs[0]);
+  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, x),
+                                   bind_input(DNNL_ARG_WEIGHTS, 1, describe(kernel, strides)), bind_output(y)};
+  bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
+  Descriptor bias;
+  if (own_input_count(call) == 3) {
+    bias = describe_input(call, 2);
+    bindings.push_back(bind_input(DNNL_ARG_BIAS, 2, bias));
+  }
+  const dnnl::deconvolution_forward::desc description(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, x, describe_any(kernel), bias, y,
+      op.window.stride, skipped(op.window.dilation), op.window.pad_begin, *ends);
+  Implementations list;
+  append_implementations(
+      dnnl::deconvolution_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
+      bindings, list);
   return list;
 }
 

@@ -19,6 +19,10 @@ std::optional<dnnl::algorithm> binary_algorithm(BinaryKind kind) {
       return dnnl::algorithm::binary_mul;
     case BinaryKind::kDiv:
       return dnnl::algorithm::binary_div;
+    case BinaryKind::kMin:
+      return dnnl::algorithm::binary_min;
+    case BinaryKind::kMax:
+      return dnnl::algorithm::binary_max;
     default:
       return std::nullopt;
   }
@@ -77,6 +81,21 @@ std::optional<Refined> refine(Extents x, Extents y) {
   return result;
 }
 
+/// PReLU with constant slopes.
+Implementations slopes(const OpCall& call, const dnnl::engine& engine) {
+  const auto* const x = std::get_if<View>(&call.inputs[0]);
+  if (x == nullptr || !same_strides(*x, call.outputs[0]) || !is_constant(call, 1) || !call.post_ops.empty()) return {};
+  const Extents slope = aligned(call, 1);
+  const Descriptor data = describe(call.outputs[0]);
+  const dnnl::prelu_forward::desc description(dnnl::prop_kind::forward_inference, data, describe_any(slope.shape));
+  Implementations list;
+  append_implementations(dnnl::prelu_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
+                         {bind_input(DNNL_ARG_SRC, 0, data),
+                          bind_input(DNNL_ARG_WEIGHTS, 1, describe(slope.shape, slope.strides)), bind_output(data)},
+                         list);
+  return list;
+}
+
 }  // namespace
 
 Implementations implementations(const Activation& op, const OpCall& call, const dnnl::engine& engine) {
@@ -98,6 +117,7 @@ Implementations implementations(const Activation& op, const OpCall& call, const 
 }
 
 Implementations implementations(const Binary& op, const OpCall& call, const dnnl::engine& engine) {
+  if (op.kind == BinaryKind::kPRelu && op.element == ElementType::kFloat32) return slopes(call, engine);
   const std::optional<dnnl::algorithm> algorithm = binary_algorithm(op.kind);
   if (!algorithm || op.element != ElementType::kFloat32) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
@@ -105,7 +125,8 @@ Implementations implementations(const Binary& op, const OpCall& call, const dnnl
   std::size_t first = 0;
   std::size_t second = 1;
   // oneDNN 2.6 repeats only the second operand.
-  const bool commutes = op.kind == BinaryKind::kAdd || op.kind == BinaryKind::kMul;
+  const bool commutes = op.kind == BinaryKind::kAdd || op.kind == BinaryKind::kMul || op.kind == BinaryKind::kMin ||
+                        op.kind == BinaryKind::kMax;
   if (commutes && shape_of(call.inputs[0]) != call.outputs[0].shape) std::swap(first, second);
   const Extents a = aligned(call, first);
   const Extents b = aligned(call, second);

@@ -26,6 +26,7 @@ struct Binding {
   std::size_t operand = 0;  ///< position among the call's inputs or outputs
   Descriptor descriptor;    ///< how the operand lies in memory; constants: how their values lie
   Rearrange rearrange;      ///< constants only; empty: as they are
+  std::int64_t offset = 0;  ///< elements from the operand's first to the argument's; inputs only
 };
 
 /// One of the library's ways to run a call.
@@ -54,6 +55,14 @@ Implementations implementations(const Concat& op, const OpCall& call, const dnnl
 Implementations implementations(const Softmax& op, const OpCall& call, const dnnl::engine& engine);
 Implementations implementations(const Reshape& op, const OpCall& call, const dnnl::engine& engine);
 Implementations implementations(const Lstm& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const ConvTranspose& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const MatMul& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const LayerNormalization& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const Recurrent& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const Transpose& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const TensorSlice& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const Reduce& op, const OpCall& call, const dnnl::engine& engine);
+Implementations implementations(const Resize& op, const OpCall& call, const dnnl::engine& engine);
 
 /// An op that the library has no way of its own for: plain loops take it.
 template <class Op>

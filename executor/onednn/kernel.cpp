@@ -32,7 +32,7 @@ class PrimitiveKernel final : public HostKernel {
       } else {
         const dnnl::memory memory(binding.descriptor, engine, DNNL_MEMORY_NONE);
         arguments_.emplace(binding.argument, memory);
-        (input ? inputs_ : outputs_).emplace_back(binding.operand, memory);
+        (input ? inputs_ : outputs_).push_back({binding.operand, binding.offset, memory});
       }
     }
     const Descriptor scratchpad = implementation.descriptor.scratchpad_desc();
@@ -43,10 +43,11 @@ class PrimitiveKernel final : public HostKernel {
 
   void run(const HostArguments& arguments) override {
     try {
-      for (const auto& [operand, memory] : inputs_) {
-        memory.set_data_handle(const_cast<float*>(arguments.inputs[operand]));  // the library has no const form
+      for (const Argument& each : inputs_) {
+        // The library has no const form.
+        each.memory.set_data_handle(const_cast<float*>(arguments.inputs[each.operand]) + each.offset);
       }
-      for (const auto& [operand, memory] : outputs_) memory.set_data_handle(arguments.outputs[operand]);
+      for (const Argument& each : outputs_) each.memory.set_data_handle(arguments.outputs[each.operand]);
       if (workspace_) workspace_->set_data_handle(arguments.workspace);
       primitive_.execute(stream_, arguments_);
     } catch (const dnnl::error& error) {
@@ -56,6 +57,13 @@ class PrimitiveKernel final : public HostKernel {
   }
 
  private:
+  /// An operand and what it is given to the primitive as.
+  struct Argument {
+    std::size_t operand = 0;
+    std::int64_t offset = 0;
+    dnnl::memory memory;
+  };
+
   /// A copy of constant values as the primitive wants them.
   dnnl::memory pack(const Binding& binding, const Descriptor& wanted, const std::vector<float>& values) {
     const dnnl::engine engine = stream_.get_engine();
@@ -74,8 +82,8 @@ class PrimitiveKernel final : public HostKernel {
   dnnl::stream stream_;
   dnnl::primitive primitive_;
   std::unordered_map<int, dnnl::memory> arguments_;
-  std::vector<std::pair<std::size_t, dnnl::memory>> inputs_;  ///< operand and the argument it is given as
-  std::vector<std::pair<std::size_t, dnnl::memory>> outputs_;
+  std::vector<Argument> inputs_;
+  std::vector<Argument> outputs_;
   std::optional<dnnl::memory> workspace_;
 };
 

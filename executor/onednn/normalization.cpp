@@ -1,5 +1,6 @@
 #include "executor/onednn/implementation.hpp"
 #include "executor/onednn/operands.hpp"
+#include "executor/reference/call.hpp"
 
 namespace cohort::onednn {
 namespace {
@@ -8,6 +9,23 @@ namespace {
 bool lies_as_output(const OpCall& call) {
   const auto* const x = std::get_if<View>(&call.inputs[0]);
   return x != nullptr && same_strides(*x, call.outputs[0]);
+}
+
+/// A view whose dimensions from `axis` on lie one element after another, as [rows, columns]; empty where they do not.
+std::optional<Descriptor> as_matrix(const View& view, std::size_t axis) {
+  std::int64_t columns = 1, rows = 1, distance = 0;
+  for (std::size_t d = view.shape.size(); d-- > 0;) {
+    if (view.shape[d] == 1) continue;
+    if (d >= axis) {
+      if (view.strides[d] != columns) return std::nullopt;
+      columns *= view.shape[d];
+      continue;
+    }
+    if (rows > 1 && view.strides[d] != rows * distance) return std::nullopt;
+    if (rows == 1) distance = view.strides[d];
+    rows *= view.shape[d];
+  }
+  return describe({rows, columns}, {rows > 1 ? distance : columns, 1});
 }
 
 }  // namespace
@@ -47,12 +65,38 @@ Implementations implementations(const LocalResponseNormalization& op, const OpCa
   return list;
 }
 
+Implementations implementations(const LayerNormalization& op, const OpCall& call, const dnnl::engine& engine) {
+  if (!lies_as_output(call) || !call.post_ops.empty()) return {};
+  const View& y = call.outputs[0];
+  const auto axis = static_cast<std::size_t>(op.axis);
+  const std::optional<Descriptor> data = as_matrix(y, axis);
+  if (!data) return {};
+  const std::int64_t columns = data->dims()[1];
+  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, *data), bind_output(*data)};
+  const std::size_t count = own_input_count(call);
+  for (std::size_t i = 1; i < count; ++i) {
+    // One value for every column; what broadcasting would repeat, the library cannot.
+    if (!is_constant(call, i) || element_count(shape_of(call.inputs[i])) != columns) return {};
+    bindings.push_back(bind_input(i == 1 ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT, i, describe_dense({columns})));
+  }
+  auto flags = dnnl::normalization_flags::use_scale;
+  if (count > 2) flags = flags | dnnl::normalization_flags::use_shift;
+  const dnnl::layer_normalization_forward::desc description(dnnl::prop_kind::forward_inference, *data, op.epsilon,
+                                                            flags);
+  Implementations list;
+  append_implementations(
+      dnnl::layer_normalization_forward::primitive_desc(description, scratchpad_only(), engine, true), "", bindings,
+      list);
+  return list;
+}
+
 Implementations implementations(const Softmax& op, const OpCall& call, const dnnl::engine& engine) {
-  if (!call.post_ops.empty() || op.logarithm) return {};
+  if (!call.post_ops.empty()) return {};
   const Descriptor x = describe_input(call, 0);
   const Descriptor y = describe(call.outputs[0]);
-  const dnnl::softmax_v2_forward::desc description(dnnl::prop_kind::forward_inference,
-                                                   dnnl::algorithm::softmax_accurate, x, y, static_cast<int>(op.axis));
+  const auto algorithm = op.logarithm ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
+  const dnnl::softmax_v2_forward::desc description(dnnl::prop_kind::forward_inference, algorithm, x, y,
+                                                   static_cast<int>(op.axis));
   Implementations list;
   append_implementations(dnnl::softmax_v2_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
                          {bind_input(DNNL_ARG_SRC, 0, x), bind_output(y)}, list);

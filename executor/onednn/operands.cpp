@@ -68,6 +68,22 @@ std::optional<Eltwise> eltwise(const Activation& activation) {
       return Eltwise{dnnl::algorithm::eltwise_gelu_tanh, 0, 0};
     case ActivationKind::kAbs:
       return Eltwise{dnnl::algorithm::eltwise_abs, 0, 0};
+    case ActivationKind::kHardSwish:
+      return Eltwise{dnnl::algorithm::eltwise_hardswish, 0, 0};
+    case ActivationKind::kMish:
+      return Eltwise{dnnl::algorithm::eltwise_mish, 0, 0};
+    case ActivationKind::kSoftplus:
+      return Eltwise{dnnl::algorithm::eltwise_soft_relu, 0, 0};
+    case ActivationKind::kSwish:
+      return Eltwise{dnnl::algorithm::eltwise_swish, activation.alpha, 0};
+    case ActivationKind::kNeg:
+      return Eltwise{dnnl::algorithm::eltwise_linear, -1, 0};
+    case ActivationKind::kSqrt:
+      return Eltwise{dnnl::algorithm::eltwise_sqrt, 0, 0};
+    case ActivationKind::kExp:
+      return Eltwise{dnnl::algorithm::eltwise_exp, 0, 0};
+    case ActivationKind::kLog:
+      return Eltwise{dnnl::algorithm::eltwise_log, 0, 0};
     default:
       return std::nullopt;
   }

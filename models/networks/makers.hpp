@@ -18,6 +18,8 @@ Result<std::int64_t> classes_argument(const NetworkArguments& arguments);
 Network alexnet();
 Network alexnet5();
 Network densenet121();
+Network encoder();
+Network gru();
 Network inception_v3();
 Network lenet5();
 Network lstm();

@@ -60,9 +60,9 @@ Result<std::int64_t> classes_argument(const NetworkArguments& arguments) {
 }
 
 std::span<const Network> networks() {
-  static const std::array kNetworks = {alexnet(),  alexnet5(), densenet121(),  inception_v3(), lenet5(),
-                                       lstm(),     mlp(),      mobilenet_v2(), randwire(),     resnet18(),
-                                       resnet50(), smallcnn(), squeezenet1_1()};
+  static const std::array kNetworks = {alexnet(),      alexnet5(), densenet121(), encoder(),  gru(),
+                                       inception_v3(), lenet5(),   lstm(),        mlp(),      mobilenet_v2(),
+                                       randwire(),     resnet18(), resnet50(),    smallcnn(), squeezenet1_1()};
   return kNetworks;
 }
 

@@ -11,7 +11,33 @@ namespace cohort::onnx {
 namespace {
 
 constexpr std::int64_t kIrVersion = 8;
-constexpr std::int64_t kOpset = 13;
+
+std::int64_t opset_of(const Activation* activation) {
+  if (activation == nullptr) return 0;
+  switch (activation->kind) {
+    case ActivationKind::kHardSwish:
+      return 14;
+    case ActivationKind::kMish:
+      return 18;
+    case ActivationKind::kGelu:
+    case ActivationKind::kGeluTanh:
+      return 20;
+    default:
+      return 0;
+  }
+}
+
+/// The oldest that has every op, for the most readers.
+std::int64_t opset_of(const Model& model) {
+  constexpr std::int64_t kLeast = 13, kLayerNormalization = 17;
+  std::int64_t opset = kLeast;
+  for (const Op& op : model.ops) {
+    if (std::holds_alternative<LayerNormalization>(op.attributes)) opset = std::max(opset, kLayerNormalization);
+    opset = std::max(opset, opset_of(std::get_if<Activation>(&op.attributes)));
+    for (const PostOp& post_op : op.post_ops) opset = std::max(opset, opset_of(std::get_if<Activation>(&post_op)));
+  }
+  return opset;
+}
 
 /// Writes ops as nodes, each with its post-ops as nodes behind it. The last node of an op writes its
 /// output's name, the first has the op's name.
@@ -169,12 +195,74 @@ class GraphWriter {
     ::onnx::NodeProto& node = add_node(name, op_type(activation).data());
     node.add_input(x);
     node.add_output(y);
-    if (activation.kind == ActivationKind::kLeakyRelu || activation.kind == ActivationKind::kElu)
-      set(node, "alpha", activation.alpha);
+    switch (activation.kind) {
+      case ActivationKind::kLeakyRelu:
+      case ActivationKind::kElu:
+      case ActivationKind::kCelu:
+      case ActivationKind::kThresholdedRelu:
+        set(node, "alpha", activation.alpha);
+        break;
+      case ActivationKind::kHardSigmoid:
+        set(node, "alpha", activation.alpha);
+        set(node, "beta", activation.beta);
+        break;
+      case ActivationKind::kSelu:
+        set(node, "alpha", activation.alpha);
+        set(node, "gamma", activation.beta);
+        break;
+      default:
+        break;
+    }
+    if (activation.kind == ActivationKind::kGeluTanh) {
+      node.set_op_type("Gelu");
+      add_attribute(node, "approximate", ::onnx::AttributeProto::STRING).set_s("tanh");
+    }
     if (activation.kind == ActivationKind::kClip) {
       node.add_input(write_floats(unique(y + "/min"), {}, {activation.alpha}));
       node.add_input(write_floats(unique(y + "/max"), {}, {activation.beta}));
     }
+  }
+
+  Result<void> write_node(const Op& op, const MatMul& product, const std::string& y) {
+    if (product.transpose_a || product.transpose_b)
+      return fail(ErrorCode::kInvalidInput, "ONNX has no MatMul of transposed operands");
+    COHORT_TRY([[maybe_unused]] auto* const node, add_plain_node(op, "MatMul", y));
+    return {};
+  }
+
+  Result<void> write_node(const Op& op, const LayerNormalization& normalization, const std::string& y) {
+    COHORT_TRY(::onnx::NodeProto* const node, add_plain_node(op, "LayerNormalization", y));
+    set(*node, "axis", normalization.axis);
+    set(*node, "epsilon", normalization.epsilon);
+    return {};
+  }
+
+  Result<void> write_node(const Op& op, const Transpose& transpose, const std::string& y) {
+    COHORT_TRY(::onnx::NodeProto* const node, add_plain_node(op, "Transpose", y));
+    set(*node, "perm", transpose.permutation);
+    return {};
+  }
+
+  /// Without what few networks have: state from outside, lengths, peepholes, functions of their own.
+  Result<void> write_node(const Op& op, const Recurrent& recurrent, const std::string& y) {
+    Recurrent plain;
+    plain.cell = recurrent.cell;
+    plain.hidden = recurrent.hidden;
+    plain.direction = recurrent.direction;
+    plain.linear_before_reset = recurrent.linear_before_reset;
+    if (!(recurrent == plain))
+      return fail(ErrorCode::kInvalidInput, "a recurrent layer with more than its usual functions cannot be written");
+    const char* const type = recurrent.cell == RecurrentCell::kRnn   ? "RNN"
+                             : recurrent.cell == RecurrentCell::kGru ? "GRU"
+                                                                     : "LSTM";
+    COHORT_TRY(::onnx::NodeProto* const node, add_plain_node(op, type, y));
+    set(*node, "hidden_size", recurrent.hidden);
+    if (recurrent.linear_before_reset) set(*node, "linear_before_reset", std::int64_t{1});
+    const char* const direction = recurrent.direction == Direction::kForward   ? "forward"
+                                  : recurrent.direction == Direction::kReverse ? "reverse"
+                                                                               : "bidirectional";
+    add_attribute(*node, "direction", ::onnx::AttributeProto::STRING).set_s(direction);
+    return {};
   }
 
   template <class Other>
@@ -194,7 +282,7 @@ class GraphWriter {
     const bool is_max = pool.kind == PoolKind::kMax;
     const bool is_dilated = std::any_of(pool.window.dilation.begin(), pool.window.dilation.end(),
                                         [](std::int64_t dilation) { return dilation != 1; });
-    if (!is_max && is_dilated) return fail(ErrorCode::kInvalidInput, "opset {} has no dilated average pooling", kOpset);
+    if (!is_max && is_dilated) return fail(ErrorCode::kInvalidInput, "older opsets have no dilated average pooling");
     COHORT_TRY(::onnx::NodeProto* const node, add_plain_node(op, is_max ? "MaxPool" : "AveragePool", y));
     set_window(*node, pool.window);
     if (is_dilated) set(*node, "dilations", pool.window.dilation);
@@ -310,7 +398,7 @@ Result<std::string> serialize_model(const LoadedModel& loaded) {
   model.set_producer_name("cohort");
   auto& opset = *model.add_opset_import();
   opset.set_domain("");
-  opset.set_version(kOpset);
+  opset.set_version(opset_of(loaded.model));
   GraphWriter writer(loaded, *model.mutable_graph());
   if (auto written = writer.write(); !written)
     return in_context(fmt::format("model {}", loaded.model.name), written.error());

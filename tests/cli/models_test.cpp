@@ -20,8 +20,8 @@ TEST_F(ModelsCommand, ListsEveryNetworkWithItsSize) {
   EXPECT_EQ(outcome.exit_code, 0);
   std::map<std::string, json> networks;
   for (const json& network : json::parse(outcome.out)) networks[network.at("name")] = network;
-  for (const char* name : {"alexnet", "alexnet5", "densenet121", "inception_v3", "lenet5", "lstm", "mlp",
-                           "mobilenet_v2", "randwire", "resnet18", "resnet50", "smallcnn", "squeezenet1_1"})
+  for (const char* name : {"alexnet", "alexnet5", "densenet121", "encoder", "gru", "inception_v3", "lenet5", "lstm",
+                           "mlp", "mobilenet_v2", "randwire", "resnet18", "resnet50", "smallcnn", "squeezenet1_1"})
     EXPECT_TRUE(networks.contains(name)) << name;
   EXPECT_EQ(networks["resnet18"].at("parameters"), 11689512 + 2 * 4800);  // with running means and variances
   EXPECT_EQ(networks["mlp"].at("parameters"), 784 * 256 + 256 + 256 * 256 + 256 + 256 * 10 + 10);

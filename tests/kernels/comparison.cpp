@@ -34,6 +34,17 @@ constexpr Tolerance kTolerances[] = {
     {"Sub", 1e-6, 0},
     {"Mul", 1e-6, 0},
     {"Div", 1e-5, 0},
+    {"MatMul", 1e-5, 0},
+    {"ConvTranspose", 1e-4, 0},
+    {"LayerNormalization", 1e-5, 0},
+    {"RNN", 2e-5, 0},
+    {"GRU", 2e-5, 0},
+    {"LSTM", 2e-5, 0},
+    {"LogSoftmax", 5e-6, 0},
+    {"Transpose", 0, 0},
+    {"Slice", 0, 0},
+    {"Log", 1e-5, 0},
+    {"Exp", 5e-6, 0},
 };
 constexpr Tolerance kActivation = {"any activation", 1e-6, 0};
 

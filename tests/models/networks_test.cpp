@@ -24,7 +24,7 @@ const Op& op_named(const Model& model, std::string_view name) {
 Shape output_of(const Model& model, std::string_view op) { return model.tensor(op_named(model, op).outputs[0]).shape; }
 
 TEST(Networks, AreAllValidAndHaveOneInputAndOneOutput) {
-  EXPECT_EQ(networks().size(), 13U);
+  EXPECT_EQ(networks().size(), 15U);
   for (const Network& network : networks()) {
     const Model model = make(network.name, 3);
     EXPECT_TRUE(validate(model)) << network.name;
@@ -110,6 +110,32 @@ TEST(Networks, RandwireIsWiredByItsSeed) {
   };
   EXPECT_EQ(edges("3"), edges("3"));
   EXPECT_NE(edges("3"), edges("4"));
+}
+
+TEST(Networks, GruHasTheParametersThatFollowFromItsGates) {
+  // Three gates with two biases each, then a matrix product; PyTorch's GRU(128, 128) has 99'072.
+  EXPECT_EQ(parameter_count(make("gru")), 99'072 + 128 * 128 + 128);
+  const Model small = make("gru", 1, {{"inputs", "5"}, {"hidden", "7"}, {"classes", "3"}});
+  EXPECT_EQ(parameter_count(small), 3 * (7 * 5 + 7 * 7 + 2 * 7) + 7 * 3 + 3);
+  EXPECT_EQ(output_of(make("gru", 3), "fc"), (Shape{60, 128}));
+}
+
+TEST(Networks, EncoderHasThePublishedParametersOfBertTiny) {
+  // 4'385'920 with the tables of 30'522 words, 512 positions and 2 segments, and the pooler.
+  const std::int64_t tables = (30'522 + 512 + 2) * 128;
+  const std::int64_t pooler = 128 * 128 + 128;
+  EXPECT_EQ(parameter_count(make("encoder")), 4'385'920 - tables - pooler);
+  // BERT-base, likewise: 109'482'240.
+  const Model base = make("encoder", 1, {{"layers", "12"}, {"width", "768"}, {"heads", "12"}});
+  EXPECT_EQ(parameter_count(base), 109'482'240 - (30'522 + 512 + 2) * 768 - (768 * 768 + 768));
+}
+
+TEST(Networks, EncoderMultipliesWhatAttentionMultiplies) {
+  const Model model = make("encoder", 1, {{"layers", "1"}, {"tokens", "10"}, {"width", "8"}, {"heads", "2"}});
+  EXPECT_EQ(output_of(model, "layer0.attention.scores"), (Shape{2, 10, 10}));
+  EXPECT_EQ(output_of(model, "layer0.attention.context"), (Shape{2, 10, 4}));
+  EXPECT_EQ(work_of(model, op_named(model, "layer0.attention.scores")).flops.value, 2 * 2 * 10 * 10 * 4);
+  EXPECT_EQ(model.tensor(model.outputs[0]).shape, (Shape{1, 10, 8}));
 }
 
 TEST(Networks, InceptionShrinksTheImageToEightByEight) {
@@ -225,7 +251,8 @@ TEST(Networks, RefuseArgumentsOutOfRangeByName) {
   EXPECT_THAT(message("mlp", 0, {}), HasSubstr("the minibatch must be from 1 to 65536, not 0"));
   EXPECT_THAT(message("mlp", 65537, {}), HasSubstr("not 65537"));
   EXPECT_THAT(message("mlp", 1, {{"hidden", "16384"}, {"layers", "256"}}), HasSubstr("choose smaller arguments"));
-  EXPECT_THAT(message("vgg", 1, {}), HasSubstr("known are alexnet, alexnet5, densenet121, inception_v3"));
+  EXPECT_THAT(message("encoder", 1, {{"width", "10"}, {"heads", "3"}}), HasSubstr("argument heads: must divide"));
+  EXPECT_THAT(message("vgg", 1, {}), HasSubstr("known are alexnet, alexnet5, densenet121, encoder"));
 }
 
 }  // namespace

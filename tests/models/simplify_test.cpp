@@ -88,6 +88,8 @@ TEST(Simplify, KeepsTheOutputsOfEveryNetwork) {
   };
   check("alexnet5", 67, {{"hidden", "64"}});
   check("densenet121", 33, {});
+  check("encoder", 0, {{"tokens", "10"}, {"width", "16"}});
+  check("gru", 0, {{"hidden", "16"}});
   check("lenet5", 0, {});
   check("lstm", 0, {});
   check("mlp", 0, {});

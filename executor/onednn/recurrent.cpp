@@ -1,0 +1,154 @@
+#include <utility>
+
+#include "executor/onednn/implementation.hpp"
+#include "executor/onednn/operands.hpp"
+#include "executor/reference/call.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+/// Gates of `values` ([gates, ...] in ONNX's order) in the order `order`, one after another.
+std::vector<float> pick_gates(const std::vector<float>& values, std::size_t gates, const std::vector<int>& order) {
+  const auto gate = static_cast<std::ptrdiff_t>(values.size() / gates);
+  std::vector<float> result;
+  result.reserve(values.size());
+  for (const int from : order)
+    result.insert(result.end(), values.begin() + from * gate, values.begin() + (from + 1) * gate);
+  return result;
+}
+
+/// ONNX's gates in the library's order. ONNX: LSTM input, output, forget, cell; GRU update, reset, hidden.
+std::vector<int> gate_order(RecurrentCell cell) {
+  switch (cell) {
+    case RecurrentCell::kRnn:
+      return {0};
+    case RecurrentCell::kGru:
+      return {0, 1, 2};
+    case RecurrentCell::kLstm:
+      return {0, 2, 3, 1};
+  }
+  return {};
+}
+
+/// Both biases summed; with `split_last`, the last gate's recurrent bias apart, behind the others.
+Rearrange rearrange_bias(RecurrentCell cell, bool split_last) {
+  return [cell, split_last](const std::vector<float>& values) {
+    const std::size_t half = values.size() / 2;
+    const std::size_t rows = half / static_cast<std::size_t>(gate_count(cell));
+    std::vector<float> sum(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half));
+    const std::size_t summed = split_last ? half - rows : half;
+    for (std::size_t i = 0; i < summed; ++i) sum[i] += values[half + i];
+    sum = pick_gates(sum, static_cast<std::size_t>(gate_count(cell)), gate_order(cell));
+    if (split_last) sum.insert(sum.end(), values.end() - static_cast<std::ptrdiff_t>(rows), values.end());
+    return sum;
+  };
+}
+
+/// Whether the gates' functions are those that the library has for the cell.
+bool has_usual_gates(const Recurrent& op) {
+  if (op.gates.empty()) return true;
+  for (std::size_t i = 0; i < op.gates.size(); ++i) {
+    const bool first = i == 0 && op.cell != RecurrentCell::kRnn;
+    const GateFunction usual = first ? GateFunction::kSigmoid : GateFunction::kTanh;
+    if (op.gates[i].function != usual) return false;
+  }
+  return true;
+}
+
+/// Descriptors of all operands of a layer in one direction.
+struct Layer {
+  dnnl::rnn_direction direction;
+  Descriptor x, y, state, cell, w, r, bias;
+};
+
+template <class Primitive>
+void append(const typename Primitive::desc& description, const std::vector<Binding>& bindings,
+            const dnnl::engine& engine, Implementations& list) {
+  append_implementations(typename Primitive::primitive_desc(description, scratchpad_only(), engine, true), "", bindings,
+                         list);
+}
+
+Implementations run_layer(const Recurrent& op, const Layer& l, const std::vector<Binding>& bindings,
+                          const dnnl::engine& engine) {
+  constexpr auto kInference = dnnl::prop_kind::forward_inference;
+  const Descriptor none;
+  Implementations list;
+  if (op.cell == RecurrentCell::kLstm) {
+    append<dnnl::lstm_forward>({kInference, l.direction, l.x, l.state, l.cell, l.w, l.r, l.bias, l.y, none, none},
+                               bindings, engine, list);
+  } else if (op.cell == RecurrentCell::kRnn) {
+    append<dnnl::vanilla_rnn_forward>(
+        {kInference, dnnl::algorithm::eltwise_tanh, l.direction, l.x, l.state, l.w, l.r, l.bias, l.y, none}, bindings,
+        engine, list);
+  } else if (op.linear_before_reset) {
+    append<dnnl::lbr_gru_forward>({kInference, l.direction, l.x, l.state, l.w, l.r, l.bias, l.y, none}, bindings,
+                                  engine, list);
+  } else {
+    append<dnnl::gru_forward>({kInference, l.direction, l.x, l.state, l.w, l.r, l.bias, l.y, none}, bindings, engine,
+                              list);
+  }
+  for (Implementation& way : list) {
+    // What the library calls its reference here is made of its fast matrix products.
+    if (way.algorithm.rfind("ref", 0) == 0) way.algorithm = "gemm";
+  }
+  return list;
+}
+
+/// Whether the library has the layer: one direction, its own functions, every sample of full length.
+bool is_plain(const Recurrent& op, const OpCall& call) {
+  const bool constant = is_constant(call, 1) && is_constant(call, 2) && is_constant(call, 3);
+  const bool bare = !op.couple_gates && !op.has_lengths && !op.has_peepholes && !op.final_state && op.clip == 0;
+  return constant && bare && op.direction != Direction::kBidirectional && has_usual_gates(op) && call.post_ops.empty();
+}
+
+}  // namespace
+
+Implementations implementations(const Recurrent& op, const OpCall& call, const dnnl::engine& engine) {
+  // A cell's initial state without the layer's would need another binding; exporters give both or none.
+  if (!is_plain(op, call) || (op.cell == RecurrentCell::kLstm && op.has_state != op.has_cell_state)) return {};
+  const Shape& shape = shape_of(call.inputs[0]);
+  const View& out = call.outputs[0];
+  const std::int64_t inputs = shape[2], hidden = op.hidden, gates = gate_count(op.cell);
+  const bool split_bias = op.cell == RecurrentCell::kGru && op.linear_before_reset;
+  const Shape layer = {1, 1, inputs, gates, hidden}, iteration = {1, 1, hidden, gates, hidden};
+
+  Layer l;
+  l.direction = op.direction == Direction::kReverse ? dnnl::rnn_direction::unidirectional_right2left
+                                                    : dnnl::rnn_direction::unidirectional_left2right;
+  l.x = describe_input(call, 0);
+  l.y = describe({out.shape[0], out.shape[2], hidden}, {out.strides[0], out.strides[2], out.strides[3]});
+  l.w = describe_any(layer);
+  l.r = describe_any(iteration);
+  l.bias = describe_dense({1, 1, split_bias ? gates + 1 : gates, hidden});
+
+  // Layer, direction, input, gate, output; each gate's matrix [H, I] row by row.
+  Binding w =
+      bind_input(DNNL_ARG_WEIGHTS_LAYER, 1,
+                 describe(layer, {gates * hidden * inputs, gates * hidden * inputs, 1, hidden * inputs, inputs}));
+  Binding r =
+      bind_input(DNNL_ARG_WEIGHTS_ITER, 2,
+                 describe(iteration, {gates * hidden * hidden, gates * hidden * hidden, 1, hidden * hidden, hidden}));
+  for (Binding* const binding : {&w, &r}) {
+    binding->rearrange = [cell = op.cell](const std::vector<float>& values) {
+      return pick_gates(values, static_cast<std::size_t>(gate_count(cell)), gate_order(cell));
+    };
+  }
+  Binding bias = bind_input(DNNL_ARG_BIAS, 3, l.bias);
+  bias.rearrange = rearrange_bias(op.cell, split_bias);
+  Binding to = bind_output(l.y);
+  to.argument = DNNL_ARG_DST_LAYER;
+  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC_LAYER, 0, l.x), w, r, bias, to};
+  const auto add_state = [&](int argument, std::size_t operand) {
+    const Operand& state = call.inputs[operand];
+    Shape strides = dense_strides(shape_of(state), Layout::kNchw);
+    if (const auto* const view = std::get_if<View>(&state)) strides = view->strides;
+    strides.insert(strides.begin(), strides[0]);
+    bindings.push_back(bind_input(argument, operand, describe({1, 1, shape[1], hidden}, strides)));
+    return bindings.back().descriptor;
+  };
+  if (op.has_state) l.state = add_state(DNNL_ARG_SRC_ITER, 4);
+  if (op.has_cell_state) l.cell = add_state(DNNL_ARG_SRC_ITER_C, 5);
+  return run_layer(op, l, bindings, engine);
+}
+
+}  // namespace cohort::onednn
