@@ -111,8 +111,9 @@ Implementations implementations(const ConvTranspose& op, const OpCall& call, con
 }
 
 Implementations implementations(const Pool& op, const OpCall& call, const dnnl::engine& engine) {
+  const dnnl::memory::dims ends = pad_end(op.window, shape_of(call.inputs[0]), call.outputs[0].shape);
   // oneDNN counts what ceil_mode adds as padding, too.
-  if (op.ceil_mode && op.count_include_pad) return {};
+  if (op.kind == PoolKind::kAverage && op.count_include_pad && ends != op.window.pad_end) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
   const Descriptor x = describe_input(call, 0);
@@ -126,8 +127,7 @@ Implementations implementations(const Pool& op, const OpCall& call, const dnnl::
   }
   const dnnl::pooling_v2_forward::desc description(dnnl::prop_kind::forward_inference, algorithm, x, y,
                                                    op.window.stride, op.window.kernel, skipped(op.window.dilation),
-                                                   op.window.pad_begin,
-                                                   pad_end(op.window, shape_of(call.inputs[0]), call.outputs[0].shape));
+                                                   op.window.pad_begin, ends);
   Implementations list;
   append_implementations(
       dnnl::pooling_v2_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",

@@ -139,9 +139,12 @@ TEST_P(OnednnPool, EqualsTheReference) {
   const auto [kind, ceil_mode, count_include_pad, channels, minibatch] = GetParam();
   for (const Window& window : {square_window(2, 2, 0), square_window(3, 2, 0), square_window(3, 2, 1),
                                square_window(3, 1, 1), square_window(3, 3, 0), square_window(13, 1, 0)}) {
-    const OpCall call =
-        with_output(Pool{kind, window, ceil_mode, count_include_pad}, {dense(0, {minibatch, channels, 13, 14})}, 1);
-    EXPECT_TRUE(is_fast(call));
+    const View x = dense(0, {minibatch, channels, 13, 14});
+    const OpCall call = with_output(Pool{kind, window, ceil_mode, count_include_pad}, {x}, 1);
+    const OpCall floored = with_output(Pool{kind, window, false, count_include_pad}, {x}, 1);
+    const bool widened = call.outputs[0].shape != floored.outputs[0].shape;
+    // An average over what ceil_mode adds divides by more in oneDNN than in ONNX.
+    EXPECT_EQ(is_fast(call), !(widened && count_include_pad && kind == PoolKind::kAverage));
     expect_equals_reference(CallRunner(call));
   }
 }
