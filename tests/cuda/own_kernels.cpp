@@ -1,9 +1,14 @@
 #include "own_kernels.hpp"
 
+#include <gtest/gtest.h>
+
+#include <cmath>
 #include <deque>
 
 #include "executor/cuda/own/host_kernels.hpp"
 #include "executor/cuda/own/own_calls.hpp"
+#include "executor/reference/reference_kernels.hpp"
+#include "tests/kernels/call_runner.hpp"
 
 namespace cohort::testing {
 namespace {
@@ -64,5 +69,28 @@ class OwnKernels final : public HostKernels {
 }  // namespace
 
 std::unique_ptr<HostKernels> make_own_kernels_on_host() { return std::make_unique<OwnKernels>(); }
+
+void expect_equals_reference(const OpCall& call, float low, float high) {
+  constexpr float kTolerance = 2e-5F;  // float32 sums of some hundred products, against sums in double
+  const CallRunner runner(call, 1, low, high);
+  const std::vector<float> expected = runner.run(*make_reference_kernels());
+  const std::vector<float> actual = runner.run(*make_own_kernels_on_host());
+  ASSERT_EQ(actual.size(), expected.size());
+  float largest = 0;
+  for (const float value : expected) largest = std::max(largest, std::abs(value));
+  ASSERT_GT(largest, 0);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(actual[i], expected[i], kTolerance * std::max(largest, 1.0F)) << "element " << i;
+}
+
+OpCall call_of(OpAttributes attributes, std::vector<Operand> inputs, std::vector<PostOp> post_ops, Layout layout,
+               std::size_t own) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < (own == 0 ? inputs.size() : own); ++i)
+    shapes.push_back(std::visit([](const auto& view) { return view.shape; }, inputs[i]));
+  const auto shape = infer_shape(attributes, shapes);
+  EXPECT_TRUE(shape) << (shape ? "" : shape.error().message);
+  return make_call(std::move(attributes), std::move(inputs), dense(9, *shape, layout), std::move(post_ops));
+}
 
 }  // namespace cohort::testing

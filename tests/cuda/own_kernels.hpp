@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "executor/host/kernel.hpp"
 
@@ -8,5 +9,13 @@ namespace cohort::testing {
 
 /// Cohort's own CUDA kernels, their bodies run on the host.
 std::unique_ptr<HostKernels> make_own_kernels_on_host();
+
+/// Own kernels compute what the reference does, on made-up values in [low, high). Fails the running test otherwise.
+void expect_equals_reference(const OpCall& call, float low = -1, float high = 1);
+
+/// The call with its output dense in `layout`, in buffer 9, its shape inferred. The first `own` inputs are the
+/// op's own; 0: all.
+OpCall call_of(OpAttributes attributes, std::vector<Operand> inputs, std::vector<PostOp> post_ops = {},
+               Layout layout = Layout::kNhwc, std::size_t own = 0);
 
 }  // namespace cohort::testing

@@ -5,40 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "executor/reference/reference_kernels.hpp"
 #include "tests/kernels/call_runner.hpp"
 
 namespace cohort::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr float kTolerance = 2e-5F;  // float32 sums of some hundred products, against sums in double
-
-void expect_equals_reference(const OpCall& call, float low = -1, float high = 1) {
-  const CallRunner runner(call, 1, low, high);
-  const std::vector<float> expected = runner.run(*make_reference_kernels());
-  const std::vector<float> actual = runner.run(*make_own_kernels_on_host());
-  ASSERT_EQ(actual.size(), expected.size());
-  float largest = 0;
-  for (const float value : expected) largest = std::max(largest, std::abs(value));
-  ASSERT_GT(largest, 0);
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    ASSERT_NEAR(actual[i], expected[i], kTolerance * std::max(largest, 1.0F)) << "element " << i;
-}
-
-/// The call with its output dense, its shape inferred.
-OpCall call_of(OpAttributes attributes, std::vector<Operand> inputs, std::vector<PostOp> post_ops = {},
-               Layout layout = Layout::kNhwc, std::size_t own = 0) {
-  std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < (own == 0 ? inputs.size() : own); ++i)
-    shapes.push_back(std::visit([](const auto& view) { return view.shape; }, inputs[i]));
-  const auto shape = infer_shape(attributes, shapes);
-  EXPECT_TRUE(shape) << (shape ? "" : shape.error().message);
-  return make_call(std::move(attributes), std::move(inputs), dense(9, *shape, layout), std::move(post_ops));
-}
 
 Window window(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1) {
   return {{kernel, kernel}, {stride, stride}, {pad, pad}, {pad, pad}, {dilation, dilation}};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <variant>
 
 /// Arguments of Cohort's own kernels: plain values that are passed to the device as they are. Strides are in
 /// elements; tensors have at most kMaxRank dimensions and fewer than 2^31 elements.
@@ -21,7 +20,40 @@ struct Extents {
   std::int32_t count = 1;  ///< product
 };
 
-enum class PostKind : std::int32_t { kAdd, kRelu, kLeakyRelu, kElu, kSigmoid, kTanh, kClip };
+/// kAdd, or an activation: those of ActivationKind by the same names.
+enum class PostKind : std::int32_t {
+  kAdd,
+  kRelu,
+  kLeakyRelu,
+  kElu,
+  kSigmoid,
+  kTanh,
+  kClip,
+  kSelu,
+  kHardSigmoid,
+  kHardSwish,
+  kSoftplus,
+  kSoftsign,
+  kGelu,
+  kGeluTanh,
+  kErf,
+  kMish,
+  kSqrt,
+  kNeg,
+  kAbs,
+  kExp,
+  kLog,
+  kReciprocal,
+  kFloor,
+  kCeil,
+  kRound,
+  kThresholdedRelu,
+  kCelu,
+  kSwish,
+  kSign,
+  kSin,
+  kCos,
+};
 
 /// Work on a result before it is stored, in order. kAdd adds an element of `operand`, found by the
 /// result's index.
@@ -37,7 +69,7 @@ struct PostOps {
   One of[kMaxPostOps];
 };
 
-enum class MapKind : std::int32_t { kCopy, kAdd, kSub, kMul, kDiv, kAffine };
+enum class MapKind : std::int32_t { kCopy, kAdd, kSub, kMul, kDiv, kPow, kMin, kMax, kPRelu, kMod, kAffine };
 
 /// y = post(f(a, b, c)) elementwise, dimensions in the order of y's memory. kAffine: a * b + c.
 struct MapArguments {
@@ -70,9 +102,10 @@ struct PoolArguments {
   Window2 window;
   Extents y_shape;
   std::int32_t height = 1, width = 1;  ///< of x
+  std::int32_t pad_end[2] = {};
   bool average = false;
-  bool count_include_pad = false;
-  bool channels_last = false;  ///< neighbouring threads take neighbouring channels
+  bool count_include_pad = false;  ///< averages divide by what lies inside x and its padding
+  bool channels_last = false;      ///< neighbouring threads take neighbouring channels
   const float* x = nullptr;
   float* y = nullptr;
   Strides x_strides, y_strides;
@@ -126,21 +159,5 @@ struct GemmArguments {
   std::int64_t y_batch = 0, y_row = 0, y_column = 1;
   PostOps post;
 };
-
-/// One-layer LSTM; a block takes one sample through all time steps.
-struct LstmArguments {
-  std::int32_t steps = 1, samples = 1, inputs = 1, hidden = 1;  ///< T, N, I, H
-  const float* x = nullptr;
-  const float* w = nullptr;     ///< transposed, dense [I, 4H]
-  const float* r = nullptr;     ///< transposed, dense [H, 4H]
-  const float* bias = nullptr;  ///< [4H]; may be null
-  float* y = nullptr;
-  float* cell = nullptr;  ///< dense [N, H], in the workspace
-  std::int64_t x_step = 0, x_sample = 0, x_input = 1;
-  std::int64_t y_step = 0, y_sample = 0, y_hidden = 1;
-};
-
-using KernelArguments = std::variant<MapArguments, ReshapeArguments, PoolArguments, ConvolutionArguments, LrnArguments,
-                                     SoftmaxArguments, GemmArguments, LstmArguments>;
 
 }  // namespace cohort::cuda::own

@@ -35,7 +35,13 @@ COHORT_BODY std::int64_t offset(const Strides& strides, const Index& index, int 
 
 COHORT_BODY float sigmoid(float x) { return 1.0F / (1.0F + expf(-x)); }
 
+COHORT_BODY float softplus(float x) { return fmaxf(x, 0.0F) + log1pf(expf(-fabsf(x))); }
+
+COHORT_BODY float unit_clip(float x) { return fminf(fmaxf(x, 0.0F), 1.0F); }
+
 COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
+  constexpr float kInverseRootTwo = 0.70710678F;
+  constexpr float kRootTwoOverPi = 0.79788456F;
   switch (kind) {
     case PostKind::kRelu:
       return x > 0 ? x : 0.0F;
@@ -49,6 +55,54 @@ COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
       return tanhf(x);
     case PostKind::kClip:
       return fminf(fmaxf(x, alpha), beta);
+    case PostKind::kSelu:
+      return beta * (x > 0 ? x : alpha * expm1f(x));
+    case PostKind::kHardSigmoid:
+      return unit_clip(alpha * x + beta);
+    case PostKind::kHardSwish:
+      return x * unit_clip(x / 6.0F + 0.5F);
+    case PostKind::kSoftplus:
+      return softplus(x);
+    case PostKind::kSoftsign:
+      return x / (1.0F + fabsf(x));
+    case PostKind::kGelu:
+      return 0.5F * x * (1.0F + erff(x * kInverseRootTwo));
+    case PostKind::kGeluTanh:
+      return 0.5F * x * (1.0F + tanhf(kRootTwoOverPi * (x + 0.044715F * x * x * x)));
+    case PostKind::kErf:
+      return erff(x);
+    case PostKind::kMish:
+      return x * tanhf(softplus(x));
+    case PostKind::kSqrt:
+      return sqrtf(x);
+    case PostKind::kNeg:
+      return -x;
+    case PostKind::kAbs:
+      return fabsf(x);
+    case PostKind::kExp:
+      return expf(x);
+    case PostKind::kLog:
+      return logf(x);
+    case PostKind::kReciprocal:
+      return 1.0F / x;
+    case PostKind::kFloor:
+      return floorf(x);
+    case PostKind::kCeil:
+      return ceilf(x);
+    case PostKind::kRound:
+      return rintf(x);
+    case PostKind::kThresholdedRelu:
+      return x > alpha ? x : 0.0F;
+    case PostKind::kCelu:
+      return fmaxf(0.0F, x) + fminf(0.0F, alpha * expm1f(x / alpha));
+    case PostKind::kSwish:
+      return x * sigmoid(alpha * x);
+    case PostKind::kSign:
+      return static_cast<float>((x > 0) - (x < 0));
+    case PostKind::kSin:
+      return sinf(x);
+    case PostKind::kCos:
+      return cosf(x);
     case PostKind::kAdd:
       break;
   }
@@ -64,31 +118,40 @@ COHORT_BODY float finish(const PostOps& post, float value, const Index& index, i
   return value;
 }
 
+COHORT_BODY float combine(MapKind kind, float a, float b) {
+  switch (kind) {
+    case MapKind::kAdd:
+      return a + b;
+    case MapKind::kSub:
+      return a - b;
+    case MapKind::kMul:
+    case MapKind::kAffine:
+      return a * b;
+    case MapKind::kDiv:
+      return a / b;
+    case MapKind::kPow:
+      return powf(a, b);
+    case MapKind::kMin:
+      return fminf(a, b);
+    case MapKind::kMax:
+      return fmaxf(a, b);
+    case MapKind::kPRelu:
+      return a < 0 ? a * b : a;
+    case MapKind::kMod:
+      return fmodf(a, b);
+    case MapKind::kCopy:
+      break;
+  }
+  return a;
+}
+
 COHORT_BODY void map_element(const MapArguments& k, std::int32_t linear) {
   const int rank = k.shape.rank;
   const Index index = split(k.shape, linear);
   float value = k.a[offset(k.a_strides, index, rank)];
   if (k.kind != MapKind::kCopy) {
-    const float b = k.b[offset(k.b_strides, index, rank)];
-    switch (k.kind) {
-      case MapKind::kAdd:
-        value += b;
-        break;
-      case MapKind::kSub:
-        value -= b;
-        break;
-      case MapKind::kMul:
-        value *= b;
-        break;
-      case MapKind::kDiv:
-        value /= b;
-        break;
-      case MapKind::kAffine:
-        value = value * b + k.c[offset(k.c_strides, index, rank)];
-        break;
-      case MapKind::kCopy:
-        break;
-    }
+    value = combine(k.kind, value, k.b[offset(k.b_strides, index, rank)]);
+    if (k.kind == MapKind::kAffine) value += k.c[offset(k.c_strides, index, rank)];
   }
   k.y[offset(k.y_strides, index, rank)] = finish(k.post, value, index, rank);
 }
@@ -113,6 +176,16 @@ COHORT_BODY Index split_image(const Extents& y, bool channels_last, std::int32_t
   return index;
 }
 
+/// Rows (dimension 0) or columns of the window at an output position that lie inside x and its padding.
+COHORT_BODY std::int32_t padded_count(const PoolArguments& k, const Index& at, int dimension) {
+  const std::int32_t extent = dimension == 0 ? k.height : k.width;
+  const std::int32_t first = at.of[2 + dimension] * k.window.stride[dimension] - k.window.pad[dimension];
+  std::int32_t count = 0;
+  for (std::int32_t i = 0; i < k.window.kernel[dimension]; ++i)
+    count += first + i * k.window.dilation[dimension] < extent + k.pad_end[dimension] ? 1 : 0;
+  return count;
+}
+
 COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
   const Index at = split_image(k.y_shape, k.channels_last, linear);
   const float* const plane = k.x + at.of[0] * k.x_strides.of[0] + at.of[1] * k.x_strides.of[1];
@@ -131,7 +204,8 @@ COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
       ++count;
     }
   }
-  const std::int32_t divisor = k.count_include_pad ? k.window.kernel[0] * k.window.kernel[1] : (count > 0 ? count : 1);
+  if (k.count_include_pad) count = padded_count(k, at, 0) * padded_count(k, at, 1);
+  const std::int32_t divisor = count > 0 ? count : 1;
   const float value = k.average ? sum / static_cast<float>(divisor) : largest;
   k.y[offset(k.y_strides, at, 4)] = finish(k.post, value, at, 4);
 }
@@ -225,33 +299,6 @@ COHORT_BODY void gemm_store(const GemmArguments& k, const GemmPlace& place, floa
   if (k.bias != nullptr) sum += k.bias[place.at.of[0] * static_cast<std::int64_t>(k.columns) + place.at.of[2]];
   float* const y = k.y + place.at.of[0] * k.y_batch + place.at.of[1] * k.y_row + place.at.of[2] * k.y_column;
   *y = finish(k.post, sum, place.at, 3);
-}
-
-/// Unit `h` of sample `n` at step `t`. All units of step t - 1 must have been written.
-COHORT_BODY void lstm_unit(const LstmArguments& k, std::int32_t n, std::int32_t t, std::int32_t h) {
-  const std::int32_t hidden = k.hidden;
-  float gates[4];  // input, output, forget, cell
-  for (int g = 0; g < 4; ++g) gates[g] = k.bias != nullptr ? k.bias[g * hidden + h] : 0.0F;
-  const float* const x = k.x + t * k.x_step + n * k.x_sample;
-  for (std::int32_t i = 0; i < k.inputs; ++i) {
-    const float* const row = k.w + static_cast<std::int64_t>(i) * 4 * hidden + h;
-    const float value = x[i * k.x_input];
-    for (int g = 0; g < 4; ++g) gates[g] += value * row[g * hidden];
-  }
-  float* const y = k.y + t * k.y_step + n * k.y_sample;
-  if (t > 0) {
-    const float* const before = y - k.y_step;
-    for (std::int32_t i = 0; i < hidden; ++i) {
-      const float* const row = k.r + static_cast<std::int64_t>(i) * 4 * hidden + h;
-      const float value = before[i * k.y_hidden];
-      for (int g = 0; g < 4; ++g) gates[g] += value * row[g * hidden];
-    }
-  }
-  float* const cell = k.cell + static_cast<std::int64_t>(n) * hidden + h;
-  const float kept = t > 0 ? sigmoid(gates[2]) * *cell : 0.0F;
-  const float state = kept + sigmoid(gates[0]) * tanhf(gates[3]);
-  *cell = state;
-  y[h * k.y_hidden] = sigmoid(gates[1]) * tanhf(state);
 }
 
 }  // namespace cohort::cuda::own

@@ -1,6 +1,6 @@
 #include "executor/cuda/own/host_kernels.hpp"
 
-#include "executor/cuda/own/bodies.hpp"
+#include "executor/cuda/own/sequence_bodies.hpp"
 
 namespace cohort::cuda::own {
 namespace {
@@ -52,6 +52,30 @@ void run(const LstmArguments& kernel) {
     for (std::int32_t t = 0; t < kernel.steps; ++t) {
       for (std::int32_t h = 0; h < kernel.hidden; ++h) lstm_unit(kernel, n, t, h);
     }
+  }
+}
+
+void run(const GruArguments& kernel) {
+  for (std::int32_t n = 0; n < kernel.samples; ++n) {
+    for (std::int32_t t = 0; t < kernel.steps; ++t) {
+      for (std::int32_t h = 0; h < kernel.hidden; ++h) gru_unit(kernel, n, t, h);
+    }
+  }
+}
+
+void run(const MatMulArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) matmul_element(kernel, i);
+}
+
+void run(const LayerNormArguments& kernel) {
+  for (std::int32_t row = 0; row < kernel.rows.count; ++row) {
+    const Index index = split(kernel.rows, row);
+    const float* const x = kernel.x + offset(kernel.x_rows, index, kernel.rows.rank);
+    float* const y = kernel.y + offset(kernel.y_rows, index, kernel.rows.rank);
+    const auto count = static_cast<float>(kernel.inner.count);
+    const float mean = layer_norm_partial(kernel, x, false, 0, 0, 1) / count;
+    const float variance = layer_norm_partial(kernel, x, true, mean, 0, 1) / count;
+    layer_norm_store(kernel, x, y, mean, variance, 0, 1);
   }
 }
 

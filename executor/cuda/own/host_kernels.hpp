@@ -1,6 +1,6 @@
 #pragma once
 
-#include "executor/cuda/own/arguments.hpp"
+#include "executor/cuda/own/sequence_arguments.hpp"
 
 namespace cohort::cuda::own {
 

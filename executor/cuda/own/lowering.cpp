@@ -59,6 +59,7 @@ KernelArguments kernel_of(const Convolution& op, const OpCall& call, const Opera
 KernelArguments kernel_of(const Pool& op, const OpCall& call, const Operands& operands) {
   PoolArguments kernel;
   set_image(kernel, call, op.window, operands);
+  for (std::size_t d = 0; d < 2; ++d) kernel.pad_end[d] = static_cast<std::int32_t>(op.window.pad_end[d]);
   kernel.average = op.kind == PoolKind::kAverage;
   kernel.count_include_pad = op.count_include_pad;
   kernel.channels_last = channels_last(operands.y_shape, operands.y_strides);
@@ -145,7 +146,9 @@ KernelArguments kernel_of(const Lstm& op, const OpCall& call, const Operands& op
 
 /// Its kernel does no post-ops; they follow in one of their own.
 bool finishes_apart(const OpCall& call) {
-  return std::holds_alternative<Softmax>(call.attributes) || std::holds_alternative<Lstm>(call.attributes);
+  return std::holds_alternative<Softmax>(call.attributes) || std::holds_alternative<Lstm>(call.attributes) ||
+         std::holds_alternative<Recurrent>(call.attributes) ||
+         std::holds_alternative<LayerNormalization>(call.attributes);
 }
 
 tl::unexpected<Error> refuse(const OpCall& call, std::string_view why) {
@@ -156,7 +159,8 @@ Result<void> check_constants(const OpCall& call) {
   const auto constant = [&](std::size_t input) { return input >= call.inputs.size() || is_constant(call, input); };
   const std::size_t own = own_input_count(call);
   if (std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<Gemm>(call.attributes) ||
-      std::holds_alternative<Lstm>(call.attributes) || std::holds_alternative<BatchNormalization>(call.attributes)) {
+      std::holds_alternative<Lstm>(call.attributes) || std::holds_alternative<Recurrent>(call.attributes) ||
+      std::holds_alternative<BatchNormalization>(call.attributes)) {
     if (is_constant(call, 0)) return refuse(call, "its input is a constant");
     for (std::size_t i = 1; i < own; ++i) {
       if (!constant(i)) return refuse(call, "its weights are computed by other ops");
@@ -168,6 +172,19 @@ Result<void> check_constants(const OpCall& call) {
     const View* const view = std::get_if<View>(&call.inputs[add->operand]);
     if (finishes_apart(call) && view != nullptr && view->buffer == call.outputs[0].buffer)
       return refuse(call, "what is added to its result lies where the result goes");
+  }
+  return {};
+}
+
+/// Scale and shift differ along the normalised dimensions only.
+Result<void> check_normalization(const LayerNormalization& op, const OpCall& call) {
+  const std::size_t rank = call.outputs[0].shape.size();
+  for (std::size_t i = 1; i < own_input_count(call); ++i) {
+    const Shape& shape = shape_of(call.inputs[i]);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const bool outer = rank - shape.size() + d < static_cast<std::size_t>(op.axis);
+      if (outer && shape[d] > 1) return refuse(call, "its scale differs from row to row");
+    }
   }
   return {};
 }
@@ -239,21 +256,25 @@ std::vector<std::int64_t> memory_order(const View& view, std::size_t first) {
 
 namespace {
 
-bool has_kernel(const Activation& activation) { return activation.kind <= ActivationKind::kClip; }
-
 /// Whether there is a kernel for what the attributes say; ops that the own kernels do not know have none.
 struct HasKernel {
   bool operator()(const Convolution&) const { return true; }
-  bool operator()(const Pool& op) const { return !(op.ceil_mode && op.count_include_pad); }
+  bool operator()(const Pool&) const { return true; }
   bool operator()(const Gemm&) const { return true; }
   bool operator()(const BatchNormalization&) const { return true; }
   bool operator()(const LocalResponseNormalization&) const { return true; }
-  bool operator()(const Activation& op) const { return has_kernel(op); }
-  bool operator()(const Binary& op) const { return op.kind <= BinaryKind::kDiv && op.element == ElementType::kFloat32; }
+  bool operator()(const Activation&) const { return true; }
+  bool operator()(const Binary& op) const { return op.kind <= BinaryKind::kMod && op.element == ElementType::kFloat32; }
   bool operator()(const Concat&) const { return true; }
   bool operator()(const Softmax& op) const { return !op.logarithm; }
   bool operator()(const Reshape&) const { return true; }
   bool operator()(const Lstm&) const { return true; }
+  bool operator()(const MatMul&) const { return true; }
+  bool operator()(const LayerNormalization&) const { return true; }
+  bool operator()(const Recurrent& op) const { return has_kernel(op); }
+  bool operator()(const Transpose&) const { return true; }
+  bool operator()(const TensorSlice&) const { return true; }
+  bool operator()(const Expand&) const { return true; }
   template <class Other>
   bool operator()(const Other&) const {
     return false;
@@ -265,11 +286,6 @@ struct HasKernel {
 Result<void> check_supported(const OpCall& call) {
   COHORT_CHECK(check_call(call));
   if (!std::visit(HasKernel{}, call.attributes)) return refuse(call, "there is no kernel for it");
-  for (const PostOp& post_op : call.post_ops) {
-    const auto* const activation = std::get_if<Activation>(&post_op);
-    if (activation != nullptr && !has_kernel(*activation))
-      return refuse(call, fmt::format("there is no kernel for {} behind it", op_type(*activation)));
-  }
   COHORT_CHECK(check_constants(call));
   std::vector<Shape> shapes{call.outputs[0].shape};
   for (const Operand& operand : call.inputs) shapes.push_back(shape_of(operand));
@@ -284,6 +300,8 @@ Result<void> check_supported(const OpCall& call) {
     return refuse(call, fmt::format("{} post-ops are more than {}", call.post_ops.size(), kMaxPostOps));
   const bool windowed =
       std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<Pool>(call.attributes);
+  if (const auto* const normalization = std::get_if<LayerNormalization>(&call.attributes))
+    COHORT_CHECK(check_normalization(*normalization, call));
   if (windowed && call.outputs[0].shape.size() != 4) return refuse(call, "its image has not two spatial dimensions");
   if (gemm) {
     const std::size_t lead = std::get<Gemm>(call.attributes).stacked ? 2 : 1;
@@ -306,6 +324,8 @@ std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const
   if (const auto* const gemm = std::get_if<Gemm>(&call.attributes); gemm != nullptr && input == 1)
     return rows_reordered(values, memory_order(std::get<View>(call.inputs[0]), gemm->stacked ? 2 : 1));
   if (std::holds_alternative<Lstm>(call.attributes) && (input == 1 || input == 2)) return transposed(values, shape);
+  if (std::holds_alternative<Recurrent>(call.attributes) && (input == 1 || input == 2))
+    return transposed(values, {shape[1], shape[2]});
   return values;
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "executor/cuda/calls.hpp"
-#include "executor/cuda/own/arguments.hpp"
+#include "executor/cuda/own/sequence_arguments.hpp"
 
 namespace cohort::cuda::own {
 
@@ -21,6 +21,7 @@ struct Operands {
   Shape y_shape;
   Shape y_strides;
   float* workspace = nullptr;
+  std::size_t own_inputs = 0;  ///< leading inputs that are the op's own
 };
 
 /// Whether own kernels can run a call. Errors: kInvalidInput with the reason where not.
@@ -39,10 +40,21 @@ std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& oper
 /// Post-ops from number `first` on, found by the index of the output's dimensions.
 PostOps post_ops(const OpCall& call, const Operands& operands, std::size_t first = 0);
 
-/// Kernels of ops without memory between elements: Activation, Binary, BatchNormalization, Concat, Reshape.
+/// Kernels of ops without memory between elements: Activation, Binary, BatchNormalization, Concat, Reshape,
+/// Transpose, TensorSlice, Expand.
 std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& operands);
 /// y = post(y + bias along dimension 1).
 MapArguments epilogue(const OpCall& call, const Operands& operands, const float* bias, std::size_t first);
+
+// Of ops of language models.
+KernelArguments kernel_of(const MatMul& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const LayerNormalization& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const Recurrent& op, const OpCall& call, const Operands& operands);
+/// Plain GRUs whose reset gate is applied after the matrix product.
+bool has_kernel(const Recurrent& op);
+/// x seen as the op's result: the same memory in another order.
+Tensor rearranged(const Transpose& op, const Tensor& x);
+Tensor rearranged(const TensorSlice& op, const Tensor& x);
 
 Strides to_strides(const Shape& strides);
 Extents to_extents(const Shape& shape);

@@ -83,38 +83,35 @@ MapKind kind_of(BinaryKind kind) {
       return MapKind::kMul;
     case BinaryKind::kDiv:
       return MapKind::kDiv;
+    case BinaryKind::kPow:
+      return MapKind::kPow;
+    case BinaryKind::kMin:
+      return MapKind::kMin;
+    case BinaryKind::kMax:
+      return MapKind::kMax;
+    case BinaryKind::kPRelu:
+      return MapKind::kPRelu;
+    case BinaryKind::kMod:
+      return MapKind::kMod;
     default:  // check_supported() refuses the others
       break;
   }
   return MapKind::kAdd;
 }
 
+/// The kernels name activations as models do, in the same order, behind kAdd.
+PostKind post_kind(ActivationKind kind) {
+  static_assert(static_cast<int>(PostKind::kRelu) == static_cast<int>(ActivationKind::kRelu) + 1);
+  static_assert(static_cast<int>(PostKind::kGelu) == static_cast<int>(ActivationKind::kGelu) + 1);
+  static_assert(static_cast<int>(PostKind::kCos) == static_cast<int>(ActivationKind::kCos) + 1);
+  return static_cast<PostKind>(static_cast<int>(kind) + 1);
+}
+
 PostOps::One activation_of(const Activation& activation) {
   PostOps::One one;
+  one.kind = post_kind(activation.kind);
   one.alpha = activation.alpha;
   one.beta = activation.beta;
-  switch (activation.kind) {
-    case ActivationKind::kRelu:
-      one.kind = PostKind::kRelu;
-      break;
-    case ActivationKind::kLeakyRelu:
-      one.kind = PostKind::kLeakyRelu;
-      break;
-    case ActivationKind::kElu:
-      one.kind = PostKind::kElu;
-      break;
-    case ActivationKind::kSigmoid:
-      one.kind = PostKind::kSigmoid;
-      break;
-    case ActivationKind::kTanh:
-      one.kind = PostKind::kTanh;
-      break;
-    case ActivationKind::kClip:
-      one.kind = PostKind::kClip;
-      break;
-    default:  // check_supported() refuses the others
-      break;
-  }
   return one;
 }
 
@@ -195,6 +192,12 @@ std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& ope
   if (const auto* const concat = std::get_if<Concat>(&call.attributes)) return concat_kernels(*concat, call, operands);
   if (std::holds_alternative<Reshape>(call.attributes)) return {reshape_kernel(call, operands)};
   PostOps post = post_ops(call, operands);
+  if (const auto* const transpose = std::get_if<Transpose>(&call.attributes))
+    return {map_of(MapKind::kCopy, {rearranged(*transpose, operands.inputs[0])}, operands, post)};
+  if (const auto* const slice = std::get_if<TensorSlice>(&call.attributes))
+    return {map_of(MapKind::kCopy, {rearranged(*slice, operands.inputs[0])}, operands, post)};
+  if (std::holds_alternative<Expand>(call.attributes))
+    return {map_of(MapKind::kCopy, {operands.inputs[0]}, operands, post)};
   if (const auto* const activation = std::get_if<Activation>(&call.attributes)) {
     std::copy_backward(post.of, post.of + post.count, post.of + post.count + 1);
     post.of[0] = activation_of(*activation);

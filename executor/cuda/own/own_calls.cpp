@@ -21,6 +21,12 @@ struct Names {
   std::string_view operator()(const BatchNormalization&) const { return "own:map"; }
   std::string_view operator()(const Activation&) const { return "own:map"; }
   std::string_view operator()(const Binary&) const { return "own:map"; }
+  std::string_view operator()(const MatMul&) const { return "own:matmul"; }
+  std::string_view operator()(const LayerNormalization&) const { return "own:layernorm"; }
+  std::string_view operator()(const Recurrent&) const { return "own:gru"; }
+  std::string_view operator()(const Transpose&) const { return "own:map"; }
+  std::string_view operator()(const TensorSlice&) const { return "own:map"; }
+  std::string_view operator()(const Expand&) const { return "own:map"; }
   template <class Other>  // check_supported() refuses these
   std::string_view operator()(const Other&) const {
     return "none";
@@ -46,6 +52,7 @@ own::Operands operands_of(const OpCall& call, const CallArguments& arguments,
   operands.y_shape = call.outputs[0].shape;
   operands.y_strides = call.outputs[0].strides;
   operands.workspace = reinterpret_cast<float*>(arguments.workspace);
+  operands.own_inputs = own_input_count(call);
   return operands;
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "executor/cuda/calls.hpp"
-#include "executor/cuda/own/arguments.hpp"
+#include "executor/cuda/own/sequence_arguments.hpp"
 
 namespace cohort::cuda {
 

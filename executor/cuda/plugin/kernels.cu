@@ -1,4 +1,4 @@
-#include "executor/cuda/own/bodies.hpp"
+#include "executor/cuda/own/sequence_bodies.hpp"
 #include "executor/cuda/plugin/kernels.hpp"
 
 namespace cohort::cuda {
@@ -80,6 +80,33 @@ __global__ void lstm_kernel(const __grid_constant__ LstmArguments k) {
   }
 }
 
+__global__ void gru_kernel(const __grid_constant__ GruArguments k) {
+  const int n = static_cast<int>(blockIdx.x);
+  for (int t = 0; t < k.steps; ++t) {
+    for (int h = static_cast<int>(threadIdx.x); h < k.hidden; h += static_cast<int>(blockDim.x)) gru_unit(k, n, t, h);
+    __syncthreads();
+  }
+}
+
+__global__ void matmul_kernel(const __grid_constant__ MatMulArguments k) {
+  const int i = thread_index();
+  if (i < k.y_shape.count) matmul_element(k, i);
+}
+
+/// A warp takes a row.
+__global__ void layer_norm_kernel(const __grid_constant__ LayerNormArguments k) {
+  const int row = thread_index() / kWarp;
+  if (row >= k.rows.count) return;  // whole warps
+  const int thread = static_cast<int>(threadIdx.x) % kWarp;
+  const Index index = split(k.rows, row);
+  const float* const x = k.x + offset(k.x_rows, index, k.rows.rank);
+  float* const y = k.y + offset(k.y_rows, index, k.rows.rank);
+  const float count = static_cast<float>(k.inner.count);
+  const float mean = warp_sum(layer_norm_partial(k, x, false, 0, thread, kWarp)) / count;
+  const float variance = warp_sum(layer_norm_partial(k, x, true, mean, thread, kWarp)) / count;
+  layer_norm_store(k, x, y, mean, variance, thread, kWarp);
+}
+
 unsigned blocks_for(long long threads) { return static_cast<unsigned>((threads + kBlock - 1) / kBlock); }
 
 void enqueue(const MapArguments& k, cudaStream_t stream) {
@@ -104,9 +131,22 @@ void enqueue(const GemmArguments& k, cudaStream_t stream) {
   const long long results = static_cast<long long>(k.batch) * k.rows * k.columns;
   gemm_kernel<<<blocks_for(results * kWarp), kBlock, 0, stream>>>(k);
 }
+/// Threads of a block that has `hidden` units to compute at each step.
+unsigned threads_for(int hidden) {
+  return static_cast<unsigned>(min(kLargestBlock, (hidden + kWarp - 1) / kWarp * kWarp));
+}
+
 void enqueue(const LstmArguments& k, cudaStream_t stream) {
-  const int threads = min(kLargestBlock, (k.hidden + kWarp - 1) / kWarp * kWarp);
-  lstm_kernel<<<static_cast<unsigned>(k.samples), static_cast<unsigned>(threads), 0, stream>>>(k);
+  lstm_kernel<<<static_cast<unsigned>(k.samples), threads_for(k.hidden), 0, stream>>>(k);
+}
+void enqueue(const GruArguments& k, cudaStream_t stream) {
+  gru_kernel<<<static_cast<unsigned>(k.samples), threads_for(k.hidden), 0, stream>>>(k);
+}
+void enqueue(const MatMulArguments& k, cudaStream_t stream) {
+  matmul_kernel<<<blocks_for(k.y_shape.count), kBlock, 0, stream>>>(k);
+}
+void enqueue(const LayerNormArguments& k, cudaStream_t stream) {
+  layer_norm_kernel<<<blocks_for(static_cast<long long>(k.rows.count) * kWarp), kBlock, 0, stream>>>(k);
 }
 
 }  // namespace

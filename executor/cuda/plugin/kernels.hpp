@@ -2,7 +2,7 @@
 
 #include <driver_types.h>
 
-#include "executor/cuda/own/arguments.hpp"
+#include "executor/cuda/own/sequence_arguments.hpp"
 
 namespace cohort::cuda {
 

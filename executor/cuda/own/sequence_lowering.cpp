@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include "executor/cuda/own/lowering.hpp"
+
+namespace cohort::cuda::own {
+namespace {
+
+/// Strides by the index of an output of `rank` dimensions whose last two are a matrix's: `row` or `column` of
+/// the operand is 0 where it does not have that axis.
+Strides matrix_strides(const Tensor& x, const Shape& y_shape, std::int64_t row, std::int64_t column) {
+  const std::size_t rank = y_shape.size();
+  const std::size_t missing = rank - x.shape.size();
+  Strides strides;
+  for (std::size_t d = 0; d + 2 < x.shape.size(); ++d) strides.of[missing + d] = x.shape[d] == 1 ? 0 : x.strides[d];
+  strides.of[rank - 2] = row;
+  strides.of[rank - 1] = column;
+  return strides;
+}
+
+/// Strides of what broadcasts to `shape`, of the dimensions from `first` on.
+Strides inner_strides(const Tensor& x, const Shape& shape, std::size_t first) {
+  const std::size_t missing = shape.size() - x.shape.size();
+  Strides strides;
+  for (std::size_t d = std::max(first, missing); d < shape.size(); ++d)
+    strides.of[d - first] = x.shape[d - missing] == 1 ? 0 : x.strides[d - missing];
+  return strides;
+}
+
+Shape part(const Shape& values, std::size_t from, std::size_t to) {
+  return {values.begin() + static_cast<std::ptrdiff_t>(from), values.begin() + static_cast<std::ptrdiff_t>(to)};
+}
+
+}  // namespace
+
+KernelArguments kernel_of(const MatMul& op, const OpCall& call, const Operands& operands) {
+  const Tensor& a = operands.inputs[0];
+  const Tensor& b = operands.inputs[1];
+  const std::int64_t* const a_last = &a.strides[a.strides.size() - 2];
+  const std::int64_t* const b_last = &b.strides[b.strides.size() - 2];
+  MatMulArguments kernel;
+  kernel.y_shape = to_extents(operands.y_shape);
+  kernel.inner = static_cast<std::int32_t>(a.shape[a.shape.size() - (op.transpose_a ? 2 : 1)]);
+  kernel.a = a.data;
+  kernel.b = b.data;
+  kernel.y = operands.y;
+  kernel.a_strides = matrix_strides(a, operands.y_shape, a_last[op.transpose_a ? 1 : 0], 0);
+  kernel.b_strides = matrix_strides(b, operands.y_shape, 0, b_last[op.transpose_b ? 0 : 1]);
+  kernel.y_strides = to_strides(operands.y_strides);
+  kernel.a_inner = a_last[op.transpose_a ? 0 : 1];
+  kernel.b_inner = b_last[op.transpose_b ? 1 : 0];
+  kernel.post = post_ops(call, operands);
+  return kernel;
+}
+
+KernelArguments kernel_of(const LayerNormalization& op, const OpCall& /*call*/, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  const auto axis = static_cast<std::size_t>(op.axis);
+  const std::size_t rank = x.shape.size();
+  LayerNormArguments kernel;
+  kernel.rows = to_extents(part(x.shape, 0, axis));
+  kernel.inner = to_extents(part(x.shape, axis, rank));
+  kernel.epsilon = op.epsilon;
+  kernel.x = x.data;
+  kernel.scale = operands.inputs[1].data;
+  kernel.y = operands.y;
+  kernel.x_rows = to_strides(part(x.strides, 0, axis));
+  kernel.y_rows = to_strides(part(operands.y_strides, 0, axis));
+  kernel.x_inner = to_strides(part(x.strides, axis, rank));
+  kernel.y_inner = to_strides(part(operands.y_strides, axis, rank));
+  kernel.scale_inner = inner_strides(operands.inputs[1], x.shape, axis);
+  if (operands.own_inputs > 2) {
+    kernel.shift = operands.inputs[2].data;
+    kernel.shift_inner = inner_strides(operands.inputs[2], x.shape, axis);
+  }
+  return kernel;
+}
+
+KernelArguments kernel_of(const Recurrent& op, const OpCall& /*call*/, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  GruArguments kernel;
+  kernel.steps = static_cast<std::int32_t>(x.shape[0]);
+  kernel.samples = static_cast<std::int32_t>(x.shape[1]);
+  kernel.inputs = static_cast<std::int32_t>(x.shape[2]);
+  kernel.hidden = static_cast<std::int32_t>(op.hidden);
+  kernel.x = x.data;
+  kernel.w = operands.inputs[1].data;
+  kernel.r = operands.inputs[2].data;
+  kernel.bias = operands.own_inputs > 3 ? operands.inputs[3].data : nullptr;
+  kernel.y = operands.y;
+  kernel.x_step = x.strides[0];
+  kernel.x_sample = x.strides[1];
+  kernel.x_input = x.strides[2];
+  kernel.y_step = operands.y_strides[0];
+  kernel.y_sample = operands.y_strides[2];
+  kernel.y_hidden = operands.y_strides[3];
+  return kernel;
+}
+
+bool has_kernel(const Recurrent& op) {
+  return op.cell == RecurrentCell::kGru && op.linear_before_reset && op.direction == Direction::kForward &&
+         op.gates.empty() && op.clip == 0 && !op.has_lengths && !op.has_state && !op.final_state;
+}
+
+Tensor rearranged(const Transpose& op, const Tensor& x) {
+  Tensor result{x.data, {}, {}};
+  for (const std::int64_t axis : op.permutation) {
+    result.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
+    result.strides.push_back(x.strides[static_cast<std::size_t>(axis)]);
+  }
+  return result;
+}
+
+Tensor rearranged(const TensorSlice& op, const Tensor& x) {
+  Tensor result{x.data, op.count, x.strides};
+  for (std::size_t d = 0; d < x.shape.size(); ++d) {
+    result.data += op.start[d] * x.strides[d];
+    result.strides[d] *= op.step[d];
+  }
+  return result;
+}
+
+}  // namespace cohort::cuda::own

@@ -1,0 +1,74 @@
+// Own kernels of language models, and of ops that only move values: their bodies, run on the host, against the
+// reference.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "own_kernels.hpp"
+#include "tests/kernels/call_runner.hpp"
+
+namespace cohort::testing {
+namespace {
+
+TEST(OwnMatMul, EqualsTheReferenceTransposedBroadcastAndWithPostOps) {
+  expect_equals_reference(call_of(MatMul{}, {dense(0, {5, 7}), dense(1, {7, 6})}));
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      const Shape a = transpose_a ? Shape{2, 3, 7, 5} : Shape{2, 3, 5, 7};
+      const Shape b = transpose_b ? Shape{3, 6, 7} : Shape{3, 7, 6};
+      expect_equals_reference(call_of(MatMul{transpose_a, transpose_b}, {dense(0, a, Layout::kNchw), dense(1, b)},
+                                      {Activation{ActivationKind::kGelu, 0, 0}}, Layout::kNchw));
+    }
+  }
+  expect_equals_reference(call_of(MatMul{}, {dense(0, {4, 1, 5, 7}), dense(1, {3, 7, 6})}));
+}
+
+TEST(OwnLayerNormalization, EqualsTheReferenceAlsoOverSeveralDimensions) {
+  expect_equals_reference(call_of(LayerNormalization{1, 1e-5F}, {dense(0, {6, 40}), weight({40}), weight({40})}));
+  expect_equals_reference(call_of(LayerNormalization{2, 1e-3F}, {dense(0, {2, 3, 4, 5}), weight({4, 5})}));
+  expect_equals_reference(call_of(LayerNormalization{1, 1e-5F}, {dense(0, {6, 40}), weight({40}), weight({40})},
+                                  {Activation{ActivationKind::kRelu, 0, 0}}));
+}
+
+TEST(OwnLayerNormalization, RefusesAScaleThatDiffersFromRowToRow) {
+  const auto listed = make_own_kernels_on_host()->alternatives(
+      call_of(LayerNormalization{1, 1e-5F}, {dense(0, {6, 40}), weight({6, 40})}), 1);
+  ASSERT_FALSE(listed);
+  EXPECT_THAT(listed.error().message, ::testing::HasSubstr("row to row"));
+}
+
+TEST(OwnGru, EqualsTheReference) {
+  Recurrent op;
+  op.cell = RecurrentCell::kGru;
+  op.hidden = 7;
+  op.linear_before_reset = true;
+  expect_equals_reference(call_of(op, {dense(0, {5, 3, 6}), weight({1, 21, 6}), weight({1, 21, 7}), weight({1, 42})}));
+  op.linear_before_reset = false;
+  EXPECT_FALSE(make_own_kernels_on_host()->alternatives(
+      call_of(op, {dense(0, {5, 3, 6}), weight({1, 21, 6}), weight({1, 21, 7}), weight({1, 42})}), 1));
+}
+
+TEST(OwnMap, EqualsTheReferenceForFurtherActivations) {
+  for (auto kind = static_cast<int>(ActivationKind::kSelu); kind <= static_cast<int>(ActivationKind::kCos); ++kind) {
+    const Activation op{static_cast<ActivationKind>(kind), 0.7F, 0.4F};
+    const bool positive =
+        op.kind == ActivationKind::kSqrt || op.kind == ActivationKind::kLog || op.kind == ActivationKind::kReciprocal;
+    SCOPED_TRACE(op_type(op));
+    expect_equals_reference(call_of(op, {dense(0, {2, 3, 4, 5})}), positive ? 0.5F : -3, 3);
+  }
+}
+
+TEST(OwnMap, EqualsTheReferenceForFurtherBinaries) {
+  for (const auto kind : {BinaryKind::kPow, BinaryKind::kMin, BinaryKind::kMax, BinaryKind::kPRelu, BinaryKind::kMod})
+    expect_equals_reference(call_of(Binary{kind}, {dense(0, {2, 3, 4, 5}), dense(1, {3, 1, 5})}), 0.5F, 2);
+}
+
+TEST(OwnMoves, KeepEveryValueInItsPlace) {
+  expect_equals_reference(call_of(Transpose{{0, 2, 1, 3}}, {dense(0, {2, 3, 4, 5})}));
+  expect_equals_reference(call_of(Transpose{{2, 0, 1}}, {dense(0, {2, 3, 4})}, {Activation{}}));
+  expect_equals_reference(call_of(TensorSlice{{1, 3, 0}, {1, -1, 2}, {1, 3, 2}}, {dense(0, {2, 4, 5})}));
+  expect_equals_reference(call_of(Expand{{4, 3, 5}}, {dense(0, {3, 1})}));
+}
+
+}  // namespace
+}  // namespace cohort::testing
