@@ -44,7 +44,13 @@ std::optional<Extents> as_rows(const Extents& x) {
   return Extents{{rows, x.shape[last]}, {distance, x.strides[last]}};
 }
 
-Descriptor descriptor_of(const Extents& x) { return describe(x.shape, x.strides); }
+/// The library takes the distance between rows from strides even of extents of one, which have no say.
+Descriptor descriptor_of(Extents x) {
+  const std::size_t column = x.shape.size() - 1, row = column - 1;
+  if (x.shape[column] == 1) x.strides[column] = 1;
+  if (x.shape[row] == 1) x.strides[row] = x.strides[column] == 1 ? x.shape[column] : 1;
+  return describe(x.shape, x.strides);
+}
 
 bool one_matrix(const Extents& x) {
   return std::all_of(x.shape.begin(), x.shape.end() - 2, [](std::int64_t extent) { return extent == 1; });

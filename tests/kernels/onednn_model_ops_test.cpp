@@ -26,6 +26,12 @@ TEST(OnednnMatMul, MultipliesAllRowsByOneConstantMatrixAtOnce) {
                                     {AddOperand{2}, Activation{}}));
 }
 
+TEST(OnednnMatMul, TakesExtentsOfOneWhateverTheirStrides) {
+  expect_equals_reference(CallRunner(with_output(MatMul{true, true}, {dense(0, {10, 1, 1, 4}), weight({4, 1})}, 1)));
+  expect_equals_reference(CallRunner(with_output(MatMul{true, false}, {dense(0, {4, 1}), dense(1, {4, 5})}, 2)));
+  expect_equals_reference(CallRunner(with_output(MatMul{false, true}, {dense(0, {3, 4, 1}), dense(1, {3, 1, 1})}, 2)));
+}
+
 TEST(OnednnMatMul, RepeatsBatchesAsBroadcastingSays) {
   expect_equals_reference(CallRunner(with_output(MatMul{}, {dense(0, {1, 4, 8}), dense(1, {3, 8, 5})}, 2)));
   expect_equals_reference(CallRunner(with_output(MatMul{}, {dense(0, {4, 8}), dense(1, {3, 8, 5})}, 2)));
