@@ -7,7 +7,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, CallKind>, 31> kWhole = {{
+constexpr std::array<std::pair<std::string_view, CallKind>, 33> kWhole = {{
     {"LaunchKernel", CallKind::kLaunch},
     {"LaunchKernelExC", CallKind::kLaunch},
     {"LaunchKernelEx", CallKind::kLaunch},
@@ -37,6 +37,8 @@ constexpr std::array<std::pair<std::string_view, CallKind>, 31> kWhole = {{
     {"StreamWaitEvent", CallKind::kStreamWait},
     {"StreamWaitValue32", CallKind::kStreamWait},
     {"StreamWaitValue64", CallKind::kStreamWait},
+    {"Free", CallKind::kFree},
+    {"MemFree", CallKind::kFree},
     {"MemPrefetchAsync", CallKind::kCopy},
     {"MemcpyWithStream", CallKind::kCopy},
 }};

@@ -17,6 +17,7 @@ enum class CallKind : std::uint8_t {
   kDeviceSynchronize,
   kEventRecord,
   kStreamWait,  ///< makes a stream wait for an event; the host goes on
+  kFree,        ///< of device memory: waits where that is in use
 };
 
 /// From a call's name in any version: "cudaLaunchKernel", "cuLaunchKernelEx_ptsz",

@@ -137,7 +137,7 @@ class DeviceLinker {
 
   void find_event_waits() {
     for (const std::uint32_t index : draft_.call_order) {
-      if (records_.calls[index].kind == CallKind::kEventWait) find_event_wait(index);
+      if (records_.calls[index].kind == CallKind::kStreamWait) find_event_wait(index);
     }
     for (auto& [waits, next] : events_) std::stable_sort(waits.begin(), waits.end());
     find_default_stream();

@@ -1,8 +1,6 @@
 #include "simulator/trace_graph/records.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <tuple>
@@ -11,37 +9,6 @@
 
 namespace cohort {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
-bool is_any(std::string_view text, std::initializer_list<std::string_view> of) {
-  return std::find(of.begin(), of.end(), text) != of.end();
-}
-
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
-}
-
-CallKind call_kind(std::string_view name) {
-  const std::string call = lower(name);
-  if (has_any(call, {"graphlaunch"})) return CallKind::kGraphLaunch;
-  if (has_any(call, {"launchkernel", "modulelaunch", "culaunch", "cudalaunch", "launchcooperative"}))
-    return CallKind::kLaunch;
-  if (has_any(call, {"memcpy"})) return CallKind::kCopy;
-  if (has_any(call, {"memset"})) return CallKind::kMemset;
-  if (has_any(call, {"eventrecord"})) return CallKind::kEventRecord;
-  if (has_any(call, {"streamwaitevent"})) return CallKind::kEventWait;
-  if (has_any(call, {"streamsynchronize"})) return CallKind::kStreamSync;
-  if (has_any(call, {"eventsynchronize"})) return CallKind::kEventSync;
-  if (has_any(call, {"devicesynchronize", "ctxsynchronize", "threadsynchronize"})) return CallKind::kDeviceSync;
-  if (is_any(call, {"cudafree", "cumemfree", "cumemfree_v2", "hipfree"})) return CallKind::kFree;
-  return CallKind::kOther;
-}
 
 class Reader {
  public:
@@ -107,7 +74,7 @@ class Reader {
     if (is_new) records_.threads.push_back(slice.track);
     const std::string_view name = trace_.name(slice);
     std::optional<CallKind>& kind = call_kinds_[to_index(slice.name)];
-    if (!kind) kind = call_kind(name);
+    if (!kind) kind = call_kind_from(name);
     RecordedCall call{id, slice.start, slice.end(), static_cast<std::uint32_t>(place->second), *kind};
     if (call.kind == CallKind::kCopy || call.kind == CallKind::kMemset)
       call.synchronous = name.find("Async") == std::string_view::npos;

@@ -6,24 +6,11 @@
 #include <vector>
 
 #include "simulator/task_graph.hpp"
+#include "tracer/call_kind.hpp"
 #include "tracer/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {
-
-enum class CallKind {
-  kLaunch,
-  kGraphLaunch,
-  kCopy,
-  kMemset,
-  kEventRecord,
-  kEventWait,  ///< makes a stream wait, not the host
-  kStreamSync,
-  kEventSync,
-  kDeviceSync,
-  kFree,  ///< waits for the device where memory is in use
-  kOther,
-};
 
 /// A call of the driver or runtime that no other call encloses.
 struct RecordedCall {

@@ -11,11 +11,6 @@ constexpr Nanoseconds kClockSkew(2000);
 /// A call returns within this of the work that it waited for.
 constexpr Nanoseconds kPromptReturn(50'000);
 
-bool launches(CallKind kind) {
-  return kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch || kind == CallKind::kCopy ||
-         kind == CallKind::kMemset;
-}
-
 class WaitFinder {
  public:
   explicit WaitFinder(Draft& draft) : draft_(draft), records_(draft.records) {}
@@ -34,14 +29,14 @@ class WaitFinder {
   void find(std::uint32_t index) {
     const RecordedCall& call = records_.calls[index];
     switch (call.kind) {
-      case CallKind::kDeviceSync:
+      case CallKind::kDeviceSynchronize:
         for (std::uint32_t s = 0; s < records_.streams.size(); ++s) wait_for_stream(index, s);
         return;
       case CallKind::kFree:
         return find_free(index);
-      case CallKind::kStreamSync:
+      case CallKind::kStreamSynchronize:
         return find_stream_sync(index);
-      case CallKind::kEventSync:
+      case CallKind::kEventSynchronize:
         return find_event_sync(index);
       case CallKind::kCopy:
       case CallKind::kMemset:
@@ -205,7 +200,7 @@ class WaitFinder {
   void find_launch_lock() {
     std::vector<std::uint32_t> by_end;
     for (const std::uint32_t call : draft_.call_order) {
-      if (launches(records_.calls[call].kind)) by_end.push_back(call);
+      if (puts_work(records_.calls[call].kind)) by_end.push_back(call);
     }
     std::stable_sort(by_end.begin(), by_end.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return records_.calls[a].end < records_.calls[b].end; });
@@ -247,7 +242,7 @@ class WaitFinder {
       ++draft_.result.counts.waits;
       if (last_end(index) <= call.start) {
         free_lengths[draft_.trace.slice(call.slice).name].push_back(plan.own);
-      } else if (!launches(call.kind)) {
+      } else if (!puts_work(call.kind)) {
         residuals.push_back(std::max(Nanoseconds(0), call.end - last_end(index)));
       }
     }

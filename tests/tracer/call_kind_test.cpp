@@ -32,10 +32,11 @@ TEST(CallKind, KnowsWaits) {
   EXPECT_EQ(call_kind_from("cuCtxSynchronize_v2"), CallKind::kDeviceSynchronize);
   EXPECT_EQ(call_kind_from("cudaEventRecordWithFlags"), CallKind::kEventRecord);
   EXPECT_EQ(call_kind_from("cudaStreamWaitEvent"), CallKind::kStreamWait);
+  for (const char* name : {"cudaFree", "cuMemFree_v2", "hipFree"}) EXPECT_EQ(call_kind_from(name), CallKind::kFree);
 }
 
 TEST(CallKind, LeavesTheRestAlone) {
-  for (const char* name : {"", "cuda", "cudaMalloc", "cudaLaunchHostFunc", "cudaGraphInstantiate",
+  for (const char* name : {"", "cuda", "cudaMalloc", "cudaFreeHost", "cudaFreeAsync", "cudaLaunchHostFunc", "cudaGraphInstantiate",
                            "cudaStreamIsCapturing", "LaunchKernel", "customLaunchKernel", "_v3020"})
     EXPECT_EQ(call_kind_from(name), CallKind::kOther) << name;
 }
