@@ -82,9 +82,7 @@ std::optional<Eltwise> eltwise(const Activation& activation) {
       return Eltwise{dnnl::algorithm::eltwise_sqrt, 0, 0};
     case ActivationKind::kExp:
       return Eltwise{dnnl::algorithm::eltwise_exp, 0, 0};
-    case ActivationKind::kLog:
-      return Eltwise{dnnl::algorithm::eltwise_log, 0, 0};
-    default:
+    default:  // among them kLog: oneDNN's is off by 1e-6 where the logarithm is nearly 0
       return std::nullopt;
   }
 }

@@ -58,13 +58,14 @@ Descriptor with_all_axes(const Reduce& op, const View& y, std::size_t rank) {
 bool maps_centres(const Resize& op, const Shape& x) {
   if (op.antialias || op.exclude_outside || op.shape[0] != x[0] || op.shape[1] != x[1]) return false;
   const bool half_pixel = op.positions == ResizePositions::kHalfPixel;
+  const bool rounds = op.rounding == ResizeRounding::kPreferFloor || op.rounding == ResizeRounding::kPreferCeil;
   for (std::size_t d = 2; d < x.size(); ++d) {
     const double extents = static_cast<double>(op.shape[d]) / static_cast<double>(x[d]);
     if (op.scale[d] != extents) return false;
     // At whole factors no position lies halfway between two elements, where rounding would matter.
     const bool whole = op.shape[d] % x[d] == 0;
     const bool floors = op.positions == ResizePositions::kAsymmetric && op.rounding == ResizeRounding::kFloor;
-    if (op.mode == ResizeMode::kNearest && !(whole && (half_pixel || floors))) return false;
+    if (op.mode == ResizeMode::kNearest && !(whole && ((half_pixel && rounds) || floors))) return false;
     if (op.mode == ResizeMode::kLinear && !half_pixel) return false;
   }
   return op.mode != ResizeMode::kCubic;
