@@ -58,7 +58,7 @@ double tolerance_of(const OpCall& call) {
   if (tolerance.per_term > 0) {
     const Shape& w = shape_of(call.inputs[1]);
     const bool gemm = std::holds_alternative<Gemm>(call.attributes);
-    terms = static_cast<double>(gemm ? w.back() : w[1] * w[2] * w[3]);
+    terms = static_cast<double>(gemm ? w.back() : element_count(w) / w.front());
   }
   return tolerance.absolute + tolerance.per_term * terms;
 }
