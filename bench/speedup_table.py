@@ -213,7 +213,7 @@ def main():
             row = rows[-1]
             print(f"{row['network']} b{row['minibatch']} N={row['count']} {row['input']}: predicted {row['predicted']:.2f}x, "
                   f"measured {row['measured']:.2f}x ({error(row):+.1%}), regret {row['regret']:.1%}", file=sys.stderr, flush=True)
-    text = table(rows, " ".join(["bench/speedup_table.py", *sys.argv[1:]]))
+        text = table(rows, " ".join(["bench/speedup_table.py", *sys.argv[1:]]))
     if options.output:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(text)
