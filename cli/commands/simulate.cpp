@@ -40,10 +40,8 @@ Result<Plan> plan_of(const Options& options, const PlanningInput& input) {
 
 Result<std::unique_ptr<PlanningInput>> open_input(const Options& options) {
   if (options.plan.empty()) return PlanningInput::open(options.planning);
-  COHORT_TRY(const std::string text, read_file(options.plan));
-  auto plan = parse_plan(text);
-  if (!plan) return in_context(options.plan.string(), plan.error());
-  return PlanningInput::open(options.planning.profiles, std::move(*plan));
+  COHORT_TRY(Plan plan, read_plan(options.plan));
+  return PlanningInput::open(options.planning.profiles, std::move(plan));
 }
 
 /// A trace of a run is replayed; a profile is what plans are predicted from.
