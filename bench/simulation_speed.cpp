@@ -148,13 +148,13 @@ void measure(std::size_t tasks) {
   const Floor floor(graph);
   const std::size_t count = graph.tasks.size();
   SimulationOptions options;
-  fmt::print("{:>9} tasks {:>9} edges   floor {:6.1f}   flat {:6.1f}   locked {:6.1f}   shared {:6.1f}   whole {:6.1f}   "
-             "million tasks/s\n",
-             count, graph.edges.size(), rate(count, [&] { return floor.makespan(); }),
-             rate(count, [&] { return last_end(run_flat(graph)); }),
-             rate(count, [&] { return last_end(run_flat(locked)); }),
-             rate(count, [&] { return last_end(run_shared(graph)); }),
-             rate(count, [&] { return simulate(graph, options)->makespan.count(); }));
+  fmt::print(
+      "{:>9} tasks {:>9} edges   floor {:6.1f}   flat {:6.1f}   locked {:6.1f}   shared {:6.1f}   whole {:6.1f}   "
+      "million tasks/s\n",
+      count, graph.edges.size(), rate(count, [&] { return floor.makespan(); }),
+      rate(count, [&] { return last_end(run_flat(graph)); }), rate(count, [&] { return last_end(run_flat(locked)); }),
+      rate(count, [&] { return last_end(run_shared(graph)); }),
+      rate(count, [&] { return simulate(graph, options)->makespan.count(); }));
 }
 
 }  // namespace

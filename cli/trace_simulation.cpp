@@ -118,8 +118,8 @@ std::string to_text(const WhatIfPrediction& prediction) {
       prediction.speedup);
   for (const GainPart& part : prediction.gain) {
     const bool saves = part.gain >= Nanoseconds(0);
-    text += fmt::format("  {} {} {}\n", part.cause, saves ? "saves" : "costs",
-                        format_time(saves ? part.gain : -part.gain));
+    text +=
+        fmt::format("  {} {} {}\n", part.cause, saves ? "saves" : "costs", format_time(saves ? part.gain : -part.gain));
   }
   for (const std::string& why : prediction.confidence) text += fmt::format("not certain: {}\n", why);
   return text;

@@ -15,7 +15,8 @@ class ShareRun final : public DeviceRun {
 
   Result<void> start(TaskId id) override {
     const Task& task = graph_.task(id);
-    kernels_.push_back({id, static_cast<double>(task.duration.count()), std::min(1.0, static_cast<double>(task.waves))});
+    kernels_.push_back(
+        {id, static_cast<double>(task.duration.count()), std::min(1.0, static_cast<double>(task.waves))});
     asked_ += kernels_.back().asks;
     moments_.push_back({id, false, now_});
     return {};
@@ -36,9 +37,9 @@ class ShareRun final : public DeviceRun {
     for (const Running& kernel : kernels_) {
       if (end_of(kernel) <= now_) moments_.push_back({kernel.task, true, now_});
     }
-    kernels_.erase(std::remove_if(kernels_.begin(), kernels_.end(),
-                                  [&](const Running& kernel) { return end_of(kernel) <= now_; }),
-                   kernels_.end());
+    kernels_.erase(
+        std::remove_if(kernels_.begin(), kernels_.end(), [&](const Running& kernel) { return end_of(kernel) <= now_; }),
+        kernels_.end());
     asked_ = 0;  // summed anew, so that nothing is left of sums that do not cancel
     for (const Running& kernel : kernels_) asked_ += kernel.asks;
   }

@@ -154,7 +154,8 @@ class SharedRun {
   bool take_moments() {
     moments_.clear();
     for (const auto& device : devices_) device->take_moments(moments_);
-    for (const KernelMoment& moment : moments_) moment.ended ? end(moment.task, moment.time) : begin(moment.task, moment.time);
+    for (const KernelMoment& moment : moments_)
+      moment.ended ? end(moment.task, moment.time) : begin(moment.task, moment.time);
     return !moments_.empty();
   }
 
@@ -176,9 +177,9 @@ class SharedRun {
   const TaskGraph& graph_;
   Instant now_ = 0;
   std::size_t done_ = 0;
-  std::vector<std::uint32_t> missing_;       ///< by task: edges and queue places not satisfied yet
-  std::vector<Instant> ready_;               ///< by task
-  std::vector<std::uint32_t> first_;         ///< by task: its outgoing edges in edges_
+  std::vector<std::uint32_t> missing_;  ///< by task: edges and queue places not satisfied yet
+  std::vector<Instant> ready_;          ///< by task
+  std::vector<std::uint32_t> first_;    ///< by task: its outgoing edges in edges_
   std::vector<const Edge*> edges_;
   std::vector<std::optional<TaskId>> next_;  ///< by task: the one behind it in its queue
   std::vector<Instant> free_;                ///< by resource, of first-come ones

@@ -13,7 +13,7 @@ namespace cohort {
 struct SimulationOptions {
   DeviceProfile device;                       ///< its cores, spin time and penalty; overheads are in the graph already
   std::optional<GpuWork> gpu = std::nullopt;  ///< the tasks that contend for a GPU instead of taking their duration
-  bool share_multiprocessors = false;  ///< without `gpu`, of recorded GPUs, as run_shared(); else as recorded
+  bool share_multiprocessors = false;         ///< without `gpu`, of recorded GPUs, as run_shared(); else as recorded
   /// By TaskId: part of the host memory's bandwidth that a task on cores keeps busy alone, 0 to 1. Empty: none does.
   std::vector<double> memory_use = {};
 };
@@ -28,7 +28,8 @@ struct TaskTimes {
 
 /// What limits a schedule.
 struct Binding {
-  std::string resource;    ///< "cores", "multiprocessors", a resource's name, or "dependencies" where nothing is busy half of the time
+  std::string resource;    ///< "cores", "multiprocessors", a resource's name, or "dependencies" where nothing is busy
+                           ///< half of the time
   double utilisation = 0;  ///< part of the makespan that it was busy
 
   friend bool operator==(const Binding&, const Binding&) = default;

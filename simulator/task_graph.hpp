@@ -66,9 +66,9 @@ struct Task {
   std::int32_t iteration = 0;
   /// Position in Program::steps, or in Trace::slices of what it was recorded as; of host work the call after it.
   std::optional<std::uint32_t> step;
-  std::optional<ScopeId> scope;       ///< the op or layer that it belongs to
-  std::optional<ResourceId> holds;    ///< a first-come resource that it needs as well
-  std::int32_t member = 0;            ///< of the model batch
+  std::optional<ScopeId> scope;     ///< the op or layer that it belongs to
+  std::optional<ResourceId> holds;  ///< a first-come resource that it needs as well
+  std::int32_t member = 0;          ///< of the model batch
   float waves = 0;  ///< of a kernel: its blocks, in how many the device holds at a time; below 1 it leaves room
 };
 

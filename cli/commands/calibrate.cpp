@@ -117,7 +117,8 @@ Command calibrate_command() {
     app.add_option("--repetitions", options->repetitions, "Times each measurement is made")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    app.add_option("--seconds", options->seconds, "Begin no further block of measurements after that; 0: measure nothing")
+    app.add_option("--seconds", options->seconds,
+                   "Begin no further block of measurements after that; 0: measure nothing")
         ->check(CLI::Range(0, 3600))
         ->capture_default_str();
     app.add_option("--properties", options->properties,

@@ -69,8 +69,10 @@ Result<void> run(const Options& options, CommandContext& context) {
   COHORT_TRY(const bool traces, is_run(options));
   if (traces) return options.traces.run(shared_options(options), context);
   if (options.traces.asked()) {
-    return fail(ErrorCode::kUsage, "{} is a profile; --fuse, --graphs, --launch-threads, --scale, --mixed-precision and "
-                "--copy-speed are of traces of runs", options.planning.profiles.front().string());
+    return fail(ErrorCode::kUsage,
+                "{} is a profile; --fuse, --graphs, --launch-threads, --scale, --mixed-precision and "
+                "--copy-speed are of traces of runs",
+                options.planning.profiles.front().string());
   }
   if (!options.output.empty()) COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const auto input, open_input(options));

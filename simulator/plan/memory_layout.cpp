@@ -19,8 +19,8 @@ struct Lifetime {
 
 Lifetime lifetime_of(Buffer& buffer, const StepOrder& order) {
   const std::vector<StepId>& users = buffer.users;
-  const bool one_stream = std::all_of(
-      users.begin(), users.end(), [&](StepId user) { return order.stream(user) == order.stream(users.front()); });
+  const bool one_stream = std::all_of(users.begin(), users.end(),
+                                      [&](StepId user) { return order.stream(user) == order.stream(users.front()); });
   return {&buffer, aligned(buffer.size), one_stream};
 }
 

@@ -55,8 +55,8 @@ class DeviceLinker {
       return add_edges(op);
     }
     const RecordedCall& call = records_.calls[*op.call];
-    candidates_.push_back({*draft_.calls[*op.call].task, Anchor::kStart, call.start, typical_.launch_latency,
-                           EdgeKind::kLaunch});
+    candidates_.push_back(
+        {*draft_.calls[*op.call].task, Anchor::kStart, call.start, typical_.launch_latency, EdgeKind::kLaunch});
     if (ahead) add_ahead(index, *ahead);
     add_events(index, call.start);
     if (blocking_default_ && records_.streams.size() > 1) add_default_stream(index, call.start);

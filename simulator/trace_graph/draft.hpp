@@ -17,8 +17,8 @@ struct Dependency {
 
 struct CallPlan {
   bool selected = false;
-  Nanoseconds own{};                      ///< length without waiting
-  std::vector<Dependency> dependencies;   ///< empty: the call does not wait
+  Nanoseconds own{};                     ///< length without waiting
+  std::vector<Dependency> dependencies;  ///< empty: the call does not wait
   std::optional<TaskId> task, wait;
   std::size_t launched = 0;  ///< ops
 };
@@ -37,13 +37,13 @@ struct Draft {
   const Trace& trace;
   const TraceGraphOptions& options;
   Records records;
-  std::vector<CallPlan> calls;                    ///< by position in Records::calls
-  std::vector<std::optional<TaskId>> op_tasks;    ///< by position in Records::ops
-  std::vector<std::vector<Launched>> by_stream;   ///< every op, in order of launch
-  std::vector<std::uint32_t> call_order;          ///< selected calls, by start
-  std::optional<TaskId> begin;                    ///< the moment 0
+  std::vector<CallPlan> calls;                   ///< by position in Records::calls
+  std::vector<std::optional<TaskId>> op_tasks;   ///< by position in Records::ops
+  std::vector<std::vector<Launched>> by_stream;  ///< every op, in order of launch
+  std::vector<std::uint32_t> call_order;         ///< selected calls, by start
+  std::optional<TaskId> begin;                   ///< the moment 0
   TraceGraph result;
-  std::vector<std::optional<LabelId>> labels;     ///< by StringId
+  std::vector<std::optional<LabelId>> labels;  ///< by StringId
   std::vector<ResourceId> threads, streams;
 
   [[nodiscard]] Nanoseconds since_origin(Nanoseconds time) const { return time - result.origin; }

@@ -15,7 +15,10 @@ constexpr int kMostOfGap = 2;  // what the other thread does not explain must be
 class HostBuilder {
  public:
   explicit HostBuilder(Draft& draft)
-      : draft_(draft), records_(draft.records), by_thread_(records_.threads.size()), launches_(records_.threads.size()),
+      : draft_(draft),
+        records_(draft.records),
+        by_thread_(records_.threads.size()),
+        launches_(records_.threads.size()),
         takes_part_(records_.threads.size()) {
     for (const std::uint32_t call : draft_.call_order) {
       by_thread_[records_.calls[call].thread].push_back(call);
@@ -138,9 +141,8 @@ class HostBuilder {
     for (std::size_t other = 0; other < by_thread_.size(); ++other) {
       if (other == thread || !launches_[other]) continue;
       const std::vector<std::uint32_t>& calls = by_thread_[other];
-      const auto next = std::partition_point(calls.begin(), calls.end(), [&](std::uint32_t call) {
-        return records_.calls[call].start < start;
-      });
+      const auto next = std::partition_point(calls.begin(), calls.end(),
+                                             [&](std::uint32_t call) { return records_.calls[call].start < start; });
       if (next == calls.begin()) continue;
       const std::uint32_t last = *std::prev(next);
       const Nanoseconds end = records_.calls[last].end;
@@ -154,8 +156,8 @@ class HostBuilder {
   Draft& draft_;
   const Records& records_;
   std::vector<std::vector<std::uint32_t>> by_thread_;
-  std::vector<bool> launches_;    ///< by thread: it launches device work
-  std::vector<bool> takes_part_;  ///< by thread: it launches or waits for device work
+  std::vector<bool> launches_;                                     ///< by thread: it launches device work
+  std::vector<bool> takes_part_;                                   ///< by thread: it launches or waits for device work
   std::vector<std::pair<std::uint32_t, std::uint32_t>> handoffs_;  ///< call, and the call that woke its thread
   LabelId work_label_{};
 };

@@ -13,8 +13,13 @@ namespace {
 class Reader {
  public:
   explicit Reader(const Trace& trace)
-      : trace_(trace), kinds_(trace.strings), call_kinds_(trace.strings.size()), correlation_(key("correlation")),
-        device_(key("device")), context_(key("context")), stream_(key("stream")) {}
+      : trace_(trace),
+        kinds_(trace.strings),
+        call_kinds_(trace.strings.size()),
+        correlation_(key("correlation")),
+        device_(key("device")),
+        context_(key("context")),
+        stream_(key("stream")) {}
 
   Records read() {
     std::vector<std::uint32_t> sync_slices;

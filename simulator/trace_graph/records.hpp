@@ -35,9 +35,9 @@ struct RecordedOp {
 
 /// What a record of a synchronisation adds to the call of the same correlation id.
 struct RecordedSync {
-  std::optional<std::uint32_t> stream;               ///< that waits, or is waited for
-  std::optional<std::uint32_t> source;               ///< stream on which the event was recorded
-  std::optional<std::int64_t> record_correlation;    ///< of the call that recorded the event
+  std::optional<std::uint32_t> stream;                ///< that waits, or is waited for
+  std::optional<std::uint32_t> source;                ///< stream on which the event was recorded
+  std::optional<std::int64_t> record_correlation;     ///< of the call that recorded the event
   std::optional<std::int64_t> event_synchronisation;  ///< id of the event's one recording; event ids repeat
 };
 
@@ -52,12 +52,12 @@ struct RecordedStream {
 struct Records {
   std::vector<TrackId> threads;  ///< host threads that call
   std::vector<RecordedStream> streams;
-  std::vector<RecordedCall> calls;  ///< by start
-  std::vector<RecordedOp> ops;      ///< by start
-  std::unordered_map<std::uint32_t, RecordedSync> syncs;               ///< by call
-  std::unordered_map<std::int64_t, std::uint32_t> call_of;             ///< by correlation id
-  std::unordered_map<std::int64_t, std::uint32_t> event_recordings;    ///< event synchronisation id -> call
-  std::size_t nested_calls = 0;                                        ///< dropped: within another call
+  std::vector<RecordedCall> calls;                                   ///< by start
+  std::vector<RecordedOp> ops;                                       ///< by start
+  std::unordered_map<std::uint32_t, RecordedSync> syncs;             ///< by call
+  std::unordered_map<std::int64_t, std::uint32_t> call_of;           ///< by correlation id
+  std::unordered_map<std::int64_t, std::uint32_t> event_recordings;  ///< event synchronisation id -> call
+  std::size_t nested_calls = 0;                                      ///< dropped: within another call
   bool creates_blocking_streams = false;
 };
 
