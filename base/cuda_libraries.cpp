@@ -28,6 +28,20 @@ std::vector<fs::path> subfolders(const fs::path& folder, std::string_view prefix
   return found;
 }
 
+/// Where the Pythons on the PATH are installed: environments that were not activated, too.
+std::vector<fs::path> python_prefixes() {
+  std::vector<fs::path> prefixes;
+  const std::string path = environment("PATH");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const fs::path folder = path.substr(begin, end - begin);
+    begin = end + 1;
+    std::error_code ignored;
+    if (folder.is_absolute() && fs::exists(folder / "python3", ignored)) prefixes.push_back(folder.parent_path());
+  }
+  return prefixes;
+}
+
 class Folders {
  public:
   void add(const fs::path& folder) {
@@ -57,8 +71,19 @@ class Folders {
 
 }  // namespace
 
+Result<SharedLibrary> load_driver_library(std::string_view soname) {
+  auto found = SharedLibrary::open(std::string(soname), SharedLibrary::Scope::kLocal);
+  // Where containers and WSL mount it; once it is loaded, others find it by its name.
+  for (const char* folder : {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/wsl/lib"}) {
+    std::error_code ignored;
+    if (found || !fs::exists(fs::path(folder) / soname, ignored)) continue;
+    found = SharedLibrary::open(fs::path(folder) / soname, SharedLibrary::Scope::kLocal);
+  }
+  return found;
+}
+
 Result<void> probe_cuda_driver() {
-  if (SharedLibrary::open("libcuda.so.1", SharedLibrary::Scope::kLocal)) return {};
+  if (load_driver_library("libcuda.so.1")) return {};
   return fail(ErrorCode::kDeviceMissing,
               "no NVIDIA driver here: libcuda.so.1 does not load; on a machine with an NVIDIA GPU install its driver "
               "(580 or later for CUDA 13)");
@@ -77,6 +102,7 @@ std::vector<fs::path> cuda_library_folders() {
   for (const fs::path& root : subfolders("/usr/local", "cuda")) folders.add_toolkit(root);
   const std::string home = environment("HOME");
   folders.add_python(environment("VIRTUAL_ENV"));
+  for (const fs::path& prefix : python_prefixes()) folders.add_python(prefix);
   if (!home.empty()) folders.add_python(fs::path(home) / ".local");
   for (const char* prefix : {"/usr/local", "/usr", "/opt/conda"}) folders.add_python(prefix);
   return folders.take();

@@ -10,13 +10,18 @@
 
 namespace cohort {
 
+/// A library that comes with NVIDIA's driver ("libcuda.so.1", "libnvidia-ml.so.1"): where the loader looks, else where
+/// containers have it. Errors: kDeviceMissing with the loader's reason.
+Result<SharedLibrary> load_driver_library(std::string_view soname);
+
 /// Whether NVIDIA's driver is installed, without starting it.
 /// Errors: kDeviceMissing saying that libcuda.so.1 is missing and how to get it.
 Result<void> probe_cuda_driver();
 
 /// Folders in which CUDA's libraries are looked for beside the system's own: $COHORT_CUDA_LIBRARIES
 /// (separated by colons), $CUDA_PATH, $CUDA_HOME, /usr/local/cuda*, and nvidia/*/lib in Python's package
-/// folders ($VIRTUAL_ENV, ~/.local, the system's). Only those that exist, each once, in this order.
+/// folders ($VIRTUAL_ENV, each python3 on $PATH, ~/.local, the system's). Only those that exist, each once, in this
+/// order.
 std::vector<std::filesystem::path> cuda_library_folders();
 
 /// Loads one of CUDA's libraries ("libcudnn.so.9") for plugins that need it: what is loaded already,

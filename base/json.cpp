@@ -6,7 +6,35 @@ namespace cohort {
 
 using nlohmann::json;
 
+namespace {
+
+constexpr int kMostNested = 100;  // what prints a value calls itself for each level
+
+bool nests_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == '"') in_string = true;
+    if (c == ']' || c == '}') --depth;
+    if ((c == '[' || c == '{') && ++depth > kMostNested) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<json> parse_json(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return fail(ErrorCode::kInvalidInput, "not JSON but empty");
+  if (text.starts_with("\x1f\x8b")) return fail(ErrorCode::kInvalidInput, "not JSON but gzipped, as traces are");
+  if (nests_too_deep(text))
+    return fail(ErrorCode::kInvalidInput, "not valid here: JSON with more than {} levels", kMostNested);
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {
