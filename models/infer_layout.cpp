@@ -65,6 +65,7 @@ Result<Shape> output(const TensorSlice& op, const Shapes& shapes) {
   COHORT_CHECK(expect_per_axis("step", op.step.size(), x));
   COHORT_CHECK(expect_per_axis("count", op.count.size(), x));
   for (std::size_t d = 0; d < x.size(); ++d) {
+    if (op.count[d] == 0) continue;
     const bool in_range = op.count[d] >= 1 && op.count[d] <= x[d] && op.start[d] >= 0 && op.start[d] < x[d] &&
                           op.step[d] > -kMost && op.step[d] < kMost;
     std::int64_t last = -1;
@@ -86,7 +87,10 @@ Result<Shape> output(const Pad& op, const Shapes& shapes) {
       if (pad < -kMost || pad > kMost)
         return fail(ErrorCode::kInvalidInput, "{} elements more on dimension {} are not possible", pad, d);
     }
+    const std::int64_t kept = y[d] + std::min<std::int64_t>(op.begin[d], 0) + std::min<std::int64_t>(op.end[d], 0);
     y[d] += op.begin[d] + op.end[d];
+    if (op.mode != PadMode::kConstant && kept < 1 && y[d] > 0)
+      return fail(ErrorCode::kInvalidInput, "nothing is left of dimension {} to fill up with", d);
   }
   return y;
 }
@@ -110,8 +114,8 @@ Result<Shape> output(const Tile& op, const Shapes& shapes) {
   Shape y = shapes[0];
   COHORT_CHECK(expect_per_axis("repeats", op.repeats.size(), y));
   for (std::size_t d = 0; d < y.size(); ++d) {
-    if (op.repeats[d] < 1 || op.repeats[d] > kMost)
-      return fail(ErrorCode::kInvalidInput, "repeats must be from 1 to {}, not {}", kMost, op.repeats[d]);
+    if (op.repeats[d] < 0 || op.repeats[d] > kMost)
+      return fail(ErrorCode::kInvalidInput, "repeats must be from 0 to {}, not {}", kMost, op.repeats[d]);
     if (__builtin_mul_overflow(y[d], op.repeats[d], &y[d])) y[d] = INT64_MAX;
   }
   return y;

@@ -24,7 +24,7 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     if (from_a != from_b && from_a != 1 && from_b != 1)
       return fail(ErrorCode::kInvalidInput, "{} and {} do not broadcast: dimension {} from the back is {} and {}",
                   to_string(a), to_string(b), i + 1, from_a, from_b);
-    y[y.size() - 1 - i] = std::max(from_a, from_b);
+    y[y.size() - 1 - i] = from_a == 1 ? from_b : from_a;
   }
   return y;
 }
@@ -300,17 +300,29 @@ Result<Shape> output(const Recurrent& op, const Shapes& shapes) {
 
 }  // namespace infer
 
-Result<Shape> infer_shape(const OpAttributes& attributes, const std::vector<Shape>& shapes) {
+namespace {
+
+Result<Shape> infer_shape(const OpAttributes& attributes, const std::vector<Shape>& shapes, std::int64_t least) {
   const InputCounts counts = input_counts(attributes);
   if (shapes.size() < counts.least || shapes.size() > counts.most) {
     if (counts.least == counts.most)
       return fail(ErrorCode::kInvalidInput, "takes {} inputs, not {}", counts.least, shapes.size());
     return fail(ErrorCode::kInvalidInput, "takes {} to {} inputs, not {}", counts.least, counts.most, shapes.size());
   }
-  for (const Shape& shape : shapes) COHORT_CHECK(check_shape(shape));
+  for (const Shape& shape : shapes) COHORT_CHECK(check_shape(shape, least));
   COHORT_TRY(Shape y, std::visit([&](const auto& known) { return infer::output(known, shapes); }, attributes));
-  COHORT_CHECK(check_shape(y));
+  COHORT_CHECK(check_shape(y, least));
   return y;
+}
+
+}  // namespace
+
+Result<Shape> infer_shape(const OpAttributes& attributes, const std::vector<Shape>& shapes) {
+  return infer_shape(attributes, shapes, 1);
+}
+
+Result<Shape> infer_shape_with_zeros(const OpAttributes& attributes, const std::vector<Shape>& shapes) {
+  return infer_shape(attributes, shapes, 0);
 }
 
 }  // namespace cohort

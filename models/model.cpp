@@ -32,7 +32,8 @@ class Validator {
       const Tensor& tensor = model_.tensors[i];
       if (!names.insert(tensor.name).second)
         return fail(ErrorCode::kInvalidInput, "two tensors have the name {}", tensor.name);
-      if (auto checked = check_shape(tensor.shape); !checked)
+      // Without elements are only weights, and what a Reshape makes of them.
+      if (auto checked = check_shape(tensor.shape, tensor.role == TensorRole::kInput ? 1 : 0); !checked)
         return in_context(fmt::format("tensor {}", tensor.name), checked.error());
       written_[i] = tensor.role == TensorRole::kWeight;
     }

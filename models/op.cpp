@@ -194,11 +194,11 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
-Result<void> check_shape(const Shape& shape) {
+Result<void> check_shape(const Shape& shape, std::int64_t least) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] < 1)
-      return fail(ErrorCode::kInvalidInput, "dimension {} of shape {} must be at least 1", i, to_string(shape));
+    if (shape[i] < least)
+      return fail(ErrorCode::kInvalidInput, "dimension {} of shape {} must be at least {}", i, to_string(shape), least);
   }
   if (element_count(shape) > kMostElements)
     return fail(ErrorCode::kInvalidInput, "shape {} has more than 2^40 elements", to_string(shape));

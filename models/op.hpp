@@ -50,6 +50,9 @@ InputCounts input_counts(const OpAttributes& attributes);
 /// elsewhere and is refused.
 Result<Shape> infer_shape(const OpAttributes& attributes, const std::vector<Shape>& shapes);
 
+/// The same where extents may be zero: for readers, which compute tensors without elements themselves.
+Result<Shape> infer_shape_with_zeros(const OpAttributes& attributes, const std::vector<Shape>& shapes);
+
 /// Type of the output's elements. `types` holds one per input.
 /// Errors: kInvalidInput naming the input that has another type than the op takes.
 Result<ElementType> infer_element(const OpAttributes& attributes, std::span<const ElementType> types);

@@ -14,8 +14,8 @@ using Shape = std::vector<std::int64_t>;
 
 /// Product of the extents; 1 for a scalar. Stops at the largest std::int64_t.
 std::int64_t element_count(const Shape& shape);
-/// Errors: kInvalidInput for an extent below 1 or more than 2^40 elements.
-Result<void> check_shape(const Shape& shape);
+/// Errors: kInvalidInput for an extent below `least` or more than 2^40 elements.
+Result<void> check_shape(const Shape& shape, std::int64_t least = 1);
 /// "[16, 3, 227, 227]"
 std::string to_string(const Shape& shape);
 

@@ -105,7 +105,13 @@ void compute(const Pad& op, Inputs inputs, const Tensor& y) {
   const ConstTensor& x = inputs[0];
   std::vector<Shape> from(y.rank());
   for (std::size_t d = 0; d < y.rank(); ++d) {
-    for (std::int64_t i = 0; i < y.shape[d]; ++i) from[d].push_back(padded_from(op.mode, i - op.begin[d], x.shape[d]));
+    // What is cut off is gone before the rest is mirrored or repeated, as in ONNX Runtime.
+    const std::int64_t first = std::max<std::int64_t>(0, -op.begin[d]);
+    const std::int64_t kept = x.shape[d] - first - std::max<std::int64_t>(0, -op.end[d]);
+    for (std::int64_t i = 0; i < y.shape[d]; ++i) {
+      const std::int64_t at = padded_from(op.mode, i - op.begin[d] - first, kept);
+      from[d].push_back(at < 0 ? at : at + first);
+    }
   }
   const bool is_float = op.element == ElementType::kFloat32;
   Mover(x, y, std::move(from), is_float ? op.value : stored(static_cast<std::int32_t>(op.value))).run();

@@ -41,6 +41,28 @@ inline Shape broadcast_strides(const Shape& shape, const Shape& strides, const S
   return result;
 }
 
+/// Dimensions that are walked, the outermost first: those of one entry left out, and made one with the next
+/// where no operand can tell them apart.
+template <std::size_t kOperands>
+struct Walk {
+  Shape extents;
+  std::array<Shape, kOperands> steps;
+
+  Walk(const Shape& shape, const std::array<Shape, kOperands>& strides) {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] == 1) continue;
+      bool joins = !extents.empty();
+      for (std::size_t i = 0; joins && i < kOperands; ++i) joins = steps[i].back() == strides[i][d] * shape[d];
+      if (!joins) extents.push_back(1);
+      extents.back() *= shape[d];
+      for (std::size_t i = 0; i < kOperands; ++i) {
+        if (!joins) steps[i].push_back(0);
+        steps[i].back() = strides[i][d];
+      }
+    }
+  }
+};
+
 /// Calls visit(offsets) for every index of `shape` in logical order; offsets[i] is where the index
 /// lies with strides[i].
 template <std::size_t kOperands, class Visit>
@@ -48,18 +70,27 @@ void for_each_index(const Shape& shape, const std::array<Shape, kOperands>& stri
   for (const std::int64_t extent : shape) {
     if (extent == 0) return;
   }
-  Shape index(shape.size(), 0);
-  std::array<std::int64_t, kOperands> offsets{};
+  const Walk<kOperands> walk(shape, strides);
+  const std::size_t outer = walk.extents.empty() ? 0 : walk.extents.size() - 1;
+  const std::int64_t run = walk.extents.empty() ? 1 : walk.extents[outer];
+  std::array<std::int64_t, kOperands> step{};
+  for (std::size_t i = 0; i < kOperands; ++i) step[i] = walk.extents.empty() ? 0 : walk.steps[i][outer];
+  Shape index(outer, 0);
+  std::array<std::int64_t, kOperands> first{};
   while (true) {
-    visit(offsets);
-    std::size_t d = shape.size();
-    while (d > 0 && ++index[d - 1] == shape[d - 1]) {
+    std::array<std::int64_t, kOperands> offsets = first;
+    for (std::int64_t k = 0; k < run; ++k) {
+      visit(offsets);
+      for (std::size_t i = 0; i < kOperands; ++i) offsets[i] += step[i];
+    }
+    std::size_t d = outer;
+    while (d > 0 && ++index[d - 1] == walk.extents[d - 1]) {
       index[d - 1] = 0;
-      for (std::size_t i = 0; i < kOperands; ++i) offsets[i] -= strides[i][d - 1] * (shape[d - 1] - 1);
+      for (std::size_t i = 0; i < kOperands; ++i) first[i] -= walk.steps[i][d - 1] * (walk.extents[d - 1] - 1);
       --d;
     }
     if (d == 0) return;
-    for (std::size_t i = 0; i < kOperands; ++i) offsets[i] += strides[i][d - 1];
+    for (std::size_t i = 0; i < kOperands; ++i) first[i] += walk.steps[i][d - 1];
   }
 }
 

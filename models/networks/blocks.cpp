@@ -39,4 +39,11 @@ TensorId average_pool(ModelBuilder& b, const std::string& name, TensorId x, std:
   return b.add(name, Pool{PoolKind::kAverage, window, false, false}, {x});
 }
 
+Result<Model> finish_classifier(ModelBuilder& b, TensorId x, std::int64_t classes) {
+  x = b.global_average_pool("pool", x);
+  x = b.flatten("flatten", x);
+  b.output(b.linear("fc", x, classes));
+  return b.finish();
+}
+
 }  // namespace cohort

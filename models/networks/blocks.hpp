@@ -37,4 +37,7 @@ TensorId add(ModelBuilder& b, const std::string& name, TensorId left, TensorId r
 TensorId average_pool(ModelBuilder& b, const std::string& name, TensorId x, std::int64_t kernel, std::int64_t stride,
                       std::int64_t pad = 0);
 
+/// The model whose output is a score for each class, linear in the channels' averages over all positions.
+Result<Model> finish_classifier(ModelBuilder& b, TensorId x, std::int64_t classes);
+
 }  // namespace cohort

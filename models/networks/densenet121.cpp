@@ -45,11 +45,7 @@ Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
     if (block + 1 < kLayers.size()) x = transition(b, fmt::format("transition{}", block + 1), x);
   }
   x = activated(b, "bn2", "relu2", x);
-  x = b.global_average_pool("pool", x);
-  x = b.flatten("flatten", x);
-  x = b.linear("fc", x, classes);
-  b.output(x);
-  return b.finish();
+  return finish_classifier(b, x, classes);
 }
 
 }  // namespace

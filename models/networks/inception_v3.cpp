@@ -115,11 +115,7 @@ Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
   x = reduction_b(b, "mixed9", x);
   x = block_c(b, "mixed10", x);
   x = block_c(b, "mixed11", x);
-  x = b.global_average_pool("pool", x);
-  x = b.flatten("flatten", x);
-  x = b.linear("fc", x, classes);
-  b.output(x);
-  return b.finish();
+  return finish_classifier(b, x, classes);
 }
 
 }  // namespace

@@ -44,11 +44,7 @@ Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
       x = block(b, fmt::format("block{}", number++), x, stage, i == 0 ? stage.stride : 1);
   }
   x = convolution_relu6(b, "conv2", x, {.channels = 1280});
-  x = b.global_average_pool("pool", x);
-  x = b.flatten("flatten", x);
-  x = b.linear("fc", x, classes);
-  b.output(x);
-  return b.finish();
+  return finish_classifier(b, x, classes);
 }
 
 }  // namespace

@@ -109,11 +109,7 @@ Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
   }
   x = b.relu("relu6", x);
   x = b.relu("relu7", normalized_convolution(b, "conv6", "bn6", x, {.channels = 1280}));
-  x = b.global_average_pool("pool", x);
-  x = b.flatten("flatten", x);
-  x = b.linear("fc", x, classes);
-  b.output(x);
-  return b.finish();
+  return finish_classifier(b, x, classes);
 }
 
 }  // namespace

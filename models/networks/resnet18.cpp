@@ -31,11 +31,7 @@ Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
     x = block(b, fmt::format("layer{}.0", stage), x, channels, stage == 1 ? 1 : 2);
     x = block(b, fmt::format("layer{}.1", stage), x, channels, 1);
   }
-  x = b.global_average_pool("pool", x);
-  x = b.flatten("flatten", x);
-  x = b.linear("fc", x, classes);
-  b.output(x);
-  return b.finish();
+  return finish_classifier(b, x, classes);
 }
 
 }  // namespace

@@ -43,11 +43,7 @@ Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
       x = block(b, fmt::format("layer{}.{}", stage + 1, i), x, shape);
     }
   }
-  x = b.global_average_pool("pool", x);
-  x = b.flatten("flatten", x);
-  x = b.linear("fc", x, classes);
-  b.output(x);
-  return b.finish();
+  return finish_classifier(b, x, classes);
 }
 
 }  // namespace

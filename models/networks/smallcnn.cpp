@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "models/networks/blocks.hpp"
 #include "models/networks/makers.hpp"
 
 namespace cohort {
@@ -21,11 +22,7 @@ Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
     x = b.convolution(name, x, {.channels = width * kWidths[i], .kernel = 3, .stride = 2, .pad = 1});
     x = b.relu(fmt::format("relu{}", i + 1), x);
   }
-  x = b.global_average_pool("pool", x);
-  x = b.flatten("flatten", x);
-  x = b.linear("fc", x, classes);
-  b.output(x);
-  return b.finish();
+  return finish_classifier(b, x, classes);
 }
 
 }  // namespace

@@ -128,6 +128,57 @@ Result<void> convert_gelu(NodeImport& node) {
   return fail(ErrorCode::kInvalidInput, "attribute approximate must be none or tanh, not {}", *approximate);
 }
 
+/// x + bias below -lambd, x - bias above lambd, else 0.
+Result<void> convert_shrink(NodeImport& node) {
+  COHORT_TRY(const float lambd, node.number("lambd", 0.5F));
+  COHORT_TRY(const float bias_value, node.number("bias", 0));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  const TensorId bias = node.scalar("bias", bias_value);
+  COHORT_TRY(const TensorId below, node.emit("below", Binary{BinaryKind::kLess}, {x, node.scalar("low", -lambd)}));
+  COHORT_TRY(const TensorId above, node.emit("above", Binary{BinaryKind::kGreater}, {x, node.scalar("high", lambd)}));
+  COHORT_TRY(const TensorId raised, node.emit("raised", Binary{BinaryKind::kAdd}, {x, bias}));
+  COHORT_TRY(const TensorId lowered, node.emit("lowered", Binary{BinaryKind::kSub}, {x, bias}));
+  COHORT_TRY(const TensorId upper, node.emit("upper", Select{}, {above, lowered, node.scalar("zero", 0)}));
+  COHORT_TRY(const TensorId y, node.emit("", Select{}, {below, raised, upper}));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_tan(NodeImport& node) {
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId sine, node.emit("sine", Activation{ActivationKind::kSin, 0, 0}, {x}));
+  COHORT_TRY(const TensorId cosine, node.emit("cosine", Activation{ActivationKind::kCos, 0, 0}, {x}));
+  COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kDiv}, {sine, cosine}));
+  node.set_result(y);
+  return {};
+}
+
+/// Only what is no number differs from itself.
+Result<void> convert_is_nan(NodeImport& node) {
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId equal, node.emit("equal", Binary{BinaryKind::kEqual}, {x, x}));
+  const TensorId zero = node.scalar("zero", 0, ElementType::kInt32);
+  COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kEqual, ElementType::kInt32}, {equal, zero}));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_is_inf(NodeImport& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  COHORT_TRY(const std::int64_t negative, node.integer("detect_negative", 1));
+  COHORT_TRY(const std::int64_t positive, node.integer("detect_positive", 1));
+  COHORT_TRY(TensorId x, node.tensor(0));
+  if (negative != 0 && positive != 0) {
+    COHORT_TRY(x, node.emit("size", Activation{ActivationKind::kAbs, 0, 0}, {x}));
+  }
+  // Where neither is asked for, nothing is greater than infinity.
+  const BinaryKind kind = negative == 0 && positive == 0 ? BinaryKind::kGreater : BinaryKind::kEqual;
+  const TensorId limit = node.scalar("infinity", negative != 0 && positive == 0 ? -kInfinity : kInfinity);
+  COHORT_TRY(const TensorId y, node.emit("", Binary{kind}, {x, limit}));
+  node.set_result(y);
+  return {};
+}
+
 Result<void> convert_clip(NodeImport& node) {
   COHORT_TRY(const ElementType element, node.element(0));
   COHORT_TRY(const auto low, bound(node, "min", 1, std::numeric_limits<float>::lowest()));

@@ -38,6 +38,21 @@ Result<TensorId> second_operand(NodeImport& node, const Shape& a) {
   return node.emit_reshape("aligned", operand, aligned);
 }
 
+/// A remainder of `divisor` that has the sign of the dividend, with the sign of the divisor.
+Result<TensorId> with_sign_of(NodeImport& node, TensorId remainder, TensorId divisor, ElementType element) {
+  constexpr auto kWhole = ElementType::kInt32;
+  const TensorId zero = node.scalar("zero", 0, element);
+  COHORT_TRY(const TensorId below, node.emit("below", Binary{BinaryKind::kLess, element}, {remainder, zero}));
+  COHORT_TRY(const TensorId negative, node.emit("negative", Binary{BinaryKind::kLess, element}, {divisor, zero}));
+  COHORT_TRY(const TensorId differs, node.emit("differs", Binary{BinaryKind::kXor, kWhole}, {below, negative}));
+  COHORT_TRY(const TensorId raised, node.emit("raised", Binary{BinaryKind::kAdd, element}, {remainder, divisor}));
+  COHORT_TRY(const TensorId chosen, node.emit("chosen", Select{element}, {differs, raised, remainder}));
+  COHORT_TRY(const TensorId none, node.emit("none", Binary{BinaryKind::kEqual, element}, {remainder, zero}));
+  COHORT_TRY(const TensorId signed_zero,
+             node.emit("signed_zero", Select{element}, {negative, node.scalar("below_zero", -0.0F, element), zero}));
+  return node.emit("", Select{element}, {none, signed_zero, chosen});
+}
+
 Result<TensorId> as_float(NodeImport& node, std::size_t input) {
   COHORT_TRY(const TensorId x, node.tensor(input));
   if (node.element_of(x) == ElementType::kFloat32) return x;
@@ -124,11 +139,13 @@ Result<void> convert_pow(NodeImport& node) {
 
 Result<void> convert_mod(NodeImport& node) {
   COHORT_TRY(const std::int64_t fmod, node.integer("fmod", 0));
-  if (fmod == 0) return fail(ErrorCode::kInvalidInput, "is supported with attribute fmod only");
   COHORT_TRY(const ElementType element, node.element(0));
   COHORT_TRY(const TensorId a, node.tensor(0));
   COHORT_TRY(const TensorId b, node.tensor(1));
-  COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kMod, element}, {a, b}));
+  COHORT_TRY(TensorId y, node.emit(fmod != 0 ? "" : "remainder", Binary{BinaryKind::kMod, element}, {a, b}));
+  if (fmod == 0) {
+    COHORT_TRY(y, with_sign_of(node, y, b, element));
+  }
   node.set_result(y);
   return {};
 }

@@ -13,9 +13,6 @@ TensorSlice whole(const Shape& shape) { return {Shape(shape.size(), 0), Shape(sh
 Result<void> emit_slice(NodeImport& node, TensorSlice slice) {
   COHORT_TRY(const Shape shape, node.shape(0));
   if (slice == whole(shape)) return convert_identity(node);
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (slice.count[d] < 1) return fail(ErrorCode::kInvalidInput, "an empty result is not supported");
-  }
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId y, node.emit("", std::move(slice), {x}));
   node.set_result(y);
@@ -36,6 +33,7 @@ Result<std::vector<std::int64_t>> split_parts(NodeImport& node, std::int64_t ext
     return fail(ErrorCode::kInvalidInput, "attribute num_outputs is {}, but the node has {} outputs", asked, outputs);
   if (parts.empty()) {
     const std::int64_t each = (extent + outputs - 1) / outputs;
+    if (each == 0) return std::vector<std::int64_t>(node.output_count(), 0);
     if (node.opset() < 18 && extent % outputs != 0)
       return fail(ErrorCode::kInvalidInput, "{} elements do not divide into {} equal parts", extent, outputs);
     for (std::int64_t begin = 0; begin < each * outputs; begin += each)
@@ -43,8 +41,8 @@ Result<std::vector<std::int64_t>> split_parts(NodeImport& node, std::int64_t ext
   }
   std::int64_t sum = 0;
   for (const std::int64_t part : parts) {
-    if (part < 1 || part > extent)
-      return fail(ErrorCode::kInvalidInput, "a part of {} elements is not supported, only 1 to {}", part, extent);
+    if (part < 0 || part > extent)
+      return fail(ErrorCode::kInvalidInput, "a part of {} elements is not possible, only 0 to {}", part, extent);
     sum += part;
   }
   if (sum != extent || static_cast<std::int64_t>(parts.size()) != outputs)
@@ -119,13 +117,26 @@ Result<void> convert_concat(NodeImport& node) {
   COHORT_TRY(const Shape first, node.shape(0));
   COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 1));
   COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, first.size()));
-  if (node.input_count() == 1) return convert_identity(node);
-  std::vector<TensorId> inputs;
+  const Concat concat{static_cast<std::int64_t>(axis)};
+  std::vector<Shape> shapes;
+  std::vector<std::size_t> parts;  // that have elements
   for (std::size_t i = 0; i < node.input_count(); ++i) {
+    COHORT_TRY(Shape shape, node.shape(i));
+    if (element_count(shape) > 0) parts.push_back(i);
+    shapes.push_back(std::move(shape));
+  }
+  COHORT_CHECK(infer_shape_with_zeros(concat, shapes).map([](const Shape&) {}));
+  if (parts.size() == 1) {
+    node.set_alias(Value(*node.value(parts[0])));
+    return {};
+  }
+  std::vector<TensorId> inputs;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (element_count(shapes[i]) == 0 && !parts.empty()) continue;
     COHORT_TRY(const TensorId input, node.tensor(i));
     inputs.push_back(input);
   }
-  COHORT_TRY(const TensorId y, node.emit("", Concat{static_cast<std::int64_t>(axis)}, std::move(inputs)));
+  COHORT_TRY(const TensorId y, node.emit("", concat, std::move(inputs)));
   node.set_result(y);
   return {};
 }
@@ -182,9 +193,8 @@ Result<void> convert_gather(NodeImport& node) {
 Result<void> convert_expand(NodeImport& node) {
   COHORT_TRY(const Shape from, node.shape(0));
   COHORT_TRY(const Shape asked, node.integers(1, "shape"));
-  COHORT_CHECK(check_shape(asked));
   // Both may repeat: what the op does is what addition does to shapes.
-  COHORT_TRY(const Shape shape, infer_shape(Binary{}, {from, asked}));
+  COHORT_TRY(const Shape shape, infer_shape_with_zeros(Binary{}, {from, asked}));
   if (shape == from) return convert_identity(node);
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId y, node.emit("", Expand{shape}, {x}));

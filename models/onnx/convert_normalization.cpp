@@ -145,6 +145,45 @@ Result<void> convert_layer_normalization(NodeImport& node) {
   return {};
 }
 
+/// x / sqrt(mean of x^2 + epsilon) * scale over the axes from `axis` on (Zhang & Sennrich, arXiv:1910.07467).
+Result<void> convert_rms_normalization(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", -1));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, shape.size()));
+  COHORT_TRY(const float epsilon, node.number("epsilon", 1e-5F));
+  node.ignore("stash_type");
+  std::vector<std::int64_t> axes(shape.size() - axis);
+  std::iota(axes.begin(), axes.end(), static_cast<std::int64_t>(axis));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId scale, node.tensor(1));
+  COHORT_TRY(const TensorId squares, binary(node, "squares", BinaryKind::kMul, x, x));
+  COHORT_TRY(const TensorId mean, node.emit("mean", Reduce{ReduceKind::kMean, axes, true}, {squares}));
+  COHORT_TRY(const TensorId raised, binary(node, "raised", BinaryKind::kAdd, mean, node.scalar("epsilon", epsilon)));
+  COHORT_TRY(const TensorId root, node.emit("root", Activation{ActivationKind::kSqrt, 0, 0}, {raised}));
+  COHORT_TRY(const TensorId normalised, binary(node, "normalised", BinaryKind::kDiv, x, root));
+  COHORT_TRY(const TensorId y, binary(node, "", BinaryKind::kMul, normalised, scale));
+  node.set_result(y);
+  return {};
+}
+
+/// x / norm of x along an axis, 0 where that is 0.
+Result<void> convert_lp_normalization(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", -1));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, shape.size()));
+  COHORT_TRY(const std::int64_t p, node.integer("p", 2));
+  if (p != 1 && p != 2) return fail(ErrorCode::kInvalidInput, "attribute p must be 1 or 2, not {}", p);
+  const Reduce reduce{p == 1 ? ReduceKind::kL1 : ReduceKind::kL2, {static_cast<std::int64_t>(axis)}, true};
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId norm, node.emit("norm", reduce, {x}));
+  const TensorId zero = node.scalar("zero", 0);
+  COHORT_TRY(const TensorId is_zero, binary(node, "is_zero", BinaryKind::kEqual, norm, zero));
+  COHORT_TRY(const TensorId divided, binary(node, "divided", BinaryKind::kDiv, x, norm));
+  COHORT_TRY(const TensorId y, node.emit("", Select{}, {is_zero, zero, divided}));
+  node.set_result(y);
+  return {};
+}
+
 Result<void> convert_lrn(NodeImport& node) {
   LocalResponseNormalization normalization;
   if (!node.has_attribute("size")) return fail(ErrorCode::kInvalidInput, "attribute size is missing");

@@ -135,6 +135,7 @@ Result<void> convert_old(NodeImport& node) {
 Result<void> convert_resize(NodeImport& node) {
   if (node.op_type() == "Upsample" || node.opset() < 11) return convert_old(node);
   COHORT_TRY(const Shape x, node.shape(0));
+  if (element_count(x) == 0) return fail(ErrorCode::kInvalidInput, "cannot be made of {}", to_string(x));
   Resize resize;
   resize.shape = x;
   resize.scale = std::vector<double>(x.size(), 1);

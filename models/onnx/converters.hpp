@@ -26,7 +26,22 @@ Result<void> convert_recurrent(NodeImport& node);
 // convert_activation.cpp
 Result<void> convert_unary(NodeImport& node);
 Result<void> convert_gelu(NodeImport& node);
+Result<void> convert_shrink(NodeImport& node);
+Result<void> convert_tan(NodeImport& node);
+Result<void> convert_is_nan(NodeImport& node);
+Result<void> convert_is_inf(NodeImport& node);
 Result<void> convert_clip(NodeImport& node);
+
+// convert_attention.cpp
+Result<void> convert_attention(NodeImport& node);
+Result<void> convert_rotary_embedding(NodeImport& node);
+
+// convert_indexed.cpp
+Result<void> convert_gather_elements(NodeImport& node);
+Result<void> convert_gather_nd(NodeImport& node);
+Result<void> convert_one_hot(NodeImport& node);
+Result<void> convert_hardmax(NodeImport& node);
+Result<void> convert_trilu(NodeImport& node);
 
 // convert_elementwise.cpp
 Result<void> convert_binary(NodeImport& node);
@@ -43,6 +58,8 @@ Result<void> convert_batch_normalization(NodeImport& node);
 Result<void> convert_instance_normalization(NodeImport& node);
 Result<void> convert_group_normalization(NodeImport& node);
 Result<void> convert_layer_normalization(NodeImport& node);
+Result<void> convert_rms_normalization(NodeImport& node);
+Result<void> convert_lp_normalization(NodeImport& node);
 Result<void> convert_lrn(NodeImport& node);
 Result<void> convert_softmax(NodeImport& node);
 

@@ -85,45 +85,24 @@ Result<std::int64_t> apply(BinaryKind kind, std::int64_t a, std::int64_t b) {
   return result;
 }
 
-Result<float> apply(BinaryKind kind, float a, float b) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return a + b;
-    case BinaryKind::kSub:
-      return a - b;
-    case BinaryKind::kMul:
-      return a * b;
-    case BinaryKind::kDiv:
-      return a / b;
-    default:
-      return fail(ErrorCode::kInvalidInput, "is not supported on constants");
-  }
-}
-
-template <class T>
-Result<Constant> combined(BinaryKind kind, const std::vector<T>& a, const std::vector<std::size_t>& a_strides,
-                          const std::vector<T>& b, const std::vector<std::size_t>& b_strides, Shape shape) {
-  std::vector<T> values(count_of(shape));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    COHORT_TRY(values[i], apply(kind, a[position(i, shape, a_strides)], b[position(i, shape, b_strides)]));
-  }
-  return make_constant(std::move(shape), std::move(values));
-}
-
+/// Of whole numbers.
 Result<Constant> fold_binary(NodeImport& node, BinaryKind kind) {
   COHORT_TRY(const Constant* const a, operand(node, 0));
   COHORT_TRY(const Constant* const b, operand(node, 1));
   node.ignore("consumed_inputs");
   COHORT_TRY(const Shape aligned, aligned_operand(node, a->shape, b->shape));
-  COHORT_TRY(Shape shape, infer_shape(Binary{kind}, {a->shape, aligned}));
+  if (a->integers() == nullptr || b->integers() == nullptr)
+    return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
+  COHORT_TRY(Shape shape, infer_shape_with_zeros(Binary{kind}, {a->shape, aligned}));
   COHORT_CHECK(node.claim(element_count(shape)));
   const auto a_strides = broadcast_strides(a->shape, shape.size());
   const auto b_strides = broadcast_strides(aligned, shape.size());
-  if (a->integers() != nullptr && b->integers() != nullptr)
-    return combined(kind, *a->integers(), a_strides, *b->integers(), b_strides, std::move(shape));
-  if (a->floats() != nullptr && b->floats() != nullptr)
-    return combined(kind, *a->floats(), a_strides, *b->floats(), b_strides, std::move(shape));
-  return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
+  std::vector<std::int64_t> values(count_of(shape));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    COHORT_TRY(values[i], apply(kind, (*a->integers())[position(i, shape, a_strides)],
+                                (*b->integers())[position(i, shape, b_strides)]));
+  }
+  return make_constant(std::move(shape), std::move(values));
 }
 
 Result<Constant> sliced(NodeImport& node, const Constant& from, const AxisSlice& slice) {
@@ -281,7 +260,7 @@ Result<Constant> fold_concat(NodeImport& node) {
       return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
     shapes.push_back(part->shape);
   }
-  COHORT_TRY(Shape shape, infer_shape(Concat{static_cast<std::int64_t>(axis)}, shapes));
+  COHORT_TRY(Shape shape, infer_shape_with_zeros(Concat{static_cast<std::int64_t>(axis)}, shapes));
   COHORT_CHECK(node.claim(element_count(shape)));
   std::vector<float> floats;
   std::vector<std::int64_t> integers;

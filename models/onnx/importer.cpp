@@ -101,7 +101,7 @@ Result<Shape> input_shape(const GraphInput& input, const ReadOptions& options, s
                   input.name, i, dimension.name, dimension.name);
     }
   }
-  if (auto checked = check_shape(shape); !checked) return in_context("input " + input.name, checked.error());
+  if (auto checked = check_shape(shape, 0); !checked) return in_context("input " + input.name, checked.error());
   return shape;
 }
 
@@ -111,7 +111,7 @@ Constant constant_from(const NamedTensor& tensor) {
 }
 
 Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOptions& options,
-                       std::set<std::string>& used_dims) {
+                       std::set<std::string>& used_dims, bool lists_are_constant) {
   PendingInput pending;
   pending.name = input.name;
   if (options.given != nullptr) {
@@ -129,14 +129,25 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
     return fail(ErrorCode::kInvalidInput, "input {} is {}; supported are float32, int64, int32 and bool", input.name,
                 input.element_type);
   if (is_whole) pending.element = ElementType::kInt32;
+  const bool is_list = is_whole && pending.given && pending.shape.size() <= 1;
+  if (element_count(pending.shape) == 0) {  // is known, and nothing can be read of it
+    state.values.emplace(input.name, is_whole ? make_constant(pending.shape, std::vector<std::int64_t>())
+                                              : make_constant(pending.shape, std::vector<float>()));
+    return {};
+  }
+  if (is_list && lists_are_constant) {
+    state.values.emplace(input.name, *std::move(pending.given));
+    return {};
+  }
   state.values.emplace(input.name, InputValue{state.inputs.size()});
   state.inputs.push_back(std::move(pending));
   return {};
 }
 
-Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOptions& options) {
+Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOptions& options, bool lists_are_constant) {
   std::set<std::string> used_dims;
-  for (const GraphInput& input : graph.inputs) COHORT_CHECK(add_input(state, input, options, used_dims));
+  for (const GraphInput& input : graph.inputs)
+    COHORT_CHECK(add_input(state, input, options, used_dims, lists_are_constant));
   for (const auto& [name, extent] : options.dims) {
     if (used_dims.count(name) == 0)
       return fail(ErrorCode::kInvalidInput, "no input has an open dimension called {}", name);
@@ -148,9 +159,7 @@ Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOption
 Result<void> finish_inputs(ImportState& state) {
   for (std::size_t i = 0; i < state.inputs.size(); ++i) {
     const PendingInput& input = state.inputs[i];
-    // Nothing can be read of an input without elements.
-    if (!input.id && (input.was_needed || element_count(input.shape) == 0)) continue;
-    if (auto checked = check_shape(input.shape); !checked) return in_context("input " + input.name, checked.error());
+    if (!input.id && input.was_needed) continue;
     state.model.inputs.push_back(input_tensor(state, i));
   }
   return {};
@@ -190,9 +199,12 @@ std::string op_name_for(ImportState& state, const Node& node, std::size_t index)
 }
 
 Result<void> import_supported(ImportState& state, const Node& node, std::size_t index, const OpSupport& support) {
+  if (node.outputs.empty()) return fail(ErrorCode::kInvalidInput, "has no outputs");
   NodeImport import(state, node, op_name_for(state, node, index));
   const bool constant = import.all_constant();
-  if (support.fold != nullptr && (constant || support.convert == nullptr)) {
+  const Constant* first = import.constant(0);
+  const bool folds = !support.fold_whole_only || (first != nullptr && first->integers() != nullptr);
+  if (support.fold != nullptr && ((constant && folds) || support.convert == nullptr)) {
     COHORT_TRY(Constant folded, support.fold(import));
     import.set_alias(std::move(folded));
   } else {
@@ -280,10 +292,11 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
   return {};
 }
 
-Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options) {
+Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options,
+                                 bool lists_are_constant) {
   COHORT_TRY(const auto order, sorted_nodes(graph));
   ImportState state = start(graph, file_size, options);
-  COHORT_CHECK(add_inputs(state, graph, options));
+  COHORT_CHECK(add_inputs(state, graph, options, lists_are_constant));
   NodesImport nodes(state, graph);
   for (const std::size_t i : order) nodes.add(i);
   COHORT_CHECK(nodes.result());
@@ -296,6 +309,15 @@ Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, cons
   COHORT_CHECK(finish_inputs(state));
   COHORT_CHECK(validate(state.model));
   return LoadedModel{std::move(state.model), std::move(state.weights)};
+}
+
+/// What is given is an input of the model where that is possible; else lists of whole numbers, from which
+/// others may be computed that an op needs beforehand, are constants.
+Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options) {
+  Result<LoadedModel> loaded = import_graph(graph, file_size, options, false);
+  if (loaded || options.given == nullptr) return loaded;
+  Result<LoadedModel> by_constants = import_graph(graph, file_size, options, true);
+  return by_constants ? std::move(by_constants) : std::move(loaded);
 }
 
 Result<void> check_minibatch(const ReadOptions& options) {

@@ -103,11 +103,15 @@ class NodeImport {
   /// Errors: kInvalidInput naming an attribute that nothing asked for: its meaning would be lost.
   [[nodiscard]] Result<void> all_attributes_seen() const;
 
-  // Ops. The one that stands for the node has an empty suffix and takes its name.
+  // Ops. The one that stands for the node has an empty suffix and takes its name. What has no elements
+  // is a weight instead.
   Result<TensorId> emit(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs);
   Result<TensorId> emit_reshape(std::string_view suffix, TensorId x, Shape shape);
   /// A weight made for this node from the constant `like`, whose name it takes if that is free.
   Result<TensorId> weight(std::size_t like, Shape shape, std::vector<float> values);
+  /// A weight made for this node; whole numbers are given as they are, up to 2^24.
+  Result<TensorId> made_weight(std::string_view suffix, Shape shape, std::vector<float> values,
+                               ElementType element = ElementType::kFloat32);
   /// A weight of one element, made for this node.
   TensorId scalar(std::string_view suffix, float value, ElementType element = ElementType::kFloat32);
   [[nodiscard]] const Shape& shape_of(TensorId id) const { return state_.model.tensor(id).shape; }
@@ -129,6 +133,7 @@ class NodeImport {
   /// The constant's own name for the first weight made of it.
   std::string weight_name(const std::string& constant_name);
   TensorId new_tensor(std::string name, Shape shape, TensorRole role);
+  TensorId nothing(Shape shape, ElementType element);
   TensorId append(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape);
 
   ImportState& state_;
@@ -143,11 +148,12 @@ using Convert = Result<void> (*)(NodeImport& node);
 using Fold = Result<Constant> (*)(NodeImport& node);
 
 /// How to read one type of ONNX op. Without `convert` the type is supported only with constant inputs,
-/// without `fold` constants are computed by what `convert` makes.
+/// without `fold` constants are computed by what `convert` makes; so are float32 ones where `fold_whole_only`.
 struct OpSupport {
   std::string_view op_type;
   Convert convert = nullptr;
   Fold fold = nullptr;
+  bool fold_whole_only = false;
 };
 
 /// Computes a node whose inputs are all constant by making a model of it alone; its outputs become

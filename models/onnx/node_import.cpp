@@ -138,7 +138,7 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
   const auto made = state_.weight_of.find(name);
   if (made != state_.weight_of.end()) return made->second;
   const Constant& found = std::get<Constant>(*known);
-  if (auto checked = check_shape(found.shape); !checked)
+  if (auto checked = check_shape(found.shape, 0); !checked)
     return in_context(fmt::format("constant {}", name), checked.error());
   WeightValues values;
   if (found.integers() != nullptr) {
@@ -247,17 +247,28 @@ TensorId NodeImport::append(std::string_view suffix, OpAttributes attributes, st
 Result<TensorId> NodeImport::emit(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs) {
   std::vector<Shape> shapes;
   std::vector<ElementType> elements;
+  bool reads_nothing = false;
   for (const TensorId id : inputs) {
     shapes.push_back(shape_of(id));
     elements.push_back(element_of(id));
+    reads_nothing = reads_nothing || element_count(shape_of(id)) == 0;
   }
-  COHORT_TRY(Shape y, infer_shape(attributes, shapes));
-  COHORT_CHECK(infer_element(attributes, elements).map([](ElementType) {}));
+  COHORT_TRY(Shape y, infer_shape_with_zeros(attributes, shapes));
+  COHORT_TRY(const ElementType element, infer_element(attributes, elements));
+  if (element_count(y) == 0) return nothing(std::move(y), element);
+  if (reads_nothing) return fail(ErrorCode::kInvalidInput, "reads a tensor without elements, which is not supported");
   return append(suffix, std::move(attributes), std::move(inputs), std::move(y));
 }
 
+TensorId NodeImport::nothing(Shape shape, ElementType element) {
+  const TensorId id = new_tensor(unique(op_name_ + "/nothing", state_.names), std::move(shape), TensorRole::kWeight);
+  state_.model.tensors[to_index(id)].element = element;
+  state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>();
+  return id;
+}
+
 Result<TensorId> NodeImport::emit_reshape(std::string_view suffix, TensorId x, Shape shape) {
-  COHORT_CHECK(check_shape(shape));
+  COHORT_CHECK(check_shape(shape, 0));
   if (element_count(shape) != element_count(shape_of(x)))
     return fail(ErrorCode::kInvalidInput, "cannot make {} of {}: the number of elements differs", to_string(shape),
                 to_string(shape_of(x)));
@@ -265,12 +276,25 @@ Result<TensorId> NodeImport::emit_reshape(std::string_view suffix, TensorId x, S
 }
 
 Result<TensorId> NodeImport::weight(std::size_t like, Shape shape, std::vector<float> values) {
-  COHORT_CHECK(check_shape(shape));
+  COHORT_CHECK(check_shape(shape, 0));
   // Where the input itself is a tensor of the model, the name is its.
   const std::string& input = node_.inputs[like];
   std::string name =
       constant(like) != nullptr ? weight_name(input) : unique(fmt::format("{}/{}", op_name_, input), state_.names);
   const TensorId id = new_tensor(std::move(name), std::move(shape), TensorRole::kWeight);
+  state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
+  return id;
+}
+
+Result<TensorId> NodeImport::made_weight(std::string_view suffix, Shape shape, std::vector<float> values,
+                                         ElementType element) {
+  COHORT_CHECK(claim(static_cast<std::int64_t>(values.size())));
+  if (element != ElementType::kFloat32) {
+    for (float& value : values) value = std::bit_cast<float>(static_cast<std::int32_t>(value));
+  }
+  const std::string name = unique(fmt::format("{}/{}", op_name_, suffix), state_.names);
+  const TensorId id = new_tensor(name, std::move(shape), TensorRole::kWeight);
+  state_.model.tensors[to_index(id)].element = element;
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
   return id;
 }
@@ -291,6 +315,13 @@ bool NodeImport::is_read(std::size_t output) const {
 
 void NodeImport::set_result(TensorId y, std::size_t output) {
   if (output >= node_.outputs.size() || node_.outputs[output].empty()) return;
+  if (element_count(shape_of(y)) == 0) {  // is known
+    const bool is_float = element_of(y) == ElementType::kFloat32;
+    set_alias(is_float ? make_constant(shape_of(y), std::vector<float>())
+                       : make_constant(shape_of(y), std::vector<std::int64_t>()),
+              output);
+    return;
+  }
   state_.model.tensors[to_index(y)].name = node_.outputs[output];
   state_.values.insert_or_assign(node_.outputs[output], TensorValue{y, {}});
 }

@@ -43,7 +43,9 @@ Result<LoadedModel> read_model(const std::filesystem::path& path, const ReadOpti
 /// The same from bytes in memory.
 Result<LoadedModel> parse_model(std::string_view bytes, const ReadOptions& options);
 
-/// Serialised ONNX (IR 8, opset 13) that ONNX Runtime accepts.
+/// Serialised ONNX (IR 8, opset 13 or the first that has all ops) that ONNX Runtime accepts. Ops may become
+/// several nodes; whole numbers and truth values are int32 in the file.
+/// Errors: kInvalidInput naming an op that ONNX has no nodes for.
 Result<std::string> serialize_model(const LoadedModel& loaded);
 
 /// Names of the inputs that a model in memory has no initialiser for, in the file's order.

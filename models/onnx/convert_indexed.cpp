@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <numeric>
+
+#include "models/onnx/converters.hpp"
+
+// Ops that pick elements by their position, of ops that there are: positions are whole numbers that are
+// computed like any others.
+
+namespace cohort::onnx {
+
+namespace {
+
+constexpr auto kWhole = ElementType::kInt32;
+
+Result<TensorId> whole(NodeImport& node, std::string_view suffix, BinaryKind kind, TensorId a, TensorId b) {
+  return node.emit(suffix, Binary{kind, kWhole}, {a, b});
+}
+
+/// Positions from -extent to extent - 1, counted from the front.
+Result<TensorId> from_front(NodeImport& node, TensorId indices, std::int64_t extent) {
+  const TensorId count = node.scalar("extent", static_cast<float>(extent), kWhole);
+  COHORT_TRY(const TensorId raised, whole(node, "raised", BinaryKind::kAdd, indices, count));
+  return whole(node, "from_front", BinaryKind::kMod, raised, count);
+}
+
+/// Extents, and with them positions, that scalars hold exactly.
+Result<void> check_positions(const Shape& shape) {
+  if (element_count(shape) <= (1 << 24)) return {};
+  return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements to pick from", to_string(shape));
+}
+
+Shape strides_of(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+/// 0, 1, ... along `axis` of a tensor with `rank` axes whose others have one entry.
+Result<TensorId> counting(NodeImport& node, std::int64_t count, std::size_t axis, std::size_t rank, ElementType element,
+                          float step = 1) {
+  Shape shape(rank, 1);
+  shape[axis] = count;
+  COHORT_CHECK(check_positions(shape));
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = step * static_cast<float>(i);
+  return node.made_weight("counting", std::move(shape), std::move(values), element);
+}
+
+/// Entry `j` of the last axis of `indices`, that axis dropped.
+Result<TensorId> column(NodeImport& node, TensorId indices, std::int64_t j) {
+  Shape shape = node.shape_of(indices);
+  TensorSlice slice{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
+  slice.start.back() = j;
+  slice.count.back() = 1;
+  COHORT_TRY(const TensorId picked, node.emit("column", std::move(slice), {indices}));
+  shape.pop_back();
+  return node.emit_reshape("entries", picked, std::move(shape));
+}
+
+}  // namespace
+
+Result<void> convert_gather_elements(NodeImport& node) {
+  COHORT_TRY(const Shape x_shape, node.shape(0));
+  COHORT_TRY(const Shape shape, node.shape(1));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, x_shape.size()));
+  COHORT_CHECK(check_positions(x_shape));
+  bool fits = shape.size() == x_shape.size();
+  for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = d == axis || shape[d] <= x_shape[d];
+  if (!fits)
+    return fail(ErrorCode::kInvalidInput, "indices {} do not fit into {}", to_string(shape), to_string(x_shape));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId indices, node.tensor(1));
+  const Shape strides = strides_of(x_shape);
+  COHORT_TRY(TensorId at, from_front(node, indices, x_shape[axis]));
+  COHORT_TRY(at, whole(node, "scaled", BinaryKind::kMul, at,
+                       node.scalar("stride", static_cast<float>(strides[axis]), kWhole)));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d == axis || shape[d] == 1) continue;
+    COHORT_TRY(const TensorId offsets,
+               counting(node, shape[d], d, shape.size(), kWhole, static_cast<float>(strides[d])));
+    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, at, offsets));
+  }
+  COHORT_TRY(const TensorId flat, node.emit_reshape("flat", x, {element_count(x_shape)}));
+  COHORT_TRY(const TensorId y, node.emit("", Gather{0}, {flat, at}));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> convert_gather_nd(NodeImport& node) {
+  COHORT_TRY(const Shape x_shape, node.shape(0));
+  COHORT_TRY(const Shape shape, node.shape(1));
+  COHORT_TRY(const std::int64_t batch_dims, node.integer("batch_dims", 0));
+  COHORT_CHECK(check_positions(x_shape));
+  const bool has_rank = batch_dims >= 0 && batch_dims < static_cast<std::int64_t>(shape.size()) && !shape.empty();
+  const auto first = static_cast<std::size_t>(has_rank ? batch_dims : 0);
+  const auto depth = static_cast<std::size_t>(has_rank ? std::clamp<std::int64_t>(shape.back(), 0, 64) : 0);
+  if (!has_rank || depth < 1 || first + depth > x_shape.size() ||
+      !std::equal(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(first), x_shape.begin()))
+    return fail(ErrorCode::kInvalidInput, "indices {} do not fit into {}", to_string(shape), to_string(x_shape));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId indices, node.tensor(1));
+  // All axes that are picked from as one.
+  const auto rest = x_shape.begin() + static_cast<std::ptrdiff_t>(first + depth);
+  const Shape picked(x_shape.begin(), rest);
+  const Shape strides = strides_of(picked);
+  Shape rows{element_count(picked)};
+  rows.insert(rows.end(), rest, x_shape.end());
+  TensorId at = node.scalar("start", 0, kWhole);
+  for (std::size_t j = 0; j < depth; ++j) {
+    COHORT_TRY(TensorId entries, column(node, indices, static_cast<std::int64_t>(j)));
+    COHORT_TRY(entries, from_front(node, entries, picked[first + j]));
+    const TensorId stride = node.scalar("stride", static_cast<float>(strides[first + j]), kWhole);
+    COHORT_TRY(entries, whole(node, "scaled", BinaryKind::kMul, entries, stride));
+    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, entries, at));
+  }
+  for (std::size_t d = 0; d < first; ++d) {
+    COHORT_TRY(const TensorId offsets,
+               counting(node, picked[d], d, shape.size() - 1, kWhole, static_cast<float>(strides[d])));
+    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, at, offsets));
+  }
+  COHORT_TRY(const TensorId flat, node.emit_reshape("flat", x, std::move(rows)));
+  COHORT_TRY(const TensorId y, node.emit("", Gather{0}, {flat, at}));
+  node.set_result(y);
+  return {};
+}
+
+/// values[1] where the index is the position on a new axis, values[0] elsewhere.
+Result<void> convert_one_hot(NodeImport& node) {
+  COHORT_TRY(const Shape from, node.shape(0));
+  const Constant* depth_constant = node.needed_constant(1);
+  if (depth_constant == nullptr || element_count(depth_constant->shape) != 1)
+    return fail(ErrorCode::kInvalidInput, "depth must be constant and one number");
+  const auto* floats = depth_constant->floats();
+  const auto depth = floats != nullptr ? static_cast<std::int64_t>(std::clamp(floats->front(), 0.0F, 0x1p25F))
+                                       : depth_constant->integers()->front();
+  if (depth < 1) return fail(ErrorCode::kInvalidInput, "depth must be at least 1, not {}", depth);
+  COHORT_TRY(const Shape values_shape, node.shape(2));
+  if (values_shape != Shape{2})
+    return fail(ErrorCode::kInvalidInput, "values must be two, not {}", to_string(values_shape));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", -1));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, from.size() + 1));
+  COHORT_TRY(TensorId indices, node.tensor(0));
+  if (node.element_of(indices) == ElementType::kFloat32) {
+    COHORT_TRY(indices, node.emit("whole", Cast{ElementType::kFloat32, kWhole, false}, {indices}));
+  }
+  Shape widened = from;
+  widened.insert(widened.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  COHORT_TRY(indices, node.emit_reshape("widened", indices, widened));
+  const TensorId zero = node.scalar("zero", 0, kWhole);
+  COHORT_TRY(const TensorId positions, counting(node, depth, axis, widened.size(), kWhole));
+  COHORT_TRY(const TensorId negative, whole(node, "negative", BinaryKind::kLess, indices, zero));
+  COHORT_TRY(const TensorId raised,
+             whole(node, "raised", BinaryKind::kAdd, indices, node.scalar("depth", static_cast<float>(depth), kWhole)));
+  COHORT_TRY(indices, node.emit("from_front", Select{kWhole}, {negative, raised, indices}));
+  COHORT_TRY(const TensorId equal, whole(node, "equal", BinaryKind::kEqual, indices, positions));
+  COHORT_TRY(const TensorId values, node.tensor(2));
+  COHORT_TRY(const TensorId off, node.emit("off", TensorSlice{{0}, {1}, {1}}, {values}));
+  COHORT_TRY(const TensorId on, node.emit("on", TensorSlice{{1}, {1}, {1}}, {values}));
+  COHORT_TRY(const TensorId y, node.emit("", Select{node.element_of(values)}, {equal, on, off}));
+  node.set_result(y);
+  return {};
+}
+
+/// 1 at the first largest element along an axis, before opset 13 along all axes from it on, 0 elsewhere.
+Result<void> convert_hardmax(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", node.opset() < 13 ? 1 : -1));
+  COHORT_TRY(std::size_t axis, normalize_axis(axis_attribute, shape.size()));
+  COHORT_TRY(TensorId x, node.tensor(0));
+  Shape lanes = shape;
+  if (node.opset() < 13) {
+    const auto split = shape.begin() + static_cast<std::ptrdiff_t>(axis);
+    lanes = {element_count(Shape(shape.begin(), split)), element_count(Shape(split, shape.end()))};
+    axis = 1;
+    COHORT_TRY(x, node.emit_reshape("lanes", x, lanes));
+  }
+  const ArgMax op{static_cast<std::int64_t>(axis), true, false, false};
+  COHORT_TRY(const TensorId largest, node.emit("largest", op, {x}));
+  COHORT_TRY(const TensorId positions, counting(node, lanes[axis], axis, lanes.size(), kWhole));
+  COHORT_TRY(const TensorId equal, whole(node, "equal", BinaryKind::kEqual, largest, positions));
+  const bool is_shaped = lanes == shape;
+  COHORT_TRY(TensorId y, node.emit(is_shaped ? "" : "number", Cast{kWhole, ElementType::kFloat32, false}, {equal}));
+  if (!is_shaped) {
+    COHORT_TRY(y, node.emit_reshape("", y, shape));
+  }
+  node.set_result(y);
+  return {};
+}
+
+/// The upper or lower triangle of matrices, 0 elsewhere.
+Result<void> convert_trilu(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const std::int64_t upper, node.integer("upper", 1));
+  std::int64_t diagonal = 0;
+  if (node.has_input(1)) {
+    COHORT_TRY(const auto given, node.integers(1, "k"));
+    if (given.size() != 1) return fail(ErrorCode::kInvalidInput, "k must be one number, not {}", given.size());
+    diagonal = given[0];
+  }
+  if (shape.size() < 2) return fail(ErrorCode::kInvalidInput, "takes matrices, not {}", to_string(shape));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  const Shape matrix(shape.end() - 2, shape.end());
+  if (element_count(shape) == 0) return convert_identity(node);
+  diagonal = std::clamp(diagonal, -matrix[0], matrix[1]);
+  COHORT_CHECK(check_positions(matrix));
+  std::vector<float> kept;
+  for (std::int64_t row = 0; row < matrix[0]; ++row) {
+    for (std::int64_t at = 0; at < matrix[1]; ++at)
+      kept.push_back((upper != 0 ? at - row >= diagonal : at - row <= diagonal) ? 1.0F : 0.0F);
+  }
+  COHORT_TRY(const TensorId mask, node.made_weight("triangle", matrix, std::move(kept), kWhole));
+  const ElementType element = node.element_of(x);
+  COHORT_TRY(const TensorId y, node.emit("", Select{element}, {mask, x, node.scalar("zero", 0, element)}));
+  node.set_result(y);
+  return {};
+}
+
+}  // namespace cohort::onnx
