@@ -18,11 +18,17 @@ struct CuptiOptions {
   bool latency_timestamps = false;
   /// The device's time of each event; costs a little for each.
   bool event_times = false;
+  /// Ranges of NVTX's, on tracks and as labels of what is launched in them. A session that pushes labels of its own
+  /// leaves them out.
+  bool ranges = true;
+  /// End CUPTI's hold on the process with the recording (cuptiFinalize). Without it what runs afterwards is slower by
+  /// some 10 to 20%; with it graphs that were captured before must not be replayed: some releases of CUPTI fail there.
+  bool detach = false;
 };
 
 /// A recording in this process, from start to stop(). At most one at a time. A sink of a session on a GPU
 /// pushes a label before the launches of a step and pops it after; kernels then carry task, op and members,
-/// those of captured graphs too, as often as they are replayed.
+/// those of captured graphs too, as often as they are replayed, and the label's id (tracer/device_work.hpp).
 class CuptiSession {
  public:
   CuptiSession() = default;
@@ -35,7 +41,8 @@ class CuptiSession {
   /// Launches and captures of this thread are for `id` until pop(). From any thread.
   virtual void push(std::uint64_t id) noexcept = 0;
   virtual void pop() noexcept = 0;
-  /// Ends the recording. The device must have been synchronised: CUPTI does not.
+  /// Ends the recording. The device must have been synchronised: CUPTI does not. Times are those of the steady clock;
+  /// the setting "clock drift ns" says how far the two clocks ran apart while it was recorded.
   /// Errors: kRecordingIncomplete naming call and status where CUPTI did not deliver.
   virtual Result<Trace> stop() = 0;
 };

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "tracer/memory_counter.hpp"
 #include "tracer/slice_kind.hpp"
 
 namespace cohort {
@@ -101,6 +102,7 @@ void EventSink::expect(std::size_t json_bytes) {
 void EventSink::add(RawEvent& event) {
   if (event.unreadable) return drop(Drop::kUnreadable);
   if (event.phase == 'M') return add_metadata(event);
+  if (event.phase == 'i' && trace_.strings[event.name] == "[memory]" && add_memory(event)) return;
   const bool known = event.phase == 'X' || event.phase == 'B' || event.phase == 'E' || event.phase == 's' ||
                      event.phase == 'f' || event.phase == 'C';
   if (!known) {
@@ -242,6 +244,23 @@ void EventSink::add_flow(const RawEvent& event) {
     if (name == slice_key_ && position != nullptr) end.slice = *position;
   }
   flow_ends_.push_back(end);
+}
+
+/// PyTorch's profiler with profile_memory: an instant for each allocation, with the allocator's totals.
+bool EventSink::add_memory(const RawEvent& event) {
+  const auto number = [&](std::string_view key) -> std::optional<std::int64_t> {
+    for (const auto& [name, value] : event.args) {
+      const auto* integer = std::get_if<std::int64_t>(&value);
+      if (integer != nullptr && trace_.strings[name] == key) return *integer;
+    }
+    return std::nullopt;
+  };
+  constexpr std::int64_t kCpu = 0;  // c10::DeviceType
+  const auto allocated = number("Total Allocated");
+  if (!event.time || !in_range(*event.time) || !allocated || number("Device Type").value_or(kCpu) == kCpu) return false;
+  const std::string name = fmt::format("{}{}", kMemoryCounter, number("Device Id").value_or(0));
+  trace_.counters.push_back({*event.time, track(event), trace_.strings.intern(name), static_cast<double>(*allocated)});
+  return true;
 }
 
 void EventSink::add_counter(const RawEvent& event) {

@@ -89,6 +89,8 @@ class EventSink {
   void add_end(RawEvent& event);
   void add_flow(const RawEvent& event);
   void add_counter(const RawEvent& event);
+  /// False where it is not about a device's memory.
+  bool add_memory(const RawEvent& event);
   TrackId track(const RawEvent& event);
   std::int64_t number_of(const EventId64& id);
   std::size_t append_slice(RawEvent& event, Nanoseconds duration);

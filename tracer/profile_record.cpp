@@ -1,20 +1,25 @@
 #include "tracer/profile_record.hpp"
 
 #include <array>
-#include <limits>
+#include <chrono>
 
 namespace cohort {
 namespace {
 
-std::optional<int> int_arg(const Trace& trace, const Slice& slice, std::string_view key) {
+// More than any device has; sums and multiples of records stay far from the largest number.
+constexpr std::int64_t kMostCount = 65536;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
+constexpr Nanoseconds kMostTime = std::chrono::hours(24);
+
+std::optional<int> int_arg(const Trace& trace, const Slice& slice, std::string_view key, std::int64_t least) {
   const auto value = trace.integer_arg(slice, key);
-  if (!value || *value < 0 || *value > std::numeric_limits<int>::max()) return std::nullopt;
+  if (!value || *value < least || *value > kMostCount) return std::nullopt;
   return static_cast<int>(*value);
 }
 
 std::optional<Bytes> bytes_arg(const Trace& trace, const Slice& slice, std::string_view key) {
   const auto value = trace.integer_arg(slice, key);
-  if (!value || *value < 0) return std::nullopt;
+  if (!value || *value < 0 || *value > kMostBytes) return std::nullopt;
   return Bytes{*value};
 }
 
@@ -41,12 +46,13 @@ std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& 
   const auto signature = trace.text_arg(slice, "signature");
   const auto strategy = trace.text_arg(slice, "strategy");
   const auto algorithm = trace.text_arg(slice, "algorithm");
-  const auto width = int_arg(trace, slice, "width");
-  const auto threads = int_arg(trace, slice, "threads");
-  const auto neighbours = int_arg(trace, slice, "neighbours");
+  const auto width = int_arg(trace, slice, "width", 1);
+  const auto threads = int_arg(trace, slice, "threads", 1);
+  const auto neighbours = int_arg(trace, slice, "neighbours", 0);
   const auto footprint = bytes_arg(trace, slice, "footprint bytes");
   const auto workspace = bytes_arg(trace, slice, "workspace bytes");
   const auto packed_weights = bytes_arg(trace, slice, "packed weight bytes");
+  if (slice.duration < Nanoseconds(0) || slice.duration > kMostTime) return std::nullopt;
   if (!signature || !strategy || !algorithm) return std::nullopt;
   if (!width || !threads || !neighbours || !footprint || !workspace || !packed_weights) return std::nullopt;
   ProfileRecord record;

@@ -41,7 +41,7 @@ inline constexpr std::string_view kProfileCategory = "profile";
 /// Appends the record as a slice that starts at `start`.
 SliceId add_profile_record(Trace& trace, TrackId track, std::string_view name, Nanoseconds start,
                            const ProfileRecord& record);
-/// Absent where the slice is not a profile record, or misses an argument.
+/// Absent where the slice is not a profile record, misses an argument, or one is beyond what a device can do.
 std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& slice);
 
 }  // namespace cohort

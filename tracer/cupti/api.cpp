@@ -60,6 +60,7 @@ Result<Api> load_api() {
   Finder finder(library);
   finder.find("cuptiGetVersion", api.get_version)
       .find("cuptiGetResultString", api.get_result_string)
+      .find("cuptiGetTimestamp", api.get_timestamp)
       .find("cuptiSubscribe_v2", api.subscribe)
       .find("cuptiUnsubscribe", api.unsubscribe)
       .find("cuptiEnableCallback", api.enable_callback)

@@ -10,6 +10,7 @@ namespace cohort::cupti {
 struct Api {
   decltype(&cuptiGetVersion) get_version = nullptr;
   decltype(&cuptiGetResultString) get_result_string = nullptr;
+  decltype(&cuptiGetTimestamp) get_timestamp = nullptr;
   decltype(&cuptiSubscribe_v2) subscribe = nullptr;
   decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
   decltype(&cuptiEnableCallback) enable_callback = nullptr;

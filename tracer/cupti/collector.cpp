@@ -81,6 +81,12 @@ class BufferPool {
   std::vector<std::uint8_t*> free_;
 };
 
+/// CUPTI may keep a buffer when a recording has ended: they live as long as the process.
+BufferPool& buffer_pool() {
+  static BufferPool& pool = *new BufferPool;
+  return pool;
+}
+
 class CuptiCollector final : public Collector {
  public:
   CuptiCollector(const Api& api, ChunkSink sink)
@@ -106,6 +112,11 @@ class CuptiCollector final : public Collector {
     std::uint64_t last = 0;
     api_.pop_external_id(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
   }
+  [[nodiscard]] std::optional<Nanoseconds> now() const noexcept override {
+    std::uint64_t time = 0;
+    if (api_.get_timestamp(&time) != CUPTI_SUCCESS || time == 0) return std::nullopt;
+    return Nanoseconds(static_cast<std::int64_t>(time));
+  }
   void flush() noexcept override { api_.flush_all(0); }  // holds no lock of ours: CUPTI calls back from it
   Result<void> stop(bool detach) override;
 
@@ -120,6 +131,7 @@ class CuptiCollector final : public Collector {
     if (subscriber_ != nullptr) api_.unsubscribe(subscriber_);
     subscriber_ = nullptr;
   }
+  void enable_ranges();
   Result<void> enable_kinds(const CuptiOptions& options);
   void give(std::string_view chunks) {
     const std::lock_guard lock(sink_mutex_);
@@ -133,7 +145,6 @@ class CuptiCollector final : public Collector {
   ChunkSink sink_;
   std::mutex sink_mutex_;
   SpoolWriter writer_;  ///< under sink_mutex_
-  BufferPool pool_;
   std::mutex nodes_mutex_;
   std::map<std::uint64_t, std::uint64_t> nodes_;    ///< graph node -> external id; under nodes_mutex_
   std::map<std::string, std::uint64_t> range_ids_;  ///< by text of NVTX's ranges; likewise
@@ -147,7 +158,7 @@ void CuptiCollector::buffer_requested(std::uint8_t** buffer, std::size_t* size, 
   *most_records = 0;  // as many as fit
   if (self == nullptr) return;
   try {
-    *buffer = self->pool_.take();
+    *buffer = buffer_pool().take();
     *size = kBufferBytes;
   } catch (const std::bad_alloc&) {
     return;
@@ -163,7 +174,7 @@ void CuptiCollector::buffer_completed(CUcontext /*context*/, std::uint32_t /*str
       const std::lock_guard lock(self->sink_mutex_);
       self->sink_(self->writer_.buffer(buffer, valid));
     }
-    self->pool_.give_back(buffer);
+    buffer_pool().give_back(buffer);
   } catch (const std::exception&) {
     return;  // an exception must not enter CUPTI; the spool then lacks this buffer
   }
@@ -247,6 +258,7 @@ Result<void> CuptiCollector::subscribe() {
 
 Result<void> CuptiCollector::enable_kinds(const CuptiOptions& options) {
   for (const auto& [kind, is_needed] : kKinds) {
+    if (kind == CUPTI_ACTIVITY_KIND_MARKER && !options.ranges) continue;
     auto enabled = api_.check(api_.enable(kind), fmt::format("cuptiActivityEnable({})", static_cast<int>(kind)));
     if (!enabled && is_needed) return enabled;
     if (!enabled) give(SpoolWriter::count(fmt::format("kinds of record: {}", enabled.error().message), 1));
@@ -260,14 +272,17 @@ Result<void> CuptiCollector::enable_kinds(const CuptiOptions& options) {
   return {};
 }
 
+/// Without NVTX's callbacks kernels miss their ranges, and nothing else.
+void CuptiCollector::enable_ranges() {
+  const auto ranges = api_.check(api_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_NVTX), "cuptiEnableDomain");
+  if (!ranges) give(SpoolWriter::count(fmt::format("ranges: {}", ranges.error().message), 1));
+}
+
 Result<void> CuptiCollector::enable(const CuptiOptions& options) {
   COHORT_CHECK(subscribe());
   for (const auto id : kGraphCallbacks)
     COHORT_CHECK(api_.check(api_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), "cuptiEnableCallback"));
-  // Without NVTX's callbacks kernels miss their ranges, and nothing else.
-  if (const auto ranges = api_.check(api_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_NVTX), "cuptiEnableDomain");
-      !ranges)
-    give(SpoolWriter::count(fmt::format("ranges: {}", ranges.error().message), 1));
+  if (options.ranges) enable_ranges();
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof zeroed;
   COHORT_CHECK(api_.check(api_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),

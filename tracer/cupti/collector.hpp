@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/units.hpp"
 #include "tracer/cupti/spool.hpp"
 #include "tracer/cupti_plugin.hpp"
 
@@ -28,6 +30,8 @@ class Collector {
   virtual void label(std::uint64_t id, const Label& label) = 0;
   virtual void push(std::uint64_t id) noexcept = 0;
   virtual void pop() noexcept = 0;
+  /// CUPTI's clock, in which its records are; absent where it does not tell.
+  [[nodiscard]] virtual std::optional<Nanoseconds> now() const noexcept = 0;
   /// Delivers the buffers whose records are complete; called now and then, so that a crash loses little.
   virtual void flush() noexcept = 0;
   /// Delivers all, counts what was dropped and writes the end. Does not synchronise the device. `detach`

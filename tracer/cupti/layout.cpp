@@ -2,6 +2,7 @@
 
 #include "tracer/cupti/gathered.hpp"
 #include "tracer/cupti/lanes.hpp"
+#include "tracer/device_work.hpp"
 
 namespace cohort::cupti {
 namespace {
@@ -149,6 +150,7 @@ void Layout::add_identity(Pending& slice) {
   const auto label = gathered_.labels.find(*id);
   if (label == gathered_.labels.end()) return;
   arg(slice.args, kTaskArg, label->second.task);
+  arg(slice.args, kWorkArg, *id);
   if (!label->second.op.empty()) arg(slice.args, "op", label->second.op);
   if (!label->second.members.empty()) arg(slice.args, "members", label->second.members);
 }
