@@ -1,6 +1,7 @@
 #include "simulator/cost_table.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -75,6 +76,21 @@ Result<std::string> device_name_of(std::span<const Trace* const> profiles) {
     }
   }
   return name;
+}
+
+/// "2 * Gemm ... + 1 * Relu ..." behind the prefix: signatures and how often each stands there.
+std::vector<std::pair<std::string, int>> grouped_signatures(std::string_view signature) {
+  std::vector<std::pair<std::string, int>> found;
+  std::string_view rest = signature.substr(kGroupPrefix.size());
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(" + "));
+    const std::size_t times = one.find(" * ");
+    int number = 0;
+    std::from_chars(one.data(), one.data() + one.size(), number);
+    if (times != std::string_view::npos) found.emplace_back(one.substr(times + 3), number);
+    rest.remove_prefix(std::min(rest.size(), one.size() + 3));
+  }
+  return found;
 }
 
 }  // namespace
@@ -220,7 +236,18 @@ CostTable::WidthCosts CostTable::width_costs(const Entry& entry, const CostKey& 
   return costs;
 }
 
+/// One launch of several ops is taken to cost what they cost one after another: never less than it may.
+Result<Cost> CostTable::group_cost(const CostKey& key, const CostContext& context) const {
+  Nanoseconds sum{};
+  for (const auto& [signature, number] : grouped_signatures(key.signature)) {
+    COHORT_TRY(const Cost one, cost({signature, Strategy::kSerial, 1, key.threads, ""}, context));
+    sum += one.time * number;
+  }
+  return Cost{sum, CostOrigin::kAnalytic};
+}
+
 Result<Cost> CostTable::cost(const CostKey& key, const CostContext& context) const {
+  if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_cost(key, context);
   if (std::string_view(key.signature).starts_with(kCopyPrefix)) return copy_cost(key, context);
   const auto unknown = [&] {
     return fail(ErrorCode::kInvalidInput,
@@ -293,7 +320,20 @@ bool CostTable::has(const CostKey& key) const {
   return entry != nullptr && entry->forms.contains({std::string(to_string(key.strategy)), key.threads, key.algorithm});
 }
 
+/// Every op of the group by its first recorded way; empty where one was not recorded.
+std::vector<Alternative> CostTable::group_alternatives(const CostKey& key) const {
+  Alternative all{"grouped", key.threads, {}, {}};
+  for (const auto& [signature, number] : grouped_signatures(key.signature)) {
+    const auto list = alternatives({signature, Strategy::kSerial, 1, key.threads, ""});
+    if (list.empty()) return {};
+    all.workspace = std::max(all.workspace, list.front().workspace);
+    all.packed_weights += list.front().packed_weights * number;
+  }
+  return {all};
+}
+
 std::vector<Alternative> CostTable::alternatives(const CostKey& key) const {
+  if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_alternatives(key);
   const Entry* entry = find(key.signature);
   if (entry == nullptr && std::string_view(key.signature).starts_with(kCopyPrefix)) {
     const auto any = entries_.lower_bound(kCopyPrefix);

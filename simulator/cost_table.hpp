@@ -85,6 +85,8 @@ class CostTable {
   [[nodiscard]] static double time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
                                               const CostContext& context);
   [[nodiscard]] WidthCosts width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const;
+  [[nodiscard]] Result<Cost> group_cost(const CostKey& key, const CostContext& context) const;
+  [[nodiscard]] std::vector<Alternative> group_alternatives(const CostKey& key) const;
   [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] const Entry* find(std::string_view signature) const;
 

@@ -18,7 +18,8 @@ Result<Nanoseconds> read_time(JsonObject& object, std::string_view key) {
 }  // namespace
 
 Result<void> validate(const DeviceProfile& profile) {
-  if (profile.cores < 1) return fail(ErrorCode::kInvalidInput, "cores is {}; it must be at least 1", profile.cores);
+  if (profile.cores < 1 || profile.cores > kMostCores)
+    return fail(ErrorCode::kInvalidInput, "cores is {}; it must be from 1 to {}", profile.cores, kMostCores);
   for (const auto& [name, time] :
        {std::pair{"step_overhead_ns", profile.step_overhead}, std::pair{"launch_overhead_ns", profile.launch_overhead},
         std::pair{"handoff_latency_ns", profile.handoff_latency}, std::pair{"spin_time_ns", profile.spin_time}}) {

@@ -15,12 +15,28 @@ constexpr std::string_view kInputCategory = "input";
 struct Simulated {
   ProgramGraph program_graph;
   Schedule schedule;
+  BusiestThroughput busiest;  ///< of a GPU, over one program step
 };
 
+/// Cores of the host: those of the device, or beside a GPU one for each thread that works.
+int host_cores(const PredictionCase& prediction_case) {
+  const int cores = prediction_case.device.cores;
+  return prediction_case.gpu == nullptr ? cores : std::max(cores, prediction_case.plan->input.decode_workers + 1);
+}
+
 Result<Simulated> run(const PredictionCase& prediction_case) {
-  COHORT_TRY(ProgramGraph program_graph, build_task_graph(prediction_case));
-  COHORT_TRY(Schedule schedule, simulate(program_graph.graph, {prediction_case.device}));
-  return Simulated{std::move(program_graph), std::move(schedule)};
+  Simulated simulated;
+  COHORT_TRY(simulated.program_graph, build_task_graph(prediction_case));
+  const ProgramGraph& built = simulated.program_graph;
+  SimulationOptions options{prediction_case.device};
+  options.device.cores = host_cores(prediction_case);
+  if (prediction_case.gpu != nullptr) {
+    COHORT_TRY(options.gpu, prediction_case.gpu->work(*prediction_case.program, built.graph));
+    simulated.busiest = busiest_throughput(*options.gpu);
+    simulated.busiest.time /= built.iterations;
+  }
+  COHORT_TRY(simulated.schedule, simulate(built.graph, options));
+  return simulated;
 }
 
 /// Length of the longest chain of steps within one iteration, every core free.
@@ -40,7 +56,8 @@ Nanoseconds longest_chain(const TaskGraph& graph, int iteration) {
     resource_free = end;
     longest = std::max(longest, end);
     for (const Edge* edge : outgoing[i]) {
-      start[to_index(edge->to)] = std::max(start[to_index(edge->to)], end + edge->delay);
+      const Nanoseconds from = edge->anchor == Anchor::kEnd ? end : end - graph.tasks[i].duration;
+      start[to_index(edge->to)] = std::max(start[to_index(edge->to)], from + edge->delay);
     }
   }
   return longest;
@@ -59,7 +76,7 @@ void add_bounds(const PredictionCase& prediction_case, const Simulated& simulate
     if (task.kind == TaskKind::kInput) input += task.duration;
   }
   prediction.lower_bound =
-      std::max({Nanoseconds(core_time / prediction_case.device.cores),
+      std::max({Nanoseconds(core_time / host_cores(prediction_case)), simulated.busiest.time,
                 input / std::max(1, prediction_case.plan->input.decode_workers), longest_chain(graph, iteration)});
 }
 
@@ -85,7 +102,7 @@ Binding steady_binding(const PredictionCase& prediction_case, const Simulated& s
     const double part = seconds(overlap) / seconds(times[i].end - times[i].start);
     core_time += part * seconds(task.duration) * task.cores;
   }
-  Binding binding{"cores", core_time / (seconds(end - begin) * prediction_case.device.cores)};
+  Binding binding{"cores", core_time / (seconds(end - begin) * host_cores(prediction_case))};
   constexpr double kSame = 1e-9;
   for (std::size_t i = 0; i < busy.size(); ++i) {
     const double utilisation = seconds(busy[i]) / seconds(end - begin);
@@ -93,9 +110,47 @@ Binding steady_binding(const PredictionCase& prediction_case, const Simulated& s
       binding = {program_graph.graph.resources[i].name, utilisation};
     }
   }
+  // A throughput of the GPU that is used up binds before any stream that waits for it.
+  constexpr double kUsedUp = 0.9;
+  const double used = seconds(simulated.busiest.time) / seconds(prediction.step_time);
+  if (used >= kUsedUp) binding = {fmt::format("GPU {}", to_string(simulated.busiest.throughput)), used};
   constexpr double kBusy = 0.5;
   if (binding.utilisation < kBusy) binding.resource = "dependencies";
   return binding;
+}
+
+/// How long each member waits for its own results, over the steady iterations.
+void add_latencies(const PredictionCase& prediction_case, const Simulated& simulated, Prediction& prediction) {
+  const ProgramGraph& program_graph = simulated.program_graph;
+  const Program& program = *prediction_case.program;
+  const std::vector<TaskTimes>& times = simulated.schedule.tasks;
+  const auto steady = static_cast<std::size_t>(program_graph.iterations - program_graph.first_steady);
+  const auto first = static_cast<std::size_t>(program_graph.first_steady);
+  const auto launched = [&](std::size_t i) { return times[to_index(program_graph.launches[first + i])].start; };
+  std::vector<std::vector<Nanoseconds>> done(steady, std::vector<Nanoseconds>(program.member_count));
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Task& task = program_graph.graph.tasks[i];
+    if (task.kind != TaskKind::kStep || !task.step || task.iteration < program_graph.first_steady) continue;
+    const std::size_t now = static_cast<std::size_t>(task.iteration) - first;
+    if (now >= steady) continue;
+    for (const MemberId member : program.steps[*task.step].members) {
+      Nanoseconds& latency = done[now][to_index(member)];
+      latency = std::max(latency, times[i].end - launched(now));
+    }
+  }
+  std::vector<Nanoseconds> all;
+  prediction.member_latency.assign(program.member_count, Nanoseconds(0));
+  for (std::size_t now = 0; now < steady; ++now) {
+    for (std::size_t m = 0; m < program.member_count; ++m) prediction.member_latency[m] += done[now][m];
+    all.insert(all.end(), done[now].begin(), done[now].end());
+    prediction.launch_to_end += times[to_index(program_graph.ends[first + now])].end - launched(now);
+  }
+  for (Nanoseconds& latency : prediction.member_latency) latency /= static_cast<std::int64_t>(steady);
+  prediction.launch_to_end /= static_cast<std::int64_t>(steady);
+  if (all.empty()) return;
+  const std::size_t rank = (all.size() * 99 + 99) / 100;  // counted from 1
+  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(rank - 1), all.end());
+  prediction.p99_latency = all[rank - 1];
 }
 
 Prediction summarize(const PredictionCase& prediction_case, const Simulated& simulated) {
@@ -111,6 +166,7 @@ Prediction summarize(const PredictionCase& prediction_case, const Simulated& sim
   if (prediction.step_time > Nanoseconds(0)) {
     prediction.samples_per_second = static_cast<double>(samples) / seconds(prediction.step_time);
   }
+  add_latencies(prediction_case, simulated, prediction);
   add_bounds(prediction_case, simulated, prediction);
   prediction.binding = steady_binding(prediction_case, simulated, prediction);
   prediction.origins = program_graph.origins;

@@ -11,6 +11,7 @@
 #include "simulator/device_profile.hpp"
 #include "simulator/plan/plan.hpp"
 #include "simulator/plan/program.hpp"
+#include "simulator/program_gpu.hpp"
 #include "simulator/simulate.hpp"
 #include "tracer/trace.hpp"
 
@@ -23,6 +24,7 @@ struct PredictionCase {
   const CostTable* costs = nullptr;
   DeviceProfile device;
   bool with_overheads = true;  ///< false: what steps, launches and hand-offs cost the host is left out
+  GpuDemands* gpu = nullptr;   ///< steps share this GPU; null: they share the device's cores
 };
 
 /// A Program over several program steps as a task graph.
@@ -34,12 +36,20 @@ struct PredictionCase {
 ///     stream 0    |== steps of 0 ==|       |== steps of 1 ==|
 ///     worker   |in 0|in 1| wait     |in 2|
 ///
+/// On a GPU the host launches step by step, or once where the plan is captured as a graph; a kernel starts no sooner
+/// than its launch reaches the device, and kernels of several streams contend as docs/contention.md says:
+///
+///     host     |a|b|c|d|                        wait
+///     stream 0     |==== a ====|==== c ====|
+///     stream 1       |===== b =====|==== d ====|
+///
 /// A minibatch is made by all decode workers, image by image in turn; `buffers` minibatches are in
 /// flight in each pipeline.
 struct ProgramGraph {
   TaskGraph graph;
   int iterations = 0;
   int first_steady = 0;                  ///< iterations before it fill the pipeline
+  std::vector<TaskId> launches;          ///< by iteration: the host's work before its steps
   std::vector<TaskId> ends;              ///< by iteration: the moment all its steps are done
   std::array<std::size_t, 3> origins{};  ///< program steps by CostOrigin
 };
@@ -51,8 +61,12 @@ Result<ProgramGraph> build_task_graph(const PredictionCase& prediction_case);
 struct Prediction {
   Nanoseconds step_time{};        ///< between the ends of two program steps
   double samples_per_second = 0;  ///< over all members
-  Nanoseconds lower_bound{};      ///< of the step time: longest chain of steps, cores or decode workers
-  Nanoseconds serial_sum{};       ///< all steps and all input one after another
+  Nanoseconds launch_to_end{};    ///< of a program step, from its launch until all its ops have ended; the mean
+  /// By member: from the launch of a program step until the member's last op in it has ended; the mean.
+  std::vector<Nanoseconds> member_latency;
+  Nanoseconds p99_latency{};  ///< nearest-rank 99th percentile of the same, over all members and steady program steps
+  Nanoseconds lower_bound{};  ///< of the step time: longest chain of steps, cores or decode workers
+  Nanoseconds serial_sum{};   ///< all steps and all input one after another
   Binding binding;
   std::array<std::size_t, 3> origins{};  ///< program steps by CostOrigin
   MemoryUse memory;

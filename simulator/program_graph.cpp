@@ -18,8 +18,10 @@ class GraphBuilder {
         device_(prediction_case.device),
         costs_(costs),
         image_time_(image_time) {
+    if (prediction_case.gpu != nullptr) launch_costs_ = prediction_case.gpu->profile().launch;
     if (!prediction_case.with_overheads) {
       device_.step_overhead = device_.launch_overhead = device_.handoff_latency = Nanoseconds(0);
+      if (launch_costs_) launch_costs_ = LaunchCosts{};
     }
     first_.resize(static_cast<std::size_t>(program_.streams));
     last_.resize(first_.size());
@@ -101,24 +103,51 @@ class GraphBuilder {
     Task task;
     task.label = step_labels_[index];
     task.resource = streams_[to_index(step.stream)];
-    task.cores = step.cost.threads;
-    task.duration = costs_[index].time + device_.step_overhead;
+    task.cores = launch_costs_ ? 0 : step.cost.threads;
+    task.duration = costs_[index].time + (launch_costs_ ? Nanoseconds(0) : device_.step_overhead);
     task.position = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(program_.steps.size()) + index;
     task.iteration = iteration;
     task.step = index;
     return result_.graph.add_task(task);
   }
 
-  void add_iteration(int iteration) {
-    TaskGraph& graph = result_.graph;
-    const bool graph_replay = program_.launch == LaunchMode::kGraph;
-    const auto launches = graph_replay ? std::int64_t{0} : static_cast<std::int64_t>(program_.steps.size());
-    const TaskId launch = add_host_task(launch_label_, iteration, device_.launch_overhead * launches);
-    std::vector<TaskId> steps;
-    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) steps.push_back(add_step(i, iteration));
-    const TaskId end = add_host_task(wait_label_, iteration, Nanoseconds(0));
-    result_.ends.push_back(end);
+  /// The host's launches of one program step. What a kernel waits for is the call that launches it.
+  std::vector<TaskId> add_gpu_launches(int iteration) {
+    const auto count = static_cast<std::int64_t>(program_.steps.size());
+    if (program_.launch == LaunchMode::kGraph) {
+      return {add_host_task(launch_label_, iteration, launch_costs_->graph_call + launch_costs_->graph_node * count)};
+    }
+    std::vector<TaskId> launches;
+    for (std::int64_t i = 0; i < count; ++i) {
+      launches.push_back(add_host_task(launch_label_, iteration, launch_costs_->call));
+    }
+    if (launches.empty()) launches.push_back(add_host_task(launch_label_, iteration, Nanoseconds(0)));
+    return launches;
+  }
 
+  void add_gpu_edges(const std::vector<TaskId>& launches, const std::vector<TaskId>& steps) {
+    TaskGraph& graph = result_.graph;
+    const LaunchCosts& costs = *launch_costs_;
+    const bool captured = program_.launch == LaunchMode::kGraph;
+    const Nanoseconds gap = captured ? costs.graph_gap : costs.gap;
+    std::vector<std::optional<std::uint32_t>> before(static_cast<std::size_t>(program_.streams));
+    for (std::uint32_t i = 0; i < steps.size(); ++i) {
+      std::optional<std::uint32_t>& last = before[to_index(program_.steps[i].stream)];
+      if (!captured) graph.add_edge(launches[i], steps[i], EdgeKind::kLaunch, costs.latency, Anchor::kStart);
+      if (captured && !last) {
+        const Nanoseconds latency = std::max(Nanoseconds(0), costs.latency - costs.call);
+        graph.add_edge(launches.front(), steps[i], EdgeKind::kLaunch, latency);
+      }
+      if (last) graph.add_edge(steps[*last], steps[i], EdgeKind::kStreamOrder, gap);
+      last = i;
+      for (const StepId from : program_.steps[i].dependencies) {
+        graph.add_edge(steps[to_index(from)], steps[i], EdgeKind::kEvent, gap);
+      }
+    }
+  }
+
+  void add_host_edges(TaskId launch, const std::vector<TaskId>& steps, TaskId end) {
+    TaskGraph& graph = result_.graph;
     for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
       for (const StepId from : program_.steps[i].dependencies) {
         const bool crosses = program_.step(from).stream != program_.steps[i].stream;
@@ -133,6 +162,29 @@ class GraphBuilder {
       graph.add_edge(launch, steps[*first_[s]], EdgeKind::kLaunch, handoff);
       graph.add_edge(steps[*last_[s]], end, EdgeKind::kStreamOrder, handoff);
     }
+  }
+
+  void add_iteration(int iteration) {
+    TaskGraph& graph = result_.graph;
+    const bool graph_replay = program_.launch == LaunchMode::kGraph;
+    const auto calls = graph_replay ? std::int64_t{0} : static_cast<std::int64_t>(program_.steps.size());
+    const std::vector<TaskId> launches =
+        launch_costs_ ? add_gpu_launches(iteration)
+                      : std::vector{add_host_task(launch_label_, iteration, device_.launch_overhead * calls)};
+    const TaskId launch = launches.front();
+    result_.launches.push_back(launch);
+    std::vector<TaskId> steps;
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) steps.push_back(add_step(i, iteration));
+    const TaskId end = add_host_task(wait_label_, iteration, Nanoseconds(0));
+    result_.ends.push_back(end);
+    if (launch_costs_) {
+      add_gpu_edges(launches, steps);
+      for (const auto& last : last_) {
+        if (last) graph.add_edge(steps[*last], end, EdgeKind::kStreamOrder);
+      }
+    } else {
+      add_host_edges(launch, steps, end);
+    }
     const auto now = static_cast<std::size_t>(iteration);
     if (inputs_.empty()) return;
     for (const TaskId input : inputs_[now]) graph.add_edge(input, launch, EdgeKind::kEvent);
@@ -144,6 +196,7 @@ class GraphBuilder {
   const Plan& plan_;
   const Program& program_;
   DeviceProfile device_;
+  std::optional<LaunchCosts> launch_costs_;  ///< of a GPU
   const std::vector<Cost>& costs_;
   Nanoseconds image_time_;
   ProgramGraph result_;

@@ -10,17 +10,21 @@ namespace cohort {
 class RecordedCatalog final : public OpCatalog {
  public:
   /// The table must outlive the catalog.
-  RecordedCatalog(const CostTable& costs, int cores) : costs_(&costs), cores_(cores) {}
+  RecordedCatalog(const CostTable& costs, int cores, Precision precision = Precision::kFloat32)
+      : costs_(&costs), cores_(cores), precision_(precision) {}
 
   /// Errors: kInvalidInput naming the op that was not recorded, and what to profile.
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
   /// Always: the host devices that are profiled run calls on stacked views as they are.
   bool accepts_strides(const OpCall& /*call*/) const override { return true; }
+  /// What the profile was recorded in.
+  std::vector<Precision> precisions() const override { return {precision_}; }
   int cores() const override { return cores_; }
 
  private:
   const CostTable* costs_;
   int cores_;
+  Precision precision_;
 };
 
 }  // namespace cohort

@@ -21,7 +21,7 @@ Bytes footprint_of(const Program& program) {
 std::vector<int> neighbours_of(const Program& program, int most) {
   const std::size_t count = program.steps.size();
   const auto streams = static_cast<std::size_t>(program.streams);
-  if (streams == 1) return std::vector<int>(count, 0);
+  if (streams == 1 || most <= 0) return std::vector<int>(count, 0);
   std::vector<std::vector<std::size_t>> on_stream(streams);
   std::vector<std::int64_t> place(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -62,7 +63,10 @@ class TimelineWriter {
     Nanoseconds end = times_[index].end;
     if (index + 1 < graph_.tasks.size() && returns(index)) end = times_[index + 1].end;
     const auto correlation = static_cast<std::int64_t>(launched_by_[index] ? to_index(*launched_by_[index]) : index);
-    std::vector<Trace::NamedArg> args{{"correlation", correlation}, {"member", std::int64_t{task.member}}};
+    std::vector<Trace::NamedArg> args{
+        {"correlation", correlation},
+        {"member", std::int64_t{task.member}},
+        {"slack_ns", std::int64_t{std::max(Nanoseconds(0), times_[index].slack).count()}}};
     if (is_device_work(task.kind)) {
       args.emplace_back("device", std::int64_t{graph_.resources[to_index(task.resource)].device});
       args.emplace_back("stream", static_cast<std::int64_t>(to_index(task.resource)));

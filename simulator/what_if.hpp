@@ -4,13 +4,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/result.hpp"
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/recorded_memory.hpp"
+#include "simulator/run_facts.hpp"
 #include "simulator/simulate.hpp"
 #include "simulator/trace_graph/trace_graph.hpp"
 #include "simulator/transform/change.hpp"
+#include "tracer/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {
@@ -23,17 +28,20 @@ enum class FuseChoice {
 
 /// What is different from the run that was traced. Everything composes.
 struct WhatIf {
-  int models = 1;               ///< members of each trace
-  std::optional<int> streams;   ///< sets of streams that members share; as many as members unless given
-  int launch_threads = 1;       ///< sets of host threads
+  int models = 1;              ///< members of each trace
+  std::optional<int> streams;  ///< sets of streams that members share; as many as members unless given
+  int launch_threads = 1;      ///< sets of host threads
   FuseChoice fuse = FuseChoice::kNone;
   std::vector<std::string> fused;  ///< patterns of kernels, ops or layers (select_named())
   bool graphs = false;
-  bool shared_input = false;    ///< copies to the device are made once for all members of a trace
-  std::optional<int> buffers;   ///< input is copied ahead, so many steps
+  bool shared_input = false;                          ///< copies to the device are made once for all members of a trace
+  std::optional<int> buffers;                         ///< input is copied ahead, so many steps
   std::vector<std::pair<std::string, double>> scale;  ///< device work by pattern, times faster
   bool mixed_precision = false;
-  double copy_speed = 1;        ///< copies from and to the host, times faster
+  double copy_speed = 1;                  ///< copies from and to the host, times faster
+  std::optional<GpuProfile> gpu;          ///< figures of the traces' device, calibrated; published ones unless given
+  std::optional<int> minibatch;           ///< samples of a member's step
+  std::optional<int> recorded_minibatch;  ///< as traced; needed with `minibatch`
 
   [[nodiscard]] bool any() const;
 };
@@ -44,20 +52,46 @@ struct GainPart {
   Nanoseconds gain{};
 };
 
+/// A reason why a prediction may be off.
+struct Doubt {
+  bool grave = false;
+  std::string why;
+};
+
+enum class Confidence { kHigh, kMedium, kLow };
+std::string_view to_string(Confidence confidence);
+
+/// What another minibatch alone does to one member's step.
+struct MinibatchGain {
+  int recorded = 1;
+  int wanted = 1;
+  Nanoseconds traced{};     ///< the step as it was
+  double more_samples = 1;  ///< a second, alone, times as many
+};
+
 struct WhatIfPrediction {
   std::size_t members = 1;
-  Nanoseconds single{};     ///< the traced step as it was, alone on an idle device
-  Nanoseconds baseline{};   ///< all members' steps as they were, one after another
-  Nanoseconds step_time{};  ///< all members' steps, so changed
-  double speedup = 1;       ///< baseline / step time
+  Nanoseconds single{};         ///< one step of each trace, with the minibatch asked for, alone on an idle device
+  Nanoseconds baseline{};       ///< all members' steps, with that minibatch and else as they were, one after another
+  Nanoseconds step_time{};      ///< all members' steps, so changed
+  double speedup = 1;           ///< baseline / step time
   double steps_per_second = 0;  ///< over all members
   Nanoseconds lower_bound{};    ///< critical path, or all work over capacity
   Nanoseconds longest_path{};
-  Nanoseconds device_time{};    ///< kernel time by the part of the device it fills
-  Nanoseconds upper_bound{};    ///< members, so changed, one after another, each on an idle device
+  Nanoseconds device_time{};  ///< kernel time by the part of the device it fills
+  Nanoseconds upper_bound{};  ///< members, so changed, one after another, each on an idle device
   Binding binding;
-  std::vector<GainPart> gain;           ///< adds up to baseline - step time
-  std::vector<std::string> confidence;  ///< why it is not high; empty: it is
+  std::vector<GainPart> gain;  ///< adds up to baseline - step time
+  std::optional<MinibatchGain> minibatch;
+  /// The step time if kernels that run at a time took no longer for it, and if none ran beside another.
+  Nanoseconds without_contention{};
+  Nanoseconds kernels_in_turn{};
+  RunFacts facts;  ///< of the timeline below: critical path, slack, busy parts
+  BatchMemory memory;
+  std::vector<Doubt> doubts;  ///< worst first
+
+  /// Low with a grave doubt, high without any.
+  [[nodiscard]] Confidence confidence() const;
   std::vector<std::pair<std::string, Change>> changes;
   Trace trace;  ///< kind kPredicted
 };
@@ -65,14 +99,27 @@ struct WhatIfPrediction {
 /// Traces made ready for what-ifs: one step each, alone on an idle device.
 struct WhatIfCase {
   std::vector<const Trace*> traces;
-  std::vector<TraceGraph> graphs;  ///< by trace; made with in_flight false
+  std::vector<TraceGraph> graphs;                  ///< by trace; made with in_flight false
+  std::vector<std::optional<TimeWindow>> windows;  ///< by trace: the step; absent: all of it
+  /// Of the first trace's model, at another minibatch.
+  struct Second {
+    const Trace* trace = nullptr;
+    TraceGraph graph;
+    int minibatch = 1;
+  };
+  std::optional<Second> second;
+
+  /// A step of a trace as a further member, chosen as select_replay_step() does.
+  /// Errors: as that and build_trace_graph().
+  Result<void> add(const Trace& trace, const StepOptions& step);
+  Result<void> add_second(const Trace& trace, const StepOptions& step, int minibatch);
 };
 
 /// Errors: kUsage for numbers out of range; kNegativeAnswer naming what the traces cannot answer, as
-/// fusing ops that no kernel belongs to.
+/// fusing ops that no kernel belongs to, or a minibatch that they say nothing of.
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if);
 
-/// A simulated task graph as a timeline; slices of host threads and streams, flows from launches.
+/// A simulated task graph as a timeline; slices of host threads and streams with their slack, flows from launches.
 Trace timeline_trace(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device);
 
 }  // namespace cohort

@@ -23,40 +23,6 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// The medians of records that follow each other and differ in times only.
-std::vector<Measurement> measurements_of(const Trace& trace) {
-  std::vector<Measurement> result;
-  Records same;
-  bool held_out = false;
-  const auto close = [&] {
-    if (same.empty()) return;
-    const auto median_of = [&](Nanoseconds MicrobenchmarkRecord::*field) {
-      std::vector<double> values;
-      for (const MicrobenchmarkRecord& record : same) values.push_back(ns(record.*field));
-      return rounded(median(values));
-    };
-    MicrobenchmarkRecord record = same.front();
-    record.time = median_of(&MicrobenchmarkRecord::time);
-    record.partner_time = median_of(&MicrobenchmarkRecord::partner_time);
-    record.host_time = median_of(&MicrobenchmarkRecord::host_time);
-    result.push_back({std::move(record), held_out});
-    same.clear();
-  };
-  for (const Slice& slice : trace.slices) {
-    const auto record = microbenchmark_record_of(trace, slice);
-    if (!record) continue;
-    MicrobenchmarkRecord first = same.empty() ? *record : same.front();
-    first.time = record->time;
-    first.partner_time = record->partner_time;
-    first.host_time = record->host_time;
-    if (!(first == *record)) close();
-    held_out = trace.integer_arg(slice, "held out").value_or(0) != 0;
-    same.push_back(*record);
-  }
-  close();
-  return result;
-}
-
 Records of(const Records& records, Microbenchmark benchmark) {
   Records chosen;
   std::copy_if(records.begin(), records.end(), std::back_inserter(chosen),
@@ -99,7 +65,7 @@ void fit_fixed_part(const Records& records, GpuFit& fit) {
   std::vector<double> beyond;
   for (const MicrobenchmarkRecord& record : of(records, Microbenchmark::kSpin)) {
     const Result<Occupancy> held = occupancy(record.launch, fit.profile.sm);
-    if (record.instances != 1 || !held) continue;
+    if (record.instances != 1 || !record.partner.empty() || !held) continue;
     const double resident = static_cast<double>(held->blocks_per_sm) * fit.profile.sms;
     const double waves = std::ceil(static_cast<double>(record.launch.blocks) / resident);
     beyond.push_back(ns(record.time) - waves * ns(record.block_time));
@@ -264,6 +230,39 @@ void fit_chains(const Records& records, GpuFit& fit) {
 }
 
 }  // namespace
+
+std::vector<Measurement> measurements_of(const Trace& trace) {
+  std::vector<Measurement> result;
+  Records same;
+  bool held_out = false;
+  const auto close = [&] {
+    if (same.empty()) return;
+    const auto median_of = [&](Nanoseconds MicrobenchmarkRecord::*field) {
+      std::vector<double> values;
+      for (const MicrobenchmarkRecord& record : same) values.push_back(ns(record.*field));
+      return rounded(median(values));
+    };
+    MicrobenchmarkRecord record = same.front();
+    record.time = median_of(&MicrobenchmarkRecord::time);
+    record.partner_time = median_of(&MicrobenchmarkRecord::partner_time);
+    record.host_time = median_of(&MicrobenchmarkRecord::host_time);
+    result.push_back({std::move(record), held_out});
+    same.clear();
+  };
+  for (const Slice& slice : trace.slices) {
+    const auto record = microbenchmark_record_of(trace, slice);
+    if (!record) continue;
+    MicrobenchmarkRecord first = same.empty() ? *record : same.front();
+    first.time = record->time;
+    first.partner_time = record->partner_time;
+    first.host_time = record->host_time;
+    if (!(first == *record)) close();
+    held_out = trace.integer_arg(slice, "held out").value_or(0) != 0;
+    same.push_back(*record);
+  }
+  close();
+  return result;
+}
 
 double FitResidual::relative_error() const {
   return measured == Nanoseconds(0) ? 0 : (ns(predicted) - ns(measured)) / ns(measured);

@@ -50,8 +50,7 @@ void order_by_launch(Draft& draft) {
     draft.by_stream[op.stream].push_back({op.call ? records.calls[*op.call].start : op.start, i});
   }
   for (std::vector<Launched>& queue : draft.by_stream) {
-    std::stable_sort(queue.begin(), queue.end(),
-                     [](const Launched& a, const Launched& b) { return a.time < b.time; });
+    std::stable_sort(queue.begin(), queue.end(), [](const Launched& a, const Launched& b) { return a.time < b.time; });
   }
 }
 
@@ -88,9 +87,9 @@ void select(Draft& draft) {
   TraceGraphCounts& counts = draft.result.counts;
   counts.calls = draft.call_order.size();
   counts.nested_calls = records.nested_calls;
-  counts.graph_launches = static_cast<std::size_t>(
-      std::count_if(draft.call_order.begin(), draft.call_order.end(),
-                    [&](std::uint32_t call) { return draft.calls[call].launched > 1; }));
+  counts.graph_launches =
+      static_cast<std::size_t>(std::count_if(draft.call_order.begin(), draft.call_order.end(),
+                                             [&](std::uint32_t call) { return draft.calls[call].launched > 1; }));
 }
 
 void measure_typical_times(Draft& draft) {

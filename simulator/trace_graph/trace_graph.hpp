@@ -18,7 +18,8 @@ struct TraceGraphOptions {
   bool in_flight = true;
 };
 
-/// What a trace shows without queueing, medians (of latency the first quartile); public traces' figures where it shows none.
+/// What a trace shows without queueing, medians (of latency the first quartile); public traces' figures where it shows
+/// none.
 struct TypicalTimes {
   Nanoseconds launch_latency{7000};  ///< from the start of a launch to that of its kernel on an idle stream
   Nanoseconds stream_gap{1000};      ///< between ops of a busy stream
@@ -30,16 +31,16 @@ struct TypicalTimes {
 struct TraceGraphCounts {
   std::size_t calls = 0;
   std::size_t ops = 0;
-  std::size_t nested_calls = 0;           ///< dropped
-  std::size_t without_launch_record = 0;  ///< ops that no call of the trace launched: pinned to their recorded start
-  std::size_t launched_before = 0;        ///< ops in flight when the window begins: pinned likewise
-  std::size_t left_out = 0;               ///< ops of neither kind that are not wanted
-  std::size_t overlaps = 0;               ///< ops that began before the one ahead of them on their stream ended
-  std::size_t graph_launches = 0;         ///< calls that launched several ops
-  std::size_t waits = 0;                  ///< calls whose length follows from other work
-  std::size_t inferred_waits = 0;         ///< of these: no record said for what
-  std::size_t unresolved_waits = 0;       ///< waiting calls whose length is kept: nothing ends in time to explain it
-  std::size_t handoffs = 0;               ///< idle threads that another thread's work explains
+  std::size_t nested_calls = 0;             ///< dropped
+  std::size_t without_launch_record = 0;    ///< ops that no call of the trace launched: pinned to their recorded start
+  std::size_t launched_before = 0;          ///< ops in flight when the window begins: pinned likewise
+  std::size_t left_out = 0;                 ///< ops of neither kind that are not wanted
+  std::size_t overlaps = 0;                 ///< ops that began before the one ahead of them on their stream ended
+  std::size_t graph_launches = 0;           ///< calls that launched several ops
+  std::size_t waits = 0;                    ///< calls whose length follows from other work
+  std::size_t inferred_waits = 0;           ///< of these: no record said for what
+  std::size_t unresolved_waits = 0;         ///< waiting calls whose length is kept: nothing ends in time to explain it
+  std::size_t handoffs = 0;                 ///< idle threads that another thread's work explains
   std::optional<std::size_t> launch_queue;  ///< ops that a stream takes before launches wait, where the trace shows it
 };
 

@@ -147,9 +147,9 @@ class TrackBuilder {
   const Trace& trace_;
   TraceGraph result_;
   std::vector<std::optional<LabelId>> labels_;
-  std::vector<std::vector<Entry>> entries_;                          ///< by track
-  std::map<std::int64_t, std::vector<TaskId>> firsts_;               ///< by iteration: its first task on each track
-  std::map<std::int64_t, std::map<std::size_t, TaskId>> lasts_;      ///< by iteration and track
+  std::vector<std::vector<Entry>> entries_;                      ///< by track
+  std::map<std::int64_t, std::vector<TaskId>> firsts_;           ///< by iteration: its first task on each track
+  std::map<std::int64_t, std::map<std::size_t, TaskId>> lasts_;  ///< by iteration and track
   TaskId begin_{};
   LabelId work_label_{};
 };

@@ -181,8 +181,8 @@ class WaitFinder {
         if (launch.end - launch.start > draft_.result.typical.launch * kLong) ++votes[i - done];
       }
     }
-    const auto most = std::max_element(votes.begin(), votes.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most == votes.end() || most->first < kLeastDepth || most->second < kLeastEvidence) return;
     const std::size_t depth = most->first;
     draft_.result.counts.launch_queue = depth;

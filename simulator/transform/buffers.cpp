@@ -18,9 +18,10 @@ Result<Change> repeat(TaskGraph& graph, int times, Nanoseconds stream_gap) {
   const auto [least, most] = std::minmax_element(graph.tasks.begin(), graph.tasks.end(),
                                                  [](const Task& a, const Task& b) { return a.position < b.position; });
   const std::int64_t length = most->position - least->position + 1;
-  const std::int32_t iterations = 1 + std::max_element(graph.tasks.begin(), graph.tasks.end(), [](const Task& a, const Task& b) {
-                                        return a.iteration < b.iteration;
-                                      })->iteration;
+  const std::int32_t iterations =
+      1 + std::max_element(graph.tasks.begin(), graph.tasks.end(), [](const Task& a, const Task& b) {
+            return a.iteration < b.iteration;
+          })->iteration;
   Change change;
   for (int k = 1; k < times; ++k) {
     for (std::size_t i = 0; i < tasks; ++i) {
@@ -39,7 +40,8 @@ Result<Change> repeat(TaskGraph& graph, int times, Nanoseconds stream_gap) {
   std::map<ResourceId, std::vector<TaskId>> streams;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     const ResourceId resource = graph.tasks[i].resource;
-    if (graph.resources[to_index(resource)].discipline == Discipline::kOverlapping) streams[resource].push_back(TaskId(i));
+    if (graph.resources[to_index(resource)].discipline == Discipline::kOverlapping)
+      streams[resource].push_back(TaskId(i));
   }
   for (auto& [resource, ops] : streams) {
     std::stable_sort(ops.begin(), ops.end(),

@@ -39,8 +39,7 @@ Result<std::vector<bool>> mask_of(const TaskGraph& graph, std::span<const TaskId
   std::vector<bool> mask(graph.tasks.size(), false);
   for (const TaskId task : selection) {
     if (to_index(task) >= graph.tasks.size()) {
-      return fail(ErrorCode::kInvalidInput, "task {} is selected of a graph of {}", to_index(task),
-                  graph.tasks.size());
+      return fail(ErrorCode::kInvalidInput, "task {} is selected of a graph of {}", to_index(task), graph.tasks.size());
     }
     mask[to_index(task)] = true;
   }

@@ -40,18 +40,23 @@ void add_longest(std::vector<Edge>& edges, const Edge& edge) {
   edges.push_back(edge);
 }
 
-/// For each selected task the nearest one before it in its queue that is not.
-void add_queue_predecessors(const TaskGraph& graph, const std::vector<bool>& selected, Neighbours& neighbours) {
+/// The order of queues around selected tasks, as edges.
+void add_queue_neighbours(const TaskGraph& graph, const std::vector<bool>& selected, Neighbours& neighbours) {
   for (const std::vector<TaskId>& queue : queues_of(graph)) {
-    std::optional<TaskId> before;
-    for (const TaskId task : queue) {
-      if (!selected[to_index(task)]) {
-        before = task;
-      } else if (before) {
-        neighbours.in[to_index(task)].push_back({*before, task, EdgeKind::kProgramOrder, {}, Anchor::kEnd});
-      }
+    for (std::size_t i = 1; i < queue.size(); ++i) {
+      const Edge edge{queue[i - 1], queue[i], EdgeKind::kProgramOrder, {}, Anchor::kEnd};
+      if (selected[to_index(edge.to)]) neighbours.in[to_index(edge.to)].push_back(edge);
+      if (selected[to_index(edge.from)]) neighbours.out[to_index(edge.from)].push_back(edge);
     }
   }
+}
+
+/// Whether the order of a queue says as much already.
+bool is_order_of_queue(const TaskGraph& graph, const Edge& edge) {
+  const Task& from = graph.task(edge.from);
+  const Task& to = graph.task(edge.to);
+  return from.resource == to.resource && edge.anchor == Anchor::kEnd && edge.delay == Nanoseconds(0) &&
+         graph.resources[to_index(from.resource)].discipline == Discipline::kInOrder;
 }
 
 }  // namespace
@@ -93,7 +98,7 @@ Result<Change> remove(TaskGraph& graph, const Selection& selection, Removal remo
   std::size_t added = 0;
   if (removal == Removal::kBridge) {
     Neighbours neighbours(graph, selected);
-    add_queue_predecessors(graph, selected, neighbours);
+    add_queue_neighbours(graph, selected, neighbours);
     for (const TaskId id : selection) {
       const std::size_t removed = to_index(id);
       for (const Edge& into : neighbours.in[removed]) {
@@ -103,7 +108,7 @@ Result<Change> remove(TaskGraph& graph, const Selection& selection, Removal remo
           // Chains of removed tasks are bridged link by link.
           if (selected[to_index(edge.to)]) add_longest(neighbours.in[to_index(edge.to)], edge);
           if (selected[to_index(edge.from)]) add_longest(neighbours.out[to_index(edge.from)], edge);
-          if (selected[to_index(edge.to)] || selected[to_index(edge.from)]) continue;
+          if (selected[to_index(edge.to)] || selected[to_index(edge.from)] || is_order_of_queue(graph, edge)) continue;
           graph.edges.push_back(edge);
           ++added;
         }
@@ -164,8 +169,8 @@ Result<Change> reschedule(TaskGraph& graph, const Selection& selection, Resource
           if (selected[to_index(out.to)]) {
             open.push_back(out.to);
           } else {
-            kept.push_back({into.from, out.to, EdgeKind::kStreamOrder, std::max(into.delay, Nanoseconds(0)),
-                            into.anchor});
+            kept.push_back(
+                {into.from, out.to, EdgeKind::kStreamOrder, std::max(into.delay, Nanoseconds(0)), into.anchor});
             ++change.edges_added;
           }
         }

@@ -15,8 +15,12 @@ bool is_host_task(const Task& task) {
 class Collapse {
  public:
   Collapse(TaskGraph& graph, const GraphLaunchCosts& costs)
-      : graph_(graph), costs_(costs), starts_anew_(graph.tasks.size()), waits_(graph.tasks.size()),
-        launched_(graph.tasks.size()), region_(graph.tasks.size(), kNone) {}
+      : graph_(graph),
+        costs_(costs),
+        starts_anew_(graph.tasks.size()),
+        waits_(graph.tasks.size()),
+        launched_(graph.tasks.size()),
+        region_(graph.tasks.size(), kNone) {}
 
   Result<Change> run() {
     mark();

@@ -123,8 +123,9 @@ Change append(TaskGraph& graph, const TaskGraph& other) {
 }
 
 Result<Change> replicate(TaskGraph& graph, const ReplicateOptions& options) {
-  for (const auto& [name, number] : {std::pair{"members", options.members}, std::pair{"stream sets", options.stream_sets},
-                                     std::pair{"thread sets", options.thread_sets}}) {
+  for (const auto& [name, number] :
+       {std::pair{"members", options.members}, std::pair{"stream sets", options.stream_sets},
+        std::pair{"thread sets", options.thread_sets}}) {
     if (number < 1) return fail(ErrorCode::kInvalidInput, "{} {}; it must be at least 1", number, name);
   }
   const std::size_t tasks = graph.tasks.size();

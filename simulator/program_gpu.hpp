@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "base/result.hpp"
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/contention/kernel_demand.hpp"
+#include "simulator/gpu_work.hpp"
+#include "simulator/plan/program.hpp"
+#include "simulator/task_graph.hpp"
+
+namespace cohort {
+
+/// What a call computes and moves, from the shapes of its operands; every operand is moved once.
+struct CallWork {
+  Flops flops;
+  Bytes traffic;
+  std::int64_t outputs = 0;  ///< elements
+  bool is_product = false;   ///< a convolution or matrix product
+};
+CallWork work_of(const OpCall& call);
+
+/// How a call is taken to be launched where no kernel of it was recorded: products in tiles of 64 x 64 outputs a block
+/// of 256 threads, as libraries commonly do; everything else with four elements a thread. No measurement: where the
+/// grid matters and differs, the prediction of kernels side by side is off by it.
+LaunchShape launch_shape_of(const CallWork& work);
+
+/// What the calls of programs ask of a GPU: their recorded time, the launch above, and the part of the arithmetic and
+/// memory throughput that their work over their time is. Remembers what it has found; one planning thread at a time.
+class GpuDemands {
+ public:
+  explicit GpuDemands(GpuProfile profile) : profile_(std::move(profile)) {}
+
+  [[nodiscard]] const GpuProfile& profile() const { return profile_; }
+  /// The kernels of `program` in a graph whose steps take `graph`'s durations; a step that takes no time is none.
+  /// Errors: those of demand_of(), naming the step's task.
+  Result<GpuWork> work(const Program& program, const TaskGraph& graph);
+
+ private:
+  Result<const KernelDemand*> demand(const Step& step, Nanoseconds time);
+
+  GpuProfile profile_;
+  std::map<std::tuple<CostKey, Nanoseconds>, KernelDemand> known_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/simulate.hpp"
+
+namespace cohort {
+
+/// One task of a critical path.
+struct PathStep {
+  std::string name;
+  std::string resource;
+  TaskKind kind = TaskKind::kStep;
+  std::int32_t member = 0;
+  Nanoseconds start{};
+  Nanoseconds own{};   ///< from its start until it ends or the next of the path starts
+  Nanoseconds wait{};  ///< from its end until the next one may start: latencies and gaps
+  Nanoseconds held{};  ///< from then until it does: the device, a lock or an engine is busy with others
+};
+
+/// What a critical path is made of.
+struct PathPart {
+  std::string what;
+  Nanoseconds time{};
+};
+
+/// All tasks of one name.
+struct NamedTasks {
+  std::string name;
+  TaskKind kind = TaskKind::kStep;
+  std::size_t count = 0;
+  Nanoseconds time{};     ///< sum of their lengths in the schedule
+  Nanoseconds on_path{};  ///< part of the critical path
+  Nanoseconds slack{};    ///< the least of theirs
+};
+
+/// What a schedule says about where its time goes.
+struct RunFacts {
+  double device_busy = 0;         ///< part of the makespan in which any device work runs
+  std::optional<double> sm_busy;  ///< mean part of the SMs that kernels' blocks fill; where kernels run
+  std::vector<PathStep> path;     ///< in order of time
+  std::vector<PathPart> parts;    ///< of the path, most first; they add up to the makespan
+  std::vector<NamedTasks> tasks;  ///< by part of the path, then time, most first; names as tie
+};
+
+/// Device work are kernels, copies and memsets, and the steps of a CPU.
+/// Complexity: O(tasks log tasks).
+RunFacts facts_of(const TaskGraph& graph, const Schedule& schedule);
+
+}  // namespace cohort
