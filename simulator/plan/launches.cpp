@@ -100,16 +100,49 @@ Result<void> add_fused(const Plan& plan, std::span<const Model* const> models, s
   return {};
 }
 
+/// The launches of a grouped_gemm: ops of one name and kind, of all members that have one.
+void add_grouped(const Group& group, std::span<const Model* const> models, std::uint32_t group_index,
+                 const Assignment& assignment, std::vector<Launch>& launches) {
+  std::map<std::pair<std::string, std::size_t>, std::size_t> known;  // by name and kind: position in `launches`
+  for (const std::uint32_t member : group.members) {
+    const std::vector<Op>& ops = models[member]->ops;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (assignment[member][i] != group_index) continue;
+      const auto [found, is_new] = known.try_emplace({ops[i].name, ops[i].attributes.index()}, launches.size());
+      if (is_new) launches.push_back({group_index, {}, {}});
+      launches[found->second].members.push_back(static_cast<MemberId>(member));
+      launches[found->second].ops.push_back(static_cast<OpId>(i));
+    }
+  }
+}
+
+/// The ops of one member in the order in which its group lists them; `launch` says whose.
+void add_listed(const Model& model, const Group& group, Launch launch, std::vector<Launch>& launches) {
+  for (std::size_t i = 0; i < group.ops.size(); ++i) {
+    launch.ops = {*find_op(model, group.ops[i])};  // assign_named() found them all
+    launch.position = i;
+    launches.push_back(launch);
+  }
+}
+
 Result<std::vector<Launch>> make_launches(const Plan& plan, std::span<const Model* const> models,
                                           const Assignment& assignment) {
   std::vector<Launch> launches;
   for (std::uint32_t g = 0; g < plan.groups.size(); ++g) {
     const Group& group = plan.groups[g];
+    if (group.strategy == Strategy::kGroupedGemm) {
+      add_grouped(group, models, g, assignment, launches);
+      continue;
+    }
     if (is_fused(group)) {
       COHORT_CHECK(add_fused(plan, models, g, assignment, launches));
       continue;
     }
     for (const std::uint32_t member : group.members) {
+      if (!group.op_streams.empty()) {
+        add_listed(*models[member], group, {g, {static_cast<MemberId>(member)}, {}}, launches);
+        continue;
+      }
       for (std::size_t op = 0; op < models[member]->ops.size(); ++op) {
         if (assignment[member][op] == g)
           launches.push_back({g, {static_cast<MemberId>(member)}, {static_cast<OpId>(op)}});
@@ -211,8 +244,9 @@ class Ordering {
   [[nodiscard]] Priority priority(std::size_t i) const {
     const Launch& launch = launches_[i];
     const std::size_t member = to_index(launch.members.front());
-    const std::size_t op = to_index(launch.ops.front());
-    const bool alternate = plan_.groups[launch.group].strategy == Strategy::kConcurrent;
+    const Group& group = plan_.groups[launch.group];
+    const std::size_t op = group.op_streams.empty() ? to_index(launch.ops.front()) : launch.position;
+    const bool alternate = group.strategy == Strategy::kConcurrent;
     return alternate ? Priority{launch.group, op, member, i} : Priority{launch.group, member, op, i};
   }
 

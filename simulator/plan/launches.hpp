@@ -17,11 +17,13 @@ namespace cohort {
 struct Launch {
   std::uint32_t group = 0;
   std::vector<MemberId> members;
-  std::vector<OpId> ops;  ///< one per member
+  std::vector<OpId> ops;     ///< one per member
+  std::size_t position = 0;  ///< where the group has `op_streams`: in its `ops`
 };
 
 /// Assigns every op to its group and orders the launches: data and `after` first, then the order of
-/// groups; inside a group serial members follow one another, concurrent ones alternate.
+/// groups; inside a group serial members follow one another, concurrent ones alternate, and ops stand as in the
+/// model, or where the group has `op_streams` as it lists them.
 /// Errors: kInvalidInput naming the op that is in no group or in two, unknown, not the same in all
 /// members of a fused group, or part of a cycle.
 Result<std::vector<Launch>> order_launches(const Plan& plan, std::span<const Model* const> models);

@@ -1,15 +1,8 @@
 #include "simulator/plan/lower.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
-#include "simulator/plan/fuse.hpp"
-#include "simulator/plan/launches.hpp"
-#include "simulator/plan/memory_layout.hpp"
-#include "simulator/plan/pick.hpp"
-#include "simulator/plan/step_order.hpp"
-#include "simulator/plan/values.hpp"
+#include "simulator/plan/lowering.hpp"
 
 namespace cohort {
 namespace {
@@ -22,90 +15,35 @@ Strategy cost_form(const Op& op, const FusedOp& fused, Strategy strategy) {
   return fused.form == StackForm::kChannels && !convolution ? Strategy::kGroupedConvolution : strategy;
 }
 
-/// What a step inherits from the launch it serves.
-struct Context {
-  std::uint32_t group = 0;
-  std::vector<MemberId> members;
-  StreamId stream{};
-};
+/// "Copy [2, 3]", "Copy [2, 3] in bfloat16", "Copy [2, 3] to bfloat16".
+std::string copy_signature(const Shape& shape, DataType from, DataType to) {
+  const std::string text = fmt::format("Copy {}", to_string(shape));
+  if (from != to)
+    return to == DataType::kFloat32 ? fmt::format("{} from {}", text, to_string(from))
+                                    : fmt::format("{} to {}", text, to_string(to));
+  return to == DataType::kFloat32 ? text : fmt::format("{} in {}", text, to_string(to));
+}
 
-class Lowering {
- public:
-  Lowering(const Plan& plan, std::span<const Model* const> models, const OpCatalog& catalog,
-           const ChooseAlternative& choose)
-      : plan_(plan), models_(models), catalog_(catalog), picker_(plan, catalog, choose), values_(models, plan.layout) {}
-
-  Result<Program> run();
-
- private:
-  // Inputs and launches
-  void add_inputs();
-  void reserve_stacks(std::span<const Launch> launches);
-  Result<void> lower_single(const Launch& launch);
-  Result<void> lower_fused(const Launch& launch);
-  bool alias_reshape(const Value& x, MemberId member, TensorId y);
-  bool alias_fused_reshape(const Launch& launch, const StackKey& x_key, const StackKey& y_key);
-
-  // Operands
-  Result<void> make_dense(const Launch& launch, const Context& context, OpCall& call, std::vector<StepId>& needs);
-  View allocate_output(MemberId member, TensorId tensor);
-  Result<Value> stacked(const StackKey& key, const Context& context);
-  Result<StepId> copy(const Value& from, const View& to, const MemberTensor& what, std::string_view why,
-                      const Context& context);
-  [[nodiscard]] bool shares_input(const Launch& launch) const;
-  void set_slices(const StackKey& key, const Value& whole);
-
-  // Steps
-  Result<StepId> add_step(OpCall call, std::string op, const Context& context, std::vector<StepId> needs);
-  [[nodiscard]] Context context_of(const Launch& launch) const;
-  void add_ordering_needs(const Step& step, std::vector<StepId>& needs) const;
-  const std::string& signature(const Model& model, const Op& op);
-
-  // Closing
-  Result<void> add_outputs();
-  void lay_out_memory();
-  [[nodiscard]] Result<void> check_limits() const;
-
-  [[nodiscard]] const Op& op_of(const Launch& launch, std::size_t i) const {
-    return models_[to_index(launch.members[i])]->op(launch.ops[i]);
-  }
-  [[nodiscard]] StackKey key_of(const Launch& launch, StackForm form, std::size_t position, bool output) const {
-    StackKey key{form, {}};
-    for (std::size_t i = 0; i < launch.members.size(); ++i) {
-      const Op& op = op_of(launch, i);
-      key.parts.push_back({launch.members[i], output ? op.outputs[position] : op.inputs[position]});
-    }
-    return key;
-  }
-
-  const Plan& plan_;
-  std::span<const Model* const> models_;
-  const OpCatalog& catalog_;
-  AlternativePicker picker_;
-  Values values_;
-  Program program_;
-  std::vector<std::vector<StepId>> needs_;  ///< of each step, not yet reduced
-  std::map<std::pair<MemberId, TensorId>, StackKey> reserved_;
-  std::map<std::pair<MemberId, TensorId>, Value> dense_copies_;
-  std::map<const Op*, std::string> signatures_;
-  std::set<std::string> tasks_;
-  std::vector<std::vector<StepId>> steps_of_group_;
-  std::map<StreamId, StepId> last_on_stream_;
-  std::optional<StepId> last_wide_;  ///< last step that had all cores to itself
-};
+}  // namespace
 
 Result<Program> Lowering::run() {
+  COHORT_CHECK(check_precision(plan_.precision, catalog_.precisions()));
+  COHORT_CHECK(check_multiprocessors());
   COHORT_TRY(const auto launches, order_launches(plan_, models_));
   program_.streams = plan_.streams;
   program_.input_buffers = plan_.input.buffers;
   program_.layout = plan_.layout;
+  program_.precision = plan_.precision;
   program_.launch = plan_.launch;
   program_.member_count = models_.size();
   steps_of_group_.resize(plan_.groups.size());
   add_inputs();
+  COHORT_CHECK(convert_inputs(launches));
   reserve_stacks(launches);
   for (const Launch& launch : launches)
-    COHORT_CHECK(launch.members.size() > 1 ? lower_fused(launch) : lower_single(launch));
+    COHORT_CHECK(launch.members.size() == 1 ? lower_single(launch)
+                 : is_grouped(launch)       ? lower_grouped(launch)
+                                            : lower_fused(launch));
   COHORT_CHECK(add_outputs());
   lay_out_memory();
   COHORT_CHECK(check_limits());
@@ -125,12 +63,12 @@ void Lowering::add_inputs() {
       if (share && found != shared.end()) {
         ProgramInput& input = program_.inputs[found->second];
         input.members.push_back(static_cast<MemberId>(m));
-        const View view{input.buffer, 0, tensor.shape, dense_strides(tensor.shape, plan_.layout)};
+        const View view{input.buffer, 0, tensor.shape, dense_strides(tensor.shape, plan_.layout), DataType::kFloat32};
         values_.set(static_cast<MemberId>(m), id, {view, {}});
         continue;
       }
       const std::string name = share ? tensor.name : fmt::format("{}/{}", m, tensor.name);
-      const View view = values_.allocate(name, BufferKind::kInput, tensor.shape);
+      const View view = values_.allocate(name, BufferKind::kInput, tensor.shape, DataType::kFloat32);
       shared[{i, tensor.shape}] = program_.inputs.size();
       program_.inputs.push_back({view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name, tensor.element});
       values_.set(static_cast<MemberId>(m), id, {view, {}});
@@ -142,7 +80,8 @@ void Lowering::add_inputs() {
 void Lowering::reserve_stacks(std::span<const Launch> launches) {
   std::set<std::pair<MemberId, TensorId>> single_outputs;
   for (const Launch& launch : launches) {
-    if (launch.members.size() > 1 && plan_.groups[launch.group].strategy == Strategy::kStridedBatch) {
+    const bool apart = launch.members.size() == 1 || is_grouped(launch);
+    if (!apart && plan_.groups[launch.group].strategy == Strategy::kStridedBatch) {
       for (std::size_t i = 0; i < op_of(launch, 0).inputs.size(); ++i) {
         const StackKey key = key_of(launch, StackForm::kModels, i, false);
         const bool all_single = std::all_of(key.parts.begin(), key.parts.end(), [&](const MemberTensor& part) {
@@ -151,26 +90,46 @@ void Lowering::reserve_stacks(std::span<const Launch> launches) {
         if (!all_single) continue;
         for (const MemberTensor& part : key.parts) reserved_[{part.member, part.tensor}] = key;
       }
-    } else if (launch.members.size() == 1) {
-      for (const TensorId out : op_of(launch, 0).outputs) single_outputs.insert({launch.members[0], out});
+    }
+    for (std::size_t i = 0; apart && i < launch.members.size(); ++i) {
+      for (const TensorId out : op_of(launch, i).outputs) single_outputs.insert({launch.members[i], out});
     }
   }
 }
 
 Result<void> Lowering::lower_single(const Launch& launch) {
   const MemberId member = launch.members[0];
-  const Model& model = *models_[to_index(member)];
   const Op& op = op_of(launch, 0);
-  const bool is_constant = model.tensor(op.inputs[0]).role == TensorRole::kWeight;
-  if (std::holds_alternative<Reshape>(op.attributes) && op.post_ops.empty() && !is_constant &&
-      alias_reshape(values_.of(member, op.inputs[0]), member, op.outputs[0]))
-    return {};
-
-  OpCall call{op.attributes, op.post_ops, {}, {}, signature(model, op), Strategy::kSerial, 1};
+  if (alias_reshape(member, op)) return {};
+  const Context context = context_of(launch);
   std::vector<StepId> needs;
+  COHORT_TRY(OpCall call, member_call(member, op, context, needs));
+  const std::vector<View> outputs = call.outputs;
+  COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
+  set_results(member, op, outputs, step);
+  return {};
+}
+
+/// Reshapes that need not move anything.
+bool Lowering::alias_reshape(MemberId member, const Op& op) {
+  const Model& model = *models_[to_index(member)];
+  const bool is_constant = model.tensor(op.inputs[0]).role == TensorRole::kWeight;
+  return std::holds_alternative<Reshape>(op.attributes) && op.post_ops.empty() && !is_constant &&
+         alias_reshape(values_.of(member, op.inputs[0]), member, op.outputs[0]);
+}
+
+/// An op of one member on that member's own tensors; `needs` gets the steps that make them.
+Result<OpCall> Lowering::member_call(MemberId member, const Op& op, const Context& context,
+                                     std::vector<StepId>& needs) {
+  const Model& model = *models_[to_index(member)];
+  OpCall call;
+  call.attributes = op.attributes;
+  call.post_ops = op.post_ops;
+  call.signature = signature(model, op);
+  call.precision = plan_.precision;
   for (const TensorId in : op.inputs) {
     if (model.tensor(in).role == TensorRole::kWeight) {
-      call.inputs.emplace_back(WeightView{{{member, in}}, model.tensor(in).shape});
+      call.inputs.emplace_back(WeightView{{{member, in}}, model.tensor(in).shape, values_.type_of(model.tensor(in))});
       continue;
     }
     const Value& value = values_.of(member, in);
@@ -178,16 +137,16 @@ Result<void> Lowering::lower_single(const Launch& launch) {
     needs.insert(needs.end(), value.producers.begin(), value.producers.end());
   }
   for (const TensorId out : op.outputs) call.outputs.push_back(allocate_output(member, out));
-  const Context context = context_of(launch);
-  COHORT_CHECK(make_dense(launch, context, call, needs));
-  const std::vector<View> outputs = call.outputs;
-  COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
+  COHORT_CHECK(make_dense(member, op, context, call, needs));
+  return call;
+}
+
+void Lowering::set_results(MemberId member, const Op& op, const std::vector<View>& outputs, StepId step) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     values_.set(member, op.outputs[i], {outputs[i], {step}});
     if (const auto found = reserved_.find({member, op.outputs[i]}); found != reserved_.end())
       values_.find_stack(found->second)->producers.push_back(step);
   }
-  return {};
 }
 
 Result<void> Lowering::lower_fused(const Launch& launch) {
@@ -198,13 +157,19 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
   COHORT_TRY(const FusedOp fused, fuse(model, op, strategy, width, shares_input(launch)));
   const Context context = context_of(launch);
 
-  OpCall call{fused.attributes, op.post_ops, {}, {}, signature(model, op), cost_form(op, fused, strategy), width};
+  OpCall call;
+  call.attributes = fused.attributes;
+  call.post_ops = op.post_ops;
+  call.signature = signature(model, op);
+  call.strategy = cost_form(op, fused, strategy);
+  call.width = width;
+  call.precision = plan_.precision;
   std::vector<StepId> needs;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     StackKey key = key_of(launch, fused.form, i, false);
     if (model.tensor(op.inputs[i]).role == TensorRole::kWeight) {
       COHORT_TRY(auto shape, fused_weight_shape(model, op, i, fused.form, width));
-      call.inputs.emplace_back(WeightView{key.parts, std::move(shape)});
+      call.inputs.emplace_back(WeightView{key.parts, std::move(shape), values_.type_of(model.tensor(op.inputs[i]))});
       continue;
     }
     if (i == 0 && fused.shares_input) {
@@ -237,7 +202,7 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
 /// Gives `y` the memory of `x` under its own shape where the order of elements allows it.
 bool Lowering::alias_reshape(const Value& x, MemberId member, TensorId y) {
   const Shape& shape = values_.tensor(member, y).shape;
-  const View view{x.view.buffer, x.view.offset, shape, dense_strides(shape, plan_.layout)};
+  const View view{x.view.buffer, x.view.offset, shape, dense_strides(shape, plan_.layout), x.view.type};
   if (!is_row_major(x.view) || !is_row_major(view) || reserved_.contains({member, y})) return false;
   Buffer& buffer = values_.buffers()[to_index(view.buffer)];
   if (values_.is_output(member, y)) {
@@ -255,7 +220,8 @@ bool Lowering::alias_fused_reshape(const Launch& launch, const StackKey& x_key, 
     const Value part{values_.slice(x_key, x.view, i), x.producers};
     if (!alias_reshape(part, launch.members[i], y_key.parts[i].tensor)) return false;
   }
-  View whole{x.view.buffer, x.view.offset, values_.tensor(y_key.parts[0].member, y_key.parts[0].tensor).shape, {}};
+  View whole = x.view;
+  whole.shape = values_.tensor(y_key.parts[0].member, y_key.parts[0].tensor).shape;
   whole.shape.insert(whole.shape.begin(), static_cast<std::int64_t>(launch.members.size()));
   whole.strides = dense_strides(whole.shape, Layout::kNchw);
   values_.add_stack(y_key, {whole, x.producers});
@@ -265,15 +231,13 @@ bool Lowering::alias_fused_reshape(const Launch& launch, const StackKey& x_key, 
 // ---- Operands
 
 /// Copies strided inputs to dense ones where the device cannot read them as they are.
-Result<void> Lowering::make_dense(const Launch& launch, const Context& context, OpCall& call,
+Result<void> Lowering::make_dense(MemberId member, const Op& op, const Context& context, OpCall& call,
                                   std::vector<StepId>& needs) {
   const auto strided = [&](const Operand& operand) {
     const View* view = std::get_if<View>(&operand);
     return view != nullptr && !is_dense(*view, plan_.layout);
   };
   if (std::none_of(call.inputs.begin(), call.inputs.end(), strided) || catalog_.accepts_strides(call)) return {};
-  const MemberId member = launch.members[0];
-  const Op& op = op_of(launch, 0);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (!strided(call.inputs[i])) continue;
     const MemberTensor what{member, op.inputs[i]};
@@ -281,8 +245,9 @@ Result<void> Lowering::make_dense(const Launch& launch, const Context& context, 
     if (found == dense_copies_.end()) {
       const Tensor& tensor = values_.tensor(member, op.inputs[i]);
       const View dense = values_.allocate(fmt::format("{}/{}:split", to_index(member), tensor.name),
-                                          BufferKind::kActivation, tensor.shape);
-      COHORT_TRY(const StepId step, copy(values_.of(member, op.inputs[i]), dense, what, "split", context));
+                                          BufferKind::kActivation, tensor.shape, values_.type_of(tensor));
+      const Context own{context.group, {member}, context.stream};
+      COHORT_TRY(const StepId step, copy(values_.of(member, op.inputs[i]), dense, what, "split", own));
       found = dense_copies_.emplace(std::pair(member, op.inputs[i]), Value{dense, {step}}).first;
     }
     call.inputs[i] = found->second.view;
@@ -301,7 +266,7 @@ View Lowering::allocate_output(MemberId member, TensorId tensor) {
   }
   const Tensor& what = values_.tensor(member, tensor);
   const BufferKind kind = values_.is_output(member, tensor) ? BufferKind::kOutput : BufferKind::kActivation;
-  return values_.allocate(fmt::format("{}/{}", to_index(member), what.name), kind, what.shape);
+  return values_.allocate(fmt::format("{}/{}", to_index(member), what.name), kind, what.shape, values_.type_of(what));
 }
 
 /// The stack of `key`, copied together where nothing has made it yet.
@@ -311,7 +276,8 @@ Result<Value> Lowering::stacked(const StackKey& key, const Context& context) {
   for (std::size_t i = 0; i < key.parts.size(); ++i) {
     const MemberTensor& part = key.parts[i];
     const View to = values_.slice(key, values_.find_stack(key)->view, i);
-    COHORT_TRY(const StepId step, copy(values_.of(part.member, part.tensor), to, part, "stack", context));
+    const Context own{context.group, {part.member}, context.stream};
+    COHORT_TRY(const StepId step, copy(values_.of(part.member, part.tensor), to, part, "stack", own));
     values_.find_stack(key)->producers.push_back(step);
   }
   // The copies hold what the members' tensors hold, but those stay where they are.
@@ -321,9 +287,13 @@ Result<Value> Lowering::stacked(const StackKey& key, const Context& context) {
 Result<StepId> Lowering::copy(const Value& from, const View& to, const MemberTensor& what, std::string_view why,
                               const Context& context) {
   const Tensor& tensor = values_.tensor(what.member, what.tensor);
-  OpCall call{Reshape{}, {}, {from.view}, {to}, fmt::format("Copy {}", to_string(tensor.shape)), Strategy::kSerial, 1};
-  const Context own{context.group, {what.member}, context.stream};
-  return add_step(std::move(call), fmt::format("{}:{}", tensor.name, why), own, from.producers);
+  OpCall call;
+  call.attributes = Reshape{};
+  call.inputs = {from.view};
+  call.outputs = {to};
+  call.signature = copy_signature(tensor.shape, from.view.type, to.type);
+  call.precision = plan_.precision;
+  return add_step(call, fmt::format("{}:{}", tensor.name, why), context, from.producers);
 }
 
 bool Lowering::shares_input(const Launch& launch) const {
@@ -350,8 +320,12 @@ Context Lowering::context_of(const Launch& launch) const {
     const auto at =
         std::find(group.members.begin(), group.members.end(), static_cast<std::uint32_t>(to_index(launch.members[0])));
     const auto position = static_cast<std::size_t>(at - group.members.begin());
-    stream = group.streams.empty() ? stream_in_blocks(position, group.members.size(), plan_.streams)
-                                   : group.streams[position];
+    if (!group.streams.empty()) {
+      stream = group.streams[position];
+    } else if (group.op_streams.empty()) {
+      stream = stream_in_blocks(position, group.members.size(), plan_.streams);
+    }
+    if (!group.op_streams.empty()) stream += group.op_streams[launch.position];
   } else if (!group.streams.empty()) {
     stream = group.streams.front();
   }
@@ -378,6 +352,7 @@ Result<StepId> Lowering::add_step(OpCall call, std::string op, const Context& co
   step.task = fmt::format("{}/{}", member_ranges(context.members), op);
   for (int copy_number = 2; !tasks_.insert(step.task).second; ++copy_number)
     step.task = fmt::format("{}/{}#{}", member_ranges(context.members), op, copy_number);
+  call.multiprocessors = plan_.groups[context.group].multiprocessors;
   COHORT_TRY(const Alternative chosen, picker_.pick(call, step.task, context.group));
   step.op = std::move(op);
   step.members = context.members;
@@ -401,66 +376,9 @@ Result<StepId> Lowering::add_step(OpCall call, std::string op, const Context& co
 
 const std::string& Lowering::signature(const Model& model, const Op& op) {
   std::string& text = signatures_[&op];
-  if (text.empty()) text = signature_of(model, op);
+  if (text.empty()) text = signature_in(plan_.precision, signature_of(model, op));
   return text;
 }
-
-// ---- Closing
-
-Result<void> Lowering::add_outputs() {
-  for (std::uint32_t m = 0; m < models_.size(); ++m) {
-    for (const TensorId id : models_[m]->outputs) {
-      const Tensor& tensor = models_[m]->tensor(id);
-      if (tensor.role != TensorRole::kActivation)
-        return fail(ErrorCode::kInvalidInput, "model {}: output {} is not computed by any op", models_[m]->name,
-                    tensor.name);
-      program_.outputs.push_back(
-          {static_cast<MemberId>(m), tensor.name, values_.of(static_cast<MemberId>(m), id).view, tensor.element});
-    }
-  }
-  return {};
-}
-
-void Lowering::lay_out_memory() {
-  StepOrder order(program_.steps.size());
-  std::vector<Buffer>& buffers = values_.buffers();
-  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-    Step& step = program_.steps[i];
-    step.dependencies = order.add(step.stream, needs_[i]);
-    program_.memory.weights += step.packed_weights;
-    const StepAccess access = access_of(step);
-    for (const auto* list : {&access.reads, &access.writes}) {
-      for (const BufferId id : *list) {
-        std::vector<StepId>& users = buffers[to_index(id)].users;
-        if (users.empty() || users.back() != static_cast<StepId>(i)) users.push_back(static_cast<StepId>(i));
-      }
-    }
-  }
-  const ArenaSize arena = lay_out(buffers, order);
-  program_.arena = arena.total;
-  program_.memory.activations = arena.activations;
-  program_.memory.workspace = arena.total - arena.activations;
-  for (const Buffer& buffer : buffers) {
-    if (buffer.kind == BufferKind::kOutput) program_.memory.activations += buffer.size;
-    if (buffer.kind == BufferKind::kInput) program_.memory.input += buffer.size * plan_.input.buffers;
-  }
-  program_.buffers = std::move(buffers);
-}
-
-Result<void> Lowering::check_limits() const {
-  const MemoryUse& use = program_.memory;
-  if (plan_.limits.workspace && use.workspace > *plan_.limits.workspace)
-    return fail(ErrorCode::kDoesNotFit, "the plan's workspaces need {} together, limits.workspace_bytes is {}",
-                format_bytes(use.workspace), format_bytes(*plan_.limits.workspace));
-  if (plan_.limits.memory && use.total() > *plan_.limits.memory)
-    return fail(ErrorCode::kDoesNotFit,
-                "the plan needs {} (weights {}, activations {}, workspace {}, input {}), limits.memory_bytes is {}",
-                format_bytes(use.total()), format_bytes(use.weights), format_bytes(use.activations),
-                format_bytes(use.workspace), format_bytes(use.input), format_bytes(*plan_.limits.memory));
-  return {};
-}
-
-}  // namespace
 
 std::size_t first_alternative(const CostKey& /*key*/, std::span<const Alternative> /*alternatives*/) { return 0; }
 

@@ -34,6 +34,12 @@ class OpCatalog {
   /// tensors first.
   virtual bool accepts_strides(const OpCall& call) const = 0;
 
+  /// What it computes in.
+  virtual std::vector<Precision> precisions() const { return {Precision::kFloat32}; }
+
+  /// Those of a GPU whose libraries can be told to use fewer; 0: there is no such choice.
+  virtual int multiprocessors() const { return 0; }
+
   /// Cores an op can use.
   virtual int cores() const = 0;
 };

@@ -9,12 +9,13 @@
 namespace cohort {
 namespace {
 
-constexpr std::array<std::pair<Strategy, std::string_view>, 5> kStrategies = {{
+constexpr std::array<std::pair<Strategy, std::string_view>, 6> kStrategies = {{
     {Strategy::kSerial, "serial"},
     {Strategy::kConcurrent, "concurrent"},
     {Strategy::kDenseConvolution, "dense_convolution"},
     {Strategy::kGroupedConvolution, "grouped_convolution"},
     {Strategy::kStridedBatch, "strided_batch"},
+    {Strategy::kGroupedGemm, "grouped_gemm"},
 }};
 
 /// Follows `after` from `name`; returns the cycle as "a -> b -> a" if there is one.
@@ -54,6 +55,24 @@ Result<void> validate_members(const Plan& plan) {
   return {};
 }
 
+Result<void> validate_op_streams(const Plan& plan, std::size_t position) {
+  const Group& group = plan.groups[position];
+  const auto at = [&](std::string_view field) { return fmt::format("groups[{}].{}", position, field); };
+  if (group.op_streams.empty()) return {};
+  if (group.strategy != Strategy::kConcurrent)
+    return fail(ErrorCode::kInvalidInput, "{} is only for strategy concurrent, not {}", at("op_streams"),
+                to_string(group.strategy));
+  if (group.op_streams.size() != group.ops.size())
+    return fail(ErrorCode::kInvalidInput, "{} must have {} entries, one for each entry of ops, not {}",
+                at("op_streams"), group.ops.size(), group.op_streams.size());
+  const std::uint64_t first = group.streams.empty() ? 0 : *std::max_element(group.streams.begin(), group.streams.end());
+  const std::uint64_t last = first + *std::max_element(group.op_streams.begin(), group.op_streams.end());
+  if (last >= static_cast<std::uint64_t>(plan.streams))
+    return fail(ErrorCode::kInvalidInput, "{}: there is no stream {}; the plan has {}", at("op_streams"), last,
+                plan.streams);
+  return {};
+}
+
 Result<void> validate_group(const Plan& plan, std::size_t position) {
   const Group& group = plan.groups[position];
   const auto at = [&](std::string_view field) { return fmt::format("groups[{}].{}", position, field); };
@@ -67,6 +86,8 @@ Result<void> validate_group(const Plan& plan, std::size_t position) {
   }
   if (group.threads < 0)
     return fail(ErrorCode::kInvalidInput, "{} must be 0 or more, not {}", at("threads"), group.threads);
+  if (group.multiprocessors < 0)
+    return fail(ErrorCode::kInvalidInput, "{} must be 0 or more, not {}", at("multiprocessors"), group.multiprocessors);
   const std::size_t streams = group.streams.size();
   if (streams > 0 && group.strategy == Strategy::kSerial)
     return fail(ErrorCode::kInvalidInput, "{} is not for strategy serial, which has stream 0", at("streams"));
@@ -79,7 +100,7 @@ Result<void> validate_group(const Plan& plan, std::size_t position) {
       return fail(ErrorCode::kInvalidInput, "{}: there is no stream {}; the plan has {}", at("streams"), stream,
                   plan.streams);
   }
-  return {};
+  return validate_op_streams(plan, position);
 }
 
 Result<void> validate_order(const Plan& plan) {
@@ -159,6 +180,7 @@ Plan baseline_plan(const Plan& plan, std::uint32_t member) {
   alone.device = plan.device;
   alone.input = plan.input;
   alone.layout = plan.layout;
+  alone.precision = plan.precision;
   alone.launch = plan.launch;
   for (const Baseline& baseline : plan.baselines) {
     if (std::find(baseline.members.begin(), baseline.members.end(), member) == baseline.members.end()) continue;

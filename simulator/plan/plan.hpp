@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "models/source.hpp"
+#include "simulator/plan/precision.hpp"
 
 namespace cohort {
 
@@ -18,7 +19,8 @@ enum class Strategy {
   kConcurrent,          ///< members spread over streams or workers, one thread each
   kDenseConvolution,    ///< convolutions that read the same shared input as one, output channels stacked
   kGroupedConvolution,  ///< channels of all members stacked, one convolution with a group per member
-  kStridedBatch,        ///< matrix products of equal shape as one strided batch
+  kStridedBatch,        ///< matrix products of equal shape as one strided batch; recurrent layers side by side
+  kGroupedGemm,         ///< ops of one name in one launch, each member's in its own shape
 };
 std::string_view to_string(Strategy strategy);
 Result<Strategy> strategy_from(std::string_view text);
@@ -60,6 +62,12 @@ struct Group {
   int threads = 0;                     ///< cores per op; 0: all for serial and fused ops, one for concurrent ones
   std::vector<std::uint32_t> streams;  ///< concurrent: stream of each entry of `members`; empty: round robin
   std::vector<std::string> after;      ///< groups that must have finished first, beyond what data asks for
+  /// Concurrent: the stream of each entry of `ops`, so that branches of one member run side by side. Counted
+  /// from the member's own (`streams`; 0 where that is empty); `ops` then stand in launch order.
+  std::vector<std::uint32_t> op_streams = {};
+  /// Of a GPU, that each matrix product is made for, beside what other streams run; 0: all. Convolutions take all:
+  /// cuDNN 9.19's engines refuse a target other than the device's own.
+  int multiprocessors = 0;
 
   friend bool operator==(const Group&, const Group&) = default;
 };
@@ -105,6 +113,7 @@ struct Plan {
   std::vector<Group> groups;
   int streams = 1;  ///< streams or workers; never more than the device has cores on a CPU
   Layout layout = Layout::kNhwc;
+  Precision precision = Precision::kFloat32;
   LaunchMode launch = LaunchMode::kGraph;
   Limits limits;
   std::vector<Baseline> baselines;  ///< empty: the device's first choices, all cores on an op

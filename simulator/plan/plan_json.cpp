@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "simulator/plan/allowance.hpp"
 #include "simulator/plan/plan.hpp"
 
 namespace cohort {
@@ -14,7 +16,6 @@ using nlohmann::ordered_json;
 constexpr std::string_view kFormat = "cohort.plan";
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMostMembers = 65536;
-constexpr std::size_t kMostSteps = std::size_t{1} << 22;
 
 template <class E>
 struct Names {
@@ -38,6 +39,10 @@ struct Names {
 };
 
 const Names<Layout> kLayouts{{{Layout::kNchw, "nchw"}, {Layout::kNhwc, "nhwc"}}};
+const Names<Precision> kPrecisions{{{Precision::kFloat32, "float32"},
+                                    {Precision::kTf32, "tf32"},
+                                    {Precision::kBfloat16, "bfloat16"},
+                                    {Precision::kFloat16, "float16"}}};
 const Names<LaunchMode> kLaunchModes{{{LaunchMode::kSingle, "single"}, {LaunchMode::kGraph, "graph"}}};
 const Names<InputSource> kSources{
     {{InputSource::kGenerated, "generated"}, {InputSource::kFolder, "folder"}, {InputSource::kArrays, "arrays"}}};
@@ -122,7 +127,9 @@ ordered_json write_groups(const std::vector<Group>& groups) {
         {"name", group.name}, {"members", write_ranges(group.members)}, {"strategy", to_string(group.strategy)}};
     if (!group.ops.empty()) entry["ops"] = group.ops;
     if (group.threads != 0) entry["threads"] = group.threads;
+    if (group.multiprocessors != 0) entry["multiprocessors"] = group.multiprocessors;
     if (!group.streams.empty()) entry["streams"] = group.streams;
+    if (!group.op_streams.empty()) entry["op_streams"] = group.op_streams;
     if (!group.after.empty()) entry["after"] = group.after;
     list.push_back(std::move(entry));
   }
@@ -185,10 +192,11 @@ ordered_json write_baselines(const std::vector<Baseline>& baselines) {
 
 // ---- Reading
 
-Result<std::vector<Member>> read_member(JsonObject& object) {
+Result<std::vector<Member>> read_member(JsonObject& object, Allowance& allowance) {
   Member member;
   COHORT_TRY(member.name, object.string("name"));
   COHORT_TRY(member.source.model, object.string("model"));
+  std::size_t text = member.name.size() + member.source.model.size();
   COHORT_TRY(member.source.minibatch, object.integer("minibatch", 1, 1 << 20));
   COHORT_TRY(const std::int64_t seed, object.integer("seed", 0, INT64_MAX - kMostMembers));
   member.seed = static_cast<std::uint64_t>(seed);
@@ -201,6 +209,7 @@ Result<std::vector<Member>> read_member(JsonObject& object) {
         return fail(ErrorCode::kInvalidInput, "{}.{} must be a string, not {}", object.path_of("arguments"), name,
                     value.dump());
       member.source.arguments[name] = value.get<std::string>();
+      text += name.size() + member.source.arguments[name].size();
     }
   }
   if (!object.has("count")) {
@@ -209,6 +218,7 @@ Result<std::vector<Member>> read_member(JsonObject& object) {
   }
   COHORT_TRY(const std::int64_t count, object.integer("count", 1, kMostMembers));
   COHORT_CHECK(object.no_other_keys());
+  COHORT_CHECK(allowance.copy(static_cast<std::size_t>(count), text, object.path_of("count")));
   std::vector<Member> members;
   for (std::int64_t i = 0; i < count; ++i) {
     Member copy = member;
@@ -236,7 +246,8 @@ std::optional<std::vector<std::uint32_t>> parse_ranges(std::string_view text) {
       at = second.ptr;
     }
     if (last - first >= kMostMembers || positions.size() > kMostMembers) return std::nullopt;
-    for (std::uint32_t i = first; i <= last; ++i) positions.push_back(i);
+    for (std::uint32_t i = first; i < last; ++i) positions.push_back(i);
+    positions.push_back(last);  // may be the largest number there is
     if (at != end && (*at != ',' || ++at == end)) return std::nullopt;
   }
   return positions;
@@ -249,6 +260,25 @@ Result<std::vector<std::uint32_t>> read_ranges(JsonObject& object, std::string_v
     return fail(ErrorCode::kInvalidInput, "{} must be positions and ranges such as 0-15,17, not \"{}\"",
                 object.path_of(key), text);
   return std::move(*positions);
+}
+
+/// Empty where the key is not there.
+Result<std::vector<std::uint32_t>> read_streams(JsonObject& object, std::string_view key) {
+  if (!object.has(key)) return std::vector<std::uint32_t>();
+  COHORT_TRY(const nlohmann::json* list, object.value(key));
+  const auto is_stream = [](const nlohmann::json& item) {
+    return item.is_number_unsigned() && item.get<std::uint64_t>() < 65536;
+  };
+  if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_stream))
+    return fail(ErrorCode::kInvalidInput, "{} must be a list of stream positions", object.path_of(key));
+  return list->get<std::vector<std::uint32_t>>();
+}
+
+/// 0 where the key is not there.
+Result<int> read_count(JsonObject& object, std::string_view key) {
+  if (!object.has(key)) return 0;
+  COHORT_TRY(const std::int64_t count, object.integer(key, 1, 4096));
+  return static_cast<int>(count);
 }
 
 Result<Group> read_group(JsonObject& object) {
@@ -264,19 +294,10 @@ Result<Group> read_group(JsonObject& object) {
     if (group.ops.empty())
       return fail(ErrorCode::kInvalidInput, "{} is empty: leave it out to mean all ops", object.path_of("ops"));
   }
-  if (object.has("threads")) {
-    COHORT_TRY(const std::int64_t threads, object.integer("threads", 1, 4096));
-    group.threads = static_cast<int>(threads);
-  }
-  if (object.has("streams")) {
-    COHORT_TRY(const nlohmann::json* list, object.value("streams"));
-    const auto is_stream = [](const nlohmann::json& item) {
-      return item.is_number_unsigned() && item.get<std::uint64_t>() < 65536;
-    };
-    if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_stream))
-      return fail(ErrorCode::kInvalidInput, "{} must be a list of stream positions", object.path_of("streams"));
-    group.streams = list->get<std::vector<std::uint32_t>>();
-  }
+  COHORT_TRY(group.threads, read_count(object, "threads"));
+  COHORT_TRY(group.multiprocessors, read_count(object, "multiprocessors"));
+  COHORT_TRY(group.streams, read_streams(object, "streams"));
+  COHORT_TRY(group.op_streams, read_streams(object, "op_streams"));
   if (object.has("after")) {
     COHORT_TRY(group.after, object.strings("after"));
   }
@@ -321,7 +342,7 @@ Result<Bytes> read_bytes(JsonObject& object, std::string_view key) {
   return Bytes{value};
 }
 
-Result<std::vector<ResolvedStep>> read_steps(JsonObject& object) {
+Result<std::vector<ResolvedStep>> read_steps(JsonObject& object, Allowance& allowance) {
   constexpr std::string_view kEach = "each ";
   COHORT_TRY(auto entries, object.objects("steps"));
   std::vector<ResolvedStep> steps;
@@ -344,8 +365,7 @@ Result<std::vector<ResolvedStep>> read_steps(JsonObject& object) {
     if (!members)
       return fail(ErrorCode::kInvalidInput, "{} must be like \"each 0-15/conv1\", not \"{}\"", entry.path_of("task"),
                   step.task);
-    if (steps.size() + members->size() > kMostSteps)
-      return fail(ErrorCode::kInvalidInput, "{}: more than {} steps", entry.path_of("task"), kMostSteps);
+    COHORT_CHECK(allowance.copy(members->size(), task.size() + step.algorithm.size(), entry.path_of("task")));
     for (const std::uint32_t member : *members) {
       step.task = fmt::format("{}{}", member, task.substr(slash));
       steps.push_back(step);
@@ -354,15 +374,15 @@ Result<std::vector<ResolvedStep>> read_steps(JsonObject& object) {
   return steps;
 }
 
-Result<Baseline> read_baseline(JsonObject& object) {
+Result<Baseline> read_baseline(JsonObject& object, Allowance& allowance) {
   Baseline baseline;
   COHORT_TRY(baseline.members, read_ranges(object, "members"));
-  COHORT_TRY(baseline.steps, read_steps(object));
+  COHORT_TRY(baseline.steps, read_steps(object, allowance));
   COHORT_CHECK(object.no_other_keys());
   return baseline;
 }
 
-Result<Resolved> read_resolved(JsonObject object) {
+Result<Resolved> read_resolved(JsonObject object, Allowance& allowance) {
   Resolved resolved;
   COHORT_TRY(resolved.device, object.string("device"));
   COHORT_TRY(resolved.fingerprint, object.string("fingerprint"));
@@ -370,12 +390,13 @@ Result<Resolved> read_resolved(JsonObject object) {
   COHORT_TRY(resolved.activations, read_bytes(object, "activations_bytes"));
   COHORT_TRY(resolved.workspace, read_bytes(object, "workspace_bytes"));
   COHORT_TRY(resolved.input, read_bytes(object, "input_bytes"));
-  COHORT_TRY(resolved.steps, read_steps(object));
+  COHORT_TRY(resolved.steps, read_steps(object, allowance));
   COHORT_CHECK(object.no_other_keys());
   return resolved;
 }
 
 Result<void> read_header(JsonObject& object) {
+  if (object.has("traceEvents")) return fail(ErrorCode::kInvalidInput, "a trace, not a plan");
   COHORT_TRY(const std::string format, object.string("format"));
   if (format != kFormat) return fail(ErrorCode::kInvalidInput, "format must be {}, not {}", kFormat, format);
   COHORT_TRY(const std::int64_t version, object.integer("version", 1, INT64_MAX));
@@ -385,20 +406,20 @@ Result<void> read_header(JsonObject& object) {
   return {};
 }
 
-Result<std::vector<Member>> read_members(JsonObject& object) {
+Result<std::vector<Member>> read_members(JsonObject& object, Allowance& allowance) {
   std::vector<Member> members;
   COHORT_TRY(auto entries, object.objects("members"));
   for (JsonObject& entry : entries) {
-    COHORT_TRY(auto read, read_member(entry));
+    COHORT_TRY(auto read, read_member(entry, allowance));
     if (members.size() + read.size() > static_cast<std::size_t>(kMostMembers))
       return fail(ErrorCode::kInvalidInput, "members: more than {}", kMostMembers);
-    members.insert(members.end(), read.begin(), read.end());
+    members.insert(members.end(), std::make_move_iterator(read.begin()), std::make_move_iterator(read.end()));
   }
   return members;
 }
 
-Result<void> read_lists(JsonObject& object, Plan& plan) {
-  COHORT_TRY(plan.members, read_members(object));
+Result<void> read_lists(JsonObject& object, Allowance& allowance, Plan& plan) {
+  COHORT_TRY(plan.members, read_members(object, allowance));
   COHORT_TRY(auto groups, object.objects("groups"));
   for (JsonObject& entry : groups) {
     COHORT_TRY(auto group, read_group(entry));
@@ -407,7 +428,7 @@ Result<void> read_lists(JsonObject& object, Plan& plan) {
   if (!object.has("baselines")) return {};
   COHORT_TRY(auto baselines, object.objects("baselines"));
   for (JsonObject& entry : baselines) {
-    COHORT_TRY(auto baseline, read_baseline(entry));
+    COHORT_TRY(auto baseline, read_baseline(entry, allowance));
     plan.baselines.push_back(std::move(baseline));
   }
   return {};
@@ -427,6 +448,7 @@ std::string write_plan(const Plan& plan) {
   document["input"] = std::move(input);
   document["streams"] = plan.streams;
   document["layout"] = kLayouts.of(plan.layout);
+  if (plan.precision != Precision::kFloat32) document["precision"] = kPrecisions.of(plan.precision);
   document["launch"] = kLaunchModes.of(plan.launch);
   document["groups"] = write_groups(plan.groups);
   ordered_json limits = ordered_json::object();
@@ -443,7 +465,8 @@ std::string write_plan(const Plan& plan) {
 Result<std::vector<Member>> parse_members(std::string_view text) {
   COHORT_TRY(const nlohmann::json document, parse_json(text));
   COHORT_TRY(JsonObject object, JsonObject::open(document, ""));
-  COHORT_TRY(auto members, read_members(object));
+  Allowance allowance;
+  COHORT_TRY(auto members, read_members(object, allowance));
   COHORT_CHECK(object.no_other_keys());
   return members;
 }
@@ -453,13 +476,17 @@ Result<Plan> parse_plan(std::string_view text) {
   COHORT_TRY(JsonObject object, JsonObject::open(document, ""));
   COHORT_CHECK(read_header(object));
   Plan plan;
+  Allowance allowance;
   COHORT_TRY(plan.device, object.string("device"));
-  COHORT_CHECK(read_lists(object, plan));
+  COHORT_CHECK(read_lists(object, allowance, plan));
   COHORT_TRY(auto input, nested(object, "input"));
   COHORT_TRY(plan.input, read_input(std::move(input)));
   COHORT_TRY(const std::int64_t streams, object.integer("streams", 1, 1024));
   plan.streams = static_cast<int>(streams);
   COHORT_TRY(plan.layout, kLayouts.read(object, "layout"));
+  if (object.has("precision")) {
+    COHORT_TRY(plan.precision, kPrecisions.read(object, "precision"));
+  }
   COHORT_TRY(plan.launch, kLaunchModes.read(object, "launch"));
   if (object.has("limits")) {
     COHORT_TRY(auto limits, nested(object, "limits"));
@@ -469,7 +496,7 @@ Result<Plan> parse_plan(std::string_view text) {
   }
   if (object.has("resolved")) {
     COHORT_TRY(auto resolved, nested(object, "resolved"));
-    COHORT_TRY(plan.resolved, read_resolved(std::move(resolved)));
+    COHORT_TRY(plan.resolved, read_resolved(std::move(resolved), allowance));
   }
   COHORT_CHECK(object.no_other_keys());
   COHORT_CHECK(validate(plan));

@@ -1,6 +1,7 @@
 #include "simulator/plan/program.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace cohort {
 
@@ -31,6 +32,44 @@ Shape dense_strides(const Shape& shape, Layout layout) {
   return strides;
 }
 
+OpCall grouped_call(std::vector<OpCall> calls) {
+  OpCall grouped;
+  std::map<std::string, int> counts;
+  grouped.attributes = calls.front().attributes;
+  grouped.precision = calls.front().precision;
+  grouped.strategy = Strategy::kGroupedGemm;
+  grouped.width = static_cast<int>(calls.size());
+  for (OpCall& call : calls) {
+    ++counts[call.signature];
+    grouped.parts.push_back(
+        {std::move(call.attributes), std::move(call.post_ops), call.inputs.size(), std::move(call.signature)});
+    for (Operand& operand : call.inputs) grouped.inputs.push_back(std::move(operand));
+    grouped.outputs.push_back(std::move(call.outputs.front()));
+  }
+  for (const auto& [signature, count] : counts)
+    grouped.signature += fmt::format("{}{} * {}", grouped.signature.empty() ? kGroupPrefix : " + ", count, signature);
+  return grouped;
+}
+
+std::vector<OpCall> parts_of(const OpCall& grouped) {
+  std::vector<OpCall> calls;
+  auto input = grouped.inputs.begin();
+  for (std::size_t i = 0; i < grouped.parts.size(); ++i) {
+    const CallPart& part = grouped.parts[i];
+    const auto end = input + static_cast<std::ptrdiff_t>(part.inputs);
+    OpCall& call = calls.emplace_back();
+    call.attributes = part.attributes;
+    call.post_ops = part.post_ops;
+    call.inputs.assign(input, end);
+    call.outputs = {grouped.outputs[i]};
+    call.signature = part.signature;
+    call.precision = grouped.precision;
+    call.multiprocessors = grouped.multiprocessors;
+    input = end;
+  }
+  return calls;
+}
+
 StepAccess access_of(const Step& step) {
   StepAccess access;
   const auto add = [](std::vector<BufferId>& list, BufferId id) {
@@ -50,7 +89,9 @@ std::string print_operand(const Program& program, const Operand& operand) {
   if (const auto* weights = std::get_if<WeightView>(&operand))
     return fmt::format("weights {}", to_string(weights->shape));
   const View& view = std::get<View>(operand);
-  return fmt::format("{}+{} {}", program.buffer(view.buffer).name, view.offset, to_string(view.shape));
+  return fmt::format("{}+{} {}{}{}", program.buffer(view.buffer).name, view.offset, to_string(view.shape),
+                     view.type == DataType::kFloat32 ? "" : " ",
+                     view.type == DataType::kFloat32 ? "" : to_string(view.type));
 }
 
 std::string_view kind_name(BufferKind kind) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct View {
   std::int64_t offset = 0;  ///< elements
   Shape shape;
   Shape strides;
+  DataType type = DataType::kFloat32;
 
   friend bool operator==(const View&, const View&) = default;
 };
@@ -58,11 +60,20 @@ struct MemberTensor {
 struct WeightView {
   std::vector<MemberTensor> parts;
   Shape shape;
+  DataType type = DataType::kFloat32;  ///< as the device stores it; values are given in float32
 
   friend bool operator==(const WeightView&, const WeightView&) = default;
 };
 
 using Operand = std::variant<View, WeightView>;
+
+/// One member's own op in a call that does several members' at once.
+struct CallPart {
+  OpAttributes attributes;
+  std::vector<PostOp> post_ops;  ///< their operands count from the part's first input
+  std::size_t inputs = 0;        ///< of the call's, one part's behind another's; it has one output
+  std::string signature;
+};
 
 /// One op on given memory: all a backend needs to prepare and run it. Fused ops of a model batch
 /// are ordinary calls with larger shapes.
@@ -73,12 +84,23 @@ struct OpCall {
   std::vector<View> outputs;
 
   // What the call computes, whatever its memory: by this, recorded costs and alternatives are found.
-  std::string signature;  ///< of the single-member op (signature_of), or "Copy [shape]"
+  std::string signature;  ///< of the single-member op (signature_of), or "Copy [shape]"; see signature_in()
   /// kSerial also for concurrent ops: the call is the same. kDenseConvolution for matrix products
   /// over a shared input, too.
   Strategy strategy = Strategy::kSerial;
   int width = 1;  ///< members computed by the call
+  Precision precision = Precision::kFloat32;
+  int multiprocessors = 0;  ///< that libraries are to choose for; 0: all
+  /// Not empty: independent ops as one launch; attributes and post-ops of the call itself say nothing then.
+  std::vector<CallPart> parts;
 };
+
+/// The call that does what `calls`, which depend on nothing of each other, do.
+OpCall grouped_call(std::vector<OpCall> calls);
+/// The calls that a grouped one is made of.
+std::vector<OpCall> parts_of(const OpCall& grouped);
+/// "Group: 2 * Gemm [4, 8] + 1 * Gemm [4, 9]": how often each op stands in it.
+inline constexpr std::string_view kGroupPrefix = "Group: ";
 
 /// What decides a step's cost, by which recorded costs are found.
 struct CostKey {
@@ -138,6 +160,7 @@ struct Program {
   int streams = 1;
   int input_buffers = 2;
   Layout layout = Layout::kNhwc;
+  Precision precision = Precision::kFloat32;
   LaunchMode launch = LaunchMode::kGraph;
   Bytes arena;
   MemoryUse memory;

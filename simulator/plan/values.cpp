@@ -37,15 +37,16 @@ bool is_dense(const View& view, Layout layout) {
 
 bool is_row_major(const View& view) { return is_dense(view, Layout::kNchw); }
 
-Values::Values(std::span<const Model* const> models, Layout layout) : models_(models), layout_(layout) {
+Values::Values(std::span<const Model* const> models, Layout layout, DataType type)
+    : models_(models), layout_(layout), type_(type) {
   for (const Model* model : models) values_.emplace_back(model->tensors.size());
 }
 
-View Values::allocate(std::string name, BufferKind kind, const Shape& shape) {
+View Values::allocate(std::string name, BufferKind kind, const Shape& shape, DataType type) {
   const auto id = static_cast<BufferId>(buffers_.size());
-  const Bytes size{element_count(shape) * static_cast<std::int64_t>(sizeof(float))};
+  const Bytes size{element_count(shape) * element_bytes(type)};
   buffers_.push_back({std::move(name), kind, size, {}, {}});
-  return {id, 0, shape, dense_strides(shape, layout_)};
+  return {id, 0, shape, dense_strides(shape, layout_), type};
 }
 
 BufferId Values::allocate_workspace(std::string name, Bytes size) {
@@ -54,13 +55,14 @@ BufferId Values::allocate_workspace(std::string name, Bytes size) {
 }
 
 bool Values::is_output(MemberId member, TensorId tensor) const {
+  if (type_of(this->tensor(member, tensor)) != DataType::kFloat32) return false;
   const std::vector<TensorId>& outputs = models_[to_index(member)]->outputs;
   return std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
 }
 
 View Values::slice(const StackKey& key, const View& whole, std::size_t part) const {
   const MemberTensor& first = key.parts[part];
-  View view{whole.buffer, 0, tensor(first.member, first.tensor).shape, whole.strides};
+  View view{whole.buffer, 0, tensor(first.member, first.tensor).shape, whole.strides, whole.type};
   const auto index = static_cast<std::int64_t>(part);
   if (key.form == StackForm::kModels) {
     view.offset = index * whole.strides[0];
@@ -81,7 +83,7 @@ Value& Values::make_stack(const StackKey& key) {
   const Tensor& first = tensor(key.parts[0].member, key.parts[0].tensor);
   const View whole = allocate(fmt::format("{}/{}", member_ranges(members), first.name),
                               output ? BufferKind::kOutput : BufferKind::kActivation,
-                              stacked_shape(key.form, first.shape, key.parts.size()));
+                              stacked_shape(key.form, first.shape, key.parts.size()), type_of(first));
   return stacks_.emplace(key, Value{whole, {}}).first->second;
 }
 

@@ -41,10 +41,11 @@ bool is_row_major(const View& view);
 /// The buffers of a Program under construction and the views cut from them.
 class Values {
  public:
-  Values(std::span<const Model* const> models, Layout layout);
+  /// Members' tensors of floating point lie in memory as `type`; whole numbers, inputs and outputs as kFloat32.
+  Values(std::span<const Model* const> models, Layout layout, DataType type);
 
   /// A new buffer holding a dense tensor of `shape`.
-  View allocate(std::string name, BufferKind kind, const Shape& shape);
+  View allocate(std::string name, BufferKind kind, const Shape& shape, DataType type);
   BufferId allocate_workspace(std::string name, Bytes size);
 
   /// One buffer for a stack, and each part's view into it; the whole is empty of producers yet.
@@ -63,6 +64,10 @@ class Values {
   [[nodiscard]] const Tensor& tensor(MemberId member, TensorId tensor) const {
     return models_[to_index(member)]->tensor(tensor);
   }
+  [[nodiscard]] DataType type_of(const Tensor& tensor) const {
+    return tensor.element == ElementType::kFloat32 ? type_ : DataType::kFloat32;
+  }
+  /// Whether the tensor's own memory is what is read from outside: not where a float32 copy of it is.
   [[nodiscard]] bool is_output(MemberId member, TensorId tensor) const;
 
   /// The part's view into the stack that `whole` is.
@@ -74,6 +79,7 @@ class Values {
  private:
   std::span<const Model* const> models_;
   Layout layout_;
+  DataType type_;
   std::vector<Buffer> buffers_;
   std::vector<std::vector<std::optional<Value>>> values_;  ///< by member and tensor
   std::map<StackKey, Value> stacks_;

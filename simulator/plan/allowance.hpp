@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace cohort {
+
+/// Bytes that "count" and "each" of one plan may make of few.
+class Allowance {
+ public:
+  /// Errors: kInvalidInput naming the field, where `count` more copies of `text` bytes each are too many.
+  Result<void> copy(std::size_t count, std::size_t text, const std::string& field) {
+    const std::size_t each = text + kEntry;
+    if (count > left_ / each)
+      return fail(ErrorCode::kInvalidInput, "{}: {} copies of {} bytes; a plan holds at most {} in all", field, count,
+                  each, kMost);
+    left_ -= count * each;
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kEntry = 64;
+  static constexpr std::size_t kMost = std::size_t{1} << 28;
+  std::size_t left_ = kMost;
+};
+
+}  // namespace cohort

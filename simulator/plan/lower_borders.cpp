@@ -1,0 +1,119 @@
+// What begins and ends a Program: conversions at the border of members, outputs, and memory.
+
+#include <algorithm>
+
+#include "simulator/plan/lowering.hpp"
+#include "simulator/plan/memory_layout.hpp"
+#include "simulator/plan/step_order.hpp"
+
+namespace cohort {
+
+Result<void> Lowering::check_multiprocessors() const {
+  const int there = catalog_.multiprocessors();
+  for (std::size_t i = 0; i < plan_.groups.size(); ++i) {
+    const int asked = plan_.groups[i].multiprocessors;
+    if (asked > 0 && there == 0)
+      return fail(ErrorCode::kInvalidInput,
+                  "groups[{}].multiprocessors: ops on this device cannot be told how many to use", i);
+    if (asked > there)
+      return fail(ErrorCode::kInvalidInput, "groups[{}].multiprocessors: {} asked for, the device has {}", i, asked,
+                  there);
+  }
+  return {};
+}
+
+/// Inputs arrive in float32; where the plan stores another type, its ops read a copy, made once on the stream of
+/// the first of them.
+Result<void> Lowering::convert_inputs(std::span<const Launch> launches) {
+  for (const ProgramInput& input : program_.inputs) {
+    if (storage_of(plan_.precision) == DataType::kFloat32 || input.element != ElementType::kFloat32) continue;
+    std::vector<MemberTensor> readers;
+    for (const MemberId member : input.members) {
+      for (const TensorId id : models_[to_index(member)]->inputs) {
+        if (values_.of(member, id).view.buffer == input.buffer) readers.push_back({member, id});
+      }
+    }
+    const auto first = std::find_if(launches.begin(), launches.end(), [&](const Launch& launch) {
+      return std::find(launch.members.begin(), launch.members.end(), readers[0].member) != launch.members.end();
+    });
+    if (first == launches.end()) continue;
+    const Value given = values_.of(readers[0].member, readers[0].tensor);
+    const View converted = values_.allocate(fmt::format("{}:{}", input.name, to_string(plan_.precision)),
+                                            BufferKind::kActivation, input.shape, storage_of(plan_.precision));
+    const Context first_reader = context_of(*first);
+    const Context context{first_reader.group, input.members, first_reader.stream};
+    COHORT_TRY(const StepId step, copy(given, converted, readers[0], to_string(plan_.precision), context));
+    for (const MemberTensor& reader : readers) values_.set(reader.member, reader.tensor, {converted, {step}});
+  }
+  return {};
+}
+
+Result<void> Lowering::add_outputs() {
+  for (std::uint32_t m = 0; m < models_.size(); ++m) {
+    for (const TensorId id : models_[m]->outputs) {
+      const Tensor& tensor = models_[m]->tensor(id);
+      if (tensor.role != TensorRole::kActivation)
+        return fail(ErrorCode::kInvalidInput, "model {}: output {} is not computed by any op", models_[m]->name,
+                    tensor.name);
+      const auto member = static_cast<MemberId>(m);
+      View view = values_.of(member, id).view;
+      if (view.type != DataType::kFloat32) {
+        COHORT_TRY(view, to_float32({member, id}));
+      }
+      program_.outputs.push_back({member, tensor.name, std::move(view), tensor.element});
+    }
+  }
+  return {};
+}
+
+/// A copy of a result in float32, made on the stream that made it.
+Result<View> Lowering::to_float32(const MemberTensor& what) {
+  const Tensor& tensor = values_.tensor(what.member, what.tensor);
+  const Value value = values_.of(what.member, what.tensor);
+  const View to = values_.allocate(fmt::format("{}/{}:float32", to_index(what.member), tensor.name),
+                                   BufferKind::kOutput, tensor.shape, DataType::kFloat32);
+  const Step& maker = program_.step(value.producers.back());
+  COHORT_CHECK(copy(value, to, what, "float32", {maker.group, {what.member}, maker.stream}).map([](StepId) {}));
+  return to;
+}
+
+void Lowering::lay_out_memory() {
+  StepOrder order(program_.steps.size());
+  std::vector<Buffer>& buffers = values_.buffers();
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+    Step& step = program_.steps[i];
+    step.dependencies = order.add(step.stream, needs_[i]);
+    program_.memory.weights += step.packed_weights;
+    const StepAccess access = access_of(step);
+    for (const auto* list : {&access.reads, &access.writes}) {
+      for (const BufferId id : *list) {
+        std::vector<StepId>& users = buffers[to_index(id)].users;
+        if (users.empty() || users.back() != static_cast<StepId>(i)) users.push_back(static_cast<StepId>(i));
+      }
+    }
+  }
+  const ArenaSize arena = lay_out(buffers, order);
+  program_.arena = arena.total;
+  program_.memory.activations = arena.activations;
+  program_.memory.workspace = arena.total - arena.activations;
+  for (const Buffer& buffer : buffers) {
+    if (buffer.kind == BufferKind::kOutput) program_.memory.activations += buffer.size;
+    if (buffer.kind == BufferKind::kInput) program_.memory.input += buffer.size * plan_.input.buffers;
+  }
+  program_.buffers = std::move(buffers);
+}
+
+Result<void> Lowering::check_limits() const {
+  const MemoryUse& use = program_.memory;
+  if (plan_.limits.workspace && use.workspace > *plan_.limits.workspace)
+    return fail(ErrorCode::kDoesNotFit, "the plan's workspaces need {} together, limits.workspace_bytes is {}",
+                format_bytes(use.workspace), format_bytes(*plan_.limits.workspace));
+  if (plan_.limits.memory && use.total() > *plan_.limits.memory)
+    return fail(ErrorCode::kDoesNotFit,
+                "the plan needs {} (weights {}, activations {}, workspace {}, input {}), limits.memory_bytes is {}",
+                format_bytes(use.total()), format_bytes(use.weights), format_bytes(use.activations),
+                format_bytes(use.workspace), format_bytes(use.input), format_bytes(*plan_.limits.memory));
+  return {};
+}
+
+}  // namespace cohort
