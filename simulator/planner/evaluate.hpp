@@ -3,14 +3,16 @@
 #include <cstddef>
 #include <span>
 
-#include "simulator/choose.hpp"
-#include "simulator/planner.hpp"
+#include "simulator/planner/choose.hpp"
+#include "simulator/planner/fit_workspace.hpp"
+#include "simulator/planner/planner.hpp"
 
 namespace cohort {
 
 struct Evaluation {
   Program program;
   Prediction prediction;
+  bool limited = false;  ///< its fastest ways do not fit the limits
 };
 
 /// Lowers and predicts plans, choosing algorithms by recorded cost.
@@ -18,9 +20,13 @@ class PlanEvaluator {
  public:
   explicit PlanEvaluator(const PlanningCase& planning_case);
 
-  /// Where a limit is exceeded, smaller workspaces are tried before the plan is refused.
-  /// `rule` says what beside cost decides; its footprint and neighbours are filled in.
+  /// Where a limit is exceeded, workspace is handed out over the whole model batch (lower_within_limits()) before the
+  /// plan is refused. `rule` says what beside cost decides; its footprint and neighbours are filled in.
   Result<Evaluation> evaluate(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule = {});
+  /// The same plan with a limit divided among its members, as in ModelBatch's paper.
+  Result<Prediction> with_equal_shares(const Plan& plan, std::span<const Model* const> models);
+  /// The plan in its fastest ways, in its smallest, and between; at most `most`, within its limits.
+  Result<std::vector<Evaluation>> tradeoffs(const Plan& plan, std::span<const Model* const> models, std::size_t most);
   /// The step time without what steps, launches and hand-offs cost the host.
   Result<Nanoseconds> without_overheads(const Plan& plan, const Program& program) const;
 
@@ -30,6 +36,9 @@ class PlanEvaluator {
   [[nodiscard]] Bytes footprint(std::span<const Model* const> models);
 
  private:
+  void fill_in(const Plan& plan, std::span<const Model* const> models, ChoiceRule& rule);
+  Result<WorkspaceChoices> choices_of(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule);
+
   const PlanningCase& case_;
   CallTimes times_;
   std::map<const Model*, std::pair<Bytes, Bytes>> sizes_;  ///< weights, largest operands

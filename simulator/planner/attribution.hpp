@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "simulator/evaluate.hpp"
-#include "simulator/planner.hpp"
-#include "simulator/variants.hpp"
+#include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/planner.hpp"
+#include "simulator/planner/variants.hpp"
 
 namespace cohort {
 

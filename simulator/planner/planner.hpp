@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "simulator/device_profile.hpp"
 #include "simulator/plan/op_catalog.hpp"
 #include "simulator/plan/plan.hpp"
+#include "simulator/planner/objective.hpp"
 #include "simulator/predict.hpp"
 
 namespace cohort {
@@ -28,6 +31,7 @@ struct PlanningCase {
   const CostTable* costs = nullptr;
   DeviceProfile device;
   const OpCatalog* catalog = nullptr;
+  GpuDemands* gpu = nullptr;  ///< where the device is a GPU whose figures are known
 };
 
 /// What makes a plan faster than its baseline.
@@ -55,6 +59,7 @@ struct BaselinePrediction {
   Nanoseconds step_time{};          ///< one step of every member
   Nanoseconds without_overheads{};  ///< the same without the host's part
   std::vector<Baseline> baselines;  ///< as plans keep them
+  std::vector<Nanoseconds> alone;   ///< by member: one step of it
 };
 
 struct PlanCandidate {
@@ -62,7 +67,13 @@ struct PlanCandidate {
   Plan plan;         ///< with baselines and `resolved`
   Prediction prediction;
   double speedup = 1;
-  Attribution attribution;  ///< of the first PlannerOptions::most_explained only
+  double least_gain = 1;    ///< of member_gains()
+  bool explained = false;   ///< the first PlannerOptions::most_explained are
+  Attribution attribution;  ///< of explained ones
+  bool limited = false;     ///< its fastest ways do not fit the limits: workspace is handed out over the whole batch
+  /// Of explained limited ones: the step time with each member getting the same part of the limit, as in ModelBatch's
+  /// paper; absent where it does not fit that way.
+  std::optional<Nanoseconds> equal_shares;
   std::string explanation;  ///< one line: why it wins or loses
 };
 
@@ -71,24 +82,51 @@ struct RefusedCandidate {
   std::string reason;
 };
 
+/// What was not simulated, and the least step time that it could have.
+struct ScreenedCandidate {
+  std::string name;
+  Nanoseconds bound{};
+  bool cannot_win = false;  ///< the bound is no better than what was found; else there were more promising ones
+};
+
+/// A plan that no other beats in both time and memory.
+struct ParetoPoint {
+  std::string name;
+  Plan plan;  ///< with baselines and `resolved`
+  Nanoseconds step_time{};
+  MemoryUse memory;
+};
+
 struct PlannerOptions {
-  std::size_t most_simulated = 80;  ///< candidates; the rest is judged by a sum over its ops
+  Objective objective = Objective::kThroughput;
+  std::optional<Nanoseconds> latency_limit = std::nullopt;  ///< of Prediction::p99_latency
+  /// Candidates in order of a sum over their ops. Up to the first number all are simulated, then those whose bound is
+  /// below the best so far, up to the second one.
+  std::size_t least_simulated = 50;
+  std::size_t most_simulated = 200;
   std::size_t most_explained = 12;
+  bool pareto = false;  ///< also look for what takes more time and less memory
   const CancelToken* cancel = nullptr;
+  /// Told after each candidate how many have been simulated, and of how many at most.
+  std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
 
 struct PlanningResult {
   BaselinePrediction baseline;
-  std::vector<PlanCandidate> ranked;  ///< fastest first; never empty
+  Objective objective = Objective::kThroughput;
+  std::vector<PlanCandidate> ranked;  ///< best first; never empty
+  std::vector<ScreenedCandidate> screened;
   std::vector<RefusedCandidate> refused;
+  std::vector<ParetoPoint> pareto;  ///< fastest first; where asked for
+  bool interrupted = false;         ///< cancelled once something had been found: more might have been
 };
 
-/// Looks for the fastest way to run a model batch: serial (each op on the threads that suit it, on
+/// Looks for the best way to run a model batch by the objective: serial (each op on the threads that suit it, on
 /// one, on all), concurrent on 2 to all cores, fused forms of the runs of ops that have them, alone
 /// and together with each of the former, and what is best op by op. Every choice follows recorded
 /// costs.
 /// Errors: those of the cost table for an op that was not profiled; kDoesNotFit where no candidate
-/// keeps the limits; kInterrupted.
+/// keeps the limits; kInterrupted where nothing has been found before it was cancelled.
 Result<PlanningResult> plan_model_batch(const PlanningCase& planning_case, const PlannerOptions& options = {});
 
 /// The best single-model plans of all members, and what they take.
@@ -106,7 +144,25 @@ struct PlanPrediction {
 };
 Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device);
 
+/// "cores busy 95%"
+std::string binding_text(const Prediction& prediction);
+
 /// A ranked table for people.
 std::string print(const PlanningResult& result, std::size_t most_rows = 10);
+
+/// Time against memory, for people.
+std::string print_pareto(const PlanningResult& result);
+
+/// Why each candidate is where it is: its bounds, what binds it, where its gain comes from, what it lost to the best;
+/// then what was screened out and by which bound.
+std::string explain(const PlanningResult& result, std::size_t most_rows = 10);
+
+/// How much more the best saves than a candidate, by cause, the largest difference first; adds up to the difference of
+/// their step times. Both must have been explained.
+struct LostGain {
+  GainCause cause{};
+  Nanoseconds less{};  ///< negative where the candidate saves more
+};
+std::vector<LostGain> lost_to(const PlanCandidate& best, const PlanCandidate& candidate);
 
 }  // namespace cohort

@@ -1,9 +1,8 @@
-#include "simulator/variants.hpp"
+#include "simulator/planner/variants.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <set>
 
@@ -12,9 +11,9 @@
 namespace cohort {
 namespace {
 
-constexpr std::array kFusedStrategies = {Strategy::kDenseConvolution, Strategy::kStridedBatch,
-                                         Strategy::kGroupedConvolution};
 constexpr int kFewCores = 8;  // up to here every number of streams is tried
+// With more members than this their ops fill every stream without looking for branches inside them.
+constexpr std::size_t kMostMembersToSplit = 4;
 
 std::string_view words(Strategy strategy) {
   switch (strategy) {
@@ -39,6 +38,8 @@ std::string words(const Variant& variant) {
       return "serial on all cores";
     case RestKind::kConcurrent:
       return fmt::format("concurrent x{}", variant.streams);
+    case RestKind::kBranches:
+      return fmt::format("branches x{} ({})", variant.streams, to_string(variant.branches));
   }
   return "";
 }
@@ -46,7 +47,11 @@ std::string words(const Variant& variant) {
 }  // namespace
 
 VariantMaker::VariantMaker(const PlanningCase& planning_case, CallTimes& times, Bytes footprint)
-    : case_(planning_case), times_(times), footprint_(footprint), classes_(member_classes(planning_case.models)) {}
+    : case_(planning_case),
+      times_(times),
+      footprint_(footprint),
+      classes_(member_classes(planning_case.models)),
+      branches_(classes_, planning_case.device, times, footprint) {}
 
 bool VariantMaker::can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const {
   const MemberClass& members = classes_[member_class];
@@ -121,7 +126,17 @@ VariantMaker::Runs VariantMaker::greedy_runs(RestKind rest, int streams) {
   return runs_of(wish);
 }
 
+/// On a CPU never more streams than cores. A GPU takes as many as there are; its connections and its room, which the
+/// simulation knows, decide what they are good for.
 std::vector<int> VariantMaker::stream_counts() const {
+  const auto members = static_cast<int>(case_.models.size());
+  if (case_.gpu != nullptr) {
+    std::set<int> counts;
+    for (const int streams : {2, 4, 8, 16, 32, members}) {
+      if (streams > 1 && streams <= members) counts.insert(streams);
+    }
+    return {counts.begin(), counts.end()};
+  }
   const int most = std::min(case_.device.cores, static_cast<int>(case_.models.size()));
   std::set<int> counts;
   for (int streams = 2; streams <= most; ++streams) {
@@ -138,6 +153,26 @@ bool VariantMaker::covers_all(const Runs& runs) const {
   for (const FusedRun& run : runs) fused += run.ops.size();
   for (const MemberClass& members : classes_) all += members.signatures.size();
   return fused == all;
+}
+
+/// What becomes of ops that are not fused, and how everything is launched.
+std::vector<Variant> VariantMaker::rests() const {
+  const Plan& base = *case_.base;
+  std::vector<LaunchMode> launches{base.launch};
+  if (case_.gpu != nullptr) launches = {LaunchMode::kGraph, LaunchMode::kSingle};
+  std::vector<Variant> rests;
+  for (const LaunchMode launch : launches) {
+    const auto add = [&](RestKind rest, int streams) {
+      rests.push_back({{}, rest, streams, base.input.sharing, launch});
+    };
+    add(RestKind::kSerialBest, 1);
+    if (case_.device.cores > 1) {
+      add(RestKind::kSerialOneThread, 1);
+      add(RestKind::kSerialAllCores, 1);
+    }
+    for (const int streams : stream_counts()) add(RestKind::kConcurrent, streams);
+  }
+  return rests;
 }
 
 std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refused) {
@@ -162,85 +197,47 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
       modes.push_back(runs_for(strategies));
     }
   }
-  std::vector<Variant> rests{{{}, RestKind::kSerialBest, 1, case_.base->input.sharing}};
-  if (case_.device.cores > 1) {
-    rests.push_back({{}, RestKind::kSerialOneThread, 1, case_.base->input.sharing});
-    rests.push_back({{}, RestKind::kSerialAllCores, 1, case_.base->input.sharing});
-  }
-  for (const int streams : stream_counts()) {
-    rests.push_back({{}, RestKind::kConcurrent, streams, case_.base->input.sharing});
-  }
   std::vector<Variant> found;
   const auto add = [&](const Variant& variant) {
     if (std::find(found.begin(), found.end(), variant) == found.end()) found.push_back(variant);
   };
-  for (const Variant& rest : rests) {
+  for (const Variant& rest : rests()) {
+    const auto with = [&](Runs runs) {
+      Variant variant = rest;
+      variant.fused = std::move(runs);
+      return variant;
+    };
     for (const Runs& runs : modes) {
       const bool serial = rest.rest == RestKind::kSerialOneThread || rest.rest == RestKind::kSerialAllCores;
       if (covers_all(runs) && serial) continue;
-      add({runs, rest.rest, rest.streams, rest.sharing});
+      add(with(runs));
     }
-    add({greedy_runs(rest.rest, rest.streams), rest.rest, rest.streams, rest.sharing});
+    add(with(greedy_runs(rest.rest, rest.streams)));
     // Made-up input costs nothing to make, shared or not.
     const bool may_separate = case_.base->input.source != InputSource::kGenerated && case_.models.size() > 1;
     if (may_separate && rest.sharing == InputSharing::kShared) {
-      add({{}, rest.rest, rest.streams, InputSharing::kSeparate});
+      Variant separate = rest;
+      separate.sharing = InputSharing::kSeparate;
+      add(separate);
     }
   }
+  add_branches(found);
   return found;
 }
 
-Nanoseconds VariantMaker::op_time(std::size_t member_class, std::size_t op, RestKind rest, int streams) {
-  const CostKey key{classes_[member_class].signatures[op], Strategy::kSerial, 1, 1, ""};
-  const int neighbours = rest == RestKind::kConcurrent ? streams - 1 : 0;
-  const auto one = times_.time(key, {footprint_, neighbours});
-  CostKey wide = key;
-  wide.threads = case_.device.cores;
-  const auto all = times_.time(wide, {footprint_, 0});
-  const Nanoseconds none{};  // reshapes in place take no time and are never recorded
-  if (rest == RestKind::kSerialAllCores) return all.value_or(one.value_or(none));
-  if (rest == RestKind::kSerialBest && one && all) return std::min(*one, *all);
-  return one.value_or(all.value_or(none));
-}
-
-/// On several streams each stream fuses its own members, on one core.
-Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams) {
-  const MemberClass& members = classes_[member_class];
-  const int width = static_cast<int>(members.members.size());
-  CostKey key{members.signatures[op], strategy, (width + streams - 1) / streams, 1, ""};
-  const auto one = times_.time(key, {footprint_, 0});
-  if (streams > 1) return one.value_or(Nanoseconds(0));
-  key.threads = case_.device.cores;
-  const auto all = times_.time(key, {footprint_, 0});
-  if (one && all) return std::min(*one, *all);
-  return one.value_or(all.value_or(Nanoseconds(0)));
-}
-
-/// What is left of each member when the fused runs are taken out.
-std::vector<Nanoseconds> VariantMaker::rest_times(const Variant& variant) {
-  std::vector<Nanoseconds> times(case_.models.size());
-  for (std::size_t c = 0; c < classes_.size(); ++c) {
-    std::set<std::size_t> fused;
-    for (const FusedRun& run : variant.fused) {
-      if (run.member_class == c) fused.insert(run.ops.begin(), run.ops.end());
+/// Few members that have branches: their ops on 2, 4, ... and all cores.
+void VariantMaker::add_branches(std::vector<Variant>& variants) const {
+  const int cores = case_.device.cores;
+  if (cores < 2 || case_.models.size() > kMostMembersToSplit || !branches_.has_branches()) return;
+  std::set<int> counts;
+  for (int streams = 2; streams <= std::min(cores, kFewCores); streams *= 2) counts.insert(streams);
+  if (cores <= kFewCores) counts.insert(cores);
+  for (const int streams : counts) {
+    for (const BranchSchedule schedule : kBranchSchedules) {
+      if (schedule == BranchSchedule::kStagesApart) continue;  // the same steps, only with more to wait for
+      variants.push_back({{}, RestKind::kBranches, streams, case_.base->input.sharing, case_.base->launch, schedule});
     }
-    Nanoseconds time{};
-    for (std::size_t op = 0; op < classes_[c].signatures.size(); ++op) {
-      if (!fused.contains(op)) time += op_time(c, op, variant.rest, variant.streams);
-    }
-    for (const std::uint32_t member : classes_[c].members) times[member] = time;
   }
-  return times;
-}
-
-Nanoseconds VariantMaker::estimate(const Variant& variant) {
-  Nanoseconds fused{};
-  for (const FusedRun& run : variant.fused) {
-    for (const std::size_t op : run.ops) fused += fused_time(run.member_class, op, run.strategy, variant.streams);
-  }
-  const std::vector<Nanoseconds> rest = rest_times(variant);
-  const Nanoseconds sum = std::accumulate(rest.begin(), rest.end(), Nanoseconds(0));
-  return fused + (variant.rest == RestKind::kConcurrent ? sum / variant.streams : sum);
 }
 
 /// Longest first onto the stream with the least to do (Graham 1969); equal members run in blocks.
@@ -292,6 +289,12 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   plan.baselines.clear();
   plan.resolved.reset();
   plan.input.sharing = variant.sharing;
+  plan.launch = variant.launch;
+  if (variant.rest == RestKind::kBranches) {
+    plan.streams = variant.streams;
+    plan.groups = branches_.groups(variant.branches, variant.streams);
+    return plan;
+  }
   plan.streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
 
   std::vector<std::size_t> fused_ops(classes_.size(), 0);
@@ -334,6 +337,9 @@ std::string VariantMaker::name_of(const Variant& variant) const {
     name += fmt::format("{} ({})", words(run.strategy), list);
   }
   if (variant.sharing != case_.base->input.sharing) name += ", separate input";
+  if (variant.launch != case_.base->launch) {
+    name += variant.launch == LaunchMode::kGraph ? ", captured as a graph" : ", launched one by one";
+  }
   return name;
 }
 

@@ -24,8 +24,6 @@ struct ChoiceRule {
   Bytes footprint;                           ///< of the program to come, as far as known
   int neighbours = 0;                        ///< beside calls on one thread
   std::optional<int> threads;                ///< only these, where any such way is listed
-  std::optional<Bytes> workspace;            ///< ways with more are taken only if there is no other
-  bool least_workspace = false;              ///< rather than the fastest
   const PreferredWays* preferred = nullptr;  ///< taken wherever it is listed
 };
 

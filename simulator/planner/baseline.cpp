@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "simulator/evaluate.hpp"
-#include "simulator/member_classes.hpp"
-#include "simulator/planner.hpp"
+#include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/member_classes.hpp"
+#include "simulator/planner/planner.hpp"
 
 namespace cohort {
 namespace {
@@ -46,6 +46,7 @@ Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case) {
   together.baselines.clear();
   together.limits.memory.reset();  // members run alone, one at a time
   BaselinePrediction result;
+  result.alone.resize(planning_case.models.size());
   for (std::vector<std::uint32_t>& members : equal_members(planning_case)) {
     const std::vector<const Model*> alone{planning_case.models[members.front()]};
     Plan plan = baseline_plan(together, members.front());
@@ -64,6 +65,7 @@ Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case) {
     const auto count = static_cast<std::int64_t>(members.size());
     result.step_time += best->prediction.step_time * count;
     result.without_overheads += bare * count;
+    for (const std::uint32_t member : members) result.alone[member] = best->prediction.step_time;
     result.baselines.push_back({std::move(members), steps_of(plan, best->program)});
   }
   return result;

@@ -1,4 +1,4 @@
-#include "simulator/member_classes.hpp"
+#include "simulator/planner/member_classes.hpp"
 
 #include <map>
 

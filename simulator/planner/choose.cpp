@@ -1,4 +1,4 @@
-#include "simulator/choose.hpp"
+#include "simulator/planner/choose.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -7,7 +7,7 @@ namespace cohort {
 namespace {
 
 /// What makes one way better than another; the smallest wins.
-using Rank = std::tuple<bool, bool, bool, std::int64_t, bool, std::int64_t, bool, std::size_t>;
+using Rank = std::tuple<bool, bool, bool, std::int64_t, bool, std::size_t>;
 
 Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, const Alternative& way, std::size_t place) {
   CostKey own = key;
@@ -16,23 +16,14 @@ Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, const
   const CostContext context{rule.footprint, way.threads == 1 ? rule.neighbours : 0};
   std::optional<Nanoseconds> time = times.time(own, context);
   if (time && way.threads > 1) *time += kWaking;
-  const bool too_large = rule.workspace && way.workspace > *rule.workspace;
   const bool other_threads = rule.threads && way.threads != *rule.threads;
   bool is_preferred = false;
   if (rule.preferred != nullptr) {
     const auto found = rule.preferred->find(key.signature);
     is_preferred = found != rule.preferred->end() && found->second == std::pair(way.algorithm, way.threads);
   }
-  const std::int64_t size = rule.least_workspace ? way.workspace.value : 0;
   // A way that was never recorded counts as fast as the fastest that was; then the recorded one is meant.
-  return {too_large,
-          other_threads,
-          !is_preferred,
-          size,
-          !time,
-          time.value_or(Nanoseconds(0)).count(),
-          !times.table().has(own),
-          place};
+  return {other_threads, !is_preferred, !time, time.value_or(Nanoseconds(0)).count(), !times.table().has(own), place};
 }
 
 }  // namespace

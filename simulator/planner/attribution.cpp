@@ -1,4 +1,4 @@
-#include "simulator/attribution.hpp"
+#include "simulator/planner/attribution.hpp"
 
 #include <utility>
 
@@ -41,13 +41,13 @@ Attribution AttributionWalk::explain(const Variant& variant, Nanoseconds with_ov
     attribution.of(cause) += last - *time;
     last = *time;
   };
-  Variant at{{}, RestKind::kSerialBest, 1, InputSharing::kSeparate};
+  Variant at{{}, RestKind::kSerialBest, 1, InputSharing::kSeparate, variant.launch};
   go_to(time_of(at), GainCause::kOverlap);
   at.sharing = variant.sharing;
   go_to(time_of(at), GainCause::kSharing);
   at.fused = variant.fused;
   go_to(time_of(at), GainCause::kFusion);
-  const bool concurrent = variant.rest == RestKind::kConcurrent;
+  const bool concurrent = variant.rest == RestKind::kConcurrent || variant.rest == RestKind::kBranches;
   go_to(time_of(variant), concurrent ? GainCause::kOverlap : GainCause::kAlgorithmChoice);
   go_to(without_overheads, GainCause::kAlgorithmChoice);
   attribution.of(GainCause::kLaunchRemoval) =

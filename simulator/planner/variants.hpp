@@ -1,14 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "simulator/choose.hpp"
-#include "simulator/member_classes.hpp"
 #include "simulator/plan/plan.hpp"
-#include "simulator/planner.hpp"
+#include "simulator/planner/branches.hpp"
+#include "simulator/planner/choose.hpp"
+#include "simulator/planner/member_classes.hpp"
+#include "simulator/planner/planner.hpp"
 
 namespace cohort {
 
@@ -22,7 +24,13 @@ struct FusedRun {
 };
 
 /// How ops run that are not fused.
-enum class RestKind { kSerialBest, kSerialOneThread, kSerialAllCores, kConcurrent };
+enum class RestKind {
+  kSerialBest,
+  kSerialOneThread,
+  kSerialAllCores,
+  kConcurrent,  ///< members on streams
+  kBranches,    ///< ops of each member on streams, as Variant::branches schedules them; nothing is fused
+};
 
 /// One point of the search: what becomes a Plan.
 struct Variant {
@@ -30,9 +38,14 @@ struct Variant {
   RestKind rest = RestKind::kSerialBest;
   int streams = 1;  ///< of concurrent ops
   InputSharing sharing = InputSharing::kShared;
+  LaunchMode launch = LaunchMode::kGraph;
+  BranchSchedule branches = BranchSchedule::kStages;
 
   friend bool operator==(const Variant&, const Variant&) = default;
 };
+
+inline constexpr std::array kFusedStrategies = {Strategy::kDenseConvolution, Strategy::kStridedBatch,
+                                                Strategy::kGroupedConvolution};
 
 /// Makes variants and tells what they are, for one set of members.
 class VariantMaker {
@@ -41,27 +54,46 @@ class VariantMaker {
 
   /// All variants worth a look, each once. `refused` is told of strategies that no op can take.
   std::vector<Variant> variants(std::vector<RefusedCandidate>& refused);
+  /// Every assignment of a strategy to every op, with every way of running the rest.
+  /// Errors: kInvalidInput where there are more than `most`.
+  [[nodiscard]] Result<std::vector<Variant>> all_variants(std::size_t most) const;
+  /// The variants that differ in the strategy of one op; none where there are too many ops for that to be worth it.
+  [[nodiscard]] std::vector<Variant> one_op_changed(const Variant& variant) const;
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
   /// "concurrent x2 + strided batch (fc1, fc2)"
   [[nodiscard]] std::string name_of(const Variant& variant) const;
   /// Sum over ops, streams side by side: good for telling the hopeless from the promising.
   [[nodiscard]] Nanoseconds estimate(const Variant& variant);
+  /// No way of running the variant has a shorter step, as far as recorded times are no longer in a program than by
+  /// themselves. O(classes x ops).
+  [[nodiscard]] Nanoseconds bound(const Variant& variant);
 
   [[nodiscard]] const std::vector<MemberClass>& classes() const { return classes_; }
 
  private:
   using Runs = std::vector<FusedRun>;
+  using Wishes = std::vector<std::vector<std::vector<std::optional<Strategy>>>>;  ///< by class and op: what is possible
 
   [[nodiscard]] bool can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] bool is_core(std::size_t member_class, std::size_t op, Strategy strategy) const;
+  [[nodiscard]] Wishes possible_wishes() const;
   [[nodiscard]] Runs runs_of(const std::vector<std::vector<std::optional<Strategy>>>& wish) const;
   [[nodiscard]] Runs runs_for(const std::vector<Strategy>& strategies) const;
   [[nodiscard]] Runs greedy_runs(RestKind rest, int streams);
   [[nodiscard]] std::vector<int> stream_counts() const;
+  [[nodiscard]] std::vector<Variant> rests() const;
+  void add_branches(std::vector<Variant>& variants) const;
   [[nodiscard]] bool covers_all(const Runs& runs) const;
   [[nodiscard]] Nanoseconds op_time(std::size_t member_class, std::size_t op, RestKind rest, int streams);
   [[nodiscard]] Nanoseconds fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
+  /// Of a call: alone, and times the cores it uses.
+  struct LeastTimes {
+    Nanoseconds alone{};
+    Nanoseconds core_time{};
+  };
+  [[nodiscard]] std::optional<Nanoseconds> least_time(const CostKey& key);
+  [[nodiscard]] LeastTimes least_times(CostKey key, RestKind rest, int streams);
   void add_fused_groups(const FusedRun& run, Plan& plan) const;
   [[nodiscard]] std::vector<Nanoseconds> rest_times(const Variant& variant);
   [[nodiscard]] std::vector<std::uint32_t> balanced_streams(const Variant& variant,
@@ -71,6 +103,7 @@ class VariantMaker {
   CallTimes& times_;
   Bytes footprint_;
   std::vector<MemberClass> classes_;
+  BranchScheduler branches_;
 };
 
 }  // namespace cohort

@@ -1,0 +1,74 @@
+#include "simulator/planner/planner.hpp"
+
+#include <utility>
+
+#include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/search.hpp"
+
+namespace cohort {
+namespace {
+
+Result<void> check(const PlanningCase& planning_case) {
+  const std::size_t members = planning_case.base->members.size();
+  if (members == 0) return fail(ErrorCode::kInvalidInput, "members is empty: a plan runs at least one model");
+  if (members != planning_case.models.size()) {
+    return fail(ErrorCode::kInvalidInput, "{} models were given for {} members", planning_case.models.size(), members);
+  }
+  return validate(planning_case.device);
+}
+
+}  // namespace
+
+std::string_view to_string(GainCause cause) {
+  switch (cause) {
+    case GainCause::kSharing:
+      return "sharing";
+    case GainCause::kLaunchRemoval:
+      return "launch removal";
+    case GainCause::kOverlap:
+      return "overlap";
+    case GainCause::kFusion:
+      return "fusion";
+    case GainCause::kAlgorithmChoice:
+      return "algorithm choice";
+  }
+  return "";
+}
+
+Result<PlanningResult> plan_model_batch(const PlanningCase& planning_case, const PlannerOptions& options) {
+  COHORT_CHECK(check(planning_case));
+  return search_plans(planning_case, options);
+}
+
+Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device) {
+  COHORT_CHECK(check(planning_case));
+  PlanningCase own = planning_case;
+  own.base = &plan;
+  PlanEvaluator evaluator(own);
+  PlanPrediction result;
+  result.plan = plan;
+  COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(plan, own.models));
+  if (plan.baselines.empty()) {
+    COHORT_TRY(BaselinePrediction baseline, predict_baseline(own));
+    result.baseline = baseline.step_time;
+    result.plan.baselines = std::move(baseline.baselines);
+  } else {
+    for (std::uint32_t member = 0; member < plan.members.size(); ++member) {
+      const std::vector<const Model*> alone{own.models[member]};
+      auto one = evaluator.evaluate(baseline_plan(plan, member), alone);
+      if (!one) return in_context(fmt::format("baseline of member {}", plan.members[member].name), one.error());
+      result.baseline += one->prediction.step_time;
+    }
+  }
+  if (!result.plan.resolved || result.plan.resolved->fingerprint != fingerprint(result.plan)) {
+    result.plan.resolved = resolve(result.plan, evaluation.program, planning_case.device.device);
+  }
+  COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, evaluation.program), device));
+  result.run.trace.info.wall_times.push_back({"baseline", {result.baseline}, 0});
+  if (result.run.prediction.step_time > Nanoseconds(0)) {
+    result.speedup = seconds(result.baseline) / seconds(result.run.prediction.step_time);
+  }
+  return result;
+}
+
+}  // namespace cohort

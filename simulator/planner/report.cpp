@@ -1,0 +1,128 @@
+// What planning found, for people.
+
+#include <algorithm>
+
+#include "simulator/planner/planner.hpp"
+
+namespace cohort {
+namespace {
+
+std::string signed_time(Nanoseconds time) {
+  return (time < Nanoseconds(0) ? "-" : "+") + format_time(std::chrono::abs(time));
+}
+
+std::string gain_text(const Attribution& attribution) {
+  std::string text;
+  for (std::size_t i = 0; i < kGainCauses; ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", to_string(GainCause(i)), signed_time(attribution.saved[i]));
+  }
+  return text;
+}
+
+/// "by 17.5 us: overlap saves 18.6 us less, launch removal 1.13 us more"
+std::string lost_text(const PlanCandidate& best, const PlanCandidate& candidate) {
+  std::string text;
+  for (const LostGain& lost : lost_to(best, candidate)) {
+    text += fmt::format("{}{} saves {} {}", text.empty() ? "" : ", ", to_string(lost.cause),
+                        format_time(std::chrono::abs(lost.less)), lost.less > Nanoseconds(0) ? "less" : "more");
+  }
+  return text.empty() ? "every cause saves as much" : text;
+}
+
+std::string explain_one(const PlanningResult& result, std::size_t place) {
+  const PlanCandidate& each = result.ranked[place];
+  const Prediction& prediction = each.prediction;
+  const MemoryUse& memory = prediction.memory;
+  std::string text = fmt::format("{:>3}  {}\n", place + 1, each.name);
+  text += fmt::format("     step     {}, at least {}, at most {} with nothing side by side; {:.2f}x\n",
+                      format_time(prediction.step_time), format_time(prediction.lower_bound),
+                      format_time(prediction.serial_sum), each.speedup);
+  text += fmt::format("     members  p99 latency {}, whole step {} from launch to end, least gain {:.2f}x\n",
+                      format_time(prediction.p99_latency), format_time(prediction.launch_to_end), each.least_gain);
+  text += fmt::format("     binds    {}\n", binding_text(prediction));
+  text += fmt::format("     memory   {} (weights {}, activations {}, workspace {}, input {})\n",
+                      format_bytes(memory.total()), format_bytes(memory.weights), format_bytes(memory.activations),
+                      format_bytes(memory.workspace), format_bytes(memory.input));
+  if (each.limited && each.explained) {
+    const std::string equal = each.equal_shares ? format_time(*each.equal_shares) : "not possible";
+    text += fmt::format("     limited  workspace over the whole model batch {}, by equal shares of the limit {}\n",
+                        format_time(prediction.step_time), equal);
+  }
+  if (!each.explained) return text;
+  text += fmt::format("     gain     {}\n", gain_text(each.attribution));
+  if (place == 0) return text;
+  const PlanCandidate& best = result.ranked.front();
+  text += fmt::format("     behind 1 {} a step: {}\n", signed_time(prediction.step_time - best.prediction.step_time),
+                      lost_text(best, each));
+  return text;
+}
+
+}  // namespace
+
+std::string binding_text(const Prediction& prediction) {
+  if (prediction.binding.resource == "dependencies") return "no resource is busy half of the time";
+  return fmt::format("{} busy {:.0f}%", prediction.binding.resource, prediction.binding.utilisation * 100);
+}
+
+std::vector<LostGain> lost_to(const PlanCandidate& best, const PlanCandidate& candidate) {
+  std::vector<LostGain> lost;
+  for (std::size_t i = 0; i < kGainCauses; ++i) {
+    const Nanoseconds less = best.attribution.saved[i] - candidate.attribution.saved[i];
+    if (less != Nanoseconds(0)) lost.push_back({GainCause(i), less});
+  }
+  std::stable_sort(lost.begin(), lost.end(), [](const LostGain& a, const LostGain& b) {
+    return std::chrono::abs(a.less) > std::chrono::abs(b.less);
+  });
+  return lost;
+}
+
+std::string print(const PlanningResult& result, std::size_t most_rows) {
+  const std::size_t shown = std::min(most_rows, result.ranked.size());
+  std::string text = fmt::format("{:>3} {:>10} {:>8} {:>10}  {}\n", "", "step", "speedup", "at least", "plan, and why");
+  for (std::size_t i = 0; i < shown; ++i) {
+    const PlanCandidate& each = result.ranked[i];
+    text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  {}\n{:36}{}\n", i + 1, format_time(each.prediction.step_time),
+                        each.speedup, format_time(each.prediction.lower_bound), each.name, "", each.explanation);
+  }
+  if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
+  text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  one after another (baseline)\n", "-",
+                      format_time(result.baseline.step_time), 1.0, "");
+  if (result.interrupted) text += "interrupted: the best of what was looked at by then\n";
+  if (!result.screened.empty()) {
+    text +=
+        fmt::format("not simulated: {} more, by what their ops take at least (--explain)\n", result.screened.size());
+  }
+  for (const RefusedCandidate& each : result.refused) {
+    text += fmt::format("not possible: {}: {}\n", each.name, each.reason);
+  }
+  return text;
+}
+
+std::string print_pareto(const PlanningResult& result) {
+  std::string text =
+      fmt::format("{:>10} {:>10} {:>10}  {}\n", "step", "memory", "workspace", "no plan is better in both");
+  for (const ParetoPoint& each : result.pareto) {
+    text += fmt::format("{:>10} {:>10} {:>10}  {}\n", format_time(each.step_time), format_bytes(each.memory.total()),
+                        format_bytes(each.memory.workspace), each.name);
+  }
+  return text;
+}
+
+std::string explain(const PlanningResult& result, std::size_t most_rows) {
+  const std::size_t shown = std::min(most_rows, result.ranked.size());
+  std::string text =
+      fmt::format("ranked by {}; {} simulated, {} screened out, {} not possible\n", to_string(result.objective),
+                  result.ranked.size(), result.screened.size(), result.refused.size());
+  for (std::size_t i = 0; i < shown; ++i) text += explain_one(result, i);
+  if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
+  for (const ScreenedCandidate& each : result.screened) {
+    text += fmt::format("not simulated: {}: at least {} a step{}\n", each.name, format_time(each.bound),
+                        each.cannot_win ? ", no better than 1" : "; others promised more");
+  }
+  for (const RefusedCandidate& each : result.refused) {
+    text += fmt::format("not possible: {}: {}\n", each.name, each.reason);
+  }
+  return text;
+}
+
+}  // namespace cohort

@@ -1,0 +1,329 @@
+#include "simulator/planner/search.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "simulator/planner/attribution.hpp"
+#include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/variants.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr std::size_t kMostRunsToTrim = 8;
+constexpr std::size_t kMostRounds = 8;
+constexpr std::size_t kMostChanges = 16;  // a round
+constexpr std::size_t kMostStarts = 4;
+constexpr std::size_t kTradeoffs = 6;  // of time against workspace that are tried of one plan
+
+struct Scored {
+  Variant variant;
+  PlanCandidate candidate;
+  double cost = 0;                ///< by the objective
+  bool is_change = false;         ///< of what was the best before
+  std::vector<StreamId> streams;  ///< of each step
+};
+
+/// Whether two candidates run the same calls on the same streams, however they were come by.
+bool same_program(const Scored& a, const Scored& b) {
+  return a.streams == b.streams && a.candidate.plan.launch == b.candidate.plan.launch &&
+         a.candidate.plan.input == b.candidate.plan.input &&
+         a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
+}
+
+/// A variant that waits for its turn.
+struct Waiting {
+  Nanoseconds estimate{};
+  std::size_t place = 0;
+  Nanoseconds bound{};
+};
+
+class Search {
+ public:
+  Search(const PlanningCase& planning_case, const PlannerOptions& options, PlanningResult& result)
+      : case_(planning_case),
+        options_(options),
+        outcome_(result),
+        evaluator_(planning_case),
+        maker_(planning_case, evaluator_.times(), evaluator_.footprint(planning_case.models)),
+        walk_(planning_case, evaluator_, maker_, result.baseline) {}
+
+  Result<void> run() {
+    outcome_.objective = options_.objective;
+    COHORT_CHECK(try_promising(maker_.variants(outcome_.refused)));
+    COHORT_CHECK(trim_best());
+    COHORT_CHECK(improve_best());
+    if (scored_.empty()) return fail(refusal_code_, "no plan is possible: {}", refusal_);
+    std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
+      const auto rank = [](const Scored& scored) {
+        return std::tuple(scored.cost, scored.candidate.prediction.step_time, scored.is_change,
+                          scored.variant.fused.size(), std::string_view(scored.candidate.name));
+      };
+      return rank(a) < rank(b);
+    });
+    for (std::size_t i = 0; i < scored_.size(); ++i) COHORT_CHECK(finish(i));
+    if (options_.pareto) COHORT_CHECK(add_pareto());
+    return {};
+  }
+
+ private:
+  /// The most promising first, by the sum over their ops; then only what its bound still lets win.
+  Result<void> try_promising(const std::vector<Variant>& variants) {
+    std::vector<Waiting> order;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      order.push_back({maker_.estimate(variants[i]), i, maker_.bound(variants[i])});
+    }
+    std::sort(order.begin(), order.end(), [](const Waiting& a, const Waiting& b) {
+      return std::tuple(a.estimate, a.place) < std::tuple(b.estimate, b.place);
+    });
+    const std::size_t most = std::max<std::size_t>(1, options_.most_simulated);
+    const std::size_t least = std::min(options_.least_simulated, most);
+    const std::size_t of = std::min(most, order.size());
+    std::size_t done = 0;
+    for (const Waiting& each : order) {
+      const bool cannot_win = done >= least && loses_by_bound(each.bound);
+      if (done >= most || cannot_win) {
+        outcome_.screened.push_back({maker_.name_of(variants[each.place]), each.bound, loses_by_bound(each.bound)});
+        continue;
+      }
+      COHORT_TRY(const bool go_on, try_variant(variants[each.place]));
+      if (!go_on) return {};
+      ++done;
+      if (options_.progress) options_.progress(done, of);
+    }
+    return {};
+  }
+
+  /// Bounds are of the step time, and the time from launch to end is no less; what members wait for is another matter.
+  [[nodiscard]] bool loses_by_bound(Nanoseconds bound) const {
+    const bool bounded = options_.objective == Objective::kThroughput || options_.objective == Objective::kStepTime;
+    return bounded && !scored_.empty() && static_cast<double>(bound.count()) >= scored_[best()].cost;
+  }
+
+  void refuse(const std::string& name, ErrorCode code, std::string reason) {
+    if (refusal_.empty()) {
+      refusal_ = reason;
+      refusal_code_ = code;
+    }
+    outcome_.refused.push_back({name, std::move(reason)});
+  }
+
+  /// False once cancelled; what has been found by then stands.
+  Result<bool> try_variant(const Variant& variant) {
+    if (options_.cancel != nullptr && options_.cancel->cancelled()) {
+      if (scored_.empty()) return tl::unexpected<Error>(options_.cancel->check().error());
+      outcome_.interrupted = true;
+      return false;
+    }
+    Scored scored;
+    scored.variant = variant;
+    PlanCandidate& candidate = scored.candidate;
+    candidate.name = maker_.name_of(variant);
+    candidate.plan = maker_.plan_of(variant);
+    candidate.plan.baselines = outcome_.baseline.baselines;
+    Result<Evaluation> evaluation = evaluator_.evaluate(candidate.plan, case_.models);
+    if (!evaluation) {
+      refuse(candidate.name, evaluation.error().code, evaluation.error().message);
+      return true;
+    }
+    candidate.prediction = evaluation->prediction;
+    candidate.limited = evaluation->limited;
+    const Nanoseconds latency = candidate.prediction.p99_latency;
+    if (options_.latency_limit && latency > *options_.latency_limit) {
+      refuse(candidate.name, ErrorCode::kDoesNotFit,
+             fmt::format("its p99 latency is {}, the limit is {}", format_time(latency),
+                         format_time(*options_.latency_limit)));
+      return true;
+    }
+    candidate.plan.resolved = resolve(candidate.plan, evaluation->program, case_.device.device);
+    for (const Step& step : evaluation->program.steps) scored.streams.push_back(step.stream);
+    const auto same = [&](const Scored& other) { return same_program(scored, other); };
+    if (std::any_of(scored_.begin(), scored_.end(), same)) return true;
+    if (candidate.prediction.step_time > Nanoseconds(0)) {
+      candidate.speedup = seconds(outcome_.baseline.step_time) / seconds(candidate.prediction.step_time);
+    }
+    const std::vector<double> gains = member_gains(candidate.prediction, outcome_.baseline.alone);
+    if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
+    scored.cost = objective_cost(options_.objective, candidate.prediction, outcome_.baseline.alone);
+    scored_.push_back(std::move(scored));
+    return true;
+  }
+
+  [[nodiscard]] std::size_t best() const {
+    const auto first = std::min_element(scored_.begin(), scored_.end(),
+                                        [](const Scored& a, const Scored& b) { return a.cost < b.cost; });
+    return static_cast<std::size_t>(first - scored_.begin());
+  }
+
+  /// Takes fused runs out of the best plan as long as that makes it better.
+  Result<void> trim_best() {
+    while (!scored_.empty() && !outcome_.interrupted) {
+      const std::size_t before = best();
+      const Variant variant = scored_[before].variant;
+      if (variant.fused.size() < 2 || variant.fused.size() > kMostRunsToTrim) return {};
+      for (std::size_t i = 0; i < variant.fused.size(); ++i) {
+        Variant less = variant;
+        less.fused.erase(less.fused.begin() + static_cast<std::ptrdiff_t>(i));
+        const auto same = [&](const Scored& scored) { return scored.variant == less; };
+        if (std::any_of(scored_.begin(), scored_.end(), same)) continue;
+        COHORT_TRY(const bool go_on, try_variant(less));
+        if (!go_on) return {};
+      }
+      if (best() == before) return {};
+    }
+    return {};
+  }
+
+  /// Changes one op at a time of the best plan of each way of running the rest, for the few best ways.
+  Result<void> improve_best() {
+    std::vector<std::size_t> order(scored_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return scored_[a].cost < scored_[b].cost; });
+    std::vector<std::size_t> starts;
+    for (const std::size_t place : order) {
+      const auto same_rest = [&](std::size_t other) {
+        Variant a = scored_[place].variant;
+        a.fused = scored_[other].variant.fused;
+        return a == scored_[other].variant;
+      };
+      if (std::none_of(starts.begin(), starts.end(), same_rest)) starts.push_back(place);
+      if (starts.size() == kMostStarts) break;
+    }
+    for (const std::size_t start : starts) COHORT_CHECK(improve(start));
+    return {};
+  }
+
+  /// As long as that makes it better; the most promising changes first.
+  Result<void> improve(std::size_t place) {
+    for (std::size_t round = 0; round < kMostRounds && !outcome_.interrupted; ++round) {
+      std::vector<std::pair<Nanoseconds, Variant>> changes;
+      for (Variant& variant : maker_.one_op_changed(scored_[place].variant)) {
+        const Nanoseconds estimate = maker_.estimate(variant);
+        changes.emplace_back(estimate, std::move(variant));
+      }
+      std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      if (changes.size() > kMostChanges) changes.resize(kMostChanges);
+      std::size_t better = place;
+      for (const auto& [estimate, variant] : changes) {
+        COHORT_TRY(const std::optional<std::size_t> changed, try_change(variant));
+        if (changed && scored_[*changed].cost < scored_[better].cost) better = *changed;
+      }
+      if (better == place) return {};
+      place = better;
+    }
+    return {};
+  }
+
+  /// Where the change is among the scored; absent where it cannot win, is not possible, or nothing new.
+  Result<std::optional<std::size_t>> try_change(const Variant& variant) {
+    for (std::size_t i = 0; i < scored_.size(); ++i) {
+      if (scored_[i].variant == variant) return i;
+    }
+    if (outcome_.interrupted || loses_by_bound(maker_.bound(variant))) return std::nullopt;
+    const std::size_t count = scored_.size();
+    COHORT_CHECK(try_variant(variant));
+    if (scored_.size() == count) return std::nullopt;
+    scored_.back().is_change = true;
+    return count;
+  }
+
+  Result<void> finish(std::size_t place) {
+    Scored& scored = scored_[place];
+    PlanCandidate& candidate = scored.candidate;
+    candidate.explained = place < (outcome_.interrupted ? 1 : options_.most_explained);
+    if (candidate.explained) {
+      COHORT_TRY(const Evaluation again, evaluator_.evaluate(candidate.plan, case_.models));
+      COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(candidate.plan, again.program));
+      candidate.attribution = walk_.explain(scored.variant, candidate.prediction.step_time, bare);
+      if (candidate.limited) add_equal_shares(candidate);
+    }
+    candidate.explanation = explanation_of(candidate);
+    outcome_.ranked.push_back(std::move(candidate));
+    return {};
+  }
+
+  void add_equal_shares(PlanCandidate& candidate) {
+    Plan free = candidate.plan;
+    free.resolved.reset();
+    const auto prediction = evaluator_.with_equal_shares(free, case_.models);
+    if (prediction) candidate.equal_shares = prediction->step_time;
+  }
+
+  /// All candidates, and the explained ones with less workspace; of these what no other beats.
+  Result<void> add_pareto() {
+    std::vector<ParetoPoint> points;
+    for (const PlanCandidate& each : outcome_.ranked) {
+      points.push_back({each.name, each.plan, each.prediction.step_time, each.prediction.memory});
+      if (!each.explained) continue;
+      Plan free = each.plan;
+      free.resolved.reset();
+      COHORT_TRY(const auto tradeoffs, evaluator_.tradeoffs(free, case_.models, kTradeoffs));
+      for (const Evaluation& tradeoff : tradeoffs) {
+        ParetoPoint point{each.name, free, tradeoff.prediction.step_time, tradeoff.prediction.memory};
+        if (point.memory.workspace < each.prediction.memory.workspace) {
+          point.name += fmt::format(", workspace {}", format_bytes(point.memory.workspace));
+        }
+        point.plan.resolved = resolve(free, tradeoff.program, case_.device.device);
+        points.push_back(std::move(point));
+      }
+    }
+    std::stable_sort(points.begin(), points.end(), [](const ParetoPoint& a, const ParetoPoint& b) {
+      return std::pair(a.step_time, a.memory.total()) < std::pair(b.step_time, b.memory.total());
+    });
+    for (ParetoPoint& point : points) {
+      const auto& kept = outcome_.pareto;
+      if (kept.empty() || point.memory.total() < kept.back().memory.total())
+        outcome_.pareto.push_back(std::move(point));
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string explanation_of(const PlanCandidate& candidate) const {
+    std::string text;
+    const Prediction& prediction = candidate.prediction;
+    if (options_.objective != Objective::kThroughput) {
+      text = objective_text(options_.objective, prediction, outcome_.baseline.alone) + "; ";
+    } else if (!outcome_.ranked.empty()) {
+      const Nanoseconds slower = prediction.step_time - outcome_.ranked.front().prediction.step_time;
+      text = fmt::format("{} slower than 1; ", format_time(slower));
+    }
+    if (candidate.explained) {
+      std::string parts;
+      for (std::size_t i = 0; i < kGainCauses; ++i) {
+        const Nanoseconds saved = candidate.attribution.saved[i];
+        if (saved == Nanoseconds(0)) continue;
+        parts += fmt::format("{}{} {} {}", parts.empty() ? "" : ", ", to_string(GainCause(i)),
+                             saved > Nanoseconds(0) ? "saves" : "costs", format_time(std::chrono::abs(saved)));
+      }
+      text += parts.empty() ? "as the baseline; " : parts + "; ";
+    }
+    text += fmt::format("{}; {}", binding_text(prediction), format_bytes(prediction.memory.total()));
+    if (candidate.limited) text += fmt::format(", limited: {} of workspace", format_bytes(prediction.memory.workspace));
+    return text;
+  }
+
+  const PlanningCase& case_;
+  const PlannerOptions& options_;
+  PlanningResult& outcome_;
+  PlanEvaluator evaluator_;
+  VariantMaker maker_;
+  AttributionWalk walk_;
+  std::vector<Scored> scored_;
+  std::string refusal_;
+  ErrorCode refusal_code_ = ErrorCode::kInvalidInput;
+};
+
+}  // namespace
+
+Result<PlanningResult> search_plans(const PlanningCase& planning_case, const PlannerOptions& options) {
+  PlanningResult result;
+  COHORT_TRY(result.baseline, predict_baseline(planning_case));
+  COHORT_CHECK(Search(planning_case, options, result).run());
+  return result;
+}
+
+}  // namespace cohort
