@@ -39,6 +39,9 @@ class TaskSink {
   /// session, also while it is captured: for tools that watch the device's library.
   virtual void giving(StepId /*step*/, StreamId /*stream*/) noexcept {}
   virtual void given(StepId /*step*/, StreamId /*stream*/) noexcept {}
+  /// Whether it is to be told when steps ran. A sink that only watches what is given needs no times: a device
+  /// that would note them with events of its own then leaves those out.
+  [[nodiscard]] virtual bool needs_times() const noexcept { return true; }
 };
 
 /// A Program in a device's memory, ready to run. Work is given to streams in order; streams run

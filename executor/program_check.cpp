@@ -5,7 +5,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t kElement = sizeof(float);
+constexpr std::int64_t kElement = sizeof(float);  // of inputs and outputs
 
 bool in_arena(const Buffer& buffer) {
   return buffer.kind == BufferKind::kActivation || buffer.kind == BufferKind::kWorkspace;
@@ -37,9 +37,10 @@ Result<void> check_view(const Program& program, std::string_view owner, const Vi
     return fail(ErrorCode::kInvalidInput, "{} sees buffer \"{}\" by an impossible view of shape {} and strides {}",
                 owner, buffer.name, to_string(view.shape), to_string(view.strides));
   }
-  if (element_span(view).end * kElement > buffer.size.value) {
-    return fail(ErrorCode::kInvalidInput, "{} reaches byte {} of buffer \"{}\", which has {} bytes", owner,
-                element_span(view).end * kElement, buffer.name, buffer.size.value);
+  const std::int64_t end = element_span(view).end * element_bytes(view.type);
+  if (end > buffer.size.value) {
+    return fail(ErrorCode::kInvalidInput, "{} reaches byte {} of buffer \"{}\", which has {} bytes", owner, end,
+                buffer.name, buffer.size.value);
   }
   return {};
 }
@@ -85,6 +86,9 @@ Result<void> check_program(const Program& program) {
   }
   for (const ProgramOutput& output : program.outputs) {
     COHORT_CHECK(check_view(program, output.name, output.view));
+    if (output.view.type != DataType::kFloat32)
+      return fail(ErrorCode::kInvalidInput, "output \"{}\" is {}, not float32", output.name,
+                  to_string(output.view.type));
     if (program.buffer(output.view.buffer).kind != BufferKind::kOutput) {
       return fail(ErrorCode::kInvalidInput, "output \"{}\" is not in an output buffer", output.name);
     }

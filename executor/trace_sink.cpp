@@ -17,6 +17,19 @@ std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<N
 
 }  // namespace
 
+SliceId add_task_slice(Trace& trace, TrackId track, const TaskRun& run) {
+  const Step& step = *run.step;
+  const std::string members = member_ranges(step.members);
+  const std::array<Trace::NamedArg, 7> args{{{kTaskArg, std::string_view(step.task)},
+                                             {"op", std::string_view(step.op)},
+                                             {"members", std::string_view(members)},
+                                             {"group", run.group},
+                                             {kIterationArg, run.iteration},
+                                             {"algorithm", std::string_view(step.cost.algorithm)},
+                                             {"threads", std::int64_t{step.cost.threads}}}};
+  return trace.add_slice(track, step.op, kTaskCategory, run.start, run.duration, args);
+}
+
 TraceSink::TraceSink(const Program& program, std::vector<std::string> group_names, int iterations, TimeSource now)
     : program_(&program),
       group_names_(std::move(group_names)),
@@ -67,17 +80,11 @@ void TraceSink::add_to(Trace& trace, Nanoseconds origin) const {
     for (std::size_t i = 0; i < stream.count; ++i) {
       const Record& record = stream.records[i];
       const Step& step = program_->step(record.step);
-      const std::string members = member_ranges(step.members);
       const std::string_view group =
           step.group < group_names_.size() ? std::string_view(group_names_[step.group]) : std::string_view();
-      const std::array<Trace::NamedArg, 7> args{{{kTaskArg, std::string_view(step.task)},
-                                                 {"op", std::string_view(step.op)},
-                                                 {"members", std::string_view(members)},
-                                                 {"group", group},
-                                                 {kIterationArg, static_cast<std::int64_t>(i / stream.steps)},
-                                                 {"algorithm", std::string_view(step.cost.algorithm)},
-                                                 {"threads", std::int64_t{step.cost.threads}}}};
-      trace.add_slice(track, step.op, kTaskCategory, record.start - origin, record.end - record.start, args);
+      add_task_slice(trace, track,
+                     {&step, group, static_cast<std::int64_t>(i / stream.steps), record.start - origin,
+                      record.end - record.start});
     }
     if (stream.dropped > 0) trace.info.dropped["steps beyond the room taken beforehand"] += stream.dropped;
   }

@@ -13,6 +13,18 @@
 
 namespace cohort {
 
+/// One run of a step of a Program.
+struct TaskRun {
+  const Step* step = nullptr;
+  std::string_view group;  ///< name of the plan's group
+  std::int64_t iteration = 0;
+  Nanoseconds start{};
+  Nanoseconds duration{};
+};
+/// The slice of a task in a measured trace: category "task", with arguments task, op, members, group, iteration,
+/// algorithm and threads.
+SliceId add_task_slice(Trace& trace, TrackId track, const TaskRun& run);
+
 /// Notes when each step of a Program begins and ends, in memory taken beforehand. begin() and end()
 /// neither allocate nor lock: a stream's steps are noted by the one thread that runs it.
 class TraceSink final : public TaskSink {

@@ -1,9 +1,11 @@
 #include "executor/host/host_session.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <system_error>
 
 #include "executor/device_error.hpp"
+#include "executor/host/core_binding.hpp"
 #include "executor/program_check.hpp"
 
 namespace cohort {
@@ -32,6 +34,24 @@ HostArguments arguments_of(const Step& step, const HostMemory& memory, int slot)
   return arguments;
 }
 
+/// The cores of each stream, its thread's first; none where one thread does all the work and may roam.
+std::vector<std::vector<int>> cores_of_streams(const Program& program) {
+  std::vector<std::vector<int>> cores(static_cast<std::size_t>(program.streams));
+  std::vector<int> threads(cores.size(), 1);
+  for (const Step& step : program.steps) {
+    int& most = threads[to_index(step.stream)];
+    most = std::max(most, step.cost.threads);
+  }
+  const std::vector<int> usable = cores_to_bind();
+  if (usable.empty() || (cores.size() == 1 && threads[0] == 1)) return cores;
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    for (std::size_t k = 0; k < static_cast<std::size_t>(threads[i]); ++k) {
+      cores[i].push_back(usable[(i + k) % usable.size()]);
+    }
+  }
+  return cores;
+}
+
 /// Appends the elements of dimension `axis` and all after it, in logical order.
 void append_elements(const View& view, std::size_t axis, const float* from, std::vector<float>& to) {
   if (axis == view.shape.size()) {
@@ -47,6 +67,7 @@ void append_elements(const View& view, std::size_t axis, const float* from, std:
 
 Result<std::unique_ptr<Session>> HostBackend::load(const Program& program, std::span<const Weights* const> weights) {
   COHORT_CHECK(check_program(program));
+  COHORT_CHECK(check_precision(program.precision, kernels_->precisions()));
   if (weights.size() != program.member_count) {
     return fail(ErrorCode::kInvalidInput, "the program has {} members, but weights are given for {}",
                 program.member_count, weights.size());
@@ -76,8 +97,9 @@ HostSession::HostSession(const Program& program, const HostKernels& kernels, Par
   context_.events = std::vector<EventCounter>(streams);
   given_.resize(streams);
   busy_.resize(streams);
+  auto cores = cores_of_streams(program);
   for (std::size_t i = 0; i < streams; ++i) {
-    streams_.emplace_back(context_, static_cast<StreamId>(static_cast<std::uint32_t>(i)));
+    streams_.emplace_back(context_, static_cast<StreamId>(static_cast<std::uint32_t>(i)), std::move(cores[i]));
     if (i > 0) streams_.back().start_thread();
   }
 }

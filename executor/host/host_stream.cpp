@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executor/device_error.hpp"
+#include "executor/host/core_binding.hpp"
 
 namespace cohort {
 
@@ -40,6 +41,7 @@ void HostStream::post(StreamCommand command) {
 }
 
 void HostStream::run_posted() {
+  if (!cores_.empty()) move_to_core(cores_[0]);
   threads_.reset();  // another session may have used this thread since
   for (const StreamCommand& command : take_posted()) execute(command);
 }
@@ -52,6 +54,9 @@ std::vector<StreamCommand>& HostStream::take_posted() {
 }
 
 void HostStream::thread_main() {
+  // Helpers that a bound thread starts would inherit its one core.
+  if (cores_.size() == 1) bind_to_core(cores_[0]);
+  if (cores_.size() > 1) move_to_core(cores_[0]);
   while (true) {
     posts_.wait(++posts_seen_);
     if (stop_.load(std::memory_order_relaxed)) return;
@@ -90,7 +95,7 @@ void HostStream::run(const RunStep& work) {
   if (sink != nullptr) sink->begin(work.step, id_);
   try {
     if (threads_ != work.threads) {
-      context_->kernels->use_threads(work.threads);
+      context_->kernels->use_threads(work.threads, cores_);
       threads_ = work.threads;
     }
     work.kernel->run(*work.arguments);

@@ -64,7 +64,9 @@ struct StreamContext {
 /// After a failure steps are skipped, but events still happen, so that nobody waits for ever.
 class HostStream {
  public:
-  HostStream(StreamContext& context, StreamId id) : context_(&context), id_(id) {}
+  /// Its work runs on `cores`, the first for its own thread, the others for the kernels' helpers; none: anywhere.
+  HostStream(StreamContext& context, StreamId id, std::vector<int> cores)
+      : context_(&context), id_(id), cores_(std::move(cores)) {}
   HostStream(const HostStream&) = delete;
   HostStream& operator=(const HostStream&) = delete;
   ~HostStream();
@@ -84,6 +86,7 @@ class HostStream {
 
   StreamContext* context_;
   StreamId id_;
+  std::vector<int> cores_;
   std::optional<int> threads_;  ///< as last told to the kernels, on the running thread
   std::mutex mutex_;
   std::vector<StreamCommand> posted_;  ///< guarded by mutex_

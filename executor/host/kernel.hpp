@@ -39,8 +39,9 @@ class HostKernels : public OpCatalog {
   virtual Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
                                                       std::span<const std::vector<float>> weights) const = 0;
 
-  /// Called by each thread that will run kernels of `threads` cores, before it does.
-  virtual void use_threads(int threads) const = 0;
+  /// Called by each thread that will run kernels of `threads` cores, before it does. `cores` says where: the
+  /// caller is on the first, its helpers belong on the next; none: they may roam.
+  virtual void use_threads(int threads, std::span<const int> cores) const = 0;
 };
 
 }  // namespace cohort

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/sysinfo.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <dnnl.hpp>
 #include <fstream>
 #include <string>
 
+#include "executor/host/core_binding.hpp"
 #include "executor/onednn/onednn_kernels.hpp"
 
 namespace cohort {
@@ -20,13 +21,6 @@ std::string cpu_name() {
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown CPU";
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return CPU_COUNT(&set);
 }
 
 Bytes memory() {
@@ -70,7 +64,7 @@ DeviceInfo onednn_device_info() {
   info.id = "cpu:0";
   info.kind = "cpu";
   info.name = cpu_name();
-  info.cores = usable_cores();
+  info.cores = static_cast<int>(usable_cores().size());
   info.memory = memory();
   const dnnl::version_t* const version = dnnl::version();
   info.settings = {

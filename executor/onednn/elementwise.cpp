@@ -162,6 +162,7 @@ Implementations implementations(const Reshape&, const OpCall& call, const dnnl::
   const auto* const x = std::get_if<View>(&call.inputs[0]);
   if (x == nullptr || !call.post_ops.empty()) return {};
   const View& y = call.outputs[0];
+  if (element_count(y.shape) == 0) return {};
   const std::optional<Refined> refined = refine({x->shape, x->strides}, {y.shape, y.strides});
   if (!refined || refined->shape.size() > DNNL_MAX_NDIMS) return {};
   const Descriptor from = describe(refined->shape, refined->from);

@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "executor/onednn/kernel.hpp"
+#include "executor/onednn/openmp_team.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/call.hpp"
+#include "executor/reference/grouped.hpp"
 #include "executor/reference/reference_kernels.hpp"
 
 namespace cohort {
@@ -113,6 +115,7 @@ class OnednnKernels final : public HostKernels {
       : cores_(cores), engine_(dnnl::engine::kind::cpu, 0), reference_(make_reference_kernels(cores)) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    if (!call.parts.empty()) return grouped_alternatives(*this, call, threads);
     COHORT_CHECK(check_call(call));
     const std::scoped_lock lock(mutex_);
     const Implementations& ways = implementations(call, threads);
@@ -144,6 +147,7 @@ class OnednnKernels final : public HostKernels {
 
   Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
                                               std::span<const std::vector<float>> weights) const override {
+    if (!call.parts.empty()) return prepare_grouped(*this, call, algorithm, threads, weights);
     COHORT_CHECK(check_call(call));
     COHORT_CHECK(check_weights(call, weights));
     const std::scoped_lock lock(mutex_);
@@ -166,7 +170,7 @@ class OnednnKernels final : public HostKernels {
     }
   }
 
-  void use_threads(int threads) const override { omp_set_num_threads(threads); }
+  void use_threads(int threads, std::span<const int> cores) const override { onednn::use_team(threads, cores); }
 
  private:
   /// The caller holds the lock.

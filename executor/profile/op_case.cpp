@@ -44,6 +44,7 @@ Plan plan_of(const OpCase& op_case) {
   const int calls = op_case.copies * op_case.streams;
   Plan plan;
   plan.streams = op_case.streams;
+  plan.precision = op_case.precision;
   plan.input.buffers = 1;
   plan.input.sharing = op_case.shared_input ? InputSharing::kShared : InputSharing::kSeparate;
   for (int i = 0; i < calls * op_case.width; ++i) plan.members.push_back({fmt::format("{}", i), {}, 0});
@@ -131,17 +132,21 @@ Bytes call_bytes(const Model& single) {
   return work.read + work.written;
 }
 
-Result<CaseTiming> time_case(Backend& backend, const LoadedModel& single, const OpCase& op_case,
-                             const TimingLimits& limits, const CancelToken& cancel) {
+Result<Program> case_program(const Backend& backend, const Model& single, const OpCase& op_case) {
   const Plan plan = plan_of(op_case);
-  const std::vector<const Model*> models(plan.members.size(), &single.model);
+  const std::vector<const Model*> models(plan.members.size(), &single);
   const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
     const auto found = std::find_if(alternatives.begin(), alternatives.end(),
                                     [&](const Alternative& a) { return a.algorithm == op_case.algorithm; });
     return found == alternatives.end() ? std::size_t{0} : static_cast<std::size_t>(found - alternatives.begin());
   };
-  COHORT_TRY(const Program program, lower(plan, models, backend.catalog(), choose));
-  const std::vector<const Weights*> weights(plan.members.size(), &single.weights);
+  return lower(plan, models, backend.catalog(), choose);
+}
+
+Result<CaseTiming> time_case(Backend& backend, const LoadedModel& single, const OpCase& op_case,
+                             const TimingLimits& limits, const CancelToken& cancel) {
+  COHORT_TRY(const Program program, case_program(backend, single.model, op_case));
+  const std::vector<const Weights*> weights(program.member_count, &single.weights);
   COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
   return collect(*runner, op_case.streams, limits, cancel);
 }

@@ -21,6 +21,7 @@ struct OpCase {
   int copies = 1;            ///< calls one after another, each with weights of its own: sets the footprint
   bool shared_input = true;  ///< else each copy reads its own, and a fused form stacks copies of its members'
   int streams = 1;           ///< cores that do the same at the same time
+  Precision precision = Precision::kFloat32;
 };
 
 /// How long to time a case.
@@ -40,6 +41,9 @@ struct CaseTiming {
   std::vector<ProfileRecord> calls;
   std::vector<ProfileRecord> stack_copies;
 };
+
+/// A case as a Program of its own. Errors: those of lower().
+Result<Program> case_program(const Backend& backend, const Model& single, const OpCase& op_case);
 
 /// Lowers, loads and times a case. `single` is a model made by single_op_model with its weights.
 /// Errors: those of lower() and Backend::load(); kInterrupted.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "executor/measure.hpp"
+#include "executor/profile/kernels.hpp"
 #include "executor/profile/overheads.hpp"
 #include "executor/runner.hpp"
 #include "simulator/plan/lower.hpp"
@@ -59,7 +60,11 @@ class OpProfiler {
   OpProfiler(Backend& backend, const ProfileOptions& options, const CancelToken& cancel, Trace& trace)
       : backend_(backend), options_(options), cancel_(cancel), trace_(trace) {}
 
+  /// What was timed of the op that was run last: each way once, warm and alone.
+  [[nodiscard]] const std::vector<OpCase>& warm_cases() const { return warm_cases_; }
+
   Result<void> run(const Model& model, const Op& op) {
+    warm_cases_.clear();
     const Model single = single_op_model(model, op);
     const LoadedModel loaded{single, random_weights(single, 0)};
     reads_model_input_ = model.tensor(op.inputs[0]).role == TensorRole::kInput;
@@ -129,9 +134,10 @@ class OpProfiler {
   Result<void> time_copies(const Model& model, const Op& op, const LoadedModel& loaded) {
     for (const FusedForm& form : fused_forms(model, op)) {
       for (const int threads : thread_counts()) {
-        COHORT_TRY(CaseTiming timing,
-                   time_case(backend_, loaded, {form.strategy, 4, threads, "", 1, form.shared_input, 1},
-                             options_.limits, cancel_));
+        COHORT_TRY(
+            CaseTiming timing,
+            time_case(backend_, loaded, {form.strategy, 4, threads, "", 1, form.shared_input, 1, options_.precision},
+                      options_.limits, cancel_));
         add_copies(std::move(timing));
       }
     }
@@ -145,12 +151,14 @@ class OpProfiler {
 
   [[nodiscard]] Result<std::vector<std::string>> algorithms_of(const LoadedModel& loaded, int threads) const {
     std::vector<std::string> names;
-    const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
-      for (const Alternative& alternative : alternatives) names.push_back(alternative.algorithm);
+    const auto choose = [&](const CostKey& key, std::span<const Alternative> alternatives) {
+      const bool is_copy = key.signature.starts_with("Copy ");
+      for (std::size_t i = 0; !is_copy && i < alternatives.size(); ++i) names.push_back(alternatives[i].algorithm);
       return std::size_t{0};
     };
     Plan plan = uniform_plan({{"op", {}, 0}}, Strategy::kSerial, 1);
     plan.groups[0].threads = threads;
+    plan.precision = options_.precision;
     const std::vector<const Model*> models{&loaded.model};
     COHORT_CHECK(lower(plan, models, backend_.catalog(), choose).map([](const Program&) {}));
     names.resize(std::min(names.size(), static_cast<std::size_t>(options_.most_alternatives)));
@@ -168,8 +176,10 @@ class OpProfiler {
   }
 
   /// Times one case and returns its median.
-  Result<Nanoseconds> time(const LoadedModel& loaded, const OpCase& op_case) {
+  Result<Nanoseconds> time(const LoadedModel& loaded, OpCase op_case) {
+    op_case.precision = options_.precision;
     COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
+    if (op_case.copies == 1 && op_case.streams == 1) warm_cases_.push_back(op_case);
     const Nanoseconds median = median_time(timing.calls);
     add_profile_records(trace_, "ops alone", loaded.model.ops[0].name, thinned(std::move(timing.calls)));
     add_copies(std::move(timing));
@@ -181,6 +191,7 @@ class OpProfiler {
   const CancelToken& cancel_;
   Trace& trace_;
   bool reads_model_input_ = false;  ///< of the op that is being timed
+  std::vector<OpCase> warm_cases_;
 };
 
 /// Reads the clock as a recording sink does and keeps nothing: for what tracing costs.
@@ -195,9 +206,11 @@ class SilentSink final : public TaskSink {
 };
 
 /// Wall time of the whole model, with and without a sink in turn, so that drift meets both alike.
-Result<void> time_model(Backend& backend, const LoadedModel& loaded, const CancelToken& cancel, Trace& trace) {
+Result<void> time_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
+                        const CancelToken& cancel, Trace& trace) {
   Plan plan = uniform_plan({{loaded.model.name, {}, 0}}, Strategy::kSerial, 1);
   plan.input.buffers = 1;
+  plan.precision = options.precision;
   const std::vector<const Model*> models{&loaded.model};
   COHORT_TRY(const Program program, lower(plan, models, backend.catalog()));
   const std::vector<const Weights*> weights{&loaded.weights};
@@ -242,6 +255,7 @@ void add_profile_records(Trace& trace, std::string_view track, std::string_view 
 
 Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                             const CancelToken& cancel) {
+  COHORT_CHECK(check_precision(options.precision, backend.catalog().precisions()));
   Trace trace;
   trace.info.kind = TraceKind::kProfile;
   trace.info.device = backend.info();
@@ -251,18 +265,24 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
   for (const Op& op : loaded.model.ops) {
     if (distinct.emplace(signature_of(loaded.model, op), &op).second) order.push_back(&op);
   }
+  std::vector<KernelCase> cases;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (options.progress)
       options.progress(fmt::format("{} ({} of {} distinct ops)", order[i]->name, i + 1, order.size()));
     auto timed = profiler.run(loaded.model, *order[i]);
     if (!timed) return in_context(fmt::format("profiling {}", order[i]->name), timed.error());
+    for (const OpCase& op_case : profiler.warm_cases()) cases.push_back({order[i], op_case});
   }
   if (options.progress) options.progress("overheads and the whole model");
   COHORT_TRY(auto overheads, measure_overheads(backend, cancel));
   std::map<std::string, std::vector<ProfileRecord>> by_name;
   for (ProfileRecord& record : overheads) by_name[record.signature].push_back(std::move(record));
   for (auto& [name, records] : by_name) add_profile_records(trace, "overheads", name, std::move(records));
-  COHORT_CHECK(time_model(backend, loaded, cancel, trace));
+  COHORT_CHECK(time_model(backend, loaded, options, cancel, trace));
+  if (options.more) COHORT_CHECK(options.more(trace));
+  if (options.tracer == nullptr) return trace;
+  if (options.progress) options.progress("kernels");
+  COHORT_CHECK(record_kernels(backend, loaded, cases, *options.tracer, cancel, trace));
   return trace;
 }
 

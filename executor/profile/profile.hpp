@@ -6,6 +6,7 @@
 
 #include "base/cancel.hpp"
 #include "executor/backend.hpp"
+#include "executor/device_tracer.hpp"
 #include "executor/profile/op_case.hpp"
 #include "models/model.hpp"
 #include "tracer/trace.hpp"
@@ -13,12 +14,17 @@
 namespace cohort {
 
 struct ProfileOptions {
-  std::vector<int> fused_widths{4, 16};  ///< widths at which fused forms are timed; empty: none
+  Precision precision = Precision::kFloat32;  ///< in which everything is timed
+  std::vector<int> fused_widths{4, 16};       ///< widths at which fused forms are timed; empty: none
   /// Footprints at which weights are timed, beside that of one call: bytes touched between two uses.
   std::vector<Bytes> footprints{Bytes{4 << 20}, Bytes{24 << 20}, Bytes{96 << 20}};
   int most_copies = 256;
   int most_alternatives = 3;
   TimingLimits limits;
+  /// Records the kernels of each op, alternative and fused form, and of the whole model; null: they are not recorded.
+  DeviceTracer* tracer = nullptr;
+  /// Measures more into the profile before kernels are recorded: a tracer can slow what comes after it. May be empty.
+  std::function<Result<void>(Trace&)> more;
   /// Told what is being timed: "conv1 (3 of 8)". Empty: nobody is told.
   std::function<void(const std::string&)> progress;
 };
@@ -26,6 +32,9 @@ struct ProfileOptions {
 /// Times each distinct op of a model alone: every alternative, one thread and all, warm and with
 /// weights gone from the caches, beside itself on every core, and fused at the widths asked for;
 /// then the device's overheads, and the whole model with and without a trace. Never a model batch.
+///
+/// With a tracer, everything is timed first; then each case runs a few times more with kernels recorded, which follow
+/// as slices of their own (executor/profile/kernels.hpp).
 ///
 /// Returns a Trace of kind kProfile with one slice per sample (at most 15 per case, evenly spaced
 /// order statistics) and wall times "model untraced" and "model traced".

@@ -10,7 +10,7 @@ Result<std::vector<Alternative>> RecordingCatalog::alternatives(const OpCall& ca
   Bytes weights;
   for (const Operand& operand : call.inputs) {
     const WeightView* view = std::get_if<WeightView>(&operand);
-    if (view != nullptr) weights += Bytes{element_count(view->shape) * static_cast<std::int64_t>(sizeof(float))};
+    if (view != nullptr) weights += Bytes{element_count(view->shape) * element_bytes(view->type)};
   }
   std::vector<Alternative> listed = options_.alternatives;
   for (Alternative& alternative : listed) {

@@ -30,6 +30,10 @@ class RecordingCatalog final : public OpCatalog {
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
   bool accepts_strides(const OpCall& /*call*/) const override { return options_.accepts_strides; }
+  std::vector<Precision> precisions() const override {
+    return {Precision::kFloat32, Precision::kTf32, Precision::kBfloat16, Precision::kFloat16};
+  }
+  int multiprocessors() const override { return 132; }
   int cores() const override { return options_.cores; }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "executor/device_error.hpp"
 #include "executor/reference/call.hpp"
+#include "executor/reference/grouped.hpp"
 #include "models/compute/ops.hpp"
 
 namespace cohort {
@@ -77,6 +78,7 @@ class ReferenceKernels final : public HostKernels {
   explicit ReferenceKernels(int cores) : cores_(cores) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    if (!call.parts.empty()) return grouped_alternatives(*this, call, threads);
     COHORT_CHECK(check_call(call));
     Bytes constants;
     for (const Operand& operand : call.inputs) {
@@ -89,8 +91,9 @@ class ReferenceKernels final : public HostKernels {
   bool accepts_strides(const OpCall&) const override { return true; }
   int cores() const override { return cores_; }
 
-  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int,
+  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
                                               std::span<const std::vector<float>> weights) const override {
+    if (!call.parts.empty()) return prepare_grouped(*this, call, algorithm, threads, weights);
     COHORT_CHECK(check_call(call));
     if (algorithm != kAlgorithm) {
       return fail(ErrorCode::kInvalidInput, "{}: unknown algorithm \"{}\"; the reference has only \"{}\"",
@@ -100,7 +103,7 @@ class ReferenceKernels final : public HostKernels {
     return std::make_unique<ReferenceKernel>(call, weights);
   }
 
-  void use_threads(int) const override {}
+  void use_threads(int, std::span<const int>) const override {}
 
  private:
   int cores_;

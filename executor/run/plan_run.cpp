@@ -5,6 +5,7 @@
 
 #include "executor/input/npy.hpp"
 #include "executor/input_values.hpp"
+#include "executor/run/device_tasks.hpp"
 
 namespace cohort {
 namespace {
@@ -50,13 +51,15 @@ Result<PlanRun::Times> PlanRun::measure(const MeasureOptions& options) {
   return Times{std::move(times[0]), std::move(times[1])};
 }
 
-Result<Trace> PlanRun::trace(const Times& times, int iterations) {
+std::vector<std::string> PlanRun::group_names() const {
   std::vector<std::string> groups;
   for (const Group& group : plan_.groups) groups.push_back(group.name);
-  TraceSink tasks(plan_run_->program(), std::move(groups), iterations, steady_now);
-  Session& session = plan_run_->runner().session();
+  return groups;
+}
+
+/// Steps under the sinks that are set, each with its wall time.
+Result<WallTimes> PlanRun::traced_steps(int iterations) {
   WallTimes traced{"plan traced", {}, 0};
-  session.set_sink(&tasks);
   stages_.switch_on(true);
   Result<void> outcome;
   for (int i = 0; i < iterations && outcome; ++i) {
@@ -65,11 +68,56 @@ Result<Trace> PlanRun::trace(const Times& times, int iterations) {
     traced.samples.push_back(steady_now() - begin);
   }
   stages_.switch_on(false);
-  session.set_sink(nullptr);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
+  return traced;
+}
 
+Result<Trace> PlanRun::trace_tasks(int iterations, WallTimes& traced) {
+  TraceSink tasks(plan_run_->program(), group_names(), iterations, steady_now);
+  Session& session = plan_run_->runner().session();
+  session.set_sink(&tasks);
+  auto walls = traced_steps(iterations);
+  session.set_sink(nullptr);
+  if (!walls) return tl::unexpected<Error>(walls.error());
+  traced = std::move(*walls);
   const bool decodes = plan_.input.source == InputSource::kFolder;
-  Trace trace = measured_trace(tasks, decodes ? &stages_ : nullptr, backend_.info());
+  return measured_trace(tasks, decodes ? &stages_ : nullptr, backend_.info());
+}
+
+Result<Trace> PlanRun::trace_device(int iterations, WallTimes& traced, DeviceTracer& tracer) {
+  Session& session = plan_run_->runner().session();
+  session.set_sink(&tracer.watch(plan_run_->program(), ""));
+  Result<WallTimes> walls;
+  Nanoseconds from{};
+  // The first step captures what is replayed, and takes the tool's buffers.
+  Result<void> warm = plan_run_->step();
+  if (warm) {
+    from = steady_now();
+    walls = traced_steps(iterations);
+  } else {
+    walls = tl::unexpected<Error>(warm.error());
+  }
+  session.set_sink(nullptr);
+  auto recorded = tracer.stop();  // also where a step failed: the tool must let go of the process
+  if (!walls) return tl::unexpected<Error>(walls.error());
+  if (!recorded) return tl::unexpected<Error>(recorded.error());
+  traced = std::move(*walls);
+  const std::vector<std::string> groups = group_names();
+  const auto settings = recorded->info.device.settings;
+  recorded->info.device = backend_.info();
+  recorded->info.device.settings.insert(settings.begin(), settings.end());
+  Trace trace = with_tasks(plan_run_->program(), {std::move(*recorded), from, iterations, groups});
+  trace.info.kind = TraceKind::kMeasured;
+  if (plan_.input.source == InputSource::kFolder) stages_.add_to(trace, from);
+  return trace;
+}
+
+Result<Trace> PlanRun::trace(const Times& times, int iterations, DeviceTracer* tracer) {
+  WallTimes traced;
+  const Result<void> started = tracer != nullptr ? tracer->start() : Result<void>();
+  const bool records = tracer != nullptr && started;
+  COHORT_TRY(Trace trace, records ? trace_device(iterations, traced, *tracer) : trace_tasks(iterations, traced));
+  if (!started) trace.info.settings[std::string(kNotRecorded)] = started.error().message;
   trace.info.plan = write_plan(plan_);
   trace.info.wall_times = {times.plan.wall, times.baseline.wall, std::move(traced)};
   return trace;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "executor/device_tracer.hpp"
 #include "executor/measure.hpp"
 #include "executor/run/batch_run.hpp"
 #include "tracer/trace.hpp"
@@ -31,8 +32,11 @@ class PlanRun {
   Result<Times> measure(const MeasureOptions& options);
 
   /// Traces some steps of the plan; wall times and the plan go with it, and what tracing cost: wall
-  /// time "plan traced" beside "plan".
-  Result<Trace> trace(const Times& times, int iterations);
+  /// time "plan traced" beside "plan". With a tracer, which must not have been started, tasks last from their first
+  /// kernel to their last as the device recorded them, and kernels, copies and calls stand beside them; where it does
+  /// not start, the trace is as without one, and kNotRecorded says why.
+  /// Errors: those of the steps; kRecordingIncomplete where the tracer did not deliver.
+  Result<Trace> trace(const Times& times, int iterations, DeviceTracer* tracer = nullptr);
 
   /// One more step, then every member's outputs into `<folder>/<member>/<output>.npy`.
   Result<void> write_outputs(const std::filesystem::path& folder, Overwrite overwrite);
@@ -42,6 +46,10 @@ class PlanRun {
 
  private:
   PlanRun(Backend& backend, Plan plan, const CancelToken& cancel);
+  [[nodiscard]] std::vector<std::string> group_names() const;
+  Result<WallTimes> traced_steps(int iterations);
+  Result<Trace> trace_tasks(int iterations, WallTimes& traced);
+  Result<Trace> trace_device(int iterations, WallTimes& traced, DeviceTracer& tracer);
 
   Backend& backend_;
   Plan plan_;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "executor/backend.hpp"
+#include "executor/device_tracer.hpp"
+#include "executor/profile/op_case.hpp"
+#include "models/model.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// A way to run an op of a model alone.
+struct KernelCase {
+  const Op* op = nullptr;
+  OpCase op_case;
+};
+
+/// Runs the cases and the whole model again under a tracer and appends what the device did: kernels, copies and memsets
+/// with the arguments that the tracer gives them (grid, block, registers, shared memory, ...), and with signature,
+/// strategy, width, threads and algorithm of the op they are of, as profile records have them. Those of the cases are
+/// on tracks "kernels of ops alone", those of the model on "kernels of the model"; "iteration" numbers the runs.
+/// Where the tracer does not start, the trace's setting kNotRecorded says why.
+/// Errors: those of lower(), Backend::load() and the steps; kRecordingIncomplete; kInterrupted.
+Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, const std::vector<KernelCase>& cases,
+                            DeviceTracer& tracer, const CancelToken& cancel, Trace& trace);
+
+}  // namespace cohort
