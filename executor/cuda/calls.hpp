@@ -15,8 +15,8 @@ namespace cohort::cuda {
 /// WeightView) and per output, each to the view's first element, and the workspace, which begins at a
 /// multiple of 64 bytes.
 struct CallArguments {
-  std::vector<const float*> inputs;
-  std::vector<float*> outputs;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
   std::byte* workspace = nullptr;
 };
 
@@ -54,7 +54,7 @@ class WeightStore {
   virtual ~WeightStore() = default;
 
   /// Begins at a multiple of 256 bytes. Throws DeviceError.
-  virtual const float* add(std::span<const float> values) = 0;
+  virtual const void* add(std::span<const std::byte> bytes) = 0;
 };
 
 /// Prepares calls: what tells the library-backed device from the one of own kernels alone.

@@ -68,8 +68,8 @@ std::byte* ProgramMemory::pinned(BufferId input, int slot) const {
   return pinned_[to_index(input)][static_cast<std::size_t>(slot)].data();
 }
 
-float* ProgramMemory::element(const View& view, int slot) const {
-  return reinterpret_cast<float*>(at(view.buffer, slot)) + view.offset;
+std::byte* ProgramMemory::element(const View& view, int slot) const {
+  return at(view.buffer, slot) + view.offset * element_bytes(view.type);
 }
 
 CallArguments ProgramMemory::arguments(const Step& step, int slot) const {
@@ -83,8 +83,8 @@ CallArguments ProgramMemory::arguments(const Step& step, int slot) const {
   return arguments;
 }
 
-const float* ChunkedWeights::add(std::span<const float> values) {
-  const Bytes size = aligned(Bytes{static_cast<std::int64_t>(values.size_bytes())});
+const void* ChunkedWeights::add(std::span<const std::byte> bytes) {
+  const Bytes size = aligned(Bytes{static_cast<std::int64_t>(bytes.size())});
   if (chunks_.empty() || used_ + size > chunks_.back().size()) {
     const Bytes wanted = chunks_.empty() ? aligned(expected_) : kChunk;
     chunks_.emplace_back(*api_, Block::Where::kDevice, std::max(size, wanted));
@@ -92,8 +92,8 @@ const float* ChunkedWeights::add(std::span<const float> values) {
   }
   std::byte* const place = chunks_.back().data() + used_.value;
   used_ += size;
-  api_->copy_to_device(place, std::as_bytes(values));
-  return reinterpret_cast<const float*>(place);
+  api_->copy_to_device(place, bytes);
+  return place;
 }
 
 }  // namespace cohort::cuda

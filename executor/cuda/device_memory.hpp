@@ -52,7 +52,7 @@ class ProgramMemory {
   [[nodiscard]] CallArguments arguments(const Step& step, int slot) const;
 
  private:
-  [[nodiscard]] float* element(const View& view, int slot) const;
+  [[nodiscard]] std::byte* element(const View& view, int slot) const;
 
   const Program* program_;
   Block arena_;
@@ -67,7 +67,7 @@ class ChunkedWeights final : public WeightStore {
   /// Room is taken for `expected` bytes at once.
   ChunkedWeights(DeviceApi& api, Bytes expected) : api_(&api), expected_(expected) {}
 
-  const float* add(std::span<const float> values) override;
+  const void* add(std::span<const std::byte> bytes) override;
 
  private:
   DeviceApi* api_;

@@ -71,6 +71,24 @@ Result<std::unique_ptr<Session>> load(const Program& program, std::span<const We
   return std::make_unique<CudaSession>(program, api, std::move(parts), std::move(now));
 }
 
+/// Tells a sink what is being given, also where that fails.
+class Giving {
+ public:
+  Giving(TaskSink* sink, StepId step, StreamId stream) : sink_(sink), step_(step), stream_(stream) {
+    if (sink_ != nullptr) sink_->giving(step_, stream_);
+  }
+  Giving(const Giving&) = delete;
+  Giving& operator=(const Giving&) = delete;
+  ~Giving() {
+    if (sink_ != nullptr) sink_->given(step_, stream_);
+  }
+
+ private:
+  TaskSink* sink_;
+  StepId step_;
+  StreamId stream_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> make_session(const Program& program, std::span<const Weights* const> weights,
@@ -111,6 +129,7 @@ CudaSession::~CudaSession() {
   for (const Graph& graph : graphs_) {
     if (graph.plain) api_->destroy(*graph.plain);
     if (graph.timed) api_->destroy(*graph.timed);
+    if (graph.watched) api_->destroy(*graph.watched);
   }
   for (const EventHandle event : order_events_) api_->destroy(event);
   for (const EventHandle event : capture_events_) api_->destroy(event);
@@ -164,14 +183,13 @@ void CudaSession::give_step(const LaunchStep& work, StreamId stream, bool timed)
   const StreamHandle on = handle(stream);
   if (timed) api_->record_time(timings_[to_index(work.step)].begin, on);
   const std::string& task = program_->step(work.step).task;
-  if (sink_ != nullptr) sink_->giving(work.step, stream);
   try {
+    const Giving giving(sink_, work.step, stream);
     const WorkScope scope(*api_, {task.c_str(), work.step, std::nullopt, work.slot}, on);
     bound(work).launch(on);
   } catch (const DeviceError& error) {
     throw DeviceError(fmt::format("{}: {}", task, error.what()));
   }
-  if (sink_ != nullptr) sink_->given(work.step, stream);
   if (timed) {
     Timing& timing = timings_[to_index(work.step)];
     api_->record_time(timing.end, on);
@@ -185,7 +203,7 @@ void CudaSession::launch(StepId step, StreamId stream, int slot) {
     return;
   }
   guarded("launch", [&] {
-    const bool timed = sink_ != nullptr;
+    const bool timed = timed_;
     if (timed && timings_[to_index(step)].pending) {
       wait_for_all();
       read_timings();
@@ -284,7 +302,8 @@ void CudaSession::give_captured(const Graph& graph, bool timed) {
 void CudaSession::launch(GraphId id) {
   Graph& graph = graphs_[to_index(id)];
   guarded("launch of a graph", [&] {
-    const bool timed = sink_ != nullptr;
+    const bool timed = timed_;
+    const bool watched = sink_ != nullptr && !timed;
     if (timed) {
       if (std::any_of(timings_.begin(), timings_.end(), [](const Timing& timing) { return timing.pending; })) {
         wait_for_all();
@@ -292,7 +311,8 @@ void CudaSession::launch(GraphId id) {
       }
       if (!graph.timed) graph.timed = capture(graph, true);
     }
-    const std::optional<GraphHandle>& launched = timed ? graph.timed : graph.plain;
+    if (watched && !graph.watched) graph.watched = capture(graph, false);
+    const std::optional<GraphHandle>& launched = timed ? graph.timed : watched ? graph.watched : graph.plain;
     if (!launched) throw DeviceError("it was not captured, as a call failed before");
     for (std::size_t i = 1; i < static_cast<std::size_t>(program_->streams); ++i) {
       if (std::exchange(busy_[i], char{0}) != 0) {
@@ -324,7 +344,7 @@ void CudaSession::wait_for_all() {
 Result<void> CudaSession::synchronize() {
   guarded("synchronize", [&] {
     wait_for_all();
-    if (sink_ == nullptr) return;
+    if (!timed_) return;
     read_timings();
     if (now_() - origin_time_ > kOriginAge) set_origin();
   });
@@ -374,8 +394,10 @@ Result<std::vector<float>> CudaSession::read_output(std::size_t output_index) {
 }
 
 void CudaSession::set_sink(TaskSink* sink) {
+  forget_watched();
   sink_ = sink;
-  if (sink == nullptr) return;
+  timed_ = sink != nullptr && sink->needs_times();
+  if (!timed_) return;
   guarded("set_sink", [&] {
     if (timings_.empty()) {
       origin_ = api_->create_event(EventUse::kTiming);
@@ -384,7 +406,16 @@ void CudaSession::set_sink(TaskSink* sink) {
     }
     set_origin();
   });
-  if (error_) sink_ = nullptr;
+  if (!error_) return;
+  sink_ = nullptr;
+  timed_ = false;
+}
+
+void CudaSession::forget_watched() noexcept {
+  for (Graph& graph : graphs_) {
+    if (graph.watched) api_->destroy(*graph.watched);
+    graph.watched.reset();
+  }
 }
 
 /// Only while nothing runs.

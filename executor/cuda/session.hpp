@@ -30,9 +30,10 @@ Result<std::unique_ptr<Session>> make_session(const Program& program, std::span<
 ///     stream 1              └──── b ── c ──────┘                  every stream so far, and later work
 ///                                                                 of every stream after it
 ///
-/// While a sink is set, every step stands between two events with times. Graphs have a second form for
-/// that, captured when it is first needed, so that a run without a sink costs nothing. An event's time
-/// becomes the sink's by way of one event whose time is known in both clocks.
+/// While a sink is set that needs times, every step stands between two events with times. Graphs have a
+/// second form for that, captured when it is first needed, so that a run without a sink costs nothing. An
+/// event's time becomes the sink's by way of one event whose time is known in both clocks. A sink that only
+/// watches is told of every graph's steps while it is captured once more, for this sink alone.
 class CudaSession final : public Session {
  public:
   struct Parts {
@@ -76,6 +77,7 @@ class CudaSession final : public Session {
     std::vector<Command> commands;
     std::size_t events = 0;
     std::optional<GraphHandle> plain, timed;
+    std::optional<GraphHandle> watched;  ///< captured under the sink of now, without times
   };
   /// Events around one launch of a step, waiting to be read.
   struct Timing {
@@ -99,6 +101,7 @@ class CudaSession final : public Session {
   void wait_for_all();
   void read_timings();
   void set_origin();
+  void forget_watched() noexcept;
 
   const Program* program_;
   DeviceApi* api_;
@@ -118,6 +121,7 @@ class CudaSession final : public Session {
   std::optional<Graph> open_;
   std::vector<Graph> graphs_;
   TaskSink* sink_ = nullptr;
+  bool timed_ = false;           ///< there is a sink, and it needs times
   std::vector<Timing> timings_;  ///< by StepId, once there has been a sink
   EventHandle origin_{};
   Nanoseconds origin_time_{};

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "simulator/plan/data_type.hpp"
+
 /// Arguments of Cohort's own kernels: plain values that are passed to the device as they are. Strides are in
 /// elements; tensors have at most kMaxRank dimensions and fewer than 2^31 elements.
 namespace cohort::cuda::own {
@@ -62,7 +64,7 @@ struct PostOps {
     PostKind kind{};
     float alpha = 0;
     float beta = 0;
-    const float* operand = nullptr;
+    const void* operand = nullptr;
     Strides strides;
   };
   std::int32_t count = 0;
@@ -73,21 +75,32 @@ enum class MapKind : std::int32_t { kCopy, kAdd, kSub, kMul, kDiv, kPow, kMin, k
 
 /// y = post(f(a, b, c)) elementwise, dimensions in the order of y's memory. kAffine: a * b + c.
 struct MapArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
   MapKind kind{};
   Extents shape;
-  const float* a = nullptr;
-  const float* b = nullptr;
-  const float* c = nullptr;
-  float* y = nullptr;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;
+  void* y = nullptr;
   Strides a_strides, b_strides, c_strides, y_strides;
   PostOps post;
 };
 
+/// y = x, elementwise, rounded where y's type is the smaller. The dimensions are in the order of y's memory.
+struct ConvertArguments {
+  DataType x_type = DataType::kFloat32, y_type = DataType::kFloat32;
+  Extents shape;
+  const void* x = nullptr;
+  void* y = nullptr;
+  Strides x_strides, y_strides;
+};
+
 /// The elements of x in logical order under y's shape.
 struct ReshapeArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
   Extents x_shape, y_shape;
-  const float* x = nullptr;
-  float* y = nullptr;
+  const void* x = nullptr;
+  void* y = nullptr;
   Strides x_strides, y_strides;
   PostOps post;
 };
@@ -99,6 +112,7 @@ struct Window2 {
 
 /// Dimensions [N, C, H, W]; `post` by the index [n, c, p, q].
 struct PoolArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
   Window2 window;
   Extents y_shape;
   std::int32_t height = 1, width = 1;  ///< of x
@@ -106,55 +120,59 @@ struct PoolArguments {
   bool average = false;
   bool count_include_pad = false;  ///< averages divide by what lies inside x and its padding
   bool channels_last = false;      ///< neighbouring threads take neighbouring channels
-  const float* x = nullptr;
-  float* y = nullptr;
+  const void* x = nullptr;
+  void* y = nullptr;
   Strides x_strides, y_strides;
   PostOps post;
 };
 
 /// Direct convolution; the filter is [K][C][R][S] or, with `channels_last`, [K][R][S][C].
 struct ConvolutionArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
   Window2 window;
   Extents y_shape;
   std::int32_t height = 1, width = 1;  ///< of x
   std::int32_t group_inputs = 1, group_outputs = 1;
   bool channels_last = false;
-  const float* x = nullptr;
-  const float* w = nullptr;
-  const float* bias = nullptr;  ///< [K]; may be null
-  float* y = nullptr;
+  const void* x = nullptr;
+  const void* w = nullptr;
+  const void* bias = nullptr;  ///< [K]; may be null
+  void* y = nullptr;
   Strides x_strides, y_strides;
   PostOps post;
 };
 
 /// y = x / (bias + alpha/size * sum of squares)^beta across the channels of [N, C, ...].
 struct LrnArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
   Extents y_shape;
   std::int32_t size = 1;
   float alpha = 0, beta = 0, bias = 1;
-  const float* x = nullptr;
-  float* y = nullptr;
+  const void* x = nullptr;
+  void* y = nullptr;
   Strides x_strides, y_strides;
   PostOps post;
 };
 
 /// Softmax along one dimension; a lane is a line of elements along it.
 struct SoftmaxArguments {
-  Extents lanes;            ///< all dimensions but that one
-  std::int32_t length = 1;  ///< of the dimension
+  DataType type = DataType::kFloat32;  ///< of every tensor
+  Extents lanes;                       ///< all dimensions but that one
+  std::int32_t length = 1;             ///< of the dimension
   std::int64_t x_step = 1, y_step = 1;
-  const float* x = nullptr;
-  float* y = nullptr;
+  const void* x = nullptr;
+  void* y = nullptr;
   Strides x_strides, y_strides;  ///< of the lanes
 };
 
 /// y[b, n, o] = post(sum over i of x[b, n, i] * w[b, o, i] + bias[b, o]). `post` by the index [b, n, o].
 struct GemmArguments {
+  DataType type = DataType::kFloat32;                        ///< of every tensor
   std::int32_t batch = 1, rows = 1, columns = 1, inner = 1;  ///< B, N, O, I
-  const float* x = nullptr;
-  const float* w = nullptr;     ///< dense [B, O, I]
-  const float* bias = nullptr;  ///< dense [B, O]; may be null
-  float* y = nullptr;
+  const void* x = nullptr;
+  const void* w = nullptr;     ///< dense [B, O, I]
+  const void* bias = nullptr;  ///< dense [B, O]; may be null
+  void* y = nullptr;
   std::int64_t x_batch = 0, x_row = 0;
   std::int64_t y_batch = 0, y_row = 0, y_column = 1;
   PostOps post;

@@ -4,14 +4,10 @@
 #include <cstdint>
 
 #include "executor/cuda/own/arguments.hpp"
+#include "executor/cuda/own/number.hpp"
 
-#ifdef __CUDACC__
-#define COHORT_BODY __host__ __device__ inline
-#else
-#define COHORT_BODY inline
-#endif
-
-/// What one thread of each own kernel computes, for the device and, in tests, for the host alike.
+/// What one thread of each own kernel computes, for the device and, in tests, for the host alike, on numbers of
+/// type T in memory.
 namespace cohort::cuda::own {
 
 struct Index {
@@ -109,10 +105,11 @@ COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
   return x;
 }
 
+template <class T>
 COHORT_BODY float finish(const PostOps& post, float value, const Index& index, int rank) {
   for (int i = 0; i < post.count; ++i) {
     const PostOps::One& one = post.of[i];
-    value = one.kind == PostKind::kAdd ? value + one.operand[offset(one.strides, index, rank)]
+    value = one.kind == PostKind::kAdd ? value + load<T>(one.operand, offset(one.strides, index, rank))
                                        : activate(one.kind, one.alpha, one.beta, value);
   }
   return value;
@@ -145,22 +142,43 @@ COHORT_BODY float combine(MapKind kind, float a, float b) {
   return a;
 }
 
+template <class T>
 COHORT_BODY void map_element(const MapArguments& k, std::int32_t linear) {
   const int rank = k.shape.rank;
   const Index index = split(k.shape, linear);
-  float value = k.a[offset(k.a_strides, index, rank)];
+  float value = load<T>(k.a, offset(k.a_strides, index, rank));
   if (k.kind != MapKind::kCopy) {
-    value = combine(k.kind, value, k.b[offset(k.b_strides, index, rank)]);
-    if (k.kind == MapKind::kAffine) value += k.c[offset(k.c_strides, index, rank)];
+    value = combine(k.kind, value, load<T>(k.b, offset(k.b_strides, index, rank)));
+    if (k.kind == MapKind::kAffine) value += load<T>(k.c, offset(k.c_strides, index, rank));
   }
-  k.y[offset(k.y_strides, index, rank)] = finish(k.post, value, index, rank);
+  store<T>(k.y, offset(k.y_strides, index, rank), finish<T>(k.post, value, index, rank));
 }
 
+COHORT_BODY float load_as(DataType type, const void* from, std::int64_t at) {
+  return type == DataType::kBfloat16  ? load<Bfloat16>(from, at)
+         : type == DataType::kFloat16 ? load<Float16>(from, at)
+                                      : load<float>(from, at);
+}
+
+COHORT_BODY void convert_element(const ConvertArguments& k, std::int32_t linear) {
+  const Index index = split(k.shape, linear);
+  const float value = load_as(k.x_type, k.x, offset(k.x_strides, index, k.shape.rank));
+  const std::int64_t to = offset(k.y_strides, index, k.shape.rank);
+  if (k.y_type == DataType::kBfloat16) {
+    store<Bfloat16>(k.y, to, value);
+  } else if (k.y_type == DataType::kFloat16) {
+    store<Float16>(k.y, to, value);
+  } else {
+    store<float>(k.y, to, value);
+  }
+}
+
+template <class T>
 COHORT_BODY void reshape_element(const ReshapeArguments& k, std::int32_t linear) {
   const Index from = split(k.x_shape, linear);
   const Index to = split(k.y_shape, linear);
-  const float value = k.x[offset(k.x_strides, from, k.x_shape.rank)];
-  k.y[offset(k.y_strides, to, k.y_shape.rank)] = finish(k.post, value, to, k.y_shape.rank);
+  const float value = load<T>(k.x, offset(k.x_strides, from, k.x_shape.rank));
+  store<T>(k.y, offset(k.y_strides, to, k.y_shape.rank), finish<T>(k.post, value, to, k.y_shape.rank));
 }
 
 /// Index [n, c, p, q]; with `channels_last` neighbours differ in c.
@@ -186,9 +204,10 @@ COHORT_BODY std::int32_t padded_count(const PoolArguments& k, const Index& at, i
   return count;
 }
 
+template <class T>
 COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
   const Index at = split_image(k.y_shape, k.channels_last, linear);
-  const float* const plane = k.x + at.of[0] * k.x_strides.of[0] + at.of[1] * k.x_strides.of[1];
+  const std::int64_t plane = at.of[0] * k.x_strides.of[0] + at.of[1] * k.x_strides.of[1];
   float largest = -INFINITY;
   float sum = 0;
   std::int32_t count = 0;
@@ -198,7 +217,7 @@ COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
     for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
       const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
       if (j < 0 || j >= k.width) continue;
-      const float value = plane[i * k.x_strides.of[2] + j * k.x_strides.of[3]];
+      const float value = load<T>(k.x, plane + i * k.x_strides.of[2] + j * k.x_strides.of[3]);
       largest = fmaxf(largest, value);
       sum += value;
       ++count;
@@ -207,9 +226,10 @@ COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
   if (k.count_include_pad) count = padded_count(k, at, 0) * padded_count(k, at, 1);
   const std::int32_t divisor = count > 0 ? count : 1;
   const float value = k.average ? sum / static_cast<float>(divisor) : largest;
-  k.y[offset(k.y_strides, at, 4)] = finish(k.post, value, at, 4);
+  store<T>(k.y, offset(k.y_strides, at, 4), finish<T>(k.post, value, at, 4));
 }
 
+template <class T>
 COHORT_BODY void convolution_element(const ConvolutionArguments& k, std::int32_t linear) {
   const Index at = split_image(k.y_shape, k.channels_last, linear);
   const std::int32_t channels = k.group_inputs;
@@ -217,58 +237,64 @@ COHORT_BODY void convolution_element(const ConvolutionArguments& k, std::int32_t
   const std::int32_t area = k.window.kernel[0] * k.window.kernel[1];
   const std::int64_t w_channel = k.channels_last ? 1 : area;
   const std::int64_t w_place = k.channels_last ? channels : 1;
-  const float* const image = k.x + at.of[0] * k.x_strides.of[0] + first * k.x_strides.of[1];
-  const float* const filter = k.w + static_cast<std::int64_t>(at.of[1]) * channels * area;
-  float sum = k.bias != nullptr ? k.bias[at.of[1]] : 0.0F;
+  const T* const image = static_cast<const T*>(k.x) + at.of[0] * k.x_strides.of[0] + first * k.x_strides.of[1];
+  const T* const filter = static_cast<const T*>(k.w) + static_cast<std::int64_t>(at.of[1]) * channels * area;
+  float sum = k.bias != nullptr ? load<T>(k.bias, at.of[1]) : 0.0F;
   for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
     const std::int32_t i = at.of[2] * k.window.stride[0] - k.window.pad[0] + r * k.window.dilation[0];
     if (i < 0 || i >= k.height) continue;
     for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
       const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
       if (j < 0 || j >= k.width) continue;
-      const float* const x = image + i * k.x_strides.of[2] + j * k.x_strides.of[3];
-      const float* const w = filter + (r * k.window.kernel[1] + s) * w_place;
-      for (std::int32_t c = 0; c < channels; ++c) sum += x[c * k.x_strides.of[1]] * w[c * w_channel];
+      const T* const x = image + i * k.x_strides.of[2] + j * k.x_strides.of[3];
+      const T* const w = filter + (r * k.window.kernel[1] + s) * w_place;
+      for (std::int32_t c = 0; c < channels; ++c)
+        sum += to_float(x[c * k.x_strides.of[1]]) * to_float(w[c * w_channel]);
     }
   }
-  k.y[offset(k.y_strides, at, 4)] = finish(k.post, sum, at, 4);
+  store<T>(k.y, offset(k.y_strides, at, 4), finish<T>(k.post, sum, at, 4));
 }
 
+template <class T>
 COHORT_BODY void lrn_element(const LrnArguments& k, std::int32_t linear) {
   const int rank = k.y_shape.rank;
   const Index at = split(k.y_shape, linear);
   const std::int32_t before = (k.size - 1) / 2;
   const std::int32_t after = k.size - 1 - before;
   const std::int64_t step = k.x_strides.of[1];
-  const float* const x = k.x + offset(k.x_strides, at, rank);
+  const std::int64_t x = offset(k.x_strides, at, rank);
   float squares = 0;
   for (std::int32_t i = -before; i <= after; ++i) {
     const std::int32_t channel = at.of[1] + i;
     if (channel < 0 || channel >= k.y_shape.of[1]) continue;
-    squares += x[i * step] * x[i * step];
+    const float value = load<T>(k.x, x + i * step);
+    squares += value * value;
   }
   const float scale = k.bias + k.alpha / static_cast<float>(k.size) * squares;
-  k.y[offset(k.y_strides, at, rank)] = finish(k.post, *x * powf(scale, -k.beta), at, rank);
+  store<T>(k.y, offset(k.y_strides, at, rank), finish<T>(k.post, load<T>(k.x, x) * powf(scale, -k.beta), at, rank));
 }
 
 /// One lane's part of a softmax; `lanes` threads share the dimension, each taking every lanes-th element.
-COHORT_BODY float softmax_largest(const SoftmaxArguments& k, const float* x, std::int32_t thread,
-                                  std::int32_t threads) {
+template <class T>
+COHORT_BODY float softmax_largest(const SoftmaxArguments& k, const T* x, std::int32_t thread, std::int32_t threads) {
   float largest = -INFINITY;
-  for (std::int32_t i = thread; i < k.length; i += threads) largest = fmaxf(largest, x[i * k.x_step]);
+  for (std::int32_t i = thread; i < k.length; i += threads) largest = fmaxf(largest, to_float(x[i * k.x_step]));
   return largest;
 }
 
-COHORT_BODY float softmax_sum(const SoftmaxArguments& k, const float* x, float largest, std::int32_t thread,
+template <class T>
+COHORT_BODY float softmax_sum(const SoftmaxArguments& k, const T* x, float largest, std::int32_t thread,
                               std::int32_t threads) {
   float sum = 0;
-  for (std::int32_t i = thread; i < k.length; i += threads) sum += expf(x[i * k.x_step] - largest);
+  for (std::int32_t i = thread; i < k.length; i += threads) sum += expf(to_float(x[i * k.x_step]) - largest);
   return sum;
 }
 
-COHORT_BODY void softmax_store(const SoftmaxArguments& k, const float* x, float* y, float largest, float sum,
+template <class T>
+COHORT_BODY void softmax_store(const SoftmaxArguments& k, const T* x, T* y, float largest, float sum,
                                std::int32_t thread, std::int32_t threads) {
-  for (std::int32_t i = thread; i < k.length; i += threads) y[i * k.y_step] = expf(x[i * k.x_step] - largest) / sum;
+  for (std::int32_t i = thread; i < k.length; i += threads)
+    from_float(expf(to_float(x[i * k.x_step]) - largest) / sum, y[i * k.y_step]);
 }
 
 /// Place of one result of a batched product.
@@ -286,19 +312,22 @@ COHORT_BODY GemmPlace gemm_place(const GemmArguments& k, std::int64_t linear) {
 }
 
 /// One thread's part of a sum that `threads` threads share.
+template <class T>
 COHORT_BODY float gemm_partial(const GemmArguments& k, const GemmPlace& place, std::int32_t thread,
                                std::int32_t threads) {
-  const float* const x = k.x + place.at.of[0] * k.x_batch + place.at.of[1] * k.x_row;
-  const float* const w = k.w + (static_cast<std::int64_t>(place.at.of[0]) * k.columns + place.at.of[2]) * k.inner;
+  const T* const x = static_cast<const T*>(k.x) + place.at.of[0] * k.x_batch + place.at.of[1] * k.x_row;
+  const T* const w =
+      static_cast<const T*>(k.w) + (static_cast<std::int64_t>(place.at.of[0]) * k.columns + place.at.of[2]) * k.inner;
   float sum = 0;
-  for (std::int32_t i = thread; i < k.inner; i += threads) sum += x[i] * w[i];
+  for (std::int32_t i = thread; i < k.inner; i += threads) sum += to_float(x[i]) * to_float(w[i]);
   return sum;
 }
 
+template <class T>
 COHORT_BODY void gemm_store(const GemmArguments& k, const GemmPlace& place, float sum) {
-  if (k.bias != nullptr) sum += k.bias[place.at.of[0] * static_cast<std::int64_t>(k.columns) + place.at.of[2]];
-  float* const y = k.y + place.at.of[0] * k.y_batch + place.at.of[1] * k.y_row + place.at.of[2] * k.y_column;
-  *y = finish(k.post, sum, place.at, 3);
+  if (k.bias != nullptr) sum += load<T>(k.bias, place.at.of[0] * static_cast<std::int64_t>(k.columns) + place.at.of[2]);
+  const std::int64_t y = place.at.of[0] * k.y_batch + place.at.of[1] * k.y_row + place.at.of[2] * k.y_column;
+  store<T>(k.y, y, finish<T>(k.post, sum, place.at, 3));
 }
 
 }  // namespace cohort::cuda::own

@@ -1,88 +1,136 @@
 #include "executor/cuda/own/host_kernels.hpp"
 
+#include <type_traits>
+
 #include "executor/cuda/own/sequence_bodies.hpp"
 
 namespace cohort::cuda::own {
 namespace {
 
+template <class T>
 void run(const MapArguments& kernel) {
-  for (std::int32_t i = 0; i < kernel.shape.count; ++i) map_element(kernel, i);
+  for (std::int32_t i = 0; i < kernel.shape.count; ++i) map_element<T>(kernel, i);
 }
 
+template <class T>
 void run(const ReshapeArguments& kernel) {
-  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) reshape_element(kernel, i);
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) reshape_element<T>(kernel, i);
 }
 
+template <class T>
 void run(const PoolArguments& kernel) {
-  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) pool_element(kernel, i);
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) pool_element<T>(kernel, i);
 }
 
+template <class T>
 void run(const ConvolutionArguments& kernel) {
-  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) convolution_element(kernel, i);
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) convolution_element<T>(kernel, i);
 }
 
+template <class T>
 void run(const LrnArguments& kernel) {
-  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) lrn_element(kernel, i);
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) lrn_element<T>(kernel, i);
 }
 
+template <class T>
 void run(const SoftmaxArguments& kernel) {
   for (std::int32_t lane = 0; lane < kernel.lanes.count; ++lane) {
     const Index index = split(kernel.lanes, lane);
-    const float* const x = kernel.x + offset(kernel.x_strides, index, kernel.lanes.rank);
-    float* const y = kernel.y + offset(kernel.y_strides, index, kernel.lanes.rank);
-    const float largest = softmax_largest(kernel, x, 0, 1);
-    softmax_store(kernel, x, y, largest, softmax_sum(kernel, x, largest, 0, 1), 0, 1);
+    const T* const x = static_cast<const T*>(kernel.x) + offset(kernel.x_strides, index, kernel.lanes.rank);
+    T* const y = static_cast<T*>(kernel.y) + offset(kernel.y_strides, index, kernel.lanes.rank);
+    const float largest = softmax_largest<T>(kernel, x, 0, 1);
+    softmax_store<T>(kernel, x, y, largest, softmax_sum<T>(kernel, x, largest, 0, 1), 0, 1);
   }
 }
 
 /// Sums are split into as many parts as a warp has threads, as on the device.
+template <class T>
 void run(const GemmArguments& kernel) {
   constexpr std::int32_t kWarp = 32;
   const std::int64_t count = std::int64_t{kernel.batch} * kernel.rows * kernel.columns;
   for (std::int64_t i = 0; i < count; ++i) {
     const GemmPlace place = gemm_place(kernel, i);
     float sum = 0;
-    for (std::int32_t thread = 0; thread < kWarp; ++thread) sum += gemm_partial(kernel, place, thread, kWarp);
-    gemm_store(kernel, place, sum);
+    for (std::int32_t thread = 0; thread < kWarp; ++thread) sum += gemm_partial<T>(kernel, place, thread, kWarp);
+    gemm_store<T>(kernel, place, sum);
   }
 }
 
+template <class T>
 void run(const LstmArguments& kernel) {
   for (std::int32_t n = 0; n < kernel.samples; ++n) {
     for (std::int32_t t = 0; t < kernel.steps; ++t) {
-      for (std::int32_t h = 0; h < kernel.hidden; ++h) lstm_unit(kernel, n, t, h);
+      for (std::int32_t h = 0; h < kernel.hidden; ++h) lstm_unit<T>(kernel, n, t, h);
     }
   }
 }
 
+template <class T>
 void run(const GruArguments& kernel) {
   for (std::int32_t n = 0; n < kernel.samples; ++n) {
     for (std::int32_t t = 0; t < kernel.steps; ++t) {
-      for (std::int32_t h = 0; h < kernel.hidden; ++h) gru_unit(kernel, n, t, h);
+      for (std::int32_t h = 0; h < kernel.hidden; ++h) gru_unit<T>(kernel, n, t, h);
     }
   }
 }
 
+template <class T>
 void run(const MatMulArguments& kernel) {
-  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) matmul_element(kernel, i);
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) matmul_element<T>(kernel, i);
 }
 
+template <class T>
 void run(const LayerNormArguments& kernel) {
   for (std::int32_t row = 0; row < kernel.rows.count; ++row) {
     const Index index = split(kernel.rows, row);
-    const float* const x = kernel.x + offset(kernel.x_rows, index, kernel.rows.rank);
-    float* const y = kernel.y + offset(kernel.y_rows, index, kernel.rows.rank);
+    const T* const x = static_cast<const T*>(kernel.x) + offset(kernel.x_rows, index, kernel.rows.rank);
+    T* const y = static_cast<T*>(kernel.y) + offset(kernel.y_rows, index, kernel.rows.rank);
     const auto count = static_cast<float>(kernel.inner.count);
-    const float mean = layer_norm_partial(kernel, x, false, 0, 0, 1) / count;
-    const float variance = layer_norm_partial(kernel, x, true, mean, 0, 1) / count;
-    layer_norm_store(kernel, x, y, mean, variance, 0, 1);
+    const float mean = layer_norm_partial<T>(kernel, x, false, 0, 0, 1) / count;
+    const float variance = layer_norm_partial<T>(kernel, x, true, mean, 0, 1) / count;
+    layer_norm_store<T>(kernel, x, y, mean, variance, 0, 1);
   }
+}
+
+/// It has two types of its own.
+template <class T>
+void run(const ConvertArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.shape.count; ++i) convert_element(kernel, i);
+}
+
+/// The parts of a table, whose kind is that of `Arguments`.
+template <class T, class Arguments>
+void run_parts(const TableArguments& table) {
+  for (std::int32_t i = 0; i < table.count; ++i) run<T>(static_cast<const Arguments*>(table.parts)[i]);
+}
+
+/// By kind, as device code does it.
+template <class T, std::size_t kKind = 0>
+void run(const TableArguments& table) {
+  using Arguments = std::variant_alternative_t<kKind, KernelArguments>;
+  if constexpr (!std::is_same_v<Arguments, TableArguments>) {
+    if (table.kind == static_cast<std::int32_t>(kKind)) {
+      run_parts<T, Arguments>(table);
+    } else {
+      run<T, kKind + 1>(table);
+    }
+  }
+}
+
+DataType type_of(const ConvertArguments& kernel) { return kernel.y_type; }
+template <class Arguments>
+DataType type_of(const Arguments& kernel) {
+  return kernel.type;
 }
 
 }  // namespace
 
 void run_on_host(const KernelArguments& kernel) {
-  std::visit([](const auto& arguments) { run(arguments); }, kernel);
+  std::visit(
+      [](const auto& arguments) {
+        with_type(type_of(arguments), [&](auto number) { run<decltype(number)>(arguments); });
+      },
+      kernel);
 }
 
 }  // namespace cohort::cuda::own

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "executor/cuda/own/number.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
 
@@ -33,6 +34,7 @@ Window2 window_of(const Window& window) {
 template <class Arguments>
 void set_image(Arguments& kernel, const OpCall& call, const Window& window, const Operands& operands) {
   const Tensor& x = operands.inputs[0];
+  kernel.type = operands.y_type;
   kernel.window = window_of(window);
   kernel.y_shape = to_extents(operands.y_shape);
   kernel.height = static_cast<std::int32_t>(x.shape[2]);
@@ -68,6 +70,7 @@ KernelArguments kernel_of(const Pool& op, const OpCall& call, const Operands& op
 
 KernelArguments kernel_of(const LocalResponseNormalization& op, const OpCall& call, const Operands& operands) {
   LrnArguments kernel;
+  kernel.type = operands.y_type;
   kernel.y_shape = to_extents(operands.y_shape);
   kernel.size = static_cast<std::int32_t>(op.size);
   kernel.alpha = op.alpha;
@@ -84,6 +87,7 @@ KernelArguments kernel_of(const LocalResponseNormalization& op, const OpCall& ca
 KernelArguments kernel_of(const Softmax& op, const OpCall& /*call*/, const Operands& operands) {
   const auto axis = static_cast<std::size_t>(op.axis);
   SoftmaxArguments kernel;
+  kernel.type = operands.y_type;
   kernel.lanes = to_extents(reference::without(operands.y_shape, axis));
   kernel.length = static_cast<std::int32_t>(operands.y_shape[axis]);
   kernel.x_step = operands.inputs[0].strides[axis];
@@ -99,6 +103,7 @@ KernelArguments kernel_of(const Gemm& op, const OpCall& call, const Operands& op
   const Tensor& x = operands.inputs[0];
   const std::size_t lead = op.stacked ? 1 : 0;
   GemmArguments kernel;
+  kernel.type = operands.y_type;
   kernel.batch = op.stacked ? static_cast<std::int32_t>(operands.y_shape[0]) : 1;
   kernel.rows = static_cast<std::int32_t>(operands.y_shape[lead]);
   kernel.columns = static_cast<std::int32_t>(operands.y_shape[lead + 1]);
@@ -122,26 +127,14 @@ KernelArguments kernel_of(const Gemm& op, const OpCall& call, const Operands& op
   return kernel;
 }
 
-KernelArguments kernel_of(const Lstm& op, const OpCall& call, const Operands& operands) {
-  const Tensor& x = operands.inputs[0];
-  LstmArguments kernel;
-  kernel.steps = static_cast<std::int32_t>(x.shape[0]);
-  kernel.samples = static_cast<std::int32_t>(x.shape[1]);
-  kernel.inputs = static_cast<std::int32_t>(x.shape[2]);
-  kernel.hidden = static_cast<std::int32_t>(op.hidden);
-  kernel.x = x.data;
-  kernel.w = operands.inputs[1].data;
-  kernel.r = operands.inputs[2].data;
-  kernel.bias = own_input_count(call) > 3 ? operands.inputs[3].data : nullptr;
-  kernel.y = operands.y;
-  kernel.cell = operands.workspace;
-  kernel.x_step = x.strides[0];
-  kernel.x_sample = x.strides[1];
-  kernel.x_input = x.strides[2];
-  kernel.y_step = operands.y_strides[0];
-  kernel.y_sample = operands.y_strides[1];
-  kernel.y_hidden = operands.y_strides[2];
-  return kernel;
+/// A copy between types, which is what lowering puts where members' inputs and outputs are converted.
+bool converts(const OpCall& call) {
+  const View* const x = call.inputs.empty() ? nullptr : std::get_if<View>(&call.inputs[0]);
+  return std::holds_alternative<Reshape>(call.attributes) && x != nullptr && x->type != call.outputs[0].type;
+}
+
+DataType type_of(const Operand& operand) {
+  return std::visit([](const auto& view) { return view.type; }, operand);
 }
 
 /// Its kernel does no post-ops; they follow in one of their own.
@@ -153,6 +146,20 @@ bool finishes_apart(const OpCall& call) {
 
 tl::unexpected<Error> refuse(const OpCall& call, std::string_view why) {
   return fail(ErrorCode::kInvalidInput, "{}: own kernels cannot run it: {}", op_type(call.attributes), why);
+}
+
+/// Kernels read and write one type, but for conversions.
+Result<void> check_types(const OpCall& call) {
+  const DataType type = call.outputs[0].type;
+  if (converts(call)) {
+    const bool plain = call.post_ops.empty() && shape_of(call.inputs[0]) == call.outputs[0].shape;
+    return plain ? Result<void>() : refuse(call, "it changes the type and more");
+  }
+  for (const Operand& operand : call.inputs) {
+    if (type_of(operand) != type)
+      return refuse(call, fmt::format("it reads {} and writes {}", to_string(type_of(operand)), to_string(type)));
+  }
+  return {};
 }
 
 Result<void> check_constants(const OpCall& call) {
@@ -287,6 +294,7 @@ Result<void> check_supported(const OpCall& call) {
   COHORT_CHECK(check_call(call));
   if (!std::visit(HasKernel{}, call.attributes)) return refuse(call, "there is no kernel for it");
   COHORT_CHECK(check_constants(call));
+  COHORT_CHECK(check_types(call));
   std::vector<Shape> shapes{call.outputs[0].shape};
   for (const Operand& operand : call.inputs) shapes.push_back(shape_of(operand));
   const bool gemm = std::holds_alternative<Gemm>(call.attributes);
@@ -327,6 +335,23 @@ std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const
   if (std::holds_alternative<Recurrent>(call.attributes) && (input == 1 || input == 2))
     return transposed(values, {shape[1], shape[2]});
   return values;
+}
+
+std::vector<std::byte> bytes_of(const std::vector<float>& values, DataType type) {
+  std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(element_bytes(type)));
+  with_type(type, [&](auto number) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      store<decltype(number)>(bytes.data(), static_cast<std::int64_t>(i), values[i]);
+  });
+  return bytes;
+}
+
+const void* advanced(const void* from, std::int64_t elements, DataType type) {
+  return static_cast<const std::byte*>(from) + elements * element_bytes(type);
+}
+
+void* advanced(void* from, std::int64_t elements, DataType type) {
+  return static_cast<std::byte*>(from) + elements * element_bytes(type);
 }
 
 Bytes workspace_of(const OpCall& call) {

@@ -9,17 +9,19 @@ namespace cohort::cuda::own {
 
 /// A tensor in device memory.
 struct Tensor {
-  const float* data = nullptr;
+  const void* data = nullptr;
   Shape shape;
   Shape strides;
+  DataType type = DataType::kFloat32;
 };
 
 /// An op's operands: views where they lie, constants as packed() stores them.
 struct Operands {
   std::vector<Tensor> inputs;
-  float* y = nullptr;
+  void* y = nullptr;
   Shape y_shape;
   Shape y_strides;
+  DataType y_type = DataType::kFloat32;
   float* workspace = nullptr;
   std::size_t own_inputs = 0;  ///< leading inputs that are the op's own
 };
@@ -30,6 +32,11 @@ Result<void> check_supported(const OpCall& call);
 /// Values of constant input `input`, as the kernels read them. `weights` has the dense values of all
 /// constants of the call, in order.
 std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const std::vector<float>> weights);
+/// The bytes of `values` in a type.
+std::vector<std::byte> bytes_of(const std::vector<float>& values, DataType type);
+/// `elements` further on.
+const void* advanced(const void* from, std::int64_t elements, DataType type);
+void* advanced(void* from, std::int64_t elements, DataType type);
 
 /// Bytes of workspace.
 Bytes workspace_of(const OpCall& call);
@@ -44,11 +51,12 @@ PostOps post_ops(const OpCall& call, const Operands& operands, std::size_t first
 /// Transpose, TensorSlice, Expand.
 std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& operands);
 /// y = post(y + bias along dimension 1).
-MapArguments epilogue(const OpCall& call, const Operands& operands, const float* bias, std::size_t first);
+MapArguments epilogue(const OpCall& call, const Operands& operands, const void* bias, std::size_t first);
 
 // Of ops of language models.
 KernelArguments kernel_of(const MatMul& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const LayerNormalization& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const Lstm& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const Recurrent& op, const OpCall& call, const Operands& operands);
 /// Plain GRUs whose reset gate is applied after the matrix product.
 bool has_kernel(const Recurrent& op);

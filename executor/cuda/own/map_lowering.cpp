@@ -15,22 +15,17 @@ Shape broadcast(const Tensor& x, const Shape& shape) {
   return strides;
 }
 
-/// Rewrites a map so that its dimensions stand in the order of y's memory, the closest last, and
-/// neighbours that follow each other without a gap in every tensor are one.
-void simplify(MapArguments& map, const Shape& shape) {
-  std::vector<Strides*> all{&map.y_strides, &map.a_strides, &map.b_strides, &map.c_strides};
-  for (int i = 0; i < map.post.count; ++i) all.push_back(&map.post.of[i].strides);
+/// Puts dimensions in the order of y's memory, the closest last, and joins neighbours that follow each other without a
+/// gap in every tensor. The first of `all` is y's.
+Extents simplify(const std::vector<Strides*>& all, const Shape& shape) {
   std::vector<std::size_t> order;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] > 1) order.push_back(d);
   }
+  std::vector<Strides> before;
+  for (const Strides* strides : all) before.push_back(*strides);
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return map.y_strides.of[a] > map.y_strides.of[b]; });
-  const std::vector<Strides> before = [&] {
-    std::vector<Strides> copy;
-    for (const Strides* strides : all) copy.push_back(*strides);
-    return copy;
-  }();
+                   [&](std::size_t a, std::size_t b) { return before[0].of[a] > before[0].of[b]; });
   Extents extents;
   for (const std::size_t d : order) {
     const auto extent = static_cast<std::int32_t>(shape[d]);
@@ -42,7 +37,13 @@ void simplify(MapArguments& map, const Shape& shape) {
     for (std::size_t i = 0; i < all.size(); ++i) all[i]->of[to] = before[i].of[d];
     extents.count *= extent;
   }
-  map.shape = extents;
+  return extents;
+}
+
+void simplify(MapArguments& map, const Shape& shape) {
+  std::vector<Strides*> all{&map.y_strides, &map.a_strides, &map.b_strides, &map.c_strides};
+  for (int i = 0; i < map.post.count; ++i) all.push_back(&map.post.of[i].strides);
+  map.shape = simplify(all, shape);
 }
 
 Tensor channel_vector(const Tensor& values, const Shape& shape) {
@@ -50,11 +51,12 @@ Tensor channel_vector(const Tensor& values, const Shape& shape) {
   as[1] = shape[1];
   Shape strides(shape.size(), 0);
   strides[1] = 1;
-  return {values.data, as, strides};
+  return {values.data, as, strides, values.type};
 }
 
 MapArguments map_of(MapKind kind, std::vector<Tensor> from, const Operands& to, const PostOps& post) {
   MapArguments map;
+  map.type = to.y_type;
   map.kind = kind;
   map.y = to.y;
   map.y_strides = to_strides(to.y_strides);
@@ -122,10 +124,11 @@ std::vector<KernelArguments> concat_kernels(const Concat& op, const OpCall& call
   for (std::size_t i = 0; i < own_input_count(call); ++i) {
     Operands part = operands;
     part.y_shape = operands.inputs[i].shape;
-    part.y += begin * operands.y_strides[axis];
+    part.y = advanced(part.y, begin * operands.y_strides[axis], operands.y_type);
     PostOps post = post_ops(call, operands);
     for (int p = 0; p < post.count; ++p) {
-      if (post.of[p].operand != nullptr) post.of[p].operand += begin * post.of[p].strides.of[axis];
+      const void*& operand = post.of[p].operand;
+      if (operand != nullptr) operand = advanced(operand, begin * post.of[p].strides.of[axis], operands.y_type);
     }
     kernels.emplace_back(map_of(MapKind::kCopy, {operands.inputs[i]}, part, post));
     begin += part.y_shape[axis];
@@ -133,10 +136,25 @@ std::vector<KernelArguments> concat_kernels(const Concat& op, const OpCall& call
   return kernels;
 }
 
+KernelArguments conversion(const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  ConvertArguments kernel;
+  kernel.x_type = x.type;
+  kernel.y_type = operands.y_type;
+  kernel.x = x.data;
+  kernel.y = operands.y;
+  kernel.x_strides = to_strides(x.strides);
+  kernel.y_strides = to_strides(operands.y_strides);
+  kernel.shape = simplify({&kernel.y_strides, &kernel.x_strides}, operands.y_shape);
+  return kernel;
+}
+
 KernelArguments reshape_kernel(const OpCall& call, const Operands& operands) {
   const Tensor& x = operands.inputs[0];
+  if (x.type != operands.y_type) return conversion(operands);
   if (x.shape == operands.y_shape) return map_of(MapKind::kCopy, {x}, operands, post_ops(call, operands));
   ReshapeArguments kernel;
+  kernel.type = operands.y_type;
   kernel.x_shape = to_extents(x.shape);
   kernel.y_shape = to_extents(operands.y_shape);
   kernel.x = x.data;
@@ -181,11 +199,11 @@ PostOps post_ops(const OpCall& call, const Operands& operands, std::size_t first
   return result;
 }
 
-MapArguments epilogue(const OpCall& call, const Operands& operands, const float* bias, std::size_t first) {
+MapArguments epilogue(const OpCall& call, const Operands& operands, const void* bias, std::size_t first) {
   const PostOps post = post_ops(call, operands, first);
-  const Tensor y{operands.y, operands.y_shape, operands.y_strides};
+  const Tensor y{operands.y, operands.y_shape, operands.y_strides, operands.y_type};
   if (bias == nullptr) return map_of(MapKind::kCopy, {y}, operands, post);
-  return map_of(MapKind::kAdd, {y, channel_vector({bias, {}, {}}, operands.y_shape)}, operands, post);
+  return map_of(MapKind::kAdd, {y, channel_vector({bias, {}, {}, operands.y_type}, operands.y_shape)}, operands, post);
 }
 
 std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& operands) {

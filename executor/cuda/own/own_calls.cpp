@@ -1,13 +1,14 @@
 #include "executor/cuda/own/own_calls.hpp"
 
+#include <algorithm>
+
 #include "executor/cuda/own/lowering.hpp"
+#include "executor/cuda/own/table.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
 
 namespace cohort::cuda {
 namespace {
-
-constexpr std::int64_t kElement = sizeof(float);
 
 struct Names {
   std::string_view operator()(const Convolution&) const { return "own:direct"; }
@@ -37,20 +38,21 @@ std::string algorithm_of(const OpCall& call) { return std::string(std::visit(Nam
 
 /// `constants` by input, null for views.
 own::Operands operands_of(const OpCall& call, const CallArguments& arguments,
-                          const std::vector<const float*>& constants) {
+                          const std::vector<const void*>& constants) {
   own::Operands operands;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (const auto* const view = std::get_if<View>(&call.inputs[i])) {
-      operands.inputs.push_back({arguments.inputs[i], view->shape, view->strides});
+      operands.inputs.push_back({arguments.inputs[i], view->shape, view->strides, view->type});
     } else {
-      const Shape& shape = shape_of(call.inputs[i]);
-      operands.inputs.push_back(
-          {i < constants.size() ? constants[i] : nullptr, shape, reference::row_major_strides(shape)});
+      const auto& constant = std::get<WeightView>(call.inputs[i]);
+      operands.inputs.push_back({i < constants.size() ? constants[i] : nullptr, constant.shape,
+                                 reference::row_major_strides(constant.shape), constant.type});
     }
   }
   operands.y = arguments.outputs[0];
   operands.y_shape = call.outputs[0].shape;
   operands.y_strides = call.outputs[0].strides;
+  operands.y_type = call.outputs[0].type;
   operands.workspace = reinterpret_cast<float*>(arguments.workspace);
   operands.own_inputs = own_input_count(call);
   return operands;
@@ -75,29 +77,88 @@ class OwnPrepared final : public PreparedCall {
   OwnPrepared(OpCall call, KernelLauncher& launcher, std::span<const std::vector<float>> weights, WeightStore& store)
       : call_(std::move(call)), launcher_(&launcher) {
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-      const bool constant = std::holds_alternative<WeightView>(call_.inputs[i]);
-      const std::vector<float> values = constant ? own::packed(call_, i, weights) : std::vector<float>{};
-      constants_.push_back(values.empty() ? nullptr : store.add(values));
+      const auto* const constant = std::get_if<WeightView>(&call_.inputs[i]);
+      const std::vector<float> values = constant != nullptr ? own::packed(call_, i, weights) : std::vector<float>{};
+      constants_.push_back(values.empty() ? nullptr : store.add(own::bytes_of(values, constant->type)));
     }
   }
 
   std::unique_ptr<BoundCall> bind(const CallArguments& arguments) override {
-    return std::make_unique<OwnBound>(*launcher_, own::kernels_of(call_, operands_of(call_, arguments, constants_)));
+    return std::make_unique<OwnBound>(*launcher_, kernels(arguments));
+  }
+  [[nodiscard]] std::vector<own::KernelArguments> kernels(const CallArguments& arguments) const {
+    return own::kernels_of(call_, operands_of(call_, arguments, constants_));
   }
 
  private:
   OpCall call_;
   KernelLauncher* launcher_;
-  std::vector<const float*> constants_;
+  std::vector<const void*> constants_;
 };
+
+constexpr const char* kGrouped = "grouped";
+
+/// A part's workspace begins at a multiple of 64 bytes.
+Bytes part_workspace(const OpCall& part) { return Bytes{(own::workspace_of(part).value + 63) / 64 * 64}; }
+
+/// Ops of several members, each on its own tensors, in few launches.
+class GroupedPrepared final : public PreparedCall {
+ public:
+  GroupedPrepared(const OpCall& call, KernelLauncher& launcher, std::span<const std::vector<float>> weights,
+                  WeightStore& store)
+      : calls_(parts_of(call)), launcher_(&launcher), store_(&store) {
+    for (const OpCall& part : calls_) {
+      const auto count =
+          static_cast<std::size_t>(std::count_if(part.inputs.begin(), part.inputs.end(), [](const Operand& operand) {
+            return std::holds_alternative<WeightView>(operand);
+          }));
+      parts_.push_back(std::make_unique<OwnPrepared>(part, launcher, weights.first(count), store));
+      weights = weights.subspan(count);
+    }
+  }
+
+  std::unique_ptr<BoundCall> bind(const CallArguments& arguments) override {
+    std::vector<std::vector<own::KernelArguments>> kernels;
+    auto input = arguments.inputs.begin();
+    std::byte* workspace = arguments.workspace;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const auto end = input + static_cast<std::ptrdiff_t>(calls_[i].inputs.size());
+      kernels.push_back(parts_[i]->kernels({{input, end}, {arguments.outputs[i]}, workspace}));
+      input = end;
+      if (workspace != nullptr) workspace += part_workspace(calls_[i]).value;
+    }
+    return std::make_unique<OwnBound>(*launcher_, own::tabled(kernels, *store_));
+  }
+
+ private:
+  std::vector<OpCall> calls_;
+  KernelLauncher* launcher_;
+  WeightStore* store_;
+  std::vector<std::unique_ptr<OwnPrepared>> parts_;
+};
+
+Result<void> check_grouped(const OpCall& call) {
+  for (const OpCall& part : parts_of(call)) COHORT_CHECK(own::check_supported(part));
+  return {};
+}
+
+Alternative grouped_alternative(const OpCall& call) {
+  Alternative all{kGrouped, 1, {}, {}};
+  for (const OpCall& part : parts_of(call)) {
+    all.workspace += part_workspace(part);
+    all.packed_weights += own_alternative(part).packed_weights + own::kTableRoom;
+  }
+  return all;
+}
 
 class OwnCalls final : public CallFactory {
  public:
   explicit OwnCalls(KernelLauncher& launcher) : launcher_(&launcher) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
-    COHORT_CHECK(own::check_supported(call));
-    Alternative alternative = own_alternative(call);
+    const bool grouped = !call.parts.empty();
+    COHORT_CHECK(grouped ? check_grouped(call) : own::check_supported(call));
+    Alternative alternative = grouped ? grouped_alternative(call) : own_alternative(call);
     alternative.threads = threads;
     return std::vector{alternative};
   }
@@ -107,16 +168,22 @@ class OwnCalls final : public CallFactory {
     const View* const x = std::get_if<View>(&call.inputs[0]);
     return gemm == nullptr || x == nullptr || !own::memory_order(*x, gemm->stacked ? 2 : 1).empty();
   }
+  /// tf32 is a right to round, not a duty.
+  std::vector<Precision> precisions() const override {
+    return {Precision::kFloat32, Precision::kTf32, Precision::kBfloat16, Precision::kFloat16};
+  }
   int cores() const override { return 1; }
 
   Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
                                                 std::span<const std::vector<float>> weights,
                                                 WeightStore& store) const override {
-    COHORT_CHECK(own::check_supported(call));
+    const bool grouped = !call.parts.empty();
+    COHORT_CHECK(grouped ? check_grouped(call) : own::check_supported(call));
     COHORT_CHECK(check_weights(call, weights));
-    if (algorithm != algorithm_of(call))
+    if (grouped && algorithm == kGrouped) return std::make_unique<GroupedPrepared>(call, *launcher_, weights, store);
+    if (grouped || algorithm != algorithm_of(call))
       return fail(ErrorCode::kInvalidInput, "{}: unknown algorithm \"{}\"; own kernels have only \"{}\"",
-                  op_type(call.attributes), algorithm, algorithm_of(call));
+                  op_type(call.attributes), algorithm, grouped ? kGrouped : algorithm_of(call));
     return std::make_unique<OwnPrepared>(call, *launcher_, weights, store);
   }
 
@@ -130,13 +197,14 @@ Alternative own_alternative(const OpCall& call) {
   Alternative alternative{algorithm_of(call), 1, own::workspace_of(call), {}};
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const bool folded = std::holds_alternative<BatchNormalization>(call.attributes) && i > 2 && i < 5;
-    if (std::holds_alternative<WeightView>(call.inputs[i]) && !folded)
-      alternative.packed_weights += Bytes{element_count(shape_of(call.inputs[i])) * kElement};
+    const auto* const constant = std::get_if<WeightView>(&call.inputs[i]);
+    if (constant != nullptr && !folded)
+      alternative.packed_weights += Bytes{element_count(constant->shape) * element_bytes(constant->type)};
   }
   return alternative;
 }
 
-Result<own::MapArguments> make_epilogue(const OpCall& call, const CallArguments& arguments, const float* bias,
+Result<own::MapArguments> make_epilogue(const OpCall& call, const CallArguments& arguments, const void* bias,
                                         std::size_t first) {
   if (call.post_ops.size() - first > static_cast<std::size_t>(own::kMaxPostOps))
     return fail(ErrorCode::kInvalidInput, "{}: {} post-ops are more than {}", op_type(call.attributes),

@@ -19,7 +19,7 @@ class KernelLauncher {
   virtual void launch(const own::KernelArguments& kernel, StreamHandle stream) = 0;
 };
 
-/// Every op by Cohort's own kernels: one algorithm for each kind of op ("own:pool"), float32 throughout,
+/// Every op by Cohort's own kernels: one algorithm for each kind of op ("own:pool"), sums in float32,
 /// on views of any strides, but for the input of products, whose samples must lie together. The launcher must
 /// outlive what the factory prepares.
 std::unique_ptr<CallFactory> make_own_calls(KernelLauncher& launcher);
@@ -30,7 +30,7 @@ Alternative own_alternative(const OpCall& call);
 /// A kernel that does what is left of a call after y holds the op's bare result: adds `bias` along
 /// dimension 1 of y (null: none), then the post-ops from number `first` on.
 /// Errors: kInvalidInput where there are too many of them.
-Result<own::MapArguments> make_epilogue(const OpCall& call, const CallArguments& arguments, const float* bias,
+Result<own::MapArguments> make_epilogue(const OpCall& call, const CallArguments& arguments, const void* bias,
                                         std::size_t first = 0);
 
 }  // namespace cohort::cuda

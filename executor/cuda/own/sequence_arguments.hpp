@@ -9,13 +9,14 @@ namespace cohort::cuda::own {
 
 /// One-layer LSTM; a block takes one sample through all time steps.
 struct LstmArguments {
+  DataType type = DataType::kFloat32;                           ///< of every tensor
   std::int32_t steps = 1, samples = 1, inputs = 1, hidden = 1;  ///< T, N, I, H
-  const float* x = nullptr;
-  const float* w = nullptr;     ///< transposed, dense [I, 4H]
-  const float* r = nullptr;     ///< transposed, dense [H, 4H]
-  const float* bias = nullptr;  ///< [4H]; may be null
-  float* y = nullptr;
-  float* cell = nullptr;  ///< dense [N, H], in the workspace
+  const void* x = nullptr;
+  const void* w = nullptr;     ///< transposed, dense [I, 4H]
+  const void* r = nullptr;     ///< transposed, dense [H, 4H]
+  const void* bias = nullptr;  ///< [4H]; may be null
+  void* y = nullptr;
+  float* cell = nullptr;  ///< dense [N, H], in the workspace; float32 always
   std::int64_t x_step = 0, x_sample = 0, x_input = 1;
   std::int64_t y_step = 0, y_sample = 0, y_hidden = 1;
 };
@@ -23,23 +24,25 @@ struct LstmArguments {
 /// One-layer GRU whose reset gate is applied after the matrix product; gates in ONNX's order: update, reset,
 /// hidden. A block takes one sample through all time steps.
 struct GruArguments {
+  DataType type = DataType::kFloat32;                           ///< of every tensor
   std::int32_t steps = 1, samples = 1, inputs = 1, hidden = 1;  ///< T, N, I, H
-  const float* x = nullptr;
-  const float* w = nullptr;     ///< transposed, dense [I, 3H]
-  const float* r = nullptr;     ///< transposed, dense [H, 3H]
-  const float* bias = nullptr;  ///< [6H], of the inputs, then of the state; may be null
-  float* y = nullptr;
+  const void* x = nullptr;
+  const void* w = nullptr;     ///< transposed, dense [I, 3H]
+  const void* r = nullptr;     ///< transposed, dense [H, 3H]
+  const void* bias = nullptr;  ///< [6H], of the inputs, then of the state; may be null
+  void* y = nullptr;
   std::int64_t x_step = 0, x_sample = 0, x_input = 1;
   std::int64_t y_step = 0, y_sample = 0, y_hidden = 1;
 };
 
 /// y = post(a b) over the last two of the dimensions [..., M, N].
 struct MatMulArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
   Extents y_shape;
   std::int32_t inner = 1;  ///< K
-  const float* a = nullptr;
-  const float* b = nullptr;
-  float* y = nullptr;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* y = nullptr;
   Strides a_strides, b_strides, y_strides;  ///< by the index of y; those of a matrix's own missing axis are 0
   std::int64_t a_inner = 1, b_inner = 1;
   PostOps post;
@@ -47,17 +50,29 @@ struct MatMulArguments {
 
 /// y = scale * (x - mean) / sqrt(variance + epsilon) + shift over the `inner` dimensions of each row.
 struct LayerNormArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
   Extents rows, inner;
   float epsilon = 0;
-  const float* x = nullptr;
-  const float* scale = nullptr;
-  const float* shift = nullptr;  ///< may be null
-  float* y = nullptr;
+  const void* x = nullptr;
+  const void* scale = nullptr;
+  const void* shift = nullptr;  ///< may be null
+  void* y = nullptr;
   Strides x_rows, y_rows, x_inner, y_inner, scale_inner, shift_inner;
 };
 
-using KernelArguments =
-    std::variant<MapArguments, ReshapeArguments, PoolArguments, ConvolutionArguments, LrnArguments, SoftmaxArguments,
-                 GemmArguments, LstmArguments, GruArguments, MatMulArguments, LayerNormArguments>;
+/// Kernels of one kind and type in one launch: part i takes the blocks from first_block[i] on.
+struct TableArguments {
+  DataType type = DataType::kFloat32;
+  std::int32_t kind = 0;                      ///< position in KernelArguments
+  std::int32_t count = 0;                     ///< parts
+  std::int32_t blocks = 0;                    ///< of all parts
+  std::int32_t threads = 0;                   ///< of a block: what the part that wants most wants
+  const void* parts = nullptr;                ///< their arguments, one behind another, in device memory
+  const std::int32_t* first_block = nullptr;  ///< ascending, in device memory
+};
+
+using KernelArguments = std::variant<MapArguments, ConvertArguments, ReshapeArguments, PoolArguments,
+                                     ConvolutionArguments, LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments,
+                                     GruArguments, MatMulArguments, LayerNormArguments, TableArguments>;
 
 }  // namespace cohort::cuda::own

@@ -30,6 +30,31 @@ Shape part(const Shape& values, std::size_t from, std::size_t to) {
   return {values.begin() + static_cast<std::ptrdiff_t>(from), values.begin() + static_cast<std::ptrdiff_t>(to)};
 }
 
+/// What the kernels of recurrent layers have in common: x [T, N, I], y [T, ..., N, H] with the samples in dimension
+/// `samples`.
+template <class Arguments>
+Arguments recurrent(std::int64_t hidden, const Operands& operands, std::size_t samples) {
+  const Tensor& x = operands.inputs[0];
+  Arguments kernel;
+  kernel.type = operands.y_type;
+  kernel.steps = static_cast<std::int32_t>(x.shape[0]);
+  kernel.samples = static_cast<std::int32_t>(x.shape[1]);
+  kernel.inputs = static_cast<std::int32_t>(x.shape[2]);
+  kernel.hidden = static_cast<std::int32_t>(hidden);
+  kernel.x = x.data;
+  kernel.w = operands.inputs[1].data;
+  kernel.r = operands.inputs[2].data;
+  kernel.bias = operands.own_inputs > 3 ? operands.inputs[3].data : nullptr;
+  kernel.y = operands.y;
+  kernel.x_step = x.strides[0];
+  kernel.x_sample = x.strides[1];
+  kernel.x_input = x.strides[2];
+  kernel.y_step = operands.y_strides[0];
+  kernel.y_sample = operands.y_strides[samples];
+  kernel.y_hidden = operands.y_strides[samples + 1];
+  return kernel;
+}
+
 }  // namespace
 
 KernelArguments kernel_of(const MatMul& op, const OpCall& call, const Operands& operands) {
@@ -38,6 +63,7 @@ KernelArguments kernel_of(const MatMul& op, const OpCall& call, const Operands& 
   const std::int64_t* const a_last = &a.strides[a.strides.size() - 2];
   const std::int64_t* const b_last = &b.strides[b.strides.size() - 2];
   MatMulArguments kernel;
+  kernel.type = operands.y_type;
   kernel.y_shape = to_extents(operands.y_shape);
   kernel.inner = static_cast<std::int32_t>(a.shape[a.shape.size() - (op.transpose_a ? 2 : 1)]);
   kernel.a = a.data;
@@ -57,6 +83,7 @@ KernelArguments kernel_of(const LayerNormalization& op, const OpCall& /*call*/, 
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::size_t rank = x.shape.size();
   LayerNormArguments kernel;
+  kernel.type = operands.y_type;
   kernel.rows = to_extents(part(x.shape, 0, axis));
   kernel.inner = to_extents(part(x.shape, axis, rank));
   kernel.epsilon = op.epsilon;
@@ -75,25 +102,15 @@ KernelArguments kernel_of(const LayerNormalization& op, const OpCall& /*call*/, 
   return kernel;
 }
 
-KernelArguments kernel_of(const Recurrent& op, const OpCall& /*call*/, const Operands& operands) {
-  const Tensor& x = operands.inputs[0];
-  GruArguments kernel;
-  kernel.steps = static_cast<std::int32_t>(x.shape[0]);
-  kernel.samples = static_cast<std::int32_t>(x.shape[1]);
-  kernel.inputs = static_cast<std::int32_t>(x.shape[2]);
-  kernel.hidden = static_cast<std::int32_t>(op.hidden);
-  kernel.x = x.data;
-  kernel.w = operands.inputs[1].data;
-  kernel.r = operands.inputs[2].data;
-  kernel.bias = operands.own_inputs > 3 ? operands.inputs[3].data : nullptr;
-  kernel.y = operands.y;
-  kernel.x_step = x.strides[0];
-  kernel.x_sample = x.strides[1];
-  kernel.x_input = x.strides[2];
-  kernel.y_step = operands.y_strides[0];
-  kernel.y_sample = operands.y_strides[2];
-  kernel.y_hidden = operands.y_strides[3];
+KernelArguments kernel_of(const Lstm& op, const OpCall& /*call*/, const Operands& operands) {
+  auto kernel = recurrent<LstmArguments>(op.hidden, operands, 1);
+  kernel.cell = operands.workspace;
   return kernel;
+}
+
+/// y has a dimension for directions before the samples.
+KernelArguments kernel_of(const Recurrent& op, const OpCall& /*call*/, const Operands& operands) {
+  return recurrent<GruArguments>(op.hidden, operands, 2);
 }
 
 bool has_kernel(const Recurrent& op) {
@@ -102,7 +119,7 @@ bool has_kernel(const Recurrent& op) {
 }
 
 Tensor rearranged(const Transpose& op, const Tensor& x) {
-  Tensor result{x.data, {}, {}};
+  Tensor result{x.data, {}, {}, x.type};
   for (const std::int64_t axis : op.permutation) {
     result.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
     result.strides.push_back(x.strides[static_cast<std::size_t>(axis)]);
@@ -111,9 +128,9 @@ Tensor rearranged(const Transpose& op, const Tensor& x) {
 }
 
 Tensor rearranged(const TensorSlice& op, const Tensor& x) {
-  Tensor result{x.data, op.count, x.strides};
+  Tensor result{x.data, op.count, x.strides, x.type};
   for (std::size_t d = 0; d < x.shape.size(); ++d) {
-    result.data += op.start[d] * x.strides[d];
+    result.data = advanced(result.data, op.start[d] * x.strides[d], x.type);
     result.strides[d] *= op.step[d];
   }
   return result;

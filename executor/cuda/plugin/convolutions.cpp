@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kFusedPrefix = "cudnn:";
 constexpr std::string_view kBarePrefix = "cudnn+own:";
-constexpr std::int64_t kElement = sizeof(float);
 constexpr std::size_t kAll = SIZE_MAX;
 /// Bare convolutions listed where cuDNN can do the rest, too: those pay a launch and a round trip to memory.
 constexpr std::size_t kFewBare = 2;
@@ -41,7 +40,8 @@ bool is_ours(const OpCall& call) {
 Bytes weight_bytes(const OpCall& call) {
   Bytes bytes;
   for (const Operand& operand : call.inputs) {
-    if (std::holds_alternative<WeightView>(operand)) bytes += Bytes{element_count(shape_of(operand)) * kElement};
+    if (const auto* const constant = std::get_if<WeightView>(&operand))
+      bytes += Bytes{element_count(constant->shape) * element_bytes(constant->type)};
   }
   return bytes;
 }
@@ -73,8 +73,8 @@ class BoundConvolution final : public BoundCall {
 class PreparedConvolution final : public PreparedCall {
  public:
   struct Weights {
-    const float* w = nullptr;
-    const float* bias = nullptr;
+    const void* w = nullptr;
+    const void* bias = nullptr;
   };
   PreparedConvolution(OpCall call, cudnnHandle_t handle, std::shared_ptr<Descriptor> plan, bool fused, Weights weights,
                       KernelLauncher& launcher)
@@ -123,7 +123,9 @@ class PreparedConvolution final : public PreparedCall {
 }  // namespace
 
 std::string call_key(const OpCall& call) {
-  std::string key = canonical(call.attributes, call.post_ops);
+  std::string key =
+      fmt::format("{} {} {} ", to_string(call.precision), to_string(call.outputs[0].type), call.multiprocessors) +
+      canonical(call.attributes, call.post_ops);
   for (const Operand& operand : call.inputs) {
     if (const auto* const view = std::get_if<View>(&operand)) {
       key += fmt::format(" {}/{}@{}{}", fmt::join(view->shape, ","), fmt::join(view->strides, ","), view->offset % 16,
@@ -138,7 +140,7 @@ std::string call_key(const OpCall& call) {
 
 void Convolutions::fill(const OpCall& call, Entry& entry) const {
   const auto add = [&](std::string_view prefix, const ConvolutionGraph& graph, std::size_t most) {
-    std::vector<Engine> engines = graph.engines(limits_);
+    std::vector<Engine> engines = graph.engines(limits_of(call.precision));
     if (engines.size() > most) engines.resize(most);
     for (const Engine& engine : engines)
       entry.list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1, with_room_to_align(engine.workspace),
@@ -182,7 +184,7 @@ Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, 
   const auto engine = engine_from(std::string_view(algorithm).substr(std::min(prefix.size(), algorithm.size())));
   const ConvolutionGraph* const graph = fused ? known.fused.get() : known.bare.get();
   if (plan == nullptr && engine && graph != nullptr) {
-    if (std::optional<Descriptor> made = graph->plan(*engine, limits_))
+    if (std::optional<Descriptor> made = graph->plan(*engine, limits_of(call.precision)))
       plan = std::make_shared<Descriptor>(*std::move(made));
   }
   if (plan == nullptr) {
@@ -191,8 +193,9 @@ Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, 
                 cudnnGetVersion(), algorithm, known.list.empty() ? "none" : known.list.front().algorithm);
   }
   PreparedConvolution::Weights on_device;
-  on_device.w = store.add(own::packed(call, 1, weights));
-  if (own_input_count(call) > 2) on_device.bias = store.add(own::packed(call, 2, weights));
+  on_device.w = store.add(own::bytes_of(own::packed(call, 1, weights), call.outputs[0].type));
+  if (own_input_count(call) > 2)
+    on_device.bias = store.add(own::bytes_of(own::packed(call, 2, weights), call.outputs[0].type));
   return std::make_unique<PreparedConvolution>(call, source_.handle, plan, fused, on_device, launcher);
 }
 

@@ -16,9 +16,9 @@ namespace cohort::cuda {
 /// members of a model batch ask for the same again and again.
 class Convolutions {
  public:
-  Convolutions(const EngineSource& source, const NumericLimits& limits) : source_(source), limits_(limits) {}
+  explicit Convolutions(const EngineSource& source) : source_(source) {}
 
-  /// Empty where cuDNN cannot run the call within the limits.
+  /// Empty where cuDNN cannot run the call in its precision.
   [[nodiscard]] std::vector<Alternative> alternatives(const OpCall& call) const;
   /// Errors: kInvalidInput where `algorithm` is no engine that cuDNN supports for the call here.
   [[nodiscard]] Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
@@ -35,7 +35,6 @@ class Convolutions {
   void fill(const OpCall& call, Entry& entry) const;
 
   EngineSource source_;
-  NumericLimits limits_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, Entry> entries_;
 };

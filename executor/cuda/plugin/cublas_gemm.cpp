@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kMostAlgorithms = 8;
 constexpr std::uint64_t kMostWorkspace = 32ULL << 20U;  // what NVIDIA advises on Hopper
-constexpr std::int64_t kElement = sizeof(float);
 
 /// An algorithm's settings, in the order in which names state them.
 struct Field {
@@ -39,19 +38,27 @@ std::uint32_t get_field(const cublasLtMatmulAlgo_t& algo, const Field& field) {
 }
 
 /// What an algorithm's name begins with: its numbers alone do not say how it multiplies.
-std::string_view prefix_of(cublasComputeType_t compute) { return compute == CUBLAS_COMPUTE_32F ? "lt:" : "lt-tf32:"; }
+std::string_view prefix_of(cudaDataType_t type, cublasComputeType_t compute) {
+  if (type == CUDA_R_16BF) return "lt-bf16:";
+  if (type == CUDA_R_16F) return "lt-fp16:";
+  return compute == CUBLAS_COMPUTE_32F ? "lt:" : "lt-tf32:";
+}
 
-std::string name_of(const cublasLtMatmulAlgo_t& algo, cublasComputeType_t compute) {
-  std::string name = fmt::format("{}{}", prefix_of(compute), get_field(algo, {CUBLASLT_ALGO_CONFIG_ID, 4}));
+cudaDataType_t native_type(DataType type) {
+  return type == DataType::kBfloat16 ? CUDA_R_16BF : type == DataType::kFloat16 ? CUDA_R_16F : CUDA_R_32F;
+}
+
+std::string name_of(const cublasLtMatmulAlgo_t& algo, std::string_view prefix) {
+  std::string name = fmt::format("{}{}", prefix, get_field(algo, {CUBLASLT_ALGO_CONFIG_ID, 4}));
   for (const Field& field : kFields) name += fmt::format(".{}", get_field(algo, field));
   return name;
 }
 
 /// Numbers of a name; empty where it is not one.
-std::optional<std::array<std::uint32_t, 9>> numbers_of(std::string_view name, cublasComputeType_t compute) {
-  if (!name.starts_with(prefix_of(compute))) return std::nullopt;
+std::optional<std::array<std::uint32_t, 9>> numbers_of(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
   std::array<std::uint32_t, 9> numbers{};
-  const char* at = name.data() + prefix_of(compute).size();
+  const char* at = name.data() + prefix.size();
   const char* const end = name.data() + name.size();
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i > 0 && (at == end || *at++ != '.')) return std::nullopt;
@@ -67,7 +74,7 @@ std::optional<std::array<std::uint32_t, 9>> numbers_of(std::string_view name, cu
 std::uint32_t alignment(const View& view, std::int64_t row_step, std::int64_t batch_step) {
   std::uint32_t bytes = 64;
   for (const std::int64_t step : {view.offset, row_step, batch_step}) {
-    while ((step * kElement) % bytes != 0) bytes /= 2;
+    while ((step * element_bytes(view.type)) % bytes != 0) bytes /= 2;
   }
   return bytes;
 }
@@ -117,8 +124,9 @@ bool GemmProblem::fits(const OpCall& call) {
   });
 }
 
-GemmProblem::GemmProblem(const OpCall& call, bool tf32)
-    : compute_(tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F) {
+GemmProblem::GemmProblem(const OpCall& call)
+    : type_(native_type(call.outputs[0].type)),
+      compute_(call.precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F) {
   const bool stacked = std::get<Gemm>(call.attributes).stacked;
   const std::size_t lead = stacked ? 1 : 0;
   const View& x = std::get<View>(call.inputs[0]);
@@ -150,8 +158,10 @@ GemmProblem::GemmProblem(const OpCall& call, bool tf32)
   set(operation, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
   set(operation, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
   set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(epilogue));
+  if (call.multiprocessors > 0)
+    set(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(call.multiprocessors));
   if (biased) {
-    set_bias(reinterpret_cast<const float*>(std::uintptr_t{256}));  // for its alignment, until the real one is known
+    set_bias(reinterpret_cast<const void*>(std::uintptr_t{256}));  // for its alignment, until the real one is known
     if (batch_ > 1) set(operation, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, columns);
   }
   a_ = matrix(inner, columns, inner, inner * columns);
@@ -168,7 +178,7 @@ GemmProblem::GemmProblem(const OpCall& call, bool tf32)
 GemmProblem::Matrix GemmProblem::matrix(std::int64_t rows, std::int64_t columns, std::int64_t step,
                                         std::int64_t batch_step) const {
   cublasLtMatrixLayout_t layout = nullptr;
-  check_cublas(cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+  check_cublas(cublasLtMatrixLayoutCreate(&layout, type_, static_cast<std::uint64_t>(rows),
                                           static_cast<std::uint64_t>(columns), step),
                "cublasLtMatrixLayoutCreate");
   Matrix result(layout);
@@ -182,9 +192,7 @@ GemmProblem::Matrix GemmProblem::matrix(std::int64_t rows, std::int64_t columns,
   return result;
 }
 
-void GemmProblem::set_bias(const float* bias) {
-  set(operation_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(bias));
-}
+void GemmProblem::set_bias(const void* bias) { set(operation_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
 
 std::vector<GemmProblem::Algorithm> GemmProblem::algorithms(cublasLtHandle_t handle) const {
   cublasLtMatmulPreference_t preference = nullptr;
@@ -212,7 +220,7 @@ std::vector<GemmProblem::Algorithm> GemmProblem::algorithms(cublasLtHandle_t han
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     if (results[i].state != CUBLAS_STATUS_SUCCESS) continue;
     Algorithm algorithm{results[i].algo, Bytes{static_cast<std::int64_t>(results[i].workspaceSize)},
-                        name_of(results[i].algo, compute_)};
+                        name_of(results[i].algo, prefix_of(type_, compute_))};
     const bool known =
         std::any_of(list.begin(), list.end(), [&](const Algorithm& a) { return a.name == algorithm.name; });
     if (!known) list.push_back(std::move(algorithm));
@@ -221,12 +229,12 @@ std::vector<GemmProblem::Algorithm> GemmProblem::algorithms(cublasLtHandle_t han
 }
 
 std::optional<GemmProblem::Algorithm> GemmProblem::algorithm(cublasLtHandle_t handle, std::string_view name) const {
-  const auto numbers = numbers_of(name, compute_);
+  const auto numbers = numbers_of(name, prefix_of(type_, compute_));
   if (!numbers) return std::nullopt;
   Algorithm result;
   result.name = name;
-  if (cublasLtMatmulAlgoInit(handle, compute_, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F,
-                             static_cast<int>((*numbers)[0]), &result.algo) != CUBLAS_STATUS_SUCCESS)
+  if (cublasLtMatmulAlgoInit(handle, compute_, CUDA_R_32F, type_, type_, type_, type_, static_cast<int>((*numbers)[0]),
+                             &result.algo) != CUBLAS_STATUS_SUCCESS)
     return std::nullopt;
   for (std::size_t i = 0; i < kFields.size(); ++i) {
     const std::uint32_t value = (*numbers)[i + 1];
@@ -248,7 +256,7 @@ void GemmProblem::run(cublasLtHandle_t handle, const Algorithm& algorithm, const
                       cudaStream_t stream) const {
   const float one = 1;
   const float beta = pointers.residual != nullptr ? 1.0F : 0.0F;
-  const float* const c = pointers.residual != nullptr ? pointers.residual : pointers.y;
+  const void* const c = pointers.residual != nullptr ? pointers.residual : pointers.y;
   check_cublas(cublasLtMatmul(handle, operation_.get(), &one, pointers.w, a_.get(), pointers.x, b_.get(), &beta, c,
                               c_.get(), pointers.y, d_.get(), &algorithm.algo, pointers.workspace,
                               static_cast<std::size_t>(algorithm.workspace.value), stream),

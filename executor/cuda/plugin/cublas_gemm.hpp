@@ -22,20 +22,23 @@ void check_cublas(cublasStatus_t status, std::string_view call);
 ///
 ///     A = w seen as [I, O], transposed     B = x seen as [I, N]     C, D = y seen as [O, N]
 ///
+/// Sums are in float32, whatever the type in memory, which the bias shares.
+///
 /// A residual that comes first among the post-ops is C, a Relu behind it and the bias are the epilogue; what
 /// post-ops are left is done by a kernel of ours. Members of a stack are a strided batch.
 class GemmProblem {
  public:
   /// Whether cuBLASLt can run the call.
   static bool fits(const OpCall& call);
-  explicit GemmProblem(const OpCall& call, bool tf32);
+  explicit GemmProblem(const OpCall& call);
 
   /// One algorithm with its settings: what a plan stores.
   struct Algorithm {
     cublasLtMatmulAlgo_t algo{};
     Bytes workspace;
-    std::string
-        name;  ///< "lt:66.20.1.0.0.0.0.0.2": id, tile, split, reduction, swizzle, custom, stages, inner, cluster
+    /// "lt:66.20.1.0.0.0.0.0.2": id, tile, split, reduction, swizzle, custom, stages, inner, cluster; "lt-tf32:",
+    /// "lt-bf16:" and "lt-fp16:" multiply otherwise.
+    std::string name;
   };
   /// The library's choices, the best first; deterministic ones only. Throws DeviceError.
   [[nodiscard]] std::vector<Algorithm> algorithms(cublasLtHandle_t handle) const;
@@ -46,16 +49,16 @@ class GemmProblem {
   [[nodiscard]] std::size_t fused_post_ops() const { return fused_; }
 
   struct Pointers {
-    const float* w = nullptr;
-    const float* bias = nullptr;
-    const float* x = nullptr;
-    const float* residual = nullptr;  ///< null: none
-    float* y = nullptr;
+    const void* w = nullptr;
+    const void* bias = nullptr;
+    const void* x = nullptr;
+    const void* residual = nullptr;  ///< null: none
+    void* y = nullptr;
     std::byte* workspace = nullptr;
   };
   /// Throws DeviceError. The bias belongs to the descriptor: set_bias() first.
   void run(cublasLtHandle_t handle, const Algorithm& algorithm, const Pointers& pointers, cudaStream_t stream) const;
-  void set_bias(const float* bias);
+  void set_bias(const void* bias);
   /// Input that C is; empty: none.
   [[nodiscard]] std::optional<std::size_t> residual_input() const { return residual_; }
 
@@ -70,6 +73,7 @@ class GemmProblem {
   [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t step,
                               std::int64_t batch_step) const;
 
+  cudaDataType_t type_;
   cublasComputeType_t compute_;
   std::int64_t batch_ = 1;
   std::size_t fused_ = 0;

@@ -16,8 +16,6 @@ namespace cohort::cuda {
 namespace {
 
 constexpr const char* kConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
-/// "tf32" lets libraries round float32 operands for the tensor cores: to 10 bits of mantissa, not 23.
-constexpr const char* kPrecision = "COHORT_CUDA_PRECISION";
 /// nvcc 13 makes no code for older ones.
 constexpr int kOldestCapability = 75;
 
@@ -29,15 +27,19 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string precision() {
-  const std::string asked = environment(kPrecision);
-  return asked.empty() ? "float32" : asked;
+int attribute(cudaDeviceAttr what, int index) {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, what, index), "cudaDeviceGetAttribute");
+  return value;
 }
 
-NumericLimits numeric_limits() {
-  NumericLimits limits;
-  limits.tf32 = precision() == "tf32";
-  return limits;
+/// tf32 and bfloat16 came with compute capability 8.0.
+DeviceAbilities abilities_of(int device) {
+  DeviceAbilities abilities{{Precision::kFloat32, Precision::kFloat16}, 0};
+  abilities.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device);
+  if (attribute(cudaDevAttrComputeCapabilityMajor, device) >= 8)
+    abilities.precisions = {Precision::kFloat32, Precision::kTf32, Precision::kBfloat16, Precision::kFloat16};
+  return abilities;
 }
 
 /// "13.0" of 13000.
@@ -65,12 +67,6 @@ Result<int> count_devices() {
               cudaGetErrorString(status));
 }
 
-int attribute(cudaDeviceAttr what, int index) {
-  int value = 0;
-  check_cuda(cudaDeviceGetAttribute(&value, what, index), "cudaDeviceGetAttribute");
-  return value;
-}
-
 DeviceInfo describe(int index) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
@@ -96,14 +92,13 @@ DeviceInfo describe(int index) {
   info.settings["cudnn"] = std::to_string(cudnnGetVersion());
   info.settings["cublas"] = std::to_string(cublasLtGetVersion());
   info.settings["max_connections"] = environment(kConnections);
-  info.settings["precision"] = precision();
   return info;
 }
 
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(int index)
-      : info_(describe(index)), api_(index), calls_(make_library_calls(libraries_, api_, numeric_limits())) {}
+      : info_(describe(index)), api_(index), calls_(make_library_calls(libraries_, api_, abilities_of(index))) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] const OpCatalog& catalog() const override { return *calls_; }
@@ -125,8 +120,6 @@ class CudaBackend final : public Backend {
 };
 
 Result<void> check_index(int index) {
-  if (precision() != "float32" && precision() != "tf32")
-    return fail(ErrorCode::kUsage, "{}: \"{}\" is no precision; float32 and tf32 are", kPrecision, precision());
   COHORT_TRY(const int count, count_devices());
   if (index >= 0 && index < count) return {};
   return fail(ErrorCode::kDeviceMissing, "cuda:{}: the driver shows {} GPUs", index, count);

@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kFirstChoices = 8;
 /// What one heuristic may answer; a convolution has some tens of plans.
 constexpr std::int64_t kMostResults = 128;
-constexpr std::int64_t kElement = sizeof(float);
 
 struct Extents {
   std::vector<std::int64_t> shape, strides;
@@ -23,14 +22,20 @@ struct Extents {
 /// Bytes to whose multiples a view's first element is aligned, at most 16. Buffers begin at 64.
 std::int64_t alignment(const View& view) {
   std::int64_t bytes = 16;
-  while ((view.offset * kElement) % bytes != 0) bytes /= 2;
+  while ((view.offset * element_bytes(view.type)) % bytes != 0) bytes /= 2;
   return bytes;
 }
 
-Descriptor tensor(std::int64_t id, const Extents& extents, std::int64_t align, bool is_virtual) {
+cudnnDataType_t native_type(DataType type) {
+  return type == DataType::kBfloat16  ? CUDNN_DATA_BFLOAT16
+         : type == DataType::kFloat16 ? CUDNN_DATA_HALF
+                                      : CUDNN_DATA_FLOAT;
+}
+
+Descriptor tensor(std::int64_t id, const Extents& extents, std::int64_t align, cudnnDataType_t type, bool is_virtual) {
   Descriptor result(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   result.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id)
-      .set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT)
+      .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, align)
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents.shape)
       .set(CUDNN_ATTR_TENSOR_STRIDES, extents.strides)
@@ -117,7 +122,7 @@ class Chain {
       : y_(call.outputs[0]), parts_(parts), left_(operations) {}
 
   cudnnBackendDescriptor_t add_tensor(std::int64_t id, const Extents& extents, std::int64_t align) {
-    return keep(tensor(id, extents, align, false));
+    return keep(tensor(id, extents, align, native_type(y_.type), false));
   }
   cudnnBackendDescriptor_t keep(Descriptor part) {
     parts_.push_back(std::move(part));
@@ -127,7 +132,8 @@ class Chain {
   cudnnBackendDescriptor_t next_result() {
     const bool last = --left_ == 0;
     const Extents extents{y_.shape, y_.strides};
-    result_ = keep(tensor(last ? kYId : next_virtual_++, extents, alignment(y_), !last));
+    const cudnnDataType_t type = last ? native_type(y_.type) : CUDNN_DATA_FLOAT;
+    result_ = keep(tensor(last ? kYId : next_virtual_++, extents, alignment(y_), type, !last));
     return result_;
   }
   void add_pointwise(cudnnPointwiseMode_t mode, cudnnBackendDescriptor_t operand, const Activation& activation = {}) {
@@ -181,8 +187,9 @@ bool refused(const Engine& engine, const NumericLimits& limits) {
   return std::any_of(engine.notes.begin(), engine.notes.end(), [&](cudnnBackendNumericalNote_t note) {
     switch (note) {
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+        return !limits.tensor_cores;
       case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
-        return !limits.tf32;
+        return !limits.rounds_operands;
       case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
         return true;
       case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
@@ -255,6 +262,10 @@ auto or_none(Work&& work) -> decltype(work()) {
 }
 
 }  // namespace
+
+NumericLimits limits_of(Precision precision) {
+  return {precision != Precision::kFloat32, precision == Precision::kTf32, false};
+}
 
 std::string engine_name(const Engine& engine) {
   std::string name = fmt::format("eng{}", engine.index);

@@ -18,9 +18,13 @@ struct EngineSource {
 
 /// What of its numerics a caller accepts.
 struct NumericLimits {
-  bool tf32 = false;              ///< tensor cores on float32 operands rounded to 10 bits of mantissa
+  bool tensor_cores = false;
+  bool rounds_operands = false;   ///< float32 operands to 10 bits of mantissa: tf32
   bool nondeterministic = false;  ///< results that differ from run to run
 };
+
+/// float32 is exact, tf32 may round, 16-bit operands are multiplied as they are.
+NumericLimits limits_of(Precision precision);
 
 struct Knob {
   cudnnBackendKnobType_t type{};
@@ -54,7 +58,7 @@ inline constexpr std::int64_t kFirstOperandId = 10;  ///< of the call's input nu
 bool filter_is_channels_last(const OpCall& call);
 
 /// The convolution of a call as a graph of cuDNN operations: y = post_ops(x * w + b). With `fused`
-/// false, only x * w.
+/// false, only x * w. Tensors are of the call's type, sums and what lies between operations float32.
 ///
 /// Alternatives, as cuDNN's heuristics rank them (mode A, then FALLBACK), without those that the
 /// limits refuse, and those that cannot be built: the first eight, and for each further power of ten

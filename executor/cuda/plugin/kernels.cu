@@ -1,3 +1,6 @@
+#include <type_traits>
+
+#include "executor/cuda/own/grid.hpp"
 #include "executor/cuda/own/sequence_bodies.hpp"
 #include "executor/cuda/plugin/kernels.hpp"
 
@@ -6,36 +9,50 @@ namespace {
 
 using namespace own;
 
-constexpr int kBlock = 256;
-constexpr int kWarp = 32;
-/// LSTM and softmax: one block works on one sample or lane.
-constexpr int kLargestBlock = 1024;
+// What block `block` of a kernel does; blocks and threads are those of grid_of().
 
-__device__ int thread_index() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+__device__ int thread_index(int block) { return block * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x); }
 
-__global__ void map_kernel(const __grid_constant__ MapArguments k) {
-  const int i = thread_index();
-  if (i < k.shape.count) map_element(k, i);
+template <class T>
+__device__ void work(const MapArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.shape.count) map_element<T>(k, i);
 }
 
-__global__ void reshape_kernel(const __grid_constant__ ReshapeArguments k) {
-  const int i = thread_index();
-  if (i < k.y_shape.count) reshape_element(k, i);
+template <class T>
+__device__ void work(const ConvertArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.shape.count) convert_element(k, i);
 }
 
-__global__ void pool_kernel(const __grid_constant__ PoolArguments k) {
-  const int i = thread_index();
-  if (i < k.y_shape.count) pool_element(k, i);
+template <class T>
+__device__ void work(const ReshapeArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) reshape_element<T>(k, i);
 }
 
-__global__ void convolution_kernel(const __grid_constant__ ConvolutionArguments k) {
-  const int i = thread_index();
-  if (i < k.y_shape.count) convolution_element(k, i);
+template <class T>
+__device__ void work(const PoolArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) pool_element<T>(k, i);
 }
 
-__global__ void lrn_kernel(const __grid_constant__ LrnArguments k) {
-  const int i = thread_index();
-  if (i < k.y_shape.count) lrn_element(k, i);
+template <class T>
+__device__ void work(const ConvolutionArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) convolution_element<T>(k, i);
+}
+
+template <class T>
+__device__ void work(const LrnArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) lrn_element<T>(k, i);
+}
+
+template <class T>
+__device__ void work(const MatMulArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) matmul_element<T>(k, i);
 }
 
 __device__ float warp_sum(float value) {
@@ -49,110 +66,117 @@ __device__ float warp_largest(float value) {
 }
 
 /// A warp takes a lane.
-__global__ void softmax_kernel(const __grid_constant__ SoftmaxArguments k) {
-  const int lane = thread_index() / kWarp;
+template <class T>
+__device__ void work(const SoftmaxArguments& k, int block) {
+  const int lane = thread_index(block) / kWarp;
   if (lane >= k.lanes.count) return;  // whole warps
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
   const Index index = split(k.lanes, lane);
-  const float* const x = k.x + offset(k.x_strides, index, k.lanes.rank);
-  float* const y = k.y + offset(k.y_strides, index, k.lanes.rank);
-  const float largest = warp_largest(softmax_largest(k, x, thread, kWarp));
-  const float sum = warp_sum(softmax_sum(k, x, largest, thread, kWarp));
-  softmax_store(k, x, y, largest, sum, thread, kWarp);
+  const T* const x = static_cast<const T*>(k.x) + offset(k.x_strides, index, k.lanes.rank);
+  T* const y = static_cast<T*>(k.y) + offset(k.y_strides, index, k.lanes.rank);
+  const float largest = warp_largest(softmax_largest<T>(k, x, thread, kWarp));
+  const float sum = warp_sum(softmax_sum<T>(k, x, largest, thread, kWarp));
+  softmax_store<T>(k, x, y, largest, sum, thread, kWarp);
 }
 
 /// A warp takes one result.
-__global__ void gemm_kernel(const __grid_constant__ GemmArguments k) {
-  const long long place_index = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
+template <class T>
+__device__ void work(const GemmArguments& k, int block) {
+  const long long place_index = (static_cast<long long>(block) * blockDim.x + threadIdx.x) / kWarp;
   if (place_index >= static_cast<long long>(k.batch) * k.rows * k.columns) return;  // whole warps
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
   const GemmPlace place = gemm_place(k, place_index);
-  const float sum = warp_sum(gemm_partial(k, place, thread, kWarp));
-  if (thread == 0) gemm_store(k, place, sum);
-}
-
-/// A block takes a sample; its threads meet after every time step, when y holds what the next one reads.
-__global__ void lstm_kernel(const __grid_constant__ LstmArguments k) {
-  const int n = static_cast<int>(blockIdx.x);
-  for (int t = 0; t < k.steps; ++t) {
-    for (int h = static_cast<int>(threadIdx.x); h < k.hidden; h += static_cast<int>(blockDim.x)) lstm_unit(k, n, t, h);
-    __syncthreads();
-  }
-}
-
-__global__ void gru_kernel(const __grid_constant__ GruArguments k) {
-  const int n = static_cast<int>(blockIdx.x);
-  for (int t = 0; t < k.steps; ++t) {
-    for (int h = static_cast<int>(threadIdx.x); h < k.hidden; h += static_cast<int>(blockDim.x)) gru_unit(k, n, t, h);
-    __syncthreads();
-  }
-}
-
-__global__ void matmul_kernel(const __grid_constant__ MatMulArguments k) {
-  const int i = thread_index();
-  if (i < k.y_shape.count) matmul_element(k, i);
+  const float sum = warp_sum(gemm_partial<T>(k, place, thread, kWarp));
+  if (thread == 0) gemm_store<T>(k, place, sum);
 }
 
 /// A warp takes a row.
-__global__ void layer_norm_kernel(const __grid_constant__ LayerNormArguments k) {
-  const int row = thread_index() / kWarp;
+template <class T>
+__device__ void work(const LayerNormArguments& k, int block) {
+  const int row = thread_index(block) / kWarp;
   if (row >= k.rows.count) return;  // whole warps
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
   const Index index = split(k.rows, row);
-  const float* const x = k.x + offset(k.x_rows, index, k.rows.rank);
-  float* const y = k.y + offset(k.y_rows, index, k.rows.rank);
+  const T* const x = static_cast<const T*>(k.x) + offset(k.x_rows, index, k.rows.rank);
+  T* const y = static_cast<T*>(k.y) + offset(k.y_rows, index, k.rows.rank);
   const float count = static_cast<float>(k.inner.count);
-  const float mean = warp_sum(layer_norm_partial(k, x, false, 0, thread, kWarp)) / count;
-  const float variance = warp_sum(layer_norm_partial(k, x, true, mean, thread, kWarp)) / count;
-  layer_norm_store(k, x, y, mean, variance, thread, kWarp);
+  const float mean = warp_sum(layer_norm_partial<T>(k, x, false, 0, thread, kWarp)) / count;
+  const float variance = warp_sum(layer_norm_partial<T>(k, x, true, mean, thread, kWarp)) / count;
+  layer_norm_store<T>(k, x, y, mean, variance, thread, kWarp);
 }
 
-unsigned blocks_for(long long threads) { return static_cast<unsigned>((threads + kBlock - 1) / kBlock); }
-
-void enqueue(const MapArguments& k, cudaStream_t stream) {
-  map_kernel<<<blocks_for(k.shape.count), kBlock, 0, stream>>>(k);
-}
-void enqueue(const ReshapeArguments& k, cudaStream_t stream) {
-  reshape_kernel<<<blocks_for(k.y_shape.count), kBlock, 0, stream>>>(k);
-}
-void enqueue(const PoolArguments& k, cudaStream_t stream) {
-  pool_kernel<<<blocks_for(k.y_shape.count), kBlock, 0, stream>>>(k);
-}
-void enqueue(const ConvolutionArguments& k, cudaStream_t stream) {
-  convolution_kernel<<<blocks_for(k.y_shape.count), kBlock, 0, stream>>>(k);
-}
-void enqueue(const LrnArguments& k, cudaStream_t stream) {
-  lrn_kernel<<<blocks_for(k.y_shape.count), kBlock, 0, stream>>>(k);
-}
-void enqueue(const SoftmaxArguments& k, cudaStream_t stream) {
-  softmax_kernel<<<blocks_for(static_cast<long long>(k.lanes.count) * kWarp), kBlock, 0, stream>>>(k);
-}
-void enqueue(const GemmArguments& k, cudaStream_t stream) {
-  const long long results = static_cast<long long>(k.batch) * k.rows * k.columns;
-  gemm_kernel<<<blocks_for(results * kWarp), kBlock, 0, stream>>>(k);
-}
-/// Threads of a block that has `hidden` units to compute at each step.
-unsigned threads_for(int hidden) {
-  return static_cast<unsigned>(min(kLargestBlock, (hidden + kWarp - 1) / kWarp * kWarp));
+/// A block takes a sample; its threads meet after every time step, when y holds what the next one reads.
+template <class T>
+__device__ void work(const LstmArguments& k, int block) {
+  for (int t = 0; t < k.steps; ++t) {
+    for (int h = static_cast<int>(threadIdx.x); h < k.hidden; h += static_cast<int>(blockDim.x))
+      lstm_unit<T>(k, block, t, h);
+    __syncthreads();
+  }
 }
 
-void enqueue(const LstmArguments& k, cudaStream_t stream) {
-  lstm_kernel<<<static_cast<unsigned>(k.samples), threads_for(k.hidden), 0, stream>>>(k);
+template <class T>
+__device__ void work(const GruArguments& k, int block) {
+  for (int t = 0; t < k.steps; ++t) {
+    for (int h = static_cast<int>(threadIdx.x); h < k.hidden; h += static_cast<int>(blockDim.x))
+      gru_unit<T>(k, block, t, h);
+    __syncthreads();
+  }
 }
-void enqueue(const GruArguments& k, cudaStream_t stream) {
-  gru_kernel<<<static_cast<unsigned>(k.samples), threads_for(k.hidden), 0, stream>>>(k);
+
+template <class Arguments, class T>
+__global__ void own_kernel(const __grid_constant__ Arguments k) {
+  work<T>(k, static_cast<int>(blockIdx.x));
 }
-void enqueue(const MatMulArguments& k, cudaStream_t stream) {
-  matmul_kernel<<<blocks_for(k.y_shape.count), kBlock, 0, stream>>>(k);
+
+/// A block finds its part: the last that begins at or before it.
+template <class Arguments, class T>
+__global__ void own_table_kernel(const __grid_constant__ TableArguments table) {
+  const int block = static_cast<int>(blockIdx.x);
+  int part = 0;
+  for (int beyond = table.count; beyond - part > 1;) {
+    const int middle = (part + beyond) / 2;
+    if (table.first_block[middle] <= block) {
+      part = middle;
+    } else {
+      beyond = middle;
+    }
+  }
+  work<T>(static_cast<const Arguments*>(table.parts)[part], block - table.first_block[part]);
 }
-void enqueue(const LayerNormArguments& k, cudaStream_t stream) {
-  layer_norm_kernel<<<blocks_for(static_cast<long long>(k.rows.count) * kWarp), kBlock, 0, stream>>>(k);
+
+template <class T, class Arguments>
+void enqueue(const Arguments& k, cudaStream_t stream) {
+  const Grid grid = grid_of(k);
+  own_kernel<Arguments, T><<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(grid.threads), 0, stream>>>(k);
+}
+
+template <class T, std::size_t kKind = 0>
+void enqueue_table(const TableArguments& table, cudaStream_t stream) {
+  using Arguments = std::variant_alternative_t<kKind, KernelArguments>;
+  if constexpr (!std::is_same_v<Arguments, TableArguments>) {
+    if (table.kind == static_cast<int>(kKind)) {
+      own_table_kernel<Arguments, T>
+          <<<static_cast<unsigned>(table.blocks), static_cast<unsigned>(table.threads), 0, stream>>>(table);
+    } else {
+      enqueue_table<T, kKind + 1>(table, stream);
+    }
+  }
+}
+
+void enqueue_typed(const ConvertArguments& k, cudaStream_t stream) { enqueue<float>(k, stream); }
+void enqueue_typed(const TableArguments& k, cudaStream_t stream) {
+  with_type(k.type, [&](auto number) { enqueue_table<decltype(number)>(k, stream); });
+}
+template <class Arguments>
+void enqueue_typed(const Arguments& k, cudaStream_t stream) {
+  with_type(k.type, [&](auto number) { enqueue<decltype(number)>(k, stream); });
 }
 
 }  // namespace
 
 cudaError_t launch_kernel(const KernelArguments& kernel, cudaStream_t stream) {
-  std::visit([stream](const auto& arguments) { enqueue(arguments, stream); }, kernel);
+  std::visit([stream](const auto& arguments) { enqueue_typed(arguments, stream); }, kernel);
   return cudaGetLastError();
 }
 

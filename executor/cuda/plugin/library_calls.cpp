@@ -44,13 +44,15 @@ Result<std::vector<Alternative>> with_own(const CallFactory& own, const OpCall& 
 
 class LibraryCalls final : public CallFactory {
  public:
-  LibraryCalls(const Libraries& libraries, KernelLauncher& launcher, const NumericLimits& limits)
+  LibraryCalls(const Libraries& libraries, KernelLauncher& launcher, DeviceAbilities abilities)
       : launcher_(&launcher),
         own_(make_own_calls(launcher)),
-        convolutions_({libraries.cudnn(), nullptr}, limits),
-        products_(libraries.cublas(), limits.tf32) {}
+        abilities_(std::move(abilities)),
+        convolutions_({libraries.cudnn(), nullptr}),
+        products_(libraries.cublas()) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    if (!call.parts.empty()) return own_->alternatives(call, threads);
     COHORT_CHECK(check_call(call));
     try {
       if (std::holds_alternative<Convolution>(call.attributes))
@@ -70,11 +72,14 @@ class LibraryCalls final : public CallFactory {
     }
   }
 
+  std::vector<Precision> precisions() const override { return abilities_.precisions; }
+  int multiprocessors() const override { return abilities_.multiprocessors; }
   int cores() const override { return 1; }
 
   Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
                                                 std::span<const std::vector<float>> weights,
                                                 WeightStore& store) const override {
+    if (!call.parts.empty()) return own_->prepare(call, algorithm, weights, store);
     COHORT_CHECK(check_call(call));
     COHORT_CHECK(check_weights(call, weights));
     if (algorithm.starts_with("cudnn")) return convolutions_.prepare(call, algorithm, weights, store, *launcher_);
@@ -85,6 +90,7 @@ class LibraryCalls final : public CallFactory {
  private:
   KernelLauncher* launcher_;
   std::unique_ptr<CallFactory> own_;
+  DeviceAbilities abilities_;
   Convolutions convolutions_;
   Products products_;
 };
@@ -99,12 +105,11 @@ class NoLauncher final : public KernelLauncher {
 
 class DescribedCatalog final : public OpCatalog {
  public:
-  DescribedCatalog(Descriptor properties, const NumericLimits& limits)
-      : properties_(std::move(properties)),
-        own_(make_own_calls(launcher_)),
-        convolutions_({nullptr, &properties_}, limits) {}
+  explicit DescribedCatalog(Descriptor properties)
+      : properties_(std::move(properties)), own_(make_own_calls(launcher_)), convolutions_({nullptr, &properties_}) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    if (!call.parts.empty()) return own_->alternatives(call, threads);
     COHORT_CHECK(check_call(call));
     try {
       return with_own(*own_, call, threads, convolutions_.alternatives(call));
@@ -116,6 +121,7 @@ class DescribedCatalog final : public OpCatalog {
     return std::holds_alternative<Convolution>(call.attributes) ? convolution_accepts_strides(call, convolutions_)
                                                                 : own_->accepts_strides(call);
   }
+  std::vector<Precision> precisions() const override { return own_->precisions(); }
   int cores() const override { return 1; }
 
  private:
@@ -143,16 +149,15 @@ Libraries::~Libraries() {
 }
 
 std::unique_ptr<CallFactory> make_library_calls(const Libraries& libraries, KernelLauncher& launcher,
-                                                const NumericLimits& limits) {
-  return std::make_unique<LibraryCalls>(libraries, launcher, limits);
+                                                DeviceAbilities abilities) {
+  return std::make_unique<LibraryCalls>(libraries, launcher, std::move(abilities));
 }
 
-Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file,
-                                                          const NumericLimits& limits) {
+Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file) {
   COHORT_TRY(const std::string json, read_file(file));
   auto properties = parse_device_properties(json);
   if (!properties) return in_context(file.string(), properties.error());
-  return std::make_unique<DescribedCatalog>(*std::move(properties), limits);
+  return std::make_unique<DescribedCatalog>(*std::move(properties));
 }
 
 }  // namespace cohort::cuda

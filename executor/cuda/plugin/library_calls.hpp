@@ -29,17 +29,22 @@ class Libraries {
   cublasLtHandle_t cublas_ = nullptr;
 };
 
+/// What differs from GPU to GPU.
+struct DeviceAbilities {
+  std::vector<Precision> precisions;
+  int multiprocessors = 0;
+};
+
 /// Convolutions by cuDNN ("cudnn:eng28:2=4,3=0"; "cudnn+own:..." where bias and post-ops follow in a kernel of
 /// ours), products by cuBLASLt ("lt:..."), everything by own kernels ("own:..."), which are listed last. Both must
 /// outlive what is prepared. Alternatives are kept by the call's shapes and strides.
 std::unique_ptr<CallFactory> make_library_calls(const Libraries& libraries, KernelLauncher& launcher,
-                                                const NumericLimits& limits);
+                                                DeviceAbilities abilities);
 
 /// Lists what a device that is not here would run, from its properties in a file (parse_device_properties()):
 /// convolutions by cuDNN's engines with their workspaces, all else by own
 /// kernels, since cuBLASLt lists nothing without the device.
 /// Errors: kInvalidInput naming the file where it cannot be read or is no such description.
-Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file,
-                                                          const NumericLimits& limits);
+Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file);
 
 }  // namespace cohort::cuda

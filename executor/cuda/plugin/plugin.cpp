@@ -6,7 +6,7 @@
 namespace {
 
 cohort::Result<std::unique_ptr<cohort::OpCatalog>> described(const std::filesystem::path& file) {
-  return cohort::cuda::make_described_catalog(file, {});
+  return cohort::cuda::make_described_catalog(file);
 }
 
 }  // namespace

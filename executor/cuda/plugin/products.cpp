@@ -10,7 +10,6 @@
 namespace cohort::cuda {
 namespace {
 
-constexpr std::int64_t kElement = sizeof(float);
 class BoundProduct final : public BoundCall {
  public:
   BoundProduct(cublasLtHandle_t handle, const GemmProblem& problem, const GemmProblem::Algorithm& algorithm,
@@ -47,9 +46,9 @@ class PreparedProduct final : public PreparedCall {
         launcher_(&launcher) {}
 
   void take_weights(std::span<const std::vector<float>> weights, WeightStore& store) {
-    w_ = store.add(own::packed(call_, 1, weights));
+    w_ = store.add(own::bytes_of(own::packed(call_, 1, weights), call_.outputs[0].type));
     if (own_input_count(call_) < 3) return;
-    bias_ = store.add(own::packed(call_, 2, weights));
+    bias_ = store.add(own::bytes_of(own::packed(call_, 2, weights), call_.outputs[0].type));
     problem_.set_bias(bias_);
   }
 
@@ -71,15 +70,15 @@ class PreparedProduct final : public PreparedCall {
   GemmProblem problem_;
   GemmProblem::Algorithm algorithm_;
   KernelLauncher* launcher_;
-  const float* w_ = nullptr;
-  const float* bias_ = nullptr;
+  const void* w_ = nullptr;
+  const void* bias_ = nullptr;
 };
 
 Alternative alternative_of(const OpCall& call, const GemmProblem::Algorithm& algorithm) {
   Alternative alternative{algorithm.name, 1, with_room_to_align(algorithm.workspace), {}};
   for (const Operand& operand : call.inputs) {
-    if (std::holds_alternative<WeightView>(operand))
-      alternative.packed_weights += Bytes{element_count(shape_of(operand)) * kElement};
+    if (const auto* const constant = std::get_if<WeightView>(&operand))
+      alternative.packed_weights += Bytes{element_count(constant->shape) * element_bytes(constant->type)};
   }
   return alternative;
 }
@@ -91,7 +90,7 @@ std::vector<Alternative> Products::alternatives(const OpCall& call) const {
   const std::scoped_lock lock(mutex_);
   const auto [found, is_new] = lists_.try_emplace(call_key(call));
   if (is_new) {
-    for (const GemmProblem::Algorithm& algorithm : GemmProblem(call, tf32_).algorithms(handle_))
+    for (const GemmProblem::Algorithm& algorithm : GemmProblem(call).algorithms(handle_))
       found->second.push_back(alternative_of(call, algorithm));
   }
   return found->second;
@@ -102,7 +101,7 @@ Result<std::unique_ptr<PreparedCall>> Products::prepare(const OpCall& call, cons
                                                         KernelLauncher& launcher) const {
   if (!GemmProblem::fits(call))
     return fail(ErrorCode::kInvalidInput, "Gemm: cuBLASLt cannot run it on these strides; use \"own:dot\"");
-  GemmProblem problem(call, tf32_);
+  GemmProblem problem(call);
   auto chosen = problem.algorithm(handle_, algorithm);
   if (!chosen)
     return fail(ErrorCode::kInvalidInput, "Gemm: cuBLASLt {} has no algorithm \"{}\" for it here", cublasLtGetVersion(),

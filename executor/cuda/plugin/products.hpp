@@ -15,7 +15,7 @@ namespace cohort::cuda {
 /// Matrix products by cuBLASLt, members of a stack as one strided batch. Lists are kept by call.
 class Products {
  public:
-  Products(cublasLtHandle_t handle, bool tf32) : handle_(handle), tf32_(tf32) {}
+  explicit Products(cublasLtHandle_t handle) : handle_(handle) {}
 
   /// Empty where cuBLASLt cannot run the call.
   [[nodiscard]] std::vector<Alternative> alternatives(const OpCall& call) const;
@@ -26,7 +26,6 @@ class Products {
 
  private:
   cublasLtHandle_t handle_;
-  bool tf32_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::vector<Alternative>> lists_;
 };
