@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/cancel.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "executor/profile/probes.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {
@@ -31,6 +33,8 @@ struct CalibrationPlugin {
   /// Descriptions of the device by name, as JSON: "cuda" (cudaDeviceProp), "cudnn" (what cuDNN needs to list engines
   /// on machines without the device; absent without cuDNN 9.8 or later).
   Result<std::map<std::string, std::string>> (*properties)(int device);
+  /// Probes that ops of models are held against. Errors: kDeviceMissing.
+  Result<std::unique_ptr<ProbeKernels>> (*probes)(int device);
 };
 
 using CalibrationPluginEntry = const CalibrationPlugin*();

@@ -17,17 +17,24 @@ std::vector<Shape> spin_shapes(const DeviceFacts& facts) {
   };
 }
 
+Shape whole_sm_shape(const DeviceFacts& facts) {
+  constexpr int kThreads = 256;
+  constexpr std::size_t kReserved = 1024;  // of each block, by the system
+  const std::size_t most = facts.shared_per_sm - facts.shared_per_sm / 10 - kReserved;
+  return {facts.sms, kThreads, std::min(facts.shared_per_block, most)};
+}
+
 std::vector<PairCase> pair_cases() {
-  const std::vector<std::pair<std::string, std::string>> kinds = {
-      {"copy", "copy"}, {"copy", "fma"},   {"copy", "tensor bf16"}, {"l2", "l2"},
-      {"l2", "copy"},   {"fma", "shared"}, {"fma", "fma"},
-  };
   std::vector<PairCase> cases;
-  for (const auto& [a, b] : kinds) {
-    cases.push_back({a, b, 0.5, 0.5, false});
-    cases.push_back({a, b, 0.25, 0.5, true});
-    cases.push_back({a, b, 0.25, 0.25, false});
-    cases.push_back({a, b, 0.5, 0.25, true});
+  for (std::size_t i = 0; i < kProbes.size(); ++i) {
+    for (std::size_t j = i; j < kProbes.size(); ++j) {
+      const std::string a(kProbes[i]);
+      const std::string b(kProbes[j]);
+      cases.push_back({a, b, 0.5, 0.5, false});
+      cases.push_back({a, b, 0.25, 0.5, true});
+      cases.push_back({a, b, 0.25, 0.25, false});
+      cases.push_back({a, b, 0.5, 0.25, true});
+    }
   }
   return cases;
 }

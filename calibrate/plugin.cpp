@@ -7,6 +7,7 @@
 #include "base/cuda_libraries.hpp"
 #include "calibrate/benchmarks.hpp"
 #include "calibrate/calibration_plugin.hpp"
+#include "calibrate/probes.hpp"
 #include "calibrate/properties.hpp"
 #include "calibrate/telemetry.hpp"
 #include "executor/device_error.hpp"
@@ -20,11 +21,12 @@ struct Block {
 };
 
 /// In order of what a simulation needs most.
-constexpr std::array<Block, 14> kBlocks = {{
+constexpr std::array<Block, 15> kBlocks = {{
     {"empty kernels", &empty_kernels},
     {"launch latency", &launch_latency},
     {"empty graphs", &empty_graphs},
     {"spins", &spins},
+    {"small block behind whole SMs", &small_behind_whole},
     {"dispatch logs", &dispatch_logs},
     {"copy sweep", &copy_sweep},
     {"chains", &chains},
@@ -92,7 +94,15 @@ Result<std::map<std::string, std::string>> properties(int device) {
   });
 }
 
-constexpr CalibrationPlugin kPlugin{&calibrate, &properties};
+Result<std::unique_ptr<ProbeKernels>> probes(int device) {
+  return guarded([&]() -> Result<std::unique_ptr<ProbeKernels>> {
+    COHORT_CHECK(probe_cuda_driver());
+    open_device(device);
+    return make_probes(device);
+  });
+}
+
+constexpr CalibrationPlugin kPlugin{&calibrate, &properties, &probes};
 
 }  // namespace
 }  // namespace cohort::calibrate

@@ -55,6 +55,45 @@ void spins(const Bench& bench) {
   }
 }
 
+/// A small block launched behind two grids that fill every SM one at a time: it runs beside the first of them, unless
+/// blocks of the second come first. Whether they do is the dispatch rule.
+void small_behind_whole(const Bench& bench) {
+  constexpr Nanoseconds kLong = std::chrono::milliseconds(1);  // much longer than the three launches take
+  const Shape whole = whole_sm_shape(bench.facts);
+  const Shape small{1, 32, 0};
+  MicrobenchmarkRecord partner = spin_record(whole, 1, kLong);
+  partner.kernel = "spin on whole SMs";
+  MicrobenchmarkRecord record = spin_record(small, 1, kLong);
+  record.partner = partner.kernel;
+  record.partner_instances = 2;
+  const Streams streams = make_streams(3);
+  const auto spin = [&](const Shape& shape, const Stream& stream) {
+    check(launch_spin(shape, static_cast<std::uint64_t>(kLong.count()), nullptr, stream.get()), "spin kernel");
+  };
+  for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+    if (bench.recorder.was_cancelled()) return;
+    partner.time = run_together(make_streams(1), whole, kLong, {});
+    if (repetition >= 0) bench.recorder.add(partner);
+  }
+  // No gate: behind one, the order in which the streams begin is the device's.
+  for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+    if (bench.recorder.was_cancelled()) return;
+    Event begin;
+    Event partners_end;
+    Event end;
+    begin.record(*streams[0]);
+    spin(whole, *streams[0]);
+    spin(whole, *streams[1]);
+    partners_end.record(*streams[1]);
+    spin(small, *streams[2]);
+    end.record(*streams[2]);
+    synchronize_device();
+    record.time = end.since(begin);
+    record.partner_time = partners_end.since(begin);
+    if (repetition >= 0) bench.recorder.add(record);
+  }
+}
+
 /// How many grids can be resident at a time.
 void many_small_grids(const Bench& bench) {
   constexpr Nanoseconds kLong = std::chrono::milliseconds(10);  // longer than it takes to start them all

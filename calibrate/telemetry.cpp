@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/plugin.hpp"
+#include "base/cuda_libraries.hpp"
 
 namespace cohort::calibrate {
 namespace {
@@ -36,6 +36,11 @@ struct Telemetry::Nvml {
 namespace {
 
 template <class Function>
+void find_if_there(const SharedLibrary& library, const char* name, Function*& function) {
+  if (const auto found = library.function<Function>(name)) function = *found;
+}
+
+template <class Function>
 Result<void> find(const SharedLibrary& library, const char* name, Function*& function) {
   COHORT_TRY(function, library.function<Function>(name));
   return {};
@@ -44,17 +49,19 @@ Result<void> find(const SharedLibrary& library, const char* name, Function*& fun
 }  // namespace
 
 Result<void> Telemetry::Nvml::open(const std::string& pci_bus_id) {
-  COHORT_TRY(const SharedLibrary library, SharedLibrary::open("libnvidia-ml.so.1", SharedLibrary::Scope::kLocal));
+  COHORT_TRY(const SharedLibrary library, load_driver_library("libnvidia-ml.so.1"));
   COHORT_CHECK(find(library, "nvmlInit_v2", init));
   COHORT_CHECK(find(library, "nvmlShutdown", shutdown));
   COHORT_CHECK(find(library, "nvmlDeviceGetHandleByPciBusId_v2", device_of_bus));
-  COHORT_CHECK(find(library, "nvmlDeviceGetClockInfo", clock));
-  COHORT_CHECK(find(library, "nvmlDeviceGetPowerUsage", power));
-  COHORT_CHECK(find(library, "nvmlDeviceGetTemperature", temperature));
-  COHORT_CHECK(find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle));
-  COHORT_CHECK(find(library, "nvmlDeviceGetCurrPcieLinkGeneration", link_generation));
-  COHORT_CHECK(find(library, "nvmlDeviceGetCurrPcieLinkWidth", link_width));
-  COHORT_CHECK(find(library, "nvmlSystemGetDriverVersion", driver));
+  // What a driver lacks of these is not read; the rest is.
+  find_if_there(library, "nvmlDeviceGetClockInfo", clock);
+  find_if_there(library, "nvmlDeviceGetPowerUsage", power);
+  find_if_there(library, "nvmlDeviceGetTemperature", temperature);
+  find_if_there(library, "nvmlDeviceGetCurrentClocksEventReasons", throttle);  // since 535; its older name next
+  if (throttle == nullptr) find_if_there(library, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle);
+  find_if_there(library, "nvmlDeviceGetCurrPcieLinkGeneration", link_generation);
+  find_if_there(library, "nvmlDeviceGetCurrPcieLinkWidth", link_width);
+  find_if_there(library, "nvmlSystemGetDriverVersion", driver);
   if (const int status = init(); status != kNvmlSuccess)
     return fail(ErrorCode::kDeviceMissing, "nvmlInit_v2 returned {}", status);
   if (const int status = device_of_bus(pci_bus_id.c_str(), &device); status != kNvmlSuccess)
@@ -76,31 +83,23 @@ Telemetry::~Telemetry() {
 Readings Telemetry::read() const {
   Readings readings;
   if (!nvml_) return readings;
-  const auto add = [&](const char* name, int status, unsigned long long value) {
-    if (status == kNvmlSuccess) readings.push_back({name, static_cast<double>(value)});
+  const auto add = [&](const char* name, auto* function, auto value, auto... arguments) {
+    if (function == nullptr || function(nvml_->device, arguments..., &value) != kNvmlSuccess) return;
+    readings.push_back({name, static_cast<double>(value)});
   };
-  unsigned value = 0;
-  int status = nvml_->clock(nvml_->device, kClockSm, &value);
-  add("SM clock MHz", status, value);
-  status = nvml_->clock(nvml_->device, kClockMemory, &value);
-  add("memory clock MHz", status, value);
-  status = nvml_->power(nvml_->device, &value);
-  add("power mW", status, value);
-  status = nvml_->temperature(nvml_->device, kSensorOfGpu, &value);
-  add("temperature C", status, value);
-  unsigned long long reasons = 0;
-  status = nvml_->throttle(nvml_->device, &reasons);
-  add("throttle reasons", status, reasons);
-  status = nvml_->link_generation(nvml_->device, &value);
-  add("PCIe generation", status, value);
-  status = nvml_->link_width(nvml_->device, &value);
-  add("PCIe lanes", status, value);
+  add("SM clock MHz", nvml_->clock, 0U, kClockSm);
+  add("memory clock MHz", nvml_->clock, 0U, kClockMemory);
+  add("power mW", nvml_->power, 0U);
+  add("temperature C", nvml_->temperature, 0U, kSensorOfGpu);
+  add("throttle reasons", nvml_->throttle, 0ULL);
+  add("PCIe generation", nvml_->link_generation, 0U);
+  add("PCIe lanes", nvml_->link_width, 0U);
   return readings;
 }
 
 std::string Telemetry::driver_version() const {
   std::array<char, 96> text{};
-  if (!nvml_ || nvml_->driver(text.data(), text.size()) != kNvmlSuccess) return "unknown";
+  if (!nvml_ || nvml_->driver == nullptr || nvml_->driver(text.data(), text.size()) != kNvmlSuccess) return "unknown";
   return text.data();
 }
 

@@ -47,19 +47,22 @@ bool has_kind(const DeviceFacts& facts, ChainKind kind) {
   return !needs_ampere || facts.capability_major >= 8;
 }
 
-/// Blocks of 256 threads that fill `share` of every SM's threads.
-Workload sharing(const Bench& bench, const std::string& kernel, double share) {
-  constexpr int kThreads = 256;
-  const int blocks = std::max(1, static_cast<int>(share * bench.facts.threads_per_sm / kThreads));
-  const Shape shape{blocks * bench.facts.sms, kThreads, 0};
-  for (const ChainKind kind :
-       {ChainKind::kFma, ChainKind::kTensorBf16, ChainKind::kTensorTf32, ChainKind::kShared, ChainKind::kL2}) {
-    if (kernel == name_of(kind)) return chain_workload(bench.buffers, kind, shape);
-  }
-  return copy_workload(bench.buffers, shape);
+}  // namespace
+
+bool can_run(const DeviceFacts& facts, std::string_view kernel) {
+  return kernel != name_of(ChainKind::kTensorBf16) || has_kind(facts, ChainKind::kTensorBf16);
 }
 
-}  // namespace
+Workload probe_workload(const DeviceFacts& facts, const Buffers& buffers, std::string_view kernel, double share) {
+  constexpr int kThreads = 256;
+  const int blocks = std::max(1, static_cast<int>(share * facts.threads_per_sm / kThreads));
+  const Shape shape{blocks * facts.sms, kThreads, 0};
+  for (const ChainKind kind :
+       {ChainKind::kFma, ChainKind::kTensorBf16, ChainKind::kTensorTf32, ChainKind::kShared, ChainKind::kL2}) {
+    if (kernel == name_of(kind)) return chain_workload(buffers, kind, shape);
+  }
+  return copy_workload(buffers, shape);
+}
 
 void copy_sweep(const Bench& bench) {
   std::vector<int> counts;
@@ -90,9 +93,9 @@ void pairs(const Bench& bench) {
   const Stream stream_a;
   const Stream stream_b;
   for (const PairCase& pair : pair_cases()) {
-    if (bench.facts.capability_major < 8 && pair.b == "tensor bf16") continue;
-    Workload a = sharing(bench, pair.a, pair.share_a);
-    Workload b = sharing(bench, pair.b, pair.share_b);
+    if (!can_run(bench.facts, pair.a) || !can_run(bench.facts, pair.b)) continue;
+    Workload a = probe_workload(bench.facts, bench.buffers, pair.a, pair.share_a);
+    Workload b = probe_workload(bench.facts, bench.buffers, pair.b, pair.share_b);
     scale_to(a, kPairLength);
     scale_to(b, kPairLength);
     measure_alone(bench, Microbenchmark::kReplicas, a);  // each side alone is what the pair is held against
@@ -123,7 +126,7 @@ void replicas(const Bench& bench) {
   const Streams streams = make_streams(Buffers::kInstances);
   for (const char* kernel : {"copy", "fma", "l2", "shared"}) {
     for (const double share : {0.25, 1.0}) {
-      Workload workload = sharing(bench, kernel, share);
+      Workload workload = probe_workload(bench.facts, bench.buffers, kernel, share);
       scale_to(workload, kPairLength);
       for (const int instances : {1, 2, 4}) {
         MicrobenchmarkRecord record = record_of(Microbenchmark::kReplicas, workload, instances);
