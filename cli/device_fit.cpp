@@ -10,6 +10,7 @@
 
 #include "base/file.hpp"
 #include "simulator/contention/fit_profile.hpp"
+#include "simulator/fit_kernels.hpp"
 
 namespace cohort {
 namespace {
@@ -38,7 +39,73 @@ ordered_json to_json(const Spread& spread) {
 
 }  // namespace
 
-Result<void> write_device_fit(const Trace& recording, const std::filesystem::path& output, CommandContext& context) {
+namespace {
+
+ordered_json to_json(const std::vector<FitResidual>& residuals) {
+  ordered_json json = ordered_json::array();
+  for (const FitResidual& residual : residuals) {
+    json.push_back({{"what", residual.what},
+                    {"measured_ns", residual.measured.count()},
+                    {"predicted_ns", residual.predicted.count()},
+                    {"held_out", residual.held_out}});
+  }
+  return json;
+}
+
+ordered_json to_json(const KernelFits& fits) {
+  ordered_json kernels = ordered_json::array();
+  for (const KernelFit& kernel : fits.kernels) {
+    ordered_json uses = ordered_json::object();
+    for (std::size_t k = 0; k < kThroughputs; ++k)
+      uses[std::string(to_string(static_cast<Throughput>(k)))] = kernel.fit.utilisation[k];
+    kernels.push_back({{"signature", kernel.signature},
+                       {"blocks", kernel.launch.blocks},
+                       {"observations", kernel.observations},
+                       {"residual", kernel.fit.residual},
+                       {"utilisation", std::move(uses)}});
+  }
+  return {{"kernels", std::move(kernels)}, {"residuals", to_json(fits.residuals)}, {"left_out", fits.left_out}};
+}
+
+void print_spread(std::string_view what, const Spread& spread, CommandContext& context) {
+  if (spread.count == 0) return;
+  context.console.print(fmt::format("{} {}: median {:.1f}% off, worst {:.1f}%\n", spread.count, what,
+                                    spread.median * 100, spread.worst * 100));
+}
+
+/// The residuals that are largest, so that one sees what the model does not explain.
+void print_worst(std::vector<FitResidual> residuals, CommandContext& context) {
+  constexpr std::size_t kRows = 5;
+  std::stable_sort(residuals.begin(), residuals.end(), [](const FitResidual& a, const FitResidual& b) {
+    return std::abs(a.relative_error()) > std::abs(b.relative_error());
+  });
+  residuals.resize(std::min(residuals.size(), kRows));
+  for (const FitResidual& residual : residuals) {
+    context.console.print(fmt::format("  {:+7.1f}%  {}: {} measured, {} predicted{}\n", 100 * residual.relative_error(),
+                                      residual.what, format_time(residual.measured), format_time(residual.predicted),
+                                      residual.held_out ? ", held out" : ""));
+  }
+}
+
+void print_kernels(const KernelFits& fits, CommandContext& context) {
+  for (const KernelFit& kernel : fits.kernels) {
+    std::string uses;
+    for (std::size_t k = 0; k < kThroughputs; ++k) {
+      if (kernel.fit.utilisation[k] >= 0.005)
+        uses += fmt::format(" {} {:.0f}%", to_string(static_cast<Throughput>(k)), 100 * kernel.fit.utilisation[k]);
+    }
+    context.console.print(fmt::format("{}:{}\n", kernel.signature, uses.empty() ? " nothing that was found" : uses));
+  }
+  print_spread("ops beside themselves and probes, fitted", spread_of(fits.residuals, false), context);
+  print_spread("ops beside ops, predicted", spread_of(fits.residuals, true), context);
+  print_worst(fits.residuals, context);
+  for (const std::string& reason : fits.left_out) context.console.note("not fitted: " + reason);
+}
+
+}  // namespace
+
+Result<void> write_device_fit(const Trace& recording, const std::vector<Trace>& profiles,
+                              const std::filesystem::path& output, CommandContext& context) {
   const std::string& device = recording.info.device.name;
   const std::optional<GpuProfile> start = published_gpu_profile(device);
   if (!start) {
@@ -46,33 +113,30 @@ Result<void> write_device_fit(const Trace& recording, const std::filesystem::pat
                 "no published figures of \"{}\" to start from; known are P100, V100, A100, H100 and H200", device);
   }
   COHORT_TRY(const GpuFit fit, fit_gpu_profile(recording, *start));
+  std::vector<KernelFits> kernels;
+  for (const Trace& profile : profiles) {
+    COHORT_TRY(kernels.emplace_back(), fit_kernels(profile, fit.profile));
+  }
   COHORT_CHECK(write_file(output, write_gpu_profile(fit.profile), context.overwrite));
   const Spread fitted = spread_of(fit.residuals, false);
   const Spread tested = spread_of(fit.residuals, true);
   if (context.json) {
-    ordered_json residuals = ordered_json::array();
-    for (const FitResidual& residual : fit.residuals) {
-      residuals.push_back({{"what", residual.what},
-                           {"measured_ns", residual.measured.count()},
-                           {"predicted_ns", residual.predicted.count()},
-                           {"held_out", residual.held_out}});
-    }
+    ordered_json ops = ordered_json::array();
+    for (const KernelFits& fits : kernels) ops.push_back(to_json(fits));
     context.console.print_json(ordered_json{{"file", output.string()},
                                             {"device", device},
                                             {"fitted", to_json(fitted)},
                                             {"held_out", to_json(tested)},
                                             {"kept", fit.kept},
-                                            {"residuals", residuals}});
+                                            {"residuals", to_json(fit.residuals)},
+                                            {"profiles", std::move(ops)}});
     return {};
   }
-  const auto line = [&](std::string_view what, const Spread& spread) {
-    if (spread.count == 0) return;
-    context.console.print(fmt::format("{} {}: median {:.1f}% off, worst {:.1f}%\n", spread.count, what,
-                                      spread.median * 100, spread.worst * 100));
-  };
-  line("measurements fitted", fitted);
-  line("measurements held out", tested);
+  print_spread("measurements fitted", fitted, context);
+  print_spread("measurements held out", tested, context);
+  print_worst(fit.residuals, context);
   if (!fit.kept.empty()) context.console.print(fmt::format("as published: {}\n", fmt::join(fit.kept, ", ")));
+  for (const KernelFits& fits : kernels) print_kernels(fits, context);
   context.console.note(fmt::format("wrote {}", output.string()));
   return {};
 }

@@ -1,13 +1,12 @@
 #include "cli/devices.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "base/cuda_libraries.hpp"
 #include "executor/cuda_plugin.hpp"
+#include "executor/host/core_binding.hpp"
 #include "executor/host/host_session.hpp"
 #include "executor/reference/reference_kernels.hpp"
 #ifdef COHORT_WITH_ONEDNN
@@ -16,14 +15,6 @@
 
 namespace cohort {
 namespace {
-
-/// Cores this process may use.
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cores));
-}
 
 DeviceInfo missing(std::string id, std::string kind, std::string name, std::string reason) {
   DeviceInfo device;
@@ -97,7 +88,9 @@ std::optional<int> cuda_index(std::string_view device) {
 }
 
 /// GPUs are looked for only where they are asked for: that loads libraries and starts the driver.
-std::vector<DeviceInfo> host_devices() { return {cpu_device(), reference_device_info(usable_cores())}; }
+std::vector<DeviceInfo> host_devices() {
+  return {cpu_device(), reference_device_info(static_cast<int>(usable_cores().size()))};
+}
 
 }  // namespace
 

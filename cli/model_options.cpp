@@ -1,6 +1,10 @@
 #include "cli/model_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "models/networks/networks.hpp"
 
 namespace cohort {
 
@@ -40,6 +44,11 @@ Result<ModelSource> model_source(const ModelOptions& options) {
   source.model = options.model;
   source.minibatch = options.minibatch;
   const bool from_file = source.model.ends_with(".onnx");
+  const auto is_named = [&](const Network& network) { return network.name == source.model; };
+  std::error_code ignored;
+  if (!from_file && std::none_of(networks().begin(), networks().end(), is_named) &&
+      std::filesystem::exists(source.model, ignored))
+    return fail(ErrorCode::kInvalidInput, "{} is no built-in network, and a model's file ends in .onnx", source.model);
   if (from_file && !options.arguments.empty())
     return fail(ErrorCode::kUsage, "--set is for built-in networks; --dim sets open dimensions of {}", source.model);
   if (!from_file && !options.dims.empty())

@@ -6,7 +6,9 @@
 
 #include "base/file.hpp"
 #include "cli/devices.hpp"
+#include "cli/precision_option.hpp"
 #include "cli/provenance.hpp"
+#include "simulator/contention/gpu_profile.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -54,6 +56,17 @@ void add_members(const ModelSource& source, int count, bool several, std::vector
   }
 }
 
+/// What a plan file may hold, so that a plan made here can be read.
+Result<void> check_ranges(const PlanningOptions& options) {
+  const auto check = [](std::string_view option, int value, int least, int most) -> Result<void> {
+    if (value >= least && value <= most) return {};
+    return fail(ErrorCode::kUsage, "{} must be from {} to {}, not {}", option, least, most, value);
+  };
+  COHORT_CHECK(check("-n", options.count, 1, 65536));
+  COHORT_CHECK(check("--buffers", options.buffers, 1, 1024));
+  return check("--decode-workers", options.decode_workers, 0, 1024);
+}
+
 }  // namespace
 
 void add_planning_options(CLI::App& app, PlanningOptions& options) {
@@ -72,6 +85,7 @@ void add_planning_options(CLI::App& app, PlanningOptions& options) {
   app.add_option("--buffers", options.buffers, "Minibatches in flight per input")->capture_default_str();
   app.add_option("--input-seed", options.seed, "Order of the images, and made-up values")->capture_default_str();
   app.add_option("--limit", options.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=BYTES");
+  add_precision_option(app, options.precision, "What ops compute in: as the profiles do unless given");
 }
 
 Result<Plan> read_plan(const std::filesystem::path& file) {
@@ -91,6 +105,12 @@ Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::pat
                   file.string(), to_string(trace.info.kind));
     auto source = read_source(trace.info.settings);
     if (!source) return in_context(file.string(), source.error());
+    const auto precision = recorded_precision(trace.info.settings);
+    if (!precision) return in_context(file.string(), precision.error());
+    if (!profiles_.empty() && *precision != precision_)
+      return fail(ErrorCode::kInvalidInput, "{} was recorded in {}, {} in {}: a plan computes in one precision",
+                  file.string(), to_string(*precision), files.front().string(), to_string(precision_));
+    precision_ = *precision;
     sources_.push_back(std::move(*source));
     profiles_.push_back(std::move(trace));
     pointers.push_back(&profiles_.back());
@@ -102,13 +122,27 @@ Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::pat
   return {};
 }
 
+/// A GPU shares itself among streams as its figures say; without them nothing can be said of streams.
+Result<void> PlanningInput::read_gpu_figures(const std::filesystem::path& file) {
+  if (!file.empty()) {
+    COHORT_TRY(const std::string text, read_file(file));
+    auto profile = parse_gpu_profile(text);
+    if (!profile) return in_context(file.string(), profile.error());
+    gpu_.emplace(*std::move(profile));
+  } else if (device_.kind == "cuda") {
+    if (auto published = published_gpu_profile(device_.name)) gpu_.emplace(*std::move(published));
+  }
+  if (gpu_) case_.gpu = &*gpu_;
+  return {};
+}
+
 /// What was profiled, as far as the device that is here can do it for a call: fused widths that were
 /// never profiled may come with other algorithms than those that were.
 class ProfiledDeviceCatalog final : public OpCatalog {
  public:
   /// `device` is null where the profiled device is not here: then what was recorded must do.
-  ProfiledDeviceCatalog(const CostTable& costs, int cores, const OpCatalog* device)
-      : recorded_(costs, cores), device_(device) {}
+  ProfiledDeviceCatalog(const CostTable& costs, int cores, Precision precision, const OpCatalog* device)
+      : recorded_(costs, cores, precision), device_(device) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     COHORT_TRY(auto recorded, recorded_.alternatives(call, threads));
@@ -124,6 +158,8 @@ class ProfiledDeviceCatalog final : public OpCatalog {
   bool accepts_strides(const OpCall& call) const override {
     return device_ != nullptr ? device_->accepts_strides(call) : recorded_.accepts_strides(call);
   }
+  std::vector<Precision> precisions() const override { return recorded_.precisions(); }
+  int multiprocessors() const override { return device_ != nullptr ? device_->multiprocessors() : 0; }
   int cores() const override { return recorded_.cores(); }
 
  private:
@@ -131,13 +167,20 @@ class ProfiledDeviceCatalog final : public OpCatalog {
   const OpCatalog* device_;
 };
 
+/// Times recorded in one precision say nothing about another.
+Result<void> PlanningInput::check_profiled(std::string_view asked, Precision precision) const {
+  if (precision == precision_) return {};
+  return fail(ErrorCode::kUsage, "{} {}: the profiles were recorded in {}; profile with --precision {}", asked,
+              to_string(precision), to_string(precision_), to_string(precision));
+}
+
 Result<void> PlanningInput::prepare() {
   COHORT_TRY(members_, LoadedMembers::load(base_.members));
   // The device may be elsewhere: then what was recorded of it must do.
   if (auto opened = open_device(device_.id); opened && (*opened)->info().name == device_.name)
     backend_ = std::move(*opened);
-  catalog_ =
-      std::make_unique<ProfiledDeviceCatalog>(*costs_, case_.device.cores, backend_ ? &backend_->catalog() : nullptr);
+  catalog_ = std::make_unique<ProfiledDeviceCatalog>(*costs_, case_.device.cores, precision_,
+                                                     backend_ ? &backend_->catalog() : nullptr);
   case_.base = &base_;
   case_.models = members_->models().models;
   case_.costs = &*costs_;
@@ -146,14 +189,26 @@ Result<void> PlanningInput::prepare() {
 }
 
 Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions& options) {
-  if (options.count < 1) return fail(ErrorCode::kUsage, "-n must be at least 1, not {}", options.count);
+  COHORT_CHECK(check_ranges(options));
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles));
+  COHORT_CHECK(input->read_gpu_figures(options.gpu_figures));
   Plan& base = input->base_;
   base.device = input->device_.id;
+  base.precision = input->precision_;
+  if (!options.precision.empty()) {
+    COHORT_TRY(const Precision asked, precision_from(options.precision));
+    COHORT_CHECK(input->check_profiled("--precision", asked));
+  }
   if (options.members.empty()) {
-    for (const ModelSource& source : input->sources_)
-      add_members(source, options.count, input->sources_.size() > 1, base.members);
+    for (auto source = input->sources_.begin(); source != input->sources_.end(); ++source) {
+      if (const auto twin = std::find(input->sources_.begin(), source, *source); twin != source)
+        return fail(ErrorCode::kInvalidInput, "{} and {} are profiles of the same {}; --members FILE says which to run",
+                    options.profiles[static_cast<std::size_t>(twin - input->sources_.begin())].string(),
+                    options.profiles[static_cast<std::size_t>(source - input->sources_.begin())].string(),
+                    source->model);
+      add_members(*source, options.count, input->sources_.size() > 1, base.members);
+    }
   } else {
     COHORT_TRY(const std::string text, read_file(options.members));
     auto members = parse_members(text);
@@ -166,7 +221,6 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
   base.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : input->case_.device.cores;
   base.input.buffers = options.buffers;
   base.input.seed = options.seed;
-  if (options.buffers < 1) return fail(ErrorCode::kUsage, "--buffers must be at least 1, not {}", options.buffers);
   COHORT_TRY(base.limits, parse_limits(options.limits));
   COHORT_CHECK(input->prepare());
   return input;
@@ -176,7 +230,9 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std
                                                            Plan plan) {
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(profiles));
+  COHORT_CHECK(input->read_gpu_figures({}));
   input->base_ = std::move(plan);
+  COHORT_CHECK(input->check_profiled("the plan's precision", input->base_.precision));
   COHORT_CHECK(input->prepare());
   return input;
 }

@@ -8,7 +8,7 @@
 
 #include "cli/members.hpp"
 #include "executor/backend.hpp"
-#include "simulator/planner.hpp"
+#include "simulator/planner/planner.hpp"
 #include "simulator/recorded_catalog.hpp"
 #include "tracer/trace.hpp"
 
@@ -28,7 +28,9 @@ struct PlanningOptions {
   int decode_workers = 0;
   int buffers = 2;
   std::uint64_t seed = 0;
-  std::vector<std::string> limits;
+  std::vector<std::string> limits;    ///< of bytes
+  std::string precision;              ///< empty: that of the profiles
+  std::filesystem::path gpu_figures;  ///< a fitted profile of the GPU; the published figures unless given
 };
 
 void add_planning_options(CLI::App& app, PlanningOptions& options);
@@ -52,12 +54,16 @@ class PlanningInput {
  private:
   PlanningInput() = default;
   Result<void> read_profiles(const std::vector<std::filesystem::path>& files);
+  [[nodiscard]] Result<void> check_profiled(std::string_view asked, Precision precision) const;
+  Result<void> read_gpu_figures(const std::filesystem::path& file);
   Result<void> prepare();
 
   std::vector<Trace> profiles_;
   std::vector<ModelSource> sources_;  ///< by profile
   std::optional<CostTable> costs_;
   DeviceInfo device_;
+  Precision precision_ = Precision::kFloat32;  ///< of the profiles
+  std::optional<GpuDemands> gpu_;              ///< where the device is a GPU whose figures are known
   std::string name_;
   std::unique_ptr<Backend> backend_;  ///< null where the profiled device is not here
   std::unique_ptr<OpCatalog> catalog_;

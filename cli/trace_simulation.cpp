@@ -3,6 +3,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/file.hpp"
+#include "simulator/contention/gpu_profile.hpp"
 #include "simulator/replay.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -78,6 +80,47 @@ Result<void> run_replay(const SharedSimulationOptions& shared, const StepOptions
   return {};
 }
 
+ordered_json to_json(const BatchMemory& memory) {
+  const auto bytes = [](const std::optional<Bytes>& value) {
+    return value ? ordered_json(value->value) : ordered_json();
+  };
+  return {{"weights_bytes", bytes(memory.weights)},
+          {"activations_and_workspace_bytes", bytes(memory.activations)},
+          {"total_bytes", bytes(memory.total())},
+          {"device_bytes", bytes(memory.device)},
+          {"unknown", memory.unknown}};
+}
+
+void add_facts(const RunFacts& facts, ordered_json& json) {
+  ordered_json parts = ordered_json::object();
+  for (const PathPart& part : facts.parts) parts[part.what + "_ns"] = part.time.count();
+  ordered_json path = ordered_json::array();
+  for (const PathStep& step : facts.path) {
+    path.push_back({{"task", step.name},
+                    {"kind", to_string(step.kind)},
+                    {"on", step.resource},
+                    {"member", step.member},
+                    {"start_ns", step.start.count()},
+                    {"own_ns", step.own.count()},
+                    {"wait_ns", step.wait.count()},
+                    {"held_ns", step.held.count()}});
+  }
+  ordered_json tasks = ordered_json::array();
+  for (const NamedTasks& task : facts.tasks) {
+    tasks.push_back({{"task", task.name},
+                     {"kind", to_string(task.kind)},
+                     {"count", task.count},
+                     {"time_ns", task.time.count()},
+                     {"on_critical_path_ns", task.on_path.count()},
+                     {"least_slack_ns", task.slack.count()}});
+  }
+  json["device_busy"] = facts.device_busy;
+  json["sm_busy"] = facts.sm_busy ? ordered_json(*facts.sm_busy) : ordered_json();
+  json["critical_path_parts"] = std::move(parts);
+  json["critical_path"] = std::move(path);
+  json["tasks"] = std::move(tasks);
+}
+
 ordered_json to_json(const WhatIfPrediction& prediction) {
   ordered_json gain = ordered_json::object();
   for (const GainPart& part : prediction.gain) gain[part.cause + "_ns"] = part.gain.count();
@@ -90,22 +133,78 @@ ordered_json to_json(const WhatIfPrediction& prediction) {
                        {"edges_added", change.edges_added},
                        {"edges_removed", change.edges_removed}});
   }
-  return {{"members", prediction.members},
-          {"traced_step_ns", prediction.single.count()},
-          {"baseline_ns", prediction.baseline.count()},
-          {"predicted_ns", prediction.step_time.count()},
-          {"predicted_speedup", prediction.speedup},
-          {"steps_per_second", prediction.steps_per_second},
-          {"lower_bound_ns", prediction.lower_bound.count()},
-          {"longest_path_ns", prediction.longest_path.count()},
-          {"device_time_ns", prediction.device_time.count()},
-          {"upper_bound_ns", prediction.upper_bound.count()},
-          {"binding", prediction.binding.resource},
-          {"binding_utilisation", prediction.binding.utilisation},
-          {"gain", std::move(gain)},
-          {"confidence", prediction.confidence.empty() ? "high" : "limited"},
-          {"because", prediction.confidence},
-          {"changes", std::move(changes)}};
+  ordered_json because = ordered_json::array();
+  for (const Doubt& doubt : prediction.doubts) because.push_back({{"grave", doubt.grave}, {"why", doubt.why}});
+  ordered_json json = {{"members", prediction.members},
+                       {"traced_step_ns", prediction.single.count()},
+                       {"baseline_ns", prediction.baseline.count()},
+                       {"predicted_ns", prediction.step_time.count()},
+                       {"predicted_speedup", prediction.speedup},
+                       {"steps_per_second", prediction.steps_per_second},
+                       {"lower_bound_ns", prediction.lower_bound.count()},
+                       {"longest_path_ns", prediction.longest_path.count()},
+                       {"device_time_ns", prediction.device_time.count()},
+                       {"upper_bound_ns", prediction.upper_bound.count()},
+                       {"without_contention_ns", prediction.without_contention.count()},
+                       {"kernels_in_turn_ns", prediction.kernels_in_turn.count()},
+                       {"binding", prediction.binding.resource},
+                       {"binding_utilisation", prediction.binding.utilisation},
+                       {"gain", std::move(gain)},
+                       {"memory", to_json(prediction.memory)},
+                       {"confidence", to_string(prediction.confidence())},
+                       {"because", std::move(because)},
+                       {"changes", std::move(changes)}};
+  if (prediction.minibatch) {
+    json["minibatch"] = {{"recorded", prediction.minibatch->recorded},
+                         {"wanted", prediction.minibatch->wanted},
+                         {"traced_step_ns", prediction.minibatch->traced.count()},
+                         {"samples_per_second_ratio", prediction.minibatch->more_samples}};
+  }
+  add_facts(prediction.facts, json);
+  return json;
+}
+
+std::string share_of(Nanoseconds part, Nanoseconds whole) {
+  return fmt::format("{:.0f}%", whole > Nanoseconds(0) ? 100 * seconds(part) / seconds(whole) : 0.0);
+}
+
+/// Names of kernels are long: what stands before the arguments of templates and calls.
+std::string short_name(const std::string& name) {
+  constexpr std::size_t kMost = 60;
+  std::string shorter = name.rfind("void ", 0) == 0 ? name.substr(5) : name;
+  if (shorter.size() > kMost) shorter = shorter.substr(0, kMost - 3) + "...";
+  return shorter;
+}
+
+std::string facts_text(const RunFacts& facts) {
+  std::string text = fmt::format("device busy {:.0f}%", 100 * facts.device_busy);
+  if (facts.sm_busy) text += fmt::format(", its multiprocessors {:.0f}%", 100 * *facts.sm_busy);
+  text += "\ncritical path:";
+  Nanoseconds whole{};
+  for (const PathPart& part : facts.parts) whole += part.time;
+  std::string_view separator = " ";
+  for (const PathPart& part : facts.parts) {
+    text += fmt::format("{}{} {}", separator, part.what, share_of(part.time, whole));
+    separator = ", ";
+  }
+  text += '\n';
+  constexpr std::size_t kMost = 3;
+  for (std::size_t i = 0; i < std::min(kMost, facts.tasks.size()) && facts.tasks[i].on_path > Nanoseconds(0); ++i) {
+    const NamedTasks& task = facts.tasks[i];
+    text += fmt::format("  {} {} ({} of them): {} on it\n", to_string(task.kind), short_name(task.name), task.count,
+                        share_of(task.on_path, whole));
+  }
+  return text;
+}
+
+std::string memory_text(const BatchMemory& memory) {
+  if (!memory.unknown.empty()) return fmt::format("memory unknown: {}\n", memory.unknown);
+  std::string text =
+      fmt::format("memory about {} (weights and what outlives a step {}, activations and workspace {}",
+                  format_bytes(memory.total().value_or(Bytes{})), format_bytes(memory.weights.value_or(Bytes{})),
+                  format_bytes(memory.activations.value_or(Bytes{})));
+  if (memory.device) text += fmt::format("; the device has {}", format_bytes(*memory.device));
+  return text + ")\n";
 }
 
 std::string to_text(const WhatIfPrediction& prediction) {
@@ -121,27 +220,30 @@ std::string to_text(const WhatIfPrediction& prediction) {
     text +=
         fmt::format("  {} {} {}\n", part.cause, saves ? "saves" : "costs", format_time(saves ? part.gain : -part.gain));
   }
-  for (const std::string& why : prediction.confidence) text += fmt::format("not certain: {}\n", why);
+  if (prediction.minibatch) {
+    text +=
+        fmt::format("minibatch {} instead of {}: a step alone takes {} instead of {}, {:.2f}x the samples a second\n",
+                    prediction.minibatch->wanted, prediction.minibatch->recorded, format_time(prediction.single),
+                    format_time(prediction.minibatch->traced), prediction.minibatch->more_samples);
+  }
+  text += facts_text(prediction.facts) + memory_text(prediction.memory);
+  text += fmt::format("confidence {}\n", to_string(prediction.confidence()));
+  for (const Doubt& doubt : prediction.doubts) text += fmt::format("  {}{}\n", doubt.grave ? "grave: " : "", doubt.why);
   return text;
 }
 
 Result<void> run_what_if(const SharedSimulationOptions& shared, const StepOptions& options, const WhatIf& what_if,
-                         CommandContext& context) {
+                         std::optional<int> second_minibatch, CommandContext& context) {
   std::vector<Trace> traces;
   traces.reserve(shared.files.size());
   WhatIfCase what_if_case;
   for (const std::filesystem::path& file : shared.files) {
     COHORT_TRY(Trace trace, read_trace(file));
-    auto selection = select_replay_step(trace, options);
-    if (!selection) return in_context(file.string(), selection.error());
-    TraceGraphOptions graph_options;
-    graph_options.in_flight = false;
-    if (selection->source != StepSource::kWholeTrace) graph_options.window = selection->step.window;
-    auto graph = build_trace_graph(trace, graph_options);
-    if (!graph) return in_context(file.string(), graph.error());
-    what_if_case.graphs.push_back(std::move(*graph));
     traces.push_back(std::move(trace));
-    what_if_case.traces.push_back(&traces.back());
+    const auto added = second_minibatch && traces.size() == 2
+                           ? what_if_case.add_second(traces.back(), options, *second_minibatch)
+                           : what_if_case.add(traces.back(), options);
+    if (!added) return in_context(file.string(), added.error());
     COHORT_CHECK(context.cancel.check());
   }
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
@@ -183,13 +285,25 @@ TraceSimulation::TraceSimulation(CLI::App& app) : steps_(app) {
   app.add_option("--scale", scale_, "Of a run's trace: kernels of that name, op or layer are x times faster")
       ->type_name("PATTERN=x");
   app.add_flag("--mixed-precision", mixed_precision_, "Of a run's trace: as if it computed in 16 bits");
+  app.add_option("--device-profile", device_profile_,
+                 "Of a run's trace: figures of its GPU (cohort calibrate --fit) instead of published ones")
+      ->type_name("FILE");
+  app.add_option("--minibatch", minibatch_,
+                 "Of a run's trace: samples of a member's step; needs recorded shapes, or a second trace")
+      ->type_name("N");
+  app.add_option("--recorded-minibatch", recorded_minibatches_,
+                 "Of the trace, where it does not say; A,B: of two traces of one model")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->type_name("A[,B]");
   app.add_option("--copy-speed", copy_speed_, "Of a run's trace: copies from and to the host are x times faster")
       ->type_name("x");
 }
 
 bool TraceSimulation::asked() const {
   return fuse_ != "none" || graphs_ || !workspace_.empty() || launch_threads_ != 1 || !scale_.empty() ||
-         mixed_precision_ || copy_speed_ != 1;
+         mixed_precision_ || copy_speed_ != 1 || minibatch_ || !recorded_minibatches_.empty() ||
+         !device_profile_.empty();
 }
 
 Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) const {
@@ -208,6 +322,17 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   what_if.graphs = graphs_;
   what_if.mixed_precision = mixed_precision_;
   what_if.copy_speed = copy_speed_;
+  if (!device_profile_.empty()) {
+    COHORT_TRY(const std::string text, read_file(device_profile_));
+    auto gpu = parse_gpu_profile(text);
+    if (!gpu) return in_context(device_profile_.string(), gpu.error());
+    what_if.gpu = std::move(*gpu);
+  }
+  what_if.minibatch = minibatch_;
+  if (!recorded_minibatches_.empty()) what_if.recorded_minibatch = recorded_minibatches_.front();
+  if (recorded_minibatches_.size() == 2 && (!minibatch_ || shared.files.size() != 2)) {
+    return fail(ErrorCode::kUsage, "--recorded-minibatch A,B: two traces of one model, and --minibatch");
+  }
   if (fuse_ == "auto") {
     what_if.fuse = FuseChoice::kAuto;
   } else if (fuse_ != "none") {
@@ -230,7 +355,11 @@ Result<void> TraceSimulation::run(const SharedSimulationOptions& shared, Command
   COHORT_TRY(const StepOptions options, steps_.options());
   COHORT_TRY(const WhatIf wanted, what_if(shared));
   if (!shared.output.empty()) COHORT_CHECK(check_writable(shared.output, context.overwrite));
-  if (wanted.any() || shared.files.size() > 1) return run_what_if(shared, options, wanted, context);
+  if (wanted.any() || shared.files.size() > 1) {
+    std::optional<int> second;
+    if (recorded_minibatches_.size() == 2) second = recorded_minibatches_.back();
+    return run_what_if(shared, options, wanted, second, context);
+  }
   return run_replay(shared, options, context);
 }
 

@@ -45,6 +45,9 @@ class TraceSimulation {
   std::vector<std::string> scale_;
   bool mixed_precision_ = false;
   double copy_speed_ = 1;
+  std::filesystem::path device_profile_;
+  std::optional<int> minibatch_;
+  std::vector<int> recorded_minibatches_;
 };
 
 }  // namespace cohort

@@ -1,11 +1,10 @@
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "base/cuda_libraries.hpp"
-#include "calibrate/calibration_plugin.hpp"
+#include "cli/calibration.hpp"
 #include "cli/command.hpp"
 #include "cli/device_fit.hpp"
 #include "cli/provenance.hpp"
@@ -21,26 +20,10 @@ struct Options {
   std::filesystem::path output;
   std::filesystem::path properties;
   std::filesystem::path fit;
+  std::vector<std::filesystem::path> kernels;
   int repetitions = 5;
   int seconds = 110;
 };
-
-Result<int> index_of(const std::string& device) {
-  constexpr std::string_view kKind = "cuda:";
-  int index = 0;
-  const std::string_view text = device;
-  const bool is_cuda = text.starts_with(kKind);
-  const auto number = std::from_chars(text.data() + (is_cuda ? kKind.size() : 0), text.data() + text.size(), index);
-  if (!is_cuda || number.ec != std::errc() || number.ptr != text.data() + text.size() || index < 0)
-    return fail(ErrorCode::kUsage, "--device: only GPUs are calibrated (cuda:0, cuda:1, ...), not {}", device);
-  return index;
-}
-
-Result<const CalibrationPlugin*> open() {
-  COHORT_TRY(const SharedLibrary library, open_cuda_plugin("calibration", {}));
-  COHORT_TRY(const auto entry, library.function<CalibrationPluginEntry>(kCalibrationPluginEntry));
-  return entry();
-}
 
 /// One file a description, named after it.
 Result<std::vector<std::string>> write_properties(const CalibrationPlugin& plugin, int index,
@@ -61,7 +44,11 @@ Result<void> fit_recording(const Options& options, CommandContext& context) {
   const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
   COHORT_CHECK(check_writable(output, context.overwrite));
   COHORT_TRY(const Trace recording, read_trace(options.fit));
-  if (auto written = write_device_fit(recording, output, context); !written) {
+  std::vector<Trace> profiles;
+  for (const std::filesystem::path& file : options.kernels) {
+    COHORT_TRY(profiles.emplace_back(), read_trace(file));
+  }
+  if (auto written = write_device_fit(recording, profiles, output, context); !written) {
     return in_context(options.fit.string(), written.error());
   }
   return {};
@@ -71,9 +58,9 @@ Result<void> run(const Options& given, CommandContext& context) {
   if (!given.fit.empty()) return fit_recording(given, context);
   Options options = given;
   if (options.output.empty()) options.output = "calibration.trace.json.gz";
-  COHORT_TRY(const int index, index_of(options.device));
+  COHORT_TRY(const int index, gpu_index(options.device));
   COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_TRY(const CalibrationPlugin* const plugin, open());
+  COHORT_TRY(const CalibrationPlugin* const plugin, open_calibration_plugin());
   COHORT_TRY(const std::vector<std::string> files,
              write_properties(*plugin, index, options.properties, context.overwrite));
   CalibrationOptions calibration;
@@ -129,6 +116,10 @@ Command calibrate_command() {
                    "Measure nothing: fit a device profile to this recording, from the published figures of its device, "
                    "and write that")
         ->type_name("TRACE");
+    app.add_option("--kernels", options->kernels,
+                   "With --fit: profiles made with --beside, to say what their ops use of the device")
+        ->type_name("PROFILE")
+        ->needs("--fit");
     app.add_option("-o,--output", options->output,
                    "File to write: calibration.trace.json.gz, or with --fit device.profile.json")
         ->type_name("FILE");

@@ -54,9 +54,18 @@ ordered_json to_json(const Comparison& comparison) {
           {"only_measured", comparison.only_measured}};
 }
 
+Result<Trace> read_kind(const std::filesystem::path& file, TraceKind kind) {
+  COHORT_TRY(Trace trace, read_trace(file));
+  if (trace.info.kind == kind) return trace;
+  return fail(ErrorCode::kInvalidInput, "{}: a {} trace is needed, this is a {} one", file.string(), to_string(kind),
+              to_string(trace.info.kind));
+}
+
 Result<void> run(const Options& options, CommandContext& context) {
-  COHORT_TRY(const Trace predicted, read_trace(options.predicted));
-  COHORT_TRY(const Trace measured, read_trace(options.measured));
+  if (options.tolerance && !(*options.tolerance >= 0))
+    return fail(ErrorCode::kUsage, "--tolerance must not be negative, not {}", *options.tolerance);
+  COHORT_TRY(const Trace predicted, read_kind(options.predicted, TraceKind::kPredicted));
+  COHORT_TRY(const Trace measured, read_kind(options.measured, TraceKind::kMeasured));
   COHORT_TRY(const Comparison comparison, compare(predicted, measured));
   if (context.json) {
     context.console.print_json(to_json(comparison));
@@ -87,8 +96,8 @@ Command compare_command() {
     app.add_option("PREDICTED", options->predicted, "Trace that cohort plan or simulate wrote")->required();
     app.add_option("MEASURED", options->measured, "Trace that cohort run wrote")->required();
     app.add_option("--rows", options->rows, "Tasks to print")->capture_default_str();
-    app.add_option("--tolerance", options->tolerance, "Exit with 1 where the speedup's relative error is larger")
-        ->check(CLI::NonNegativeNumber);
+    app.add_option("--tolerance", options->tolerance,
+                   "Exit with 1 where the speedup's relative error is larger, as 0.05");
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

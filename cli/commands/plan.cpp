@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,42 +18,104 @@ struct Options {
   std::filesystem::path output;
   std::filesystem::path candidates;
   std::size_t rows = 10;
+  std::string objective = "throughput";
+  bool explain = false;
+  bool pareto = false;
 };
 
-ordered_json to_json(const PlanCandidate& candidate) {
+/// "10ms", "1.5s", "250us": as people write latencies.
+std::optional<Nanoseconds> parse_time(std::string_view text) {
+  double value = 0;
+  const auto number = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit(number.ptr, static_cast<std::size_t>(text.data() + text.size() - number.ptr));
+  const double scale = unit == "s" ? 1e9 : unit == "ms" ? 1e6 : unit == "us" ? 1e3 : unit == "ns" ? 1 : 0;
+  constexpr double kMost = 1e18;  // about 30 years
+  if (number.ec != std::errc() || scale == 0 || !(value > 0) || value * scale > kMost) return std::nullopt;
+  return Nanoseconds(static_cast<std::int64_t>(value * scale));
+}
+
+/// Takes latency=... out of the limits; what is left is of memory.
+Result<std::optional<Nanoseconds>> take_latency_limit(std::vector<std::string>& limits) {
+  constexpr std::string_view kName = "latency=";
+  std::optional<Nanoseconds> latency;
+  for (const std::string& text : limits) {
+    if (!text.starts_with(kName)) continue;
+    latency = parse_time(std::string_view(text).substr(kName.size()));
+    if (!latency) return fail(ErrorCode::kUsage, "--limit latency must be like latency=10ms, not \"{}\"", text);
+  }
+  limits.erase(std::remove_if(limits.begin(), limits.end(), [&](const auto& text) { return text.starts_with(kName); }),
+               limits.end());
+  return latency;
+}
+
+/// What the best saves more than this one, by cause.
+ordered_json lost_json(const PlanCandidate& best, const PlanCandidate& candidate) {
+  ordered_json lost = ordered_json::object();
+  for (const LostGain& each : lost_to(best, candidate)) lost[std::string(to_string(each.cause))] = each.less.count();
+  return lost;
+}
+
+ordered_json to_json(const PlanCandidate& candidate, const PlanCandidate& best) {
   ordered_json gain = ordered_json::object();
   for (std::size_t i = 0; i < kGainCauses; ++i) {
     const auto cause = static_cast<GainCause>(i);
     gain[std::string(to_string(cause))] = candidate.attribution.of(cause).count();
   }
   const MemoryUse& memory = candidate.prediction.memory;
-  return {{"name", candidate.name},
-          {"step_ns", candidate.prediction.step_time.count()},
-          {"predicted_speedup", candidate.speedup},
-          {"samples_per_second", candidate.prediction.samples_per_second},
-          {"lower_bound_ns", candidate.prediction.lower_bound.count()},
-          {"serial_sum_ns", candidate.prediction.serial_sum.count()},
-          {"binding", candidate.prediction.binding.resource},
-          {"steps_profiled", candidate.prediction.steps(CostOrigin::kProfiled)},
-          {"steps_interpolated", candidate.prediction.steps(CostOrigin::kInterpolated)},
-          {"steps_analytic", candidate.prediction.steps(CostOrigin::kAnalytic)},
-          {"memory_bytes", memory.total().value},
-          {"saved_ns", std::move(gain)},
-          {"explanation", candidate.explanation}};
+  ordered_json json = {{"name", candidate.name},
+                       {"step_ns", candidate.prediction.step_time.count()},
+                       {"predicted_speedup", candidate.speedup},
+                       {"samples_per_second", candidate.prediction.samples_per_second},
+                       {"launch_to_end_ns", candidate.prediction.launch_to_end.count()},
+                       {"p99_latency_ns", candidate.prediction.p99_latency.count()},
+                       {"least_gain", candidate.least_gain},
+                       {"lower_bound_ns", candidate.prediction.lower_bound.count()},
+                       {"serial_sum_ns", candidate.prediction.serial_sum.count()},
+                       {"binding", candidate.prediction.binding.resource},
+                       {"utilisation", candidate.prediction.binding.utilisation},
+                       {"steps_profiled", candidate.prediction.steps(CostOrigin::kProfiled)},
+                       {"steps_interpolated", candidate.prediction.steps(CostOrigin::kInterpolated)},
+                       {"steps_analytic", candidate.prediction.steps(CostOrigin::kAnalytic)},
+                       {"memory_bytes", memory.total().value},
+                       {"workspace_bytes", memory.workspace.value},
+                       {"saved_ns", std::move(gain)},
+                       {"explanation", candidate.explanation}};
+  if (candidate.limited && candidate.explained) {
+    json["equal_shares_ns"] = candidate.equal_shares ? ordered_json(candidate.equal_shares->count()) : ordered_json();
+  }
+  if (candidate.explained) json["lost_to_best_ns"] = lost_json(best, candidate);
+  return json;
 }
 
 ordered_json to_json(const PlanningResult& result) {
   ordered_json ranked = ordered_json::array();
-  for (const PlanCandidate& candidate : result.ranked) ranked.push_back(to_json(candidate));
+  for (const PlanCandidate& candidate : result.ranked) ranked.push_back(to_json(candidate, result.ranked.front()));
+  ordered_json screened = ordered_json::array();
+  for (const ScreenedCandidate& candidate : result.screened) {
+    screened.push_back(
+        {{"name", candidate.name}, {"bound_ns", candidate.bound.count()}, {"cannot_win", candidate.cannot_win}});
+  }
   ordered_json refused = ordered_json::array();
   for (const RefusedCandidate& candidate : result.refused)
     refused.push_back({{"name", candidate.name}, {"reason", candidate.reason}});
+  ordered_json pareto = ordered_json::array();
+  for (const ParetoPoint& point : result.pareto) {
+    pareto.push_back({{"name", point.name},
+                      {"step_ns", point.step_time.count()},
+                      {"memory_bytes", point.memory.total().value},
+                      {"workspace_bytes", point.memory.workspace.value}});
+  }
   return {{"baseline_ns", result.baseline.step_time.count()},
+          {"objective", to_string(result.objective)},
+          {"interrupted", result.interrupted},
           {"ranked", std::move(ranked)},
+          {"pareto", std::move(pareto)},
+          {"screened", std::move(screened)},
           {"refused", std::move(refused)}};
 }
 
-/// Every ranked candidate's plan, named by its rank, so that others than the best can be run too.
+/// Every ranked candidate's plan, named by its rank, so that others than the best can be run too; and those of
+/// less memory.
 Result<void> write_candidates(const PlanningResult& result, const std::filesystem::path& folder, Overwrite overwrite) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -59,6 +123,9 @@ Result<void> write_candidates(const PlanningResult& result, const std::filesyste
   for (std::size_t i = 0; i < result.ranked.size(); ++i)
     COHORT_CHECK(
         write_file(folder / fmt::format("{:02}.plan.json", i + 1), write_plan(result.ranked[i].plan), overwrite));
+  for (std::size_t i = 0; i < result.pareto.size(); ++i)
+    COHORT_CHECK(write_file(folder / fmt::format("pareto-{:02}.plan.json", i + 1), write_plan(result.pareto[i].plan),
+                            overwrite));
   return {};
 }
 
@@ -95,17 +162,30 @@ void report(const Files& files, ordered_json document, const std::string& text, 
   }
 }
 
+/// What was found before Ctrl-C is written all the same; the exit code says that there may be better.
 Result<void> search(const Options& options, CommandContext& context) {
-  COHORT_TRY(const auto input, PlanningInput::open(options.planning));
-  COHORT_TRY(const Files files, files_for(options, *input, context));
+  PlanningOptions planning = options.planning;
   PlannerOptions planner;
+  COHORT_TRY(planner.objective, objective_from(options.objective));
+  COHORT_TRY(planner.latency_limit, take_latency_limit(planning.limits));
+  COHORT_TRY(const auto input, PlanningInput::open(planning));
+  COHORT_TRY(const Files files, files_for(options, *input, context));
   planner.cancel = &context.cancel;
+  planner.pareto = options.pareto;
+  planner.most_explained = options.explain ? std::max(options.rows, planner.most_explained) : planner.most_explained;
+  planner.progress = [&](std::size_t done, std::size_t of) {
+    context.console.progress(fmt::format("simulated {} of at most {} plans", done, of));
+  };
   COHORT_TRY(const PlanningResult result, plan_model_batch(input->planning_case(), planner));
+  context.console.clear_progress();
   const Plan& best = result.ranked.front().plan;
   COHORT_TRY(const PlanPrediction prediction, predict_plan(input->planning_case(), best, input->device()));
   COHORT_CHECK(write(prediction, files, context));
   if (!options.candidates.empty()) COHORT_CHECK(write_candidates(result, options.candidates, context.overwrite));
-  report(files, to_json(result), print(result, options.rows), context);
+  std::string text = options.explain ? explain(result, options.rows) : print(result, options.rows);
+  if (options.pareto) text += "\n" + print_pareto(result);
+  report(files, to_json(result), text, context);
+  if (result.interrupted) return context.cancel.check();
   return {};
 }
 
@@ -135,13 +215,33 @@ Command plan_command() {
   Command command;
   command.name = "plan";
   command.help = "Rank ways to run a model batch by predicted time, and write the best plan and its predicted trace";
-  command.example = "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16";
+  command.example =
+      "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n"
+      "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=10ms --explain";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
     add_planning_options(app, options->planning);
+    app.get_option("--limit")->description(
+        "memory=8GiB, workspace=64MiB, or latency=10ms of a member's results at the 99th percentile");
+    app.add_option(
+           "--objective", options->objective,
+           "throughput; step-time: a program step from its launch to its end; p99-latency: until a member's "
+           "results are there, 99th percentile over members and steps; balanced: the largest gain of the member "
+           "that gains least, against an equal share of the device")
+        ->check(CLI::IsMember({"throughput", "step-time", "p99-latency", "balanced"}))
+        ->capture_default_str();
+    app.add_flag("--explain", options->explain,
+                 "Say of every plan its bounds, what binds it, where its gain comes from and what it lost to the best, "
+                 "and what was not simulated and why");
+    app.add_flag("--pareto", options->pareto,
+                 "Also print time against memory: the plans that no other beats in both, with less workspace, too");
+    app.add_option("--gpu-figures", options->planning.gpu_figures,
+                   "Fitted figures of the profiled GPU (cohort calibrate --fit); the published ones unless given")
+        ->type_name("FILE");
     app.add_option("--rows", options->rows, "Candidates to print")->capture_default_str();
-    app.add_option("--candidates", options->candidates, "Write every ranked plan into this folder, by rank")
+    app.add_option("--candidates", options->candidates,
+                   "Write every ranked plan into this folder, by rank, and with --pareto those too")
         ->type_name("FOLDER");
     app.add_option("-o,--output", options->output,
                    "Plan to write; NAME.plan.json unless given. The predicted trace goes beside it")

@@ -2,14 +2,18 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/calibration.hpp"
 #include "cli/command.hpp"
+#include "cli/cupti_tracer.hpp"
 #include "cli/devices.hpp"
 #include "cli/members.hpp"
 #include "cli/model_options.hpp"
+#include "cli/precision_option.hpp"
 #include "cli/provenance.hpp"
 #include "cli/trace_program.hpp"
 #include "executor/input/stages.hpp"
 #include "executor/measure.hpp"
+#include "executor/profile/beside.hpp"
 #include "executor/profile/profile.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tracer/trace_file.hpp"
@@ -23,8 +27,11 @@ struct Options {
   ModelOptions model;
   std::string device{default_device()};
   std::string data;
+  std::string precision;
   std::vector<int> fused_widths{4, 16};
   bool no_fused = false;
+  bool no_kernels = false;
+  bool beside = false;
   std::filesystem::path output;
   TraceProgramOptions trace;
 };
@@ -62,6 +69,20 @@ Result<void> profile_input(const std::string& data, const Model& model, const Ca
   return {};
 }
 
+/// Ops beside others, on a GPU beside probes, too.
+Result<void> profile_beside(Backend& backend, const LoadedModel& loaded, const ProfileOptions& profile,
+                            const CancelToken& cancel, Trace& trace) {
+  BesideOptions options;
+  options.precision = profile.precision;
+  std::unique_ptr<ProbeKernels> probes;
+  if (backend.info().kind == "cuda") {
+    COHORT_TRY(const int index, gpu_index(backend.info().id));
+    COHORT_TRY(const CalibrationPlugin* const plugin, open_calibration_plugin());
+    COHORT_TRY(probes, plugin->probes(index));
+  }
+  return measure_beside(backend, loaded, options, probes.get(), cancel, trace);
+}
+
 double median_ratio(const Trace& trace, std::string_view a, std::string_view b) {
   const auto median = [&](std::string_view what) { return seconds(quantile(trace.info.wall(what)->samples, 0.5)); };
   return median(a) / median(b);
@@ -82,12 +103,25 @@ Result<void> run(Options options, CommandContext& context) {
   COHORT_TRY(const auto backend, open_device(options.device));
 
   ProfileOptions profile;
+  if (!options.precision.empty()) {
+    COHORT_TRY(profile.precision, precision_from(options.precision));
+  }
   profile.fused_widths = options.no_fused ? std::vector<int>() : options.fused_widths;
   profile.progress = [&](const std::string& what) { context.console.progress("profiling " + what); };
+  const auto tracer = options.no_kernels ? nullptr : tracer_of(backend->info().id);
+  profile.tracer = tracer.get();
+  profile.more = [&](Trace& trace) -> Result<void> {
+    if (options.beside) {
+      context.console.progress("profiling ops beside others");
+      COHORT_CHECK(profile_beside(*backend, loaded, profile, context.cancel, trace));
+    }
+    if (options.data.empty()) return {};
+    return profile_input(options.data, loaded.model, context.cancel, trace);
+  };
   COHORT_TRY(Trace trace, profile_model(*backend, loaded, profile, context.cancel));
-  if (!options.data.empty()) COHORT_CHECK(profile_input(options.data, loaded.model, context.cancel, trace));
-  trace.info.settings = provenance();
+  trace.info.settings.merge(provenance());
   write_source(source, trace.info.settings);
+  trace.info.settings["precision"] = to_string(profile.precision);
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
 
   const double perturbation = median_ratio(trace, "model traced", "model untraced") - 1;
@@ -103,6 +137,8 @@ Result<void> run(Options options, CommandContext& context) {
     context.console.print(
         fmt::format("{}: one step takes {} on {} (all cores on an op), tracing it changes that by {:+.1f}%\n",
                     source.model, format_time(step), backend->info().name, 100 * perturbation));
+    if (const auto reason = trace.info.settings.find(std::string(kNotRecorded)); reason != trace.info.settings.end())
+      context.console.note(fmt::format("kernels are not in the profile, only times: {}", reason->second));
     context.console.note(fmt::format("wrote {} ({} timings)", options.output.string(), trace.slices.size()));
   }
   return {};
@@ -126,6 +162,8 @@ Command profile_command() {
     const auto options = std::make_shared<Options>();
     app.add_option("MODEL", options->model.model, "A built-in network (cohort models lists them) or an .onnx file");
     add_model_options(app, options->model);
+    add_precision_option(app, options->precision,
+                         "What ops compute in, float32 unless given; a device that cannot says what it can");
     app.add_option("--device", options->device, "Device to profile on (cohort devices lists them)")
         ->capture_default_str();
     app.add_option("--data", options->data, "Folder of labelled JPEGs: time reading, decoding and resizing, too")
@@ -135,6 +173,10 @@ Command profile_command() {
                        ->check(CLI::Range(2, 1024));
     app.add_flag("--no-fused", options->no_fused, "Time no fused call; predictions then estimate them from single ops")
         ->excludes(widths);
+    app.add_flag(
+        "--beside", options->beside,
+        "Also time the ops that take most beside themselves, each other and, on a GPU, kernels of known demand");
+    app.add_flag("--no-kernels", options->no_kernels, "On a GPU: do not record each op's kernels by CUPTI");
     app.add_flag("--whole-graphs", options->trace.whole_graphs,
                  "Of a program: one record a graph launch, which is cheaper, instead of one a node");
     app.add_flag("--latency", options->trace.latency_timestamps,

@@ -2,9 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/cupti_tracer.hpp"
 #include "cli/devices.hpp"
 #include "cli/members.hpp"
 #include "cli/planning.hpp"
+#include "cli/precision_option.hpp"
 #include "cli/provenance.hpp"
 #include "executor/run/plan_run.hpp"
 #include "tracer/trace_file.hpp"
@@ -19,9 +21,11 @@ struct Options {
   std::filesystem::path output;
   std::filesystem::path outputs;
   std::string device;
+  std::string precision;
   int blocks = 9;
   int block_ms = 200;
   int iterations = 20;
+  bool no_kernels = false;
 };
 
 ordered_json to_json(const SubjectTimes& times) {
@@ -40,8 +44,25 @@ std::string row(std::string_view name, const SubjectTimes& times, std::int64_t s
                      times.disturbed ? "; the machine was never quiet" : "");
 }
 
-void report(const Plan& plan, const Program& program, const PlanRun::Times& times, const std::vector<BadImage>& bad,
+/// Why kernels that were to be recorded are not there; null where they are, or nobody wanted them.
+ordered_json not_recorded(const Trace& trace) {
+  const auto reason = trace.info.settings.find(std::string(kNotRecorded));
+  return reason != trace.info.settings.end() ? ordered_json(reason->second) : ordered_json(nullptr);
+}
+
+/// Each step that was traced, by its wall time.
+ordered_json traced_steps(const Trace& trace) {
+  ordered_json samples = ordered_json::array();
+  const WallTimes* const traced = trace.info.wall("plan traced");
+  for (std::size_t i = 0; traced != nullptr && i < traced->samples.size(); ++i)
+    samples.push_back(traced->samples[i].count());
+  return samples;
+}
+
+void report(const Plan& plan, const PlanRun& plan_run, const PlanRun::Times& times, const Trace& trace,
             CommandContext& context) {
+  const Program& program = plan_run.program();
+  const std::vector<BadImage> bad = plan_run.bad_images();
   std::int64_t samples = 0;
   for (const Member& member : plan.members) samples += member.source.minibatch;
   if (context.json) {
@@ -53,6 +74,8 @@ void report(const Plan& plan, const Program& program, const PlanRun::Times& time
                                             {"measured_speedup", times.speedup()},
                                             {"samples_per_step", samples},
                                             {"memory_bytes", program.memory.total().value},
+                                            {"traced_samples_ns", traced_steps(trace)},
+                                            {"kernels_not_recorded", not_recorded(trace)},
                                             {"bad_images", std::move(images)}});
     return;
   }
@@ -67,8 +90,32 @@ void report(const Plan& plan, const Program& program, const PlanRun::Times& time
   for (const BadImage& image : bad) context.console.note(fmt::format("skipped {} ({})", image.path, image.reason));
 }
 
+/// Algorithms were chosen for the plan's own precision: with another they are the device's first choices.
+Result<void> set_precision(Plan& plan, const std::string& text) {
+  if (text.empty()) return {};
+  COHORT_TRY(const Precision asked, precision_from(text));
+  if (asked == plan.precision) return {};
+  plan.precision = asked;
+  plan.resolved.reset();
+  plan.baselines.clear();
+  return {};
+}
+
+/// What the trace lacks, and what tracing changed.
+void note_tracing(const Trace& trace, CommandContext& context) {
+  if (const auto reason = trace.info.settings.find(std::string(kNotRecorded)); reason != trace.info.settings.end())
+    context.console.note(fmt::format("kernels are not in the trace, only tasks: {}", reason->second));
+  for (const auto& [reason, records] : trace.info.dropped) context.console.note(fmt::format("{} {}", records, reason));
+  const WallTimes* plan = trace.info.wall("plan");
+  const WallTimes* traced = trace.info.wall("plan traced");
+  if (plan == nullptr || traced == nullptr || plan->samples.empty() || traced->samples.empty()) return;
+  const double ratio = seconds(quantile(traced->samples, 0.5)) / seconds(quantile(plan->samples, 0.5));
+  context.console.note(fmt::format("tracing changed the time of a step by {:+.1f}%", 100 * (ratio - 1)));
+}
+
 Result<void> run(Options options, CommandContext& context) {
-  COHORT_TRY(const Plan plan, read_plan(options.plan));
+  COHORT_TRY(Plan plan, read_plan(options.plan));
+  COHORT_CHECK(set_precision(plan, options.precision));
   if (options.output.empty()) {
     options.output = options.plan.filename();
     while (options.output.has_extension()) options.output.replace_extension();
@@ -95,11 +142,14 @@ Result<void> run(Options options, CommandContext& context) {
   measure.block = std::chrono::milliseconds(options.block_ms);
   context.console.progress("measuring the plan and its baseline in turn");
   COHORT_TRY(const PlanRun::Times times, plan_run.measure(measure));
-  COHORT_TRY(Trace trace, plan_run.trace(times, options.iterations));
-  trace.info.settings = provenance();
+  const auto tracer = options.no_kernels ? nullptr : tracer_of(backend->info().id);
+  context.console.progress("tracing");
+  COHORT_TRY(Trace trace, plan_run.trace(times, options.iterations, tracer.get()));
+  trace.info.settings.merge(provenance());
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
   if (!options.outputs.empty()) COHORT_CHECK(plan_run.write_outputs(options.outputs, context.overwrite));
-  report(plan, plan_run.program(), times, plan_run.bad_images(), context);
+  report(plan, plan_run, times, trace, context);
+  if (tracer != nullptr) note_tracing(trace, context);
   context.console.note(fmt::format("wrote {}", options.output.string()));
   return {};
 }
@@ -120,12 +170,15 @@ Command run_command() {
     app.add_option("--outputs", options->outputs, "Keep each member's results as .npy below this folder")
         ->type_name("FOLDER");
     app.add_option("--device", options->device, "Another device than the plan's");
+    add_precision_option(app, options->precision, "Another precision than the plan's, for the members alone, too");
     app.add_option("--blocks", options->blocks, "Undisturbed blocks to measure of each")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_option("--block-ms", options->block_ms, "Least length of a block")
         ->check(CLI::Range(1, 600000))
         ->capture_default_str();
+    app.add_flag("--no-kernels", options->no_kernels,
+                 "On a GPU: trace tasks alone, by events, instead of kernels, copies and calls by CUPTI");
     app.add_option("--iterations", options->iterations, "Steps in the trace")
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
