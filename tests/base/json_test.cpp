@@ -24,6 +24,20 @@ TEST(Json, NamesLineAndColumnOfASyntaxError) {
   EXPECT_EQ(message_of(parse_json("[1")), "not valid JSON at line 1, column 2");
 }
 
+TEST(Json, SaysWhatIsNoTextOfJson) {
+  EXPECT_EQ(message_of(parse_json("")), "not JSON but empty");
+  EXPECT_EQ(message_of(parse_json(" \n")), "not JSON but empty");
+  EXPECT_EQ(message_of(parse_json("\x1f\x8b\x08")), "not JSON but gzipped, as traces are");
+}
+
+TEST(Json, RefusesMoreLevelsThanPrintingCanFollow) {
+  const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_TRUE(parse_json(nested(100)));
+  EXPECT_EQ(message_of(parse_json(nested(101))), "not valid here: JSON with more than 100 levels");
+  EXPECT_EQ(message_of(parse_json(std::string(1'000'000, '['))), "not valid here: JSON with more than 100 levels");
+  EXPECT_TRUE(parse_json("[\"" + std::string(200, '[') + "\\\"" + std::string(200, '[') + "\"]"));
+}
+
 class JsonFields : public ::testing::Test {
  protected:
   JsonObject object() { return JsonObject::open(value_, "groups[2]").value(); }

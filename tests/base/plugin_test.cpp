@@ -93,6 +93,18 @@ TEST_F(Plugins, FindCudasLibrariesInGivenFoldersAndPythonPackages) {
   EXPECT_THAT(folders, Not(Contains(wheels / "no_library" / "lib")));
 }
 
+TEST_F(Plugins, FindCudasLibrariesOfAPythonOnThePathThatWasNotActivated) {
+  const auto wheel = folder_ / "env" / "lib" / "python3.12" / "site-packages" / "nvidia" / "cu13" / "lib";
+  std::filesystem::create_directories(wheel);
+  std::filesystem::create_directories(folder_ / "env" / "bin");
+  std::ofstream(folder_ / "env" / "bin" / "python3") << "#!";
+  const char* const before = std::getenv("PATH");
+  const std::string path = before != nullptr ? before : "";
+  ::setenv("PATH", ("relative:" + (folder_ / "env" / "bin").string() + ":" + path).c_str(), 1);
+  EXPECT_THAT(cuda_library_folders(), Contains(wheel));
+  ::setenv("PATH", path.c_str(), 1);
+}
+
 TEST_F(Plugins, NameEveryFolderWhereALibraryOfCudaWasLookedFor) {
   ::setenv("COHORT_CUDA_LIBRARIES", folder_.c_str(), 1);
   const auto loaded = load_cuda_library("libcohort_no_such_library.so.1");

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "calibrate/benchmarks.hpp"
 
@@ -37,6 +39,25 @@ TEST(CalibrationCases, TwoSpinningBlocksOfHalfTheSharedMemoryFitAnSmAndThreeDoNo
   }
 }
 
+TEST(CalibrationCases, OneWholeSmBlockFitsAnSmAndASmallBlockBesideIt) {
+  for (const auto& device :
+       {facts(132, 2048, 233472, 232448), facts(40, 1024, 65536, 65536), facts(84, 1536, 102400, 101376)}) {
+    const Shape shape = whole_sm_shape(device);
+    const std::size_t reserved = 1024;
+    EXPECT_EQ(shape.blocks, device.sms);
+    EXPECT_GT(2 * (shape.shared_bytes + reserved), device.shared_per_sm);
+    EXPECT_LE(shape.shared_bytes + 2 * reserved, device.shared_per_sm);
+    EXPECT_LE(shape.shared_bytes, device.shared_per_block);
+    EXPECT_LE(shape.threads + 32, device.threads_per_sm);
+  }
+}
+
+TEST(CalibrationCases, EveryProbeIsHeldAgainstEveryOtherAndItself) {
+  std::set<std::pair<std::string, std::string>> kinds;
+  for (const PairCase& pair : pair_cases()) kinds.emplace(std::minmax(pair.a, pair.b));
+  EXPECT_EQ(kinds.size(), kProbes.size() * (kProbes.size() + 1) / 2);
+}
+
 TEST(CalibrationCases, HalfOfThePairsOfEveryKindAreHeldOut) {
   std::map<std::pair<std::string, std::string>, std::pair<int, int>> kinds;
   for (const PairCase& pair : pair_cases()) {
@@ -45,7 +66,7 @@ TEST(CalibrationCases, HalfOfThePairsOfEveryKindAreHeldOut) {
     ++all;
     EXPECT_LE(pair.share_a + pair.share_b, 1.0) << "both must fit an SM at once";
   }
-  EXPECT_EQ(kinds.size(), 7U);
+  EXPECT_EQ(kinds.size(), 15U);
   for (const auto& [kind, counts] : kinds) EXPECT_EQ(2 * counts.first, counts.second) << kind.first << kind.second;
 }
 

@@ -37,6 +37,7 @@ TEST_F(CalibrateFit, WritesAProfileAndSaysWhatStaysAsPublished) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("2 measurements fitted"));
   EXPECT_THAT(outcome.out, HasSubstr("launch.call_ns"));
+  EXPECT_THAT(outcome.out, HasSubstr("copy on 132 SMs: 335 us measured"));
   const json profile = json::parse(read("h100.json"));
   EXPECT_NEAR(profile.at("dram_bytes_per_second").get<double>() / 3e12, 1, 0.01);
   EXPECT_NEAR(profile.at("sm_port_bytes_per_second").get<double>() / 30e9, 1, 0.01);

@@ -112,6 +112,34 @@ TEST_F(LoopTest, PlansMembersThatDiffer) {
   EXPECT_THAT(files(), Contains("results"));
 }
 
+TEST_F(LoopTest, PlansByAnObjectiveWithinALatencyLimitAndExplains) {
+  ASSERT_EQ(profile().exit_code, 0);
+  const Outcome planned = cohort({"plan", "mlp.trace.json.gz", "-n", "4", "--objective", "p99-latency", "--limit",
+                                  "latency=10s", "--limit", "memory=1GiB", "--json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const auto plan = nlohmann::json::parse(planned.out);
+  EXPECT_EQ(plan["objective"], "p99-latency");
+  EXPECT_EQ(plan["interrupted"], false);
+  EXPECT_EQ(plan["ranked"][0]["lost_to_best_ns"].size(), 0U);
+  for (std::size_t i = 1; i < plan["ranked"].size(); ++i)
+    EXPECT_LE(plan["ranked"][i - 1]["p99_latency_ns"], plan["ranked"][i]["p99_latency_ns"]);
+  const Outcome explained = cohort({"plan", "mlp.trace.json.gz", "-n", "4", "-f", "--explain", "--rows", "2"});
+  ASSERT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("ranked by throughput; "));
+  EXPECT_THAT(explained.out, HasSubstr("     behind 1 +"));
+  const Outcome against = cohort({"plan", "mlp.trace.json.gz", "-n", "4", "-f", "--pareto", "--json"});
+  ASSERT_EQ(against.exit_code, 0) << against.err;
+  const auto both = nlohmann::json::parse(against.out);
+  ASSERT_GE(both["pareto"].size(), 1U);
+  EXPECT_EQ(both["pareto"][0]["step_ns"], both["ranked"][0]["step_ns"]);
+  EXPECT_THAT(cohort({"plan", "mlp.trace.json.gz", "-n", "4", "-f", "--pareto"}).out,
+              HasSubstr("no plan is better in both\n"));
+  const Outcome late = cohort({"plan", "mlp.trace.json.gz", "-n", "4", "-f", "--limit", "latency=1ns"});
+  EXPECT_EQ(late.exit_code, 5);
+  EXPECT_THAT(late.err, HasSubstr("the limit is 1 ns"));
+  EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--limit", "latency=soon"}).exit_code, 2);
+}
+
 TEST_F(LoopTest, RefusesWhatDoesNotFitBeforeAnythingRuns) {
   ASSERT_EQ(profile().exit_code, 0);
   const Outcome planned = cohort({"plan", "mlp.trace.json.gz", "-n", "4", "--limit", "memory=100"});
@@ -144,11 +172,29 @@ TEST_F(LoopTest, NamesWhatIsWrongWithAPlan) {
 TEST_F(LoopTest, RefusesUseThatMakesNoSense) {
   ASSERT_EQ(profile().exit_code, 0);
   EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "0"}).exit_code, 2);
+  for (const auto& [option, value] : {std::pair{"-n", "65537"}, {"--buffers", "1025"}, {"--decode-workers", "-1"}}) {
+    const Outcome outside = cohort({"plan", "mlp.trace.json.gz", option, value});
+    EXPECT_EQ(outside.exit_code, 2);
+    EXPECT_THAT(outside.err, HasSubstr(std::string(option) + " must be from"));
+  }
+  const Outcome twice = cohort({"plan", "mlp.trace.json.gz", "mlp.trace.json.gz"});
+  EXPECT_EQ(twice.exit_code, 3);
+  EXPECT_THAT(twice.err, HasSubstr("are profiles of the same mlp"));
   EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--limit", "memory=lots"}).exit_code, 2);
   EXPECT_EQ(cohort({"plan", "missing.trace.json.gz"}).exit_code, 3);
   EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "-o", "no/such/folder.json"}).exit_code, 3);
   EXPECT_EQ(cohort({"profile", "mlp"}).exit_code, 3) << "mlp.trace.json.gz is there";
-  EXPECT_EQ(cohort({"compare", "mlp.trace.json.gz", "mlp.trace.json.gz"}).exit_code, 3);
+  const Outcome compared = cohort({"compare", "mlp.trace.json.gz", "mlp.trace.json.gz"});
+  EXPECT_EQ(compared.exit_code, 3);
+  EXPECT_THAT(compared.err, HasSubstr("mlp.trace.json.gz: a predicted trace is needed, this is a profile one"));
+  EXPECT_EQ(cohort({"compare", "--tolerance", "-1", "a.json", "b.json"}).exit_code, 2);
+  write("net.bin", "");
+  const Outcome other = cohort({"profile", "net.bin"});
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("net.bin is no built-in network, and a model's file ends in .onnx"));
+  const Outcome packed = cohort({"run", "mlp.trace.json.gz"});
+  EXPECT_EQ(packed.exit_code, 3);
+  EXPECT_THAT(packed.err, HasSubstr("mlp.trace.json.gz: not JSON but gzipped, as traces are"));
 }
 
 TEST_F(LoopTest, LeavesNothingBehindWhenInterrupted) {

@@ -52,6 +52,44 @@ TEST_F(SimulateTrace, PredictsAWhatIfAndWritesItsTimeline) {
   EXPECT_EQ(json::parse(again.out)["traced_ns"], 95'000);
 }
 
+TEST_F(SimulateTrace, SaysWhereTheTimeGoesAndWhatItCannotKnow) {
+  write("t.json", kTrace);
+  const Outcome outcome = cohort({"simulate", "t.json", "--models", "2", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  std::int64_t path = 0;
+  for (const auto& [part, time] : result["critical_path_parts"].items()) path += time.get<std::int64_t>();
+  EXPECT_EQ(path, result["predicted_ns"]);
+  EXPECT_FALSE(result["critical_path"].empty());
+  EXPECT_EQ(result["tasks"][0]["least_slack_ns"], 0);
+  EXPECT_GT(result["device_busy"], 0.5);
+  EXPECT_TRUE(result["memory"]["total_bytes"].is_null());
+  EXPECT_THAT(result["memory"]["unknown"], HasSubstr("profile_memory"));
+  EXPECT_EQ(result["confidence"], "low");  // the trace names no device
+  EXPECT_TRUE(result["because"][0]["grave"]);
+  const Outcome text = cohort({"simulate", "t.json", "--models", "2"});
+  EXPECT_THAT(text.out, HasSubstr("critical path: kernels"));
+  EXPECT_THAT(text.out, HasSubstr("memory unknown"));
+  EXPECT_THAT(text.out, HasSubstr("confidence low"));
+}
+
+TEST_F(SimulateTrace, ChangesTheMinibatchByTwoRecordings) {
+  std::string twice(kTrace);
+  twice.replace(twice.find("\"dur\": 60"), 9, "\"dur\": 58");
+  write("a.json", kTrace);
+  write("b.json", twice);
+  const Outcome outcome =
+      cohort({"simulate", "a.json", "b.json", "--minibatch", "24", "--recorded-minibatch", "16,32", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result["members"], 1);
+  EXPECT_EQ(result["predicted_ns"], 124'000);
+  EXPECT_EQ(result["minibatch"]["traced_step_ns"], 125'000);
+  EXPECT_EQ(cohort({"simulate", "a.json", "--minibatch", "24", "--recorded-minibatch", "16"}).exit_code, 1);
+  EXPECT_EQ(cohort({"simulate", "a.json", "--minibatch", "24"}).exit_code, 2);
+  EXPECT_EQ(cohort({"simulate", "a.json", "--recorded-minibatch", "16,32"}).exit_code, 2);
+}
+
 TEST_F(SimulateTrace, TakesSeveralTracesTogether) {
   write("a.json", kTrace);
   write("b.json", kTrace);
@@ -75,6 +113,8 @@ TEST_F(SimulateTrace, SaysWhatATraceCannotAnswer) {
 
 TEST_F(SimulateTrace, RefusesWhatItCannotRead) {
   write("t.json", kTrace);
+  write("p.json", "{}");
+  EXPECT_EQ(cohort({"simulate", "t.json", "--graphs", "--device-profile", "p.json"}).exit_code, 3);
   EXPECT_EQ(cohort({"simulate", "t.json", "--scale", "gemm"}).exit_code, 2);
   EXPECT_EQ(cohort({"simulate", "t.json", "--scale", "gemm=-1"}).exit_code, 2);
   EXPECT_EQ(cohort({"simulate", "t.json", "--models", "0"}).exit_code, 2);

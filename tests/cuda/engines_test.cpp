@@ -89,17 +89,50 @@ TEST_F(Engines, OfFloat32UseNoTensorCoresUnlessTheyAreAskedFor) {
     EXPECT_FALSE(has_note(engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) << engine_name(engine);
     EXPECT_FALSE(has_note(engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) << engine_name(engine);
   }
-  NumericLimits tf32;
-  tf32.tf32 = true;
+  const NumericLimits tf32 = limits_of(Precision::kTf32);
   const std::vector<Engine> fast = graph.engines(tf32);
   ASSERT_FALSE(fast.empty());
   EXPECT_TRUE(has_note(fast.front(), CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
 }
 
+TEST_F(Engines, Of16BitsUseTensorCoresAndAreListedForEveryForm) {
+  for (const Precision precision : {Precision::kBfloat16, Precision::kFloat16}) {
+    for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+      for (const std::int64_t groups : {1, 4}) {
+        for (const bool residual : {false, true}) {
+          OpCall call = convolution(layout, groups, residual);
+          call.precision = precision;
+          for (Operand& operand : call.inputs)
+            std::visit([&](auto& view) { view.type = storage_of(precision); }, operand);
+          call.outputs[0].type = storage_of(precision);
+          const ConvolutionGraph graph(call, source(), true);
+          const std::vector<Engine> engines = graph.engines(limits_of(precision));
+          ASSERT_FALSE(engines.empty()) << to_string(precision) << ", " << groups << " groups, residual " << residual;
+          EXPECT_TRUE(has_note(engines.front(), CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+          for (const Engine& engine : engines) {
+            EXPECT_FALSE(has_note(engine, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) << engine_name(engine);
+            EXPECT_FALSE(has_note(engine, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) << engine_name(engine);
+          }
+          EXPECT_TRUE(graph.plan(engines.front(), limits_of(precision)));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Engines, TakeAllMultiprocessorsWhateverTheirGroupAsksFor) {
+  OpCall call = convolution(Layout::kNhwc, 1, false);
+  const std::vector<Engine> all = ConvolutionGraph(call, source(), true).engines({});
+  call.multiprocessors = 33;
+  const ConvolutionGraph graph(call, source(), true);
+  const std::vector<Engine> engines = graph.engines({});
+  ASSERT_EQ(engines.size(), all.size());
+  for (const Engine& engine : engines) EXPECT_TRUE(graph.plan(engine, {})) << engine_name(engine);
+}
+
 TEST_F(Engines, ThatTheLimitsRefuseAreNotBuiltByNameEither) {
   const ConvolutionGraph graph(convolution(Layout::kNhwc, 1, false), source(), true);
-  NumericLimits tf32;
-  tf32.tf32 = true;
+  const NumericLimits tf32 = limits_of(Precision::kTf32);
   const Engine fast = graph.engines(tf32).front();
   EXPECT_TRUE(graph.plan(fast, tf32));
   EXPECT_FALSE(graph.plan(fast, {}));
@@ -131,12 +164,12 @@ class DescribedCatalog : public ::testing::Test {
 };
 
 TEST_F(DescribedCatalog, NeedsAFileThatIsADescription) {
-  const auto absent = make_described_catalog(file_, {});
+  const auto absent = make_described_catalog(file_);
   ASSERT_FALSE(absent);
   EXPECT_THAT(absent.error().message, HasSubstr(file_.string()));
   for (const char* text : {"", "no json", "{}", "[1, 2]", R"({"deviceVer": 900})"}) {
     write(text);
-    const auto broken = make_described_catalog(file_, {});
+    const auto broken = make_described_catalog(file_);
     ASSERT_FALSE(broken) << text;
     EXPECT_EQ(broken.error().code, ErrorCode::kInvalidInput);
     EXPECT_THAT(broken.error().message, StartsWith(file_.string()));
@@ -145,7 +178,7 @@ TEST_F(DescribedCatalog, NeedsAFileThatIsADescription) {
 
 TEST_F(DescribedCatalog, LowersAPlanForADeviceThatIsNotHere) {
   write(kH200);
-  const auto catalog = make_described_catalog(file_, {});
+  const auto catalog = make_described_catalog(file_);
   ASSERT_TRUE(catalog) << catalog.error().message;
   const auto model = make_network("lenet5", 4, {});
   ASSERT_TRUE(model) << model.error().message;

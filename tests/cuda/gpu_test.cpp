@@ -18,8 +18,7 @@
 namespace cohort::testing {
 namespace {
 
-/// float32 sums of some thousand products in another order, relative to the largest value.
-constexpr float kTolerance = 2e-4F;
+constexpr auto kTolerance = static_cast<float>(tolerance_of(Precision::kFloat32));
 
 Result<std::unique_ptr<Backend>> open_gpu() {
   COHORT_TRY(const SharedLibrary library, open_cuda_plugin("cuda", kCudaPluginLibraries));
@@ -27,14 +26,15 @@ Result<std::unique_ptr<Backend>> open_gpu() {
   return entry()->open(0);
 }
 
-void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected) {
+void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected,
+                  float tolerance = kTolerance) {
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
     ASSERT_EQ(actual[i].size(), expected[i].size()) << "output " << i;
     float largest = 0;
     for (const float value : expected[i]) largest = std::max(largest, std::abs(value));
     for (std::size_t k = 0; k < actual[i].size(); ++k)
-      ASSERT_NEAR(actual[i][k], expected[i][k], kTolerance * largest) << "output " << i << " element " << k;
+      ASSERT_NEAR(actual[i][k], expected[i][k], tolerance * largest) << "output " << i << " element " << k;
   }
 }
 
@@ -85,14 +85,38 @@ TEST_P(OnDevice, EveryStrategyEqualsTheReferenceOfEachMember) {
   }();
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const bool mixed = i + 1 == batches.size();
-    for (const char* strategy : {"serial", "concurrent", "dense", "grouped", "strided", "mixed"}) {
-      if (mixed && std::string_view(strategy) != "serial" && std::string_view(strategy) != "concurrent") continue;
+    for (const char* strategy : {"serial", "concurrent", "dense", "grouped", "strided", "grouped_gemm", "mixed"}) {
+      const std::string_view name = strategy;
+      if (mixed && name != "serial" && name != "concurrent" && name != "grouped_gemm") continue;
       for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
         Plan plan = plan_by_name(strategy, batches[i]);
         plan.layout = layout;
         plan.launch = layout == Layout::kNhwc ? LaunchMode::kGraph : LaunchMode::kSingle;
         SCOPED_TRACE(fmt::format("batch {}, {}, layout {}", i, strategy, static_cast<int>(layout)));
         expect_close(outputs_on(*device_, plan, batches[i]), outputs_alone(reference_, plan, batches[i]));
+      }
+    }
+  }
+}
+
+TEST_P(OnDevice, EveryPrecisionStaysNearTheReferenceOfEachMember) {
+  std::vector<Batch> batches;
+  batches.push_back(equal_members("lenet5", 3, {}, 3));
+  batches.push_back(equal_members("mlp", 3, {{"hidden", "40"}}, 3));
+  if (!is_fake()) batches.push_back(equal_members("resnet18", 2, {}, 3));
+  for (const Precision precision : device_->catalog().precisions()) {
+    for (const Batch& batch : batches) {
+      const bool convolutions = batch.loaded[0]->model.name != "mlp";
+      for (const char* strategy : {"concurrent", convolutions ? "grouped" : "strided", "mixed"}) {
+        for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+          Plan plan = plan_by_name(strategy, batch);
+          plan.layout = layout;
+          SCOPED_TRACE(fmt::format("{}, {}, {}, layout {}", batch.loaded[0]->model.name, strategy, to_string(precision),
+                                   static_cast<int>(layout)));
+          const auto expected = outputs_alone(is_fake() ? reference_ : *device_, plan, batch);
+          plan.precision = precision;
+          expect_close(outputs_on(*device_, plan, batch), expected, static_cast<float>(tolerance_of(precision)));
+        }
       }
     }
   }

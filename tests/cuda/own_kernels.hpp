@@ -8,7 +8,7 @@
 namespace cohort::testing {
 
 /// Cohort's own CUDA kernels, their bodies run on the host.
-std::unique_ptr<HostKernels> make_own_kernels_on_host();
+std::unique_ptr<HostKernels> make_own_kernels_on_host(DataType type = DataType::kFloat32);
 
 /// Own kernels compute what the reference does, on made-up values in [low, high). Fails the running test otherwise.
 void expect_equals_reference(const OpCall& call, float low = -1, float high = 1);

@@ -18,9 +18,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr float kTolerance = 2e-4F;
+constexpr auto kTolerance = static_cast<float>(tolerance_of(Precision::kFloat32));
 
-void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected) {
+void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected,
+                  float tolerance = kTolerance) {
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
     ASSERT_EQ(actual[i].size(), expected[i].size()) << "output " << i;
@@ -28,7 +29,7 @@ void expect_close(const std::vector<std::vector<float>>& actual, const std::vect
     for (const float value : expected[i]) largest = std::max(largest, std::abs(value));
     ASSERT_GT(largest, 0) << "output " << i << " says nothing";
     for (std::size_t k = 0; k < actual[i].size(); ++k)
-      ASSERT_NEAR(actual[i][k], expected[i][k], kTolerance * largest) << "output " << i << " element " << k;
+      ASSERT_NEAR(actual[i][k], expected[i][k], tolerance * largest) << "output " << i << " element " << k;
   }
 }
 
@@ -76,6 +77,7 @@ std::string setting_name(const ::testing::TestParamInfo<Setting>& info) {
 }
 
 const std::map<std::string, std::string> kSmallLstm{{"steps", "5"}, {"inputs", "12"}, {"hidden", "20"}};
+const std::map<std::string, std::string> kSmallRandwire{{"channels", "2"}, {"nodes", "6"}};
 
 INSTANTIATE_TEST_SUITE_P(OnTheFake, CudaStrategies,
                          ::testing::Values(Setting{"serial", 1, LaunchMode::kSingle, "lenet5", 2, {}},
@@ -88,8 +90,85 @@ INSTANTIATE_TEST_SUITE_P(OnTheFake, CudaStrategies,
                                            Setting{"mixed", 4, LaunchMode::kGraph, "lenet5", 2, {}},
                                            Setting{"strided", 2, LaunchMode::kSingle, "mlp", 3, {{"hidden", "40"}}},
                                            Setting{"strided", 2, LaunchMode::kGraph, "mlp", 3, {{"hidden", "40"}}},
-                                           Setting{"concurrent", 2, LaunchMode::kGraph, "lstm", 2, kSmallLstm}),
+                                           Setting{"strided", 2, LaunchMode::kGraph, "lstm", 2, kSmallLstm},
+                                           Setting{"grouped_gemm", 2, LaunchMode::kGraph, "lenet5", 2, {}},
+                                           Setting{"grouped_gemm", 2, LaunchMode::kSingle, "mlp", 3, {}},
+                                           Setting{"grouped_gemm", 1, LaunchMode::kGraph, "lstm", 2, kSmallLstm},
+                                           Setting{"concurrent", 2, LaunchMode::kGraph, "lstm", 2, kSmallLstm},
+                                           Setting{"crossing", 2, LaunchMode::kSingle, "randwire", 1, kSmallRandwire},
+                                           Setting{"crossing", 2, LaunchMode::kGraph, "randwire", 1, kSmallRandwire}),
                          setting_name);
+
+TEST(CudaGroups, OfMembersOfDifferentSizesAreOneLaunchAStep) {
+  const Batch batch = mixed_members(2);
+  Plan plan = plan_by_name("grouped_gemm", batch);
+  FakeGpuBackend device;
+  auto run = BatchRun::open(device, plan, batch.models(), {});
+  ASSERT_TRUE(run) << run.error().message;
+  const auto together = outputs_of(**run);
+  ASSERT_TRUE(together) << together.error().message;
+  HostBackend alone(make_reference_kernels(), reference_device_info());
+  expect_close(*together, outputs_alone(alone, plan, batch));
+  EXPECT_THAT(device.gpu().violations(), IsEmpty());
+  const Program& program = (*run)->program();
+  const auto wide = std::max_element(program.steps.begin(), program.steps.end(),
+                                     [](const Step& a, const Step& b) { return a.members.size() < b.members.size(); });
+  ASSERT_EQ(wide->members.size(), 4U) << print(program);
+  EXPECT_THAT(wide->cost.signature, ::testing::StartsWith("Group: "));
+  EXPECT_EQ(wide->cost.algorithm, "grouped");
+}
+
+class CudaPrecisions : public ::testing::TestWithParam<std::tuple<Precision, Setting>> {};
+
+TEST_P(CudaPrecisions, StayNearTheFloat32RunOfEachMember) {
+  const auto& [precision, setting] = GetParam();
+  const Batch batch = equal_members(setting.network, setting.minibatch, setting.arguments, 3);
+  Plan plan = plan_by_name(setting.strategy, batch);
+  plan.streams = setting.streams;
+  plan.launch = setting.launch;
+  HostBackend exact(make_reference_kernels(), reference_device_info());
+  const auto expected = outputs_alone(exact, plan, batch);
+  plan.precision = precision;
+  FakeGpuBackend device;
+  auto run = BatchRun::open(device, plan, batch.models(), {});
+  ASSERT_TRUE(run) << run.error().message;
+  for (int i = 0; i < 2; ++i) {
+    const auto together = outputs_of(**run);
+    ASSERT_TRUE(together) << together.error().message;
+    expect_close(*together, expected, static_cast<float>(tolerance_of(precision)));
+    if (storage_of(precision) != DataType::kFloat32) {
+      EXPECT_NE(*together, expected) << "nothing was rounded";
+    }
+  }
+  EXPECT_THAT(device.gpu().violations(), IsEmpty());
+}
+
+std::string precision_name(const ::testing::TestParamInfo<std::tuple<Precision, Setting>>& info) {
+  const auto& [precision, setting] = info.param;
+  return fmt::format("{}_{}_{}", to_string(precision), setting.network, setting.strategy);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OnTheFake, CudaPrecisions,
+    ::testing::Combine(::testing::Values(Precision::kTf32, Precision::kBfloat16, Precision::kFloat16),
+                       ::testing::Values(Setting{"mixed", 2, LaunchMode::kGraph, "lenet5", 1, {}},
+                                         Setting{"strided", 2, LaunchMode::kGraph, "mlp", 3, {{"hidden", "40"}}},
+                                         Setting{"grouped_gemm", 2, LaunchMode::kSingle, "mlp", 3, {{"hidden", "40"}}},
+                                         Setting{"strided", 1, LaunchMode::kGraph, "lstm", 2, kSmallLstm})),
+    precision_name);
+
+TEST(CudaPrecision, Of16BitsHalvesWeightsAndActivations) {
+  const Batch batch = equal_members("lenet5", 4, {}, 2);
+  Plan plan = plan_by_name("concurrent", batch);
+  FakeGpuBackend device;
+  const auto wide = lower(plan, batch.models().models, device.catalog());
+  plan.precision = Precision::kBfloat16;
+  const auto narrow = lower(plan, batch.models().models, device.catalog());
+  ASSERT_TRUE(wide && narrow);
+  EXPECT_EQ(narrow->memory.weights.value * 2, wide->memory.weights.value);
+  EXPECT_EQ(narrow->memory.input, wide->memory.input) << "input stays float32";
+  EXPECT_LT(narrow->memory.activations, wide->memory.activations);
+}
 
 /// Two lenet5 on two streams, fused first layer, as one graph.
 class CudaSessionTest : public ::testing::Test {
@@ -195,6 +274,62 @@ class KeepingSink final : public TaskSink {
   std::size_t given_ = 0;
   std::vector<Ran> ran_;
 };
+
+/// Watches what is given and wants no times.
+class WatchingSink final : public TaskSink {
+ public:
+  void begin(StepId, StreamId) noexcept override { ADD_FAILURE() << "no times are wanted"; }
+  void end(StepId, StreamId) noexcept override { ADD_FAILURE() << "no times are wanted"; }
+  void giving(StepId step, StreamId) noexcept override { giving_ = step; }
+  void given(StepId step, StreamId) noexcept override {
+    EXPECT_EQ(giving_, step);
+    giving_.reset();
+    ++given_;
+  }
+  [[nodiscard]] bool needs_times() const noexcept override { return false; }
+  [[nodiscard]] std::size_t given() const { return given_; }
+  [[nodiscard]] bool is_open() const { return giving_.has_value(); }
+
+ private:
+  std::optional<StepId> giving_;
+  std::size_t given_ = 0;
+};
+
+TEST_F(CudaSessionTest, TellsASinkThatOnlyWatchesWhatIsCapturedOnceAndRecordsNoTimeForIt) {
+  auto run = open();
+  ASSERT_TRUE(run) << run.error().message;
+  const std::size_t steps = (*run)->program().steps.size();
+  const std::size_t resources = device_.gpu().resources();
+  Session& session = (*run)->runner().session();
+  for (int again = 0; again < 2; ++again) {  // the next sink has ids of its own, so its graph is captured anew
+    WatchingSink sink;
+    session.set_sink(&sink);
+    device_.gpu().clear_log();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE((*run)->step());
+    EXPECT_EQ(sink.given(), steps);
+    const std::vector<std::string>& log = device_.gpu().log();
+    EXPECT_EQ(std::count(log.begin(), log.end(), "graph on 0"), 3);
+    session.set_sink(nullptr);
+    device_.gpu().forbid_setup(true);
+    ASSERT_TRUE((*run)->step()) << "the graph without a sink is still there";
+    device_.gpu().forbid_setup(false);
+  }
+  EXPECT_EQ(device_.gpu().resources(), resources) << "no events with times were made, and no graph is left";
+  EXPECT_THAT(device_.gpu().violations(), IsEmpty());
+}
+
+TEST_F(CudaSessionTest, TellsASinkThatGivingAStepEndedAlsoWhereItFailed) {
+  plan_.launch = LaunchMode::kSingle;
+  auto run = open();
+  ASSERT_TRUE(run) << run.error().message;
+  WatchingSink sink;
+  (*run)->runner().session().set_sink(&sink);
+  device_.gpu().fail_at(StepId{1});
+  EXPECT_FALSE((*run)->step());
+  EXPECT_EQ(sink.given(), 2U);
+  EXPECT_FALSE(sink.is_open());
+  (*run)->runner().session().set_sink(nullptr);
+}
 
 void expect_times_follow_dependencies(const Program& program, const std::vector<KeepingSink::Ran>& ran) {
   ASSERT_EQ(ran.size(), program.steps.size());

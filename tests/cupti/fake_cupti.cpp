@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <string>
@@ -54,6 +55,14 @@ CUptiResult cuptiGetVersion(std::uint32_t* version) {
 }
 CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   *text = result == CUPTI_SUCCESS ? "CUPTI_SUCCESS" : "CUPTI_ERROR_OF_THE_FAKE";
+  return CUPTI_SUCCESS;
+}
+/// A clock of its own, an hour ahead of the steady clock.
+CUptiResult cuptiGetTimestamp(std::uint64_t* timestamp) {
+  timespec now{};
+  if (::clock_gettime(CLOCK_MONOTONIC, &now) != 0) return CUPTI_ERROR_UNKNOWN;
+  *timestamp =
+      (static_cast<std::uint64_t>(now.tv_sec) + 3600) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user,

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
+#include "executor/host/core_binding.hpp"
 #include "executor/program_check.hpp"
 #include "executor/runner.hpp"
 #include "tests/executor/small_program.hpp"
@@ -291,6 +293,34 @@ TEST(HostSession, ReadsOutputsInLogicalOrder) {
   session->launch(StepId{0}, StreamId{0}, 1);
   ASSERT_TRUE(session->synchronize());
   EXPECT_THAT(*session->read_output(0), ElementsAre(1, 3, 5, 7, 9, 11, 13, 15, 2, 4, 6, 8, 10, 12, 14, 16));
+}
+
+TEST(HostSession, GivesEachStreamACoreAndLeavesTheCallerFree) {
+  const std::vector<int> usable = usable_cores();
+  if (usable.size() < 2 || std::getenv("OMP_PROC_BIND") != nullptr) GTEST_SKIP() << "needs two cores to bind to";
+  FourStreams four;
+  Host host;
+  const auto runner = host.runner(four.p.program);
+  ASSERT_TRUE(runner->step(0));
+  EXPECT_EQ(usable_cores(), usable) << "threads that the caller starts would inherit less";
+  const std::vector<int> second{usable[1]};
+  EXPECT_THAT(host.script->cores, ::testing::Contains(std::pair(second, second)));
+  EXPECT_THAT(host.script->cores, ::testing::Contains(std::pair(std::vector<int>{usable[0]}, usable)));
+
+  Program wide = four.p.program;
+  wide.steps[1].cost.threads = 2;  // on stream 1: its thread must not be bound, or its helpers were, too
+  Host other;
+  ASSERT_TRUE(other.runner(wide)->step(0));
+  const std::pair<std::vector<int>, std::vector<int>> expected{{usable[1], usable[2 % usable.size()]}, usable};
+  EXPECT_THAT(other.script->cores, ::testing::Contains(expected));
+}
+
+TEST(HostSession, LetsOneThreadThatDoesAllTheWorkRoam) {
+  SmallProgram p(1);
+  p.step("a", {p.input("x")}, p.output("y"), {});
+  Host host;
+  ASSERT_TRUE(host.runner(p.program)->step(0));
+  EXPECT_THAT(host.script->cores, Each(std::pair(std::vector<int>{}, usable_cores())));
 }
 
 TEST(ProgramCheck, NamesWhatReachesOutOfItsMemory) {

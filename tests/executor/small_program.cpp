@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "executor/device_error.hpp"
+#include "executor/host/core_binding.hpp"
 
 namespace cohort::testing {
 namespace {
@@ -48,9 +49,10 @@ class ScriptedKernels final : public HostKernels {
     if (algorithm == "unknown") return fail(ErrorCode::kInvalidInput, "no algorithm \"unknown\"");
     return std::make_unique<ScriptedKernel>(algorithm, element_count(call.outputs[0].shape), script_);
   }
-  void use_threads(int threads) const override {
+  void use_threads(int threads, std::span<const int> cores) const override {
     const std::lock_guard lock(script_->mutex);
     script_->thread_counts.push_back(threads);
+    script_->cores.emplace_back(std::vector<int>(cores.begin(), cores.end()), usable_cores());
   }
 
  private:

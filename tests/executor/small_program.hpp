@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/backend.hpp"
@@ -65,6 +66,8 @@ struct KernelScript {
   std::atomic<int> runs{0};
   std::mutex mutex;
   std::vector<int> thread_counts;  ///< as told by use_threads, guarded by mutex
+  /// Cores told to each of those calls, and the cores that its thread may run on; guarded by mutex.
+  std::vector<std::pair<std::vector<int>, std::vector<int>>> cores;
 };
 
 /// Kernels for SmallProgram: by algorithm, "add" adds; "slow" adds after a pause; "throw" and

@@ -112,7 +112,7 @@ std::vector<float> CallRunner::run(const HostKernels& kernels, const Alternative
   if (!kernel) return {};
   std::vector<std::vector<float>> buffers = buffers_;
   const AlignedBytes workspace(static_cast<std::size_t>(alternative.workspace.value));
-  kernels.use_threads(alternative.threads);
+  kernels.use_threads(alternative.threads, {});
   (*kernel)->run(arguments(buffers, workspace.data()));
   EXPECT_FALSE(workspace.overrun()) << alternative.algorithm << " wrote outside its workspace";
   std::vector<float> result;

@@ -195,15 +195,16 @@ TEST(OnednnBinary, MinimumMaximumAndSlopesEqualTheReference) {
 }
 
 TEST(OnednnActivation, FunctionsOfOneElementEqualTheReference) {
-  const auto check = [](ActivationKind kind, float alpha, float low) {
+  const auto check = [](ActivationKind kind, float alpha, float low, bool fast = true) {
     const OpCall call = with_output(Activation{kind, alpha, 0}, {dense(0, {2, 16, 5, 6})}, 1);
-    EXPECT_TRUE(is_fast(call)) << op_type(call.attributes);
+    EXPECT_EQ(is_fast(call), fast) << op_type(call.attributes);
     expect_equals_reference(CallRunner(call, 1, low, 2));
   };
   for (const ActivationKind kind :
        {ActivationKind::kGelu, ActivationKind::kGeluTanh, ActivationKind::kAbs, ActivationKind::kHardSwish,
-        ActivationKind::kMish, ActivationKind::kSoftplus, ActivationKind::kNeg, ActivationKind::kExp})
+        ActivationKind::kMish, ActivationKind::kNeg, ActivationKind::kExp})
     check(kind, 0, -2);
+  check(ActivationKind::kSoftplus, 0, -2, false);  // plain loops: the library's is off by 1% where it is small
   check(ActivationKind::kSwish, 1.5F, -2);
   check(ActivationKind::kSqrt, 0, 0.1F);
 }

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <atomic>
 #include <thread>
 
 #include "comparison.hpp"
+#include "executor/host/core_binding.hpp"
 
 namespace cohort::testing {
 namespace {
@@ -39,6 +41,24 @@ struct Job {
   std::unique_ptr<HostKernel> kernel;
 };
 
+TEST(OnednnThreads, KeepHelpersOnTheCoresTheyAreToldAlsoAfterASmallerTeam) {
+  const std::vector<int> usable = usable_cores();
+  if (usable.size() < 2) GTEST_SKIP() << "needs two cores";
+  const std::vector<int> cores{usable[0], usable[1]};
+  std::vector<int> helper;
+  for (const int threads : {2, 1, 2}) {
+    onednn().use_threads(threads, cores);
+    if (threads == 1) continue;
+    helper.clear();
+#pragma omp parallel num_threads(2)
+    {
+      if (omp_get_thread_num() == 1) helper = usable_cores();
+    }
+    EXPECT_EQ(helper, std::vector<int>{usable[1]});
+  }
+  EXPECT_EQ(usable_cores(), usable);
+}
+
 TEST(OnednnThreads, RunDifferentKernelsAtTheSameTime) {
   std::vector<std::unique_ptr<Job>> jobs;
   for (const OpCall& call : calls()) {
@@ -47,13 +67,13 @@ TEST(OnednnThreads, RunDifferentKernelsAtTheSameTime) {
   }
   std::vector<std::vector<float>> first(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    onednn().use_threads(1);
+    onednn().use_threads(1, {});
     jobs[i]->kernel->run(jobs[i]->runner.arguments(jobs[i]->buffers, jobs[i]->workspace.data()));
     first[i] = jobs[i]->output();
   }
   std::atomic<int> wrong{0};
   const auto work = [&](std::size_t from) {
-    onednn().use_threads(1);
+    onednn().use_threads(1, {});
     for (int repetition = 0; repetition < 50; ++repetition) {
       for (std::size_t i = from; i < jobs.size(); i += 2) {
         Job& job = *jobs[i];

@@ -135,5 +135,73 @@ TEST(OnnxRecurrent, HasWorkForEveryGateOfBothDirections) {
   EXPECT_EQ(work_of(loaded.model).flops.value, 5 * 2 * 4 * 2 * (3 * (2 * 5 + 3) + 6));
 }
 
+TEST(OnnxNothing, IsReadJoinedReducedAndCountedButNeverComputed) {
+  const LoadedModel loaded =
+      read(x_and_y({2, 3}) + output_text("none") + integers_text("three", {1}, {3}) + integers_text("one", {1}, {1}) +
+           node_text("Slice", {"x", "three", "three", "one"}, {"empty"}) + node_text("Relu", {"empty"}, {"still"}) +
+           node_text("Concat", {"still", "x"}, {"y"}, integer_attribute("axis", 1)) +
+           node_text("Relu", {"still"}, {"none"}));
+  EXPECT_EQ(loaded.model.tensor(loaded.model.outputs[1]).shape, (Shape{2, 0}));
+  EXPECT_TRUE(validate(loaded.model));
+  const LoadedModel simple = simplify(loaded);
+  const auto outputs = evaluate(simple, {{1, 2, 3, 4, 5, 6}});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(*outputs, ElementsAre(ElementsAre(1, 2, 3, 4, 5, 6), ElementsAre()));
+}
+
+TEST(OnnxNothing, IsNoOperandOfAProduct) {
+  const std::string graph = x_and_y({2, 3}) + integers_text("three", {1}, {3}) + integers_text("one", {1}, {1}) +
+                            node_text("Slice", {"x", "three", "three", "one"}, {"left"}) +
+                            floats_text("right", {0, 2}, {}) + node_text("MatMul", {"left", "right"}, {"y"});
+  EXPECT_THAT(problem(graph), HasSubstr("MatMul, opset 13): reads a tensor without elements, which is not supported"));
+}
+
+TEST(OnnxMod, HasTheSignOfTheDivisorUnlessItIsCsRemainder) {
+  const auto mod = [](std::int64_t fmod) {
+    return read(x_and_y({4}) + integers_text("b", {4}, {3, -3, 3, -3}) +
+                node_text("Cast", {"x"}, {"a"}, integer_attribute("to", 6)) +
+                node_text("Mod", {"a", "b"}, {"m"}, integer_attribute("fmod", fmod)) +
+                node_text("Cast", {"m"}, {"y"}, integer_attribute("to", 1)));
+  };
+  EXPECT_THAT(result(mod(0), {4, 4, -4, -4}), ElementsAre(1, -2, 2, -1));
+  EXPECT_THAT(result(mod(1), {4, 4, -4, -4}), ElementsAre(1, 1, -1, -1));
+}
+
+TEST(OnnxAttention, OfOneQueryThatSeesOneKeyIsItsValueAndOfNoneIsZero) {
+  const std::string qkv =
+      input_text("x", {1, 1, 2, 2}) + output_text("y") + floats_text("v", {1, 1, 2, 2}, {1, 2, 3, 4});
+  const LoadedModel causal =
+      read(qkv + node_text("Attention", {"x", "x", "v"}, {"y"}, integer_attribute("is_causal", 1)), 23);
+  const std::vector<float> y = result(causal, {5, 6, 7, 8});
+  EXPECT_THAT((std::vector<float>{y[0], y[1]}), ElementsAre(1, 2));
+  const LoadedModel blind = read(qkv + integers_text("seen", {2, 2}, {0, 0, 1, 0}) +
+                                     node_text("Cast", {"seen"}, {"mask"}, integer_attribute("to", 9)) +
+                                     node_text("Attention", {"x", "x", "v", "mask"}, {"y"}),
+                                 23);
+  EXPECT_THAT(result(blind, {5, 6, 7, 8}), ElementsAre(0, 0, 1, 2));
+}
+
+TEST(OnnxGatherElements, CountsIndicesBelowZeroFromTheEnd) {
+  const LoadedModel loaded = read(x_and_y({2, 3}) + integers_text("at", {2, 2}, {-1, 0, 1, -3}) +
+                                  node_text("GatherElements", {"x", "at"}, {"y"}, integer_attribute("axis", 1)));
+  EXPECT_THAT(result(loaded, {1, 2, 3, 4, 5, 6}), ElementsAre(3, 1, 5, 4));
+}
+
+TEST(OnnxPad, CutsOffFirstAndRepeatsWhatIsLeft) {
+  const auto pad = [](std::string_view mode, const std::vector<std::int64_t>& pads) {
+    return x_and_y({4}) + integers_text("pads", {2}, pads) +
+           node_text("Pad", {"x", "pads"}, {"y"}, text_attribute("mode", mode));
+  };
+  EXPECT_THAT(result(read(pad("wrap", {-1, 2}), 19), {1, 2, 3, 4}), ElementsAre(2, 3, 4, 2, 3));
+  EXPECT_THAT(result(read(pad("reflect", {1, -1}), 19), {1, 2, 3, 4}), ElementsAre(2, 1, 2, 3));
+  EXPECT_THAT(result(read(pad("constant", {-2, 1}), 19), {1, 2, 3, 4}), ElementsAre(3, 4, 0));
+  EXPECT_THAT(problem(pad("edge", {-4, 2}), 19), HasSubstr("nothing is left of dimension 0 to fill up with"));
+}
+
+TEST(OnnxReader, RefusesANodeWithoutOutputs) {
+  EXPECT_THAT(problem(x_and_y({2}) + node_text("Split", {"x"}, {}) + node_text("Relu", {"x"}, {"y"})),
+              HasSubstr("(Split, opset 13): has no outputs"));
+}
+
 }  // namespace
 }  // namespace cohort

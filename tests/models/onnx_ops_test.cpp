@@ -273,10 +273,11 @@ TEST(OnnxReader, ListsNodesWithUnsupportedAttributesBesideUnsupportedOps) {
   const std::string message =
       problem(onnx_model(13, input_text("x", {2, 3}) + output_text("y") + node_text("Einsum", {"x"}, {"a"}) +
                                  node_text("Transpose", {"x"}, {"b"}, integers_attribute("perm", {0, 0})) +
-                                 node_text("Mod", {"x", "x"}, {"c"}) + node_text("Sum", {"a", "b", "c"}, {"y"})));
+                                 node_text("Softmax", {"x"}, {"c"}, integer_attribute("axis", 5)) +
+                                 node_text("Sum", {"a", "b", "c"}, {"y"})));
   EXPECT_THAT(message, HasSubstr("an op is not supported: node n_a (Einsum, opset 13); "
                                  "node n_b (Transpose, opset 13): attribute perm is no permutation of 2 axes; "
-                                 "node n_c (Mod, opset 13): is supported with attribute fmod only"));
+                                 "node n_c (Softmax, opset 13): axis must be from -2 to 1, not 5"));
 }
 
 }  // namespace

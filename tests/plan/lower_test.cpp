@@ -193,6 +193,55 @@ TEST(Lower, AStepOnAllCoresWaitsForEveryStreamAndIsWaitedFor) {
   EXPECT_THAT(program.steps[5].dependencies, ElementsAre(StepId{4}));  // fc2 on stream 1: after the last relu
 }
 
+/// Two branches over one input, then their sum.
+Model diamond() {
+  ModelBuilder builder("diamond");
+  const TensorId x = builder.relu("top", builder.input("x", {1, 4, 8, 8}));
+  const TensorId a = builder.relu("a2", builder.relu("a1", x));
+  const TensorId b = builder.relu("b2", builder.relu("b1", x));
+  builder.output(builder.add("sum", Binary{BinaryKind::kAdd}, {a, b}));
+  auto model = builder.finish();
+  EXPECT_TRUE(model) << model.error().message;
+  return *model;
+}
+
+TEST(Lower, OpStreamsPutBranchesOfAMemberOnStreamsInTheOrderListed) {
+  const Model model = diamond();
+  Case c = same_models(model, 1, Strategy::kConcurrent, 2);
+  c.plan.groups[0].ops = {"top", "b1", "a1", "b2", "a2", "sum"};
+  c.plan.groups[0].op_streams = {0, 1, 0, 1, 0, 0};
+  const Program program = lowered(c);
+  EXPECT_THAT(tasks(program), ElementsAre("0/top", "0/b1", "0/a1", "0/b2", "0/a2", "0/sum"));
+  std::vector<std::uint32_t> streams;
+  for (const Step& step : program.steps) streams.push_back(static_cast<std::uint32_t>(step.stream));
+  EXPECT_THAT(streams, ElementsAre(0, 1, 0, 1, 0, 0));
+  EXPECT_THAT(program.steps[1].dependencies, ElementsAre(StepId{0}));  // crosses streams
+  EXPECT_TRUE(program.steps[2].dependencies.empty());                  // its stream orders it
+  EXPECT_THAT(program.steps[5].dependencies, ElementsAre(StepId{3}));
+}
+
+TEST(Lower, OpStreamsCountFromTheMembersOwnStreamAndMembersAlternate) {
+  const Model model = diamond();
+  Case c = same_models(model, 2, Strategy::kConcurrent, 4);
+  c.plan.groups[0].ops = {"top", "a1", "a2", "b1", "b2", "sum"};
+  c.plan.groups[0].op_streams = {0, 0, 0, 1, 1, 0};
+  c.plan.groups[0].streams = {0, 2};
+  const Program program = lowered(c, TestCatalog(4, true));
+  ASSERT_EQ(program.steps.size(), 12U);
+  EXPECT_EQ(program.steps[6].task, "0/b1");
+  EXPECT_EQ(program.steps[6].stream, StreamId{1});
+  EXPECT_EQ(program.steps[7].task, "1/b1");
+  EXPECT_EQ(program.steps[7].stream, StreamId{3});
+}
+
+TEST(Lower, DataGoesBeforeTheOrderThatOpStreamsList) {
+  const Model model = diamond();
+  Case c = same_models(model, 1, Strategy::kConcurrent, 2);
+  c.plan.groups[0].ops = {"sum", "b2", "b1", "a2", "a1", "top"};
+  c.plan.groups[0].op_streams = {0, 1, 1, 0, 0, 0};
+  EXPECT_THAT(tasks(lowered(c)), ElementsAre("0/top", "0/b1", "0/b2", "0/a1", "0/a2", "0/sum"));
+}
+
 TEST(Lower, WorkspaceLimitTakesTheSmallerAlternative) {
   const Model model = small_cnn();
   Case c = same_models(model, 1, Strategy::kSerial);

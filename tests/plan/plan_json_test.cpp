@@ -25,7 +25,10 @@ Plan sample_plan() {
   plan.groups[0].streams = std::vector<std::uint32_t>(16, 1);
   plan.groups.push_back({"first", {0, 1, 2, 5}, {"conv1", "pool1"}, Strategy::kDenseConvolution, 2, {}, {}});
   plan.groups.push_back({"odd", {16}, {}, Strategy::kSerial, 0, {}, {"first"}});
+  plan.groups.push_back({"branches", {16}, {"fc2", "fc1"}, Strategy::kConcurrent, 0, {}, {"odd"}, {1, 0}});
   plan.input = {InputSource::kFolder, "photos", InputSharing::kSeparate, 2, 3, 7, BadImages::kFatal};
+  plan.precision = Precision::kBfloat16;
+  plan.groups[2].multiprocessors = 66;
   plan.limits.memory = Bytes{1 << 20};
   plan.resolved = Resolved{
       "cpu",
@@ -97,15 +100,29 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"0-2,,5\"", "groups[1].members must be positions"},
         BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"5,0-2\"", "groups[1].members must be ascending"},
         BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"0-2,77\"", "there is no member 77"},
+        BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"4294967295-4294967295\"", "there is no member 4294967295"},
+        BadPlan{"\"members\":\"0-2,5\"", "\"members\":\"0-4294967295\"", "groups[1].members must be positions"},
         BadPlan{"\"after\":[\"first\"]", "\"after\":[\"last\"]", "groups[2].after: there is no group last"},
         BadPlan{"\"after\":[\"first\"]", "\"after\":[\"odd\"]", "groups[2].after makes a cycle: odd -> odd"},
         BadPlan{"\"threads\":2", "\"threads\":\"2\"", "groups[1].threads must be a whole number"},
         BadPlan{"\"threads\":2", "\"thread\":2", "groups[1].thread is not a field known here"},
         BadPlan{"\"layout\": \"nhwc\"", "\"layout\": \"hwcn\"", "layout must be one of nchw, nhwc"},
+        BadPlan{"\"multiprocessors\":66", "\"multiprocessors\":0",
+                "groups[2].multiprocessors must be a whole number from 1"},
+        BadPlan{"\"precision\": \"bfloat16\"", "\"precision\": \"float64\"",
+                "precision must be one of float32, tf32, bfloat16, float16, not float64"},
         BadPlan{"\"version\": 1", "\"version\": 2", "version 2 is not known here"},
         BadPlan{"\"buffers\": 3", "\"buffers\": -1", "input.buffers must be a whole number from 1"},
         BadPlan{"\"path\": \"photos\",", "", "input.path is missing"},
         BadPlan{"\"streams\": 2", "\"streams\": 1", "there is no stream 1"},
+        BadPlan{"\"op_streams\": [1,0]", "\"op_streams\":[1]",
+                "groups[3].op_streams must have 2 entries, one for each entry of ops, not 1"},
+        BadPlan{"\"op_streams\": [1,0]", "\"op_streams\":[2,0]", "groups[3].op_streams: there is no stream 2"},
+        BadPlan{"\"op_streams\": [1,0]", "\"op_streams\": [1,0],\"streams\":[1]",
+                "groups[3].op_streams: there is no stream 2"},
+        BadPlan{"\"op_streams\": [1,0]", "\"op_streams\":[1,-1]", "groups[3].op_streams must be a list of stream"},
+        BadPlan{"\"ops\":[\"conv1\",\"pool1\"]", "\"ops\":[\"conv1\",\"pool1\"],\"op_streams\":[0,0]",
+                "groups[1].op_streams is only for strategy concurrent, not dense_convolution"},
         BadPlan{"each 0-1/conv1", "each 0-/conv1", "resolved.steps[0].task must be like"},
         BadPlan{"\"baselines\": [{\"members\":\"0-2\"", "\"baselines\": [{\"members\":\"0-70\"",
                 "baselines[0].members: there is no member 17"},
@@ -114,6 +131,26 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(PlanJson, TruncatedTextIsRefusedAtEveryLength) {
   const std::string text = write_plan(sample_plan());
   for (std::size_t length = 0; length + 2 < text.size(); length += 7) EXPECT_FALSE(parse_plan(text.substr(0, length)));
+}
+
+TEST(PlanJson, FewBytesDoNotBecomeGigabytes) {
+  const auto members = parse_members(R"({"members": [{"name": "a", "model": ")" + std::string(100'000, 'm') +
+                                     R"(", "minibatch": 1, "seed": 0, "count": 65536}]})");
+  ASSERT_FALSE(members);
+  EXPECT_THAT(members.error().message, HasSubstr("members[0].count: 65536 copies of 100065 bytes"));
+  std::string plan = write_plan(sample_plan());
+  const std::size_t at = plan.find("each 0-1/conv1");
+  ASSERT_NE(at, std::string::npos);
+  plan.replace(at, 8, "each 0-65535/" + std::string(10'000, 'c'));
+  const auto read = parse_plan(plan);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("resolved.steps[0].task: 65536 copies"));
+}
+
+TEST(PlanJson, ATraceIsCalledOne) {
+  const auto read = parse_plan(R"({"traceEvents": []})");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "a trace, not a plan");
 }
 
 TEST(PlanJson, NoMembersIsRefused) {

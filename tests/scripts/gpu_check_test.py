@@ -7,14 +7,18 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from gpukit.main import Folders  # noqa: E402
 from gpukit.results import Results  # noqa: E402
 from gpukit.runner import Runner, Stage, Unit, choose  # noqa: E402
+from gpukit.stages import NETWORKS, PART_SECONDS, Tools, all_stages  # noqa: E402
 
 
 def lines_of(folder):
@@ -39,12 +43,30 @@ class Rehearsal(unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.folder)
 
-    def check(self, *options, faults=None, **environment):
+    def command(self, *options):
+        return [sys.executable, str(ROOT / "scripts" / "gpu-check"), "--cohort", str(self.program), "--networks", "mlp",
+                "--results", str(self.results), *options]
+
+    @staticmethod
+    def surroundings(faults=None, seconds=None, **environment):
         # Only what the rehearsal brings along: tools of this machine must not change its course.
-        surroundings = {"PATH": "/usr/bin:/bin", "FAKE_FAULTS": json.dumps(faults or {}), **environment}
-        return subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu-check"), "--cohort", str(self.program), "--networks",
-                               "mlp", "--results", str(self.results), *options],
-                              env=surroundings, capture_output=True, text=True, check=False)
+        return {"PATH": "/usr/bin:/bin", "FAKE_FAULTS": json.dumps(faults or {}), "FAKE_SECONDS": json.dumps(seconds or {}),
+                **environment}
+
+    def check(self, *options, **surroundings):
+        return subprocess.run(self.command(*options), env=self.surroundings(**surroundings), capture_output=True, text=True,
+                              check=False)
+
+    def score(self):
+        return json.loads(subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu-score"), str(self.results), "--cohort",
+                                          str(self.program), "--json"], capture_output=True, text=True, check=True).stdout)
+
+    @staticmethod
+    def content(path):
+        try:
+            return path.read_bytes()
+        except OSError:
+            return b""  # it ended meanwhile
 
     def units(self, status):
         return sorted(line["unit"] for line in lines_of(self.results) if line["status"] == status and "unit" in line)
@@ -60,16 +82,82 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual([plan["plan"] for plan in wall["result"]["plans"]], ["fused", "spread", "one by one"])
         self.assertEqual(wall["result"]["plans"][0]["measured"]["plan"]["samples_ns"], [100, 110])
         self.assertLess(len(list(self.results.glob("*"))), 4)
-        score = json.loads(subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu-score"), str(self.results), "--cohort",
-                                           str(self.program), "--json"], capture_output=True, text=True, check=True).stdout)
+        score = self.score()
         self.assertEqual(score["tuned"]["rows"], 12)
         self.assertAlmostEqual(score["tuned"]["worst"], 0.1)
         self.assertIsNone(score["held_out"])
         self.assertEqual(score["choices"], {"good": 4, "of": 4})
         self.assertAlmostEqual(score["undisturbed_streams"]["worst"], 1.0, msg="four streams gave 2x, one gave 2x")
+        # 30 of 40 us fill a tenth of 100 SMs with 8 blocks each, 10 us all of them: 13 / 40 of the room.
+        spread = next(row for row in score["rows"] if row["plan"] == "spread")
+        self.assertAlmostEqual(spread["by_capacity"], 40 / 13)
+        self.assertIsNone(next(row for row in score["rows"] if row["plan"] == "fused")["by_capacity"])
+        self.assertAlmostEqual(score["capacity_over_work"]["worst"], (40 / 13 - 2) / 2)
+        self.assertIsNone(score["noise"], "nothing was measured twice yet")
         again = self.check("--part", "A")
         self.assertEqual(again.returncode, 0)
         self.assertEqual(self.units("ok"), measured, "nothing is measured twice")
+
+    def test_every_stage_runs_and_a_tenth_is_measured_twice(self):
+        for part in "ABC":
+            ran = self.check("--part", part)
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        lines = lines_of(self.results)
+        self.assertEqual(by_status(lines)["failed"], 0)
+        seen = {line["stage"] for line in lines if line["status"] in ("ok", "unavailable")}
+        stages = {stage.name for stage in all_stages(Tools(self.program), Folders(self.results, "cuda:0"), ["mlp"])}
+        self.assertEqual(stages, seen - {"begin"})
+        measured = self.units("ok")
+        for unit in ("wall mlp --minibatch 16 --count 4 --most 2 --precision float16", "trace mlp --count 16 --most 2",
+                     "beside mlp --minibatch 16"):
+            self.assertIn(unit, measured)
+        score = self.score()
+        self.assertEqual(score["noise"]["worst"], 0.0)
+        self.assertGreater(score["noise"]["rows"], 0)
+
+    def test_budgets_are_those_of_three_parts_of_nine_and_a_half_minutes(self):
+        stages = all_stages(Tools(self.program), Folders(self.results, "cuda:0"), NETWORKS)
+        for part in "ABC":
+            self.assertLessEqual(sum(stage.seconds for stage in stages if stage.part == part), PART_SECONDS)
+
+    def test_what_an_older_build_cannot_do_is_unavailable(self):
+        self.check("--part", "B", "--budget", "420", FAKE_OLD="1")
+        reasons = {line["stage"]: line["reason"] for line in lines_of(self.results) if line["status"] == "unavailable"}
+        self.assertIn("--precision", reasons["precisions"])
+        self.assertIn("--beside", reasons["kernels of networks beside themselves and in pairs"])
+
+    def test_what_takes_too_long_leaves_the_rest_to_be_dropped_and_told(self):
+        ran = self.check("--part", "A", "--scale", "0.01", "--networks", "mlp,lenet5,smallcnn", seconds={"run": 1.2})
+        lines = lines_of(self.results)
+        self.assertEqual(ran.returncode, 1, "a measurement that hangs is not all that could be measured")
+        self.assertGreater(by_status(lines)["timeout"], 0)
+        self.assertGreater(by_status(lines)["dropped"], 0)
+        self.assertIn("calibrate", self.units("ok"), "an equality that took too long stops nothing")
+
+    def test_a_cut_leaves_what_was_measured_usable_and_nothing_running(self):
+        packed = self.folder / "out" / "results.tar.gz"
+        seconds = {"run": 0.05, "--count 16": 1.5}
+        gpu_check = subprocess.Popen(self.command("--part", "A", "--pack", str(packed)),
+                                     env=self.surroundings(seconds=seconds), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not [unit for unit in self.units("ok") if "--count 4 --most" in unit] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        gpu_check.kill()
+        gpu_check.wait()
+        self.assertEqual(self.score()["tuned"]["rows"] % 3, 0)
+        with tarfile.open(packed) as archive:
+            names = archive.getnames()
+        self.assertIn("results/part-A.jsonl", names)
+        self.assertFalse([name for name in names if "/work" in name])
+        time.sleep(0.3)
+        running = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+                   if str(self.program).encode() in self.content(path)]
+        self.assertEqual(running, [])
+        before = self.units("ok")
+        rest = self.check("--part", "A")
+        self.assertEqual(rest.returncode, 0, rest.stdout + rest.stderr)
+        self.assertLess(set(before), set(self.units("ok")))
+        self.assertEqual(len(self.units("ok")), len(set(self.units("ok"))))
 
     def test_stages_without_their_tool_say_so(self):
         self.check("--part", "C")

@@ -1,17 +1,14 @@
 #include "tests/simulator/fake_profile.hpp"
 
-#include <gtest/gtest.h>
-
 #include "models/builder.hpp"
 
 namespace cohort {
 namespace {
 
 Model finished(ModelBuilder& builder) {
-  Result<Model> model = builder.finish();
-  EXPECT_TRUE(model.has_value()) << model.error().message;
-  Weights weights = random_weights(*model, 0);
-  return simplify({std::move(*model), std::move(weights)}).model;
+  Model model = builder.finish().value();
+  Weights weights = random_weights(model, 0);
+  return simplify({std::move(model), std::move(weights)}).model;
 }
 
 }  // namespace

@@ -55,6 +55,40 @@ TEST(FlatRun, MakesCallsOfSeveralThreadsWaitForTheLockTheyHold) {
   EXPECT_EQ(flat_timeline(graph), "a 0-4\nb 8-12\nc 4-8\n");
 }
 
+TEST(FlatRun, TakesDelaysOfAnyLength) {
+  TaskGraph graph = graph_from(R"(s0: a 10
+                                  s1: b 5
+                                  s2: c 1
+                                  s3: d 1
+                                  s4: e 1)");
+  const Nanoseconds hours = std::chrono::hours(5);
+  graph.add_edge(TaskId(0), TaskId(1), EdgeKind::kEvent, hours);
+  graph.add_edge(TaskId(0), TaskId(2), EdgeKind::kEvent, hours * 2, Anchor::kStart);
+  graph.add_edge(TaskId(1), TaskId(3), EdgeKind::kEvent, -hours);
+  graph.add_edge(TaskId(1), TaskId(4), EdgeKind::kEvent, Nanoseconds(-2));
+  const Result<std::vector<TaskTimes>> times = run_flat(graph);
+  ASSERT_TRUE(times);
+  EXPECT_EQ((*times)[1].start, Nanoseconds(10) + hours);
+  EXPECT_EQ((*times)[2].start, hours * 2);
+  EXPECT_EQ((*times)[3].start, (*times)[1].start);  // no earlier than what it overlaps
+  EXPECT_EQ((*times)[4].start, (*times)[1].end - Nanoseconds(2));
+}
+
+TEST(FlatRun, FollowsPositionsThatDoNotAscendWithIds) {
+  TaskGraph graph = graph_from("s0: a 10, b 5, c 1");
+  graph.tasks[0].position = 7;
+  EXPECT_EQ(flat_timeline(graph), "a 6-16\nb 0-5\nc 5-6\n");
+}
+
+TEST(FlatRun, NamesWhatIsOutOfRange) {
+  TaskGraph graph = graph_from("s0: a 10, b 5");
+  graph.add_edge(TaskId(0), TaskId(9), EdgeKind::kEvent);
+  EXPECT_EQ(flat_timeline(graph), "edge 0: from task 0 to task 9 of 2");
+  graph.edges.clear();
+  graph.tasks[1].resource = ResourceId(4);
+  EXPECT_EQ(flat_timeline(graph), "task 1 (b, iteration 0): resource 4 of 1");
+}
+
 TEST(FlatRun, NamesTheTasksOfACycle) {
   EXPECT_EQ(flat_timeline(graph_from(R"(s0: a 1, b 1
                                         b -> a)")),

@@ -75,8 +75,7 @@ std::string replayed(const TraceGraph& trace_graph) {
     Nanoseconds end = (*times)[i].end;
     if (i + 1 < tasks.size() && tasks[i + 1].kind == TaskKind::kWait) end = (*times)[i + 1].end;
     text += fmt::format("{} {}-{}\n", trace_graph.graph.label(TaskId(i)),
-                        static_cast<double>((*times)[i].start.count()) / 1000,
-                        static_cast<double>(end.count()) / 1000);
+                        static_cast<double>((*times)[i].start.count()) / 1000, static_cast<double>(end.count()) / 1000);
   }
   return text;
 }

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "models/networks/networks.hpp"
-#include "simulator/planner.hpp"
+#include "simulator/planner/planner.hpp"
 #include "simulator/recorded_catalog.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -59,8 +59,7 @@ TEST(RecordedProfiles, CoverTheNetworksThatPredictionsAreJudgedOn) {
     ASSERT_TRUE(trace) << trace.error().message;
     recorded.insert(trace->info.settings.at("model"));
   }
-  EXPECT_THAT(recorded,
-              IsSupersetOf({"alexnet5", "lenet5", "lstm", "mlp", "resnet18", "smallcnn", "squeezenet1_1"}));
+  EXPECT_THAT(recorded, IsSupersetOf({"alexnet5", "lenet5", "lstm", "mlp", "resnet18", "smallcnn", "squeezenet1_1"}));
 }
 
 TEST(RecordedProfiles, GivePlansWithinTheirBoundsAndTheSameOnesAgain) {

@@ -16,6 +16,7 @@
 #include "simulator/transform/select.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tests/simulator/graph_text.hpp"
+#include "tests/simulator/random_graph.hpp"
 
 namespace cohort {
 namespace {
@@ -40,58 +41,6 @@ Nanoseconds makespan(const Result<std::vector<TaskTimes>>& times) {
 }
 
 Selection named(const TaskGraph& graph, std::string_view name) { return select_named(graph, name); }
-
-/// Two threads that launch kernels on three streams, with events and waits between them.
-TaskGraph random_graph(Random& random) {
-  TaskGraph graph;
-  std::vector<ResourceId> threads;
-  std::vector<ResourceId> streams;
-  for (int i = 0; i < 2; ++i) threads.push_back(graph.add_resource("thread", ResourceKind::kHostThread));
-  for (int i = 0; i < 3; ++i) {
-    streams.push_back(graph.add_resource("stream", ResourceKind::kStream, Discipline::kOverlapping));
-  }
-  const LabelId launch = graph.add_label("launch");
-  const LabelId kernel = graph.add_label("kernel");
-  std::vector<std::optional<TaskId>> last(streams.size());
-  std::vector<TaskId> kernels;
-  const auto some = [&](std::uint64_t most) { return Nanoseconds(static_cast<std::int64_t>(random.below(most))); };
-  for (std::uint32_t i = 0; i < 40; ++i) {
-    Task task;
-    task.label = launch;
-    task.cores = 0;
-    task.kind = TaskKind::kLaunch;
-    task.resource = threads[random.below(2)];
-    task.duration = some(6);
-    task.position = i;
-    task.step = i;
-    if (!kernels.empty() && random.below(8) == 0) {
-      task.kind = TaskKind::kWait;
-      const TaskId wait = graph.add_task(task);
-      graph.add_edge(kernels[random.below(kernels.size())], wait, EdgeKind::kSynchronisation, some(3));
-      continue;
-    }
-    const TaskId call = graph.add_task(task);
-    const std::size_t stream = random.below(streams.size());
-    task.label = kernel;
-    task.kind = TaskKind::kKernel;
-    task.resource = streams[stream];
-    task.duration = some(20);
-    task.waves = random.uniform(0.1F, 2);
-    const TaskId op = graph.add_task(task);
-    graph.add_edge(call, op, EdgeKind::kLaunch, some(5), Anchor::kStart);
-    if (last[stream]) graph.add_edge(*last[stream], op, EdgeKind::kStreamOrder, Nanoseconds(1));
-    if (!kernels.empty() && random.below(4) == 0) {
-      graph.add_edge(kernels[random.below(kernels.size())], op, EdgeKind::kEvent, some(3));
-    }
-    last[stream] = op;
-    kernels.push_back(op);
-  }
-  return graph;
-}
-
-Selection some_of(const TaskGraph& graph, Random& random, std::uint64_t one_in) {
-  return select(graph, [&](const Task&) { return random.below(one_in) == 0; });
-}
 
 constexpr int kRounds = 60;
 
@@ -410,84 +359,6 @@ TEST(SharedRun, StaysBetweenItsBounds) {
     const Result<Schedule> schedule = simulate(graph, options);
     ASSERT_TRUE(schedule) << schedule.error().message;
     EXPECT_GE(schedule->makespan + Nanoseconds(1), schedule->lower_bound) << round;
-  }
-}
-
-TEST(TransformProperties, EveryTransformationKeepsRandomGraphsAcyclicAndSaysWhatItChanged) {
-  Random random(11);
-  for (int round = 0; round < kRounds; ++round) {
-    const TaskGraph graph = random_graph(random);
-    const auto holds = [&](std::string_view what, const TaskGraph& changed, const Result<Change>& change) {
-      SCOPED_TRACE(testing::Message() << what << " in round " << round);
-      ASSERT_TRUE(change) << change.error().message;
-      EXPECT_EQ(changed.tasks.size(), graph.tasks.size() + change->tasks_added - change->tasks_removed);
-      EXPECT_EQ(changed.edges.size(), graph.edges.size() + change->edges_added - change->edges_removed);
-      EXPECT_TRUE(check_acyclic(changed));
-    };
-    TaskGraph changed = graph;
-    Result<Change> change = scale(changed, some_of(graph, random, 3), 2.5);
-    holds("scale", changed, change);
-    changed = graph;
-    change = remove(changed, some_of(graph, random, 6), Removal::kBridge);
-    holds("bridge", changed, change);
-    changed = graph;
-    change = remove(changed, some_of(graph, random, 6), Removal::kCut);
-    holds("cut", changed, change);
-    changed = graph;
-    change = collapse_to_graphs(changed, {});
-    holds("graphs", changed, change);
-    ReplicateOptions options;
-    options.members = 3;
-    options.stream_sets = 1 + static_cast<int>(random.below(3));
-    options.thread_sets = 1 + static_cast<int>(random.below(3));
-    options.turns = random.below(2) == 0 ? Turns::kWhole : Turns::kInterleaved;
-    TaskGraph copies = graph;
-    change = replicate(copies, options);
-    holds("replicate", copies, change);
-    changed = graph;
-    change = repeat(changed, 3, Nanoseconds(1));
-    holds("repeat", changed, change);
-  }
-}
-
-TEST(TransformProperties, FusingOrSharingAnyOpsOfInterleavedMembersClosesNoCycle) {
-  Random random(12);
-  for (int round = 0; round < kRounds; ++round) {
-    TaskGraph graph = random_graph(random);
-    ReplicateOptions options;
-    options.members = 3;
-    options.stream_sets = 3;
-    ASSERT_TRUE(replicate(graph, options));
-    const Selection kernels = select(graph, [&](const Task& task) {
-      return task.kind == TaskKind::kKernel && *task.step % 3 == 0;
-    });
-    std::vector<Fusion> fusions;
-    for (const Selection& group : groups_across_members(graph, kernels)) {
-      ASSERT_EQ(group.size(), 3);
-      fusions.push_back({group, graph.task(group.front()).duration * 2, 1});
-    }
-    TaskGraph fused = graph;
-    const Result<Change> change = merge(fused, fusions);
-    ASSERT_TRUE(change) << round << ": " << change.error().message;
-    EXPECT_EQ(change->tasks_removed, 2 * fusions.size());
-    TaskGraph shared = graph;
-    const Result<Change> sharing = share(shared, groups_across_members(graph, kernels));
-    EXPECT_TRUE(sharing) << round << ": " << sharing.error().message;
-  }
-}
-
-TEST(TransformProperties, ReschedulingLeavesAGraphAcyclicOrAsItWas) {
-  Random random(13);
-  for (int round = 0; round < kRounds; ++round) {
-    const TaskGraph graph = random_graph(random);
-    TaskGraph changed = graph;
-    const Selection kernels = select(graph, [&](const Task& task) {
-      return task.kind == TaskKind::kKernel && random.below(5) == 0;
-    });
-    const Result<Change> change = reschedule(changed, kernels, ResourceId(2), Nanoseconds(1));
-    ASSERT_TRUE(change) << round << ": " << change.error().message;
-    EXPECT_TRUE(check_acyclic(changed));
-    EXPECT_EQ(changed.edges.size(), graph.edges.size() + change->edges_added - change->edges_removed);
   }
 }
 

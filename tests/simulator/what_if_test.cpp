@@ -114,6 +114,53 @@ TEST(WhatIf, SeesGraphsHelpWhereLaunchesBind) {
   expect_sound(graphs);
 }
 
+TEST(WhatIf, SaysHowMuchDependsOnContentionAndLowersItsConfidenceByThat) {
+  const Case launches(launch_bound(50));
+  const WhatIfPrediction host_bound = filling(launches, 0.1F).predict(models(4));
+  // The host's thread binds: how kernels share the device hardly matters.
+  EXPECT_LE(host_bound.kernels_in_turn - host_bound.without_contention, host_bound.step_time / 20);
+  const WhatIfPrediction shared = filling(Case(kCopyAndCompute), 0.5F).predict(models(4));
+  EXPECT_LT(shared.without_contention, shared.step_time);
+  EXPECT_LE(shared.step_time, shared.kernels_in_turn);
+  EXPECT_EQ(shared.confidence(), Confidence::kLow);
+  EXPECT_THAT(shared.doubts.front().why, HasSubstr("if none ran beside another"));
+  const WhatIfPrediction alone = Case(kCopyAndCompute).predict({});
+  EXPECT_EQ(alone.kernels_in_turn, alone.step_time);
+  EXPECT_EQ(alone.confidence(), Confidence::kHigh);
+}
+
+TEST(WhatIf, TakesCalibratedFiguresOfTheDevice) {
+  WhatIf what_if;
+  what_if.graphs = true;
+  const Case launches(launch_bound(50));
+  const WhatIfPrediction published = launches.predict(what_if);
+  what_if.gpu = published_gpu_profile("Tesla V100-SXM2-32GB");
+  what_if.gpu->launch.graph_call = Nanoseconds(1'000'000);
+  const WhatIfPrediction calibrated = launches.predict(what_if);
+  EXPECT_GT(calibrated.step_time, Nanoseconds(1'000'000));
+  EXPECT_LT(published.step_time, Nanoseconds(1'000'000));
+  EXPECT_EQ(published.confidence(), Confidence::kLow);  // the trace names no device
+  EXPECT_EQ(calibrated.confidence(), Confidence::kHigh);
+}
+
+TEST(WhatIf, GivesEachMemberItsWeightsAndEachStreamItsActivations) {
+  Trace trace = gpu_trace_from(kCopyAndCompute);
+  const StringId counter = trace.strings.intern("allocated bytes, GPU 0");
+  for (const auto& [time, bytes] : {std::pair{1'000, 700.0}, {100'000, 1000.0}, {600'000, 800.0}}) {
+    trace.counters.push_back({Nanoseconds(time), TrackId(0), counter, bytes});
+  }
+  const Case recorded(std::vector<Trace>{trace});
+  WhatIf what_if = models(4);
+  what_if.streams = 2;
+  const BatchMemory memory = recorded.predict(what_if).memory;
+  EXPECT_EQ(memory.weights, Bytes{2800});
+  EXPECT_EQ(memory.activations, Bytes{600});
+  EXPECT_EQ(memory.unknown, "");
+  const BatchMemory unknown = Case(kCopyAndCompute).predict(what_if).memory;
+  EXPECT_FALSE(unknown.total());
+  EXPECT_THAT(unknown.unknown, HasSubstr("no allocations"));
+}
+
 TEST(WhatIf, GainsNothingFromGraphsWhereKernelsBind) {
   WhatIf what_if = models(4);
   const Case full = filling(Case(kCopyAndCompute), 4);
@@ -210,12 +257,13 @@ TEST(WhatIf, ComposesEverything) {
   const WhatIfPrediction prediction = filling(Case(kCopyAndCompute), 0.3F).predict(what_if);
   EXPECT_GT(prediction.speedup, 1.5);
   EXPECT_EQ(prediction.gain.size(), 5);
-  EXPECT_FALSE(prediction.confidence.empty());
+  EXPECT_NE(prediction.confidence(), Confidence::kHigh);
   expect_sound(prediction);
 }
 
 TEST(WhatIf, RunsMembersOfSeveralTracesTogether) {
-  const Case two = filling(Case(std::vector<Trace>{gpu_trace_from(kCopyAndCompute), gpu_trace_from(launch_bound(20))}), 0.2F);
+  const Case two =
+      filling(Case(std::vector<Trace>{gpu_trace_from(kCopyAndCompute), gpu_trace_from(launch_bound(20))}), 0.2F);
   const WhatIfPrediction prediction = two.predict({});
   EXPECT_EQ(prediction.members, 2);
   EXPECT_EQ(prediction.baseline, prediction.single);

@@ -32,7 +32,9 @@ std::vector<std::string> fusible(const Model& model, Strategy strategy) {
   std::vector<std::string> names;
   for (const Op& op : model.ops) {
     const bool convolution = std::holds_alternative<Convolution>(op.attributes);
-    const bool fits = strategy == Strategy::kStridedBatch       ? std::holds_alternative<Gemm>(op.attributes)
+    const bool product = std::holds_alternative<Gemm>(op.attributes) || std::holds_alternative<Lstm>(op.attributes) ||
+                         std::holds_alternative<Recurrent>(op.attributes);
+    const bool fits = strategy == Strategy::kStridedBatch       ? product
                       : strategy == Strategy::kDenseConvolution ? convolution && reads_input(model, op)
                                                                 : convolution || per_channel(model, op);
     if (fits) names.push_back(op.name);
@@ -79,7 +81,24 @@ Batch mixed_members(std::int64_t minibatch) {
   return batch;
 }
 
+/// Every op of one name in one launch, whatever its shape in each member; convolutions concurrent.
+Plan grouped_gemm_plan(const Batch& batch) {
+  Plan plan = uniform_plan(batch.members, Strategy::kGroupedGemm, 2);
+  for (std::uint32_t m = 0; m < batch.members.size(); ++m) {
+    std::vector<std::string> convolutions;
+    for (const Op& op : batch.loaded[m]->model.ops) {
+      if (std::holds_alternative<Convolution>(op.attributes)) convolutions.push_back(op.name);
+    }
+    if (convolutions.empty()) continue;
+    plan.groups.push_back(
+        {fmt::format("convolutions-{}", m), {m}, convolutions, Strategy::kConcurrent, 0, {m % 2}, {}});
+  }
+  return plan;
+}
+
 Plan plan_by_name(const std::string& name, const Batch& batch) {
+  if (name == "grouped_gemm") return grouped_gemm_plan(batch);
+  if (name == "crossing") return crossing_plan(batch, 2);
   const Model& model = batch.loaded[0]->model;
   Plan plan = uniform_plan(batch.members, name == "serial" ? Strategy::kSerial : Strategy::kConcurrent,
                            name == "serial" ? 1 : 2);
@@ -89,6 +108,16 @@ Plan plan_by_name(const std::string& name, const Batch& batch) {
     fuse(plan, "convolutions", Strategy::kGroupedConvolution, fusible(model, Strategy::kGroupedConvolution));
   if (name == "strided" || name == "mixed")
     fuse(plan, "products", Strategy::kStridedBatch, fusible(model, Strategy::kStridedBatch));
+  return plan;
+}
+
+Plan crossing_plan(const Batch& batch, int streams) {
+  Plan plan = uniform_plan(batch.members, Strategy::kConcurrent, streams);
+  Group& group = plan.groups[0];
+  for (const Op& op : batch.loaded[0]->model.ops) {
+    group.op_streams.push_back(static_cast<std::uint32_t>(group.ops.size()) % static_cast<std::uint32_t>(streams));
+    group.ops.push_back(op.name);
+  }
   return plan;
 }
 

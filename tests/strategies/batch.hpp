@@ -25,9 +25,12 @@ Batch equal_members(const std::string& network, std::int64_t minibatch, std::map
 /// Members of different networks in one model batch.
 Batch mixed_members(std::int64_t minibatch);
 
-/// A plan by name: "serial", "concurrent", "dense", "grouped", "strided", "mixed", applied to the ops
-/// that it can be applied to, the rest concurrent on two streams.
+/// A plan by name: "serial", "concurrent", "dense", "grouped", "strided", "grouped_gemm", "mixed", applied to the ops
+/// that it can be applied to, the rest concurrent on two streams; "crossing" as crossing_plan().
 Plan plan_by_name(const std::string& name, const Batch& batch);
+
+/// All members concurrent, each with its ops in turn on `streams` streams: every chain crosses between them.
+Plan crossing_plan(const Batch& batch, int streams);
 
 /// Every output of every member, in the Program's order, after a step.
 Result<std::vector<std::vector<float>>> outputs_of(BatchRun& run);

@@ -6,7 +6,7 @@
 
 #include "executor/host/host_session.hpp"
 #include "executor/reference/reference_kernels.hpp"
-#include "tests/strategies/batch.hpp"
+#include "tests/strategies/scheduled.hpp"
 #ifdef COHORT_WITH_ONEDNN
 #include "executor/onednn/onednn_kernels.hpp"
 #endif
@@ -83,11 +83,11 @@ TEST_P(Strategies, EqualTheSerialRunOfEachMember) {
 
 INSTANTIATE_TEST_SUITE_P(
     OnSmallNetworks, Strategies,
-    ::testing::Combine(::testing::Values("reference", "onednn"),
-                       ::testing::Values("serial", "concurrent", "dense", "grouped", "strided", "mixed"),
-                       ::testing::Values(Network{"lenet5", 1, {}}, Network{"lenet5", 4, {}},
-                                         Network{"mlp", 3, {{"hidden", "40"}}},
-                                         Network{"lstm", 2, {{"steps", "5"}, {"inputs", "12"}, {"hidden", "20"}}})),
+    ::testing::Combine(
+        ::testing::Values("reference", "onednn"),
+        ::testing::Values("serial", "concurrent", "dense", "grouped", "strided", "grouped_gemm", "mixed"),
+        ::testing::Values(Network{"lenet5", 1, {}}, Network{"lenet5", 4, {}}, Network{"mlp", 3, {{"hidden", "40"}}},
+                          Network{"lstm", 2, {{"steps", "5"}, {"inputs", "12"}, {"hidden", "20"}}})),
     case_name);
 
 class ImageStrategies : public ::testing::TestWithParam<Parameters> {};
@@ -104,10 +104,51 @@ INSTANTIATE_TEST_SUITE_P(OnImageNetworks, ImageStrategies,
                                             ::testing::Values(Network{"smallcnn", 2, {}}, Network{"resnet18", 1, {}})),
                          case_name);
 
+Batch sized(const std::string& network, const std::vector<std::map<std::string, std::string>>& arguments) {
+  Batch batch;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    Batch one = equal_members(network, static_cast<std::int64_t>(i) + 1, arguments[i], 1);
+    one.members[0].name = fmt::format("{}-{}", network, i);
+    batch.members.push_back(std::move(one.members[0]));
+    batch.loaded.push_back(std::move(one.loaded[0]));
+  }
+  return batch;
+}
+
+TEST(GroupedGemm, OfMembersOfEverySizeEqualsTheirSerialRuns) {
+  const std::vector<Batch> batches = [] {
+    std::vector<Batch> all;
+    all.push_back(sized("mlp", {{{"hidden", "8"}}, {{"hidden", "40"}, {"layers", "3"}}, {{"hidden", "17"}}}));
+    all.push_back(sized("lstm", {{{"steps", "3"}, {"inputs", "6"}, {"hidden", "20"}},
+                                 {{"steps", "5"}, {"inputs", "12"}, {"hidden", "7"}}}));
+    all.push_back(sized("lenet5", {{}, {}, {}}));  // minibatches differ
+    return all;
+  }();
+  for (const char* backend : {"reference", "onednn"}) {
+    for (const Batch& batch : batches) {
+      for (const InputSharing sharing : {InputSharing::kShared, InputSharing::kSeparate}) {
+        Plan plan = plan_by_name("grouped_gemm", batch);
+        plan.input.sharing = sharing;
+        expect_members_as_alone(backend, plan, batch);
+      }
+    }
+  }
+}
+
+TEST(GroupedGemm, RefusesConvolutionsByName) {
+  const Batch batch = equal_members("lenet5", 1, {}, 2);
+  const auto backend = make_backend("reference");
+  const auto run = BatchRun::open(*backend, uniform_plan(batch.members, Strategy::kGroupedGemm, 1), batch.models(), {});
+  ASSERT_FALSE(run);
+  EXPECT_NE(run.error().message.find("op conv1 (Convolution) cannot be fused by grouped_gemm"), std::string::npos)
+      << run.error().message;
+}
+
 TEST(MixedMembers, OfDifferentNetworksEqualTheirSerialRuns) {
   const Batch batch = mixed_members(2);
   for (const char* backend : {"reference", "onednn"}) {
     expect_members_as_alone(backend, plan_by_name("serial", batch), batch);
+    expect_members_as_alone(backend, plan_by_name("grouped_gemm", batch), batch);
     Plan plan = plan_by_name("concurrent", batch);
     expect_members_as_alone(backend, plan, batch);
     // The two lenet5 fuse their first layer, the rest is concurrent.
@@ -117,6 +158,25 @@ TEST(MixedMembers, OfDifferentNetworksEqualTheirSerialRuns) {
   }
 }
 
+TEST(OpStreams, BranchesOnStreamsOfTheirOwnEqualTheSerialRun) {
+  for (const char* backend : {"reference", "onednn"}) {
+    const Batch lenets = equal_members("lenet5", 2, {}, 2);
+    Plan plan = crossing_plan(lenets, 2);
+    expect_members_as_alone(backend, plan, lenets);
+    plan.launch = LaunchMode::kSingle;
+    expect_members_as_alone(backend, plan, lenets);
+    const Batch wired = equal_members("randwire", 1, {{"channels", "2"}, {"nodes", "6"}}, 1);
+    expect_members_as_alone(backend, crossing_plan(wired, 2), wired, backend);
+  }
+}
+
+TEST(Schedules, OfBranchesEqualTheSerialRunOfEachMember) {
+  const Batch wired = equal_members("randwire", 1, {{"channels", "2"}, {"nodes", "6"}}, 1);
+  const std::vector<Plan> plans = scheduled_plans(wired, 2);
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    expect_members_as_alone(i % 2 == 0 ? "onednn" : "reference", plans[i], wired, i % 2 == 0 ? "onednn" : "reference");
+}
+
 TEST(Layouts, NchwGivesTheSameAsNhwc) {
   const Batch batch = equal_members("lenet5", 2, {}, 3);
   for (const char* backend : {"reference", "onednn"}) {
@@ -124,6 +184,22 @@ TEST(Layouts, NchwGivesTheSameAsNhwc) {
       Plan plan = plan_by_name(strategy, batch);
       plan.layout = Layout::kNchw;
       expect_members_as_alone(backend, plan, batch);
+    }
+  }
+}
+
+TEST(Precisions, OtherThanFloat32AreRefusedByTheCpu) {
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "8"}}, 2);
+  for (const char* name : {"reference", "onednn"}) {
+    const auto backend = make_backend(name);
+    if (!backend) continue;
+    for (const Precision precision : {Precision::kTf32, Precision::kBfloat16, Precision::kFloat16}) {
+      Plan plan = plan_by_name("strided", batch);
+      plan.precision = precision;
+      const auto run = BatchRun::open(*backend, plan, batch.models(), {});
+      ASSERT_FALSE(run) << name;
+      EXPECT_EQ(run.error().message, fmt::format("precision: {} is not there on this device, which computes in float32",
+                                                 to_string(precision)));
     }
   }
 }

@@ -6,7 +6,7 @@
 
 #include "executor/recording/recording_backend.hpp"
 #include "simulator/plan/lower.hpp"
-#include "tests/strategies/batch.hpp"
+#include "tests/strategies/scheduled.hpp"
 
 namespace cohort::testing {
 namespace {
@@ -57,6 +57,44 @@ INSTANTIATE_TEST_SUITE_P(Fake, StreamPlans,
                                            Setting{"mixed", 4, LaunchMode::kSingle, false},
                                            Setting{"mixed", 2, LaunchMode::kGraph, true}),
                          setting_name);
+
+TEST(OpStreams, OrderEveryAccessOfBranchesOnTheFakeDevice) {
+  const std::map<std::string, std::string> small{{"channels", "2"}, {"nodes", "8"}};
+  for (const Batch& batch : {equal_members("squeezenet1_1", 1, {}, 2), equal_members("randwire", 1, small, 1)}) {
+    for (const LaunchMode launch : {LaunchMode::kSingle, LaunchMode::kGraph}) {
+      Plan plan = crossing_plan(batch, 3);
+      plan.launch = launch;
+      RecordingBackend device(RecordingOptions{});
+      auto run = BatchRun::open(device, plan, batch.models(), {});
+      ASSERT_TRUE(run) << run.error().message;
+      for (int i = 0; i < 2; ++i) ASSERT_TRUE((*run)->step());
+      EXPECT_THAT(device.recording()->violations(), IsEmpty());
+      const std::vector<Step>& steps = (*run)->program().steps;
+      const auto crosses = [&](const Step& step) {
+        return std::any_of(step.dependencies.begin(), step.dependencies.end(),
+                           [&](StepId from) { return (*run)->program().step(from).stream != step.stream; });
+      };
+      EXPECT_GT(std::count_if(steps.begin(), steps.end(), crosses), 10);
+    }
+  }
+}
+
+TEST(Schedules, OrderEveryAccessOnTheFakeDevice) {
+  const std::map<std::string, std::string> small{{"channels", "2"}, {"nodes", "10"}};
+  for (const Batch& batch : {equal_members("squeezenet1_1", 1, {}, 2), equal_members("randwire", 1, small, 1)}) {
+    for (const int streams : {2, 4}) {
+      for (const Plan& plan : scheduled_plans(batch, streams)) {
+        RecordingOptions options;
+        options.cores = 2;
+        RecordingBackend device(options);
+        auto run = BatchRun::open(device, plan, batch.models(), {});
+        ASSERT_TRUE(run) << run.error().message;
+        for (int i = 0; i < 2; ++i) ASSERT_TRUE((*run)->step());
+        EXPECT_THAT(device.recording()->violations(), IsEmpty());
+      }
+    }
+  }
+}
 
 TEST(StreamPlanDependencies, AreAllMissedByTheFakeDevice) {
   const Batch batch = equal_members("lenet5", 1, {}, 4);

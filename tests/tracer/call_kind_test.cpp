@@ -36,8 +36,9 @@ TEST(CallKind, KnowsWaits) {
 }
 
 TEST(CallKind, LeavesTheRestAlone) {
-  for (const char* name : {"", "cuda", "cudaMalloc", "cudaFreeHost", "cudaFreeAsync", "cudaLaunchHostFunc", "cudaGraphInstantiate",
-                           "cudaStreamIsCapturing", "LaunchKernel", "customLaunchKernel", "_v3020"})
+  for (const char* name :
+       {"", "cuda", "cudaMalloc", "cudaFreeHost", "cudaFreeAsync", "cudaLaunchHostFunc", "cudaGraphInstantiate",
+        "cudaStreamIsCapturing", "LaunchKernel", "customLaunchKernel", "_v3020"})
     EXPECT_EQ(call_kind_from(name), CallKind::kOther) << name;
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
+#include <limits>
 
 #include "tracer/trace_file.hpp"
 
@@ -59,6 +61,23 @@ TEST(ProfileRecord, IsAbsentWhereAnArgumentIsMissingOrOfAnotherType) {
     if (trace.strings[name] == "width") value = 4.0;
   }
   EXPECT_FALSE(profile_record_of(trace, trace.slice(id)));
+}
+
+TEST(ProfileRecord, IsAbsentWhereNoDeviceCouldHaveMadeIt) {
+  const auto reads = [](const std::function<void(ProfileRecord&)>& change) {
+    ProfileRecord record = some_record();
+    change(record);
+    Trace trace;
+    const SliceId id = add_profile_record(trace, trace.add_track("device", "ops"), "conv1", 0_ns, record);
+    return profile_record_of(trace, trace.slice(id)).has_value();
+  };
+  EXPECT_TRUE(reads([](ProfileRecord& record) { record.width = 65536; }));
+  EXPECT_FALSE(reads([](ProfileRecord& record) { record.width = 0; }));
+  EXPECT_FALSE(reads([](ProfileRecord& record) { record.width = 65537; }));
+  EXPECT_FALSE(reads([](ProfileRecord& record) { record.threads = 0; }));
+  EXPECT_FALSE(reads([](ProfileRecord& record) { record.neighbours = std::numeric_limits<int>::max(); }));
+  EXPECT_FALSE(reads([](ProfileRecord& record) { record.workspace = Bytes{std::int64_t{1} << 62}; }));
+  EXPECT_FALSE(reads([](ProfileRecord& record) { record.time = std::chrono::hours(25); }));
 }
 
 TEST(ProfileRecord, IsAbsentInOtherCategories) {

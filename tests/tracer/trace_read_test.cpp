@@ -174,6 +174,19 @@ TEST(TraceRead, CountsEveryRecordItDoesNotKeep) {
                           Pair("time out of range", 1), Pair("unreadable argument", 1)));
 }
 
+TEST(TraceRead, KeepsTheAllocatorsTotalsOfADeviceAsACounter) {
+  const Trace trace = read_events(R"(
+    {"ph":"i","name":"[memory]","ts":2,"args":{"Total Allocated":4096,"Device Type":1,"Device Id":3,"Bytes":512}},
+    {"ph":"i","name":"[memory]","ts":3,"args":{"Total Allocated":64,"Device Type":0}},
+    {"ph":"i","name":"[memory]","args":{"Total Allocated":64,"Device Type":1}},
+    {"ph":"X","name":"a","ts":1,"dur":1})");
+  ASSERT_EQ(trace.counters.size(), 1U);
+  EXPECT_EQ(trace.counters[0].time, 2000_ns);
+  EXPECT_EQ(trace.counters[0].value, 4096);
+  EXPECT_EQ(trace.strings[trace.counters[0].name], "allocated bytes, GPU 3");
+  EXPECT_THAT(trace.info.dropped, ElementsAre(Pair("instant event", 2)));
+}
+
 TEST(TraceRead, TakesTimesInQuotes) {
   const Trace trace = read_events(R"({"ph":"X","name":"a","ts":"12.5","dur":"1"})");
   ASSERT_EQ(trace.slices.size(), 1U);

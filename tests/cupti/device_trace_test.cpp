@@ -1,0 +1,303 @@
+// Recordings of what a GPU does in the process that runs a model batch: CUPTI's sessions, the executor's steps, and the
+// measured trace that comes of both. CUPTI is the stand-in, the device a fake.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/plugin.hpp"
+#include "cli/cupti_tracer.hpp"
+#include "executor/profile/profile.hpp"
+#include "executor/recording/fake_gpu.hpp"
+#include "executor/run/device_tasks.hpp"
+#include "executor/run/plan_run.hpp"
+#include "simulator/compare.hpp"
+#include "tests/executor/small_program.hpp"
+#include "tests/strategies/batch.hpp"
+#include "tracer/cupti/session.hpp"
+#include "tracer/device_work.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+template <class Function>
+Function* stand_in(const char* name) {
+  const auto library = SharedLibrary::open(FAKE_CUPTI, SharedLibrary::Scope::kLocal);
+  EXPECT_TRUE(library);
+  const auto function = library->function<Function>(name);
+  EXPECT_TRUE(function);
+  return *function;
+}
+
+/// CUPTI's clock of now.
+Nanoseconds device_time() {
+  std::uint64_t time = 0;
+  stand_in<int(std::uint64_t*)>("cuptiGetTimestamp")(&time);
+  return Nanoseconds(static_cast<std::int64_t>(time));
+}
+void kernel(Nanoseconds start, Nanoseconds duration, std::uint32_t correlation, std::uint64_t node = 0) {
+  stand_in<void(std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t)>("fake_kernel")(
+      static_cast<std::uint64_t>(start.count()), static_cast<std::uint64_t>((start + duration).count()), correlation,
+      node);
+}
+void graph_node(std::uint64_t node, std::uint64_t original) {
+  stand_in<void(std::uint64_t, std::uint64_t)>("fake_graph_node")(node, original);
+}
+
+/// Launches kKernels kernels for each step that is given, as a device would: one behind the other, 2 us each. The host
+/// waits for them, so that nothing of the step that warms up is still to come when the steps that count begin.
+class LaunchingSession final : public CuptiSession {
+ public:
+  static constexpr int kKernels = 2;
+  static constexpr Nanoseconds kTime = std::chrono::microseconds(2);
+
+  explicit LaunchingSession(std::unique_ptr<CuptiSession> session) : session_(std::move(session)) {}
+  void label(std::uint64_t id, const std::string& task, const std::string& op, const std::string& members) override {
+    session_->label(id, task, op, members);
+  }
+  void push(std::uint64_t id) noexcept override { session_->push(id); }
+  void pop() noexcept override {
+    for (int i = 0; i < kKernels; ++i) {
+      end_ = std::max(end_, device_time());
+      kernel(end_, kTime, ++correlation_);
+      end_ += kTime;
+    }
+    while (device_time() < end_) {
+    }
+    session_->pop();
+  }
+  Result<Trace> stop() override { return session_->stop(); }
+
+ private:
+  std::unique_ptr<CuptiSession> session_;
+  Nanoseconds end_{};
+  std::uint32_t correlation_ = 0;
+};
+
+Result<std::unique_ptr<CuptiSession>> start_launching(const CuptiOptions& options) {
+  EXPECT_FALSE(options.ranges) << "the executor's own ranges would hide the labels";
+  COHORT_TRY(auto session, cupti::start_session(options));
+  return std::make_unique<LaunchingSession>(std::move(session));
+}
+constexpr CuptiPlugin kPlain{&cupti::start_session, nullptr};
+constexpr CuptiPlugin kLaunching{&start_launching, nullptr};
+
+/// A fake GPU of its own for each session: a fake follows one Program.
+class FakeGpus final : public Backend {
+ public:
+  [[nodiscard]] const DeviceInfo& info() const override { return first_.info(); }
+  [[nodiscard]] const OpCatalog& catalog() const override { return first_.catalog(); }
+  Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) override {
+    return devices_.emplace_back(std::make_unique<FakeGpuBackend>())->load(program, weights);
+  }
+
+ private:
+  FakeGpuBackend first_;
+  std::vector<std::unique_ptr<FakeGpuBackend>> devices_;
+};
+
+class DeviceTrace : public ::testing::Test {
+ protected:
+  DeviceTrace() { ::setenv(kCuptiLibraryVariable, FAKE_CUPTI, 1); }
+  ~DeviceTrace() override {
+    for (const char* name : {kCuptiLibraryVariable, "FAKE_CUPTI_HELD"}) ::unsetenv(name);
+  }
+  DeviceTrace(const DeviceTrace&) = delete;
+  DeviceTrace& operator=(const DeviceTrace&) = delete;
+};
+
+/// Tasks as "task #iteration on track: duration in us".
+std::vector<std::string> tasks_of(const Trace& trace) {
+  std::vector<std::string> lines;
+  for (const Slice& slice : trace.slices) {
+    const auto task = trace.text_arg(slice, kTaskArg);
+    if (!task) continue;
+    lines.push_back(fmt::format("{} #{} on {}: {}", *task, trace.integer_arg(slice, kIterationArg).value_or(-1),
+                                trace.tracks[to_index(slice.track)].thread, slice.duration.count() / 1000));
+  }
+  return lines;
+}
+
+/// Two steps: a on stream 0, b on stream 1 behind it.
+struct TwoSteps {
+  TwoSteps() : p(2) {
+    const View x = p.input("x");
+    const View middle = p.activation("middle", 0);
+    a = p.step("0-1/a", {x}, middle, {0, {}});
+    b = p.step("0-1/b", {middle}, p.output("y"), {1, {a}});
+    p.program.steps[0].op = "a";
+    p.program.steps[1].op = "b";
+  }
+  SmallProgram p;
+  StepId a{}, b{};
+};
+
+TEST_F(DeviceTrace, MakesOneTaskOfAllKernelsOfALaunchAndNumbersItsRuns) {
+  const TwoSteps steps;
+  CuptiTracer tracer(kPlain);
+  ASSERT_TRUE(tracer.start());
+  TaskSink& sink = tracer.watch(steps.p.program, "");
+  EXPECT_FALSE(sink.needs_times());
+  const Nanoseconds origin = device_time() + 1ms;
+  const Nanoseconds from = steady_now();
+  std::uint32_t correlation = 0;
+  for (int run = 0; run < 2; ++run) {
+    const Nanoseconds begin = origin + run * 100us;
+    sink.giving(steps.a, StreamId{0});
+    kernel(begin, 3us, ++correlation);
+    kernel(begin + 5us, 4us, ++correlation);  // an epilogue of its own
+    sink.given(steps.a, StreamId{0});
+    kernel(begin + 9us, 1us, ++correlation);  // an upload's, say: of no task
+    sink.giving(steps.b, StreamId{1});
+    kernel(begin + 20us, 7us, ++correlation);
+    sink.given(steps.b, StreamId{1});
+  }
+  auto recorded = tracer.stop();
+  ASSERT_TRUE(recorded) << recorded.error().message;
+  const std::vector<std::string> groups{"all"};
+  Trace trace = with_tasks(steps.p.program, {std::move(*recorded), from, 2, groups});
+  EXPECT_THAT(tasks_of(trace), ElementsAre("0-1/a #0 on stream 0: 9", "0-1/a #1 on stream 0: 9",
+                                           "0-1/b #0 on stream 1: 7", "0-1/b #1 on stream 1: 7"));
+  EXPECT_EQ(trace.info.dropped.count("runs of tasks of which no work was recorded"), 0U);
+  const Slice& first = trace.slices[0];
+  EXPECT_EQ(trace.text_arg(first, kOfTaskArg), "0-1/a");
+  EXPECT_NEAR(static_cast<double>(first.start.count()), 1e6, 5e5) << "in the steady clock, from where it was cut";
+
+  trace.info.kind = TraceKind::kMeasured;
+  Trace predicted;
+  predicted.info.kind = TraceKind::kPredicted;
+  const TrackId track = predicted.add_track("cuda:0", "stream 0");
+  add_task_slice(predicted, track, {&steps.p.program.steps[0], "all", 0, 0us, 10us});
+  add_task_slice(predicted, track, {&steps.p.program.steps[1], "all", 0, 10us, 7us});
+  const auto read = parse_trace(trace_to_json(trace));
+  ASSERT_TRUE(read) << read.error().message;
+  const auto compared = compare(predicted, *read);
+  ASSERT_TRUE(compared) << compared.error().message;
+  EXPECT_THAT(compared->tasks,
+              ElementsAre(ComparedTask{"0-1/a", "all", 10us, 9us}, ComparedTask{"0-1/b", "all", 7us, 7us}));
+  EXPECT_THAT(compared->only_measured, IsEmpty());
+}
+
+TEST_F(DeviceTrace, FindsTheTasksOfAGraphAtEveryReplay) {
+  const TwoSteps steps;
+  CuptiTracer tracer(kPlain);
+  ASSERT_TRUE(tracer.start());
+  TaskSink& sink = tracer.watch(steps.p.program, "");
+  sink.giving(steps.a, StreamId{0});
+  graph_node(1, 0);
+  graph_node(2, 0);
+  sink.given(steps.a, StreamId{0});
+  sink.giving(steps.b, StreamId{1});
+  graph_node(3, 0);
+  sink.given(steps.b, StreamId{1});
+  for (std::uint64_t node = 1; node <= 3; ++node) graph_node(100 + node, node);  // instantiated
+  const Nanoseconds origin = device_time() + 1ms;
+  const auto replay = [&](Nanoseconds begin, std::uint32_t correlation) {
+    kernel(begin, 3us, correlation, 101);
+    kernel(begin + 3us, 3us, correlation, 102);
+    kernel(begin + 6us, 2us, correlation, 103);
+  };
+  replay(origin, 7);  // warms up
+  const Nanoseconds from = steady_now() + 1ms + 500us;
+  replay(origin + 1ms, 8);
+  replay(origin + 2ms, 9);
+  auto recorded = tracer.stop();
+  ASSERT_TRUE(recorded) << recorded.error().message;
+  const Trace trace = with_tasks(steps.p.program, {std::move(*recorded), from, 3, {}});
+  EXPECT_THAT(tasks_of(trace), ElementsAre("0-1/a #0 on stream 0: 6", "0-1/a #1 on stream 0: 6",
+                                           "0-1/b #0 on stream 1: 2", "0-1/b #1 on stream 1: 2"));
+  EXPECT_EQ(trace.info.dropped.at("runs of tasks of which no work was recorded"), 2) << "three runs were to be there";
+}
+
+TEST_F(DeviceTrace, IsTheMeasuredTraceOfARunOnAGpu) {
+  FakeGpus device;
+  const Batch batch = equal_members("lenet5", 1, {}, 2);
+  Plan plan = plan_by_name("concurrent", batch);
+  plan.launch = LaunchMode::kSingle;
+  const CancelToken cancel;
+  const auto run = PlanRun::open(device, plan, batch.models(), cancel);
+  ASSERT_TRUE(run) << run.error().message;
+  CuptiTracer tracer(kLaunching);
+  const auto trace = (*run)->trace({}, 3, &tracer);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->info.kind, TraceKind::kMeasured);
+  EXPECT_EQ(trace->info.settings.count(std::string(kNotRecorded)), 0U);
+  EXPECT_THAT(trace->info.dropped, IsEmpty());
+  ASSERT_NE(trace->info.wall("plan traced"), nullptr);
+  EXPECT_EQ(trace->info.wall("plan traced")->samples.size(), 3U);
+  const std::size_t steps = (*run)->program().steps.size();
+  std::size_t kernels = 0;
+  std::map<std::string, int> runs;
+  for (const Slice& slice : trace->slices) {
+    if (trace->strings[slice.category] == "kernel") {
+      ++kernels;
+      EXPECT_TRUE(trace->text_arg(slice, kOfTaskArg));
+      EXPECT_GE(slice.start, Nanoseconds(0));
+    } else if (const auto task = trace->text_arg(slice, kTaskArg)) {
+      ++runs[std::string(*task)];
+      EXPECT_EQ(trace->integer_arg(slice, "kernels"), LaunchingSession::kKernels);
+      EXPECT_GE(slice.duration, LaunchingSession::kKernels * LaunchingSession::kTime);
+    }
+  }
+  EXPECT_EQ(kernels, 3 * steps * LaunchingSession::kKernels) << "the step that warms up is left out";
+  EXPECT_EQ(runs.size(), steps);
+  EXPECT_THAT(runs, Contains(Pair((*run)->program().steps[0].task, 3)));
+}
+
+TEST_F(DeviceTrace, IsOfTasksAloneWhereCuptiCannotBeUsedAndSaysWhy) {
+  ::setenv("FAKE_CUPTI_HELD", "1", 1);
+  FakeGpus device;
+  const Batch batch = equal_members("mlp", 1, {}, 2);
+  const Plan plan = plan_by_name("serial", batch);
+  const CancelToken cancel;
+  const auto run = PlanRun::open(device, plan, batch.models(), cancel);
+  ASSERT_TRUE(run) << run.error().message;
+  CuptiTracer tracer(kLaunching);
+  const auto trace = (*run)->trace({}, 2, &tracer);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_THAT(trace->info.settings.at(std::string(kNotRecorded)), HasSubstr("CUPTI for Another Tool"));
+  EXPECT_EQ(tasks_of(*trace).size(), 2 * (*run)->program().steps.size());
+}
+
+TEST_F(DeviceTrace, OfAProfileHasTheKernelsOfEachOpAlternativeAndFusedForm) {
+  FakeGpus device;
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  CuptiTracer tracer(kLaunching);
+  ProfileOptions options;
+  options.fused_widths = {2};
+  options.footprints = {};
+  options.limits = {1, 1, Nanoseconds(0), Nanoseconds(0)};
+  options.tracer = &tracer;
+  const auto trace = profile_model(device, *batch.loaded[0], options, CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  std::map<std::string, int> kernels;  // by track and strategy
+  int model_kernels = 0;
+  for (const Slice& slice : trace->slices) {
+    if (trace->strings[slice.category] != "kernel") continue;
+    EXPECT_FALSE(profile_record_of(*trace, slice));
+    EXPECT_TRUE(trace->text_arg(slice, "signature"));
+    EXPECT_TRUE(trace->text_arg(slice, "grid")) << "what the tracer gave is kept";
+    EXPECT_TRUE(trace->integer_arg(slice, kIterationArg));
+    const std::string& place = trace->tracks[to_index(slice.track)].thread;
+    if (place == "kernels of the model") ++model_kernels;
+    ++kernels[fmt::format("{}: {} x{}", place, *trace->text_arg(slice, "strategy"),
+                          *trace->integer_arg(slice, "width"))];
+  }
+  EXPECT_GT(kernels["kernels of the model: serial x1"], 0);
+  EXPECT_EQ(model_kernels % (3 * LaunchingSession::kKernels), 0) << "three runs of each";
+  EXPECT_GT(kernels["kernels of ops alone: serial x1"], 0);
+  EXPECT_GT(kernels["kernels of ops alone: strided_batch x2"], 0);
+  EXPECT_TRUE(parse_trace(trace_to_json(*trace)));
+}
+
+}  // namespace
+}  // namespace cohort::testing

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "simulator/planner/planner.hpp"
+#include "simulator/recorded_catalog.hpp"
+
+namespace cohort {
+
+/// A made-up case to plan: models, what they cost in every form, and a device. Moves would leave pointers behind.
+class RandomPlanning {
+ public:
+  struct Size {
+    std::size_t ops = 3;
+    std::size_t members = 4;
+    int cores = 2;
+  };
+
+  /// A network of convolutions and fully connected layers in random order, each with random times: how much faster on
+  /// all cores, slower beside others, better or worse fused. Same seed, same case.
+  RandomPlanning(std::uint64_t seed, const Size& size);
+  RandomPlanning(const RandomPlanning&) = delete;
+  RandomPlanning& operator=(const RandomPlanning&) = delete;
+
+  /// Small enough to try every plan: 2 to 4 ops, 2 to 4 members, 2 to 4 cores.
+  static std::unique_ptr<RandomPlanning> small(std::uint64_t seed);
+
+  [[nodiscard]] PlanningCase planning_case() const { return {&base_, models_, &*costs_, device_, catalog_.get()}; }
+
+ private:
+  Model model_;
+  Plan base_;
+  DeviceProfile device_;
+  std::optional<CostTable> costs_;
+  std::unique_ptr<RecordedCatalog> catalog_;
+  std::vector<const Model*> models_;
+};
+
+}  // namespace cohort
