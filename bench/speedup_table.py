@@ -151,7 +151,7 @@ def sharing(rows, cores=2):
         limit = 16 * (d + c) / (d + 16 * c)
         got = pick["JPEG, shared"]["measured"]
         lines.append(f"- Sharing JPEG input among 16 {network}, minibatch 16: D = {d:.2f} ms, C = {c:.2f} ms on {cores} cores, limit "
-                     f"{limit:.2f}x, measured {got:.2f}x ({got / limit:.0%} of it), {pick['shared']['samples_per_second']:.0f} images/s "
+                     f"{limit:.2f}x, measured {got:.2f}x ({got / limit:.0%} of it), {pick['JPEG, shared']['samples_per_second']:.0f} images/s "
                      "over all members (more than all of it where a member alone leaves cores idle between decoding and computing)")
     return lines
 
@@ -213,11 +213,11 @@ def main():
             row = rows[-1]
             print(f"{row['network']} b{row['minibatch']} N={row['count']} {row['input']}: predicted {row['predicted']:.2f}x, "
                   f"measured {row['measured']:.2f}x ({error(row):+.1%}), regret {row['regret']:.1%}", file=sys.stderr, flush=True)
-        text = table(rows, " ".join(["bench/speedup_table.py", *sys.argv[1:]]))
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(text)
-    else:
+            text = table(rows, " ".join(["bench/speedup_table.py", *sys.argv[1:]]))
+            if options.output:  # after every row: what was measured is kept whatever comes next
+                options.output.parent.mkdir(parents=True, exist_ok=True)
+                options.output.write_text(text)
+    if not options.output:
         print(text)
 
 

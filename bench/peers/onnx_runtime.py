@@ -6,13 +6,18 @@ sides compute the same from the same input, then times them in turn: a short `co
 Runtime's session, and so on. A row's ratio is the median over the rounds of Cohort's time by ONNX Runtime's, so that
 what else the machine does meets both alike; times are medians of all blocks.
 
+It ends within --minutes: every row has an equal share of what is left. A network whose profile would take more than
+half of its share runs with the device's first choices of algorithm, as with --unplanned, and the table says so; rounds
+end with the share. What fails is listed below the table and loses no other row.
+
 Both sides use as many threads as --threads says, float32, their defaults otherwise. Input and output lie in memory
 that either side chose itself (ONNX Runtime with IO binding), so that neither pays for the other's layout.
 
 Needs numpy and onnxruntime (PyPI), best in a virtual environment; without them it says so and ends with 77, which
 test runners read as skipped.
 
-  bench/peers/onnx_runtime.py                                   all networks, minibatch 1 and 16
+  bench/peers/onnx_runtime.py                                   all networks, minibatch 1 and 16, in 10 minutes
+  bench/peers/onnx_runtime.py --minutes 30 --output FILE        more of them profiled, more rounds
   bench/peers/onnx_runtime.py --networks resnet50 --minibatch 1
   bench/peers/onnx_runtime.py --unplanned                       the same without profiling, a third of the time
   bench/peers/onnx_runtime.py --check --networks lenet5 mlp     compare outputs, time nothing
@@ -49,10 +54,18 @@ OTHERS = ["encoder", "gru", "lstm", "randwire"]
 TOLERANCE = 1e-4
 
 
-def ended_well(result, arguments):
-    if result.returncode != 0:
-        sys.exit(f"cohort {' '.join(map(str, arguments))}: {result.stderr.strip()}")
-    return result.stdout
+class Failed(Exception):
+    """A program ended with an error, or computed something else."""
+
+
+class Share:
+    """The time that a row may take."""
+
+    def __init__(self, seconds):
+        self.end = time.monotonic() + seconds
+
+    def left(self):
+        return self.end - time.monotonic()
 
 
 class Cohort:
@@ -60,22 +73,35 @@ class Cohort:
         self.program, self.folder = program, folder
         # The program takes the cores that it may run on.
         self.cores = sorted(os.sched_getaffinity(0))[:threads]
+        self.slow = set()  # networks that take too long to profile
 
-    def call(self, *arguments):
-        result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True,
+    def call(self, *arguments, seconds=300):
+        """Standard output. Raises Failed, and subprocess.TimeoutExpired after `seconds`."""
+        result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, timeout=seconds,
                                 preexec_fn=lambda: os.sched_setaffinity(0, self.cores))
-        return ended_well(result, arguments)
+        if result.returncode != 0:
+            raise Failed(f"cohort {' '.join(map(str, arguments))}: {result.stderr.strip()}")
+        return result.stdout
 
     def export(self, network, minibatch):
         file = self.folder / f"{network}-{minibatch}.onnx"
         self.call("models", network, "--minibatch", minibatch, "--export", file, "-f")
         return file
 
-    def plan(self, network, minibatch):
+    def plan(self, network, minibatch, share):
+        """Nothing where a profile would take too long."""
         profile = self.folder / f"{network}-{minibatch}.trace.json.gz"
         plan = self.folder / f"{network}-{minibatch}.plan.json"
         if not profile.exists():
-            self.call("profile", network, "--minibatch", minibatch, "--no-fused", "-o", profile)
+            if network in self.slow:
+                return None
+            try:
+                self.call("profile", network, "--minibatch", minibatch, "--no-fused", "-o", profile,
+                          seconds=max(share.left() / 2, 1))
+            except subprocess.TimeoutExpired:
+                self.slow.add(network)  # nor with a larger minibatch
+                profile.unlink(missing_ok=True)
+                return None
         self.call("plan", profile, "-n", 1, "-f", "-o", plan)
         return plan
 
@@ -154,23 +180,28 @@ def difference(ours, theirs):
     return worst
 
 
-def compare(cohort, network, minibatch, options):
+def compare(cohort, network, minibatch, options, share):
     file = cohort.export(network, minibatch)
-    plan = cohort.unplanned(network, minibatch) if options.check or options.unplanned else cohort.plan(network, minibatch)
+    plan = None if options.check or options.unplanned else cohort.plan(network, minibatch, share)
+    planned = plan is not None
+    plan = plan or cohort.unplanned(network, minibatch)
     peer = Peer(file, options.threads)
     error = difference(cohort.outputs(plan, peer.inputs, cohort.folder / f"{network}-{minibatch}"), peer.outputs())
-    row = {"network": network, "minibatch": minibatch, "difference": error}
+    row = {"network": network, "minibatch": minibatch, "difference": error, "planned": planned}
     if options.check:
         return row
     ours, theirs = [], []
     peer.block(options.block_ms / 1e3)
-    for _ in range(options.rounds):
+    for done in range(options.rounds):
+        begin = time.monotonic()
         ours.append(cohort.time(plan, options))
         peer.block(0.02)  # its threads were asleep
         theirs.append(statistics.median(peer.block(options.block_ms / 1e3) for _ in range(options.blocks)))
+        if done > 0 and share.left() < time.monotonic() - begin:
+            break
     ratios = sorted(a / b for a, b in zip(ours, theirs))
     return {**row, "cohort_ns": statistics.median(ours), "onnxruntime_ns": statistics.median(theirs),
-            "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
+            "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1], "rounds": len(ratios)}
 
 
 def geometric_mean(rows):
@@ -190,11 +221,12 @@ def shown(ns):
     return f"{ns / 1e6:.3g} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} us"
 
 
-def table(rows, options):
+def table(rows, failures, options):
     out = ["# One model, Cohort beside ONNX Runtime", "",
            f"`bench/peers/onnx_runtime.py {' '.join(sys.argv[1:])}`, {header(options)}.", "",
            "The ratio is the median over interleaved rounds of Cohort's time by ONNX Runtime's (smallest to largest): below 1",
-           "Cohort is faster. `difference` is the largest of an output element, as part of the largest output.", ""]
+           "Cohort is faster. `difference` is the largest of an output element, as part of the largest output. A `*` behind the",
+           "rounds: Cohort ran with the device's first choices of algorithm, not with a plan from a profile.", ""]
     for title, names in (("Convolutional networks", CONVOLUTIONAL), ("Small networks", TOLD_APART), ("Others", None)):
         part = [row for row in rows if (row["network"] in names if names else row["network"] not in CONVOLUTIONAL + TOLD_APART)]
         if not part:
@@ -202,10 +234,13 @@ def table(rows, options):
         out += [f"{title}: geometric mean of the ratio **{geometric_mean(part):.3f}**"
                 + "".join(f", minibatch {b} {geometric_mean([row for row in part if row['minibatch'] == b]):.3f}"
                           for b in sorted({row["minibatch"] for row in part})), "",
-                "| network | minibatch | Cohort | ONNX Runtime | ratio | difference |", "|---|--:|--:|--:|--:|--:|"]
+                "| network | minibatch | Cohort | ONNX Runtime | ratio | rounds | difference |", "|---|--:|--:|--:|--:|--:|--:|"]
         out += [f"| {row['network']} | {row['minibatch']} | {shown(row['cohort_ns'])} | {shown(row['onnxruntime_ns'])} | "
-                f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}) | {row['difference']:.1e} |" for row in part]
+                f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}) | {row['rounds']}{'' if row['planned'] else '*'} | "
+                f"{row['difference']:.1e} |" for row in part]
         out.append("")
+    if failures:
+        out += ["Not compared:", "", *(f"- {name}: {reason}" for name, reason in failures), ""]
     return "\n".join(out)
 
 
@@ -236,6 +271,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--blocks", type=int, default=3, help="blocks of each side in a round")
     parser.add_argument("--block-ms", type=int, default=150)
+    parser.add_argument("--minutes", type=float, default=9.5, help="for all rows together")
     parser.add_argument("--keep", type=pathlib.Path, help="keep models and profiles here, and take profiles that are there")
     parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
     parser.add_argument("--check", action="store_true", help="compare outputs only")
@@ -250,16 +286,27 @@ def main():
         cohort = Cohort(options.cohort, folder.resolve(), options.threads)
         if options.ops:
             return ops(cohort, options.ops, options.minibatch[0], options)
-        rows = []
-        for minibatch in options.minibatch:
-            for network in options.networks:
-                row = compare(cohort, network, minibatch, options)
-                rows.append(row)
-                times = "" if options.check else (f"{shown(row['cohort_ns'])} by {shown(row['onnxruntime_ns'])}, ratio "
-                                                  f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}), ")
-                print(f"{network} b{minibatch}: {times}difference {row['difference']:.1e}", file=sys.stderr, flush=True)
+        rows, failures = [], []
+        end = time.monotonic() + options.minutes * 60
+        cases = [(network, minibatch) for minibatch in options.minibatch for network in options.networks]
+        for i, (network, minibatch) in enumerate(cases):
+            share = Share((end - time.monotonic()) / (len(cases) - i))
+            try:
+                row = compare(cohort, network, minibatch, options, share)
+            except Exception as error:  # whatever it is, the other networks have their rows
+                failures.append((f"{network} b{minibatch}", str(error).strip().replace("\n", " ")))
+                print(f"{failures[-1][0]}: {failures[-1][1]}", file=sys.stderr, flush=True)
+                continue
+            rows.append(row)
+            times = "" if options.check else (f"{shown(row['cohort_ns'])} by {shown(row['onnxruntime_ns'])}, ratio "
+                                              f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}), ")
+            print(f"{network} b{minibatch}: {times}difference {row['difference']:.1e}", file=sys.stderr, flush=True)
     if not options.check:
-        text = table(rows, options)
+        text = table(rows, failures, options)
+        for title, names in (("convolutional networks", CONVOLUTIONAL), ("lenet5 and mlp", TOLD_APART)):
+            part = [row for row in rows if row["network"] in names]
+            if part:
+                print(f"{title}: geometric mean of the ratio {geometric_mean(part):.3f} over {len(part)} rows", file=sys.stderr)
         if options.output:
             options.output.parent.mkdir(parents=True, exist_ok=True)
             options.output.write_text(text)
@@ -268,6 +315,8 @@ def main():
     wrong = [f"{row['network']} b{row['minibatch']}" for row in rows if not row["difference"] <= TOLERANCE]
     if wrong:
         sys.exit(f"outputs differ by more than {TOLERANCE}: {', '.join(wrong)}")
+    if failures:
+        sys.exit(f"not compared: {', '.join(name for name, _ in failures)}")
 
 
 if __name__ == "__main__":

@@ -155,9 +155,18 @@ def make_step(mode, members, x):
     if mode == "vmap":
         return mapped(members, x)
     if mode == "compile":
-        return one_by_one([torch.compile(member, mode="reduce-overhead") for member in members], x)
-    step = mapped(members, x)
-    return torch.compile(step, mode="reduce-overhead")
+        return as_one_step(one_by_one([torch.compile(member, mode="reduce-overhead") for member in members], x))
+    return as_one_step(torch.compile(mapped(members, x), mode="reduce-overhead"))
+
+
+def as_one_step(step):
+    """Says where a step begins: else the graphs of one compiled member may take the memory of another's output."""
+
+    def marked():
+        torch.compiler.cudagraph_mark_step_begin()
+        return step()
+
+    return marked
 
 
 def synchronize(device):
@@ -185,6 +194,16 @@ def timed(step, device, options):
     return times, steps
 
 
+def profiled(step, device, options):
+    """Nanoseconds a step while PyTorch's profiler records host and device, as in timed()."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if device.type == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities) as recording:
+        times, steps = timed(step, device, options)
+    return {"profiled_step_ns": times, "profiled_steps_in_a_block": steps, "profiled_events": len(recording.events())}
+
+
 def largest_difference(outputs, expected):
     """As a share of the largest expected value, over all members."""
     worst = 0.0
@@ -201,12 +220,13 @@ def measure(options, device):
         step = make_step(options.mode, members, x)
         times, steps = timed(step, device, options)
         difference = largest_difference(list(step()), expected)
+        under_profiler = profiled(step, device, options) if options.profiler else {}
     return {
         "peer": f"PyTorch {torch.__version__}", "mode": options.mode, "network": options.network,
         "minibatch": options.minibatch, "members": options.count, "tf32": options.tf32,
         "device": torch.cuda.get_device_name() if device.type == "cuda" else device.type,
         "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "step_ns": times, "steps_in_a_block": steps,
-        "largest_difference": difference,
+        "largest_difference": difference, **under_profiler,
     }
 
 
@@ -219,6 +239,7 @@ def parsed():
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--profiler", action="store_true", help="also with PyTorch's profiler on: what it costs")
     parser.add_argument("--blocks", type=int, default=7)
     parser.add_argument("--block-ms", type=float, default=50)
     parser.add_argument("--warmup", type=int, default=5)

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""The same model batches in JAX, to hold Cohort against: N copies of a network that read one shared input.
+
+  bench/peers/jax_vmap.py --mode vmap --network lenet5 --minibatch 16 --count 16
+
+Modes: vmap (jit of jax.vmap over stacked weights), one_by_one (the jitted network, called for each member in turn), unrolled
+(one jit of all members, written out one after another). Prints one JSON object with every repetition, in whole nanoseconds a
+step. Outputs are compared with those of one_by_one. float32 at the highest matmul precision unless --tf32, as Cohort's
+float32. Needs JAX; exit code 4 where it, or the device, is missing.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the GPU's memory is not ours alone
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+except ImportError as error:
+    print(f"JAX is missing: {error}", file=sys.stderr)
+    sys.exit(4)
+
+# Outputs of two ways to compute the same agree within this share of the largest value.
+TOLERANCE = {False: 1e-3, True: 3e-2}
+
+
+class Weights:
+    """Draws weights in the order in which a network asks for them."""
+
+    def __init__(self, seed):
+        self.key, self.drawn = jax.random.PRNGKey(seed), []
+
+    def tensor(self, *shape):
+        self.key, key = jax.random.split(self.key)
+        inputs = max(1, shape[0] if len(shape) == 2 else shape[1] * shape[2] * shape[3] if len(shape) == 4 else 1)
+        self.drawn.append(jax.random.normal(key, shape, jnp.float32) / jnp.sqrt(inputs) if len(shape) > 1
+                          else jnp.full(shape, 0.1, jnp.float32))
+
+
+class Reader:
+    """Hands weights out in the same order."""
+
+    def __init__(self, weights):
+        self.weights, self.place = weights, 0
+
+    def __call__(self):
+        self.place += 1
+        return self.weights[self.place - 1]
+
+
+def convolve(x, w, stride=1, padding=0):
+    return lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2, dimension_numbers=("NCHW", "OIHW", "NCHW"))
+
+
+def pooled(x, size, stride, padding=0, largest=True):
+    start, combine = (-jnp.inf, lax.max) if largest else (0.0, lax.add)
+    edges = [(0, 0), (0, 0), (padding, padding), (padding, padding)]
+    y = lax.reduce_window(x, start, combine, (1, 1, size, size), (1, 1, stride, stride), edges)
+    return y if largest else y / (size * size)
+
+
+def channels(b):
+    return b[None, :, None, None]
+
+
+# A network: (layers, input shape). A layer is (what, its numbers); weights follow from it.
+def mlp():
+    return [("linear", 784, 256), ("relu",), ("linear", 256, 256), ("relu",), ("linear", 256, 10)], (784,)
+
+
+def lenet5():
+    return [("conv", 1, 6, 5, 1, 2), ("tanh",), ("mean", 2, 2), ("conv", 6, 16, 5, 1, 0), ("tanh",), ("mean", 2, 2), ("flatten",),
+            ("linear", 400, 120), ("tanh",), ("linear", 120, 84), ("tanh",), ("linear", 84, 10)], (1, 28, 28)
+
+
+def smallcnn():
+    layers, before = [], 3
+    for width in (16, 32, 32, 64, 64):
+        layers += [("conv", before, width, 3, 2, 1), ("relu",)]
+        before = width
+    return [*layers, ("average",), ("linear", before, 10)], (3, 227, 227)
+
+
+def alexnet5():
+    return [("conv", 3, 64, 11, 4, 0), ("relu",), ("max", 3, 2, 0), ("conv", 64, 192, 5, 1, 2), ("relu",), ("max", 3, 2, 0),
+            ("conv", 192, 256, 3, 1, 1), ("relu",), ("max", 3, 2, 0), ("flatten",), ("linear", 256 * 6 * 6, 1024), ("relu",),
+            ("linear", 1024, 1000)], (3, 227, 227)
+
+
+def resnet18():
+    layers, before = [("conv_norm", 3, 64, 7, 2, 3), ("relu",), ("max", 3, 2, 1)], 64
+    for stage, width in enumerate((64, 128, 256, 512)):
+        layers += [("block", before, width, 1 if stage == 0 else 2), ("block", width, width, 1)]
+        before = width
+    return [*layers, ("average",), ("linear", 512, 1000)], (3, 224, 224)
+
+
+NETWORKS = {"mlp": mlp, "lenet5": lenet5, "smallcnn": smallcnn, "alexnet5": alexnet5, "resnet18": resnet18}
+
+
+def draw(layer, weights):
+    """Weights of a layer, in the order in which apply() reads them."""
+    what, *numbers = layer
+    if what == "linear":
+        weights.tensor(numbers[0], numbers[1])
+        weights.tensor(numbers[1])
+    elif what in ("conv", "conv_norm"):
+        weights.tensor(numbers[1], numbers[0], numbers[2], numbers[2])
+        weights.tensor(numbers[1])
+        if what == "conv_norm":  # scale beside the shift: a batch norm whose statistics are folded
+            weights.tensor(numbers[1])
+    elif what == "block":
+        before, width, stride = numbers
+        draw(("conv_norm", before, width, 3, stride, 1), weights)
+        draw(("conv_norm", width, width, 3, 1, 1), weights)
+        if stride != 1:
+            draw(("conv_norm", before, width, 1, stride, 0), weights)
+
+
+def apply(layer, read, x):
+    what, *numbers = layer
+    if what == "linear":
+        w, b = read(), read()
+        return x @ w + b
+    if what == "conv":
+        w, b = read(), read()
+        return convolve(x, w, numbers[3], numbers[4]) + channels(b)
+    if what == "conv_norm":
+        w, scale, shift = read(), read(), read()
+        return convolve(x, w, numbers[3], numbers[4]) * channels(scale) + channels(shift)
+    if what == "block":
+        before, width, stride = numbers
+        y = jax.nn.relu(apply(("conv_norm", before, width, 3, stride, 1), read, x))
+        y = apply(("conv_norm", width, width, 3, 1, 1), read, y)
+        shortcut = apply(("conv_norm", before, width, 1, stride, 0), read, x) if stride != 1 else x
+        return jax.nn.relu(y + shortcut)
+    if what in ("max", "mean"):
+        return pooled(x, *numbers, largest=what == "max")
+    simple = {"relu": jax.nn.relu, "tanh": jnp.tanh, "flatten": lambda v: v.reshape(v.shape[0], -1),
+              "average": lambda v: v.mean(axis=(2, 3))}
+    return simple[what](x)
+
+
+def forward(layers):
+    def call(weights, x):
+        read = Reader(weights)
+        for layer in layers:
+            x = apply(layer, read, x)
+        return x
+
+    return call
+
+
+def make_members(options):
+    layers, shape = NETWORKS[options.network]()
+    members = []
+    for seed in range(options.count):
+        weights = Weights(seed)
+        for layer in layers:
+            draw(layer, weights)
+        members.append(weights.drawn)
+    x = jax.random.normal(jax.random.PRNGKey(1_000_003), (options.minibatch, *shape), jnp.float32)
+    return forward(layers), members, x
+
+
+def make_step(mode, call, members, x):
+    if mode == "one_by_one":
+        alone = jax.jit(call)
+        return lambda: [alone(member, x) for member in members]
+    if mode == "unrolled":
+        every = jax.jit(lambda all_weights, value: [call(weights, value) for weights in all_weights])
+        return lambda: every(members, x)
+    stacked = [jnp.stack(tensors) for tensors in zip(*members)]
+    every = jax.jit(jax.vmap(call, in_axes=(0, None)))
+    return lambda: every(stacked, x)
+
+
+def timed(step, options):
+    """Nanoseconds a step in blocks of at least block_ms, by the host's clock from idle to idle."""
+    for _ in range(options.warmup):
+        jax.block_until_ready(step())
+    begin = time.perf_counter_ns()
+    jax.block_until_ready(step())
+    steps = max(1, round(options.block_ms * 1e6 / max(1, time.perf_counter_ns() - begin)))
+    times = []
+    for _ in range(options.blocks):
+        begin = time.perf_counter_ns()
+        for _ in range(steps):
+            outputs = step()
+        jax.block_until_ready(outputs)
+        times.append((time.perf_counter_ns() - begin) // steps)
+    return times, steps
+
+
+def largest_difference(outputs, expected):
+    """As a share of the largest expected value, over all members."""
+    worst = 0.0
+    for got, right in zip(outputs, expected):
+        scale = max(float(jnp.abs(right).max()), 1e-30)
+        worst = max(worst, float(jnp.abs(got - right).max()) / scale)
+    return worst
+
+
+def measure(options, device):
+    with jax.default_device(device), jax.default_matmul_precision("tensorfloat32" if options.tf32 else "highest"):
+        call, members, x = make_members(options)
+        expected = jax.block_until_ready(make_step("one_by_one", call, members, x)())
+        step = make_step(options.mode, call, members, x)
+        times, steps = timed(step, options)
+        difference = largest_difference(list(step()), expected)
+    return {"peer": f"JAX {jax.__version__}", "mode": options.mode, "network": options.network, "minibatch": options.minibatch,
+            "members": options.count, "tf32": options.tf32, "device": device.device_kind, "step_ns": times, "steps_in_a_block": steps,
+            "largest_difference": difference}
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mode", default="vmap", choices=["vmap", "one_by_one", "unrolled"])
+    parser.add_argument("--network", choices=sorted(NETWORKS), required=True)
+    parser.add_argument("--minibatch", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--device", default="gpu", choices=["gpu", "cpu"])
+    parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--blocks", type=int, default=7)
+    parser.add_argument("--block-ms", type=float, default=50)
+    parser.add_argument("--warmup", type=int, default=5)
+    return parser.parse_args()
+
+
+def main():
+    options = parsed()
+    try:
+        device = jax.devices(options.device)[0]
+    except RuntimeError as error:
+        print(f"JAX finds no {options.device}: {error}", file=sys.stderr)
+        return 4
+    result = measure(options, device)
+    if not result["largest_difference"] <= TOLERANCE[options.tf32]:
+        print(f"{options.mode} differs from one_by_one by {result['largest_difference']}", file=sys.stderr)
+        return 1
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
