@@ -20,11 +20,18 @@ function(cohort_library name)
   target_include_directories(cohort_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 endfunction()
 
+# Checks of the undefined-behaviour sanitizer that cost most of its time to compile: libraries of ours keep that of
+# alignment; programs and tests go without. A null pointer that is used ends the program in every sanitizer's build.
+function(cohort_cheaper_checks target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-fno-sanitize=null,alignment>)
+endfunction()
+
 # cohort_test(NAME [SOURCES a_test.cpp ...] [LIBRARIES lib ...])
 # A GoogleTest program whose cases CTest lists one by one.
 function(cohort_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} cohort_settings GTest::gmock_main)
+  cohort_cheaper_checks(${name})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

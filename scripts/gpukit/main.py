@@ -9,7 +9,7 @@ import pathlib
 import platform
 
 from . import places
-from .results import Results, content_hash
+from .results import Results, content_hash, pack
 from .runner import Interrupted, Runner, choose
 from .stages import NETWORKS, PART_SECONDS, Tools, all_stages
 
@@ -33,6 +33,8 @@ def parsed(text, arguments):
     parser.add_argument("--part", choices=["A", "B", "C", "all"], default="all")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="all the time there is; the least valuable is left out")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("gpu-results"), metavar="FOLDER")
+    parser.add_argument("--pack", type=pathlib.Path, metavar="FILE",
+                        help="also keep all results in this one .tar.gz, renewed after every stage")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's or the release build's unless given")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")
@@ -43,9 +45,9 @@ def parsed(text, arguments):
     return parser.parse_args(arguments)
 
 
-def device_named(cohort, device):
+def device_named(cohort, device, environment):
     """The device as cohort lists it, and why it cannot be used (or None)."""
-    listed = places.output_of(cohort, "devices", "--json")
+    listed = places.output_of(cohort, "devices", "--json", environment=environment)
     if listed is None:
         return None, f"{cohort} does not start here"
     found = next((entry for entry in json.loads(listed) if entry["id"] == device), None)
@@ -100,15 +102,19 @@ def main(text, arguments=None):
             left_out = "" if stage in chosen else "  (left out of this budget)"
             print(f"{stage.part}  {stage.seconds:4.0f} s  {stage.name}: {len(stage.units())} measurements{left_out}")
         return 0
-    device, reason = device_named(cohort, options.device)
+    environment = environment_for(folders, cohort)
+    device, reason = device_named(cohort, options.device, environment)
     if reason is not None:
         print(f"gpu-check: {options.device}: {reason}")
         return 4
     for folder in (folders.work, folders.traces):
         folder.mkdir(parents=True, exist_ok=True)
-    runner = Runner(folders.results, identity_of(cohort, device), environment_for(folders, cohort),
+    identity = identity_of(cohort, device)
+    runner = Runner(folders.results, identity, {**environment, "GPUKIT_IDENTITY": identity},
                     lambda line: print(line, flush=True), options.scale, options.keep_going)
     runner.install_handlers()
+    if options.pack:
+        runner.after_stage = lambda: pack(folders.results, options.pack)
     try:
         code = run_parts(runner, chosen, dropped, wanted, folders)
     except Interrupted:

@@ -55,10 +55,11 @@ def tool(name):
     return None
 
 
-def output_of(*command):
+def output_of(*command, environment=None):
     """What a command prints, or None where it is missing or fails."""
     try:
-        ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False)
+        ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", timeout=60,
+                             check=False, env=environment)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return ran.stdout if ran.returncode == 0 else None

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import tarfile
 
 
 def content_hash(*parts):
@@ -48,3 +49,16 @@ class Results:
         with open(self.file, "rb") as whole:
             whole.seek(-1, os.SEEK_END)
             return whole.read(1)
+
+
+def pack(folder, file):
+    """Everything but the working files as one archive. The last one stays whole until the next is."""
+    file = pathlib.Path(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_name(file.name + ".part")
+    with tarfile.open(unfinished, "w:gz", compresslevel=6) as archive:
+        for entry in sorted(pathlib.Path(folder).iterdir()):
+            if entry.name != "work":
+                archive.add(entry, arcname=f"{pathlib.Path(folder).name}/{entry.name}")
+    os.replace(unfinished, file)
+    return file.stat().st_size

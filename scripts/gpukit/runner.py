@@ -8,6 +8,7 @@ import subprocess
 import time
 from typing import Callable, Optional
 
+from .children import die_with_parent
 from .results import Results, content_hash
 
 # Exit codes of cohort that mean "not here" rather than "wrong".
@@ -58,6 +59,7 @@ class Runner:
         with `keep_going` a gate that fails stops nothing."""
         self.folder, self.identity, self.environment, self.say = folder, identity, environment, say
         self.scale, self.keep_going, self.now = scale, keep_going, now
+        self.after_stage = lambda: None  # told after each stage, whatever came of it
         self.failed = False
         self.interrupted = False
         self.child = None
@@ -80,7 +82,10 @@ class Runner:
         for place, stage in enumerate(stages):
             begin = self.now()
             limit = stage.seconds * self.scale + spare
-            wrong = self.run_stage(results, stage, begin + limit)
+            try:
+                wrong = self.run_stage(results, stage, begin + limit)
+            finally:
+                self.after_stage()
             spare = max(0.0, limit - (self.now() - begin))
             if wrong and stage.gate and not self.keep_going:
                 for later in stages[place + 1 :]:
@@ -90,7 +95,7 @@ class Runner:
         return True
 
     def run_stage(self, results, stage, deadline):
-        """True where a unit failed."""
+        """True where a unit gave a wrong result. One that took too long says nothing of the others."""
         reason = stage.missing()
         if reason is not None:
             results.add({"stage": stage.name, "status": "unavailable", "reason": reason})
@@ -103,9 +108,8 @@ class Runner:
             if status == "failed" and stage.gate and not self.keep_going:
                 break
         self.say(f"  {stage.name}: " + ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
-        wrong = counts.get("failed", 0) + counts.get("timeout", 0) > 0
-        self.failed = self.failed or wrong
-        return wrong
+        self.failed = self.failed or counts.get("failed", 0) + counts.get("timeout", 0) > 0
+        return counts.get("failed", 0) > 0
 
     def run_unit(self, results, stage, unit, deadline):
         key = content_hash(self.identity, json.dumps([str(word) for word in unit.command]), *unit.files)
@@ -129,7 +133,7 @@ class Runner:
         try:
             self.child = subprocess.Popen(
                 [str(word) for word in command], env=self.environment, stdin=subprocess.DEVNULL, text=True, errors="replace",
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=die_with_parent)
         except OSError as error:
             return {"status": "failed", "reason": f"{command[0]} does not start: {error.strerror}", "seconds": 0.0}
         timed_out = False

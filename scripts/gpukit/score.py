@@ -7,7 +7,7 @@ import statistics
 import sys
 import tempfile
 
-from . import places
+from . import naive, places
 from .results import Results
 
 HELD_OUT = ("squeezenet1_1", "resnet18")
@@ -22,7 +22,7 @@ def measured_cases(folder):
             result = line.get("result") or {}
             if line.get("status") != "ok" or "plans" not in result or result.get("members", 0) < 2:
                 continue
-            if not all("plan_file" in plan for plan in result["plans"]):
+            if not all("plan_file" in plan for plan in result["plans"]) or line["unit"].endswith(" (again)"):
                 continue
             cases[line["unit"]] = result
     return cases
@@ -44,16 +44,26 @@ def undisturbed(plan, members):
     return float(min(members, plan["streams"]))
 
 
+def by_capacity(plan, members, share):
+    """min(streams, capacity / work); None for plans that fuse ops, or without recorded kernels."""
+    alone = undisturbed(plan, members)
+    return None if alone is None or share is None else max(1.0, min(alone, 1.0 / share))
+
+
 def scored(cohort, folder):
-    rows = []
+    rows, shares = [], {}
     for unit, result in measured_cases(folder).items():
         profile = folder / "traces" / result["profile"]
+        if profile not in shares:
+            shares[profile] = naive.share_of_device(profile) if profile.exists() else None
         for rank, plan in enumerate(result["plans"]):
             rows.append({"case": unit, "network": result["network"], "minibatch": result["minibatch"],
                          "members": result["members"], "rank": rank, "plan": plan["plan"],
                          "measured": plan["measured"]["measured_speedup"],
                          "predicted": predicted(cohort, profile, plan["plan_file"]),
-                         "undisturbed": undisturbed(plan["plan_file"], result["members"])})
+                         "precision": result.get("precision", "float32"),
+                         "undisturbed": undisturbed(plan["plan_file"], result["members"]),
+                         "by_capacity": by_capacity(plan["plan_file"], result["members"], shares[profile])})
     return rows
 
 
@@ -75,11 +85,31 @@ def good_choices(rows):
     return {"good": good, "of": len(cases)}
 
 
-def report_of(rows):
+def noise(folder):
+    """How far speedups of plans that were measured twice are apart, as a share; None where none were."""
+    first, again = {}, {}
+    for file in sorted(folder.glob("part-*.jsonl")):
+        for line in Results(file).lines:
+            result = line.get("result") or {}
+            if line.get("status") != "ok" or not all("measured" in plan for plan in result.get("plans", [{}])):
+                continue
+            name = line["unit"]
+            kept = again if name.endswith(" (again)") else first
+            kept[name.removesuffix(" (again)")] = [plan["measured"]["measured_speedup"] for plan in result["plans"]]
+    apart = sorted(abs(a - b) / a for name, values in again.items() for a, b in zip(first.get(name, []), values) if a > 0)
+    if not apart:
+        return None
+    return {"rows": len(apart), "median": statistics.median(apart), "p90": apart[min(len(apart) - 1, int(0.9 * len(apart)))],
+            "worst": apart[-1]}
+
+
+def report_of(rows, folder):
     held = [row for row in rows if row["network"] in HELD_OUT]
     tuned = [row for row in rows if row["network"] not in HELD_OUT]
     return {"tuned": summary(tuned), "held_out": summary(held), "choices": good_choices(rows),
-            "undisturbed_streams": summary(rows, "undisturbed"),
+            "undisturbed_streams": summary(rows, "undisturbed"), "capacity_over_work": summary(rows, "by_capacity"),
+            "predicted_where_kernels_are_known": summary([row for row in rows if row["by_capacity"] is not None]),
+            "noise": noise(folder),
             "predicted_where_streams_are_alone": summary([row for row in rows if row["undisturbed"] is not None]),
             "not_predicted": sum(row["predicted"] is None for row in rows)}
 
@@ -104,7 +134,7 @@ def main(text, arguments=None):
     if not rows:
         print(f"gpu-score: no wall times in {options.results}", file=sys.stderr)
         return 3
-    report = report_of(rows)
+    report = report_of(rows, options.results)
     if options.json:
         print(json.dumps({"rows": rows, **report}, indent=2))
         return 0
@@ -116,5 +146,8 @@ def main(text, arguments=None):
     print(line_of("held out", report["held_out"]))
     print(line_of("streams alone", report["predicted_where_streams_are_alone"]))
     print(line_of("streams alone, guessed undisturbed", report["undisturbed_streams"]))
+    print(line_of("streams with known kernels", report["predicted_where_kernels_are_known"]))
+    print(line_of("streams with known kernels, guessed min(N, capacity / work)", report["capacity_over_work"]))
+    print(line_of("the same plan measured twice", report["noise"]))
     print(f"the planner's choice within {CLOSE:.0%} of the best: {report['choices']['good']} of {report['choices']['of']}")
     return 0

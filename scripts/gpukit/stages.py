@@ -1,6 +1,7 @@
 """The stages in order of value, and what each of them runs."""
 
 import importlib.util
+import os
 import pathlib
 import sys
 
@@ -11,7 +12,11 @@ NETWORKS = ["mlp", "lenet5", "smallcnn", "lstm", "alexnet5", "squeezenet1_1", "r
 PEER_NETWORKS = ["mlp", "lenet5", "smallcnn", "alexnet5", "resnet18"]
 EQUALITY_NETWORKS = ["mlp", "lenet5", "smallcnn"]
 COMPILED_NETWORKS = ["mlp", "lenet5", "resnet18"]
+PRECISION_NETWORKS = ["alexnet5", "resnet18", "mlp"]
+OVERHEAD_NETWORKS = ["lenet5", "resnet18"]
+PRECISIONS = ["tf32", "bfloat16", "float16"]
 PART_SECONDS = 570  # 9.5 minutes
+STEP_FILES = ["step.py", "steps.py", "tool_steps.py"]
 
 
 class Tools:
@@ -19,11 +24,19 @@ class Tools:
 
     def __init__(self, cohort):
         self.cohort = cohort
-        self.help = places.output_of(cohort, "--help") or ""
+        self.help = {}
+
+    def _help(self, *command):
+        if command not in self.help:
+            self.help[command] = places.output_of(self.cohort, *command, "--help") or ""
+        return self.help[command]
 
     def command(self, name):
         """Why a command of cohort cannot be used, or None."""
-        return None if f"\n  {name} " in self.help else f"this build of cohort has no command '{name}'"
+        return None if f"\n  {name} " in self._help() else f"this build of cohort has no command '{name}'"
+
+    def option(self, command, name):
+        return None if name in self._help(command) else f"this build's 'cohort {command}' has no option {name}"
 
     @staticmethod
     def program(name):
@@ -42,33 +55,48 @@ def first_reason(*reasons):
     return next((reason for reason in reasons if reason), None)
 
 
+def only(names, networks):
+    """Those asked for; where none of them is, whatever is first."""
+    return [name for name in names if name in networks] or networks[:1]
+
+
 def step(name, words, seconds=60):
     """A unit that is one of gpukit.steps."""
-    files = [pathlib.Path(__file__).with_name("steps.py")]
-    return Unit(" ".join([name, *map(str, words)]), [sys.executable, "-m", "gpukit.steps", name, *words], seconds, files)
+    files = [pathlib.Path(__file__).with_name(file) for file in STEP_FILES]
+    return Unit(" ".join([name, *map(str, words)]), [sys.executable, "-m", "gpukit.step", name, *words], seconds, files)
 
 
-def walls(networks, minibatches, counts, most=5):
+def walls(networks, minibatches, counts, most=5, precision=None):
     """Small cases first, so that a limit on the time leaves out the least."""
-    return [step("wall", [network, "--minibatch", minibatch, "--count", count, "--most", most])
+    extra = ["--precision", precision] if precision else []
+    return [step("wall", [network, "--minibatch", minibatch, "--count", count, "--most", most, *extra])
             for count in counts for minibatch in minibatches for network in networks]
 
 
-def peers(module, modes, networks, minibatches, counts):
-    script = places.root() / "bench" / "peers" / f"{module}.py"
-    return [Unit(f"{module} {mode} {network} b{minibatch} n{count}",
-                 [sys.executable, script, "--mode", mode, "--network", network, "--minibatch", minibatch, "--count", count],
+def peer_script(module):
+    return places.root() / "bench" / "peers" / f"{module}.py"
+
+
+def peers(module, modes, networks, minibatches, counts, extra=()):
+    script = peer_script(module)
+    label = "".join(" " + str(word).lstrip("-") for word in extra)
+    return [Unit(f"{module} {mode} {network} b{minibatch} n{count}{label}",
+                 [sys.executable, script, "--mode", mode, "--network", network, "--minibatch", minibatch, "--count", count, *extra],
                  60, [script])
-            for network in networks for minibatch in minibatches for count in counts for mode in modes]
+            for count in counts for minibatch in minibatches for network in networks for mode in modes]
+
+
+def needs_peer(tools, module, package):
+    return first_reason(tools.module(package), tools.file(peer_script(module)))
 
 
 def modelbatch(networks):
     """ModelBatch's figures (SysML 2018): 2, many fully connected layers at once; 3, sharers of preprocessing; 4b."""
-    units = [step("wall", ["mlp", "--set", f"inputs={width}", "--set", f"hidden={width}", "--set", "layers=1", "--set",
-                           f"classes={width}", "--minibatch", minibatch, "--count", 64, "--most", 2])
-             for width in (1000, 4000) for minibatch in (1, 16, 128, 2048)]
-    units += [step("wall", ["alexnet5", "--minibatch", 16, "--count", 16, "--input", source, "--most", 3])
-              for source in ("jpeg", "device")]
+    units = [step("wall", ["alexnet5", "--minibatch", 16, "--count", 16, "--input", source, "--most", 3])
+             for source in ("jpeg", "device")]
+    units += [step("wall", ["mlp", "--set", f"inputs={width}", "--set", f"hidden={width}", "--set", "layers=1", "--set",
+                            f"classes={width}", "--minibatch", minibatch, "--count", 64, "--most", 2])
+              for width in (1000, 4000) for minibatch in (1, 16, 64, 128, 512, 2048)]
     units += [step("wall", ["smallcnn", "--minibatch", 16, "--count", count, "--input", "jpeg", "--most", 1])
               for count in (1, 2, 4, 8, 16)]
     return [unit for unit in units if unit.name.split()[1] in networks]
@@ -77,9 +105,12 @@ def modelbatch(networks):
 def gpu_tests(cohort):
     """The tests that need a GPU, where they are built: all strategies and ops against plain loops."""
     program = cohort.parent / "cuda_gpu_test"
+    if not program.exists():
+        return []
     libraries = places.root() / "lib"  # of a bundle
-    words = ["env", f"LD_LIBRARY_PATH={libraries}"] if libraries.is_dir() else []
-    return [Unit("tests on the GPU", [*words, program, "--gtest_brief=1"], 45, [program])] if program.exists() else []
+    search = [str(libraries), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]  # the driver may be found by it
+    words = ["env", "LD_LIBRARY_PATH=" + ":".join(search)] if libraries.is_dir() else []
+    return [Unit("tests on the GPU", [*words, program, "--gtest_brief=1"], 45, [program])]
 
 
 def part_a(tools, folders, networks):
@@ -89,7 +120,7 @@ def part_a(tools, folders, networks):
         Stage("provenance and equality", "A", 60, lambda: [
             step("provenance", []),
             *gpu_tests(tools.cohort),
-            *[step("equality", [network, "--count", 4], 30) for network in EQUALITY_NETWORKS if network in networks],
+            *[step("equality", [network, "--count", 4], 30) for network in only(EQUALITY_NETWORKS, networks)],
         ], gate=True),
         Stage("calibration", "A", 100, lambda: [Unit("calibrate", calibrate, 110)], lambda: tools.command("calibrate")),
         Stage("op table", "A", 120, lambda: [step("optable", [network, "--minibatch", minibatch])
@@ -102,17 +133,24 @@ def part_a(tools, folders, networks):
 
 def part_b(tools, networks):
     return [
-        Stage("more wall times", "B", 200, lambda: [
-            *walls(networks, (64,), (4, 16), most=3), *walls(networks, (1, 16), (2, 8, 32), most=3),
-            step("mixed", [network for network in EQUALITY_NETWORKS if network in networks]),
+        Stage("more wall times", "B", 150, lambda: [
+            *walls(networks, (1, 16), (8,), most=3),
+            step("mixed", only(EQUALITY_NETWORKS, networks)),
+            *walls(networks, (64,), (4, 16), most=3), *walls(networks, (1, 16), (2, 32, 1), most=3),
         ]),
+        Stage("precisions", "B", 50, lambda: [
+            unit for precision in PRECISIONS
+            for unit in walls(only(PRECISION_NETWORKS, networks), (16,), (4,), most=2, precision=precision)],
+              lambda: tools.option("profile", "--precision")),
         Stage("traces", "B", 80, lambda: [step("trace", [network, "--count", 16, "--most", 2]) for network in networks]),
-        Stage("precisions", "B", 0, list, lambda: "plans of this build have float32 alone"),
-        Stage("kernels of networks beside themselves and in pairs", "B", 80, list,
-              lambda: "this build measures pairs of its own kernels (calibration) and fused ops (op table) alone"),
+        Stage("kernels of networks beside themselves and in pairs", "B", 80,
+              lambda: [step("beside", [network, "--minibatch", minibatch]) for minibatch in (1, 16) for network in networks],
+              lambda: tools.option("profile", "--beside")),
         Stage("ModelBatch's experiments", "B", 120, lambda: modelbatch(networks)),
-        Stage("tracer overhead", "B", 40, lambda: [step("overhead", [network]) for network in ("lenet5", "resnet18")
-                                                  if network in networks]),
+        Stage("tracer overhead", "B", 40, lambda: [
+            *[step("overhead", [network]) for network in only(OVERHEAD_NETWORKS, networks)],
+            *(peers("pytorch", ("eager",), only(OVERHEAD_NETWORKS, networks), (1,), (4,), ["--profiler"])
+              if needs_peer(tools, "pytorch", "torch") is None else [])]),
         Stage("memory checks", "B", 20, lambda: [step("sanitizer", networks[:1])], lambda: tools.program("compute-sanitizer")),
     ]
 
@@ -123,17 +161,17 @@ def every_tenth(units):
 
 
 def part_c(tools, networks):
-    scripts = places.root() / "bench" / "peers"
+    torch = needs_peer(tools, "pytorch", "torch")
+    eager = peers("pytorch", ("eager", "streams", "graphs", "vmap"), only(PEER_NETWORKS, networks), (1, 16), (16, 4, 1))
+    # Wall times of parts A and B, and the peers that are here.
+    measured = [*walls(networks, (1, 16), (4, 16)), *walls(networks, (1, 16), (8,), most=3), *(eager if torch is None else [])]
     return [
-        Stage("PyTorch", "C", 150, lambda: peers("pytorch", ("eager", "streams", "graphs", "vmap"), [n for n in PEER_NETWORKS if n in networks], (1, 16),
-                                                 (1, 4, 16)),
-              lambda: first_reason(tools.module("torch"), tools.file(scripts / "pytorch.py"))),
-        Stage("torch.compile", "C", 100, lambda: peers("pytorch", ("compile", "compile_vmap"),
-                                                       [n for n in COMPILED_NETWORKS if n in networks], (1,), (16,)),
-              lambda: first_reason(tools.module("torch"), tools.file(scripts / "pytorch.py"))),
-        Stage("JAX", "C", 50, lambda: peers("jax_vmap", ("vmap",), [n for n in COMPILED_NETWORKS if n in networks], (1,), (16,)),
-              lambda: first_reason(tools.module("jax"), tools.file(scripts / "jax_vmap.py"))),
-        Stage("noise floor", "C", 60, lambda: every_tenth(walls(networks, (1, 16), (4, 16)))),
+        Stage("PyTorch", "C", 150, lambda: eager, lambda: torch),
+        Stage("torch.compile", "C", 100, lambda: peers("pytorch", ("compile", "compile_vmap"), only(COMPILED_NETWORKS, networks),
+                                                       (1,), (16,)), lambda: torch),
+        Stage("JAX", "C", 50, lambda: peers("jax_vmap", ("vmap", "one_by_one"), only(COMPILED_NETWORKS, networks), (1,), (16,)),
+              lambda: needs_peer(tools, "jax_vmap", "jax")),
+        Stage("noise floor", "C", 60, lambda: every_tenth(measured)),
     ]
 
 

@@ -1,25 +1,22 @@
-"""What single measurements do: each is a command that prints one JSON object. Started by the runner as
-`python3 -m gpukit.steps NAME ...`, with cohort, the device and the folders in the environment."""
+"""What single measurements do with cohort alone: each gives one JSON object. See gpukit.step."""
 
-import argparse
 import array
 import ast
-import csv
-import io
 import json
 import os
 import pathlib
 import platform
 import shutil
 import subprocess
-import sys
 
 from . import places
+from .children import die_with_parent
 
 COHORT = os.environ.get("GPUKIT_COHORT", "cohort")
 DEVICE = os.environ.get("GPUKIT_DEVICE", "cuda:0")
 WORK = pathlib.Path(os.environ.get("GPUKIT_WORK", "."))
 TRACES = pathlib.Path(os.environ.get("GPUKIT_TRACES", "."))
+IDENTITY = os.environ.get("GPUKIT_IDENTITY", "")  # of program and device: what recordings depend on
 # Strategies agree with the serial run of each member within this, of the largest value of the output (float32).
 TOLERANCE = 2e-4
 
@@ -33,7 +30,8 @@ class StepError(Exception):
 def cohort(*arguments):
     """Runs cohort; its JSON where --json is among the arguments. Its exit code is passed on."""
     try:
-        ran = subprocess.run([COHORT, *map(str, arguments)], capture_output=True, text=True, check=False)
+        ran = subprocess.run([COHORT, *map(str, arguments)], capture_output=True, text=True, errors="replace", check=False,
+                             preexec_fn=die_with_parent)
     except OSError as error:
         raise StepError(f"{COHORT} does not start: {error.strerror}") from error
     if ran.returncode != 0:
@@ -41,14 +39,23 @@ def cohort(*arguments):
     return json.loads(ran.stdout) if "--json" in arguments else ran.stdout
 
 
-def profile(network, minibatch, settings=(), data=None):
-    """The profile of a network, recorded on first use. Kept among the results."""
-    label = "".join("-" + text.replace("=", "") for text in settings) + ("-data" if data else "")
-    file = TRACES / f"{network}-b{minibatch}{label}.trace.json.gz"
-    if not file.exists():
-        extra = [word for text in settings for word in ("--set", text)] + (["--data", data] if data else [])
-        cohort("profile", network, "--minibatch", minibatch, "--device", DEVICE, *extra, "-o", file)
+def recorded(file, *command):
+    """A file that cohort records, made on first use by this program on this device; what another one made is replaced."""
+    key = WORK / (file.name + ".of")
+    if not file.exists() or not key.exists() or key.read_text() != IDENTITY:
+        cohort(*command, "-f", "-o", file)
+        key.write_text(IDENTITY)
     return file
+
+
+def profile(network, minibatch, settings=(), data=None, precision=None, quick=False):
+    """The profile of a network, kept among the results. A quick one has single ops alone, for checks and not for predictions."""
+    label = "".join("-" + text.replace("=", "") for text in settings) + ("-data" if data else "")
+    label += (f"-{precision}" if precision else "") + ("-quick" if quick else "")
+    extra = [word for text in settings for word in ("--set", text)] + (["--data", data] if data else [])
+    extra += (["--precision", precision] if precision else []) + (["--no-fused", "--no-kernels"] if quick else [])
+    return recorded((WORK if quick else TRACES) / f"{network}-b{minibatch}{label}.trace.json.gz", "profile", network,
+                    "--minibatch", minibatch, "--device", DEVICE, *extra)
 
 
 def kind_of(plan):
@@ -86,8 +93,8 @@ def run_kinds(name, ranked, files, most, blocks):
             continue
         kinds.add(kind_of(plan))
         plan.pop("resolved", None)  # follows from the profile, and is long
-        ran = cohort("run", file, "-f", "--json", "--device", DEVICE, "--blocks", blocks, "--block-ms", 50, "--iterations", 1,
-                     "-o", WORK / f"{name}.measured.json.gz")
+        ran = cohort("run", file, "-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", blocks, "--block-ms", 50,
+                     "--iterations", 1, "-o", WORK / f"{name}.measured.json.gz")
         predicted = ranked[place] if place < len(ranked) else {}
         rows.append({"plan": predicted.get("name"), "predicted_speedup": predicted.get("predicted_speedup"),
                      "predicted_step_ns": predicted.get("step_ns"), "measured": ran, "plan_file": plan})
@@ -97,12 +104,13 @@ def run_kinds(name, ranked, files, most, blocks):
 def wall(arguments):
     """Every kind of plan for N copies, measured in turn with its baseline; raw repetitions."""
     name = f"{arguments.network}-b{arguments.minibatch}-n{arguments.count}" + ("-" + arguments.input if arguments.input else "")
+    name += "-" + arguments.precision if arguments.precision else ""
     data = images() if arguments.input == "jpeg" else None
-    file = profile(arguments.network, arguments.minibatch, arguments.set, data)
+    file = profile(arguments.network, arguments.minibatch, arguments.set, data, arguments.precision)
     options = ["--data", data] if data else []
     ranked, files = planned(name, file, arguments.count, options)
     return {"network": arguments.network, "set": arguments.set, "minibatch": arguments.minibatch, "members": arguments.count,
-            "input": arguments.input or "on the device", "profile": file.name,
+            "input": arguments.input or "on the device", "precision": arguments.precision or "float32", "profile": file.name,
             "plans": run_kinds(name, ranked, files, arguments.most, arguments.blocks)}
 
 
@@ -152,7 +160,7 @@ def largest_difference(folder, expected):
 def equality(arguments):
     """Every kind of plan gives each member what the serial plan gives it. Fails where one does not."""
     name = f"equal-{arguments.network}"
-    ranked, files = planned(name, profile(arguments.network, arguments.minibatch), arguments.count)
+    ranked, files = planned(name, profile(arguments.network, arguments.minibatch, quick=True), arguments.count)
     plans = [(file, json.loads(file.read_text())) for file in files]
     serial = [file for file, plan in plans if plan["streams"] == 1 and {g["strategy"] for g in plan["groups"]} == {"serial"}]
     if not serial:
@@ -161,7 +169,8 @@ def equality(arguments):
         plan.pop("resolved", None)
         serial = [WORK / name / "serial.plan.json"]
         serial[0].write_text(json.dumps(plan))
-    quick = ["-f", "--json", "--device", DEVICE, "--blocks", 1, "--block-ms", 1, "--iterations", 1, "-o", WORK / "equal.json.gz"]
+    quick = ["-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", 1, "--block-ms", 1, "--iterations", 1,
+             "-o", WORK / "equal.json.gz"]
     expected = WORK / name / "expected"
     cohort("run", serial[0], *quick, "--outputs", expected)
     rows, kinds, wrong = [], set(), []
@@ -188,7 +197,7 @@ def optable(arguments):
 
 
 def trace(arguments):
-    """Traces of one step of each kind of plan: of its tasks, and of its kernels with CUPTI."""
+    """Traces of a few steps of each kind of plan: tasks, and the kernels, copies and calls that they are made of."""
     name = f"{arguments.network}-b{arguments.minibatch}-n{arguments.count}"
     ranked, files = planned("trace-" + name, profile(arguments.network, arguments.minibatch), arguments.count)
     kept, kinds = [], set()
@@ -198,13 +207,12 @@ def trace(arguments):
             continue
         kinds.add(kind)
         out = TRACES / f"{name}-{len(kinds)}.measured.json.gz"
-        cohort("run", file, "-f", "--device", DEVICE, "--blocks", 3, "--block-ms", 20, "--iterations", 1, "-o", out)
-        kernels = TRACES / f"{name}-{len(kinds)}.kernels.json.gz"
-        words = ["run", file, "-f", "--quiet", "--device", DEVICE, "--blocks", 1, "--block-ms", 1, "--iterations", 1,
-                 "-o", WORK / "traced.json.gz"]
-        recorded = cohort("profile", "-f", "--json", "-o", kernels, "--", COHORT, *words) if DEVICE.startswith("cuda") else None
-        kept.append({"plan": ranked[place]["name"] if place < len(ranked) else file.name, "trace": out.name,
-                     "kernels": recorded})
+        ran = cohort("run", file, "-f", "--json", "--device", DEVICE, "--blocks", 3, "--block-ms", 20, "--iterations", 2, "-o", out)
+        kept.append({"plan": ranked[place]["name"] if place < len(ranked) else file.name, "trace": out.name, "bytes": out.stat().st_size,
+                     "measured": ran})
+    missing = [entry["measured"]["kernels_not_recorded"] for entry in kept if entry["measured"].get("kernels_not_recorded")]
+    if missing:
+        raise StepError(f"traces of tasks alone were kept, kernels were not recorded: {missing[0]}")
     return {"network": arguments.network, "traces": kept}
 
 
@@ -214,94 +222,15 @@ def provenance(_arguments):
              "environment": {name: value for name, value in sorted(os.environ.items())
                              if name.startswith(("CUDA_", "NVIDIA_", "OMP_", "COHORT_"))},
              "cuda_libraries": places.cuda_library_folders()}
+    # Any of them may be missing; the driver's version and the device's state are in calibrations, too.
     for name, command in (("nvidia_smi", ("nvidia-smi", "-q")), ("topology", ("nvidia-smi", "topo", "-m")),
                           ("cpu", ("lscpu",)), ("numa", ("numactl", "-H"))):
         found[name] = places.output_of(*command)
     folder = TRACES / "device"
     folder.mkdir(parents=True, exist_ok=True)
-    cohort("calibrate", "--device", DEVICE, "--seconds", 0, "--properties", folder, "-f", "-o", WORK / "none.trace.json")
+    try:
+        cohort("calibrate", "--device", DEVICE, "--seconds", 0, "--properties", folder, "-f", "-o", WORK / "none.trace.json")
+    except StepError as error:  # no reason to measure nothing else
+        found["properties_missing"] = str(error)
     found["properties"] = sorted(file.name for file in folder.iterdir())
     return found
-
-
-COUNTERS = ["dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_bytes.sum", "sm__inst_executed_pipe_tensor.sum",
-            "sm__inst_executed_pipe_fma.sum", "sm__inst_issued.avg.pct_of_peak_sustained_active",
-            "sm__warps_active.avg.pct_of_peak_sustained_active", "gpu__time_duration.sum"]
-
-
-def counters(arguments):
-    """Nsight Compute's counters of the kernels of one plan's step, each distinct kernel once."""
-    name = f"counters-{arguments.network}"
-    _, files = planned(name, profile(arguments.network, arguments.minibatch), 4)
-    command = [places.tool("ncu"), "--csv", "--page", "raw", "--metrics", ",".join(COUNTERS), "--launch-count", "200",
-               "--target-processes", "all", COHORT, "run", str(files[0]), "-f", "--quiet", "--device", DEVICE, "--blocks", "1",
-               "--block-ms", "1", "--iterations", "1", "-o", str(WORK / "counters.json.gz")]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "ERR_NVGPUCTRPERM" in ran.stdout + ran.stderr:
-        raise StepError("the driver lets only administrators read counters (ERR_NVGPUCTRPERM)", 4)
-    if ran.returncode != 0:
-        raise StepError(f"ncu: {(ran.stderr or ran.stdout).strip()[-1500:]}")
-    lines = ran.stdout.splitlines()
-    header = next((place for place, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if header is None:
-        raise StepError("ncu printed no table")
-    rows = list(csv.DictReader(io.StringIO("\n".join(lines[header:]))))
-    kernels = {}
-    for row in rows[1:]:  # the first holds units
-        key = (row.get("Kernel Name"), row.get("Grid Size"), row.get("Block Size"))
-        kernels.setdefault(key, {counter: row.get(counter) for counter in COUNTERS})
-    return {"network": arguments.network, "units": {counter: rows[0].get(counter) for counter in COUNTERS} if rows else {},
-            "kernels": [{"name": key[0], "grid": key[1], "block": key[2], **values} for key, values in kernels.items()]}
-
-
-def sanitizer(arguments):
-    """NVIDIA's memory checks on short runs of each kind of plan. Fails where one finds something."""
-    _, files = planned("sanitizer", profile(arguments.network, 1), 2)
-    found = []
-    for check in ("memcheck", "racecheck"):
-        command = [places.tool("compute-sanitizer"), "--tool", check, "--error-exitcode", "86", COHORT, "run", str(files[0]),
-                   "-f", "--quiet", "--device", DEVICE, "--blocks", "1", "--block-ms", "1", "--iterations", "1",
-                   "-o", str(WORK / "sanitizer.json.gz")]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ran.returncode == 86:
-            raise StepError(f"{check}: {ran.stdout.strip()[-1500:]}")
-        if ran.returncode != 0:
-            raise StepError(f"{check}: {ran.stderr.strip()[-1500:]}")
-        found.append({"check": check, "summary": ran.stdout.strip().splitlines()[-1:]})
-    return {"checks": found}
-
-
-def overhead(arguments):
-    """How much our tracer slows a run, by running it with and without."""
-    _, files = planned("overhead", profile(arguments.network, arguments.minibatch), arguments.count)
-    words = [COHORT, "run", files[0], "-f", "--quiet", "--device", DEVICE, "--blocks", 5, "--block-ms", 50, "-o", WORK / "o.json.gz"]
-    return cohort("profile", "--twice", "--json", "-f", "-o", WORK / "overhead.trace.json.gz", "--", *words)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    steps = parser.add_subparsers(dest="step", required=True)
-    for function in (wall, equality, optable, trace, counters, overhead, sanitizer, mixed, provenance):
-        step = steps.add_parser(function.__name__)
-        step.set_defaults(function=function)
-        if function is mixed:
-            step.add_argument("networks", nargs="+")
-        elif function is not provenance:
-            step.add_argument("network")
-        step.add_argument("--minibatch", type=int, default=1)
-        step.add_argument("--count", type=int, default=4)
-        step.add_argument("--most", type=int, default=5)
-        step.add_argument("--blocks", type=int, default=7)
-        step.add_argument("--input")
-        step.add_argument("--set", action="append", default=[])
-    arguments = parser.parse_args()
-    try:
-        print(json.dumps(arguments.function(arguments)))
-    except StepError as error:
-        print(error, file=sys.stderr)
-        return error.code
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

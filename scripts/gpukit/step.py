@@ -1,0 +1,39 @@
+"""One measurement as a command that prints one JSON object. Started by the runner as `python3 -m gpukit.step NAME ...`,
+with cohort, the device and the folders in the environment."""
+
+import argparse
+import json
+import sys
+
+from .steps import StepError, equality, mixed, optable, provenance, trace, wall
+from .tool_steps import beside, counters, overhead, sanitizer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    steps = parser.add_subparsers(dest="step", required=True)
+    for function in (wall, equality, optable, trace, beside, counters, overhead, sanitizer, mixed, provenance):
+        step = steps.add_parser(function.__name__)
+        step.set_defaults(function=function)
+        if function is mixed:
+            step.add_argument("networks", nargs="+")
+        elif function is not provenance:
+            step.add_argument("network")
+        step.add_argument("--minibatch", type=int, default=1)
+        step.add_argument("--count", type=int, default=4)
+        step.add_argument("--most", type=int, default=5)
+        step.add_argument("--blocks", type=int, default=7)
+        step.add_argument("--input")
+        step.add_argument("--precision")
+        step.add_argument("--set", action="append", default=[])
+    arguments = parser.parse_args()
+    try:
+        print(json.dumps(arguments.function(arguments)))
+    except StepError as error:
+        print(error, file=sys.stderr)
+        return error.code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
