@@ -8,7 +8,8 @@ what else the machine does meets both alike; times are medians of all blocks.
 
 It ends within --minutes: every row has an equal share of what is left. A network whose profile would take more than
 half of its share runs with the device's first choices of algorithm, as with --unplanned, and the table says so; rounds
-end with the share. What fails is listed below the table and loses no other row.
+end with the share, and whatever program still runs when the minutes are over is stopped. What fails, or has no time
+left, is listed below the table and loses no other row; --output is written after every row.
 
 Both sides use as many threads as --threads says, float32, their defaults otherwise. Input and output lie in memory
 that either side chose itself (ONNX Runtime with IO binding), so that neither pays for the other's layout.
@@ -58,8 +59,15 @@ class Failed(Exception):
     """A program ended with an error, or computed something else."""
 
 
+class OutOfTime(Exception):
+    """--minutes are over."""
+
+    def __str__(self):
+        return "no time left: give it more --minutes, or fewer --networks"
+
+
 class Share:
-    """The time that a row may take."""
+    """A time that something may take: a row, or the whole run."""
 
     def __init__(self, seconds):
         self.end = time.monotonic() + seconds
@@ -67,18 +75,30 @@ class Share:
     def left(self):
         return self.end - time.monotonic()
 
+    def part(self, of):
+        return Share(self.left() / of)
+
 
 class Cohort:
-    def __init__(self, program, folder, threads):
-        self.program, self.folder = program, folder
+    def __init__(self, program, folder, threads, whole):
+        self.program, self.folder, self.whole = program, folder, whole
         # The program takes the cores that it may run on.
         self.cores = sorted(os.sched_getaffinity(0))[:threads]
         self.slow = set()  # networks that take too long to profile
 
-    def call(self, *arguments, seconds=300):
-        """Standard output. Raises Failed, and subprocess.TimeoutExpired after `seconds`."""
-        result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, timeout=seconds,
-                                preexec_fn=lambda: os.sched_setaffinity(0, self.cores))
+    def call(self, *arguments, seconds=math.inf):
+        """Standard output. Raises Failed, and subprocess.TimeoutExpired after `seconds` or when all time is over."""
+        left = self.whole.left()
+        if left <= 0:
+            raise OutOfTime()
+        try:
+            result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True,
+                                    timeout=min(seconds, left),
+                                    preexec_fn=lambda: os.sched_setaffinity(0, self.cores))
+        except subprocess.TimeoutExpired:
+            if self.whole.left() <= 0:
+                raise OutOfTime() from None
+            raise
         if result.returncode != 0:
             raise Failed(f"cohort {' '.join(map(str, arguments))}: {result.stderr.strip()}")
         return result.stdout
@@ -194,7 +214,13 @@ def compare(cohort, network, minibatch, options, share):
     peer.block(options.block_ms / 1e3)
     for done in range(options.rounds):
         begin = time.monotonic()
-        ours.append(cohort.time(plan, options))
+        try:
+            step = cohort.time(plan, options)
+        except OutOfTime:
+            if ours:
+                break  # the rounds before are worth having
+            raise
+        ours.append(step)
         peer.block(0.02)  # its threads were asleep
         theirs.append(statistics.median(peer.block(options.block_ms / 1e3) for _ in range(options.blocks)))
         if done > 0 and share.left() < time.monotonic() - begin:
@@ -221,7 +247,12 @@ def shown(ns):
     return f"{ns / 1e6:.3g} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} us"
 
 
-def table(rows, failures, options):
+def write(file, text):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def table(rows, failures, options, cases):
     out = ["# One model, Cohort beside ONNX Runtime", "",
            f"`bench/peers/onnx_runtime.py {' '.join(sys.argv[1:])}`, {header(options)}.", "",
            "The ratio is the median over interleaved rounds of Cohort's time by ONNX Runtime's (smallest to largest): below 1",
@@ -239,6 +270,8 @@ def table(rows, failures, options):
                 f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}) | {row['rounds']}{'' if row['planned'] else '*'} | "
                 f"{row['difference']:.1e} |" for row in part]
         out.append("")
+    if len(rows) + len(failures) < cases:
+        out += [f"{cases - len(rows) - len(failures)} of {cases} rows are still to come.", ""]
     if failures:
         out += ["Not compared:", "", *(f"- {name}: {reason}" for name, reason in failures), ""]
     return "\n".join(out)
@@ -283,16 +316,15 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        cohort = Cohort(options.cohort, folder.resolve(), options.threads)
+        whole = Share(options.minutes * 60)
+        cohort = Cohort(options.cohort, folder.resolve(), options.threads, whole)
         if options.ops:
             return ops(cohort, options.ops, options.minibatch[0], options)
         rows, failures = [], []
-        end = time.monotonic() + options.minutes * 60
         cases = [(network, minibatch) for minibatch in options.minibatch for network in options.networks]
         for i, (network, minibatch) in enumerate(cases):
-            share = Share((end - time.monotonic()) / (len(cases) - i))
             try:
-                row = compare(cohort, network, minibatch, options, share)
+                row = compare(cohort, network, minibatch, options, whole.part(len(cases) - i))
             except Exception as error:  # whatever it is, the other networks have their rows
                 failures.append((f"{network} b{minibatch}", str(error).strip().replace("\n", " ")))
                 print(f"{failures[-1][0]}: {failures[-1][1]}", file=sys.stderr, flush=True)
@@ -301,15 +333,16 @@ def main():
             times = "" if options.check else (f"{shown(row['cohort_ns'])} by {shown(row['onnxruntime_ns'])}, ratio "
                                               f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}), ")
             print(f"{network} b{minibatch}: {times}difference {row['difference']:.1e}", file=sys.stderr, flush=True)
+            if options.output and not options.check:
+                write(options.output, table(rows, failures, options, len(cases)))
     if not options.check:
-        text = table(rows, failures, options)
+        text = table(rows, failures, options, len(cases))
         for title, names in (("convolutional networks", CONVOLUTIONAL), ("lenet5 and mlp", TOLD_APART)):
             part = [row for row in rows if row["network"] in names]
             if part:
                 print(f"{title}: geometric mean of the ratio {geometric_mean(part):.3f} over {len(part)} rows", file=sys.stderr)
         if options.output:
-            options.output.parent.mkdir(parents=True, exist_ok=True)
-            options.output.write_text(text)
+            write(options.output, text)
         else:
             print(text)
     wrong = [f"{row['network']} b{row['minibatch']}" for row in rows if not row["difference"] <= TOLERANCE]
