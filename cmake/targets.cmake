@@ -1,3 +1,6 @@
+# What is installed: the program and its plugins.
+add_custom_target(programs)
+
 # Warnings and include root that every target of ours has.
 add_library(cohort_settings INTERFACE)
 target_include_directories(cohort_settings INTERFACE ${PROJECT_SOURCE_DIR})
