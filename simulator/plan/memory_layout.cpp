@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace cohort {
 namespace {
@@ -47,15 +48,50 @@ bool conflict(const Lifetime& a, const Lifetime& b, const StepOrder& order) {
                                             : true;
 }
 
-/// Lowest offset where `what` overlaps no conflicting one of `placed`, which are in order of offset.
-std::int64_t first_gap(const Lifetime& what, const std::vector<Lifetime>& placed, const StepOrder& order) {
+/// Buffers on the very same bytes: of any two one is done with before the other is begun. In that order.
+struct Cell {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+  std::vector<Lifetime> chain;
+};
+
+/// Where in a cell's chain a buffer belongs: behind those that end before it begins.
+std::size_t place_in(const Cell& cell, const Lifetime& what) {
+  const std::vector<StepId>& users = what.buffer->users;
+  const auto behind = std::partition_point(cell.chain.begin(), cell.chain.end(), [&](const Lifetime& other) {
+    return !other.buffer->users.empty() && other.buffer->users.back() < users.front();
+  });
+  return static_cast<std::size_t>(behind - cell.chain.begin());
+}
+
+/// Whether any buffer of the cell may be alive together with `what`. What comes before a neighbour in the chain comes
+/// before all that is behind it, too, so that only the neighbours need a look.
+bool conflict(const Lifetime& what, const Cell& cell, const StepOrder& order) {
+  if (what.buffer->users.empty()) return true;
+  const std::size_t place = place_in(cell, what);
+  if (place < cell.chain.size() && conflict(what, cell.chain[place], order)) return true;
+  return place > 0 && conflict(what, cell.chain[place - 1], order);
+}
+
+/// Lowest offset where `what` overlaps no conflicting one of `cells`, which are in order of begin and size.
+std::int64_t first_gap(const Lifetime& what, const std::vector<Cell>& cells, const StepOrder& order) {
   std::int64_t offset = 0;
-  for (const Lifetime& other : placed) {
-    const std::int64_t begin = other.buffer->offset.value;
-    if (begin - offset >= what.size) break;
-    if (begin + other.size > offset && conflict(what, other, order)) offset = begin + other.size;
+  for (const Cell& cell : cells) {
+    if (cell.begin - offset >= what.size) break;
+    if (cell.begin + cell.size > offset && conflict(what, cell, order)) offset = cell.begin + cell.size;
   }
   return offset;
+}
+
+void place(const Lifetime& what, std::vector<Cell>& cells) {
+  const std::pair key(what.buffer->offset.value, what.size);
+  auto cell = std::lower_bound(cells.begin(), cells.end(), key, [](const Cell& other, const auto& wanted) {
+    return std::pair(other.begin, other.size) < wanted;
+  });
+  if (cell == cells.end() || std::pair(cell->begin, cell->size) != key)
+    cell = cells.insert(cell, {what.buffer->offset.value, what.size, {}});
+  const std::size_t at = what.buffer->users.empty() ? 0 : place_in(*cell, what);
+  cell->chain.insert(cell->chain.begin() + static_cast<std::ptrdiff_t>(at), what);
 }
 
 }  // namespace
@@ -71,15 +107,14 @@ ArenaSize lay_out(std::vector<Buffer>& buffers, const StepOrder& order) {
     return std::tuple(a_workspace, -a->size.value) < std::tuple(b_workspace, -b->size.value);
   });
   ArenaSize arena;
-  std::vector<Lifetime> placed;
+  std::vector<Cell> cells;
   for (Buffer* buffer : pending) {
     const Lifetime lifetime = lifetime_of(*buffer, order);
-    buffer->offset = Bytes{first_gap(lifetime, placed, order)};
+    buffer->offset = Bytes{first_gap(lifetime, cells, order)};
     const Bytes end{buffer->offset.value + lifetime.size};
     arena.total = std::max(arena.total, end);
     if (buffer->kind == BufferKind::kActivation) arena.activations = arena.total;
-    const auto later = [](const Bytes& offset, const Lifetime& other) { return offset < other.buffer->offset; };
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), buffer->offset, later), lifetime);
+    place(lifetime, cells);
   }
   return arena;
 }
