@@ -25,19 +25,37 @@ struct Part {
 
 using Steps = std::vector<std::size_t>;
 
-/// The last point of a frontier, the one with least workspace, that takes no longer than `time`.
-std::size_t smallest_within(const std::vector<Point>& points, Nanoseconds time) {
-  const auto after = std::upper_bound(points.begin(), points.end(), time,
-                                      [](Nanoseconds limit, const Point& point) { return limit < point.time; });
-  return static_cast<std::size_t>(after - points.begin()) - 1;
-}
+/// Parts one after another: times add up, workspaces share. What limits the parts is workspace, the largest first.
+struct InSeries {
+  static Bytes measure(const Point& point) { return point.workspace; }
+  static bool comes_first(Bytes a, Bytes b) { return a > b; }
+  /// The first point, the fastest, that needs no more than `limit`; the end where all need more.
+  static std::size_t best_within(const std::vector<Point>& points, Bytes limit) {
+    const auto first =
+        std::partition_point(points.begin(), points.end(), [&](const Point& point) { return point.workspace > limit; });
+    return static_cast<std::size_t>(first - points.begin());
+  }
+  static void add(Point& sum, const Point& point) {
+    sum.time += point.time;
+    sum.workspace = std::max(sum.workspace, point.workspace);
+  }
+};
 
-/// The first point, the fastest, that needs no more than `workspace`.
-std::size_t fastest_within(const std::vector<Point>& points, Bytes workspace) {
-  const auto first = std::lower_bound(points.begin(), points.end(), workspace,
-                                      [](const Point& point, Bytes limit) { return point.workspace > limit; });
-  return static_cast<std::size_t>(first - points.begin());
-}
+/// Parts side by side: the longest time counts, workspaces add up. What limits the parts is time, the shortest first.
+struct InParallel {
+  static Nanoseconds measure(const Point& point) { return point.time; }
+  static bool comes_first(Nanoseconds a, Nanoseconds b) { return a < b; }
+  /// The last point, the one with least workspace, that takes no longer than `limit`; the end where all do.
+  static std::size_t best_within(const std::vector<Point>& points, Nanoseconds limit) {
+    const auto after =
+        std::partition_point(points.begin(), points.end(), [&](const Point& point) { return point.time <= limit; });
+    return after == points.begin() ? points.size() : static_cast<std::size_t>(after - points.begin()) - 1;
+  }
+  static void add(Point& sum, const Point& point) {
+    sum.time = std::max(sum.time, point.time);
+    sum.workspace += point.workspace;
+  }
+};
 
 class Frontiers {
  public:
@@ -67,14 +85,14 @@ class Frontiers {
   /// `steps` ascend, so that of two ordered ones the first comes first.
   std::unique_ptr<Part> part_of(const Steps& steps) {
     if (steps.size() == 1) return single(steps.front());
-    if (std::vector<Steps> parts = series_parts(steps); parts.size() > 1) return combined(parts, true);
-    if (std::vector<Steps> parts = parallel_parts(steps); parts.size() > 1) return combined(parts, false);
+    if (std::vector<Steps> parts = series_parts(steps); parts.size() > 1) return combined<InSeries>(parts);
+    if (std::vector<Steps> parts = parallel_parts(steps); parts.size() > 1) return combined<InParallel>(parts);
     exact_ = false;
     std::map<StreamId, Steps> by_stream;
     for (const std::size_t step : steps) by_stream[order_.stream(StepId(step))].push_back(step);
     std::vector<Steps> chains;
     for (auto& [stream, chain] : by_stream) chains.push_back(std::move(chain));
-    return combined(chains, false);
+    return combined<InParallel>(chains);
   }
 
   /// Cut wherever all steps so far come before all others.
@@ -131,62 +149,33 @@ class Frontiers {
     return part;
   }
 
-  std::unique_ptr<Part> combined(const std::vector<Steps>& parts, bool in_series) {
+  template <class Together>
+  std::unique_ptr<Part> combined(const std::vector<Steps>& parts) {
     auto part = std::make_unique<Part>();
     for (const Steps& steps : parts) part->children.push_back(part_of(steps));
-    if (in_series) {
-      add_series_points(*part);
-    } else {
-      add_parallel_points(*part);
-    }
+    add_points<Together>(*part);
     return part;
   }
 
-  /// For every limit at which some child changes: each child its fastest way within it.
-  static void add_series_points(Part& part) {
-    std::vector<Bytes> limits;
-    Bytes least;
+  /// For every limit at which some child changes: each child its best way within it.
+  template <class Together>
+  static void add_points(Part& part) {
+    std::vector<decltype(Together::measure(Point{}))> limits;
     for (const auto& child : part.children) {
-      least = std::max(least, child->points.back().workspace);
-      for (const Point& point : child->points) limits.push_back(point.workspace);
+      for (const Point& point : child->points) limits.push_back(Together::measure(point));
     }
-    std::sort(limits.rbegin(), limits.rend());
+    std::sort(limits.begin(), limits.end(), Together::comes_first);
     limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
-    for (const Bytes limit : limits) {
-      if (limit < least) break;
+    for (const auto limit : limits) {
       Point sum;
       std::vector<std::uint32_t> chosen;
       for (const auto& child : part.children) {
-        const std::size_t at = fastest_within(child->points, limit);
-        sum.time += child->points[at].time;
-        sum.workspace = std::max(sum.workspace, child->points[at].workspace);
+        const std::size_t at = Together::best_within(child->points, limit);
+        if (at == child->points.size()) break;
+        Together::add(sum, child->points[at]);
         chosen.push_back(static_cast<std::uint32_t>(at));
       }
-      add_point(part, sum, std::move(chosen));
-    }
-  }
-
-  /// For every time at which some child changes: each child its smallest way within it.
-  static void add_parallel_points(Part& part) {
-    std::vector<Nanoseconds> limits;
-    Nanoseconds least{};
-    for (const auto& child : part.children) {
-      least = std::max(least, child->points.front().time);
-      for (const Point& point : child->points) limits.push_back(point.time);
-    }
-    std::sort(limits.begin(), limits.end());
-    limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
-    for (const Nanoseconds limit : limits) {
-      if (limit < least) continue;
-      Point sum;
-      std::vector<std::uint32_t> chosen;
-      for (const auto& child : part.children) {
-        const std::size_t at = smallest_within(child->points, limit);
-        sum.time = std::max(sum.time, child->points[at].time);
-        sum.workspace += child->points[at].workspace;
-        chosen.push_back(static_cast<std::uint32_t>(at));
-      }
-      add_point(part, sum, std::move(chosen));
+      if (chosen.size() == part.children.size()) add_point(part, sum, std::move(chosen));
     }
   }
 
