@@ -42,6 +42,17 @@ double part(double work, double rate, Nanoseconds time) {
 
 CallWork work_of(const OpCall& call) {
   CallWork work;
+  if (!call.parts.empty()) {
+    work.is_product = true;
+    for (const OpCall& part : parts_of(call)) {
+      const CallWork one = work_of(part);
+      work.flops += one.flops;
+      work.traffic += one.traffic;
+      work.outputs += one.outputs;
+      work.is_product = work.is_product && one.is_product;
+    }
+    return work;
+  }
   for (const View& view : call.outputs) work.outputs += element_count(view.shape);
   std::int64_t moved = work.outputs;
   for (const Operand& operand : call.inputs) moved += stored_elements(operand);
@@ -49,6 +60,16 @@ CallWork work_of(const OpCall& call) {
   const std::optional<std::int64_t> depth = depth_of(call);
   work.is_product = depth.has_value();
   work.flops = Flops{work.outputs * (depth ? 2 * *depth : 1)};
+  return work;
+}
+
+CallWork call_work_of(const Model& model, const Op& op) {
+  const OpWork known = work_of(model, op);
+  CallWork work{known.flops, known.read + known.written, 0, false};
+  for (const TensorId out : op.outputs) work.outputs += element_count(model.tensor(out).shape);
+  const OpAttributes& attributes = op.attributes;
+  work.is_product = std::holds_alternative<Convolution>(attributes) || std::holds_alternative<Gemm>(attributes) ||
+                    std::holds_alternative<MatMul>(attributes);
   return work;
 }
 
@@ -68,6 +89,35 @@ LaunchShape launch_shape_of(const CallWork& work) {
   return shape;
 }
 
+LaunchShape launch_shape_of(const OpCall& call) {
+  LaunchShape shape = launch_shape_of(work_of(call));
+  if (call.parts.empty()) return shape;
+  shape.blocks = 0;
+  for (const OpCall& part : parts_of(call)) shape.blocks += launch_shape_of(work_of(part)).blocks;
+  return shape;
+}
+
+double GpuDemands::share(const CallWork& work, Nanoseconds time) const {
+  const LaunchShape launch = launch_shape_of(work);
+  const Result<Occupancy> resident = occupancy(launch, profile_.sm);
+  if (time <= Nanoseconds(0) || !resident || resident->blocks_per_sm < 1) return 1;
+  const double places = static_cast<double>(profile_.sms) * resident->blocks_per_sm;
+  const auto traffic = static_cast<double>(work.traffic.value);
+  return std::max({std::min(1.0, static_cast<double>(launch.blocks) / places),
+                   part(static_cast<double>(work.flops.value), profile_.fma.per_second, time),
+                   part(traffic, profile_.l2.per_second, time), part(traffic, profile_.dram.per_second, time)});
+}
+
+Nanoseconds GpuDemands::together(std::span<const Part> parts) const {
+  Nanoseconds longest{};
+  double shared = 0;
+  for (const Part& each : parts) {
+    longest = std::max(longest, each.time);
+    shared += static_cast<double>(each.time.count()) * share(each.work, each.time);
+  }
+  return std::max(longest, Nanoseconds(static_cast<std::int64_t>(shared)));
+}
+
 Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds time) {
   const auto key = std::tuple(step.cost, time);
   const auto found = known_.find(key);
@@ -83,7 +133,7 @@ Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds tim
   of(Throughput::kL2) = part(traffic, profile_.l2.per_second, time);
   of(Throughput::kDram) = part(traffic, profile_.dram.per_second, time);
   solo.footprint = work.traffic;
-  auto demand = demand_of(launch_shape_of(work), solo, profile_);
+  auto demand = demand_of(launch_shape_of(step.call), solo, profile_);
   if (!demand) return in_context(step.task, demand.error());
   return &known_.emplace(key, *std::move(demand)).first->second;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "base/result.hpp"
@@ -21,11 +22,15 @@ struct CallWork {
   bool is_product = false;   ///< a convolution or matrix product
 };
 CallWork work_of(const OpCall& call);
+/// The same of an op that has not been lowered.
+CallWork call_work_of(const Model& model, const Op& op);
 
 /// How a call is taken to be launched where no kernel of it was recorded: products in tiles of 64 x 64 outputs a block
 /// of 256 threads, as libraries commonly do; everything else with four elements a thread. No measurement: where the
 /// grid matters and differs, the prediction of kernels side by side is off by it.
 LaunchShape launch_shape_of(const CallWork& work);
+/// Of several members' ops in one launch: the blocks of all of them.
+LaunchShape launch_shape_of(const OpCall& call);
 
 /// What the calls of programs ask of a GPU: their recorded time, the launch above, and the part of the arithmetic and
 /// memory throughput that their work over their time is. Remembers what it has found; one planning thread at a time.
@@ -34,6 +39,16 @@ class GpuDemands {
   explicit GpuDemands(GpuProfile profile) : profile_(std::move(profile)) {}
 
   [[nodiscard]] const GpuProfile& profile() const { return profile_; }
+  /// The largest part, above 0 and up to 1, that a call which takes `time` alone uses of the device: of its room for
+  /// blocks, its arithmetic or its memory.
+  [[nodiscard]] double share(const CallWork& work, Nanoseconds time) const;
+  /// What ops take as one launch whose blocks run side by side: as long as the longest, or as long as all their shares
+  /// of the device one after another.
+  struct Part {
+    Nanoseconds time{};  ///< alone
+    CallWork work;
+  };
+  [[nodiscard]] Nanoseconds together(std::span<const Part> parts) const;
   /// The kernels of `program` in a graph whose steps take `graph`'s durations; a step that takes no time is none.
   /// Errors: those of demand_of(), naming the step's task.
   Result<GpuWork> work(const Program& program, const TaskGraph& graph);

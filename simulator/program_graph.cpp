@@ -226,12 +226,33 @@ Result<Nanoseconds> image_time(const PredictionCase& prediction_case) {
          costs.stage(kInputResizeRecord).value_or(Nanoseconds(0));
 }
 
+/// On a GPU the blocks of several ops in one launch run side by side; the cost table, which knows no device, has them
+/// one after another.
+Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector<Cost>& costs) {
+  const Program& program = *prediction_case.program;
+  const CostContext context{footprint_of(program), 0};
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (step.call.parts.empty()) continue;
+    std::vector<GpuDemands::Part> parts;
+    for (const OpCall& part : parts_of(step.call)) {
+      const CostKey key{part.signature, Strategy::kSerial, 1, step.cost.threads, ""};
+      const auto cost = prediction_case.costs->cost(key, context);
+      if (!cost) return in_context(step.task, cost.error());
+      parts.push_back({cost->time, work_of(part)});
+    }
+    costs[i].time = prediction_case.gpu->together(parts);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ProgramGraph> build_task_graph(const PredictionCase& prediction_case) {
   COHORT_TRY(const Nanoseconds per_image, image_time(prediction_case));
-  COHORT_TRY(const std::vector<Cost> costs,
+  COHORT_TRY(std::vector<Cost> costs,
              step_costs(*prediction_case.program, *prediction_case.costs, prediction_case.device.cores));
+  if (prediction_case.gpu != nullptr) COHORT_CHECK(put_side_by_side(prediction_case, costs));
   return GraphBuilder(prediction_case, costs, per_image).build();
 }
 

@@ -41,11 +41,14 @@ Attribution AttributionWalk::explain(const Variant& variant, Nanoseconds with_ov
     attribution.of(cause) += last - *time;
     last = *time;
   };
-  Variant at{{}, RestKind::kSerialBest, 1, InputSharing::kSeparate, variant.launch};
+  Variant at{{}, RestKind::kSerialBest, 1, InputSharing::kSeparate, variant.launch, input_setting(*case_.base)};
   go_to(time_of(at), GainCause::kOverlap);
   at.sharing = variant.sharing;
   go_to(time_of(at), GainCause::kSharing);
+  at.input = variant.input;
+  go_to(time_of(at), GainCause::kOverlap);
   at.fused = variant.fused;
+  at.grouped = variant.grouped;
   go_to(time_of(at), GainCause::kFusion);
   const bool concurrent = variant.rest == RestKind::kConcurrent || variant.rest == RestKind::kBranches;
   go_to(time_of(variant), concurrent ? GainCause::kOverlap : GainCause::kAlgorithmChoice);

@@ -40,8 +40,8 @@ std::vector<std::vector<std::uint32_t>> equal_members(const PlanningCase& planni
 
 }  // namespace
 
-Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case) {
-  PlanEvaluator evaluator(planning_case);
+Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case, const CancelToken* cancel) {
+  PlanEvaluator evaluator(planning_case, cancel);
   Plan together = *planning_case.base;
   together.baselines.clear();
   together.limits.memory.reset();  // members run alone, one at a time

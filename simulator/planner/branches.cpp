@@ -1,8 +1,7 @@
 #include "simulator/planner/branches.hpp"
 
 #include <algorithm>
-
-#include "simulator/schedule/stages.hpp"
+#include <utility>
 
 namespace cohort {
 namespace {
@@ -34,8 +33,8 @@ std::string_view to_string(BranchSchedule schedule) {
 }
 
 BranchScheduler::BranchScheduler(std::span<const MemberClass> classes, const DeviceProfile& device, CallTimes& times,
-                                 Bytes footprint)
-    : classes_(classes), device_(device), times_(times), footprint_(footprint) {}
+                                 Bytes footprint, const GpuDemands* gpu)
+    : classes_(classes), device_(device), times_(times), footprint_(footprint), gpu_(gpu) {}
 
 bool BranchScheduler::has_branches() const {
   return std::any_of(classes_.begin(), classes_.end(),
@@ -46,6 +45,14 @@ bool BranchScheduler::has_branches() const {
 OpGraph BranchScheduler::timed_graph(std::size_t member_class, int streams) {
   const MemberClass& members = classes_[member_class];
   OpGraph graph = op_graph(*members.model);
+  if (gpu_ != nullptr) {
+    const Nanoseconds gap = gpu_->profile().launch.graph_gap;
+    for (std::size_t op = 0; op < graph.size(); ++op) {
+      const auto alone = times_.time({members.signatures[op], Strategy::kSerial, 1, 1, ""}, {footprint_, 0});
+      if (alone) graph.times[op] = {*alone + gap, *alone + gap, std::nullopt};
+    }
+    return graph;
+  }
   for (std::size_t op = 0; op < graph.size(); ++op) {
     CostKey key{members.signatures[op], Strategy::kSerial, 1, 1, ""};
     const auto alone = times_.time(key, {footprint_, 0});
@@ -61,15 +68,41 @@ OpGraph BranchScheduler::timed_graph(std::size_t member_class, int streams) {
   return graph;
 }
 
+StageCost BranchScheduler::stage_cost(std::size_t member_class, const OpGraph& graph,
+                                      const StreamSetting& setting) const {
+  if (gpu_ == nullptr) return core_stage_cost(graph, setting);
+  const Model& model = *classes_[member_class].model;
+  std::vector<double> shares;
+  for (std::size_t op = 0; op < graph.size(); ++op)
+    shares.push_back(gpu_->share(call_work_of(model, model.ops[op]), graph.times[op].alone));
+  return shared_stage_cost(graph, setting, std::move(shares));
+}
+
+Nanoseconds BranchScheduler::longest_way(std::size_t member_class) {
+  const OpGraph graph = op_graph(*classes_[member_class].model);
+  std::vector<Nanoseconds> end(graph.size());
+  Nanoseconds longest{};
+  for (std::uint32_t op = 0; op < graph.size(); ++op) {
+    for (const std::uint32_t need : graph.needs[op]) end[op] = std::max(end[op], end[need]);
+    const CostKey key{classes_[member_class].signatures[op], Strategy::kSerial, 1, 1, ""};
+    const auto warm = times_.time(key, {Bytes{0}, 0});
+    const auto cold = times_.time(key, {footprint_, 0});
+    if (warm && cold) end[op] += std::min(*warm, *cold);
+    longest = std::max(longest, end[op]);
+  }
+  return longest;
+}
+
 OpSchedule BranchScheduler::make(std::size_t member_class, BranchSchedule kind, int streams) {
   const OpGraph graph = timed_graph(member_class, streams);
-  const StreamSetting setting{static_cast<std::uint32_t>(streams), device_.handoff_latency};
+  const Nanoseconds handoff = gpu_ == nullptr ? device_.handoff_latency : gpu_->profile().launch.graph_gap;
+  const StreamSetting setting{static_cast<std::uint32_t>(streams), handoff};
   switch (kind) {
     case BranchSchedule::kStages: {
       StageOptions options;
       options.most_groups = std::min<std::size_t>(options.most_groups, setting.streams);
       options.most_states = graph.size() <= kFewOps ? kManyStates : kFewStates;
-      return schedule_stages(graph, setting, core_stage_cost(graph, setting), options).schedule;
+      return schedule_stages(graph, setting, stage_cost(member_class, graph, setting), options).schedule;
     }
     case BranchSchedule::kStagesApart: {
       OpSchedule apart = schedule(member_class, BranchSchedule::kStages, streams);

@@ -4,7 +4,8 @@
 
 namespace cohort {
 
-PlanEvaluator::PlanEvaluator(const PlanningCase& planning_case) : case_(planning_case), times_(*planning_case.costs) {}
+PlanEvaluator::PlanEvaluator(const PlanningCase& planning_case, const CancelToken* cancel)
+    : case_(planning_case), catalog_(*planning_case.catalog, cancel), cancel_(cancel), times_(*planning_case.costs) {}
 
 PredictionCase PlanEvaluator::prediction_case(const Plan& plan, const Program& program) const {
   return {&plan, &program, case_.costs, case_.device, true, case_.gpu};
@@ -36,26 +37,26 @@ void PlanEvaluator::fill_in(const Plan& plan, std::span<const Model* const> mode
 Result<WorkspaceChoices> PlanEvaluator::choices_of(const Plan& plan, std::span<const Model* const> models,
                                                    ChoiceRule rule) {
   fill_in(plan, models, rule);
-  return WorkspaceChoices::of(plan, models, *case_.catalog, times_, rule);
+  return WorkspaceChoices::of(plan, models, catalog_, times_, rule);
 }
 
 Result<Evaluation> PlanEvaluator::evaluate(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule) {
   fill_in(plan, models, rule);
-  Result<Program> program = lower(plan, models, *case_.catalog, choose_by_cost(times_, rule));
+  Result<Program> program = lower(plan, models, catalog_, choose_by_cost(times_, rule));
   const bool limited = !program && program.error().code == ErrorCode::kDoesNotFit;
   if (limited) {
     COHORT_TRY(const WorkspaceChoices choices, choices_of(plan, models, rule));
-    program = lower_within_limits(plan, models, *case_.catalog, choices, WorkspaceRule::kWholeBatch);
+    program = lower_within_limits(plan, models, catalog_, choices, WorkspaceRule::kWholeBatch);
   }
   if (!program) return tl::unexpected<Error>(std::move(program).error());
+  if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
   COHORT_TRY(Prediction prediction, predict(prediction_case(plan, *program)));
   return Evaluation{std::move(*program), std::move(prediction), limited};
 }
 
 Result<Prediction> PlanEvaluator::with_equal_shares(const Plan& plan, std::span<const Model* const> models) {
   COHORT_TRY(const WorkspaceChoices choices, choices_of(plan, models, {}));
-  COHORT_TRY(const Program program,
-             lower_within_limits(plan, models, *case_.catalog, choices, WorkspaceRule::kEqualShares));
+  COHORT_TRY(const Program program, lower_within_limits(plan, models, catalog_, choices, WorkspaceRule::kEqualShares));
   return predict(prediction_case(plan, program));
 }
 
@@ -67,7 +68,7 @@ Result<std::vector<Evaluation>> PlanEvaluator::tradeoffs(const Plan& plan, std::
   std::vector<Evaluation> found;
   for (std::size_t i = 0; i < shown; ++i) {
     const std::size_t place = shown == 1 ? count - 1 : i * (count - 1) / (shown - 1);
-    Result<Program> program = lower(plan, models, *case_.catalog, choices.choose(place));
+    Result<Program> program = lower(plan, models, catalog_, choices.choose(place));
     if (!program && program.error().code == ErrorCode::kDoesNotFit) continue;
     if (!program) return tl::unexpected<Error>(std::move(program).error());
     COHORT_TRY(Prediction prediction, predict(prediction_case(plan, *program)));

@@ -15,10 +15,31 @@ struct Evaluation {
   bool limited = false;  ///< its fastest ways do not fit the limits
 };
 
-/// Lowers and predicts plans, choosing algorithms by recorded cost.
+/// A catalog that answers no more once it is cancelled, so that the lowering of a large plan ends soon.
+class CancellableCatalog final : public OpCatalog {
+ public:
+  /// `cancel` may be null. Both must outlive this.
+  CancellableCatalog(const OpCatalog& catalog, const CancelToken* cancel) : catalog_(catalog), cancel_(cancel) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
+    return catalog_.alternatives(call, threads);
+  }
+  [[nodiscard]] bool accepts_strides(const OpCall& call) const override { return catalog_.accepts_strides(call); }
+  [[nodiscard]] std::vector<Precision> precisions() const override { return catalog_.precisions(); }
+  [[nodiscard]] int multiprocessors() const override { return catalog_.multiprocessors(); }
+  [[nodiscard]] int cores() const override { return catalog_.cores(); }
+
+ private:
+  const OpCatalog& catalog_;
+  const CancelToken* cancel_;
+};
+
+/// Lowers and predicts plans, choosing algorithms by recorded cost. What it does fails with kInterrupted once
+/// `cancel`, which may be null, is cancelled.
 class PlanEvaluator {
  public:
-  explicit PlanEvaluator(const PlanningCase& planning_case);
+  explicit PlanEvaluator(const PlanningCase& planning_case, const CancelToken* cancel = nullptr);
 
   /// Where a limit is exceeded, workspace is handed out over the whole model batch (lower_within_limits()) before the
   /// plan is refused. `rule` says what beside cost decides; its footprint and neighbours are filled in.
@@ -40,6 +61,8 @@ class PlanEvaluator {
   Result<WorkspaceChoices> choices_of(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule);
 
   const PlanningCase& case_;
+  CancellableCatalog catalog_;
+  const CancelToken* cancel_;
   CallTimes times_;
   std::map<const Model*, std::pair<Bytes, Bytes>> sizes_;  ///< weights, largest operands
 };

@@ -49,18 +49,4 @@ double objective_cost(Objective objective, const Prediction& prediction, std::sp
   return static_cast<double>(prediction.step_time.count());
 }
 
-std::string objective_text(Objective objective, const Prediction& prediction, std::span<const Nanoseconds> alone) {
-  switch (objective) {
-    case Objective::kThroughput:
-      break;
-    case Objective::kStepTime:
-      return fmt::format("{} from launch to end", format_time(prediction.launch_to_end));
-    case Objective::kP99Latency:
-      return fmt::format("p99 latency {}", format_time(prediction.p99_latency));
-    case Objective::kBalancedGain:
-      return fmt::format("least gain of a member {:.2f}x", least_gain(prediction, alone));
-  }
-  return fmt::format("step {}", format_time(prediction.step_time));
-}
-
 }  // namespace cohort

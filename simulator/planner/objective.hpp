@@ -29,10 +29,8 @@ Result<Objective> objective_from(std::string_view text);
 std::vector<double> member_gains(const Prediction& prediction, std::span<const Nanoseconds> alone);
 
 /// What the objective wants least of: nanoseconds, or for kBalancedGain 1 / the least gain.
-/// Every candidate has the same members and minibatches, so that the most samples a second are the least step time.
+/// Of members with the same minibatches the most samples a second are the least step time; plan_best_minibatch()
+/// compares others.
 double objective_cost(Objective objective, const Prediction& prediction, std::span<const Nanoseconds> alone);
-
-/// "step 1.20 ms", "p99 latency 1.20 ms", "least gain of a member 1.31x".
-std::string objective_text(Objective objective, const Prediction& prediction, std::span<const Nanoseconds> alone);
 
 }  // namespace cohort

@@ -1,5 +1,6 @@
 #include "simulator/planner/planner.hpp"
 
+#include <map>
 #include <utility>
 
 #include "simulator/planner/evaluate.hpp"
@@ -15,6 +16,27 @@ Result<void> check(const PlanningCase& planning_case) {
     return fail(ErrorCode::kInvalidInput, "{} models were given for {} members", planning_case.models.size(), members);
   }
   return validate(planning_case.device);
+}
+
+/// One step of every member as the plan's baselines have it. Members that share a baseline and a model take the same.
+Result<Nanoseconds> baseline_time(PlanEvaluator& evaluator, const PlanningCase& planning_case, const Plan& plan) {
+  std::vector<std::size_t> baseline_of(plan.members.size(), plan.baselines.size());
+  for (std::size_t i = 0; i < plan.baselines.size(); ++i) {
+    for (const std::uint32_t member : plan.baselines[i].members) baseline_of[member] = i;
+  }
+  std::map<std::pair<std::size_t, const Model*>, Nanoseconds> known;
+  Nanoseconds sum{};
+  for (std::uint32_t member = 0; member < plan.members.size(); ++member) {
+    const auto [place, is_new] = known.try_emplace({baseline_of[member], planning_case.models[member]});
+    if (is_new) {
+      const std::vector<const Model*> alone{planning_case.models[member]};
+      auto one = evaluator.evaluate(baseline_plan(plan, member), alone);
+      if (!one) return in_context(fmt::format("baseline of member {}", plan.members[member].name), one.error());
+      place->second = one->prediction.step_time;
+    }
+    sum += place->second;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -53,12 +75,7 @@ Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Pla
     result.baseline = baseline.step_time;
     result.plan.baselines = std::move(baseline.baselines);
   } else {
-    for (std::uint32_t member = 0; member < plan.members.size(); ++member) {
-      const std::vector<const Model*> alone{own.models[member]};
-      auto one = evaluator.evaluate(baseline_plan(plan, member), alone);
-      if (!one) return in_context(fmt::format("baseline of member {}", plan.members[member].name), one.error());
-      result.baseline += one->prediction.step_time;
-    }
+    COHORT_TRY(result.baseline, baseline_time(evaluator, own, plan));
   }
   if (!result.plan.resolved || result.plan.resolved->fingerprint != fingerprint(result.plan)) {
     result.plan.resolved = resolve(result.plan, evaluation.program, planning_case.device.device);

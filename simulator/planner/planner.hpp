@@ -74,7 +74,8 @@ struct PlanCandidate {
   /// Of explained limited ones: the step time with each member getting the same part of the limit, as in ModelBatch's
   /// paper; absent where it does not fit that way.
   std::optional<Nanoseconds> equal_shares;
-  std::string explanation;  ///< one line: why it wins or loses
+  std::string explanation;        ///< one line: why it wins or loses
+  std::size_t planning_case = 0;  ///< of plan_best_minibatch()
 };
 
 struct RefusedCandidate {
@@ -106,19 +107,32 @@ struct PlannerOptions {
   std::size_t most_simulated = 200;
   std::size_t most_explained = 12;
   bool pareto = false;  ///< also look for what takes more time and less memory
+  /// Where images are decoded: also look for other settings than the base's, with which the best plans are found first.
+  bool search_decode_workers = false;
+  bool search_buffers = false;
+  /// Of the objective: what has no chance to cost less is left out once `least_simulated` have been simulated.
+  std::optional<double> cost_to_beat = std::nullopt;
   const CancelToken* cancel = nullptr;
   /// Told after each candidate how many have been simulated, and of how many at most.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
 
+/// One after another at one of several minibatches.
+struct MinibatchBaseline {
+  std::string name;  ///< "minibatch 16"
+  Nanoseconds step_time{};
+  double samples_per_second = 0;  ///< over all members
+};
+
 struct PlanningResult {
-  BaselinePrediction baseline;
+  BaselinePrediction baseline;  ///< at the first candidate's minibatch
   Objective objective = Objective::kThroughput;
   std::vector<PlanCandidate> ranked;  ///< best first; never empty
   std::vector<ScreenedCandidate> screened;
   std::vector<RefusedCandidate> refused;
-  std::vector<ParetoPoint> pareto;  ///< fastest first; where asked for
-  bool interrupted = false;         ///< cancelled once something had been found: more might have been
+  std::vector<ParetoPoint> pareto;             ///< fastest first; where asked for
+  std::vector<MinibatchBaseline> minibatches;  ///< where one of several was chosen, in the order of the cases
+  bool interrupted = false;                    ///< cancelled once something had been found: more might have been
 };
 
 /// Looks for the best way to run a model batch by the objective: serial (each op on the threads that suit it, on
@@ -129,8 +143,16 @@ struct PlanningResult {
 /// keeps the limits; kInterrupted where nothing has been found before it was cancelled.
 Result<PlanningResult> plan_model_batch(const PlanningCase& planning_case, const PlannerOptions& options = {});
 
-/// The best single-model plans of all members, and what they take.
-Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case);
+/// Looks for the best plan over several minibatches: `cases` are the same members at another one each. With throughput
+/// as objective candidates are ranked by samples a second, and what the first minibatches promise rules out plans of
+/// the later ones; by other objectives as in plan_model_batch(), where the least minibatch mostly wins unless a limit
+/// or the samples a second count. Speedup and gains are against members one after another at the candidate's own
+/// minibatch. Pareto points are those of the best minibatch. Errors: those of plan_model_batch() for the first case,
+/// where none of them has a plan.
+Result<PlanningResult> plan_best_minibatch(std::span<const PlanningCase> cases, const PlannerOptions& options = {});
+
+/// The best single-model plans of all members, and what they take. `cancel` may be null.
+Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case, const CancelToken* cancel = nullptr);
 
 /// What a given plan does. Without `resolved` its algorithms are chosen by recorded cost, without
 /// `baselines` the best ones are looked for; the plan returned has both. The trace holds wall times

@@ -52,6 +52,7 @@ std::string explain_one(const PlanningResult& result, std::size_t place) {
   text += fmt::format("     gain     {}\n", gain_text(each.attribution));
   if (place == 0) return text;
   const PlanCandidate& best = result.ranked.front();
+  if (best.planning_case != each.planning_case) return text;  // gains are against other baselines
   text += fmt::format("     behind 1 {} a step: {}\n", signed_time(prediction.step_time - best.prediction.step_time),
                       lost_text(best, each));
   return text;
@@ -85,8 +86,13 @@ std::string print(const PlanningResult& result, std::size_t most_rows) {
                         each.speedup, format_time(each.prediction.lower_bound), each.name, "", each.explanation);
   }
   if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
-  text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  one after another (baseline)\n", "-",
-                      format_time(result.baseline.step_time), 1.0, "");
+  const auto add_baseline = [&](Nanoseconds step_time, const std::string& more) {
+    text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  one after another{} (baseline)\n", "-", format_time(step_time),
+                        1.0, "", more);
+  };
+  if (result.minibatches.empty()) add_baseline(result.baseline.step_time, "");
+  for (const MinibatchBaseline& each : result.minibatches)
+    add_baseline(each.step_time, fmt::format(", {}, {:.4g} samples a second", each.name, each.samples_per_second));
   if (result.interrupted) text += "interrupted: the best of what was looked at by then\n";
   if (!result.screened.empty()) {
     text +=

@@ -1,6 +1,7 @@
 #include "simulator/planner/search.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -8,6 +9,8 @@
 
 #include "simulator/planner/attribution.hpp"
 #include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/explanation.hpp"
+#include "simulator/planner/program_shape.hpp"
 #include "simulator/planner/variants.hpp"
 
 namespace cohort {
@@ -17,19 +20,20 @@ constexpr std::size_t kMostRunsToTrim = 8;
 constexpr std::size_t kMostRounds = 8;
 constexpr std::size_t kMostChanges = 16;  // a round
 constexpr std::size_t kMostStarts = 4;
+constexpr int kMostBuffers = 4;        // minibatches in flight; a steady pipeline gains nothing from more
 constexpr std::size_t kTradeoffs = 6;  // of time against workspace that are tried of one plan
 
 struct Scored {
   Variant variant;
   PlanCandidate candidate;
-  double cost = 0;                ///< by the objective
-  bool is_change = false;         ///< of what was the best before
-  std::vector<StreamId> streams;  ///< of each step
+  double cost = 0;         ///< by the objective
+  bool is_change = false;  ///< of what was the best before
+  ProgramShape shape;
 };
 
-/// Whether two candidates run the same calls on the same streams, however they were come by.
+/// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
 bool same_program(const Scored& a, const Scored& b) {
-  return a.streams == b.streams && a.candidate.plan.launch == b.candidate.plan.launch &&
+  return a.shape == b.shape && a.candidate.plan.launch == b.candidate.plan.launch &&
          a.candidate.plan.input == b.candidate.plan.input &&
          a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
 }
@@ -47,15 +51,21 @@ class Search {
       : case_(planning_case),
         options_(options),
         outcome_(result),
-        evaluator_(planning_case),
+        evaluator_(planning_case, options.cancel),
         maker_(planning_case, evaluator_.times(), evaluator_.footprint(planning_case.models)),
         walk_(planning_case, evaluator_, maker_, result.baseline) {}
 
   Result<void> run() {
     outcome_.objective = options_.objective;
-    COHORT_CHECK(try_promising(maker_.variants(outcome_.refused)));
+    std::vector<Variant> variants = maker_.variants(outcome_.refused);
+    COHORT_CHECK(try_promising(variants));
+    if (scored_.empty() && searches_buffers()) {
+      for (Variant& variant : variants) variant.input.buffers = 1;  // least memory
+      COHORT_CHECK(try_promising(variants));
+    }
     COHORT_CHECK(trim_best());
-    COHORT_CHECK(improve_best());
+    COHORT_CHECK(improve_best([this](const Variant& variant) { return maker_.one_op_changed(variant); }));
+    COHORT_CHECK(improve_best([this](const Variant& variant) { return input_changed(variant); }));
     if (scored_.empty()) return fail(refusal_code_, "no plan is possible: {}", refusal_);
     std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
       const auto rank = [](const Scored& scored) {
@@ -100,7 +110,9 @@ class Search {
   /// Bounds are of the step time, and the time from launch to end is no less; what members wait for is another matter.
   [[nodiscard]] bool loses_by_bound(Nanoseconds bound) const {
     const bool bounded = options_.objective == Objective::kThroughput || options_.objective == Objective::kStepTime;
-    return bounded && !scored_.empty() && static_cast<double>(bound.count()) >= scored_[best()].cost;
+    const auto least = static_cast<double>(bound.count());
+    if (bounded && options_.cost_to_beat && least >= *options_.cost_to_beat) return true;
+    return bounded && !scored_.empty() && least >= scored_[best()].cost;
   }
 
   void refuse(const std::string& name, ErrorCode code, std::string reason) {
@@ -111,13 +123,15 @@ class Search {
     outcome_.refused.push_back({name, std::move(reason)});
   }
 
-  /// False once cancelled; what has been found by then stands.
+  /// Once cancelled; what has been found by then stands.
+  bool interrupted() {
+    outcome_.interrupted = outcome_.interrupted || (options_.cancel != nullptr && options_.cancel->cancelled());
+    return outcome_.interrupted;
+  }
+
+  /// False once cancelled.
   Result<bool> try_variant(const Variant& variant) {
-    if (options_.cancel != nullptr && options_.cancel->cancelled()) {
-      if (scored_.empty()) return tl::unexpected<Error>(options_.cancel->check().error());
-      outcome_.interrupted = true;
-      return false;
-    }
+    if (interrupted()) return stop();
     Scored scored;
     scored.variant = variant;
     PlanCandidate& candidate = scored.candidate;
@@ -125,6 +139,7 @@ class Search {
     candidate.plan = maker_.plan_of(variant);
     candidate.plan.baselines = outcome_.baseline.baselines;
     Result<Evaluation> evaluation = evaluator_.evaluate(candidate.plan, case_.models);
+    if (!evaluation && interrupted()) return stop();
     if (!evaluation) {
       refuse(candidate.name, evaluation.error().code, evaluation.error().message);
       return true;
@@ -139,7 +154,7 @@ class Search {
       return true;
     }
     candidate.plan.resolved = resolve(candidate.plan, evaluation->program, case_.device.device);
-    for (const Step& step : evaluation->program.steps) scored.streams.push_back(step.stream);
+    scored.shape = shape_of(evaluation->program);
     const auto same = [&](const Scored& other) { return same_program(scored, other); };
     if (std::any_of(scored_.begin(), scored_.end(), same)) return true;
     if (candidate.prediction.step_time > Nanoseconds(0)) {
@@ -150,6 +165,12 @@ class Search {
     scored.cost = objective_cost(options_.objective, candidate.prediction, outcome_.baseline.alone);
     scored_.push_back(std::move(scored));
     return true;
+  }
+
+  /// An error where nothing has been found.
+  Result<bool> stop() const {
+    if (scored_.empty()) return tl::unexpected<Error>(options_.cancel->check().error());
+    return false;
   }
 
   [[nodiscard]] std::size_t best() const {
@@ -177,8 +198,39 @@ class Search {
     return {};
   }
 
-  /// Changes one op at a time of the best plan of each way of running the rest, for the few best ways.
-  Result<void> improve_best() {
+  /// The variants that differ in one setting of a decoded input, as far as settings are to be looked for.
+  [[nodiscard]] std::vector<Variant> input_changed(const Variant& variant) const {
+    std::vector<Variant> changed;
+    if (case_.base->input.source != InputSource::kFolder) return changed;
+    const auto add = [&](int InputSetting::*setting, int value) {
+      if (variant.input.*setting == value) return;
+      changed.push_back(variant);
+      changed.back().input.*setting = value;
+    };
+    if (options_.search_decode_workers) {
+      const int cores = host_cores();
+      for (int workers = 1; workers < cores; workers *= 2) add(&InputSetting::decode_workers, workers);
+      add(&InputSetting::decode_workers, cores);
+    }
+    if (searches_buffers()) {
+      for (int buffers = 1; buffers <= kMostBuffers; ++buffers) add(&InputSetting::buffers, buffers);
+    }
+    return changed;
+  }
+
+  [[nodiscard]] bool searches_buffers() const {
+    return options_.search_buffers && case_.base->input.source == InputSource::kFolder;
+  }
+
+  /// That can decode: a GPU's host is not known, so there the workers of the base are the most.
+  [[nodiscard]] int host_cores() const {
+    return case_.gpu == nullptr ? case_.device.cores : case_.base->input.decode_workers;
+  }
+
+  using Changes = std::function<std::vector<Variant>(const Variant& variant)>;
+
+  /// Makes one change at a time to the best plan of each way of running the rest, for the few best ways.
+  Result<void> improve_best(const Changes& changes) {
     std::vector<std::size_t> order(scored_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -188,20 +240,21 @@ class Search {
       const auto same_rest = [&](std::size_t other) {
         Variant a = scored_[place].variant;
         a.fused = scored_[other].variant.fused;
+        a.input = scored_[other].variant.input;
         return a == scored_[other].variant;
       };
       if (std::none_of(starts.begin(), starts.end(), same_rest)) starts.push_back(place);
       if (starts.size() == kMostStarts) break;
     }
-    for (const std::size_t start : starts) COHORT_CHECK(improve(start));
+    for (const std::size_t start : starts) COHORT_CHECK(improve(start, changes));
     return {};
   }
 
   /// As long as that makes it better; the most promising changes first.
-  Result<void> improve(std::size_t place) {
+  Result<void> improve(std::size_t place, const Changes& changes_of) {
     for (std::size_t round = 0; round < kMostRounds && !outcome_.interrupted; ++round) {
       std::vector<std::pair<Nanoseconds, Variant>> changes;
-      for (Variant& variant : maker_.one_op_changed(scored_[place].variant)) {
+      for (Variant& variant : changes_of(scored_[place].variant)) {
         const Nanoseconds estimate = maker_.estimate(variant);
         changes.emplace_back(estimate, std::move(variant));
       }
@@ -231,18 +284,27 @@ class Search {
     return count;
   }
 
+  /// Nothing more is explained once cancelled: who asked for an end wants it now.
   Result<void> finish(std::size_t place) {
     Scored& scored = scored_[place];
     PlanCandidate& candidate = scored.candidate;
-    candidate.explained = place < (outcome_.interrupted ? 1 : options_.most_explained);
-    if (candidate.explained) {
-      COHORT_TRY(const Evaluation again, evaluator_.evaluate(candidate.plan, case_.models));
-      COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(candidate.plan, again.program));
-      candidate.attribution = walk_.explain(scored.variant, candidate.prediction.step_time, bare);
-      if (candidate.limited) add_equal_shares(candidate);
+    if (place < options_.most_explained && !interrupted()) {
+      const Result<void> explained = explain(scored);
+      if (!explained && !interrupted()) return explained;
+      candidate.explained = explained && !interrupted();
     }
-    candidate.explanation = explanation_of(candidate);
     outcome_.ranked.push_back(std::move(candidate));
+    PlanCandidate& ranked = outcome_.ranked.back();
+    ranked.explanation = explanation_of(ranked, outcome_);
+    return {};
+  }
+
+  Result<void> explain(Scored& scored) {
+    PlanCandidate& candidate = scored.candidate;
+    COHORT_TRY(const Evaluation again, evaluator_.evaluate(candidate.plan, case_.models));
+    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(candidate.plan, again.program));
+    candidate.attribution = walk_.explain(scored.variant, candidate.prediction.step_time, bare);
+    if (candidate.limited) add_equal_shares(candidate);
     return {};
   }
 
@@ -258,11 +320,13 @@ class Search {
     std::vector<ParetoPoint> points;
     for (const PlanCandidate& each : outcome_.ranked) {
       points.push_back({each.name, each.plan, each.prediction.step_time, each.prediction.memory});
-      if (!each.explained) continue;
+      if (!each.explained || interrupted()) continue;
       Plan free = each.plan;
       free.resolved.reset();
-      COHORT_TRY(const auto tradeoffs, evaluator_.tradeoffs(free, case_.models, kTradeoffs));
-      for (const Evaluation& tradeoff : tradeoffs) {
+      const auto tradeoffs = evaluator_.tradeoffs(free, case_.models, kTradeoffs);
+      if (!tradeoffs && interrupted()) continue;
+      if (!tradeoffs) return tl::unexpected<Error>(tradeoffs.error());
+      for (const Evaluation& tradeoff : *tradeoffs) {
         ParetoPoint point{each.name, free, tradeoff.prediction.step_time, tradeoff.prediction.memory};
         if (point.memory.workspace < each.prediction.memory.workspace) {
           point.name += fmt::format(", workspace {}", format_bytes(point.memory.workspace));
@@ -282,30 +346,6 @@ class Search {
     return {};
   }
 
-  [[nodiscard]] std::string explanation_of(const PlanCandidate& candidate) const {
-    std::string text;
-    const Prediction& prediction = candidate.prediction;
-    if (options_.objective != Objective::kThroughput) {
-      text = objective_text(options_.objective, prediction, outcome_.baseline.alone) + "; ";
-    } else if (!outcome_.ranked.empty()) {
-      const Nanoseconds slower = prediction.step_time - outcome_.ranked.front().prediction.step_time;
-      text = fmt::format("{} slower than 1; ", format_time(slower));
-    }
-    if (candidate.explained) {
-      std::string parts;
-      for (std::size_t i = 0; i < kGainCauses; ++i) {
-        const Nanoseconds saved = candidate.attribution.saved[i];
-        if (saved == Nanoseconds(0)) continue;
-        parts += fmt::format("{}{} {} {}", parts.empty() ? "" : ", ", to_string(GainCause(i)),
-                             saved > Nanoseconds(0) ? "saves" : "costs", format_time(std::chrono::abs(saved)));
-      }
-      text += parts.empty() ? "as the baseline; " : parts + "; ";
-    }
-    text += fmt::format("{}; {}", binding_text(prediction), format_bytes(prediction.memory.total()));
-    if (candidate.limited) text += fmt::format(", limited: {} of workspace", format_bytes(prediction.memory.workspace));
-    return text;
-  }
-
   const PlanningCase& case_;
   const PlannerOptions& options_;
   PlanningResult& outcome_;
@@ -321,7 +361,7 @@ class Search {
 
 Result<PlanningResult> search_plans(const PlanningCase& planning_case, const PlannerOptions& options) {
   PlanningResult result;
-  COHORT_TRY(result.baseline, predict_baseline(planning_case));
+  COHORT_TRY(result.baseline, predict_baseline(planning_case, options.cancel));
   COHORT_CHECK(Search(planning_case, options, result).run());
   return result;
 }

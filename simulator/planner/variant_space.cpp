@@ -28,7 +28,7 @@ VariantMaker::Wishes VariantMaker::possible_wishes() const {
 }
 
 std::vector<Variant> VariantMaker::one_op_changed(const Variant& variant) const {
-  if (variant.rest == RestKind::kBranches) return {};
+  if (variant.rest == RestKind::kBranches || !variant.grouped.empty()) return {};
   const Wishes possible = possible_wishes();
   std::size_t ops = 0;
   for (const auto& mine : possible) ops += mine.size();

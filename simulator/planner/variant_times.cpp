@@ -34,11 +34,43 @@ Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, S
   return one.value_or(all.value_or(Nanoseconds(0)));
 }
 
-/// What is left of each member when the fused runs are taken out.
+/// By class: the ops that are grouped, in the variant's order.
+std::vector<std::vector<std::size_t>> VariantMaker::grouped_places(const Variant& variant) const {
+  std::vector<std::vector<std::size_t>> places(classes_.size());
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const std::vector<Op>& ops = classes_[c].model->ops;
+    for (const std::string& name : variant.grouped) {
+      const auto found = std::find_if(ops.begin(), ops.end(), [&](const Op& op) { return op.name == name; });
+      places[c].push_back(static_cast<std::size_t>(found - ops.begin()));
+    }
+  }
+  return places;
+}
+
+/// All grouped launches one after another.
+Nanoseconds VariantMaker::grouped_time(const Variant& variant) {
+  const auto places = grouped_places(variant);
+  Nanoseconds sum{};
+  for (std::size_t i = 0; i < variant.grouped.size(); ++i) {
+    std::vector<GpuDemands::Part> parts;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const std::size_t op = places[c][i];
+      const CostKey key{classes_[c].signatures[op], Strategy::kSerial, 1, 1, ""};
+      const CallWork work = call_work_of(*classes_[c].model, classes_[c].model->ops[op]);
+      const Nanoseconds time = times_.time(key, {footprint_, 0}).value_or(Nanoseconds(0));
+      parts.insert(parts.end(), classes_[c].members.size(), {time, work});
+    }
+    sum += case_.gpu->together(parts);
+  }
+  return sum;
+}
+
+/// What is left of each member when the fused runs and grouped ops are taken out.
 std::vector<Nanoseconds> VariantMaker::rest_times(const Variant& variant) {
   std::vector<Nanoseconds> times(case_.models.size());
+  const auto grouped = grouped_places(variant);
   for (std::size_t c = 0; c < classes_.size(); ++c) {
-    std::set<std::size_t> fused;
+    std::set<std::size_t> fused(grouped[c].begin(), grouped[c].end());
     for (const FusedRun& run : variant.fused) {
       if (run.member_class == c) fused.insert(run.ops.begin(), run.ops.end());
     }
@@ -60,7 +92,7 @@ Nanoseconds VariantMaker::estimate(const Variant& variant) {
     }
     return sum;
   }
-  Nanoseconds fused{};
+  Nanoseconds fused = variant.grouped.empty() ? Nanoseconds(0) : grouped_time(variant);
   for (const FusedRun& run : variant.fused) {
     for (const std::size_t op : run.ops) fused += fused_time(run.member_class, op, run.strategy, variant.streams);
   }
@@ -99,18 +131,55 @@ VariantMaker::LeastTimes VariantMaker::least_times(CostKey key, RestKind rest, i
   return least;
 }
 
+/// On a GPU streams share the device as its room allows; each member's ops still wait for one another.
+Nanoseconds VariantMaker::branches_bound() {
+  Nanoseconds longest{};
+  for (std::size_t c = 0; c < classes_.size(); ++c) longest = std::max(longest, branches_.longest_way(c));
+  return longest;
+}
+
+/// The calls of one op of a class, each with what it takes at least; no calls where it may cost nothing.
+VariantMaker::LeastCalls VariantMaker::least_calls(std::size_t member_class, std::size_t op,
+                                                   std::optional<Strategy> fused, const Variant& variant) {
+  const MemberClass& mine = classes_[member_class];
+  const Op& what = mine.model->ops[op];
+  if (std::holds_alternative<Reshape>(what.attributes) && what.post_ops.empty()) return {};
+  const int streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
+  const auto members = static_cast<std::int64_t>(mine.members.size());
+  const auto width = static_cast<int>(members / streams);  // of the stream with the fewest
+  const bool together = fused && width > 1;
+  CostKey key{mine.signatures[op], Strategy::kSerial, 1, 1, ""};
+  if (together) {
+    key.strategy = *fused;
+    key.width = width;
+  }
+  LeastCalls calls{least_times(key, together ? RestKind::kSerialBest : variant.rest, streams), 0};
+  if (fused && width == 1 && members > streams) {  // some streams compute two together
+    const LeastTimes two = least_times({key.signature, *fused, 2, 1, ""}, RestKind::kSerialBest, streams);
+    calls.each = {std::min(calls.each.alone, two.alone), std::min(calls.each.core_time, two.core_time)};
+  }
+  if (calls.each.alone == Nanoseconds(0)) return {};
+  const Nanoseconds overhead = case_.gpu != nullptr ? Nanoseconds(0) : case_.device.step_overhead;
+  calls.each.alone += overhead;
+  calls.each.core_time += overhead;
+  calls.count = together ? streams : fused ? std::min<std::int64_t>(members, streams) : members;
+  return calls;
+}
+
 /// Every step takes at least its least recorded time and what the host does around it; streams are at best equally
 /// loaded, cores at best all busy, and no member is done before its own ops are. Branches of a member run side by
-/// side, some ops on all cores: of these only the cores' time holds.
+/// side, some ops on all cores: of these only the cores' time holds, and on a GPU the longest way. A grouped launch
+/// takes no less than its longest part.
 Nanoseconds VariantMaker::bound(const Variant& variant) {
   const int streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
   const bool branches = variant.rest == RestKind::kBranches;
-  const Nanoseconds overhead = case_.device.step_overhead;
+  if (branches && case_.gpu != nullptr) return branches_bound();
+  const auto grouped = grouped_places(variant);
+  std::vector<Nanoseconds> longest_part(variant.grouped.size());
   Nanoseconds in_turn{};
   Nanoseconds core_time{};
   Nanoseconds longest{};
   for (std::size_t c = 0; c < classes_.size(); ++c) {
-    const auto members = static_cast<std::int64_t>(classes_[c].members.size());
     std::vector<std::optional<Strategy>> fused(classes_[c].signatures.size());
     for (const FusedRun& run : variant.fused) {
       for (const std::size_t op : run.ops) {
@@ -119,31 +188,21 @@ Nanoseconds VariantMaker::bound(const Variant& variant) {
     }
     Nanoseconds chain{};
     for (std::size_t op = 0; op < fused.size(); ++op) {
-      const Op& what = classes_[c].model->ops[op];
-      if (std::holds_alternative<Reshape>(what.attributes) && what.post_ops.empty()) continue;  // may cost nothing
-      const auto width = static_cast<int>(members / streams);  // of the stream with the fewest
-      const bool together = fused[op] && width > 1;
-      CostKey key{classes_[c].signatures[op], Strategy::kSerial, 1, 1, ""};
-      if (together) {
-        key.strategy = *fused[op];
-        key.width = width;
+      const LeastCalls calls = least_calls(c, op, fused[op], variant);
+      chain += calls.each.alone;
+      const auto place = std::find(grouped[c].begin(), grouped[c].end(), op);
+      if (place != grouped[c].end()) {
+        Nanoseconds& part = longest_part[static_cast<std::size_t>(place - grouped[c].begin())];
+        part = std::max(part, calls.each.alone);
+        continue;
       }
-      LeastTimes least = least_times(key, together ? RestKind::kSerialBest : variant.rest, streams);
-      if (fused[op] && width == 1 && members > streams) {  // some streams compute two together
-        const LeastTimes two = least_times({key.signature, *fused[op], 2, 1, ""}, RestKind::kSerialBest, streams);
-        least = {std::min(least.alone, two.alone), std::min(least.core_time, two.core_time)};
-      }
-      if (least.alone == Nanoseconds(0)) continue;
-      least.alone += overhead;
-      least.core_time += overhead;
-      const std::int64_t calls = together ? streams : fused[op] ? std::min<std::int64_t>(members, streams) : members;
-      in_turn += least.alone * calls;
-      core_time += least.core_time * calls;
-      chain += least.alone;
+      in_turn += calls.each.alone * calls.count;
+      core_time += calls.each.core_time * calls.count;
     }
     longest = std::max(longest, chain);
   }
   if (branches) return core_time / case_.device.cores;
+  in_turn = std::accumulate(longest_part.begin(), longest_part.end(), in_turn);
   if (case_.gpu != nullptr) core_time = Nanoseconds(0);  // streams share it as its room allows
   return std::max({in_turn / streams, core_time / case_.device.cores, longest});
 }

@@ -51,7 +51,7 @@ VariantMaker::VariantMaker(const PlanningCase& planning_case, CallTimes& times, 
       times_(times),
       footprint_(footprint),
       classes_(member_classes(planning_case.models)),
-      branches_(classes_, planning_case.device, times, footprint) {}
+      branches_(classes_, planning_case.device, times, footprint, planning_case.gpu) {}
 
 bool VariantMaker::can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const {
   const MemberClass& members = classes_[member_class];
@@ -163,7 +163,7 @@ std::vector<Variant> VariantMaker::rests() const {
   std::vector<Variant> rests;
   for (const LaunchMode launch : launches) {
     const auto add = [&](RestKind rest, int streams) {
-      rests.push_back({{}, rest, streams, base.input.sharing, launch});
+      rests.push_back({{}, rest, streams, base.input.sharing, launch, input_setting(base)});
     };
     add(RestKind::kSerialBest, 1);
     if (case_.device.cores > 1) {
@@ -201,6 +201,7 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
   const auto add = [&](const Variant& variant) {
     if (std::find(found.begin(), found.end(), variant) == found.end()) found.push_back(variant);
   };
+  const std::vector<std::string> groupable = groupable_ops();
   for (const Variant& rest : rests()) {
     const auto with = [&](Runs runs) {
       Variant variant = rest;
@@ -213,6 +214,11 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
       add(with(runs));
     }
     add(with(greedy_runs(rest.rest, rest.streams)));
+    if (!groupable.empty()) {
+      Variant variant = rest;
+      variant.grouped = groupable;
+      add(variant);
+    }
     // Made-up input costs nothing to make, shared or not.
     const bool may_separate = case_.base->input.source != InputSource::kGenerated && case_.models.size() > 1;
     if (may_separate && rest.sharing == InputSharing::kShared) {
@@ -225,9 +231,25 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
   return found;
 }
 
-/// Few members that have branches: their ops on 2, 4, ... and all cores.
+/// On a GPU members of several structures may have matrix products of one name but other shapes; where all have the
+/// same a strided batch does what a grouped launch does, and better.
+std::vector<std::string> VariantMaker::groupable_ops() const {
+  std::vector<std::string> names;
+  if (case_.gpu == nullptr || classes_.size() < 2) return names;
+  const auto is_product = [](const Model& model, const std::string& name) {
+    return std::any_of(model.ops.begin(), model.ops.end(),
+                       [&](const Op& op) { return op.name == name && std::holds_alternative<Gemm>(op.attributes); });
+  };
+  for (const Op& op : classes_.front().model->ops) {
+    const auto has = [&](const MemberClass& members) { return is_product(*members.model, op.name); };
+    if (std::all_of(classes_.begin(), classes_.end(), has)) names.push_back(op.name);
+  }
+  return names;
+}
+
+/// Few members that have branches: their ops on 2, 4, ... and all cores, or on a GPU's streams.
 void VariantMaker::add_branches(std::vector<Variant>& variants) const {
-  const int cores = case_.device.cores;
+  const int cores = case_.gpu != nullptr ? kFewCores : case_.device.cores;
   if (cores < 2 || case_.models.size() > kMostMembersToSplit || !branches_.has_branches()) return;
   std::set<int> counts;
   for (int streams = 2; streams <= std::min(cores, kFewCores); streams *= 2) counts.insert(streams);
@@ -235,7 +257,13 @@ void VariantMaker::add_branches(std::vector<Variant>& variants) const {
   for (const int streams : counts) {
     for (const BranchSchedule schedule : kBranchSchedules) {
       if (schedule == BranchSchedule::kStagesApart) continue;  // the same steps, only with more to wait for
-      variants.push_back({{}, RestKind::kBranches, streams, case_.base->input.sharing, case_.base->launch, schedule});
+      variants.push_back({{},
+                          RestKind::kBranches,
+                          streams,
+                          case_.base->input.sharing,
+                          case_.base->launch,
+                          input_setting(*case_.base),
+                          schedule});
     }
   }
 }
@@ -289,6 +317,8 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   plan.baselines.clear();
   plan.resolved.reset();
   plan.input.sharing = variant.sharing;
+  plan.input.decode_workers = variant.input.decode_workers;
+  plan.input.buffers = variant.input.buffers;
   plan.launch = variant.launch;
   if (variant.rest == RestKind::kBranches) {
     plan.streams = variant.streams;
@@ -297,7 +327,18 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   }
   plan.streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
 
-  std::vector<std::size_t> fused_ops(classes_.size(), 0);
+  std::vector<std::size_t> fused_ops(classes_.size(), variant.grouped.size());
+  if (!variant.grouped.empty()) {
+    Group group{.name = "grouped",
+                .members = {},
+                .ops = variant.grouped,
+                .strategy = Strategy::kGroupedGemm,
+                .streams = {},
+                .after = {}};
+    group.members.resize(case_.models.size());
+    std::iota(group.members.begin(), group.members.end(), 0U);
+    plan.groups.push_back(std::move(group));
+  }
   for (const FusedRun& run : variant.fused) {
     fused_ops[run.member_class] += run.ops.size();
     add_fused_groups(run, plan);
@@ -336,7 +377,18 @@ std::string VariantMaker::name_of(const Variant& variant) const {
                                               : fmt::format("{}", fmt::join(names, ", "));
     name += fmt::format("{} ({})", words(run.strategy), list);
   }
+  if (!variant.grouped.empty()) {
+    const std::vector<std::string>& ops = variant.grouped;
+    const std::string list =
+        ops.size() > 3 ? fmt::format("{} ... {}", ops.front(), ops.back()) : fmt::format("{}", fmt::join(ops, ", "));
+    name += fmt::format(" + grouped products ({})", list);
+  }
   if (variant.sharing != case_.base->input.sharing) name += ", separate input";
+  const auto count = [&](int number, int base, std::string_view what) {
+    if (number != base) name += fmt::format(", {} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  count(variant.input.decode_workers, case_.base->input.decode_workers, "decode worker");
+  count(variant.input.buffers, case_.base->input.buffers, "buffer");
   if (variant.launch != case_.base->launch) {
     name += variant.launch == LaunchMode::kGraph ? ", captured as a graph" : ", launched one by one";
   }

@@ -32,6 +32,15 @@ enum class RestKind {
   kBranches,    ///< ops of each member on streams, as Variant::branches schedules them; nothing is fused
 };
 
+/// How images are decoded ahead.
+struct InputSetting {
+  int decode_workers = 1;
+  int buffers = 2;  ///< minibatches in flight per pipeline
+
+  friend bool operator==(const InputSetting&, const InputSetting&) = default;
+};
+inline InputSetting input_setting(const Plan& plan) { return {plan.input.decode_workers, plan.input.buffers}; }
+
 /// One point of the search: what becomes a Plan.
 struct Variant {
   std::vector<FusedRun> fused;
@@ -39,7 +48,10 @@ struct Variant {
   int streams = 1;  ///< of concurrent ops
   InputSharing sharing = InputSharing::kShared;
   LaunchMode launch = LaunchMode::kGraph;
+  InputSetting input;
   BranchSchedule branches = BranchSchedule::kStages;
+  /// By name: ops that all members have, each in a shape of its own, as one launch an op.
+  std::vector<std::string> grouped = {};
 
   friend bool operator==(const Variant&, const Variant&) = default;
 };
@@ -84,6 +96,10 @@ class VariantMaker {
   [[nodiscard]] std::vector<int> stream_counts() const;
   [[nodiscard]] std::vector<Variant> rests() const;
   void add_branches(std::vector<Variant>& variants) const;
+  [[nodiscard]] std::vector<std::string> groupable_ops() const;
+  [[nodiscard]] std::vector<std::vector<std::size_t>> grouped_places(const Variant& variant) const;
+  [[nodiscard]] Nanoseconds grouped_time(const Variant& variant);
+  [[nodiscard]] Nanoseconds branches_bound();
   [[nodiscard]] bool covers_all(const Runs& runs) const;
   [[nodiscard]] Nanoseconds op_time(std::size_t member_class, std::size_t op, RestKind rest, int streams);
   [[nodiscard]] Nanoseconds fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
@@ -92,6 +108,12 @@ class VariantMaker {
     Nanoseconds alone{};
     Nanoseconds core_time{};
   };
+  struct LeastCalls {
+    LeastTimes each;
+    std::int64_t count = 0;
+  };
+  [[nodiscard]] LeastCalls least_calls(std::size_t member_class, std::size_t op, std::optional<Strategy> fused,
+                                       const Variant& variant);
   [[nodiscard]] std::optional<Nanoseconds> least_time(const CostKey& key);
   [[nodiscard]] LeastTimes least_times(CostKey key, RestKind rest, int streams);
   void add_fused_groups(const FusedRun& run, Plan& plan) const;

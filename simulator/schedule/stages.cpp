@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace cohort {
 namespace {
@@ -307,6 +308,17 @@ void append_stage(const OpGraph& graph, const std::vector<StageGroup>& stage, st
 StageCost core_stage_cost(const OpGraph& graph, const StreamSetting& setting) {
   return [&graph, setting](std::span<const StageGroup* const> groups) {
     return pack(graph, groups, setting.streams).longest + setting.handoff;
+  };
+}
+
+StageCost shared_stage_cost(const OpGraph& graph, const StreamSetting& setting, std::vector<double> shares) {
+  return [&graph, setting, shares = std::move(shares)](std::span<const StageGroup* const> groups) {
+    double shared = 0;
+    for (const StageGroup* group : groups) {
+      for (const std::uint32_t op : *group) shared += static_cast<double>(graph.times[op].beside.count()) * shares[op];
+    }
+    const Nanoseconds device(static_cast<std::int64_t>(shared));
+    return std::max(pack(graph, groups, setting.streams).longest, device) + setting.handoff;
   };
 }
 

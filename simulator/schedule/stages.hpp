@@ -19,6 +19,10 @@ using StageCost = std::function<Nanoseconds(std::span<const StageGroup* const> g
 /// cores of their own give.
 StageCost core_stage_cost(const OpGraph& graph, const StreamSetting& setting);
 
+/// The same where streams share a device: a stage takes no less than the ops' times, each by the part of the device
+/// that it uses (`shares`, by op, from 0 to 1), one after another.
+StageCost shared_stage_cost(const OpGraph& graph, const StreamSetting& setting, std::vector<double> shares);
+
 /// How far the search looks.
 struct StageOptions {
   std::size_t most_ops = 3;         ///< in a group

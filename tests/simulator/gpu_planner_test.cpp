@@ -28,29 +28,37 @@ Model layers(std::int64_t width) {
 class GpuBench {
  public:
   GpuBench(Model model, std::size_t members, Nanoseconds alone)
-      : model_(std::move(model)), gpu_(*published_gpu_profile("NVIDIA H100 80GB HBM3")) {
+      : GpuBench(std::vector<Model>{std::move(model)}, members, alone) {}
+
+  /// Members of the models in turn.
+  GpuBench(std::vector<Model> models, std::size_t members, Nanoseconds alone)
+      : own_(std::move(models)), gpu_(*published_gpu_profile("NVIDIA H100 80GB HBM3")) {
     base_ = fake_base(members);
     const auto times = [alone](const FakeCall& call) -> std::optional<std::int64_t> {
       if (call.strategy == Strategy::kGroupedConvolution || call.strategy == Strategy::kDenseConvolution)
         return std::nullopt;
       return alone.count() * call.width;
     };
-    costs_.emplace(fake_records(model_, 1, times));
+    std::vector<ProfileRecord> records;
+    for (const Model& model : own_) {
+      for (ProfileRecord& each : fake_records(model, 1, times)) records.push_back(std::move(each));
+    }
+    costs_.emplace(records);
     catalog_ = std::make_unique<RecordedCatalog>(*costs_, 1);
-    models_.assign(members, &model_);
+    for (std::size_t i = 0; i < members; ++i) models_.push_back(&own_[i % own_.size()]);
   }
 
-  PlanningResult plan(bool with_figures = true) {
+  PlanningResult plan(bool with_figures = true, std::size_t most_simulated = 1000) {
     PlanningCase planning_case{&base_, models_, &*costs_, {}, catalog_.get()};
     planning_case.device.device = "NVIDIA H100 80GB HBM3";
     if (with_figures) planning_case.gpu = &gpu_;
-    auto result = plan_model_batch(planning_case, {.most_explained = 1000});
+    auto result = plan_model_batch(planning_case, {.most_simulated = most_simulated, .most_explained = 1000});
     EXPECT_TRUE(result.has_value()) << result.error().message;
     return result ? *std::move(result) : PlanningResult{};
   }
 
  private:
-  Model model_;
+  std::vector<Model> own_;
   GpuDemands gpu_;
   Plan base_;
   std::optional<CostTable> costs_;
@@ -118,6 +126,104 @@ TEST(GpuPlanner, AttributionAddsUpAndBoundsHold) {
     EXPECT_EQ(sum, result.baseline.step_time - each.prediction.step_time) << each.name;
     EXPECT_LE(each.prediction.lower_bound, each.prediction.step_time) << each.name;
   }
+}
+
+/// x, then towers of two convolutions each, added up.
+Model towers(int count) {
+  ModelBuilder builder("towers");
+  const ModelBuilder::ConvolutionOptions same{.channels = 4, .kernel = 3, .stride = 1, .pad = 1};
+  const TensorId x = builder.convolution("conv", builder.input("x", {1, 4, 8, 8}), same);
+  TensorId sum{};
+  for (int i = 0; i < count; ++i) {
+    TensorId y = builder.convolution(fmt::format("conv{}a", i), x, same);
+    y = builder.convolution(fmt::format("conv{}b", i), y, same);
+    sum = i == 0 ? y : builder.add(fmt::format("sum{}", i), Binary{BinaryKind::kAdd}, {sum, y});
+  }
+  builder.output(sum);
+  return builder.finish().value();
+}
+
+TEST(GpuPlanner, RunsProductsOfMembersThatDifferAsOneLaunchEach) {
+  // Eight members of two widths: five launches of 20 us each, whose blocks run side by side, instead of forty.
+  GpuBench bench({layers(64), layers(96)}, 8, 20_us);
+  const PlanningResult result = bench.plan();
+  const PlanCandidate* grouped = find(result, "serial + grouped products (fc0 ... fc4)");
+  const PlanCandidate* serial = find(result, "serial");
+  ASSERT_TRUE(grouped != nullptr && serial != nullptr) << print(result, 100);
+  EXPECT_GE(grouped->prediction.step_time, 100_us);
+  EXPECT_LT(grouped->prediction.step_time, 130_us);
+  EXPECT_GT(serial->prediction.step_time, 800_us);
+  EXPECT_GT(grouped->attribution.of(GainCause::kFusion), 600_us);
+  ASSERT_FALSE(grouped->plan.groups.empty());
+  EXPECT_EQ(grouped->plan.groups[0].strategy, Strategy::kGroupedGemm);
+  EXPECT_EQ(grouped->plan.groups[0].members.size(), 8U);
+  EXPECT_EQ(grouped->plan.groups[0].ops.size(), 5U);
+  EXPECT_LE(grouped->prediction.lower_bound, grouped->prediction.step_time);
+  const auto read = parse_plan(write_plan(grouped->plan));
+  ASSERT_TRUE(read) << read.error().message;
+}
+
+TEST(GpuPlanner, PromisesNothingOfGroupedProductsThatFillTheDevice) {
+  GpuBench bench({layers(64 * 1024), layers(65 * 1024)}, 2, 2_ms);
+  const PlanningResult result = bench.plan();
+  const PlanCandidate* grouped = find(result, "serial + grouped products (fc0 ... fc4)");
+  ASSERT_NE(grouped, nullptr) << print(result, 100);
+  EXPECT_LT(grouped->speedup, 1.2) << print(result, 100);
+}
+
+TEST(GpuPlanner, DoesNotGroupWhatAStridedBatchRuns) {
+  GpuBench bench(layers(64), 8, 20_us);
+  for (const PlanCandidate& each : bench.plan().ranked) EXPECT_THAT(each.name, testing::Not(HasSubstr("grouped pr")));
+}
+
+TEST(GpuPlanner, RunsBranchesOfSmallKernelsSideBySide) {
+  // conv, three towers side by side, two sums: 20 us + 2 x 20 us + 2 x 20 us; in turn 9 x 20 us.
+  GpuBench bench(towers(3), 1, 20_us);
+  const PlanningResult result = bench.plan();
+  const PlanCandidate& best = result.ranked.front();
+  EXPECT_THAT(best.name, HasSubstr("branches x"));
+  EXPECT_GE(best.prediction.step_time, 100_us);
+  EXPECT_LT(best.prediction.step_time, 125_us) << print(result, 100);
+  const PlanCandidate* serial = find(result, "serial");
+  ASSERT_NE(serial, nullptr);
+  EXPECT_GT(serial->prediction.step_time, 180_us);
+  std::size_t schedules = 0;
+  for (const PlanCandidate& each : result.ranked) schedules += each.name.starts_with("branches") ? 1 : 0;
+  EXPECT_GE(schedules, 2U) << print(result, 100);
+}
+
+TEST(GpuPlanner, OffersNoBranchesToManyMembers) {
+  GpuBench bench(towers(2), 8, 20_us);
+  for (const PlanCandidate& each : bench.plan().ranked) EXPECT_THAT(each.name, testing::Not(HasSubstr("branches")));
+}
+
+TEST(GpuPlanner, BoundsWhatItDoesNotSimulate) {
+  GpuBench mixed({layers(64), layers(96)}, 4, 9_us);
+  GpuBench branched(towers(3), 2, 9_us);
+  for (GpuBench* bench : {&mixed, &branched}) {
+    const PlanningResult all = bench->plan();
+    for (const ScreenedCandidate& each : bench->plan(true, 1).screened) {
+      EXPECT_GT(each.bound, 0_ns) << each.name;
+      if (const PlanCandidate* simulated = find(all, each.name))
+        EXPECT_LE(each.bound, simulated->prediction.step_time) << each.name;
+    }
+  }
+}
+
+TEST(ProgramGpu, TellsHowMuchOfTheDeviceACallUses) {
+  const GpuDemands demands(*published_gpu_profile("NVIDIA H100 80GB HBM3"));
+  const CallWork small{Flops{1000}, Bytes{1000}, 64, true};
+  EXPECT_GT(demands.share(small, 10_us), 0);
+  EXPECT_LT(demands.share(small, 10_us), 0.01);
+  CallWork large = small;
+  large.outputs = std::int64_t{1} << 30;
+  EXPECT_DOUBLE_EQ(demands.share(large, 10_us), 1) << "all room for blocks";
+  CallWork wide = small;
+  wide.traffic = Bytes{1 << 30};
+  EXPECT_DOUBLE_EQ(demands.share(wide, 10_us), 1) << "all of the memory's throughput";
+  // Side by side: the longest; beyond what the device has: one after another.
+  EXPECT_EQ(demands.together(std::vector<GpuDemands::Part>{{10_us, small}, {9_us, small}}), 10_us);
+  EXPECT_EQ(demands.together(std::vector<GpuDemands::Part>{{10_us, large}, {9_us, wide}}), 19_us);
 }
 
 TEST(ProgramGpu, TakesWorkFromTheShapesOfACall) {

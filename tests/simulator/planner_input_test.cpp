@@ -1,0 +1,194 @@
+// What the planner looks for beside strategies: decode workers, buffers and the minibatch; and how it is interrupted.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "simulator/planner/variants.hpp"
+#include "tests/simulator/planner_bench.hpp"
+
+namespace cohort {
+namespace {
+
+using namespace literals;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+/// Four members that compute 2.2 ms each on a core of two, on images that take `decode` each; minibatches of 2.
+PlannerBench image_bench(Nanoseconds decode) {
+  PlannerBench bench = cnn_bench({.all_cores = 1.0, .beside = 1.0});
+  std::vector<ProfileRecord> records = bench.records();
+  records.push_back(record(std::string(kInputDecodeRecord), Strategy::kSerial, 1, 1, decode.count()));
+  bench.set_records(records);
+  bench.base.input.source = InputSource::kFolder;
+  bench.base.input.decode_workers = 1;
+  bench.base.input.buffers = 1;
+  return bench;
+}
+
+TEST(PlannerInput, LooksForDecodeWorkersAndBuffersWhereAsked) {
+  const PlannerBench bench = image_bench(2_ms);
+  // One buffer, one worker: |4 ms of decoding|4.4 ms on two streams|.
+  const PlanningResult fixed = bench.plan();
+  EXPECT_NEAR(seconds(fixed.ranked.front().prediction.step_time), 8.4e-3, 1e-7);
+  EXPECT_EQ(fixed.ranked.front().plan.input.buffers, 1);
+  EXPECT_EQ(fixed.ranked.front().plan.input.decode_workers, 1);
+  // 12.8 ms of work on two cores.
+  PlannerOptions options;
+  options.search_decode_workers = options.search_buffers = true;
+  const PlanningResult searched = bench.plan(options);
+  EXPECT_NEAR(seconds(searched.ranked.front().prediction.step_time), 6.4e-3, 1e-7) << print(searched);
+  EXPECT_THAT(searched.ranked.front().name, HasSubstr("concurrent x2, "));
+  EXPECT_NE(input_setting(searched.ranked.front().plan), input_setting(bench.base));
+  EXPECT_EQ(searched.baseline.step_time, fixed.baseline.step_time);
+}
+
+TEST(PlannerInput, LooksOnlyForWhatIsNotGiven) {
+  PlannerOptions options;
+  options.search_decode_workers = true;
+  for (const PlanCandidate& each : image_bench(2_ms).plan(options).ranked) EXPECT_EQ(each.plan.input.buffers, 1);
+  PlannerBench made_up = cnn_bench({});
+  options.search_buffers = true;
+  for (const PlanCandidate& each : made_up.plan(options).ranked)
+    EXPECT_EQ(input_setting(each.plan), input_setting(made_up.base)) << "made-up input is not decoded";
+}
+
+TEST(PlannerInput, TakesOneBufferWhereMemoryHasNoRoomForMore) {
+  PlannerBench bench = image_bench(1_ms);
+  bench.base.input.buffers = 2;
+  Bytes least{INT64_MAX};
+  for (const PlanCandidate& each : bench.plan().ranked) least = std::min(least, each.prediction.memory.total());
+  bench.base.limits.memory = least - Bytes{1};
+  EXPECT_EQ(plan_model_batch(bench.planning_case()).error().code, ErrorCode::kDoesNotFit);
+  PlannerOptions options;
+  options.search_buffers = true;
+  const PlanningResult result = bench.plan(options);
+  ASSERT_FALSE(result.ranked.empty());
+  EXPECT_EQ(result.ranked.front().plan.input.buffers, 1);
+  EXPECT_THAT(result.ranked.front().name, EndsWith(", 1 buffer"));
+}
+
+TEST(PlannerInput, AttributionAddsUpWithOtherInputSettings) {
+  const PlannerBench bench = image_bench(2_ms);
+  PlannerOptions options{.most_explained = 1000};
+  options.search_decode_workers = options.search_buffers = true;
+  const PlanningResult result = bench.plan(options);
+  for (const PlanCandidate& each : result.ranked) {
+    Nanoseconds sum{};
+    for (const Nanoseconds saved : each.attribution.saved) sum += saved;
+    EXPECT_EQ(sum, result.baseline.step_time - each.prediction.step_time) << each.name;
+  }
+}
+
+/// The same members at minibatches of 2 and 8; a step at 8 takes `longer` times one at 2.
+class TwoMinibatches {
+ public:
+  explicit TwoMinibatches(double longer)
+      : two_(cnn_bench({.beside = 1.0})), eight_({fake_cnn(8)}, 4, [longer](const FakeCall& call) {
+          const auto time = times_of({.beside = 1.0})(call);
+          return time ? std::optional(static_cast<std::int64_t>(static_cast<double>(*time) * longer)) : std::nullopt;
+        }) {
+    for (Member& member : eight_.base.members) member.source.minibatch = 8;
+  }
+  [[nodiscard]] PlanningResult plan(const PlannerOptions& options = {}) const {
+    const std::vector<PlanningCase> cases{two_.planning_case(), eight_.planning_case()};
+    auto result = plan_best_minibatch(cases, options);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *std::move(result) : PlanningResult{};
+  }
+
+ private:
+  PlannerBench two_, eight_;
+};
+
+TEST(PlannerMinibatch, IsTheOneWithTheMostSamplesASecond) {
+  const PlanningResult large = TwoMinibatches(3).plan();
+  EXPECT_EQ(large.ranked.front().plan.members[0].source.minibatch, 8);
+  EXPECT_EQ(large.ranked.front().planning_case, 1U);
+  EXPECT_THAT(large.ranked.front().name, EndsWith(", minibatch 8"));
+  EXPECT_THAT(large.ranked.front().explanation, HasSubstr(" samples a second; "));
+  const PlanningResult small = TwoMinibatches(5).plan();
+  EXPECT_EQ(small.ranked.front().plan.members[0].source.minibatch, 2);
+  EXPECT_EQ(small.ranked.front().planning_case, 0U);
+  for (const PlanningResult* result : {&large, &small}) {
+    ASSERT_EQ(result->minibatches.size(), 2U);
+    EXPECT_EQ(result->minibatches[0].name, "minibatch 2");
+    for (std::size_t i = 1; i < result->ranked.size(); ++i) {
+      EXPECT_GE(result->ranked[i - 1].prediction.samples_per_second, result->ranked[i].prediction.samples_per_second);
+    }
+    EXPECT_THAT(print(*result), HasSubstr("one after another, minibatch 8, "));
+  }
+}
+
+TEST(PlannerMinibatch, IsTheOneThatKeepsTheLatencyLimit) {
+  // A step takes 4.4 ms at 2 and 13.2 ms at 8, with more samples a second.
+  PlannerOptions options;
+  options.latency_limit = 5_ms;
+  const PlanningResult result = TwoMinibatches(3).plan(options);
+  EXPECT_EQ(result.ranked.front().plan.members[0].source.minibatch, 2);
+  const auto refused = [](const RefusedCandidate& each) { return each.name == "minibatch 8"; };
+  EXPECT_TRUE(std::any_of(result.refused.begin(), result.refused.end(), refused)) << print(result);
+  EXPECT_EQ(result.minibatches.size(), 1U);
+}
+
+TEST(PlannerMinibatch, RulesOutPlansByWhatAnotherMinibatchPromises) {
+  // At 2 no plan reaches half of the samples a second that are there at 8.
+  const PlanningResult result = TwoMinibatches(1).plan({.least_simulated = 1});
+  const auto ruled_out = std::count_if(result.screened.begin(), result.screened.end(), [](const auto& each) {
+    return each.cannot_win && each.name.ends_with(", minibatch 2");
+  });
+  EXPECT_GT(ruled_out, 5) << explain(result, 100);
+}
+
+/// Cancels at a given call and counts those that come after it.
+class CancellingCatalog final : public OpCatalog {
+ public:
+  CancellingCatalog(const OpCatalog& catalog, std::size_t at) : catalog_(catalog), at_(at) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    if (cancel.cancelled()) ++late;
+    if (++calls == at_) cancel.cancel();
+    return catalog_.alternatives(call, threads);
+  }
+  bool accepts_strides(const OpCall& call) const override { return catalog_.accepts_strides(call); }
+  int cores() const override { return catalog_.cores(); }
+
+  mutable CancelToken cancel;
+  mutable std::size_t calls = 0;
+  mutable std::size_t late = 0;
+
+ private:
+  const OpCatalog& catalog_;
+  std::size_t at_;
+};
+
+TEST(PlannerInterrupted, EndsWithinACandidateAndExplainsNoMore) {
+  const PlannerBench bench = cnn_bench({.strided = 0.3});
+  const auto plan_until = [&](const CancellingCatalog& catalog) {
+    PlanningCase planning_case = bench.planning_case();
+    planning_case.catalog = &catalog;
+    PlannerOptions options;
+    options.cancel = &catalog.cancel;
+    return plan_model_batch(planning_case, options);
+  };
+  const CancellingCatalog never(*bench.planning_case().catalog, 0);
+  ASSERT_TRUE(plan_until(never));
+  // In the midst of the search, and where plans are being explained.
+  for (const std::size_t at : {never.calls / 4, never.calls - 10}) {
+    const CancellingCatalog catalog(*bench.planning_case().catalog, at);
+    const auto result = plan_until(catalog);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->interrupted);
+    EXPECT_EQ(catalog.late, 0U) << "of " << never.calls << ", cancelled at " << at;
+    EXPECT_TRUE(result->ranked.front().plan.resolved.has_value());
+  }
+  const CancellingCatalog early(*bench.planning_case().catalog, 1);
+  const auto nothing = plan_until(early);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, ErrorCode::kInterrupted);
+  EXPECT_EQ(early.late, 0U);
+}
+
+}  // namespace
+}  // namespace cohort
