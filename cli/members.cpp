@@ -1,7 +1,6 @@
 #include "cli/members.hpp"
 
 #include <filesystem>
-#include <map>
 
 #include "models/onnx/onnx_file.hpp"
 
@@ -24,6 +23,20 @@ Result<LoadedMembers> LoadedMembers::load(std::span<const Member> members) {
     const LoadedModel* own = result.loaded_.back().get();
     result.models_.models.push_back(&first.emplace(member.source, own).first->second->model);
     result.models_.weights.push_back(&own->weights);
+  }
+  return result;
+}
+
+Result<MemberStructures> MemberStructures::load(std::span<const Member> members) {
+  MemberStructures result;
+  for (const Member& member : members) {
+    std::unique_ptr<const Model>& model = result.by_source_[member.source];
+    if (!model) {
+      auto loaded = onnx::load(member.source, member.seed);
+      if (!loaded) return in_context(fmt::format("member {}", member.name), loaded.error());
+      model = std::make_unique<const Model>(std::move(loaded->model));
+    }
+    result.models_.push_back(model.get());
   }
   return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +25,21 @@ class LoadedMembers {
  private:
   std::vector<std::unique_ptr<LoadedModel>> loaded_;
   MemberModels models_;
+};
+
+/// The models of members without their weights: what planning needs. Members of one source share theirs, so that
+/// however many there are, each source is loaded once.
+class MemberStructures {
+ public:
+  /// Errors: those of onnx::load(), naming the first member of the source.
+  static Result<MemberStructures> load(std::span<const Member> members);
+
+  /// By member.
+  [[nodiscard]] const std::vector<const Model*>& models() const { return models_; }
+
+ private:
+  std::map<ModelSource, std::unique_ptr<const Model>> by_source_;
+  std::vector<const Model*> models_;
 };
 
 /// "alexnet5" of "alexnet5" or "nets/alexnet5.onnx": what files made from a model are called.

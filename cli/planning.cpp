@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/file.hpp"
 #include "cli/devices.hpp"
@@ -118,7 +119,7 @@ Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::pat
   COHORT_TRY(costs_, CostTable::from(pointers));
   device_ = profiles_.front().info.device;
   name_ = base_name(sources_.front().model);
-  COHORT_TRY(case_.device, device_profile_of(pointers));
+  COHORT_TRY(common_.device, device_profile_of(pointers));
   return {};
 }
 
@@ -132,7 +133,7 @@ Result<void> PlanningInput::read_gpu_figures(const std::filesystem::path& file) 
   } else if (device_.kind == "cuda") {
     if (auto published = published_gpu_profile(device_.name)) gpu_.emplace(*std::move(published));
   }
-  if (gpu_) case_.gpu = &*gpu_;
+  if (gpu_) common_.gpu = &*gpu_;
   return {};
 }
 
@@ -175,16 +176,98 @@ Result<void> PlanningInput::check_profiled(std::string_view asked, Precision pre
 }
 
 Result<void> PlanningInput::prepare() {
-  COHORT_TRY(members_, LoadedMembers::load(base_.members));
   // The device may be elsewhere: then what was recorded of it must do.
   if (auto opened = open_device(device_.id); opened && (*opened)->info().name == device_.name)
     backend_ = std::move(*opened);
-  catalog_ = std::make_unique<ProfiledDeviceCatalog>(*costs_, case_.device.cores, precision_,
+  catalog_ = std::make_unique<ProfiledDeviceCatalog>(*costs_, common_.device.cores, precision_,
                                                      backend_ ? &backend_->catalog() : nullptr);
-  case_.base = &base_;
-  case_.models = members_->models().models;
-  case_.costs = &*costs_;
-  case_.catalog = catalog_.get();
+  common_.costs = &*costs_;
+  common_.catalog = catalog_.get();
+  for (std::vector<Member>& members : choices_) {
+    Plan& base = bases_.emplace_back(base_);
+    base.members = std::move(members);
+    COHORT_TRY(MemberStructures structures, MemberStructures::load(base.members));
+    PlanningCase& planning_case = cases_.emplace_back(common_);
+    planning_case.base = &base;
+    planning_case.models = members_.emplace_back(std::move(structures)).models();
+  }
+  return {};
+}
+
+/// Members named twice could not be told apart.
+Result<void> PlanningInput::check_repeated(const PlanningOptions& options) const {
+  for (auto source = sources_.begin(); source != sources_.end(); ++source) {
+    const auto twin = std::find(sources_.begin(), source, *source);
+    if (twin == source) continue;
+    return fail(ErrorCode::kInvalidInput, "{} and {} are profiles of the same {}; --members FILE says which to run",
+                options.profiles[static_cast<std::size_t>(twin - sources_.begin())].string(),
+                options.profiles[static_cast<std::size_t>(source - sources_.begin())].string(), source->model);
+  }
+  return {};
+}
+
+/// The profiled models at each minibatch that all of them were profiled at, ascending.
+Result<std::vector<std::vector<ModelSource>>> by_minibatch(const std::vector<ModelSource>& sources) {
+  std::vector<ModelSource> models;  // minibatch apart
+  std::set<std::int64_t> minibatches;
+  const auto at = [](ModelSource source, std::int64_t minibatch) {
+    source.minibatch = minibatch;
+    return source;
+  };
+  for (const ModelSource& source : sources) {
+    minibatches.insert(source.minibatch);
+    const ModelSource model = at(source, 1);
+    if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
+  }
+  std::vector<std::vector<ModelSource>> choices;
+  for (const std::int64_t minibatch : minibatches) {
+    std::vector<ModelSource> choice;
+    for (const ModelSource& model : models) choice.push_back(at(model, minibatch));
+    const auto profiled = [&](const ModelSource& source) {
+      return std::find(sources.begin(), sources.end(), source) != sources.end();
+    };
+    if (std::all_of(choice.begin(), choice.end(), profiled)) choices.push_back(std::move(choice));
+  }
+  if (choices.empty())
+    return fail(ErrorCode::kUsage,
+                "--choose-minibatch: the profiled models have no minibatch in common; profile each at the same ones");
+  return choices;
+}
+
+Result<void> PlanningInput::choose_members(const PlanningOptions& options) {
+  if (!options.members.empty()) {
+    COHORT_TRY(const std::string text, read_file(options.members));
+    auto members = parse_members(text);
+    if (!members) return in_context(options.members.string(), members.error());
+    choices_.push_back(std::move(*members));
+    return {};
+  }
+  COHORT_CHECK(check_repeated(options));
+  std::vector<std::vector<ModelSource>> choices{sources_};
+  if (options.choose_minibatch) {
+    COHORT_TRY(choices, by_minibatch(sources_));
+  }
+  for (const std::vector<ModelSource>& choice : choices) {
+    std::vector<Member>& members = choices_.emplace_back();
+    for (const ModelSource& source : choice) add_members(source, options.count, choice.size() > 1, members);
+  }
+  return {};
+}
+
+Result<void> PlanningInput::set_base(const PlanningOptions& options) {
+  base_.device = device_.id;
+  base_.precision = precision_;
+  if (!options.precision.empty()) {
+    COHORT_TRY(const Precision asked, precision_from(options.precision));
+    COHORT_CHECK(check_profiled("--precision", asked));
+  }
+  base_.input.source = options.data.empty() ? InputSource::kGenerated : InputSource::kFolder;
+  base_.input.path = options.data;
+  base_.input.sharing = options.input == "shared" ? InputSharing::kShared : InputSharing::kSeparate;
+  base_.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : common_.device.cores;
+  base_.input.buffers = options.buffers;
+  base_.input.seed = options.seed;
+  COHORT_TRY(base_.limits, parse_limits(options.limits));
   return {};
 }
 
@@ -193,35 +276,8 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles));
   COHORT_CHECK(input->read_gpu_figures(options.gpu_figures));
-  Plan& base = input->base_;
-  base.device = input->device_.id;
-  base.precision = input->precision_;
-  if (!options.precision.empty()) {
-    COHORT_TRY(const Precision asked, precision_from(options.precision));
-    COHORT_CHECK(input->check_profiled("--precision", asked));
-  }
-  if (options.members.empty()) {
-    for (auto source = input->sources_.begin(); source != input->sources_.end(); ++source) {
-      if (const auto twin = std::find(input->sources_.begin(), source, *source); twin != source)
-        return fail(ErrorCode::kInvalidInput, "{} and {} are profiles of the same {}; --members FILE says which to run",
-                    options.profiles[static_cast<std::size_t>(twin - input->sources_.begin())].string(),
-                    options.profiles[static_cast<std::size_t>(source - input->sources_.begin())].string(),
-                    source->model);
-      add_members(*source, options.count, input->sources_.size() > 1, base.members);
-    }
-  } else {
-    COHORT_TRY(const std::string text, read_file(options.members));
-    auto members = parse_members(text);
-    if (!members) return in_context(options.members.string(), members.error());
-    base.members = std::move(*members);
-  }
-  base.input.source = options.data.empty() ? InputSource::kGenerated : InputSource::kFolder;
-  base.input.path = options.data;
-  base.input.sharing = options.input == "shared" ? InputSharing::kShared : InputSharing::kSeparate;
-  base.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : input->case_.device.cores;
-  base.input.buffers = options.buffers;
-  base.input.seed = options.seed;
-  COHORT_TRY(base.limits, parse_limits(options.limits));
+  COHORT_CHECK(input->set_base(options));
+  COHORT_CHECK(input->choose_members(options));
   COHORT_CHECK(input->prepare());
   return input;
 }
@@ -231,8 +287,9 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(profiles));
   COHORT_CHECK(input->read_gpu_figures({}));
+  COHORT_CHECK(input->check_profiled("the plan's precision", plan.precision));
+  input->choices_.push_back(plan.members);
   input->base_ = std::move(plan);
-  COHORT_CHECK(input->check_profiled("the plan's precision", input->base_.precision));
   COHORT_CHECK(input->prepare());
   return input;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ struct PlanningOptions {
   std::vector<std::string> limits;    ///< of bytes
   std::string precision;              ///< empty: that of the profiles
   std::filesystem::path gpu_figures;  ///< a fitted profile of the GPU; the published figures unless given
+  bool choose_minibatch = false;      ///< profiles that differ in their minibatch alone stand for one choice
 };
 
 void add_planning_options(CLI::App& app, PlanningOptions& options);
@@ -46,7 +48,9 @@ class PlanningInput {
   /// For a plan that is there already.
   static Result<std::unique_ptr<PlanningInput>> open(const std::vector<std::filesystem::path>& profiles, Plan plan);
 
-  [[nodiscard]] const PlanningCase& planning_case() const { return case_; }
+  [[nodiscard]] const PlanningCase& planning_case() const { return cases_.front(); }
+  /// One for each minibatch to choose from; else one.
+  [[nodiscard]] const std::vector<PlanningCase>& cases() const { return cases_; }
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
   /// Of the first profile: what files are called.
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -56,6 +60,9 @@ class PlanningInput {
   Result<void> read_profiles(const std::vector<std::filesystem::path>& files);
   [[nodiscard]] Result<void> check_profiled(std::string_view asked, Precision precision) const;
   Result<void> read_gpu_figures(const std::filesystem::path& file);
+  Result<void> set_base(const PlanningOptions& options);
+  Result<void> choose_members(const PlanningOptions& options);
+  Result<void> check_repeated(const PlanningOptions& options) const;
   Result<void> prepare();
 
   std::vector<Trace> profiles_;
@@ -67,9 +74,12 @@ class PlanningInput {
   std::string name_;
   std::unique_ptr<Backend> backend_;  ///< null where the profiled device is not here
   std::unique_ptr<OpCatalog> catalog_;
-  Plan base_;
-  std::optional<LoadedMembers> members_;
-  PlanningCase case_;
+  Plan base_;  ///< members apart
+  std::vector<std::vector<Member>> choices_;
+  std::deque<Plan> bases_;  ///< by choice
+  std::deque<MemberStructures> members_;
+  PlanningCase common_;  ///< of all cases
+  std::vector<PlanningCase> cases_;
 };
 
 }  // namespace cohort

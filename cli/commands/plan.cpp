@@ -21,6 +21,7 @@ struct Options {
   std::string objective = "throughput";
   bool explain = false;
   bool pareto = false;
+  const CLI::Option* buffers_option = nullptr;
 };
 
 /// "10ms", "1.5s", "250us": as people write latencies.
@@ -83,7 +84,8 @@ ordered_json to_json(const PlanCandidate& candidate, const PlanCandidate& best) 
   if (candidate.limited && candidate.explained) {
     json["equal_shares_ns"] = candidate.equal_shares ? ordered_json(candidate.equal_shares->count()) : ordered_json();
   }
-  if (candidate.explained) json["lost_to_best_ns"] = lost_json(best, candidate);
+  const bool comparable = candidate.planning_case == best.planning_case;
+  if (candidate.explained && comparable) json["lost_to_best_ns"] = lost_json(best, candidate);
   return json;
 }
 
@@ -105,7 +107,14 @@ ordered_json to_json(const PlanningResult& result) {
                       {"memory_bytes", point.memory.total().value},
                       {"workspace_bytes", point.memory.workspace.value}});
   }
+  ordered_json minibatches = ordered_json::array();
+  for (const MinibatchBaseline& each : result.minibatches) {
+    minibatches.push_back({{"name", each.name},
+                           {"baseline_ns", each.step_time.count()},
+                           {"samples_per_second", each.samples_per_second}});
+  }
   return {{"baseline_ns", result.baseline.step_time.count()},
+          {"minibatches", std::move(minibatches)},
           {"objective", to_string(result.objective)},
           {"interrupted", result.interrupted},
           {"ranked", std::move(ranked)},
@@ -172,14 +181,19 @@ Result<void> search(const Options& options, CommandContext& context) {
   COHORT_TRY(const Files files, files_for(options, *input, context));
   planner.cancel = &context.cancel;
   planner.pareto = options.pareto;
+  planner.search_decode_workers = planning.decode_workers == 0;
+  planner.search_buffers = options.buffers_option->count() == 0;
   planner.most_explained = options.explain ? std::max(options.rows, planner.most_explained) : planner.most_explained;
   planner.progress = [&](std::size_t done, std::size_t of) {
     context.console.progress(fmt::format("simulated {} of at most {} plans", done, of));
   };
-  COHORT_TRY(const PlanningResult result, plan_model_batch(input->planning_case(), planner));
+  COHORT_TRY(const PlanningResult result, planning.choose_minibatch
+                                              ? plan_best_minibatch(input->cases(), planner)
+                                              : plan_model_batch(input->planning_case(), planner));
   context.console.clear_progress();
-  const Plan& best = result.ranked.front().plan;
-  COHORT_TRY(const PlanPrediction prediction, predict_plan(input->planning_case(), best, input->device()));
+  const PlanCandidate& best = result.ranked.front();
+  COHORT_TRY(const PlanPrediction prediction,
+             predict_plan(input->cases()[best.planning_case], best.plan, input->device()));
   COHORT_CHECK(write(prediction, files, context));
   if (!options.candidates.empty()) COHORT_CHECK(write_candidates(result, options.candidates, context.overwrite));
   std::string text = options.explain ? explain(result, options.rows) : print(result, options.rows);
@@ -209,6 +223,19 @@ Result<void> resolve(const Options& options, CommandContext& context) {
   return {};
 }
 
+/// What is looked for unless it is given.
+void add_searched_options(CLI::App& app, Options& options) {
+  app.get_option("--decode-workers")
+      ->description("Threads that decode; with --data the best of 1, 2, 4 ... and all cores unless given");
+  options.buffers_option = app.get_option("--buffers");
+  app.get_option("--buffers")
+      ->description("Minibatches in flight per input; with --data the best of 1 to 4 unless given");
+  app.add_flag("--choose-minibatch", options.planning.choose_minibatch,
+               "Of profiles that differ only in their minibatch, run one: what is best by the objective, with "
+               "throughput in samples a second")
+      ->excludes(app.get_option("--members"));
+}
+
 }  // namespace
 
 Command plan_command() {
@@ -217,11 +244,13 @@ Command plan_command() {
   command.help = "Rank ways to run a model batch by predicted time, and write the best plan and its predicted trace";
   command.example =
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n"
-      "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=10ms --explain";
+      "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=10ms --explain\n"
+      "  cohort plan lenet5-b1.trace.json.gz lenet5-b16.trace.json.gz -n 16 --choose-minibatch --limit latency=5ms";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
     add_planning_options(app, options->planning);
+    add_searched_options(app, *options);
     app.get_option("--limit")->description(
         "memory=8GiB, workspace=64MiB, or latency=10ms of a member's results at the 99th percentile");
     app.add_option(
