@@ -140,6 +140,30 @@ TEST_F(LoopTest, PlansByAnObjectiveWithinALatencyLimitAndExplains) {
   EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--limit", "latency=soon"}).exit_code, 2);
 }
 
+TEST_F(LoopTest, ChoosesAmongTheMinibatchesThatWereProfiled) {
+  ASSERT_EQ(profile().exit_code, 0);  // at 2
+  const auto profile_at = [&](const char* minibatch, const char* hidden, const char* file) {
+    return cohort({"profile", "mlp", "--set", "inputs=8", "--set", hidden, "--device", "reference", "--minibatch",
+                   minibatch, "-q", "-o", file});
+  };
+  ASSERT_EQ(profile_at("8", "hidden=8", "eight.trace.json.gz").exit_code, 0);
+  const Outcome planned = cohort({"plan", "mlp.trace.json.gz", "eight.trace.json.gz", "-n", "3", "--choose-minibatch",
+                                  "-o", "chosen.plan.json", "--json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const auto plan = nlohmann::json::parse(planned.out);
+  ASSERT_EQ(plan["minibatches"].size(), 2U);
+  EXPECT_EQ(plan["minibatches"][0]["name"], "minibatch 2");
+  EXPECT_EQ(plan["minibatches"][1]["name"], "minibatch 8");
+  for (std::size_t i = 1; i < plan["ranked"].size(); ++i)
+    EXPECT_GE(plan["ranked"][i - 1]["samples_per_second"], plan["ranked"][i]["samples_per_second"]);
+  const Outcome ran = run_shortly("chosen.plan.json");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  ASSERT_EQ(profile_at("4", "hidden=12", "other.trace.json.gz").exit_code, 0);
+  const Outcome apart = cohort({"plan", "mlp.trace.json.gz", "other.trace.json.gz", "--choose-minibatch", "-f"});
+  EXPECT_EQ(apart.exit_code, 2);
+  EXPECT_THAT(apart.err, HasSubstr("no minibatch in common; profile each at the same ones"));
+}
+
 TEST_F(LoopTest, RefusesWhatDoesNotFitBeforeAnythingRuns) {
   ASSERT_EQ(profile().exit_code, 0);
   const Outcome planned = cohort({"plan", "mlp.trace.json.gz", "-n", "4", "--limit", "memory=100"});
