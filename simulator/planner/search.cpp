@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -137,7 +138,7 @@ class Search {
     PlanCandidate& candidate = scored.candidate;
     candidate.name = maker_.name_of(variant);
     candidate.plan = maker_.plan_of(variant);
-    candidate.plan.baselines = outcome_.baseline.baselines;
+    candidate.plan.baselines = alone_with(variant.input).baselines;
     Result<Evaluation> evaluation = evaluator_.evaluate(candidate.plan, case_.models);
     if (!evaluation && interrupted()) return stop();
     if (!evaluation) {
@@ -158,7 +159,7 @@ class Search {
     const auto same = [&](const Scored& other) { return same_program(scored, other); };
     if (std::any_of(scored_.begin(), scored_.end(), same)) return true;
     if (candidate.prediction.step_time > Nanoseconds(0)) {
-      candidate.speedup = seconds(outcome_.baseline.step_time) / seconds(candidate.prediction.step_time);
+      candidate.speedup = seconds(alone_with(variant.input).step_time) / seconds(candidate.prediction.step_time);
     }
     const std::vector<double> gains = member_gains(candidate.prediction, outcome_.baseline.alone);
     if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
@@ -199,13 +200,13 @@ class Search {
   }
 
   /// The variants that differ in one setting of a decoded input, as far as settings are to be looked for.
-  [[nodiscard]] std::vector<Variant> input_changed(const Variant& variant) const {
+  [[nodiscard]] std::vector<Variant> input_changed(const Variant& variant) {
     std::vector<Variant> changed;
     if (case_.base->input.source != InputSource::kFolder) return changed;
     const auto add = [&](int InputSetting::*setting, int value) {
-      if (variant.input.*setting == value) return;
-      changed.push_back(variant);
-      changed.back().input.*setting = value;
+      Variant other = variant;
+      other.input.*setting = value;
+      if (other != variant && serves_members_alone(other.input)) changed.push_back(std::move(other));
     };
     if (options_.search_decode_workers) {
       const int cores = host_cores();
@@ -216,6 +217,28 @@ class Search {
       for (int buffers = 1; buffers <= kMostBuffers; ++buffers) add(&InputSetting::buffers, buffers);
     }
     return changed;
+  }
+
+  /// Members one after another with input made in the given way, as the plan's baseline will run.
+  const BaselinePrediction& alone_with(const InputSetting& input) {
+    if (input == input_setting(*case_.base)) return outcome_.baseline;
+    const auto [place, is_new] = alone_.try_emplace({input.decode_workers, input.buffers}, outcome_.baseline);
+    if (is_new) {
+      Plan base = *case_.base;
+      base.input.decode_workers = input.decode_workers;
+      base.input.buffers = input.buffers;
+      PlanningCase own = case_;
+      own.base = &base;
+      if (auto baseline = predict_baseline(own, options_.cancel)) place->second = *std::move(baseline);
+    }
+    return place->second;
+  }
+
+  /// What slows members alone down would have plans measured against a weak baseline.
+  bool serves_members_alone(const InputSetting& input) {
+    constexpr std::int64_t kSlowerBy = 100;  // one part of so many is no difference
+    const Nanoseconds base = outcome_.baseline.step_time;
+    return alone_with(input).step_time <= base + base / kSlowerBy;
   }
 
   [[nodiscard]] bool searches_buffers() const {
@@ -353,6 +376,7 @@ class Search {
   VariantMaker maker_;
   AttributionWalk walk_;
   std::vector<Scored> scored_;
+  std::map<std::pair<int, int>, BaselinePrediction> alone_;  ///< by decode workers and buffers
   std::string refusal_;
   ErrorCode refusal_code_ = ErrorCode::kInvalidInput;
 };

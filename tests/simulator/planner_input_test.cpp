@@ -44,6 +44,23 @@ TEST(PlannerInput, LooksForDecodeWorkersAndBuffersWhereAsked) {
   EXPECT_EQ(searched.baseline.step_time, fixed.baseline.step_time);
 }
 
+TEST(PlannerInput, ComparesWithMembersAloneOnTheSameInputAndNeverWithSlowerOnes) {
+  PlannerOptions options;
+  options.search_decode_workers = options.search_buffers = true;
+  const PlannerBench poor = image_bench(2_ms);
+  const PlanningResult better = poor.plan(options);
+  const PlanCandidate& first = better.ranked.front();
+  const auto again = predict_plan(poor.planning_case(), first.plan, {});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_DOUBLE_EQ(first.speedup, again->speedup) << "as it will be measured";
+  EXPECT_LT(again->baseline, better.baseline.step_time) << "members alone gain from other settings, too";
+  // With two workers and two buffers members alone are best served; fewer of either would slow them down.
+  PlannerBench good = image_bench(2_ms);
+  good.base.input.decode_workers = good.base.input.buffers = 2;
+  const PlanningResult kept = good.plan(options);
+  for (const PlanCandidate& each : kept.ranked) EXPECT_GE(each.plan.input.buffers, 2) << each.name;
+}
+
 TEST(PlannerInput, LooksOnlyForWhatIsNotGiven) {
   PlannerOptions options;
   options.search_decode_workers = true;
