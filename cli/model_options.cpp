@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/text_checks.hpp"
 #include "models/networks/networks.hpp"
 
 namespace cohort {
@@ -20,7 +21,10 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
       ->check(CLI::Range(1, 65536))
       ->capture_default_str()
       ->type_name("N");
-  app.add_option("--seed", options.seed, "Seed of random weights")->capture_default_str()->type_name("N");
+  app.add_option("--seed", options.seed, "Seed of random weights")
+      ->check(is_whole_number)
+      ->capture_default_str()
+      ->type_name("N");
 }
 
 namespace {
@@ -42,6 +46,7 @@ Result<void> add_arguments(std::string_view option, std::string_view example, co
 Result<ModelSource> model_source(const ModelOptions& options) {
   ModelSource source;
   source.model = options.model;
+  COHORT_CHECK(check_utf8("model", options.model));
   source.minibatch = options.minibatch;
   const bool from_file = source.model.ends_with(".onnx");
   const auto is_named = [&](const Network& network) { return network.name == source.model; };

@@ -9,6 +9,7 @@
 #include "cli/devices.hpp"
 #include "cli/precision_option.hpp"
 #include "cli/provenance.hpp"
+#include "cli/text_checks.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -16,7 +17,7 @@ namespace cohort {
 namespace {
 
 /// "8GiB", "512MiB", "1000".
-std::optional<Bytes> parse_bytes(std::string_view text) {
+std::optional<Bytes> bytes_from(std::string_view text) {
   std::int64_t value = 0;
   const auto number = std::from_chars(text.data(), text.data() + text.size(), value);
   if (number.ec != std::errc() || value < 0) return std::nullopt;
@@ -40,7 +41,7 @@ Result<Limits> parse_limits(const std::vector<std::string>& texts) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     const auto bytes =
-        equals == std::string::npos ? std::nullopt : parse_bytes(std::string_view(text).substr(equals + 1));
+        equals == std::string::npos ? std::nullopt : bytes_from(std::string_view(text).substr(equals + 1));
     if (!bytes || (name != "memory" && name != "workspace"))
       return fail(ErrorCode::kUsage, "--limit must be like memory=8GiB or workspace=64MiB, not \"{}\"", text);
     (name == "memory" ? limits.memory : limits.workspace) = *bytes;
@@ -70,6 +71,12 @@ Result<void> check_ranges(const PlanningOptions& options) {
 
 }  // namespace
 
+Result<Bytes> parse_bytes(std::string_view option, std::string_view text) {
+  const auto bytes = bytes_from(text);
+  if (bytes) return *bytes;
+  return fail(ErrorCode::kUsage, "{} '{}': write it as 64MiB, 1GiB or a number of bytes", option, text);
+}
+
 void add_planning_options(CLI::App& app, PlanningOptions& options) {
   app.add_option("PROFILE", options.profiles, "Profiles of the members' models (cohort profile)")->required();
   auto* count = app.add_option("-n,--models", options.count, "Members of each profiled model, with seeds from 0")
@@ -84,7 +91,9 @@ void add_planning_options(CLI::App& app, PlanningOptions& options) {
       ->capture_default_str();
   app.add_option("--decode-workers", options.decode_workers, "Threads that decode; as many as cores unless given");
   app.add_option("--buffers", options.buffers, "Minibatches in flight per input")->capture_default_str();
-  app.add_option("--input-seed", options.seed, "Order of the images, and made-up values")->capture_default_str();
+  app.add_option("--input-seed", options.seed, "Order of the images, and made-up values")
+      ->check(is_whole_number)
+      ->capture_default_str();
   app.add_option("--limit", options.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=BYTES");
   add_precision_option(app, options.precision, "What ops compute in: as the profiles do unless given");
 }
@@ -273,6 +282,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
 
 Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions& options) {
   COHORT_CHECK(check_ranges(options));
+  COHORT_CHECK(check_utf8("--data", options.data));
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles));
   COHORT_CHECK(input->read_gpu_figures(options.gpu_figures));
@@ -283,10 +293,10 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
 }
 
 Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std::filesystem::path>& profiles,
-                                                           Plan plan) {
+                                                           Plan plan, const std::filesystem::path& gpu_figures) {
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(profiles));
-  COHORT_CHECK(input->read_gpu_figures({}));
+  COHORT_CHECK(input->read_gpu_figures(gpu_figures));
   COHORT_CHECK(input->check_profiled("the plan's precision", plan.precision));
   input->choices_.push_back(plan.members);
   input->base_ = std::move(plan);

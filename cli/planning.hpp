@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/members.hpp"
@@ -35,6 +36,9 @@ struct PlanningOptions {
   bool choose_minibatch = false;      ///< profiles that differ in their minibatch alone stand for one choice
 };
 
+/// "8GiB", "512MiB", "1000". Errors: kUsage naming the option.
+Result<Bytes> parse_bytes(std::string_view option, std::string_view text);
+
 void add_planning_options(CLI::App& app, PlanningOptions& options);
 
 /// Errors: kInvalidInput naming the file and the field.
@@ -46,7 +50,8 @@ class PlanningInput {
   /// Errors: kInvalidInput naming the trace, option or member; kUsage for a limit or count that is wrong.
   static Result<std::unique_ptr<PlanningInput>> open(const PlanningOptions& options);
   /// For a plan that is there already.
-  static Result<std::unique_ptr<PlanningInput>> open(const std::vector<std::filesystem::path>& profiles, Plan plan);
+  static Result<std::unique_ptr<PlanningInput>> open(const std::vector<std::filesystem::path>& profiles, Plan plan,
+                                                     const std::filesystem::path& gpu_figures = {});
 
   [[nodiscard]] const PlanningCase& planning_case() const { return cases_.front(); }
   /// One for each minibatch to choose from; else one.

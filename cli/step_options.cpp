@@ -3,12 +3,17 @@
 #include <array>
 #include <utility>
 
+#include "cli/text_checks.hpp"
+#include "simulator/replay.hpp"
+#include "tracer/cut.hpp"
 #include "tracer/microseconds.hpp"
 
 namespace cohort {
 
 StepOptionSet::StepOptionSet(CLI::App& app) {
-  auto* step = app.add_option("--step", options_.index, "Take the N-th step, counted from 0")->type_name("N");
+  auto* step = app.add_option("--step", options_.index, "Take the N-th step, counted from 0")
+                   ->check(is_whole_number)
+                   ->type_name("N");
   app.add_option("--steps", options_.count, "Take this many consecutive steps")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -32,6 +37,13 @@ Result<StepOptions> StepOptionSet::options() const {
     COHORT_TRY(options.window, parse_window(window_));
   }
   return options;
+}
+
+Result<Trace> StepOptionSet::take(Trace trace) const {
+  COHORT_TRY(const StepOptions chosen, options());
+  if (!chosen.selects() && chosen.count == 1) return trace;
+  COHORT_TRY(const StepSelection selection, select_replay_step(trace, chosen));
+  return cut(trace, selection.step);
 }
 
 Result<Nanoseconds> parse_time(std::string_view text) {

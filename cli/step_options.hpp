@@ -19,6 +19,9 @@ class StepOptionSet {
 
   /// Errors: kUsage where --window is not "FROM..TO".
   [[nodiscard]] Result<StepOptions> options() const;
+  /// The part of a trace that is asked for, chosen as simulate chooses it; all of it where nothing is asked for.
+  /// Errors: as options() and select_replay_step().
+  [[nodiscard]] Result<Trace> take(Trace trace) const;
 
  private:
   StepOptions options_;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "cli/run_report.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/replay.hpp"
 #include "tracer/trace_file.hpp"
@@ -32,9 +33,9 @@ std::string describe(const TraceGraphCounts& counts, const TraceGraph& trace_gra
   return text;
 }
 
-Result<void> run_replay(const SharedSimulationOptions& shared, const StepOptions& options, CommandContext& context) {
+Result<void> run_replay(const SharedSimulationOptions& shared, const Trace& trace, const StepOptions& options,
+                        CommandContext& context) {
   const std::filesystem::path& file = shared.files.front();
-  COHORT_TRY(const Trace trace, read_trace(file));
   auto selection = select_replay_step(trace, options);
   if (!selection) return in_context(file.string(), selection.error());
   TraceGraphOptions graph_options;
@@ -80,51 +81,13 @@ Result<void> run_replay(const SharedSimulationOptions& shared, const StepOptions
   return {};
 }
 
-ordered_json to_json(const BatchMemory& memory) {
-  const auto bytes = [](const std::optional<Bytes>& value) {
-    return value ? ordered_json(value->value) : ordered_json();
-  };
-  return {{"weights_bytes", bytes(memory.weights)},
-          {"activations_and_workspace_bytes", bytes(memory.activations)},
-          {"total_bytes", bytes(memory.total())},
-          {"device_bytes", bytes(memory.device)},
-          {"unknown", memory.unknown}};
-}
-
-void add_facts(const RunFacts& facts, ordered_json& json) {
-  ordered_json parts = ordered_json::object();
-  for (const PathPart& part : facts.parts) parts[part.what + "_ns"] = part.time.count();
-  ordered_json path = ordered_json::array();
-  for (const PathStep& step : facts.path) {
-    path.push_back({{"task", step.name},
-                    {"kind", to_string(step.kind)},
-                    {"on", step.resource},
-                    {"member", step.member},
-                    {"start_ns", step.start.count()},
-                    {"own_ns", step.own.count()},
-                    {"wait_ns", step.wait.count()},
-                    {"held_ns", step.held.count()}});
-  }
-  ordered_json tasks = ordered_json::array();
-  for (const NamedTasks& task : facts.tasks) {
-    tasks.push_back({{"task", task.name},
-                     {"kind", to_string(task.kind)},
-                     {"count", task.count},
-                     {"time_ns", task.time.count()},
-                     {"on_critical_path_ns", task.on_path.count()},
-                     {"least_slack_ns", task.slack.count()}});
-  }
-  json["device_busy"] = facts.device_busy;
-  json["sm_busy"] = facts.sm_busy ? ordered_json(*facts.sm_busy) : ordered_json();
-  json["critical_path_parts"] = std::move(parts);
-  json["critical_path"] = std::move(path);
-  json["tasks"] = std::move(tasks);
-}
-
 ordered_json to_json(const WhatIfPrediction& prediction) {
-  ordered_json gain = ordered_json::object();
-  for (const GainPart& part : prediction.gain) gain[part.cause + "_ns"] = part.gain.count();
-  ordered_json changes = ordered_json::array();
+  ordered_json json = to_json(static_cast<const RunReport&>(prediction));
+  json["traced_step_ns"] = prediction.single.count();
+  json["steps_per_second"] = prediction.steps_per_second;
+  json["longest_path_ns"] = prediction.longest_path.count();
+  json["device_time_ns"] = prediction.device_time.count();
+  ordered_json& changes = json["changes"] = ordered_json::array();
   for (const auto& [what, change] : prediction.changes) {
     changes.push_back({{"what", what},
                        {"tasks_added", change.tasks_added},
@@ -133,119 +96,57 @@ ordered_json to_json(const WhatIfPrediction& prediction) {
                        {"edges_added", change.edges_added},
                        {"edges_removed", change.edges_removed}});
   }
-  ordered_json because = ordered_json::array();
-  for (const Doubt& doubt : prediction.doubts) because.push_back({{"grave", doubt.grave}, {"why", doubt.why}});
-  ordered_json json = {{"members", prediction.members},
-                       {"traced_step_ns", prediction.single.count()},
-                       {"baseline_ns", prediction.baseline.count()},
-                       {"predicted_ns", prediction.step_time.count()},
-                       {"predicted_speedup", prediction.speedup},
-                       {"steps_per_second", prediction.steps_per_second},
-                       {"lower_bound_ns", prediction.lower_bound.count()},
-                       {"longest_path_ns", prediction.longest_path.count()},
-                       {"device_time_ns", prediction.device_time.count()},
-                       {"upper_bound_ns", prediction.upper_bound.count()},
-                       {"without_contention_ns", prediction.without_contention.count()},
-                       {"kernels_in_turn_ns", prediction.kernels_in_turn.count()},
-                       {"binding", prediction.binding.resource},
-                       {"binding_utilisation", prediction.binding.utilisation},
-                       {"gain", std::move(gain)},
-                       {"memory", to_json(prediction.memory)},
-                       {"confidence", to_string(prediction.confidence())},
-                       {"because", std::move(because)},
-                       {"changes", std::move(changes)}};
   if (prediction.minibatch) {
     json["minibatch"] = {{"recorded", prediction.minibatch->recorded},
                          {"wanted", prediction.minibatch->wanted},
                          {"traced_step_ns", prediction.minibatch->traced.count()},
                          {"samples_per_second_ratio", prediction.minibatch->more_samples}};
   }
-  add_facts(prediction.facts, json);
   return json;
 }
 
-std::string share_of(Nanoseconds part, Nanoseconds whole) {
-  return fmt::format("{:.0f}%", whole > Nanoseconds(0) ? 100 * seconds(part) / seconds(whole) : 0.0);
-}
-
-/// Names of kernels are long: what stands before the arguments of templates and calls.
-std::string short_name(const std::string& name) {
-  constexpr std::size_t kMost = 60;
-  std::string shorter = name.rfind("void ", 0) == 0 ? name.substr(5) : name;
-  if (shorter.size() > kMost) shorter = shorter.substr(0, kMost - 3) + "...";
-  return shorter;
-}
-
-std::string facts_text(const RunFacts& facts) {
-  std::string text = fmt::format("device busy {:.0f}%", 100 * facts.device_busy);
-  if (facts.sm_busy) text += fmt::format(", its multiprocessors {:.0f}%", 100 * *facts.sm_busy);
-  text += "\ncritical path:";
-  Nanoseconds whole{};
-  for (const PathPart& part : facts.parts) whole += part.time;
-  std::string_view separator = " ";
-  for (const PathPart& part : facts.parts) {
-    text += fmt::format("{}{} {}", separator, part.what, share_of(part.time, whole));
-    separator = ", ";
-  }
-  text += '\n';
-  constexpr std::size_t kMost = 3;
-  for (std::size_t i = 0; i < std::min(kMost, facts.tasks.size()) && facts.tasks[i].on_path > Nanoseconds(0); ++i) {
-    const NamedTasks& task = facts.tasks[i];
-    text += fmt::format("  {} {} ({} of them): {} on it\n", to_string(task.kind), short_name(task.name), task.count,
-                        share_of(task.on_path, whole));
-  }
-  return text;
-}
-
-std::string memory_text(const BatchMemory& memory) {
-  if (!memory.unknown.empty()) return fmt::format("memory unknown: {}\n", memory.unknown);
-  std::string text =
-      fmt::format("memory about {} (weights and what outlives a step {}, activations and workspace {}",
-                  format_bytes(memory.total().value_or(Bytes{})), format_bytes(memory.weights.value_or(Bytes{})),
-                  format_bytes(memory.activations.value_or(Bytes{})));
-  if (memory.device) text += fmt::format("; the device has {}", format_bytes(*memory.device));
-  return text + ")\n";
-}
-
 std::string to_text(const WhatIfPrediction& prediction) {
-  std::string text = fmt::format(
-      "{} {}: {} predicted (at least {}, at most {}), {:.1f} steps/s, {} busy {:.0f}%\n"
-      "one after another: {}; speedup {:.2f}x\n",
-      prediction.members, prediction.members == 1 ? "step" : "members' steps", format_time(prediction.step_time),
-      format_time(prediction.lower_bound), format_time(prediction.upper_bound), prediction.steps_per_second,
-      prediction.binding.resource, 100 * prediction.binding.utilisation, format_time(prediction.baseline),
-      prediction.speedup);
-  for (const GainPart& part : prediction.gain) {
-    const bool saves = part.gain >= Nanoseconds(0);
-    text +=
-        fmt::format("  {} {} {}\n", part.cause, saves ? "saves" : "costs", format_time(saves ? part.gain : -part.gain));
-  }
+  std::string minibatch;
   if (prediction.minibatch) {
-    text +=
+    minibatch =
         fmt::format("minibatch {} instead of {}: a step alone takes {} instead of {}, {:.2f}x the samples a second\n",
                     prediction.minibatch->wanted, prediction.minibatch->recorded, format_time(prediction.single),
                     format_time(prediction.minibatch->traced), prediction.minibatch->more_samples);
   }
-  text += facts_text(prediction.facts) + memory_text(prediction.memory);
-  text += fmt::format("confidence {}\n", to_string(prediction.confidence()));
-  for (const Doubt& doubt : prediction.doubts) text += fmt::format("  {}{}\n", doubt.grave ? "grave: " : "", doubt.why);
-  return text;
+  const std::string_view steps = prediction.members == 1 ? "step" : "members' steps";
+  return to_text(prediction, fmt::format("{} {}", prediction.members, steps),
+                 fmt::format("{:.1f} steps/s", prediction.steps_per_second), minibatch);
 }
 
-Result<void> run_what_if(const SharedSimulationOptions& shared, const StepOptions& options, const WhatIf& what_if,
-                         std::optional<int> second_minibatch, CommandContext& context) {
-  std::vector<Trace> traces;
-  traces.reserve(shared.files.size());
-  WhatIfCase what_if_case;
-  for (const std::filesystem::path& file : shared.files) {
-    COHORT_TRY(Trace trace, read_trace(file));
-    traces.push_back(std::move(trace));
-    const auto added = second_minibatch && traces.size() == 2
-                           ? what_if_case.add_second(traces.back(), options, *second_minibatch)
-                           : what_if_case.add(traces.back(), options);
+/// Reads what follows the first trace: further members, or the same model at another minibatch.
+Result<void> read_case(const SharedSimulationOptions& shared, const StepOptions& options,
+                       std::optional<int> second_minibatch, std::vector<Trace>& traces, WhatIfCase& what_if_case,
+                       CommandContext& context) {
+  for (std::size_t i = 0; i < shared.files.size(); ++i) {
+    const std::filesystem::path& file = shared.files[i];
+    if (i > 0) {
+      COHORT_TRY(Trace trace, read_trace(file));
+      traces.push_back(std::move(trace));
+    }
+    if (traces[i].info.kind == TraceKind::kProfile) {
+      return fail(ErrorCode::kInvalidInput, "{} is a profile and {} the trace of a run: simulate either of them",
+                  file.string(), shared.files.front().string());
+    }
+    const auto added = second_minibatch && i == 1 ? what_if_case.add_second(traces[i], options, *second_minibatch)
+                                                  : what_if_case.add(traces[i], options);
     if (!added) return in_context(file.string(), added.error());
     COHORT_CHECK(context.cancel.check());
   }
+  return {};
+}
+
+Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, const StepOptions& options,
+                         const WhatIf& what_if, std::optional<int> second_minibatch, CommandContext& context) {
+  std::vector<Trace> traces;
+  traces.reserve(shared.files.size());  // the case points to them
+  traces.push_back(std::move(first));
+  WhatIfCase what_if_case;
+  COHORT_CHECK(read_case(shared, options, second_minibatch, traces, what_if_case, context));
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
   if (!shared.output.empty()) COHORT_CHECK(write_trace(shared.output, prediction.trace, context.overwrite));
   if (context.json) {
@@ -271,23 +172,20 @@ Result<std::pair<std::string, double>> parse_scale(const std::string& text) {
 
 }  // namespace
 
-TraceSimulation::TraceSimulation(CLI::App& app) : steps_(app) {
+TraceSimulation::TraceSimulation(CLI::App& app) : TraceSimulation(app, app.get_options().size()) {}
+
+TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : steps_(app) {
   app.add_option("--fuse", fuse_,
                  "Of a run's trace: kernels made one for all members: none, auto, or names of kernels, ops or layers, "
                  "',' between them, '*' for any text")
       ->type_name("none|auto|OPS")
       ->capture_default_str();
   app.add_flag("--graphs", graphs_, "Of a run's trace: launches between waits become one graph launch");
-  app.add_option("--workspace", workspace_, "Of a run's trace: limit of an op's scratch memory; needs alternatives")
-      ->type_name("BYTES");
   app.add_option("--launch-threads", launch_threads_, "Of a run's trace: host threads that launch for members")
       ->capture_default_str();
   app.add_option("--scale", scale_, "Of a run's trace: kernels of that name, op or layer are x times faster")
       ->type_name("PATTERN=x");
   app.add_flag("--mixed-precision", mixed_precision_, "Of a run's trace: as if it computed in 16 bits");
-  app.add_option("--device-profile", device_profile_,
-                 "Of a run's trace: figures of its GPU (cohort calibrate --fit) instead of published ones")
-      ->type_name("FILE");
   app.add_option("--minibatch", minibatch_,
                  "Of a run's trace: samples of a member's step; needs recorded shapes, or a second trace")
       ->type_name("N");
@@ -298,20 +196,25 @@ TraceSimulation::TraceSimulation(CLI::App& app) : steps_(app) {
       ->type_name("A[,B]");
   app.add_option("--copy-speed", copy_speed_, "Of a run's trace: copies from and to the host are x times faster")
       ->type_name("x");
+  const std::vector<CLI::Option*> all = app.get_options();
+  options_.assign(all.begin() + static_cast<std::ptrdiff_t>(options_before), all.end());
 }
 
-bool TraceSimulation::asked() const {
-  return fuse_ != "none" || graphs_ || !workspace_.empty() || launch_threads_ != 1 || !scale_.empty() ||
-         mixed_precision_ || copy_speed_ != 1 || minibatch_ || !recorded_minibatches_.empty() ||
-         !device_profile_.empty();
+std::vector<std::string> TraceSimulation::given() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options_) {
+    if (option->count() > 0) names.push_back(option->get_name());
+  }
+  return names;
 }
 
 Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) const {
-  if (!workspace_.empty()) {
+  if (shared.workspace) {
     return fail(ErrorCode::kNegativeAnswer,
-                "--workspace {}: a trace of a run records one way of doing each op, not what others would take; plan "
-                "with a profile (cohort plan PROFILE --limit workspace={})",
-                workspace_, workspace_);
+                "--workspace: {} is the trace of a run and records one way of doing each op; what is missing are the "
+                "other algorithms of its ops, each with its time and workspace. A profile has them: cohort profile "
+                "MODEL, then cohort simulate PROFILE --workspace {}",
+                shared.files.front().string(), shared.workspace->value);
   }
   WhatIf what_if;
   what_if.models = shared.models.value_or(1);
@@ -322,16 +225,16 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   what_if.graphs = graphs_;
   what_if.mixed_precision = mixed_precision_;
   what_if.copy_speed = copy_speed_;
-  if (!device_profile_.empty()) {
-    COHORT_TRY(const std::string text, read_file(device_profile_));
+  if (!shared.device_profile.empty()) {
+    COHORT_TRY(const std::string text, read_file(shared.device_profile));
     auto gpu = parse_gpu_profile(text);
-    if (!gpu) return in_context(device_profile_.string(), gpu.error());
+    if (!gpu) return in_context(shared.device_profile.string(), gpu.error());
     what_if.gpu = std::move(*gpu);
   }
   what_if.minibatch = minibatch_;
   if (!recorded_minibatches_.empty()) what_if.recorded_minibatch = recorded_minibatches_.front();
-  if (recorded_minibatches_.size() == 2 && (!minibatch_ || shared.files.size() != 2)) {
-    return fail(ErrorCode::kUsage, "--recorded-minibatch A,B: two traces of one model, and --minibatch");
+  if (recorded_minibatches_.size() == 2 && shared.files.size() != 2) {
+    return fail(ErrorCode::kUsage, "--recorded-minibatch A,B: of two traces of one model, not {}", shared.files.size());
   }
   if (fuse_ == "auto") {
     what_if.fuse = FuseChoice::kAuto;
@@ -344,6 +247,9 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
       start = comma + 1;
     }
   }
+  if (!recorded_minibatches_.empty() && !minibatch_) {
+    return fail(ErrorCode::kUsage, "--recorded-minibatch: --minibatch says which one is asked for");
+  }
   for (const std::string& text : scale_) {
     COHORT_TRY(auto scale, parse_scale(text));
     what_if.scale.push_back(std::move(scale));
@@ -351,16 +257,16 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   return what_if;
 }
 
-Result<void> TraceSimulation::run(const SharedSimulationOptions& shared, CommandContext& context) const {
+Result<void> TraceSimulation::run(const SharedSimulationOptions& shared, Trace first, CommandContext& context) const {
   COHORT_TRY(const StepOptions options, steps_.options());
   COHORT_TRY(const WhatIf wanted, what_if(shared));
   if (!shared.output.empty()) COHORT_CHECK(check_writable(shared.output, context.overwrite));
   if (wanted.any() || shared.files.size() > 1) {
     std::optional<int> second;
     if (recorded_minibatches_.size() == 2) second = recorded_minibatches_.back();
-    return run_what_if(shared, options, wanted, second, context);
+    return run_what_if(shared, std::move(first), options, wanted, second, context);
   }
-  return run_replay(shared, options, context);
+  return run_replay(shared, first, options, context);
 }
 
 }  // namespace cohort

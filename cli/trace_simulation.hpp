@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,6 +19,8 @@ struct SharedSimulationOptions {
   std::vector<std::filesystem::path> files;
   std::optional<int> models, streams, buffers;
   std::optional<std::string> input;
+  std::optional<Bytes> workspace;
+  std::filesystem::path device_profile;
   std::filesystem::path output;
 };
 
@@ -28,24 +30,25 @@ class TraceSimulation {
   /// Declares the options that only traces of runs have.
   explicit TraceSimulation(CLI::App& app);
 
-  /// Whether any option was given that profiles do not have.
-  [[nodiscard]] bool asked() const;
+  /// Those of them that were given: "--fuse".
+  [[nodiscard]] std::vector<std::string> given() const;
 
+  /// `first`: the first file's trace.
   /// Errors: as select_replay_step(), build_trace_graph() and predict_what_if().
-  Result<void> run(const SharedSimulationOptions& shared, CommandContext& context) const;
+  Result<void> run(const SharedSimulationOptions& shared, Trace first, CommandContext& context) const;
 
  private:
+  TraceSimulation(CLI::App& app, std::size_t options_before);
   [[nodiscard]] Result<WhatIf> what_if(const SharedSimulationOptions& shared) const;
 
   StepOptionSet steps_;
+  std::vector<const CLI::Option*> options_;
   std::string fuse_ = "none";
   bool graphs_ = false;
-  std::string workspace_;
   int launch_threads_ = 1;
   std::vector<std::string> scale_;
   bool mixed_precision_ = false;
   double copy_speed_ = 1;
-  std::filesystem::path device_profile_;
   std::optional<int> minibatch_;
   std::vector<int> recorded_minibatches_;
 };

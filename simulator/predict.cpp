@@ -16,7 +16,22 @@ struct Simulated {
   ProgramGraph program_graph;
   Schedule schedule;
   BusiestThroughput busiest;  ///< of a GPU, over one program step
+  std::optional<GpuWork> gpu;
 };
+
+Nanoseconds ended(const ProgramGraph& program_graph, const Schedule& schedule, int iteration) {
+  return schedule.tasks[to_index(program_graph.ends[static_cast<std::size_t>(iteration)])].end;
+}
+
+/// The program steps after input and device have settled.
+TimeWindow steady_window(const ProgramGraph& program_graph, const Schedule& schedule) {
+  return {ended(program_graph, schedule, program_graph.first_steady - 1),
+          ended(program_graph, schedule, program_graph.iterations - 1)};
+}
+
+Nanoseconds mean_step(const ProgramGraph& program_graph, const Schedule& schedule) {
+  return steady_window(program_graph, schedule).length() / (program_graph.iterations - program_graph.first_steady);
+}
 
 /// Cores of the host: those of the device, or beside a GPU one for each thread that works.
 int host_cores(const PredictionCase& prediction_case) {
@@ -30,12 +45,14 @@ Result<Simulated> run(const PredictionCase& prediction_case) {
   const ProgramGraph& built = simulated.program_graph;
   SimulationOptions options{prediction_case.device};
   options.device.cores = host_cores(prediction_case);
+  options.goal = built.ends.back();
   if (prediction_case.gpu != nullptr) {
     COHORT_TRY(options.gpu, prediction_case.gpu->work(*prediction_case.program, built.graph));
     simulated.busiest = busiest_throughput(*options.gpu);
     simulated.busiest.time /= built.iterations;
   }
   COHORT_TRY(simulated.schedule, simulate(built.graph, options));
+  simulated.gpu = std::move(options.gpu);
   return simulated;
 }
 
@@ -85,11 +102,7 @@ Binding steady_binding(const PredictionCase& prediction_case, const Simulated& s
                        const Prediction& prediction) {
   const ProgramGraph& program_graph = simulated.program_graph;
   const std::vector<TaskTimes>& times = simulated.schedule.tasks;
-  const auto ended = [&](int iteration) {
-    return times[to_index(program_graph.ends[static_cast<std::size_t>(iteration)])].end;
-  };
-  const Nanoseconds begin = ended(program_graph.first_steady - 1);
-  const Nanoseconds end = ended(program_graph.iterations - 1);
+  const auto [begin, end] = steady_window(program_graph, simulated.schedule);
   if (end <= begin || prediction.step_time <= Nanoseconds(0)) return {"dependencies", 0};
   std::vector<Nanoseconds> busy(program_graph.graph.resources.size());
   double core_time = 0;
@@ -155,12 +168,8 @@ void add_latencies(const PredictionCase& prediction_case, const Simulated& simul
 
 Prediction summarize(const PredictionCase& prediction_case, const Simulated& simulated) {
   const ProgramGraph& program_graph = simulated.program_graph;
-  const auto ended = [&](int iteration) {
-    return simulated.schedule.tasks[to_index(program_graph.ends[static_cast<std::size_t>(iteration)])].end;
-  };
   Prediction prediction;
-  prediction.step_time = (ended(program_graph.iterations - 1) - ended(program_graph.first_steady - 1)) /
-                         (program_graph.iterations - program_graph.first_steady);
+  prediction.step_time = mean_step(program_graph, simulated.schedule);
   std::int64_t samples = 0;
   for (const Member& member : prediction_case.plan->members) samples += member.source.minibatch;
   if (prediction.step_time > Nanoseconds(0)) {
@@ -180,13 +189,14 @@ void add_step_slice(const PredictionCase& prediction_case, const Task& task, con
   const std::string members = member_ranges(step.members);
   const std::vector<Group>& groups = prediction_case.plan->groups;
   const std::string_view group = step.group < groups.size() ? std::string_view(groups[step.group].name) : "";
-  const std::array<Trace::NamedArg, 7> args{{{kTaskArg, std::string_view(step.task)},
+  const std::array<Trace::NamedArg, 8> args{{{kTaskArg, std::string_view(step.task)},
                                              {"op", std::string_view(step.op)},
                                              {"members", std::string_view(members)},
                                              {"group", group},
                                              {kIterationArg, std::int64_t{task.iteration}},
                                              {"algorithm", std::string_view(step.cost.algorithm)},
-                                             {"threads", std::int64_t{step.cost.threads}}}};
+                                             {"threads", std::int64_t{step.cost.threads}},
+                                             {"slack_ns", std::int64_t{times.slack.count()}}}};
   // A measured slice has the op alone; the host's work before it lies between slices.
   const Nanoseconds overhead = prediction_case.with_overheads ? prediction_case.device.step_overhead : Nanoseconds(0);
   const Nanoseconds start = std::min(times.start + overhead, times.end);
@@ -232,9 +242,36 @@ Result<Prediction> predict(const PredictionCase& prediction_case) {
 
 Result<PredictedRun> predict_run(const PredictionCase& prediction_case, const DeviceInfo& device) {
   COHORT_TRY(const Simulated simulated, run(prediction_case));
-  PredictedRun result{summarize(prediction_case, simulated), trace_of(prediction_case, simulated, device)};
+  const ProgramGraph& program_graph = simulated.program_graph;
+  FactsScope scope;
+  scope.window = steady_window(program_graph, simulated.schedule);
+  scope.steps = program_graph.iterations - program_graph.first_steady;
+  scope.cores = prediction_case.gpu == nullptr ? prediction_case.device.cores : 0;
+  scope.gpu = simulated.gpu ? &*simulated.gpu : nullptr;
+  PredictedRun result{summarize(prediction_case, simulated), facts_of(program_graph.graph, simulated.schedule, scope),
+                      trace_of(prediction_case, simulated, device)};
   result.trace.info.wall_times.push_back({"plan", {result.prediction.step_time}, 0});
   return result;
+}
+
+Result<ContentionBracket> contention_bracket(const PredictionCase& prediction_case, const Prediction& prediction) {
+  ContentionBracket bracket{prediction.step_time, prediction.step_time};
+  if (prediction_case.gpu == nullptr) return bracket;
+  COHORT_TRY(ProgramGraph program_graph, build_task_graph(prediction_case));
+  SimulationOptions options{prediction_case.device};
+  options.device.cores = host_cores(prediction_case);
+  COHORT_TRY(const Schedule free, simulate(program_graph.graph, options));
+  bracket.without = std::max(mean_step(program_graph, free), std::min(prediction.lower_bound, prediction.step_time));
+  // Launch order is a topological order, so that one stream can take all steps.
+  std::optional<ResourceId> stream;
+  for (Task& task : program_graph.graph.tasks) {
+    if (task.kind != TaskKind::kStep) continue;
+    if (!stream) stream = task.resource;
+    task.resource = *stream;
+  }
+  COHORT_TRY(const Schedule in_turn, simulate(program_graph.graph, options));
+  bracket.in_turn = mean_step(program_graph, in_turn);
+  return bracket;
 }
 
 double speedup(const Prediction& baseline, const Prediction& plan) {

@@ -12,6 +12,7 @@
 #include "simulator/plan/plan.hpp"
 #include "simulator/plan/program.hpp"
 #include "simulator/program_gpu.hpp"
+#include "simulator/run_facts.hpp"
 #include "simulator/simulate.hpp"
 #include "tracer/trace.hpp"
 
@@ -78,12 +79,22 @@ struct Prediction {
 Result<Prediction> predict(const PredictionCase& prediction_case);
 
 /// A prediction with its timeline: kind kPredicted, the same tracks and arguments as a measured
-/// trace, wall time "plan".
+/// trace and each slice's slack, wall time "plan".
 struct PredictedRun {
   Prediction prediction;
+  RunFacts facts;  ///< of the program steps after input and device have settled
   Trace trace;
 };
 Result<PredictedRun> predict_run(const PredictionCase& prediction_case, const DeviceInfo& device);
+
+/// How much of a GPU's step time is the model of contention: the same program if what runs at a time took no longer
+/// for it, and if nothing ran beside another. On a CPU both are the step time.
+struct ContentionBracket {
+  Nanoseconds without{};
+  Nanoseconds in_turn{};
+};
+/// Errors: those of build_task_graph().
+Result<ContentionBracket> contention_bracket(const PredictionCase& prediction_case, const Prediction& prediction);
 
 /// How many times faster the plan is.
 double speedup(const Prediction& baseline, const Prediction& plan);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "base/units.hpp"
 #include "tracer/steps.hpp"
@@ -17,18 +16,5 @@ struct RecordedMemory {
 
 /// Of the device whose allocations were recorded most often. Absent where the window holds no record.
 std::optional<RecordedMemory> recorded_memory(const Trace& trace, const std::optional<TimeWindow>& window);
-
-/// Memory of a model batch.
-struct BatchMemory {
-  std::optional<Bytes> weights;      ///< of all members, with whatever else outlives a step
-  std::optional<Bytes> activations;  ///< at a time, workspace included
-  std::optional<Bytes> device;       ///< that there is, where the device is known
-  std::string unknown;               ///< why nothing is known; empty where something is
-
-  [[nodiscard]] std::optional<Bytes> total() const {
-    if (!weights || !activations) return std::nullopt;
-    return *weights + *activations;
-  }
-};
 
 }  // namespace cohort

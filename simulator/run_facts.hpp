@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "simulator/gpu_work.hpp"
 #include "simulator/simulate.hpp"
+#include "tracer/steps.hpp"
 
 namespace cohort {
 
@@ -39,15 +41,25 @@ struct NamedTasks {
 
 /// What a schedule says about where its time goes.
 struct RunFacts {
-  double device_busy = 0;         ///< part of the makespan in which any device work runs
-  std::optional<double> sm_busy;  ///< mean part of the SMs that kernels' blocks fill; where kernels run
-  std::vector<PathStep> path;     ///< in order of time
-  std::vector<PathPart> parts;    ///< of the path, most first; they add up to the makespan
-  std::vector<NamedTasks> tasks;  ///< by part of the path, then time, most first; names as tie
+  int steps = 1;                     ///< program steps that all below is of
+  double device_busy = 0;            ///< part of the time in which any device work runs
+  std::optional<double> sm_busy;     ///< mean part of the SMs that kernels' blocks fill; where kernels run
+  std::optional<double> cores_busy;  ///< mean part of a CPU's cores that tasks keep busy, waiting helpers aside
+  std::vector<PathStep> path;        ///< in order of time
+  std::vector<PathPart> parts;       ///< of the path, most first; they add up to the time
+  std::vector<NamedTasks> tasks;     ///< by part of the path, then time, most first; names as tie
 };
 
-/// Device work are kernels, copies and memsets, and the steps of a CPU.
+/// Of which part of a schedule facts are wanted.
+struct FactsScope {
+  std::optional<TimeWindow> window;  ///< all of it unless given; a path that began before is cut off there
+  int steps = 1;                     ///< program steps in it
+  int cores = 0;                     ///< of the CPU that tasks share; 0: they share none
+  const GpuWork* gpu = nullptr;      ///< what steps of a Program ask of a GPU; recorded kernels say it themselves
+};
+
+/// Device work are kernels, copies and memsets, and the steps of a Program.
 /// Complexity: O(tasks log tasks).
-RunFacts facts_of(const TaskGraph& graph, const Schedule& schedule);
+RunFacts facts_of(const TaskGraph& graph, const Schedule& schedule, const FactsScope& scope = {});
 
 }  // namespace cohort

@@ -46,10 +46,13 @@ Nanoseconds longest_path(const TaskGraph& graph, const TaskOrder& order,
   return longest;
 }
 
-/// One reverse sweep: the least of what each successor leaves.
+/// One reverse sweep: the least of what each successor leaves. What does not lead to the goal may take the time that
+/// there is.
 void fill_slack(const TaskGraph& graph, const TaskOrder& order, const std::vector<std::optional<TaskId>>& before,
-                Schedule& schedule) {
-  for (TaskTimes& times : schedule.tasks) times.slack = schedule.makespan - times.end;
+                std::optional<TaskId> goal, Schedule& schedule) {
+  constexpr Nanoseconds kUnbound = Nanoseconds::max() / 4;
+  for (TaskTimes& times : schedule.tasks) times.slack = goal ? kUnbound : schedule.makespan - times.end;
+  if (goal) schedule.tasks[to_index(*goal)].slack = Nanoseconds(0);
   for (auto it = order.topological.rbegin(); it != order.topological.rend(); ++it) {
     const std::size_t index = to_index(*it);
     TaskTimes& times = schedule.tasks[index];
@@ -64,6 +67,7 @@ void fill_slack(const TaskGraph& graph, const TaskOrder& order, const std::vecto
       previous.slack = std::min(previous.slack, times.start - previous.end + times.slack);
     }
   }
+  for (TaskTimes& times : schedule.tasks) times.slack = std::min(times.slack, schedule.makespan - times.end);
 }
 
 /// For each task the one whose end (or start) let it start: the latest, ties by the lowest id.
@@ -86,13 +90,13 @@ std::vector<std::optional<TaskId>> causes(const TaskGraph& graph, const std::vec
   return cause;
 }
 
-std::vector<TaskId> critical_path(const std::vector<std::optional<TaskId>>& cause,
-                                  const std::vector<TaskTimes>& times) {
+std::vector<TaskId> critical_path(const std::vector<std::optional<TaskId>>& cause, const std::vector<TaskTimes>& times,
+                                  std::optional<TaskId> goal) {
   std::vector<TaskId> path;
   if (times.empty()) return path;
   const auto last = std::max_element(times.begin(), times.end(),
                                      [](const TaskTimes& a, const TaskTimes& b) { return a.end < b.end; });
-  for (std::optional<TaskId> task = TaskId(last - times.begin()); task; task = cause[to_index(*task)]) {
+  for (std::optional<TaskId> task = goal.value_or(TaskId(last - times.begin())); task; task = cause[to_index(*task)]) {
     path.push_back(*task);
   }
   std::reverse(path.begin(), path.end());
@@ -175,6 +179,9 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   COHORT_CHECK(validate(options.device));
   COHORT_TRY(const TaskOrder order, order_tasks(graph));
   COHORT_CHECK(check_cores(graph, options.device));
+  if (options.goal && to_index(*options.goal) >= graph.tasks.size()) {
+    return fail(ErrorCode::kInvalidInput, "the goal is task {} of {}", to_index(*options.goal), graph.tasks.size());
+  }
   const std::vector<std::optional<TaskId>> before = queue_predecessors(graph, order);
 
   Schedule schedule;
@@ -209,8 +216,8 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu) : BusiestThroughput{};
   schedule.device_time = options.gpu ? throughput.time : device_time(graph);
   schedule.lower_bound = std::max({schedule.longest_path, schedule.core_time, schedule.device_time});
-  fill_slack(graph, order, before, schedule);
-  schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks);
+  fill_slack(graph, order, before, options.goal, schedule);
+  schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks, options.goal);
   schedule.binding = binding_of(graph, schedule);
   bind_to_throughput(throughput, schedule);
   return schedule;

@@ -16,12 +16,14 @@ struct SimulationOptions {
   bool share_multiprocessors = false;         ///< without `gpu`, of recorded GPUs, as run_shared(); else as recorded
   /// By TaskId: part of the host memory's bandwidth that a task on cores keeps busy alone, 0 to 1. Empty: none does.
   std::vector<double> memory_use = {};
+  /// Slack and the critical path are towards its end; towards the last end of any task unless given.
+  std::optional<TaskId> goal = std::nullopt;
 };
 
 struct TaskTimes {
   Nanoseconds start{};
   Nanoseconds end{};
-  Nanoseconds slack{};  ///< how much later the task could have ended without a later makespan
+  Nanoseconds slack{};  ///< how much later the task could have ended without a later makespan (or goal)
 
   friend bool operator==(const TaskTimes&, const TaskTimes&) = default;
 };

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "simulator/flat_run.hpp"
+#include "simulator/recorded_memory.hpp"
 #include "simulator/replay.hpp"
 #include "simulator/what_if_graphs.hpp"
 
@@ -40,7 +41,7 @@ class Predictor {
     COHORT_CHECK(walk(stage, result));
     COHORT_CHECK(finish(stage, result));
     result.memory = memory_of(stage);
-    result.doubts = doubts_about(result);
+    add_doubts(result);
     return result;
   }
 
@@ -96,7 +97,10 @@ class Predictor {
       result.steps_per_second = static_cast<double>(result.members) / seconds(result.step_time);
     }
     COHORT_CHECK(try_contention(graph, schedule, stage, result));
-    result.facts = facts_of(graph, schedule);
+    FactsScope scope;
+    scope.steps = steps_;
+    scope.cores = graphs_.on_host() ? graphs_.cores() : 0;
+    result.facts = facts_of(graph, schedule, scope);
     // Where blocks fill the SMs, kernels wait for room, whatever throughput is left.
     if (constexpr double kFull = 0.9; result.facts.sm_busy.value_or(0) > std::max(kFull, result.binding.utilisation)) {
       result.binding = {"room on the multiprocessors", *result.facts.sm_busy};
@@ -188,25 +192,27 @@ class Predictor {
       memory.weights = memory.weights.value_or(Bytes{}) + recorded->kept * what_if_.models;
       const Bytes step = recorded->step * at_a_time;
       // Traces run beside each other, or one after another.
-      const Bytes before = memory.activations.value_or(Bytes{});
-      memory.activations = stage.together ? before + step : std::max(before, step);
+      const Bytes before = memory.step.value_or(Bytes{});
+      memory.step = stage.together ? before + step : std::max(before, step);
     }
-    if (what_if_.minibatch && memory.activations) {
-      memory.activations = Bytes{std::llround(static_cast<double>(memory.activations->value) * *what_if_.minibatch /
-                                              *what_if_.recorded_minibatch)};
+    if (what_if_.minibatch && memory.step) {
+      memory.step = Bytes{
+          std::llround(static_cast<double>(memory.step->value) * *what_if_.minibatch / *what_if_.recorded_minibatch)};
     }
     return memory;
   }
 
-  [[nodiscard]] std::vector<Doubt> doubts_about(const WhatIfPrediction& result) const {
-    std::vector<Doubt> doubts;
+  void add_doubts(WhatIfPrediction& result) const {
+    std::vector<Doubt>& doubts = result.doubts;
     const auto say = [&](bool holds, bool grave, std::string text) {
       if (holds) doubts.push_back({grave, std::move(text)});
     };
     const bool together = result.members > 1;
     const bool on_host = graphs_.on_host();
     say(together && on_host, true, "tasks share cores; what they share of caches and memory is not known from a trace");
-    say_contention(result, doubts);
+    result.doubt_contention(graphs_.unknown_devices().empty()
+                                ? "what kernels use of pipes and memory is taken by their kind"
+                                : "kernels share the device by the blocks they fill");
     say(together && what_if_.launch_threads > 1, false,
         "launches of several threads hold one lock for their whole length");
     say(what_if_.fuse != FuseChoice::kNone, false, "fused times are analytic, none was profiled");
@@ -225,27 +231,8 @@ class Predictor {
     }
     say(left_out > 0, false, fmt::format("{} ops in flight before the step are left out", left_out));
     say(unresolved > 0, false, fmt::format("{} waiting calls keep their recorded length", unresolved));
-    const auto total = result.memory.total();
-    say(total && result.memory.device && *total > *result.memory.device, true,
-        fmt::format("it would need about {}, and the device has {}", format_bytes(total.value_or(Bytes{})),
-                    format_bytes(result.memory.device.value_or(Bytes{}))));
-    std::stable_sort(doubts.begin(), doubts.end(), [](const Doubt& a, const Doubt& b) { return a.grave && !b.grave; });
-    return doubts;
-  }
-
-  /// As far as the answer depends on how kernels share the device, which no trace of one model shows.
-  void say_contention(const WhatIfPrediction& result, std::vector<Doubt>& doubts) const {
-    const Nanoseconds spread = result.kernels_in_turn - result.without_contention;
-    constexpr double kNoMatter = 0.05;  // of the step time
-    constexpr double kMuch = 0.25;
-    const double part = result.step_time > Nanoseconds(0) ? seconds(spread) / seconds(result.step_time) : 0;
-    if (part < kNoMatter) return;
-    doubts.push_back(
-        {part > kMuch,
-         fmt::format("{}; {} if they did not slow each other, {} if none ran beside another",
-                     graphs_.unknown_devices().empty() ? "what kernels use of pipes and memory is taken by their kind"
-                                                       : "kernels share the device by the blocks they fill",
-                     format_time(result.without_contention), format_time(result.kernels_in_turn))});
+    result.doubt_memory();
+    result.sort_doubts();
   }
 
   const WhatIfCase& case_;
@@ -278,27 +265,6 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   return {};
 }
 
-}  // namespace
-
-std::string_view to_string(Confidence confidence) {
-  switch (confidence) {
-    case Confidence::kHigh:
-      return "high";
-    case Confidence::kMedium:
-      return "medium";
-    case Confidence::kLow:
-      break;
-  }
-  return "low";
-}
-
-Confidence WhatIfPrediction::confidence() const {
-  if (doubts.empty()) return Confidence::kHigh;
-  return doubts.front().grave ? Confidence::kLow : Confidence::kMedium;
-}
-
-namespace {
-
 Result<TraceGraph> step_graph(const Trace& trace, const StepOptions& options, std::optional<TimeWindow>& window) {
   COHORT_TRY(const StepSelection selection, select_replay_step(trace, options));
   TraceGraphOptions graph_options;
@@ -328,7 +294,7 @@ Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step,
 
 bool WhatIf::any() const {
   return models != 1 || streams || launch_threads != 1 || fuse != FuseChoice::kNone || graphs || shared_input ||
-         buffers || minibatch || !scale.empty() || mixed_precision || copy_speed != 1;
+         buffers || minibatch || !scale.empty() || mixed_precision || copy_speed != 1 || gpu;
 }
 
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if) {

@@ -4,15 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/result.hpp"
 #include "simulator/contention/gpu_profile.hpp"
-#include "simulator/recorded_memory.hpp"
-#include "simulator/run_facts.hpp"
-#include "simulator/simulate.hpp"
+#include "simulator/run_report.hpp"
 #include "simulator/trace_graph/trace_graph.hpp"
 #include "simulator/transform/change.hpp"
 #include "tracer/steps.hpp"
@@ -46,21 +43,6 @@ struct WhatIf {
   [[nodiscard]] bool any() const;
 };
 
-/// One part of the gain over the baseline.
-struct GainPart {
-  std::string cause;
-  Nanoseconds gain{};
-};
-
-/// A reason why a prediction may be off.
-struct Doubt {
-  bool grave = false;
-  std::string why;
-};
-
-enum class Confidence { kHigh, kMedium, kLow };
-std::string_view to_string(Confidence confidence);
-
 /// What another minibatch alone does to one member's step.
 struct MinibatchGain {
   int recorded = 1;
@@ -69,31 +51,15 @@ struct MinibatchGain {
   double more_samples = 1;  ///< a second, alone, times as many
 };
 
-struct WhatIfPrediction {
-  std::size_t members = 1;
+/// The baseline are all members' steps with the minibatch asked for, else as they were, one after another; the upper
+/// bound members so changed one after another, each on an idle device.
+struct WhatIfPrediction : RunReport {
   Nanoseconds single{};         ///< one step of each trace, with the minibatch asked for, alone on an idle device
-  Nanoseconds baseline{};       ///< all members' steps, with that minibatch and else as they were, one after another
-  Nanoseconds step_time{};      ///< all members' steps, so changed
-  double speedup = 1;           ///< baseline / step time
   double steps_per_second = 0;  ///< over all members
-  Nanoseconds lower_bound{};    ///< critical path, or all work over capacity
   Nanoseconds longest_path{};
   Nanoseconds device_time{};  ///< kernel time by the part of the device it fills
-  Nanoseconds upper_bound{};  ///< members, so changed, one after another, each on an idle device
-  Binding binding;
-  std::vector<GainPart> gain;  ///< adds up to baseline - step time
   std::optional<MinibatchGain> minibatch;
-  /// The step time if kernels that run at a time took no longer for it, and if none ran beside another.
-  Nanoseconds without_contention{};
-  Nanoseconds kernels_in_turn{};
-  RunFacts facts;  ///< of the timeline below: critical path, slack, busy parts
-  BatchMemory memory;
-  std::vector<Doubt> doubts;  ///< worst first
-
-  /// Low with a grave doubt, high without any.
-  [[nodiscard]] Confidence confidence() const;
   std::vector<std::pair<std::string, Change>> changes;
-  Trace trace;  ///< kind kPredicted
 };
 
 /// Traces made ready for what-ifs: one step each, alone on an idle device.

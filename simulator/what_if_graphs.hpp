@@ -40,6 +40,8 @@ class WhatIfGraphs {
   void note_changes(Changes* changes) { changes_ = changes; }
   [[nodiscard]] const TaskGraph& step(std::size_t index) const { return steps_[index]; }
   [[nodiscard]] bool on_host() const { return on_host_; }
+  /// Of the CPU, where on_host().
+  [[nodiscard]] int cores() const { return cores_; }
   [[nodiscard]] const std::vector<std::string>& unknown_devices() const { return unknown_devices_; }
   [[nodiscard]] const std::optional<GpuProfile>& gpu() const { return gpu_; }
   [[nodiscard]] const std::vector<std::string>& minibatch_doubts() const { return minibatch_doubts_; }

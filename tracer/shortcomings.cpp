@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tracer/call_kind.hpp"
+#include "tracer/cut.hpp"
 #include "tracer/slice_kind.hpp"
 
 namespace cohort {
@@ -147,9 +148,11 @@ void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& s
   list.add(facts.whole_microseconds && facts.short_kernels > 0, brief > 0.5 ? Severity::kLowers : Severity::kNote,
            fmt::format("times are whole microseconds, and {:.0f}% of the kernels are shorter than 10 us", 100 * brief),
            "single kernels are off by up to half a microsecond, gaps by one");
-  list.add(summary.steps.steps.empty(), Severity::kLowers, "no steps: neither ProfilerStep#N nor a repetition",
+  const bool part = trace.info.settings.count(kPartSetting) > 0;  // then what is not there was cut off
+  list.add(summary.steps.steps.empty() && !part, Severity::kLowers, "no steps: neither ProfilerStep#N nor a repetition",
            "choose a window with --window; set-up would be predicted along with the work");
-  list.add(summary.steps.steps.size() == 1, Severity::kNote, "one step only", "how much steps vary is unknown");
+  list.add(summary.steps.steps.size() == 1 && !part, Severity::kNote, "one step only",
+           "how much steps vary is unknown");
   const auto setting = [&](const char* key) {
     const auto found = trace.info.settings.find(key);
     return found != trace.info.settings.end() && found->second != "0" && found->second != "false";

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/text_checks.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -95,7 +96,7 @@ Command compare_command() {
     const auto options = std::make_shared<Options>();
     app.add_option("PREDICTED", options->predicted, "Trace that cohort plan or simulate wrote")->required();
     app.add_option("MEASURED", options->measured, "Trace that cohort run wrote")->required();
-    app.add_option("--rows", options->rows, "Tasks to print")->capture_default_str();
+    app.add_option("--rows", options->rows, "Tasks to print")->check(is_whole_number)->capture_default_str();
     app.add_option("--tolerance", options->tolerance,
                    "Exit with 1 where the speedup's relative error is larger, as 0.05");
     return [options](CommandContext& context) { return run(*options, context); };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/text_checks.hpp"
 #include "executor/input/synth.hpp"
 
 namespace cohort {
@@ -52,7 +53,10 @@ Command dataset_synth_command() {
         ->capture_default_str()
         ->type_name("N");
     app.add_option("--quality", synth.quality, "JPEG quality, 1 to 100")->capture_default_str()->type_name("N");
-    app.add_option("--seed", synth.seed, "Equal seeds give equal files")->capture_default_str()->type_name("N");
+    app.add_option("--seed", synth.seed, "Equal seeds give equal files")
+        ->check(is_whole_number)
+        ->capture_default_str()
+        ->type_name("N");
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/planning.hpp"
+#include "cli/text_checks.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -268,7 +269,7 @@ Command plan_command() {
     app.add_option("--gpu-figures", options->planning.gpu_figures,
                    "Fitted figures of the profiled GPU (cohort calibrate --fit); the published ones unless given")
         ->type_name("FILE");
-    app.add_option("--rows", options->rows, "Candidates to print")->capture_default_str();
+    app.add_option("--rows", options->rows, "Candidates to print")->check(is_whole_number)->capture_default_str();
     app.add_option("--candidates", options->candidates,
                    "Write every ranked plan into this folder, by rank, and with --pareto those too")
         ->type_name("FOLDER");

@@ -1,9 +1,15 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/planning.hpp"
+#include "cli/run_report.hpp"
 #include "cli/trace_simulation.hpp"
+#include "simulator/plan_report.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -16,6 +22,8 @@ struct Options {
 
   TraceSimulation traces;
   PlanningOptions planning;
+  std::vector<const CLI::Option*> of_profiles;  ///< options that traces of runs do not have
+  std::vector<const CLI::Option*> of_members;   ///< options for what a plan says itself
   const CLI::Option* models_option = nullptr;
   const CLI::Option* input_option = nullptr;
   const CLI::Option* buffers_option = nullptr;
@@ -23,6 +31,7 @@ struct Options {
   std::filesystem::path plan;
   std::string strategy = "serial";
   int streams = 1;
+  std::string workspace;
   std::filesystem::path output;
 };
 
@@ -44,58 +53,84 @@ Result<Plan> plan_of(const Options& options, const PlanningInput& input) {
   return plan;
 }
 
+/// "--fuse, --graphs"
+std::string names_of(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+std::vector<std::string> given(const std::vector<const CLI::Option*>& options) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options) {
+    if (option->count() > 0) names.push_back(option->get_name());
+  }
+  return names;
+}
+
+Result<std::optional<Bytes>> workspace_limit(const Options& options) {
+  if (options.workspace.empty()) return std::nullopt;
+  const auto is_same = [](const std::string& limit) { return limit.starts_with("workspace="); };
+  if (std::any_of(options.planning.limits.begin(), options.planning.limits.end(), is_same)) {
+    return fail(ErrorCode::kUsage, "--workspace and --limit workspace= are the same limit: give one of them");
+  }
+  COHORT_TRY(const Bytes limit, parse_bytes("--workspace", options.workspace));
+  return limit;
+}
+
 Result<std::unique_ptr<PlanningInput>> open_input(const Options& options) {
-  if (options.plan.empty()) return PlanningInput::open(options.planning);
+  COHORT_TRY(const std::optional<Bytes> workspace, workspace_limit(options));
+  if (options.plan.empty()) {
+    PlanningOptions planning = options.planning;
+    if (workspace) planning.limits.push_back(fmt::format("workspace={}", workspace->value));
+    return PlanningInput::open(planning);
+  }
+  if (const auto names = given(options.of_members); !names.empty()) {
+    return fail(ErrorCode::kUsage, "{}: {} says that itself; edit it, or leave --plan out", names_of(names),
+                options.plan.string());
+  }
   COHORT_TRY(Plan plan, read_plan(options.plan));
-  return PlanningInput::open(options.planning.profiles, std::move(plan));
-}
-
-/// A trace of a run is replayed; a profile is what plans are predicted from.
-Result<bool> is_run(const Options& options) {
-  if (!options.plan.empty()) return false;
-  COHORT_TRY(const Trace trace, read_trace(options.planning.profiles.front()));
-  return trace.info.kind != TraceKind::kProfile;
-}
-
-/// Why a prediction from profiles may be off.
-std::vector<std::string> doubts_about(const Prediction& prediction) {
-  std::vector<std::string> doubts;
-  if (const std::size_t steps = prediction.steps(CostOrigin::kInterpolated); steps > 0) {
-    doubts.push_back(fmt::format("{} ops are between recorded widths or sizes", steps));
+  if (workspace) {  // another limit asks for other algorithms, and for a baseline within it
+    plan.limits.workspace = *workspace;
+    plan.resolved.reset();
+    plan.baselines.clear();
   }
-  if (const std::size_t steps = prediction.steps(CostOrigin::kAnalytic); steps > 0) {
-    doubts.push_back(fmt::format("{} fused ops were never recorded: width times the single op", steps));
-  }
-  return doubts;
+  return PlanningInput::open(options.planning.profiles, std::move(plan), options.planning.gpu_figures);
 }
 
-Confidence confidence_of(const Prediction& prediction) {
-  if (prediction.steps(CostOrigin::kAnalytic) > 0) return Confidence::kLow;
-  return prediction.steps(CostOrigin::kInterpolated) > 0 ? Confidence::kMedium : Confidence::kHigh;
+std::string to_text(const WorkspaceRules& rules) {
+  const auto way = [](const WorkspaceRules::Way& each) {
+    return fmt::format("{} a step, {} used", format_time(each.step_time), format_bytes(each.workspace));
+  };
+  return fmt::format(
+      "workspace limit {}\n  over the whole model batch: {}\n  the same part for each member (ModelBatch): {}\n"
+      "  without a limit: {}\n",
+      format_bytes(rules.limit), way(rules.whole_batch),
+      rules.equal_shares ? way(*rules.equal_shares) : "not possible: " + rules.refused, way(rules.unlimited));
 }
 
-ordered_json to_json(const PlanPrediction& predicted) {
-  const Prediction& prediction = predicted.run.prediction;
-  const MemoryUse& memory = prediction.memory;
-  return {{"predicted_ns", prediction.step_time.count()},
-          {"baseline_ns", predicted.baseline.count()},
-          {"predicted_speedup", predicted.speedup},
-          {"samples_per_second", prediction.samples_per_second},
-          {"lower_bound_ns", prediction.lower_bound.count()},
-          {"serial_sum_ns", prediction.serial_sum.count()},
-          {"binding", prediction.binding.resource},
-          {"binding_utilisation", prediction.binding.utilisation},
-          {"memory_bytes", memory.total().value},
-          {"memory",
-           {{"weights_bytes", memory.weights.value},
-            {"activations_bytes", memory.activations.value},
-            {"workspace_bytes", memory.workspace.value},
-            {"input_bytes", memory.input.value}}},
-          {"confidence", to_string(confidence_of(prediction))},
-          {"because", doubts_about(prediction)}};
+ordered_json to_json(const WorkspaceRules& rules) {
+  const auto way = [](const WorkspaceRules::Way& each) {
+    return ordered_json{{"predicted_ns", each.step_time.count()}, {"workspace_bytes", each.workspace.value}};
+  };
+  return {{"limit_bytes", rules.limit.value},
+          {"whole_batch", way(rules.whole_batch)},
+          {"equal_shares", rules.equal_shares ? way(*rules.equal_shares) : ordered_json()},
+          {"equal_shares_refused", rules.refused},
+          {"unlimited", way(rules.unlimited)}};
 }
 
-SharedSimulationOptions shared_options(const Options& options) {
+ordered_json to_json(const PlanReport& report) {
+  ordered_json json = to_json(static_cast<const RunReport&>(report));
+  json["samples_per_second"] = report.samples_per_second;
+  if (report.workspace) json["workspace_rules"] = to_json(*report.workspace);
+  return json;
+}
+
+std::string to_text(const PlanReport& report) {
+  const std::string_view steps = report.members == 1 ? "member's step" : "members' steps";
+  return to_text(report, fmt::format("{} {}", report.members, steps),
+                 fmt::format("{:.0f} samples/s", report.samples_per_second),
+                 report.workspace ? to_text(*report.workspace) : "");
+}
+
+Result<SharedSimulationOptions> shared_options(const Options& options) {
   const auto given = [](const CLI::Option* option, auto value) {
     return option->count() > 0 ? std::optional(value) : std::nullopt;
   };
@@ -105,43 +140,50 @@ SharedSimulationOptions shared_options(const Options& options) {
   shared.streams = given(options.streams_option, options.streams);
   shared.buffers = given(options.buffers_option, options.planning.buffers);
   shared.input = given(options.input_option, options.planning.input);
+  COHORT_TRY(shared.workspace, workspace_limit(options));
+  shared.device_profile = options.planning.gpu_figures;
   shared.output = options.output;
   return shared;
 }
 
-Result<void> run(const Options& options, CommandContext& context) {
-  COHORT_TRY(const bool traces, is_run(options));
-  if (traces) return options.traces.run(shared_options(options), context);
-  if (options.traces.asked()) {
-    return fail(ErrorCode::kUsage,
-                "{} is a profile; --fuse, --graphs, --launch-threads, --scale, --mixed-precision, --minibatch, "
-                "--device-profile and --copy-speed are of traces of runs; profile at another minibatch instead",
-                options.planning.profiles.front().string());
+Result<void> run_traces(const Options& options, Trace first, CommandContext& context) {
+  if (const auto names = given(options.of_profiles); !names.empty()) {
+    return fail(ErrorCode::kUsage, "{} is the trace of a run; {}: of profiles (cohort profile MODEL)",
+                options.planning.profiles.front().string(), names_of(names));
+  }
+  COHORT_TRY(const SharedSimulationOptions shared, shared_options(options));
+  return options.traces.run(shared, std::move(first), context);
+}
+
+Result<void> run_plan(const Options& options, CommandContext& context) {
+  if (const auto names = options.traces.given(); !names.empty()) {
+    return fail(ErrorCode::kUsage, "{} is a profile; {}: of traces of runs{}",
+                options.planning.profiles.front().string(), names_of(names),
+                std::find(names.begin(), names.end(), "--minibatch") == names.end()
+                    ? ""
+                    : "; profile at another minibatch instead");
   }
   if (!options.output.empty()) COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const auto input, open_input(options));
   COHORT_TRY(const Plan plan, plan_of(options, *input));
-  COHORT_TRY(const PlanPrediction predicted, predict_plan(input->planning_case(), plan, input->device()));
+  COHORT_TRY(const PlanReport report, report_plan(input->planning_case(), plan, input->device()));
   COHORT_CHECK(context.cancel.check());
-  if (!options.output.empty()) COHORT_CHECK(write_trace(options.output, predicted.run.trace, context.overwrite));
-  const Prediction& prediction = predicted.run.prediction;
+  if (!options.output.empty()) COHORT_CHECK(write_trace(options.output, report.trace, context.overwrite));
   if (context.json) {
-    context.console.print_json(to_json(predicted));
-    return {};
+    context.console.print_json(to_json(report));
+  } else {
+    context.console.print(to_text(report));
   }
-  context.console.print(
-      fmt::format("{} members: {} a step predicted (at least {}, at most {}), {:.0f} samples/s, {} binds, {}\n"
-                  "one by one: {} a step; speedup {:.2f}x\n"
-                  "weights {}, activations {}, workspace {}, input {}\nconfidence {}\n",
-                  plan.members.size(), format_time(prediction.step_time), format_time(prediction.lower_bound),
-                  format_time(prediction.serial_sum), prediction.samples_per_second, prediction.binding.resource,
-                  format_bytes(prediction.memory.total()), format_time(predicted.baseline), predicted.speedup,
-                  format_bytes(prediction.memory.weights), format_bytes(prediction.memory.activations),
-                  format_bytes(prediction.memory.workspace), format_bytes(prediction.memory.input),
-                  to_string(confidence_of(prediction))));
-  for (const std::string& doubt : doubts_about(prediction)) context.console.print(fmt::format("  {}\n", doubt));
   if (!options.output.empty()) context.console.note(fmt::format("wrote {}", options.output.string()));
   return {};
+}
+
+/// A trace of a run is replayed or changed; a profile is what plans are predicted from.
+Result<void> run(const Options& options, CommandContext& context) {
+  if (!options.plan.empty()) return run_plan(options, context);
+  COHORT_TRY(Trace first, read_trace(options.planning.profiles.front()));
+  if (first.info.kind == TraceKind::kProfile) return run_plan(options, context);
+  return run_traces(options, std::move(first), context);
 }
 
 }  // namespace
@@ -163,17 +205,37 @@ Command simulate_command() {
     app.get_option("PROFILE")->description("Profiles of the members' models (cohort profile), or traces of runs");
     auto* plan =
         app.add_option("--plan", options->plan, "Predict this plan, its members and input included")->type_name("FILE");
-    app.add_option("--strategy", options->strategy, "Of all ops: serial, concurrent, strided_batch, ...")
-        ->excludes(plan)
-        ->check(is_strategy)
-        ->capture_default_str();
+    auto* strategy =
+        app.add_option("--strategy", options->strategy, "Of all ops: serial, concurrent, strided_batch, ...")
+            ->excludes(plan)
+            ->check(is_strategy)
+            ->capture_default_str();
     options->streams_option = app.add_option("--streams", options->streams, "Streams or workers of concurrent members")
                                   ->excludes(plan)
                                   ->check(CLI::Range(1, 1024))
                                   ->capture_default_str();
+    app.add_option("--workspace", options->workspace,
+                   "Limit of all workspaces together, as --limit workspace=; what it costs, and what the same part for "
+                   "each member would")
+        ->type_name("BYTES");
+    app.add_option("--device-profile", options->planning.gpu_figures,
+                   "Figures of the GPU (cohort calibrate --fit) instead of published ones")
+        ->type_name("FILE");
     options->models_option = app.get_option("--models");
     options->input_option = app.get_option("--input");
     options->buffers_option = app.get_option("--buffers");
+    const auto collect = [&](std::initializer_list<const char*> names) {
+      std::vector<const CLI::Option*> found;
+      for (const char* name : names) found.push_back(app.get_option(name));
+      return found;
+    };
+    options->of_profiles =
+        collect({"--members", "--data", "--decode-workers", "--input-seed", "--limit", "--precision"});
+    options->of_members = options->of_profiles;
+    options->of_profiles.push_back(strategy);
+    for (const CLI::Option* shared : {options->models_option, options->input_option, options->buffers_option}) {
+      options->of_members.push_back(shared);
+    }
     app.add_option("-o,--output", options->output, "Write the predicted trace")->type_name("FILE");
     return [options](CommandContext& context) { return run(*options, context); };
   };

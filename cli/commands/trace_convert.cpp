@@ -1,15 +1,20 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/read_options.hpp"
+#include "cli/step_options.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
 namespace {
 
 struct Options {
+  explicit Options(CLI::App& app) : steps(app) {}
+
+  StepOptionSet steps;
   std::filesystem::path input;
   std::filesystem::path output;
   ReadOptionSet read;
@@ -23,7 +28,10 @@ std::int64_t dropped_records(const Trace& trace) {
 
 Result<void> run(const Options& options, CommandContext& context) {
   COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_TRY(const Trace trace, read_trace(options.input, options.read.options()));
+  COHORT_TRY(Trace whole, read_trace(options.input, options.read.options()));
+  const auto part = options.steps.take(std::move(whole));
+  if (!part) return in_context(options.input.string(), part.error());
+  const Trace& trace = *part;
   COHORT_CHECK(context.cancel.check());
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
   if (context.json) {
@@ -52,7 +60,7 @@ Command trace_convert_command() {
   command.example = "cohort profile lenet5\n  cohort trace convert lenet5.trace.json.gz lenet5.trace.json";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<Options>(app);
     app.add_option("IN", options->input, "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();
     app.add_option("OUT", options->output, "File to write (.json or .json.gz)")->required();

@@ -1,9 +1,11 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/read_options.hpp"
+#include "cli/step_options.hpp"
 #include "tracer/gpu_summary.hpp"
 #include "tracer/summary.hpp"
 #include "tracer/trace_file.hpp"
@@ -117,13 +119,19 @@ ordered_json to_json(const GpuSummary& summary) {
 }
 
 struct Options {
+  explicit Options(CLI::App& app) : steps(app) {}
+
+  StepOptionSet steps;
   std::filesystem::path file;
   ReadOptionSet read;
   bool tracks = false;
 };
 
 Result<void> run(const Options& options, CommandContext& context) {
-  COHORT_TRY(const Trace trace, read_trace(options.file, options.read.options()));
+  COHORT_TRY(Trace whole, read_trace(options.file, options.read.options()));
+  const auto part = options.steps.take(std::move(whole));
+  if (!part) return in_context(options.file.string(), part.error());
+  const Trace& trace = *part;
   COHORT_CHECK(context.cancel.check());
   const TraceSummary summary = summarize(trace);
   const std::optional<GpuSummary> gpu = summarize_gpu(trace);
@@ -153,7 +161,7 @@ Command trace_info_command() {
       "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz\n"
       "  (also of PyTorch's profiler: trace.json.gz; of Nsight Systems: nsys export --type sqlite report.nsys-rep)";
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<Options>(app);
     app.add_option("FILE", options->file,
                    "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();

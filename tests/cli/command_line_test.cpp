@@ -82,6 +82,13 @@ TEST_F(CommandLine, MisuseIsExitCode2WithTheWayToHelp) {
       {{"models", "--export", "a.onnx"}, "--export requires NAME\nTry 'cohort models --help'.\n"},
       {{"models", "mlp", "--minibatch", "0"}, "Try 'cohort models --help'.\n"},
       {{"models", "mlp", "--set", "hidden"}, "--set takes name=value"},
+      {{"models", "mlp", "--seed", "-1"}, "'-1' is no whole number from 0 to 18446744073709551615"},
+      {{"dataset", "synth", "d", "--seed", "-1"}, "'-1' is no whole number from 0 to"},
+      {{"plan", "p.json", "--input-seed", "-1"}, "'-1' is no whole number from 0 to"},
+      {{"compare", "a.json", "b.json", "--rows", "-1"}, "'-1' is no whole number from 0 to"},
+      {{"simulate", "t.json", "--step", "-1"}, "'-1' is no whole number from 0 to"},
+      {{"profile", "net\xff.onnx"}, "net\xff.onnx: the name is not UTF-8"},
+      {{"plan", "p.json", "--data", "photos\xff"}, "--data photos\xff: the name is not UTF-8"},
       {{"models", "mlp", "--set", "hidden=1", "--set", "hidden=2"}, "--set gives hidden twice"},
   };
   for (const Misuse& misuse : cases) {

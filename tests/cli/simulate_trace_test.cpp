@@ -103,12 +103,23 @@ TEST_F(SimulateTrace, SaysWhatATraceCannotAnswer) {
   const Outcome workspace = cohort({"simulate", "t.json", "--workspace", "1GiB"});
   EXPECT_EQ(workspace.exit_code, 1);
   EXPECT_THAT(workspace.out, IsEmpty());
-  EXPECT_THAT(workspace.err, HasSubstr("one way of doing each op"));
+  EXPECT_THAT(workspace.err, HasSubstr("what is missing are the other algorithms of its ops"));
   const Outcome unknown = cohort({"simulate", "t.json", "--fuse", "attention", "--models", "2"});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("attention"));
   const Outcome input = cohort({"simulate", "t.json", "--input", "shared", "--models", "2"});
   EXPECT_EQ(input.exit_code, 1);
+}
+
+TEST_F(SimulateTrace, NamesOptionsThatItHasNoUseFor) {
+  write("t.json", kTrace);
+  const Outcome outcome = cohort({"simulate", "t.json", "--strategy", "serial", "--limit", "memory=1GiB"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("t.json is the trace of a run; --limit, --strategy: of profiles"));
+  EXPECT_EQ(cohort({"simulate", "t.json", "--recorded-minibatch", "16"}).exit_code, 2);
+  const Outcome mixed = cohort({"simulate", "t.json", COHORT_TRACES "/lenet5-b1.trace.json.gz", "--models", "2"});
+  EXPECT_EQ(mixed.exit_code, 3);
+  EXPECT_THAT(mixed.err, HasSubstr("is a profile and t.json the trace of a run"));
 }
 
 TEST_F(SimulateTrace, RefusesWhatItCannotRead) {

@@ -53,6 +53,20 @@ not kept
 )");
 }
 
+TEST_F(TraceCommands, TakeThePartThatIsAskedFor) {
+  write("t.json", kForeignTrace);
+  const Outcome info = cohort({"trace", "info", "t.json", "--window", "0us..35us", "--json"});
+  ASSERT_EQ(info.exit_code, 0) << info.err;
+  EXPECT_EQ(json::parse(info.out)["gpu"]["kernels"], 1);
+  ASSERT_EQ(cohort({"trace", "convert", "t.json", "part.json", "--window", "35us..100us"}).exit_code, 0);
+  const json part = json::parse(cohort({"trace", "info", "part.json", "--json"}).out);
+  EXPECT_EQ(part["gpu"]["kernel_time_ns"], 60'000);
+  EXPECT_EQ(part["settings"]["part"], "window");
+  const Outcome none = cohort({"trace", "info", "t.json", "--annotation", "train"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, StartsWith("cohort: t.json: "));
+}
+
 TEST_F(TraceCommands, InfoListsTracksWhereAskedTo) {
   write("t.json", kForeignTrace);
   EXPECT_THAT(cohort({"trace", "info", "t.json", "--tracks"}).out,

@@ -61,6 +61,50 @@ TEST(RunFacts, CountDeviceTimeOnceWhereStreamsOverlap) {
   EXPECT_DOUBLE_EQ(*facts.sm_busy, 9.0 / 16);
 }
 
+TEST(RunFacts, OfAWindowCutThePathOffThere) {
+  const TaskGraph graph = graph_from(R"(s0: a 10, b 10, c 10
+                                        s1: d 4
+                                        a -> d +2)");
+  FactsScope scope;
+  scope.window = TimeWindow{Nanoseconds(5), Nanoseconds(25)};
+  scope.cores = 2;
+  Result<Schedule> schedule = simulate(graph, {{.cores = 2}});
+  ASSERT_TRUE(schedule.has_value()) << schedule.error().message;
+  schedule->critical_path.pop_back();  // c: the window ends within it
+  const RunFacts facts = facts_of(graph, *schedule, scope);
+  ASSERT_EQ(facts.path.size(), 2U);
+  EXPECT_EQ(facts.path[0].name, "a");
+  EXPECT_EQ(facts.path[0].start, Nanoseconds(5));
+  EXPECT_EQ(facts.path[0].own, Nanoseconds(5));
+  Nanoseconds sum{};
+  for (const PathPart& part : facts.parts) sum += part.time;
+  EXPECT_EQ(sum, Nanoseconds(20));
+  EXPECT_DOUBLE_EQ(facts.device_busy, 1);
+  EXPECT_DOUBLE_EQ(facts.cores_busy.value_or(0), (20.0 + 4) / 40);
+}
+
+TEST(RunFacts, LeadToTheGoalThatIsGiven) {
+  //  s0  |=a=|==b==|          b is the goal: a and b are critical, though c ends later;
+  //  s1      |====c====|      d may end with the last of all
+  //  s2  |d|
+  const TaskGraph graph = graph_from(R"(s0: a 10, b 20
+                                        s1: c 40
+                                        s2: d 3
+                                        a -> c)");
+  SimulationOptions options{{.cores = 3}};
+  options.goal = TaskId(1);
+  const Result<Schedule> schedule = simulate(graph, options);
+  ASSERT_TRUE(schedule.has_value()) << schedule.error().message;
+  EXPECT_EQ(schedule->makespan, Nanoseconds(50));
+  EXPECT_EQ(schedule->critical_path, (std::vector<TaskId>{TaskId(0), TaskId(1)}));
+  EXPECT_EQ(schedule->tasks[0].slack, Nanoseconds(0));
+  EXPECT_EQ(schedule->tasks[1].slack, Nanoseconds(0));
+  EXPECT_EQ(schedule->tasks[2].slack, Nanoseconds(0));
+  EXPECT_EQ(schedule->tasks[3].slack, Nanoseconds(47));
+  options.goal = TaskId(9);
+  EXPECT_EQ(simulate(graph, options).error().message, "the goal is task 9 of 4");
+}
+
 TEST(RunFacts, AddUpToTheMakespanOnRandomGraphs) {
   Random random(41);
   for (int round = 0; round < 60; ++round) {

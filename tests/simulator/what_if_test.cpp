@@ -154,7 +154,7 @@ TEST(WhatIf, GivesEachMemberItsWeightsAndEachStreamItsActivations) {
   what_if.streams = 2;
   const BatchMemory memory = recorded.predict(what_if).memory;
   EXPECT_EQ(memory.weights, Bytes{2800});
-  EXPECT_EQ(memory.activations, Bytes{600});
+  EXPECT_EQ(memory.step, Bytes{600});
   EXPECT_EQ(memory.unknown, "");
   const BatchMemory unknown = Case(kCopyAndCompute).predict(what_if).memory;
   EXPECT_FALSE(unknown.total());

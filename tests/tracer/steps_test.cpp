@@ -6,6 +6,8 @@
 #include <array>
 #include <filesystem>
 
+#include "tracer/cut.hpp"
+#include "tracer/gpu_summary.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -47,6 +49,25 @@ Stepped stepped() {
   }
   it.trace.add_slice(it.stream, "ProfilerStep#4", "gpu_user_annotation", 1_ms + 30_us, 16_us);
   return it;
+}
+
+TEST(Steps, CanBeCutOutWithWhatTheirCallsLaunched) {
+  const Trace whole = stepped().trace;
+  const Trace part = cut(whole, find_steps(whole).steps[1]);
+  std::vector<std::string> found;
+  for (const Slice& slice : part.slices) {
+    found.push_back(fmt::format("{} {}", part.name(slice), slice.start.count() / 1000 - 1000));
+  }
+  // Not the kernels of the step before, which run inside this one's range.
+  EXPECT_THAT(
+      found, ::testing::ElementsAre("ProfilerStep#5 20", "cudaLaunchKernel 21", "a 50", "cudaLaunchKernel 23", "b 61"));
+  EXPECT_EQ(part.integer_arg(part.slices[2], "correlation"), 3);
+  EXPECT_EQ(part.info.settings.at("part"), "ProfilerStep#5");
+  const auto summary = summarize_gpu(part);
+  ASSERT_TRUE(summary.has_value());
+  EXPECT_EQ(summary->kernels, 2);
+  EXPECT_EQ(summary->orphans, 0);
+  for (const Shortcoming& each : summary->shortcomings) EXPECT_THAT(each.what, ::testing::Not(HasSubstr("step")));
 }
 
 TEST(Steps, ByAnnotationHoldTheHostsRangeAndWhatItLaunched) {

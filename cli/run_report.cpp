@@ -1,0 +1,171 @@
+#include "cli/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "simulator/planner/planner.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const BatchMemory& memory) {
+  const auto bytes = [](const std::optional<Bytes>& value) {
+    return value ? ordered_json(value->value) : ordered_json();
+  };
+  return {{"weights_bytes", bytes(memory.weights)},     {"activations_bytes", bytes(memory.activations)},
+          {"workspace_bytes", bytes(memory.workspace)}, {"activations_and_workspace_bytes", bytes(memory.step)},
+          {"input_bytes", bytes(memory.input)},         {"total_bytes", bytes(memory.total())},
+          {"device_bytes", bytes(memory.device)},       {"unknown", memory.unknown}};
+}
+
+/// The causes that every gain may have, whether or not this one has, and others that it has.
+ordered_json to_json(const std::vector<GainPart>& gain) {
+  ordered_json json = ordered_json::object();
+  for (std::size_t i = 0; i < kGainCauses; ++i) json[fmt::format("{}_ns", to_string(static_cast<GainCause>(i)))] = 0;
+  for (const GainPart& part : gain) json[part.cause + "_ns"] = part.gain.count();
+  return json;
+}
+
+void add_facts(const RunFacts& facts, ordered_json& json) {
+  ordered_json parts = ordered_json::object();
+  for (const PathPart& part : facts.parts) parts[part.what + "_ns"] = part.time.count();
+  ordered_json path = ordered_json::array();
+  for (const PathStep& step : facts.path) {
+    path.push_back({{"task", step.name},
+                    {"kind", to_string(step.kind)},
+                    {"on", step.resource},
+                    {"member", step.member},
+                    {"start_ns", step.start.count()},
+                    {"own_ns", step.own.count()},
+                    {"wait_ns", step.wait.count()},
+                    {"held_ns", step.held.count()}});
+  }
+  ordered_json tasks = ordered_json::array();
+  for (const NamedTasks& task : facts.tasks) {
+    tasks.push_back({{"task", task.name},
+                     {"kind", to_string(task.kind)},
+                     {"count", task.count},
+                     {"time_ns", task.time.count()},
+                     {"on_critical_path_ns", task.on_path.count()},
+                     {"least_slack_ns", task.slack.count()}});
+  }
+  const auto part = [](const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(); };
+  json["device_busy"] = facts.device_busy;
+  json["sm_busy"] = part(facts.sm_busy);
+  json["cores_busy"] = part(facts.cores_busy);
+  json["critical_path_steps"] = facts.steps;
+  json["critical_path_parts"] = std::move(parts);
+  json["critical_path"] = std::move(path);
+  json["tasks"] = std::move(tasks);
+}
+
+std::string share_of(Nanoseconds part, Nanoseconds whole) {
+  return fmt::format("{:.0f}%", whole > Nanoseconds(0) ? 100 * seconds(part) / seconds(whole) : 0.0);
+}
+
+/// Names of kernels are long: what stands before the arguments of templates and calls.
+std::string short_name(const std::string& name) {
+  constexpr std::size_t kMost = 60;
+  std::string shorter = name.rfind("void ", 0) == 0 ? name.substr(5) : name;
+  if (shorter.size() > kMost) shorter = shorter.substr(0, kMost - 3) + "...";
+  return shorter;
+}
+
+/// "kernel gemm (4 a step)"
+std::string named(const NamedTasks& task, int steps) {
+  const double count = static_cast<double>(task.count) / steps;
+  return fmt::format("{} {} ({:.4g} a step)", to_string(task.kind), short_name(task.name), count);
+}
+
+std::string tasks_text(const RunFacts& facts, Nanoseconds whole) {
+  constexpr std::size_t kMostOn = 3;
+  constexpr std::size_t kMostOff = 2;
+  std::string text;
+  std::size_t on = 0;
+  std::size_t off = 0;
+  for (const NamedTasks& task : facts.tasks) {
+    if (task.on_path > Nanoseconds(0) && on++ < kMostOn) {
+      text += fmt::format("  {}: {} on it\n", named(task, facts.steps), share_of(task.on_path, whole));
+    } else if (task.slack > Nanoseconds(0) && task.time > Nanoseconds(0) && off++ < kMostOff) {
+      text += fmt::format("  {}: not on it, slack of {} or more\n", named(task, facts.steps), format_time(task.slack));
+    }
+  }
+  return text;
+}
+
+std::string facts_text(const RunFacts& facts) {
+  std::string text = fmt::format("device busy {:.0f}%", 100 * facts.device_busy);
+  if (facts.sm_busy) text += fmt::format(", its multiprocessors {:.0f}%", 100 * *facts.sm_busy);
+  if (facts.cores_busy) text += fmt::format(", its cores {:.0f}%", 100 * *facts.cores_busy);
+  text += "\ncritical path:";
+  Nanoseconds whole{};
+  for (const PathPart& part : facts.parts) whole += part.time;
+  std::string_view separator = " ";
+  for (const PathPart& part : facts.parts) {
+    text += fmt::format("{}{} {}", separator, part.what, share_of(part.time, whole));
+    separator = ", ";
+  }
+  return text + "\n" + tasks_text(facts, whole);
+}
+
+std::string memory_text(const BatchMemory& memory) {
+  if (!memory.unknown.empty()) return fmt::format("memory unknown: {}\n", memory.unknown);
+  const auto bytes = [](const std::optional<Bytes>& value) { return format_bytes(value.value_or(Bytes{})); };
+  std::string text = fmt::format("memory {}", bytes(memory.total()));
+  if (memory.workspace) {
+    text += fmt::format(" (weights {}, activations {}, workspace {}, input {}", bytes(memory.weights),
+                        bytes(memory.activations), bytes(memory.workspace), bytes(memory.input));
+  } else {
+    text += fmt::format(" or so (weights and what outlives a step {}, activations and workspace {}",
+                        bytes(memory.weights), bytes(memory.step));
+  }
+  if (memory.device) text += fmt::format("; the device has {}", bytes(memory.device));
+  return text + ")\n";
+}
+
+}  // namespace
+
+ordered_json to_json(const RunReport& report) {
+  ordered_json because = ordered_json::array();
+  for (const Doubt& doubt : report.doubts) because.push_back({{"grave", doubt.grave}, {"why", doubt.why}});
+  ordered_json json = {{"members", report.members},
+                       {"baseline_ns", report.baseline.count()},
+                       {"predicted_ns", report.step_time.count()},
+                       {"predicted_speedup", report.speedup},
+                       {"lower_bound_ns", report.lower_bound.count()},
+                       {"upper_bound_ns", report.upper_bound.count()},
+                       {"without_contention_ns", report.without_contention.count()},
+                       {"kernels_in_turn_ns", report.kernels_in_turn.count()},
+                       {"binding", report.binding.resource},
+                       {"binding_utilisation", report.binding.utilisation},
+                       {"gain", to_json(report.gain)},
+                       {"memory", to_json(report.memory)},
+                       {"confidence", to_string(report.confidence())},
+                       {"because", std::move(because)}};
+  add_facts(report.facts, json);
+  return json;
+}
+
+std::string to_text(const RunReport& report, std::string_view what, std::string_view rate, std::string_view between) {
+  std::string text = fmt::format(
+      "{}: {} predicted (at least {}, at most {}), {}, {} busy {:.0f}%\n"
+      "one after another: {}; speedup {:.2f}x\n",
+      what, format_time(report.step_time), format_time(report.lower_bound), format_time(report.upper_bound), rate,
+      report.binding.resource, 100 * report.binding.utilisation, format_time(report.baseline), report.speedup);
+  for (const GainPart& part : report.gain) {
+    const bool saves = part.gain >= Nanoseconds(0);
+    text +=
+        fmt::format("  {} {} {}\n", part.cause, saves ? "saves" : "costs", format_time(saves ? part.gain : -part.gain));
+  }
+  text += between;
+  text += facts_text(report.facts) + memory_text(report.memory);
+  text += fmt::format("confidence {}\n", to_string(report.confidence()));
+  for (const Doubt& doubt : report.doubts) text += fmt::format("  {}{}\n", doubt.grave ? "grave: " : "", doubt.why);
+  return text;
+}
+
+}  // namespace cohort

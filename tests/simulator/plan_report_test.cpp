@@ -1,0 +1,134 @@
+#include "simulator/plan_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "simulator/recorded_catalog.hpp"
+#include "tests/simulator/fake_profile.hpp"
+#include "tests/simulator/random_planning.hpp"
+
+namespace cohort {
+namespace {
+
+using namespace literals;
+using testing::HasSubstr;
+
+Nanoseconds sum_of(const std::vector<GainPart>& gain) {
+  Nanoseconds sum{};
+  for (const GainPart& part : gain) sum += part.gain;
+  return sum;
+}
+
+Nanoseconds gain_by(const PlanReport& report, GainCause cause) {
+  const auto part = std::find_if(report.gain.begin(), report.gain.end(),
+                                 [&](const GainPart& each) { return each.cause == to_string(cause); });
+  return part == report.gain.end() ? Nanoseconds(0) : part->gain;
+}
+
+TEST(PlanReport, AddsUpAndKeepsItsBoundsForEveryPlanOfRandomCases) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const auto random = RandomPlanning::small(seed);
+    const auto planned = plan_model_batch(random->planning_case(), {.most_explained = 1000});
+    ASSERT_TRUE(planned.has_value()) << planned.error().message;
+    for (const PlanCandidate& candidate : planned->ranked) {
+      const auto report = report_plan(random->planning_case(), candidate.plan, {});
+      ASSERT_TRUE(report.has_value()) << report.error().message;
+      SCOPED_TRACE(fmt::format("seed {}: {}", seed, candidate.name));
+      EXPECT_EQ(report->step_time, candidate.prediction.step_time);
+      EXPECT_EQ(report->baseline, planned->baseline.step_time);
+      EXPECT_EQ(sum_of(report->gain), report->baseline - report->step_time);
+      EXPECT_GE(report->step_time, report->lower_bound);
+      const RunFacts& facts = report->facts;
+      Nanoseconds path{};
+      for (const PathPart& part : facts.parts) path += part.time;
+      EXPECT_NEAR(static_cast<double>(path.count()), static_cast<double>((report->step_time * facts.steps).count()),
+                  facts.steps);
+      EXPECT_LE(facts.device_busy, 1);
+      ASSERT_TRUE(facts.cores_busy.has_value());
+      EXPECT_LE(*facts.cores_busy, 1);
+      EXPECT_EQ(report->memory.total(), candidate.prediction.memory.total());
+      for (const NamedTasks& task : facts.tasks) EXPECT_GE(task.slack, Nanoseconds(0)) << task.name;
+    }
+  }
+}
+
+TEST(PlanReport, SaysOfEachCauseWhatThePlannerSays) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const auto random = RandomPlanning::small(seed);
+    const auto planned = plan_model_batch(random->planning_case(), {.most_explained = 1000});
+    ASSERT_TRUE(planned.has_value()) << planned.error().message;
+    for (const PlanCandidate& candidate : planned->ranked) {
+      const auto report = report_plan(random->planning_case(), candidate.plan, {});
+      ASSERT_TRUE(report.has_value()) << report.error().message;
+      for (std::size_t i = 0; i < kGainCauses; ++i) {
+        const auto cause = static_cast<GainCause>(i);
+        EXPECT_EQ(gain_by(*report, cause), candidate.attribution.of(cause))
+            << "seed " << seed << ": " << candidate.name << ", " << to_string(cause);
+      }
+    }
+  }
+}
+
+/// `members` of two fully connected layers on one core, every op in half the time with 1 MiB of workspace.
+class WithWorkspaces {
+ public:
+  explicit WithWorkspaces(std::size_t members) : model_(fake_mlp(8)), base_(fake_base(members)) {
+    const auto times = [](const FakeCall& call) -> std::optional<std::int64_t> {
+      return call.strategy == Strategy::kSerial ? std::optional<std::int64_t>(100'000) : std::nullopt;
+    };
+    std::vector<ProfileRecord> records;
+    for (ProfileRecord each : fake_records(model_, 1, times)) {
+      each.algorithm = "small";
+      records.push_back(each);
+      if (each.signature.starts_with("Copy")) continue;
+      each.algorithm = "fast";
+      each.workspace = 1_MiB;
+      each.time /= 2;
+      records.push_back(each);
+    }
+    costs_.emplace(records);
+    catalog_ = std::make_unique<RecordedCatalog>(*costs_, 1);
+    models_.assign(members, &model_);
+  }
+
+  Result<PlanReport> report(std::optional<Bytes> limit) {
+    Plan plan = uniform_plan(base_.members, Strategy::kSerial, 1);
+    plan.limits.workspace = limit;
+    return report_plan({&base_, models_, &*costs_, {}, catalog_.get()}, plan, {});
+  }
+
+ private:
+  Model model_;
+  Plan base_;
+  std::optional<CostTable> costs_;
+  std::unique_ptr<RecordedCatalog> catalog_;
+  std::vector<const Model*> models_;
+};
+
+TEST(PlanReport, ComparesTheRulesOfAWorkspaceLimit) {
+  WithWorkspaces four(4);
+  // Members in turn use one workspace after another: 1 MiB does for all of them, a fourth of it for none.
+  const auto limited = four.report(1_MiB + 64_KiB);
+  ASSERT_TRUE(limited.has_value()) << limited.error().message;
+  ASSERT_TRUE(limited->workspace.has_value());
+  const WorkspaceRules& rules = *limited->workspace;
+  EXPECT_EQ(rules.limit, 1_MiB + 64_KiB);
+  EXPECT_EQ(rules.whole_batch.step_time, limited->step_time);
+  EXPECT_EQ(rules.whole_batch.step_time, rules.unlimited.step_time);
+  EXPECT_GE(rules.whole_batch.workspace, 1_MiB);
+  ASSERT_TRUE(rules.equal_shares.has_value()) << rules.refused;
+  EXPECT_GT(rules.equal_shares->step_time, rules.whole_batch.step_time);
+  EXPECT_LT(rules.equal_shares->workspace, 1_MiB);
+  const auto tight = four.report(64_KiB);
+  ASSERT_TRUE(tight.has_value()) << tight.error().message;
+  EXPECT_GT(tight->step_time, limited->step_time);
+  EXPECT_EQ(tight->step_time, tight->workspace->equal_shares->step_time);
+  const auto free = four.report(std::nullopt);
+  ASSERT_TRUE(free.has_value()) << free.error().message;
+  EXPECT_FALSE(free->workspace.has_value());
+}
+
+}  // namespace
+}  // namespace cohort
