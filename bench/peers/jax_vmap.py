@@ -9,11 +9,10 @@ step. Outputs are compared with those of one_by_one. float32 at the highest matm
 float32. Needs JAX; exit code 4 where it, or the device, is missing.
 """
 
-import argparse
-import json
 import os
 import sys
-import time
+
+from measured import parser_of, report, timed
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the GPU's memory is not ours alone
 
@@ -24,9 +23,6 @@ try:
 except ImportError as error:
     print(f"JAX is missing: {error}", file=sys.stderr)
     sys.exit(4)
-
-# Outputs of two ways to compute the same agree within this share of the largest value.
-TOLERANCE = {False: 1e-3, True: 3e-2}
 
 
 class Weights:
@@ -180,23 +176,6 @@ def make_step(mode, call, members, x):
     return lambda: every(stacked, x)
 
 
-def timed(step, options):
-    """Nanoseconds a step in blocks of at least block_ms, by the host's clock from idle to idle."""
-    for _ in range(options.warmup):
-        jax.block_until_ready(step())
-    begin = time.perf_counter_ns()
-    jax.block_until_ready(step())
-    steps = max(1, round(options.block_ms * 1e6 / max(1, time.perf_counter_ns() - begin)))
-    times = []
-    for _ in range(options.blocks):
-        begin = time.perf_counter_ns()
-        for _ in range(steps):
-            outputs = step()
-        jax.block_until_ready(outputs)
-        times.append((time.perf_counter_ns() - begin) // steps)
-    return times, steps
-
-
 def largest_difference(outputs, expected):
     """As a share of the largest expected value, over all members."""
     worst = 0.0
@@ -211,40 +190,21 @@ def measure(options, device):
         call, members, x = make_members(options)
         expected = jax.block_until_ready(make_step("one_by_one", call, members, x)())
         step = make_step(options.mode, call, members, x)
-        times, steps = timed(step, options)
+        times, steps = timed(step, jax.block_until_ready, options)
         difference = largest_difference(list(step()), expected)
     return {"peer": f"JAX {jax.__version__}", "mode": options.mode, "network": options.network, "minibatch": options.minibatch,
             "members": options.count, "tf32": options.tf32, "device": device.device_kind, "step_ns": times, "steps_in_a_block": steps,
             "largest_difference": difference}
 
 
-def parsed():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mode", default="vmap", choices=["vmap", "one_by_one", "unrolled"])
-    parser.add_argument("--network", choices=sorted(NETWORKS), required=True)
-    parser.add_argument("--minibatch", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1)
-    parser.add_argument("--device", default="gpu", choices=["gpu", "cpu"])
-    parser.add_argument("--tf32", action="store_true")
-    parser.add_argument("--blocks", type=int, default=7)
-    parser.add_argument("--block-ms", type=float, default=50)
-    parser.add_argument("--warmup", type=int, default=5)
-    return parser.parse_args()
-
-
 def main():
-    options = parsed()
+    options = parser_of(__doc__, NETWORKS, ["vmap", "one_by_one", "unrolled"], ["gpu", "cpu"]).parse_args()
     try:
         device = jax.devices(options.device)[0]
     except RuntimeError as error:
         print(f"JAX finds no {options.device}: {error}", file=sys.stderr)
         return 4
-    result = measure(options, device)
-    if not result["largest_difference"] <= TOLERANCE[options.tf32]:
-        print(f"{options.mode} differs from one_by_one by {result['largest_difference']}", file=sys.stderr)
-        return 1
-    print(json.dumps(result))
-    return 0
+    return report(measure(options, device), "one_by_one")
 
 
 if __name__ == "__main__":

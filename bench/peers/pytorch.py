@@ -10,10 +10,9 @@ whole nanoseconds a step. Outputs are compared with eager's. float32 without TF3
 Needs PyTorch; exit code 4 where it, or the device, is missing.
 """
 
-import argparse
-import json
 import sys
-import time
+
+from measured import parser_of, report, timed
 
 try:
     import torch
@@ -21,9 +20,6 @@ try:
 except ImportError as error:
     print(f"PyTorch is missing: {error}", file=sys.stderr)
     sys.exit(4)
-
-# Outputs of two ways to compute the same agree within this share of the largest value.
-TOLERANCE = {False: 1e-3, True: 3e-2}
 
 
 def mlp():
@@ -174,33 +170,13 @@ def synchronize(device):
         torch.cuda.synchronize()
 
 
-def timed(step, device, options):
-    """Nanoseconds a step in blocks of at least block_ms, by the host's clock from idle to idle."""
-    for _ in range(options.warmup):
-        step()
-    synchronize(device)
-    begin = time.perf_counter_ns()
-    step()
-    synchronize(device)
-    steps = max(1, round(options.block_ms * 1e6 / max(1, time.perf_counter_ns() - begin)))
-    times = []
-    for _ in range(options.blocks):
-        synchronize(device)
-        begin = time.perf_counter_ns()
-        for _ in range(steps):
-            step()
-        synchronize(device)
-        times.append((time.perf_counter_ns() - begin) // steps)
-    return times, steps
-
-
 def profiled(step, device, options):
     """Nanoseconds a step while PyTorch's profiler records host and device, as in timed()."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device.type == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
     with torch.profiler.profile(activities=activities) as recording:
-        times, steps = timed(step, device, options)
+        times, steps = timed(step, lambda _outputs: synchronize(device), options)
     return {"profiled_step_ns": times, "profiled_steps_in_a_block": steps, "profiled_events": len(recording.events())}
 
 
@@ -218,7 +194,7 @@ def measure(options, device):
     with torch.inference_mode(mode=not options.mode.endswith("vmap")), torch.no_grad():
         expected = [output.clone() for output in one_by_one(members, x)()]
         step = make_step(options.mode, members, x)
-        times, steps = timed(step, device, options)
+        times, steps = timed(step, lambda _outputs: synchronize(device), options)
         difference = largest_difference(list(step()), expected)
         under_profiler = profiled(step, device, options) if options.profiler else {}
     return {
@@ -231,18 +207,9 @@ def measure(options, device):
 
 
 def parsed():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mode", default="eager",
-                        choices=["eager", "streams", "graphs", "stream_graphs", "vmap", "compile", "compile_vmap"])
-    parser.add_argument("--network", choices=sorted(NETWORKS), required=True)
-    parser.add_argument("--minibatch", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--tf32", action="store_true")
+    parser = parser_of(__doc__, NETWORKS, ["eager", "streams", "graphs", "stream_graphs", "vmap", "compile", "compile_vmap"],
+                       ["cuda", "cpu"])
     parser.add_argument("--profiler", action="store_true", help="also with PyTorch's profiler on: what it costs")
-    parser.add_argument("--blocks", type=int, default=7)
-    parser.add_argument("--block-ms", type=float, default=50)
-    parser.add_argument("--warmup", type=int, default=5)
     return parser.parse_args()
 
 
@@ -255,12 +222,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = options.tf32
     torch.backends.cudnn.allow_tf32 = options.tf32
     torch.backends.cudnn.benchmark = True
-    result = measure(options, device)
-    if not result["largest_difference"] <= TOLERANCE[options.tf32]:
-        print(f"{options.mode} differs from eager by {result['largest_difference']}", file=sys.stderr)
-        return 1
-    print(json.dumps(result))
-    return 0
+    return report(measure(options, device), "eager")
 
 
 if __name__ == "__main__":

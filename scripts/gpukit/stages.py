@@ -13,6 +13,7 @@ PEER_NETWORKS = ["mlp", "lenet5", "smallcnn", "alexnet5", "resnet18"]
 EQUALITY_NETWORKS = ["mlp", "lenet5", "smallcnn"]
 COMPILED_NETWORKS = ["mlp", "lenet5", "resnet18"]
 PRECISION_NETWORKS = ["alexnet5", "resnet18", "mlp"]
+LAUNCH_NETWORKS = ["mlp", "lenet5"]  # of many short kernels
 OVERHEAD_NETWORKS = ["lenet5", "resnet18"]
 PRECISIONS = ["tf32", "bfloat16", "float16"]
 PART_SECONDS = 570  # 9.5 minutes
@@ -82,7 +83,7 @@ def peers(module, modes, networks, minibatches, counts, extra=()):
     label = "".join(" " + str(word).lstrip("-") for word in extra)
     return [Unit(f"{module} {mode} {network} b{minibatch} n{count}{label}",
                  [sys.executable, script, "--mode", mode, "--network", network, "--minibatch", minibatch, "--count", count, *extra],
-                 60, [script])
+                 60, [script, peer_script("measured")])
             for count in counts for minibatch in minibatches for network in networks for mode in modes]
 
 
@@ -136,6 +137,7 @@ def part_b(tools, networks):
         Stage("more wall times", "B", 150, lambda: [
             *walls(networks, (1, 16), (8,), most=3),
             step("mixed", only(EQUALITY_NETWORKS, networks)),
+            *[step("launchers", [network, "--count", 16]) for network in only(LAUNCH_NETWORKS, networks)],
             *walls(networks, (64,), (4, 16), most=3), *walls(networks, (1, 16), (2, 32, 1), most=3),
         ]),
         Stage("precisions", "B", 50, lambda: [

@@ -1,0 +1,51 @@
+"""What the peers on a GPU share: their command line, how a step is timed, and what is printed. Needs nothing but Python."""
+
+import argparse
+import json
+import sys
+import time
+
+# Outputs of two ways to compute the same agree within this share of the largest value, without and with TF32.
+TOLERANCE = {False: 1e-3, True: 3e-2}
+
+
+def parser_of(text, networks, modes, devices):
+    """Options of a peer; the first mode and the first device are taken unless others are asked for."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mode", default=modes[0], choices=modes)
+    parser.add_argument("--network", choices=sorted(networks), required=True)
+    parser.add_argument("--minibatch", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--device", default=devices[0], choices=devices)
+    parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--blocks", type=int, default=7)
+    parser.add_argument("--block-ms", type=float, default=50)
+    parser.add_argument("--warmup", type=int, default=5)
+    return parser
+
+
+def timed(step, wait, options):
+    """Nanoseconds a step in blocks of at least block_ms, by the host's clock from idle to idle, and steps in a block.
+    `wait` returns when what a step gave is there and the device is idle."""
+    for _ in range(options.warmup):
+        wait(step())
+    begin = time.perf_counter_ns()
+    wait(step())
+    steps = max(1, round(options.block_ms * 1e6 / max(1, time.perf_counter_ns() - begin)))
+    times = []
+    for _ in range(options.blocks):
+        begin = time.perf_counter_ns()
+        for _ in range(steps):
+            outputs = step()
+        wait(outputs)
+        times.append((time.perf_counter_ns() - begin) // steps)
+    return times, steps
+
+
+def report(result, against):
+    """Prints a result as one JSON object, or says that it is wrong. The exit code."""
+    if not result["largest_difference"] <= TOLERANCE[result["tf32"]]:
+        print(f"{result['mode']} differs from {against} by {result['largest_difference']}", file=sys.stderr)
+        return 1
+    print(json.dumps(result))
+    return 0
