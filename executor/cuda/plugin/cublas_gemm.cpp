@@ -231,6 +231,10 @@ std::vector<GemmProblem::Algorithm> GemmProblem::algorithms(cublasLtHandle_t han
 std::optional<GemmProblem::Algorithm> GemmProblem::algorithm(cublasLtHandle_t handle, std::string_view name) const {
   const auto numbers = numbers_of(name, prefix_of(type_, compute_));
   if (!numbers) return std::nullopt;
+  // What the library itself proposes is taken as it comes: an algorithm may hold more than its settings tell.
+  std::vector<Algorithm> proposed = algorithms(handle);
+  const auto found = std::find_if(proposed.begin(), proposed.end(), [&](const Algorithm& a) { return a.name == name; });
+  if (found != proposed.end()) return std::move(*found);
   Algorithm result;
   result.name = name;
   if (cublasLtMatmulAlgoInit(handle, compute_, CUDA_R_32F, type_, type_, type_, type_, static_cast<int>((*numbers)[0]),
