@@ -134,15 +134,19 @@ Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::pat
 
 /// A GPU shares itself among streams as its figures say; without them nothing can be said of streams.
 Result<void> PlanningInput::read_gpu_figures(const std::filesystem::path& file) {
+  std::optional<GpuProfile> figures;
   if (!file.empty()) {
     COHORT_TRY(const std::string text, read_file(file));
     auto profile = parse_gpu_profile(text);
     if (!profile) return in_context(file.string(), profile.error());
-    gpu_.emplace(*std::move(profile));
+    figures = *std::move(profile);
   } else if (device_.kind == "cuda") {
-    if (auto published = published_gpu_profile(device_.name)) gpu_.emplace(*std::move(published));
+    figures = published_gpu_profile(device_.name);
   }
-  if (gpu_) common_.gpu = &*gpu_;
+  if (!figures) return {};
+  std::vector<const Trace*> recorded;
+  for (const Trace& profile : profiles_) recorded.push_back(&profile);
+  common_.gpu = &gpu_.emplace(*std::move(figures), RecordedLaunches(recorded));
   return {};
 }
 

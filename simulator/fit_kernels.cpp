@@ -1,6 +1,7 @@
 #include "simulator/fit_kernels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -8,7 +9,7 @@
 #include <utility>
 
 #include "simulator/contention/fit_sharing.hpp"
-#include "simulator/recorded_gpu_work.hpp"
+#include "simulator/recorded_launches.hpp"
 
 namespace cohort {
 namespace {
@@ -16,22 +17,6 @@ namespace {
 constexpr int kRepetitions = 20;  // of the simulated pairs: enough that the ends do not count
 
 double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
-
-/// By signature: launch of the longest kernel of an op that ran alone.
-std::map<std::string, LaunchShape, std::less<>> launches_of(const Trace& profile) {
-  std::map<std::string, std::pair<Nanoseconds, LaunchShape>, std::less<>> longest;
-  for (const Slice& slice : profile.slices) {
-    if (profile.strings[slice.category] != "kernel") continue;
-    const auto signature = profile.text_arg(slice, "signature");
-    const auto shape = launch_shape(profile, slice);
-    if (!signature || !shape || profile.integer_arg(slice, "width") != 1) continue;
-    const auto [place, is_new] = longest.try_emplace(std::string(*signature), slice.duration, *shape);
-    if (!is_new && slice.duration > place->second.first) place->second = {slice.duration, *shape};
-  }
-  std::map<std::string, LaunchShape, std::less<>> launches;
-  for (auto& [signature, found] : longest) launches.emplace(signature, found.second);
-  return launches;
-}
 
 /// Two sides that ran together.
 struct Pair {
@@ -42,7 +27,7 @@ struct Pair {
 class KernelFitter {
  public:
   KernelFitter(const Trace& profile, const GpuProfile& gpu)
-      : gpu_(gpu), launches_(launches_of(profile)), all_(measurements_of(profile)) {}
+      : gpu_(gpu), launches_(std::array{&profile}), all_(measurements_of(profile)) {}
 
   Result<KernelFits> run() {
     gather();
@@ -114,11 +99,11 @@ class KernelFitter {
 
   Result<void> fit(const std::string& signature) {
     const Op& op = ops_.at(signature);
-    const auto launch = launches_.find(signature);
+    const auto launch = launches_.find({signature, Strategy::kSerial, 1, 1, ""});
     if (!op.alone) return leave_out(signature, "it was not timed alone");
-    if (launch == launches_.end()) return leave_out(signature, "its kernels were not recorded");
+    if (!launch) return leave_out(signature, "its kernels were not recorded");
     if (op.observations.empty()) return leave_out(signature, "it was timed beside nothing");
-    const auto found = fit_demand(launch->second, *op.alone, op.observations, gpu_);
+    const auto found = fit_demand(*launch, *op.alone, op.observations, gpu_);
     if (!found) return leave_out(signature, found.error().message);
     for (std::size_t i = 0; i < op.observations.size(); ++i) {
       const CoRunObservation& seen = op.observations[i];
@@ -127,7 +112,7 @@ class KernelFitter {
       COHORT_TRY(const auto predicted, co_run_ns(runners, gpu_, kRepetitions));
       add_residual(fmt::format("{} {}", signature, op.beside[i]), seen.time_ns, predicted[0], false);
     }
-    fits_.kernels.push_back({signature, launch->second, *found, op.observations.size()});
+    fits_.kernels.push_back({signature, *launch, *found, op.observations.size()});
     return {};
   }
 
@@ -156,7 +141,7 @@ class KernelFitter {
   }
 
   const GpuProfile& gpu_;
-  std::map<std::string, LaunchShape, std::less<>> launches_;
+  RecordedLaunches launches_;
   std::vector<Measurement> all_;
   std::map<std::string, Op> ops_;
   std::vector<std::string> order_;

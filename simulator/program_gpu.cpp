@@ -133,7 +133,8 @@ Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds tim
   of(Throughput::kL2) = part(traffic, profile_.l2.per_second, time);
   of(Throughput::kDram) = part(traffic, profile_.dram.per_second, time);
   solo.footprint = work.traffic;
-  auto demand = demand_of(launch_shape_of(step.call), solo, profile_);
+  const std::optional<LaunchShape> recorded = launches_.find(step.cost);
+  auto demand = demand_of(recorded ? *recorded : launch_shape_of(step.call), solo, profile_);
   if (!demand) return in_context(step.task, demand.error());
   return &known_.emplace(key, *std::move(demand)).first->second;
 }

@@ -10,6 +10,7 @@
 #include "simulator/contention/kernel_demand.hpp"
 #include "simulator/gpu_work.hpp"
 #include "simulator/plan/program.hpp"
+#include "simulator/recorded_launches.hpp"
 #include "simulator/task_graph.hpp"
 
 namespace cohort {
@@ -32,11 +33,13 @@ LaunchShape launch_shape_of(const CallWork& work);
 /// Of several members' ops in one launch: the blocks of all of them.
 LaunchShape launch_shape_of(const OpCall& call);
 
-/// What the calls of programs ask of a GPU: their recorded time, the launch above, and the part of the arithmetic and
+/// What the calls of programs ask of a GPU: their recorded time, the launch that was recorded for them or else the one
+/// above, and the part of the arithmetic and
 /// memory throughput that their work over their time is. Remembers what it has found; one planning thread at a time.
 class GpuDemands {
  public:
-  explicit GpuDemands(GpuProfile profile) : profile_(std::move(profile)) {}
+  explicit GpuDemands(GpuProfile profile, RecordedLaunches launches = {})
+      : profile_(std::move(profile)), launches_(std::move(launches)) {}
 
   [[nodiscard]] const GpuProfile& profile() const { return profile_; }
   /// The largest part, above 0 and up to 1, that a call which takes `time` alone uses of the device: of its room for
@@ -57,6 +60,7 @@ class GpuDemands {
   Result<const KernelDemand*> demand(const Step& step, Nanoseconds time);
 
   GpuProfile profile_;
+  RecordedLaunches launches_;
   std::map<std::tuple<CostKey, Nanoseconds>, KernelDemand> known_;
 };
 

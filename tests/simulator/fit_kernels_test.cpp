@@ -34,7 +34,9 @@ class Recording {
     solo.utilisation[static_cast<std::size_t>(uses)] = 0.8;
     const auto demand = demand_of(kLaunch, solo, gpu_);
     EXPECT_TRUE(demand) << demand.error().message;
-    const std::array<Trace::NamedArg, 6> args{{{"signature", std::string_view(signature)},
+    const std::array<Trace::NamedArg, 8> args{{{"signature", std::string_view(signature)},
+                                               {"strategy", std::string_view("serial")},
+                                               {"algorithm", std::string_view("only")},
                                                {"width", std::int64_t{1}},
                                                {"grid", std::string_view("[32,1,1]")},
                                                {"block", std::string_view("[256,1,1]")},

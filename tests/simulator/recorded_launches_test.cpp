@@ -1,0 +1,103 @@
+// Launch shapes that a profile recorded, and what planning makes of them.
+
+#include "simulator/recorded_launches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "simulator/program_gpu.hpp"
+#include "tracer/trace_file.hpp"
+
+namespace cohort {
+namespace {
+
+struct Kernel {
+  const char* signature;
+  const char* strategy;
+  const char* algorithm;
+  std::int64_t width;
+  const char* grid;
+  std::int64_t nanoseconds;
+};
+
+Trace recorded(std::span<const Kernel> kernels) {
+  Trace trace;
+  trace.info.kind = TraceKind::kProfile;
+  const TrackId track = trace.add_track("profile", "kernels of ops alone");
+  for (const Kernel& kernel : kernels) {
+    const std::array<Trace::NamedArg, 8> args{{{"signature", std::string_view(kernel.signature)},
+                                               {"strategy", std::string_view(kernel.strategy)},
+                                               {"width", kernel.width},
+                                               {"algorithm", std::string_view(kernel.algorithm)},
+                                               {"grid", std::string_view(kernel.grid)},
+                                               {"block", std::string_view("[128,1,1]")},
+                                               {"registers per thread", std::int64_t{96}},
+                                               {"shared memory", std::int64_t{49152}}}};
+    trace.add_slice(track, "kernel", "kernel", Nanoseconds(0), Nanoseconds(kernel.nanoseconds), args);
+  }
+  return trace;
+}
+
+CostKey key(std::string signature, Strategy strategy, int width, std::string algorithm) {
+  return {std::move(signature), strategy, width, 1, std::move(algorithm)};
+}
+
+constexpr std::array<Kernel, 4> kKernels{{{"Gemm a", "serial", "lt:1", 1, "[7,2,1]", 900},
+                                          {"Gemm a", "serial", "lt:1", 1, "[3,1,1]", 100},
+                                          {"Gemm a", "serial", "own:dot", 1, "[40,1,1]", 2000},
+                                          {"Gemm a", "strided_batch", "lt:1", 4, "[7,2,4]", 3000}}};
+
+TEST(RecordedLaunches, AreThoseOfTheKernelThatTakesMostOfTheCallsTime) {
+  const Trace trace = recorded(kKernels);
+  const RecordedLaunches launches(std::array<const Trace*, 1>{&trace});
+  const auto found = launches.find(key("Gemm a", Strategy::kSerial, 1, "lt:1"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, (LaunchShape{14, 128, 96, Bytes{49152}, 1}));
+  EXPECT_EQ(launches.find(key("Gemm a", Strategy::kSerial, 1, ""))->blocks, 40) << "of any algorithm";
+  EXPECT_FALSE(launches.find(key("Gemm a", Strategy::kSerial, 1, "lt:2")));
+  EXPECT_FALSE(launches.find(key("Gemm b", Strategy::kSerial, 1, "lt:1")));
+}
+
+TEST(RecordedLaunches, OfOtherWidthsHaveBlocksInProportion) {
+  const Trace trace = recorded(kKernels);
+  const RecordedLaunches launches(std::array<const Trace*, 1>{&trace});
+  EXPECT_EQ(launches.find(key("Gemm a", Strategy::kStridedBatch, 4, "lt:1"))->blocks, 56);
+  EXPECT_EQ(launches.find(key("Gemm a", Strategy::kStridedBatch, 16, "lt:1"))->blocks, 224);
+  EXPECT_EQ(launches.find(key("Gemm a", Strategy::kStridedBatch, 3, "lt:1"))->blocks, 42);
+}
+
+TEST(RecordedLaunches, SurviveTheTracesFile) {
+  const auto read = parse_trace(trace_to_json(recorded(kKernels)));
+  ASSERT_TRUE(read) << read.error().message;
+  const RecordedLaunches launches(std::array<const Trace*, 1>{&*read});
+  EXPECT_EQ(launches.find(key("Gemm a", Strategy::kSerial, 1, "lt:1")), (LaunchShape{14, 128, 96, Bytes{49152}, 1}));
+}
+
+TEST(RecordedLaunches, DecideWhatRunsBesideAKernelWhereTheyAreThere) {
+  Program program;
+  Step& step = program.steps.emplace_back();
+  step.call.attributes = Gemm{};
+  step.call.inputs = {View{BufferId(0), 0, {2, 64}, {64, 1}}, WeightView{{}, {128, 64}}};
+  step.call.outputs = {View{BufferId(1), 0, {2, 128}, {128, 1}}};
+  step.cost = key("Gemm a", Strategy::kSerial, 1, "lt:1");
+  TaskGraph graph;
+  Task task;
+  task.resource = graph.add_resource("stream 0", ResourceKind::kStream);
+  task.label = graph.add_label("gemm");
+  task.duration = std::chrono::microseconds(10);
+  task.step = 0;
+  graph.add_task(task);
+  const GpuProfile gpu = *published_gpu_profile("NVIDIA H200");
+  const auto blocks_of = [&](GpuDemands demands) {
+    const auto work = demands.work(program, graph);
+    EXPECT_TRUE(work) << work.error().message;
+    return work->kernels.front().blocks;
+  };
+  const Trace trace = recorded(kKernels);
+  EXPECT_EQ(blocks_of(GpuDemands(gpu)), 1) << "a guess from the shape of the output";
+  EXPECT_EQ(blocks_of(GpuDemands(gpu, RecordedLaunches(std::array<const Trace*, 1>{&trace}))), 14);
+}
+
+}  // namespace
+}  // namespace cohort
