@@ -9,7 +9,9 @@ Result<std::unique_ptr<Runner>> Runner::create(Backend& backend, const Program& 
   COHORT_TRY(std::unique_ptr<Session> session, backend.load(program, weights));
   std::unique_ptr<Runner> runner(new Runner(program, std::move(session)));
   for (int slot = 0; slot < program.input_buffers; ++slot) runner->upload(slot);
+  const Nanoseconds begin = steady_now();
   COHORT_CHECK(runner->step(0));
+  runner->first_step_ = steady_now() - begin;
   if (program.launch == LaunchMode::kSingle) return runner;
   for (int slot = 0; slot < program.input_buffers; ++slot) {
     runner->session_->begin_capture();

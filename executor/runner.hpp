@@ -29,6 +29,8 @@ class Runner {
   /// Time of `steps` steps one after another, on each slot in turn.
   Result<Nanoseconds> timed_steps(int steps, const TimeSource& now);
 
+  /// Time of the first step, from its launch to its end: with all that devices put off until then.
+  [[nodiscard]] Nanoseconds first_step() const { return first_step_; }
   [[nodiscard]] const Program& program() const { return *program_; }
   [[nodiscard]] Session& session() { return *session_; }
 
@@ -42,7 +44,8 @@ class Runner {
   std::vector<EventId> step_events_;      ///< by StepId, as recorded last
   std::vector<GraphId> graphs_;           ///< by slot; empty where steps are launched one by one
   std::vector<EventId> pending_uploads_;  ///< since the last step
-  int next_slot_ = 0;                     ///< of timed_steps()
+  Nanoseconds first_step_{};
+  int next_slot_ = 0;  ///< of timed_steps()
 };
 
 }  // namespace cohort

@@ -131,9 +131,8 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const std::size_t before = records.size();
     for (const Slice& slice : profiles[i]->slices) {
-      if (std::optional<ProfileRecord> record = profile_record_of(*profiles[i], slice)) {
-        records.push_back(*std::move(record));
-      }
+      std::optional<ProfileRecord> record = profile_record_of(*profiles[i], slice);
+      if (record && record->state == ProfileState::kWarm) records.push_back(*std::move(record));
     }
     if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
   }

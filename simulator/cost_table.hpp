@@ -38,7 +38,8 @@ struct CostContext {
   int neighbours = 0;  ///< other cores that work at the same time
 };
 
-/// What the ops of recorded profiles cost on one device. Repeated records count by their median.
+/// What the ops of recorded profiles cost on one device, in the middle of a run: records of first executions and of
+/// flushed caches are left out. Repeated records count by their median.
 class CostTable {
  public:
   explicit CostTable(std::span<const ProfileRecord> records);

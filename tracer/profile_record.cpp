@@ -2,6 +2,8 @@
 
 #include <array>
 #include <chrono>
+#include <utility>
+#include <vector>
 
 namespace cohort {
 namespace {
@@ -23,6 +25,19 @@ std::optional<Bytes> bytes_arg(const Trace& trace, const Slice& slice, std::stri
   return Bytes{*value};
 }
 
+constexpr std::array<std::pair<ProfileState, std::string_view>, 2> kStates = {
+    {{ProfileState::kFlushed, "caches flushed"}, {ProfileState::kFirst, "first execution"}}};
+
+/// Warm where nothing is said; absent where the word is not known.
+std::optional<ProfileState> state_of(const Trace& trace, const Slice& slice) {
+  const auto text = trace.text_arg(slice, "state");
+  if (!text) return ProfileState::kWarm;
+  for (const auto& [state, name] : kStates) {
+    if (name == *text) return state;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 SliceId add_profile_record(Trace& trace, TrackId track, std::string_view name, Nanoseconds start,
@@ -38,7 +53,11 @@ SliceId add_profile_record(Trace& trace, TrackId track, std::string_view name, N
       {"workspace bytes", record.workspace.value},
       {"packed weight bytes", record.packed_weights.value},
   }};
-  return trace.add_slice(track, name, kProfileCategory, start, record.time, args);
+  std::vector<Trace::NamedArg> all(args.begin(), args.end());
+  for (const auto& [state, text] : kStates) {
+    if (record.state == state) all.emplace_back("state", text);
+  }
+  return trace.add_slice(track, name, kProfileCategory, start, record.time, all);
 }
 
 std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& slice) {
@@ -54,7 +73,8 @@ std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& 
   const auto packed_weights = bytes_arg(trace, slice, "packed weight bytes");
   if (slice.duration < Nanoseconds(0) || slice.duration > kMostTime) return std::nullopt;
   if (!signature || !strategy || !algorithm) return std::nullopt;
-  if (!width || !threads || !neighbours || !footprint || !workspace || !packed_weights) return std::nullopt;
+  const auto state = state_of(trace, slice);
+  if (!state || !width || !threads || !neighbours || !footprint || !workspace || !packed_weights) return std::nullopt;
   ProfileRecord record;
   record.signature = *signature;
   record.strategy = *strategy;
@@ -66,6 +86,7 @@ std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& 
   record.workspace = *workspace;
   record.packed_weights = *packed_weights;
   record.time = slice.duration;
+  record.state = *state;
   return record;
 }
 

@@ -9,6 +9,13 @@
 
 namespace cohort {
 
+/// In what state the device was.
+enum class ProfileState {
+  kWarm,     ///< as in the middle of a run: caches hold what `footprint` leaves in them
+  kFlushed,  ///< nothing of the call lies in the caches, neither weights nor input
+  kFirst,    ///< the first execution in the process: kernels are loaded or compiled
+};
+
 /// One timing of one op alone (or of one stage of the input), as a slice of a profile trace. The
 /// executor writes these, the simulator fits its costs to them.
 struct ProfileRecord {
@@ -22,6 +29,7 @@ struct ProfileRecord {
   Bytes workspace;
   Bytes packed_weights;
   Nanoseconds time{};
+  ProfileState state = ProfileState::kWarm;
 
   friend bool operator==(const ProfileRecord&, const ProfileRecord&) = default;
 };

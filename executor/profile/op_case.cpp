@@ -4,10 +4,14 @@
 #include <map>
 
 #include "executor/runner.hpp"
+#include "models/builder.hpp"
 #include "simulator/plan/lower.hpp"
 
 namespace cohort {
 namespace {
+
+/// Of the member that drives the others' bytes out of caches, and of its only op.
+constexpr std::string_view kFlush = "flush caches";
 
 /// Durations of every step of every program step, in preallocated memory of each stream.
 class DurationSink final : public TaskSink {
@@ -58,38 +62,61 @@ Plan plan_of(const OpCase& op_case) {
     }
     plan.groups.push_back(std::move(group));
   }
+  if (op_case.flush.value > 0) {
+    plan.groups.insert(plan.groups.begin(), {std::string(kFlush),
+                                             {static_cast<std::uint32_t>(plan.members.size())},
+                                             {},
+                                             Strategy::kSerial,
+                                             op_case.threads,
+                                             {},
+                                             {}});
+    plan.members.push_back({std::string(kFlush), {}, 0});
+  }
   return plan;
 }
 
-ProfileRecord record_of(const Program& program, const Step& step, int streams) {
+/// Reads and writes as many bytes.
+Model flush_model(Bytes bytes) {
+  ModelBuilder builder{std::string(kFlush)};
+  builder.output(builder.relu(std::string(kFlush), builder.input("bytes", {1, bytes.value / 4})));
+  return *builder.finish();
+}
+
+ProfileRecord record_of(const Program& program, const Step& step, const OpCase& op_case) {
   ProfileRecord record;
+  record.state = op_case.flush.value > 0 ? ProfileState::kFlushed : ProfileState::kWarm;
   record.signature = step.cost.signature;
   record.strategy = std::string(to_string(step.cost.strategy));
   record.width = step.cost.width;
   record.threads = step.cost.threads;
   record.algorithm = step.cost.algorithm;
   record.footprint = program.memory.total();
-  record.neighbours = streams - 1;
+  record.neighbours = op_case.streams - 1;
   record.workspace = step.workspace ? program.buffer(*step.workspace).size : Bytes{};
   record.packed_weights = step.packed_weights;
   return record;
 }
 
 /// Runs the program until there are enough samples of each step.
-Result<CaseTiming> collect(Runner& runner, int streams, const TimingLimits& limits, const CancelToken& cancel) {
+Result<CaseTiming> collect(Runner& runner, const OpCase& op_case, const TimingLimits& limits,
+                           const CancelToken& cancel) {
   const Program& program = runner.program();
   DurationSink sink(program.steps.size(), program.streams);
   COHORT_CHECK(runner.step(0));
   runner.session().set_sink(&sink);
   const Nanoseconds overhead = clock_cost();
   std::vector<ProfileRecord> records;
-  for (const Step& step : program.steps) records.push_back(record_of(program, step, streams));
+  for (const Step& step : program.steps) records.push_back(record_of(program, step, op_case));
   CaseTiming timing;
+  timing.first = records.back();
+  timing.first.time = runner.first_step();
+  timing.first.state = ProfileState::kFirst;
   const Nanoseconds begin = steady_now();
   while (true) {
     COHORT_CHECK(cancel.check());
     COHORT_CHECK(runner.step(0));
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      if (program.steps[i].op == kFlush) continue;
       ProfileRecord record = records[i];
       record.time = std::max(Nanoseconds(1), sink.duration(i) - overhead);
       const bool is_copy = record.signature.starts_with("Copy ");
@@ -134,7 +161,10 @@ Bytes call_bytes(const Model& single) {
 
 Result<Program> case_program(const Backend& backend, const Model& single, const OpCase& op_case) {
   const Plan plan = plan_of(op_case);
-  const std::vector<const Model*> models(plan.members.size(), &single);
+  const bool flushes = op_case.flush.value > 0;
+  const Model flush = flushes ? flush_model(op_case.flush) : Model{};
+  std::vector<const Model*> models(plan.members.size(), &single);
+  if (flushes) models.back() = &flush;
   const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
     const auto found = std::find_if(alternatives.begin(), alternatives.end(),
                                     [&](const Alternative& a) { return a.algorithm == op_case.algorithm; });
@@ -146,9 +176,11 @@ Result<Program> case_program(const Backend& backend, const Model& single, const 
 Result<CaseTiming> time_case(Backend& backend, const LoadedModel& single, const OpCase& op_case,
                              const TimingLimits& limits, const CancelToken& cancel) {
   COHORT_TRY(const Program program, case_program(backend, single.model, op_case));
-  const std::vector<const Weights*> weights(program.member_count, &single.weights);
+  const Weights none;
+  std::vector<const Weights*> weights(program.member_count, &single.weights);
+  if (op_case.flush.value > 0) weights.back() = &none;
   COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
-  return collect(*runner, op_case.streams, limits, cancel);
+  return collect(*runner, op_case, limits, cancel);
 }
 
 }  // namespace cohort

@@ -22,6 +22,7 @@ struct OpCase {
   bool shared_input = true;  ///< else each copy reads its own, and a fused form stacks copies of its members'
   int streams = 1;           ///< cores that do the same at the same time
   Precision precision = Precision::kFloat32;
+  Bytes flush = Bytes{};  ///< so much is read, and so much written, before each round of calls: drives them out of caches
 };
 
 /// How long to time a case.
@@ -38,6 +39,7 @@ Model single_op_model(const Model& model, const Op& op);
 
 /// A case's records, one per sample; `stack_copies` are those of the calls that copied a stack together.
 struct CaseTiming {
+  ProfileRecord first;  ///< the very first execution, with all that comes with it: of the launch until its end
   std::vector<ProfileRecord> calls;
   std::vector<ProfileRecord> stack_copies;
 };

@@ -1,6 +1,7 @@
 #include "executor/profile/profile.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -14,6 +15,8 @@ namespace cohort {
 namespace {
 
 constexpr std::size_t kKeptSamples = 15;
+/// Of DeviceInfo::settings: bytes of the last cache of a GPU.
+constexpr std::string_view kCacheSetting = "l2_bytes";
 
 /// A fused way to compute an op of several members.
 struct FusedForm {
@@ -179,11 +182,29 @@ class OpProfiler {
   Result<Nanoseconds> time(const LoadedModel& loaded, OpCase op_case) {
     op_case.precision = options_.precision;
     COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
-    if (op_case.copies == 1 && op_case.streams == 1) warm_cases_.push_back(op_case);
     const Nanoseconds median = median_time(timing.calls);
+    if (op_case.copies == 1 && op_case.streams == 1) {
+      warm_cases_.push_back(op_case);
+      add_profile_records(trace_, "first executions", loaded.model.ops[0].name, {timing.first});
+      COHORT_CHECK(time_flushed(loaded, op_case));
+    }
     add_profile_records(trace_, "ops alone", loaded.model.ops[0].name, thinned(std::move(timing.calls)));
     add_copies(std::move(timing));
     return median;
+  }
+
+  /// The same with everything gone from the caches, where it is known how large they are: nothing is then found of
+  /// what ran before, as where a model batch touches more than they hold.
+  Result<void> time_flushed(const LoadedModel& loaded, OpCase op_case) {
+    const auto& settings = backend_.info().settings;
+    const auto cache = settings.find(std::string(kCacheSetting));
+    if (cache == settings.end()) return {};
+    std::from_chars(cache->second.data(), cache->second.data() + cache->second.size(), op_case.flush.value);
+    if (op_case.flush.value <= 0) return {};
+    COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
+    add_profile_records(trace_, "ops alone, caches flushed", loaded.model.ops[0].name,
+                        thinned(std::move(timing.calls)));
+    return {};
   }
 
   Backend& backend_;

@@ -30,7 +30,8 @@ struct ProfileOptions {
 };
 
 /// Times each distinct op of a model alone: every alternative, one thread and all, warm and with
-/// weights gone from the caches, beside itself on every core, and fused at the widths asked for;
+/// weights gone from the caches, beside itself on every core, and fused at the widths asked for; the first execution of
+/// each alternative and form; on a GPU each also with everything gone from the caches;
 /// then the device's overheads, and the whole model with and without a trace. Never a model batch.
 ///
 /// With a tracer, everything is timed first; then each case runs a few times more with kernels recorded, which follow

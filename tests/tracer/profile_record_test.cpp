@@ -47,6 +47,19 @@ TEST(ProfileRecord, SurvivesATraceFile) {
   EXPECT_EQ(profile_record_of(*read, read->slices[0]), some_record());
 }
 
+TEST(ProfileRecord, KeepsTheStateOfTheDevice) {
+  Trace trace;
+  const TrackId track = trace.add_track("device", "ops");
+  for (const ProfileState state : {ProfileState::kWarm, ProfileState::kFlushed, ProfileState::kFirst}) {
+    ProfileRecord record = some_record();
+    record.state = state;
+    add_profile_record(trace, track, "conv1", 5_us, record);
+    EXPECT_EQ(profile_record_of(trace, trace.slices.back()), record);
+  }
+  trace.args.back().back().second = trace.strings.intern("half asleep");
+  EXPECT_FALSE(profile_record_of(trace, trace.slices.back()));
+}
+
 TEST(ProfileRecord, IsAbsentWhereAnArgumentIsMissingOrOfAnotherType) {
   Trace trace;
   const TrackId track = trace.add_track("device", "ops");

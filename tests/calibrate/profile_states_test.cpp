@@ -1,0 +1,102 @@
+// What a profile of a GPU records of each op and alternative beside its warm time: the first execution, and calls that
+// find nothing in the caches.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "executor/profile/profile.hpp"
+#include "executor/recording/fake_gpu.hpp"
+#include "tests/strategies/batch.hpp"
+
+namespace cohort::testing {
+namespace {
+
+/// A GPU in host memory that says how large its last cache is.
+class GpuWithCache final : public Backend {
+ public:
+  explicit GpuWithCache(const std::string& bytes) : info_(gpu_.info()) { info_.settings["l2_bytes"] = bytes; }
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] const OpCatalog& catalog() const override { return gpu_.catalog(); }
+  Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) override {
+    return gpu_.load(program, weights);
+  }
+  [[nodiscard]] std::vector<std::string> violations() { return gpu_.gpu().violations(); }
+
+ private:
+  FakeGpuBackend gpu_;
+  DeviceInfo info_;
+};
+
+ProfileOptions quick() {
+  ProfileOptions options;
+  options.fused_widths = {2};
+  options.footprints = {};
+  options.limits = {2, 2, Nanoseconds(0), std::chrono::seconds(1)};
+  return options;
+}
+
+/// By "signature, strategy xwidth": how many records of each state.
+std::map<std::string, std::map<ProfileState, int>> states_of(const Trace& trace) {
+  std::map<std::string, std::map<ProfileState, int>> states;
+  for (const Slice& slice : trace.slices) {
+    const std::string& track = trace.tracks[to_index(slice.track)].thread;
+    if (track == "copies" || track == "overheads") continue;
+    const auto record = profile_record_of(trace, slice);
+    if (!record) continue;
+    EXPECT_GT(record->time, Nanoseconds(0));
+    ++states[fmt::format("{}, {} x{}", record->signature, record->strategy, record->width)][record->state];
+  }
+  return states;
+}
+
+TEST(ProfileStates, AreThoseOfEachWayToRunAnOpOnAGpu) {
+  GpuWithCache device("65536");
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const auto trace = profile_model(device, *batch.loaded[0], quick(), CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  const auto all = states_of(*trace);
+  EXPECT_GE(all.size(), 3U);
+  bool fused = false;
+  for (const auto& [way, states] : all) {
+    EXPECT_GE(states.at(ProfileState::kWarm), 2) << way;
+    ASSERT_TRUE(states.contains(ProfileState::kFlushed) && states.contains(ProfileState::kFirst)) << way;
+    EXPECT_GE(states.at(ProfileState::kFlushed), 2) << way;
+    EXPECT_LE(states.at(ProfileState::kFirst), states.at(ProfileState::kWarm)) << way;
+    EXPECT_EQ(way.find("flush"), std::string::npos) << "what drives bytes out is no op of the model";
+    fused = fused || way.ends_with("strided_batch x2");
+  }
+  EXPECT_TRUE(fused);
+  EXPECT_TRUE(device.violations().empty());
+}
+
+TEST(ProfileStates, FlushNothingWhereNoCacheIsKnown) {
+  FakeGpuBackend device;
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const auto trace = profile_model(device, *batch.loaded[0], quick(), CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  for (const auto& [way, states] : states_of(*trace)) {
+    EXPECT_FALSE(states.contains(ProfileState::kFlushed)) << way;
+    EXPECT_TRUE(states.contains(ProfileState::kFirst)) << way;
+  }
+}
+
+TEST(ProfileStates, FlushReadsAndWritesAsManyBytesAsTheCacheHoldsBeforeEachCall) {
+  FakeGpuBackend device;
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const Model single = single_op_model(batch.loaded[0]->model, batch.loaded[0]->model.ops[0]);
+  OpCase op_case;
+  op_case.flush = Bytes{65536};
+  const auto program = case_program(device, single, op_case);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->steps.size(), 2U) << print(*program);
+  const Step& flush = program->steps[0];
+  EXPECT_EQ(flush.call.outputs[0].shape, (Shape{1, 16384}));
+  EXPECT_EQ(program->steps[1].op, single.ops[0].name);
+  EXPECT_EQ(flush.stream, program->steps[1].stream);
+}
+
+}  // namespace
+}  // namespace cohort::testing
