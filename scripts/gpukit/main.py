@@ -34,7 +34,8 @@ def parsed(text, arguments):
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="all the time there is; the least valuable is left out")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("gpu-results"), metavar="FOLDER")
     parser.add_argument("--pack", type=pathlib.Path, metavar="FILE",
-                        help="also keep all results in this one .tar.gz, renewed after every stage")
+                        help="also keep all results in this .tar.gz, renewed every half minute and after every stage; what is "
+                        "more than 15 MB goes into FILE-2.tar.gz and so on, four in all")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's or the release build's unless given")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")
@@ -103,6 +104,9 @@ def main(text, arguments=None):
             print(f"{stage.part}  {stage.seconds:4.0f} s  {stage.name}: {len(stage.units())} measurements{left_out}")
         return 0
     environment = environment_for(folders, cohort)
+    if options.pack and not options.pack.name.endswith(".tar.gz"):
+        print(f"gpu-check: --pack {options.pack}: a name that ends in .tar.gz")
+        return 2
     device, reason = device_named(cohort, options.device, environment)
     if reason is not None:
         print(f"gpu-check: {options.device}: {reason}")
@@ -114,7 +118,7 @@ def main(text, arguments=None):
                     lambda line: print(line, flush=True), options.scale, options.keep_going)
     runner.install_handlers()
     if options.pack:
-        runner.after_stage = lambda: pack(folders.results, options.pack)
+        runner.keep = lambda: pack(folders.results, options.pack)
     try:
         code = run_parts(runner, chosen, dropped, wanted, folders)
     except Interrupted:

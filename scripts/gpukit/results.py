@@ -1,6 +1,7 @@
 """Results on disk: one JSON object a line, written whole and flushed before the next measurement begins."""
 
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -51,14 +52,52 @@ class Results:
             return whole.read(1)
 
 
-def pack(folder, file):
-    """Everything but the working files as one archive. The last one stays whole until the next is."""
-    file = pathlib.Path(file)
+ARCHIVE_BYTES = 15 << 20  # of files that were packed already: an archive of them is hardly smaller
+MOST_ARCHIVES = 4
+
+
+def volumes(files, most=ARCHIVE_BYTES):
+    """Files dealt into archives of at most `most` bytes, in order: (file, size) pairs by archive. One that is larger than
+    that stands alone."""
+    dealt, room = [], 0
+    for file, size in files:
+        if not dealt or size > room:
+            dealt.append([])
+            room = most
+        dealt[-1].append((file, size))
+        room -= size
+    return dealt
+
+
+def in_order_of_worth(folder):
+    """Results on lines first, which hold every figure; then traces, the small ones first."""
+    folder = pathlib.Path(folder)
+    files = [file for file in folder.rglob("*") if file.is_file() and file.relative_to(folder).parts[0] != "work"]
+    sizes = {file: file.stat().st_size for file in files}
+    return sorted(sizes.items(), key=lambda entry: (entry[0].suffix != ".jsonl", entry[1], str(entry[0])))
+
+
+def pack(folder, file, most=ARCHIVE_BYTES):
+    """Everything but the working files as at most four archives of `most` bytes each, FILE, then FILE-2 and so on: where
+    results are fetched file by file, few and small ones come through. What does not fit is named in NOT-PACKED of the
+    first. The last archives stay whole until the next are. Gives the names of what was left out."""
+    file, folder = pathlib.Path(file), pathlib.Path(folder)
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(file.name + ".part")
-    with tarfile.open(unfinished, "w:gz", compresslevel=6) as archive:
-        for entry in sorted(pathlib.Path(folder).iterdir()):
-            if entry.name != "work":
-                archive.add(entry, arcname=f"{pathlib.Path(folder).name}/{entry.name}")
-    os.replace(unfinished, file)
-    return file.stat().st_size
+    dealt = volumes(in_order_of_worth(folder), most)
+    # Lines are text: however many, they go along.
+    fits = [bool(place == 0 or sum(size for _, size in part) <= most) for place, part in enumerate(dealt)]
+    kept = [part for part, fit in zip(dealt, fits) if fit][:MOST_ARCHIVES]
+    left_out = [str(entry.relative_to(folder)) for part in dealt if part not in kept for entry, _ in part]
+    for place, part in enumerate(kept):
+        name = file if place == 0 else file.with_name(file.name.replace(".tar.gz", f"-{place + 1}.tar.gz"))
+        unfinished = name.with_name(name.name + ".part")
+        with tarfile.open(unfinished, "w:gz", compresslevel=6) as archive:
+            for entry, _ in part:
+                archive.add(entry, arcname=f"{folder.name}/{entry.relative_to(folder)}")
+            if place == 0 and left_out:
+                text = "\n".join(left_out).encode() + b"\n"
+                missing = tarfile.TarInfo(f"{folder.name}/NOT-PACKED")
+                missing.size = len(text)
+                archive.addfile(missing, io.BytesIO(text))
+        os.replace(unfinished, name)
+    return left_out

@@ -13,6 +13,7 @@ from .results import Results, content_hash
 
 # Exit codes of cohort that mean "not here" rather than "wrong".
 MISSING = 4
+KEEP_SECONDS = 30
 
 
 @dataclasses.dataclass
@@ -59,7 +60,8 @@ class Runner:
         with `keep_going` a gate that fails stops nothing."""
         self.folder, self.identity, self.environment, self.say = folder, identity, environment, say
         self.scale, self.keep_going, self.now = scale, keep_going, now
-        self.after_stage = lambda: None  # told after each stage, whatever came of it
+        self.keep = lambda: None  # told after each stage, whatever came of it, and every KEEP_SECONDS
+        self.kept = now()
         self.failed = False
         self.interrupted = False
         self.child = None
@@ -85,7 +87,8 @@ class Runner:
             try:
                 wrong = self.run_stage(results, stage, begin + limit)
             finally:
-                self.after_stage()
+                self.keep()
+                self.kept = self.now()
             spare = max(0.0, limit - (self.now() - begin))
             if wrong and stage.gate and not self.keep_going:
                 for later in stages[place + 1 :]:
@@ -125,6 +128,9 @@ class Runner:
         results.add(line)
         if self.interrupted:
             raise Interrupted
+        if self.now() - self.kept > KEEP_SECONDS:
+            self.keep()
+            self.kept = self.now()
         return line["status"]
 
     def execute(self, command, limit):

@@ -2,11 +2,13 @@
 
 import array
 import ast
+import gzip
 import json
 import os
 import pathlib
 import platform
 import shutil
+import statistics
 import subprocess
 
 from . import places
@@ -114,6 +116,27 @@ def wall(arguments):
             "plans": run_kinds(name, ranked, files, arguments.most, arguments.blocks)}
 
 
+def launchers(arguments):
+    """Streams launched one by one, by 1, 2 and 4 host threads: what the driver's locks leave of them."""
+    name = f"launchers-{arguments.network}-b{arguments.minibatch}-n{arguments.count}"
+    _, files = planned(name, profile(arguments.network, arguments.minibatch), arguments.count)
+    plans = [json.loads(file.read_text()) for file in files]
+    plan = next((plan for plan in plans if plan["streams"] >= 4), None)
+    if plan is None:
+        raise StepError(f"{arguments.network}: the planner ranks no plan of four streams", 4)
+    plan = {**plan, "launch": "single"}
+    plan.pop("resolved", None)
+    rows = []
+    for threads in (1, 2, 4):
+        file = WORK / name / f"threads-{threads}.json"
+        file.write_text(json.dumps({**plan, "launch_threads": threads}))
+        ran = cohort("run", file, "-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", arguments.blocks, "--block-ms", 50,
+                     "--iterations", 1, "-o", WORK / f"{name}.measured.json.gz")
+        rows.append({"launch_threads": threads, "measured": ran})
+    return {"network": arguments.network, "minibatch": arguments.minibatch, "members": arguments.count, "plan_file": plan,
+            "threads": rows}
+
+
 def mixed(arguments):
     """Members that differ: several networks in one model batch."""
     files = [profile(network, arguments.minibatch) for network in arguments.networks]
@@ -190,10 +213,35 @@ def equality(arguments):
     return {"network": arguments.network, "tolerance": TOLERANCE, "plans": rows}
 
 
+def op_times(file):
+    """Of each op and way of running it in a profile: medians in nanoseconds of warm calls and of those with flushed caches,
+    and the first execution. None: not recorded."""
+    with gzip.open(file) as opened:
+        events = json.load(opened)["traceEvents"]
+    cases = {}
+    for event in events:
+        words = event.get("args", {})
+        if event.get("cat") != "profile" or "signature" not in words or words.get("neighbours", 0) != 0:
+            continue
+        case = cases.setdefault((event["name"], *(words[key] for key in ("signature", "strategy", "width", "algorithm"))), {})
+        state = {"caches flushed": "flushed", "first execution": "first"}.get(words.get("state"), "warm")
+        case.setdefault((state, words.get("footprint bytes", 0)), []).append(round(event["dur"] * 1000))
+    rows = []
+    for (name, signature, strategy, width, algorithm), case in cases.items():
+        row = {"op": name, "signature": signature, "strategy": strategy, "width": width, "algorithm": algorithm}
+        for state in ("warm", "flushed", "first"):  # of several footprints the smallest is the warm one
+            footprints = sorted(footprint for of, footprint in case if of == state)
+            row[state + "_ns"] = round(statistics.median(case[state, footprints[0]])) if footprints else None
+        rows.append(row)
+    return [row for row in rows if row["first_ns"] is not None]
+
+
 def optable(arguments):
-    """The profile of one network: each op and alternative. Kept as a trace."""
+    """The profile of one network: each op and alternative, warm, with flushed caches, and for the first time. Kept as a
+    trace, which also holds the kernels of each with their geometry."""
     file = profile(arguments.network, arguments.minibatch)
-    return {"network": arguments.network, "minibatch": arguments.minibatch, "trace": file.name, "bytes": file.stat().st_size}
+    return {"network": arguments.network, "minibatch": arguments.minibatch, "trace": file.name, "bytes": file.stat().st_size,
+            "ops": op_times(file)}
 
 
 def trace(arguments):

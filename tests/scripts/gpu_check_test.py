@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from gpukit.main import Folders  # noqa: E402
-from gpukit.results import Results  # noqa: E402
+from gpukit.results import Results, pack  # noqa: E402
 from gpukit.runner import Runner, Stage, Unit, choose  # noqa: E402
 from gpukit.stages import NETWORKS, PART_SECONDS, Tools, all_stages  # noqa: E402
 
@@ -81,6 +81,9 @@ class Rehearsal(unittest.TestCase):
         wall = next(line for line in lines_of(self.results) if line.get("unit", "").startswith("wall"))
         self.assertEqual([plan["plan"] for plan in wall["result"]["plans"]], ["fused", "spread", "one by one"])
         self.assertEqual(wall["result"]["plans"][0]["measured"]["plan"]["samples_ns"], [100, 110])
+        table = next(line["result"]["ops"] for line in lines_of(self.results) if line.get("unit", "").startswith("optable"))
+        self.assertEqual(table, [{"op": "fc1", "signature": "Gemm", "strategy": "serial", "width": 1, "algorithm": "lt:1",
+                                  "warm_ns": 2500, "flushed_ns": 7500, "first_ns": 840250}])
         self.assertLess(len(list(self.results.glob("*"))), 4)
         score = self.score()
         self.assertEqual(score["tuned"]["rows"], 12)
@@ -108,6 +111,8 @@ class Rehearsal(unittest.TestCase):
         stages = {stage.name for stage in all_stages(Tools(self.program), Folders(self.results, "cuda:0"), ["mlp"])}
         self.assertEqual(stages, seen - {"begin"})
         measured = self.units("ok")
+        threads = next(line["result"]["threads"] for line in lines if line.get("unit") == "launchers mlp --count 16")
+        self.assertEqual([row["launch_threads"] for row in threads], [1, 2, 4])
         for unit in ("wall mlp --minibatch 16 --count 4 --most 2 --precision float16", "trace mlp --count 16 --most 2",
                      "beside mlp --minibatch 16"):
             self.assertIn(unit, measured)
@@ -158,6 +163,30 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(rest.returncode, 0, rest.stdout + rest.stderr)
         self.assertLess(set(before), set(self.units("ok")))
         self.assertEqual(len(self.units("ok")), len(set(self.units("ok"))))
+
+    def test_results_are_packed_into_few_files_of_a_size_that_can_be_fetched(self):
+        folder = self.folder / "results"
+        (folder / "traces").mkdir(parents=True)
+        (folder / "work").mkdir()
+        (folder / "work" / "scratch").write_bytes(b"x" * 900)
+        (folder / "part-A.jsonl").write_text("{}\n")
+        for place, size in enumerate((300, 500, 200, 400, 2000, 900, 950, 960)):
+            (folder / "traces" / f"{place}.gz").write_bytes(os.urandom(size))
+        left_out = pack(folder, self.folder / "out" / "r.tar.gz", most=1000)
+        self.assertEqual(left_out, ["traces/7.gz", "traces/4.gz"])
+        names = []
+        for archive in ("r.tar.gz", "r-2.tar.gz", "r-3.tar.gz", "r-4.tar.gz"):
+            with tarfile.open(self.folder / "out" / archive) as opened:
+                names.append(sorted(opened.getnames()))
+        self.assertEqual(names[0], ["results/NOT-PACKED", "results/part-A.jsonl", "results/traces/0.gz", "results/traces/2.gz",
+                                    "results/traces/3.gz"])
+        self.assertEqual(names[1:], [["results/traces/1.gz"], ["results/traces/5.gz"], ["results/traces/6.gz"]])
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 4)
+
+    def test_an_archive_of_another_name_is_refused(self):
+        ran = self.check("--part", "A", "--pack", str(self.folder / "results.zip"))
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("ends in .tar.gz", ran.stdout)
 
     def test_stages_without_their_tool_say_so(self):
         self.check("--part", "C")
@@ -265,6 +294,19 @@ class Running(unittest.TestCase):
 
         self.runner().run("A", [Stage("quick", "A", 60, list), Stage("slow", "A", 60, units)], [])
         self.assertEqual([line["status"] for line in self.lines()], ["ok"])
+
+    def test_a_long_stage_is_kept_before_it_ends(self):
+        kept = []
+
+        def units():
+            for name in ("first", "second", "third"):
+                yield Unit(name, ["true"])
+                self.time += 20
+
+        runner = self.runner()
+        runner.keep = lambda: kept.append(len(self.lines()))
+        runner.run("A", [Stage("s", "A", 180, units)], [])
+        self.assertEqual(kept, [3, 3], "after the third, 40 s in, and at the end")
 
     def test_a_command_that_hangs_is_ended_with_all_it_started(self):
         marker = self.folder / "child"
