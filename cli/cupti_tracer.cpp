@@ -1,13 +1,14 @@
 #include "cli/cupti_tracer.hpp"
 
+#include <mutex>
 #include <utility>
 
 #include "base/cuda_libraries.hpp"
 
 namespace cohort {
 
-/// Told by the one thread that drives a session. Remembers what was given in memory of its own; labels are told at the
-/// end, so that a launch costs no more than a push and a pop.
+/// Told by the threads that launch, each of which has a stack of its own in CUPTI. Remembers what was given in memory
+/// of its own; labels are told at the end, so that a launch costs no more than a push and a pop.
 class CuptiTracer::Sink final : public TaskSink {
  public:
   Sink(CuptiSession& session, const Program& program, std::string prefix, std::uint64_t& next_id)
@@ -19,10 +20,7 @@ class CuptiTracer::Sink final : public TaskSink {
   void begin(StepId /*step*/, StreamId /*stream*/) noexcept override {}
   void end(StepId /*step*/, StreamId /*stream*/) noexcept override {}
   [[nodiscard]] bool needs_times() const noexcept override { return false; }
-  void giving(StepId step, StreamId /*stream*/) noexcept override {
-    given_.emplace_back(next_id_, step);
-    session_.push(next_id_++);
-  }
+  void giving(StepId step, StreamId /*stream*/) noexcept override { session_.push(id_of(step)); }
   void given(StepId /*step*/, StreamId /*stream*/) noexcept override { session_.pop(); }
 
   void tell_labels() {
@@ -33,9 +31,16 @@ class CuptiTracer::Sink final : public TaskSink {
   }
 
  private:
+  std::uint64_t id_of(StepId step) noexcept {
+    const std::lock_guard lock(mutex_);
+    given_.emplace_back(next_id_, step);
+    return next_id_++;
+  }
+
   CuptiSession& session_;
   const Program& program_;
   std::string prefix_;
+  std::mutex mutex_;
   std::uint64_t& next_id_;
   std::vector<std::pair<std::uint64_t, StepId>> given_;
 };

@@ -35,8 +35,8 @@ class TaskSink {
     begin(step, stream);
     end(step, stream);
   }
-  /// The host gives the step's work to the device between these calls, from the thread that drives the
-  /// session, also while it is captured: for tools that watch the device's library.
+  /// The host gives the step's work to the device between these calls, from the thread that drives the session or
+  /// the launch thread of the step's stream, also while it is captured: for tools that watch the device's library.
   virtual void giving(StepId /*step*/, StreamId /*stream*/) noexcept {}
   virtual void given(StepId /*step*/, StreamId /*stream*/) noexcept {}
   /// Whether it is to be told when steps ran. A sink that only watches what is given needs no times: a device

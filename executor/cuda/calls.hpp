@@ -29,7 +29,7 @@ class BoundCall {
   virtual ~BoundCall() = default;
 
   /// Gives the call to a stream, also while that is being captured. Neither allocates nor searches. By
-  /// one thread at a time for all calls of a session. Throws DeviceError.
+  /// one thread at a time for all calls prepared for a launch thread. Throws DeviceError.
   virtual void launch(StreamHandle stream) = 0;
 };
 
@@ -57,12 +57,18 @@ class WeightStore {
   virtual const void* add(std::span<const std::byte> bytes) = 0;
 };
 
+/// How a call is to be run.
+struct CallChoice {
+  std::string algorithm;
+  int launch_thread = 0;  ///< Program::launch_thread_of(): libraries have a handle for each
+};
+
 /// Prepares calls: what tells the library-backed device from the one of own kernels alone.
 class CallFactory : public OpCatalog {
  public:
   /// `weights` holds the dense values of each WeightView among the inputs, in order.
-  /// Errors: kInvalidInput where alternatives() does not list `algorithm`. Throws DeviceError.
-  virtual Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
+  /// Errors: kInvalidInput where alternatives() does not list the algorithm. Throws DeviceError.
+  virtual Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const CallChoice& choice,
                                                         std::span<const std::vector<float>> weights,
                                                         WeightStore& store) const = 0;
 };

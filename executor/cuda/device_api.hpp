@@ -33,14 +33,18 @@ struct WorkLabel {
 };
 
 /// What a session needs of the CUDA runtime and nothing more, so that its order of calls can be tested
-/// without a GPU. Pointers to device memory are never followed by the host. Every call throws DeviceError
-/// naming itself and its status where it fails; release and destroy never do.
+/// without a GPU. Several threads may call at a time, each for streams of its own. Pointers to device memory are never
+/// followed by the host. Every call throws DeviceError naming itself and its status where it fails; release and destroy
+/// never do.
 class DeviceApi {
  public:
   DeviceApi() = default;
   DeviceApi(const DeviceApi&) = delete;
   DeviceApi& operator=(const DeviceApi&) = delete;
   virtual ~DeviceApi() = default;
+
+  /// Makes the device that of the calling thread; every thread that calls does so first.
+  virtual void use() = 0;
 
   // Memory. Blocks of device memory begin at multiples of 256 bytes.
   [[nodiscard]] virtual Bytes free_memory() = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "executor/device_error.hpp"
@@ -55,7 +56,8 @@ Result<std::unique_ptr<Session>> load(const Program& program, std::span<const We
     COHORT_TRY(const auto values, gather_weights(step, weights));
     auto prepared = [&]() -> Result<std::unique_ptr<PreparedCall>> {
       try {
-        return factory.prepare(step.call, step.cost.algorithm, values, *parts.weights);
+        const CallChoice choice{step.cost.algorithm, program.launch_thread_of(step.stream)};
+        return factory.prepare(step.call, choice, values, *parts.weights);
       } catch (const OutOfDeviceMemory&) {
         throw;
       } catch (const DeviceError& error) {
@@ -105,6 +107,9 @@ Result<std::unique_ptr<Session>> make_session(const Program& program, std::span<
                 format_bytes(memory_needed(program)));
   } catch (const DeviceError& error) {
     return fail(ErrorCode::kDeviceMissing, "{}", error.what());
+  } catch (const std::system_error& error) {
+    return fail(ErrorCode::kDoesNotFit, "no thread for each of {} launch threads: {}", program.launch_threads,
+                error.what());
   }
 }
 
@@ -116,9 +121,12 @@ CudaSession::CudaSession(const Program& program, DeviceApi& api, Parts parts, Ti
   behind_graph_.resize(count);
   pending_waits_.resize(count);
   join_event_ = api_->create_event(EventUse::kOrder);
+  if (program.launch_threads > 1)
+    threads_ = std::make_unique<LaunchThreads>(program, api, [this](const StreamCall& call) { give_now(call); });
 }
 
 CudaSession::~CudaSession() {
+  threads_.reset();
   for (const StreamHandle stream : streams_) {
     try {
       api_->synchronize(stream);
@@ -166,17 +174,58 @@ void CudaSession::touch(StreamId stream) {
   const std::size_t index = to_index(stream);
   busy_[index] = 1;
   if (std::exchange(behind_graph_[index], char{0}) != 0) {
-    api_->record(join_event_, streams_[0]);
-    api_->wait(streams_[index], join_event_);
+    const auto recorded = give({StreamId{0}, GiveRecord{join_event_}});
+    give({stream, GiveWait{join_event_}}, recorded);
   }
-  for (const std::size_t event : pending_waits_[index]) api_->wait(streams_[index], order_events_[event]);
+  for (const std::size_t event : pending_waits_[index]) wait_for_order(stream, event);
   pending_waits_[index].clear();
+}
+
+std::optional<LaunchThreads::Ticket> CudaSession::give(const StreamCall& call,
+                                                       std::optional<LaunchThreads::Ticket> after) {
+  if (threads_ != nullptr) return threads_->post(call, after);
+  give_now(call);
+  return std::nullopt;
+}
+
+void CudaSession::give_now(const StreamCall& call) {
+  const StreamHandle on = handle(call.stream);
+  if (const auto* const step = std::get_if<GiveStep>(&call.what)) {
+    give_step({step->step, step->slot}, call.stream, step->timed);
+  } else if (const auto* const recorded = std::get_if<GiveRecord>(&call.what)) {
+    api_->record(recorded->event, on);
+  } else if (const auto* const wait = std::get_if<GiveWait>(&call.what)) {
+    api_->wait(on, wait->event);
+  } else {
+    const auto& upload = std::get<GiveUpload>(call.what);
+    const ProgramInput& input = program_->inputs[upload.input];
+    const WorkScope scope(*api_, {input.name.c_str(), std::nullopt, upload.input, upload.slot}, on);
+    api_->upload(parts_.memory->at(input.buffer, upload.slot), parts_.memory->pinned(input.buffer, upload.slot),
+                 program_->buffer(input.buffer).size, on);
+  }
+}
+
+void CudaSession::record_order(std::size_t event, StreamId stream) {
+  const EventHandle handle = pooled(order_events_, event);
+  recorded_.resize(order_events_.size());
+  recorded_[event] = give({stream, GiveRecord{handle}});
+}
+
+void CudaSession::wait_for_order(StreamId stream, std::size_t event) {
+  give({stream, GiveWait{order_events_[event]}}, recorded_[event]);
+}
+
+/// Until launch threads have given everything.
+void CudaSession::collect_failure() {
+  if (threads_ == nullptr) return;
+  std::optional<Error> failure = threads_->drain();
+  if (failure && !error_) error_ = std::move(failure);
 }
 
 void CudaSession::wait_on_first(std::size_t event) {
   if (std::find(waited_.begin(), waited_.end(), event) != waited_.end()) return;
   waited_.push_back(event);
-  api_->wait(streams_[0], order_events_[event]);
+  wait_for_order(StreamId{0}, event);
 }
 
 void CudaSession::give_step(const LaunchStep& work, StreamId stream, bool timed) {
@@ -209,7 +258,7 @@ void CudaSession::launch(StepId step, StreamId stream, int slot) {
       read_timings();
     }
     touch(stream);
-    give_step({step, slot}, stream, timed);
+    give({stream, GiveStep{step, slot, timed}});
     if (timed) timings_[to_index(step)].pending = true;
   });
 }
@@ -222,7 +271,7 @@ EventId CudaSession::record(StreamId stream) {
   const std::size_t position = events_used_++;
   guarded("record", [&] {
     touch(stream);
-    api_->record(pooled(order_events_, position), handle(stream));
+    record_order(position, stream);
   });
   return static_cast<EventId>((first_event_ + static_cast<std::uint32_t>(position)) & ~kCaptured);
 }
@@ -245,7 +294,10 @@ void CudaSession::wait(StreamId stream, EventId event) {
   });
 }
 
-void CudaSession::begin_capture() { open_.emplace(); }
+void CudaSession::begin_capture() {
+  collect_failure();
+  open_.emplace();
+}
 
 GraphId CudaSession::end_capture() {
   Graph graph = std::move(*open_);
@@ -301,6 +353,7 @@ void CudaSession::give_captured(const Graph& graph, bool timed) {
 
 void CudaSession::launch(GraphId id) {
   Graph& graph = graphs_[to_index(id)];
+  collect_failure();
   guarded("launch of a graph", [&] {
     const bool timed = timed_;
     const bool watched = sink_ != nullptr && !timed;
@@ -316,15 +369,17 @@ void CudaSession::launch(GraphId id) {
     if (!launched) throw DeviceError("it was not captured, as a call failed before");
     for (std::size_t i = 1; i < static_cast<std::size_t>(program_->streams); ++i) {
       if (std::exchange(busy_[i], char{0}) != 0) {
-        const EventHandle event = pooled(order_events_, events_used_++);
-        api_->record(event, streams_[i]);
-        api_->wait(streams_[0], event);
+        const std::size_t event = events_used_++;
+        record_order(event, static_cast<StreamId>(static_cast<std::uint32_t>(i)));
+        wait_for_order(StreamId{0}, event);
       }
       behind_graph_[i] = 1;
       for (const std::size_t event : pending_waits_[i]) wait_on_first(event);
       pending_waits_[i].clear();
     }
     touch(StreamId{0});
+    collect_failure();
+    if (error_) return;
     api_->launch(*launched, streams_[0]);
     if (!timed) return;
     for (const Command& command : graph.commands) {
@@ -335,6 +390,7 @@ void CudaSession::launch(GraphId id) {
 }
 
 void CudaSession::wait_for_all() {
+  collect_failure();
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (std::exchange(busy_[i], char{0}) != 0) api_->synchronize(streams_[i]);
     behind_graph_[i] = 0;
@@ -342,6 +398,7 @@ void CudaSession::wait_for_all() {
 }
 
 Result<void> CudaSession::synchronize() {
+  collect_failure();
   guarded("synchronize", [&] {
     wait_for_all();
     if (!timed_) return;
@@ -366,13 +423,9 @@ std::span<float> CudaSession::input(std::size_t input_index, int slot) {
 }
 
 void CudaSession::upload(std::size_t input_index, int slot, StreamId stream) {
-  const ProgramInput& input = program_->inputs[input_index];
-  const BufferId buffer = input.buffer;
   guarded("upload", [&] {
     touch(stream);
-    const WorkScope scope(*api_, {input.name.c_str(), std::nullopt, input_index, slot}, handle(stream));
-    api_->upload(parts_.memory->at(buffer, slot), parts_.memory->pinned(buffer, slot), program_->buffer(buffer).size,
-                 handle(stream));
+    give({stream, GiveUpload{input_index, slot}});
   });
 }
 

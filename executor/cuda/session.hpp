@@ -11,6 +11,7 @@
 #include "executor/clock.hpp"
 #include "executor/cuda/calls.hpp"
 #include "executor/cuda/device_memory.hpp"
+#include "executor/cuda/launch_threads.hpp"
 
 namespace cohort::cuda {
 
@@ -30,6 +31,9 @@ Result<std::unique_ptr<Session>> make_session(const Program& program, std::span<
 ///     stream 1              └──── b ── c ──────┘                  every stream so far, and later work
 ///                                                                 of every stream after it
 ///
+/// With several launch threads (Program::launch_threads) steps, uploads and events are given by them; graphs are
+/// captured and launched by the calling thread while they have nothing to do.
+///
 /// While a sink is set that needs times, every step stands between two events with times. Graphs have a
 /// second form for that, captured when it is first needed, so that a run without a sink costs nothing. An
 /// event's time becomes the sink's by way of one event whose time is known in both clocks. A sink that only
@@ -42,7 +46,7 @@ class CudaSession final : public Session {
     std::vector<std::unique_ptr<PreparedCall>> prepared;           ///< by StepId
     std::vector<std::vector<std::unique_ptr<BoundCall>>> by_slot;  ///< by StepId; one where input is not read
   };
-  /// Throws DeviceError.
+  /// Throws DeviceError; std::system_error where the system gives no launch thread.
   CudaSession(const Program& program, DeviceApi& api, Parts parts, TimeSource now);
   ~CudaSession() override;
 
@@ -94,7 +98,13 @@ class CudaSession final : public Session {
   /// Work is about to be given to a stream: brings it behind the last graph and the events it waits for.
   void touch(StreamId stream);
   void wait_on_first(std::size_t event);
+  /// Has the host give a call to its stream: at once, or by the stream's launch thread, once `after` was given.
+  std::optional<LaunchThreads::Ticket> give(const StreamCall& call, std::optional<LaunchThreads::Ticket> after = {});
+  void give_now(const StreamCall& call);
   void give_step(const LaunchStep& work, StreamId stream, bool timed);
+  void record_order(std::size_t event, StreamId stream);
+  void wait_for_order(StreamId stream, std::size_t event);
+  void collect_failure();
   EventHandle pooled(std::vector<EventHandle>& pool, std::size_t position);
   GraphHandle capture(const Graph& graph, bool timed);
   void give_captured(const Graph& graph, bool timed);
@@ -113,10 +123,11 @@ class CudaSession final : public Session {
   /// Events that streams but the first are to wait for before their next work. A graph takes them over: only
   /// the stream that it is launched on waits, once for each event.
   std::vector<std::vector<std::size_t>> pending_waits_;
-  std::vector<std::size_t> waited_;                         ///< by stream 0, since the last synchronize()
-  std::vector<EventHandle> order_events_, capture_events_;  ///< grow to what one step needs, then stay
-  std::size_t events_used_ = 0;                             ///< of order_events_, since the last synchronize()
-  std::uint32_t first_event_ = 0;                           ///< id of order_events_[0]; older ones are reached
+  std::vector<std::size_t> waited_;                             ///< by stream 0, since the last synchronize()
+  std::vector<EventHandle> order_events_, capture_events_;      ///< grow to what one step needs, then stay
+  std::vector<std::optional<LaunchThreads::Ticket>> recorded_;  ///< by position in order_events_: its latest record
+  std::size_t events_used_ = 0;                                 ///< of order_events_, since the last synchronize()
+  std::uint32_t first_event_ = 0;                               ///< id of order_events_[0]; older ones are reached
   EventHandle join_event_{};
   std::optional<Graph> open_;
   std::vector<Graph> graphs_;
@@ -126,6 +137,7 @@ class CudaSession final : public Session {
   EventHandle origin_{};
   Nanoseconds origin_time_{};
   std::optional<Error> error_;
+  std::unique_ptr<LaunchThreads> threads_;  ///< null: the calling thread gives everything. Last: it uses the rest
 };
 
 }  // namespace cohort::cuda

@@ -72,6 +72,8 @@ Result<std::unique_ptr<Session>> HostBackend::load(const Program& program, std::
     return fail(ErrorCode::kInvalidInput, "the program has {} members, but weights are given for {}",
                 program.member_count, weights.size());
   }
+  if (program.launch_threads > 1)
+    return fail(ErrorCode::kInvalidInput, "launch_threads is a GPU's; on a CPU every stream has a thread of its own");
   COHORT_TRY(HostMemory memory, HostMemory::allocate(program, info_.memory));
   try {
     COHORT_TRY(auto kernels, prepare_kernels(program, *kernels_, weights));

@@ -25,43 +25,32 @@ std::optional<Error> FirstFailure::take() {
 
 HostStream::~HostStream() {
   if (!thread_.joinable()) return;
-  stop_.store(true, std::memory_order_relaxed);
-  posts_.advance();
+  posted_.stop();
   thread_.join();
 }
 
 void HostStream::start_thread() { thread_ = std::thread(&HostStream::thread_main, this); }
 
 void HostStream::post(StreamCommand command) {
-  {
-    const std::lock_guard lock(mutex_);
-    posted_.push_back(std::move(command));
+  if (thread_.joinable()) {
+    posted_.post(std::move(command));
+  } else {
+    posted_.put(std::move(command));
   }
-  if (thread_.joinable()) posts_.advance();
 }
 
 void HostStream::run_posted() {
   if (!cores_.empty()) move_to_core(cores_[0]);
   threads_.reset();  // another session may have used this thread since
-  for (const StreamCommand& command : take_posted()) execute(command);
-}
-
-std::vector<StreamCommand>& HostStream::take_posted() {
-  taken_.clear();
-  const std::lock_guard lock(mutex_);
-  taken_.swap(posted_);
-  return taken_;
+  for (const StreamCommand& command : posted_.take()) execute(command);
 }
 
 void HostStream::thread_main() {
   // Helpers that a bound thread starts would inherit its one core.
   if (cores_.size() == 1) bind_to_core(cores_[0]);
   if (cores_.size() > 1) move_to_core(cores_[0]);
-  while (true) {
-    posts_.wait(++posts_seen_);
-    if (stop_.load(std::memory_order_relaxed)) return;
-    // One look may take several posts; the looks for the others then find nothing.
-    for (const StreamCommand& command : take_posted()) execute(command);
+  while (posted_.wait()) {
+    for (const StreamCommand& command : posted_.take()) execute(command);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "executor/backend.hpp"
 #include "executor/host/event_counter.hpp"
 #include "executor/host/kernel.hpp"
+#include "executor/host/post_queue.hpp"
 
 namespace cohort {
 
@@ -79,7 +80,6 @@ class HostStream {
 
  private:
   void thread_main();
-  std::vector<StreamCommand>& take_posted();
   void execute(const StreamCommand& command);
   void execute(const StreamWork& work, const std::vector<std::uint32_t>* first_tickets);
   void run(const RunStep& work);
@@ -88,12 +88,7 @@ class HostStream {
   StreamId id_;
   std::vector<int> cores_;
   std::optional<int> threads_;  ///< as last told to the kernels, on the running thread
-  std::mutex mutex_;
-  std::vector<StreamCommand> posted_;  ///< guarded by mutex_
-  std::vector<StreamCommand> taken_;   ///< of the running thread; keeps its capacity
-  EventCounter posts_;                 ///< one more with every post and with the request to stop
-  std::uint32_t posts_seen_ = 0;
-  std::atomic<bool> stop_{false};
+  PostQueue<StreamCommand> posted_;
   std::thread thread_;
 };
 

@@ -37,6 +37,7 @@ void FakeGpu::watch(const Program& program) {
   created_streams_ = 0;
   times_.assign(static_cast<std::size_t>(program.streams) + 1, Nanoseconds(0));
   required_.clear();
+  givers_.clear();
   host_.assign(times_.size(), 0);
 }
 
@@ -44,6 +45,22 @@ std::vector<std::string> FakeGpu::violations() const {
   std::vector<std::string> all = violations_;
   if (checker_) all.insert(all.end(), checker_->violations().begin(), checker_->violations().end());
   return all;
+}
+
+/// Calls of several threads come one after another, in no order but that of the streams and events.
+std::unique_lock<std::recursive_mutex> FakeGpu::begin_call(std::optional<cuda::StreamHandle> stream) {
+  if (hook_ && stream) {
+    std::unique_lock lock(mutex_);
+    const std::size_t index = index_of(*stream);
+    lock.unlock();
+    hook_(stream_id(index));
+  }
+  return std::unique_lock(mutex_);
+}
+
+void FakeGpu::use() {
+  const auto call = begin_call();
+  users_.insert(std::this_thread::get_id());
 }
 
 void FakeGpu::set_up(std::string_view what) {
@@ -71,6 +88,7 @@ std::string FakeGpu::name_of(const cuda::WorkLabel& label) const {
 // ---- Memory
 
 std::byte* FakeGpu::allocate(Bytes size) {
+  const auto call = begin_call();
   set_up("memory is taken");
   auto* const block = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(size.value), kAlignment));
   std::memset(block, 0x5a, static_cast<std::size_t>(size.value));
@@ -79,6 +97,7 @@ std::byte* FakeGpu::allocate(Bytes size) {
 }
 
 void FakeGpu::release(std::byte* block) noexcept {
+  const auto call = begin_call();
   if (blocks_.erase(block) == 0) {
     report("a block is released that does not exist");
   } else {
@@ -87,16 +106,19 @@ void FakeGpu::release(std::byte* block) noexcept {
 }
 
 void FakeGpu::copy_to_device(std::byte* to, std::span<const std::byte> from) {
+  const auto call = begin_call();
   set_up("a copy that waits");
   std::memcpy(to, from.data(), from.size());
 }
 
 void FakeGpu::copy_to_host(std::span<std::byte> to, const std::byte* from) {
+  const auto call = begin_call();
   if (capture_) report("a copy that waits during a capture");
   std::memcpy(to.data(), from, to.size());
 }
 
 void FakeGpu::clear(std::byte* block, Bytes size) {
+  const auto call = begin_call();
   set_up("memory is cleared");
   std::memset(block, 0, static_cast<std::size_t>(size.value));
 }
@@ -104,34 +126,45 @@ void FakeGpu::clear(std::byte* block, Bytes size) {
 // ---- Streams and events
 
 cuda::StreamHandle FakeGpu::create_stream() {
+  const auto call = begin_call();
   set_up("a stream is created");
   const auto handle = static_cast<cuda::StreamHandle>(next_handle_++);
   streams_[handle] = created_streams_++;
   return handle;
 }
 
-void FakeGpu::destroy(cuda::StreamHandle stream) noexcept { streams_.erase(stream); }
+void FakeGpu::destroy(cuda::StreamHandle stream) noexcept {
+  const auto call = begin_call();
+  streams_.erase(stream);
+}
 
 cuda::EventHandle FakeGpu::create_event(cuda::EventUse use) {
+  const auto call = begin_call();
   set_up("an event is created");
   const auto handle = static_cast<cuda::EventHandle>(next_handle_++);
   events_[handle].use = use;
   return handle;
 }
 
-void FakeGpu::destroy(cuda::EventHandle event) noexcept { events_.erase(event); }
+void FakeGpu::destroy(cuda::EventHandle event) noexcept {
+  const auto call = begin_call();
+  events_.erase(event);
+}
 
 void FakeGpu::record(cuda::EventHandle event, cuda::StreamHandle stream) {
+  const auto call = begin_call(stream);
   event_of(event);
   give({Command::Kind::kRecord, index_of(stream), {}, {}, event});
 }
 
 void FakeGpu::record_time(cuda::EventHandle event, cuda::StreamHandle stream) {
+  const auto call = begin_call(stream);
   if (event_of(event).use != cuda::EventUse::kTiming) throw DeviceError("the event keeps no time");
   give({Command::Kind::kRecordTime, index_of(stream), {}, {}, event});
 }
 
 void FakeGpu::wait(cuda::StreamHandle stream, cuda::EventHandle event) {
+  const auto call = begin_call(stream);
   event_of(event);
   const std::size_t index = index_of(stream);
   if (capture_ && capture_->events.contains(event)) capture_->joined.insert(index);
@@ -139,9 +172,11 @@ void FakeGpu::wait(cuda::StreamHandle stream, cuda::EventHandle event) {
 }
 
 void FakeGpu::synchronize(cuda::StreamHandle stream) {
+  const auto call = begin_call();
   if (capture_) report("the host waits during a capture");
   const std::size_t index = index_of(stream);
   log_.push_back(fmt::format("synchronize {}", index));
+  givers_.erase(index);
   if (!checker_) return;
   // What the host gives from now on comes after what it has waited for.
   merge(host_, checker_->clock(stream_id(index)));
@@ -152,10 +187,12 @@ void FakeGpu::synchronize(cuda::StreamHandle stream) {
 }
 
 Nanoseconds FakeGpu::elapsed(cuda::EventHandle from, cuda::EventHandle to) {
+  const auto call = begin_call();
   return event_of(to).time - event_of(from).time;
 }
 
 void FakeGpu::upload(std::byte* to, const std::byte* from, Bytes size, cuda::StreamHandle stream) {
+  const auto call = begin_call(stream);
   if (!blocks_.contains(to) || blocks_[to] < static_cast<std::size_t>(size.value))
     report("an upload goes beyond its block");
   give({Command::Kind::kCompute,
@@ -168,18 +205,29 @@ void FakeGpu::upload(std::byte* to, const std::byte* from, Bytes size, cuda::Str
 // ---- Work
 
 void FakeGpu::begin_work(const cuda::WorkLabel& label, cuda::StreamHandle stream) {
-  if (work_) report("work is begun inside other work");
+  const auto call = begin_call(stream);
+  const std::thread::id thread = std::this_thread::get_id();
   const std::size_t index = index_of(stream);
-  work_.emplace(label, index);
+  if (!users_.contains(thread)) report("work is begun by a thread that has not made the device its own");
+  if (!work_.try_emplace(thread, label, index).second) report("work is begun inside other work");
+  if (!capture_ && givers_.try_emplace(index, thread).first->second != thread)
+    report(fmt::format("stream {} is given work by two threads", index));
   give({Command::Kind::kAccess, index, {}, label, {}});
 }
 
-void FakeGpu::end_work() noexcept { work_.reset(); }
+void FakeGpu::end_work() noexcept {
+  const auto call = begin_call();
+  work_.erase(std::this_thread::get_id());
+}
 
 void FakeGpu::launch(const cuda::own::KernelArguments& kernel, cuda::StreamHandle stream) {
+  const auto call = begin_call(stream);
   const std::size_t index = index_of(stream);
-  if (!work_ || work_->second != index) report("a kernel is given to another stream than its step's");
-  if (work_ && fail_at_ && work_->first.step == fail_at_) throw DeviceError("launch_kernel: injected failure");
+  const auto work = work_.find(std::this_thread::get_id());
+  if (work == work_.end() || work->second.second != index)
+    report("a kernel is given to another stream than its step's");
+  if (work != work_.end() && fail_at_ && work->second.first.step == fail_at_)
+    throw DeviceError("launch_kernel: injected failure");
   give({Command::Kind::kCompute, index, [kernel] { cuda::own::run_on_host(kernel); }, {}, {}});
 }
 
@@ -257,6 +305,7 @@ void FakeGpu::execute(const Command& command) {
 // ---- Graphs
 
 void FakeGpu::begin_capture(cuda::StreamHandle origin) {
+  const auto call = begin_call();
   set_up("capture");
   if (capture_) throw DeviceError("a capture is open already");
   capture_.emplace();
@@ -267,6 +316,7 @@ void FakeGpu::begin_capture(cuda::StreamHandle origin) {
 }
 
 cuda::GraphHandle FakeGpu::end_capture(cuda::StreamHandle origin) {
+  const auto call = begin_call();
   if (!capture_) throw DeviceError("no capture is open");
   const Capture capture = *std::exchange(capture_, std::nullopt);
   if (index_of(origin) != capture.origin) throw DeviceError("a capture ends on another stream than it began on");
@@ -279,7 +329,10 @@ cuda::GraphHandle FakeGpu::end_capture(cuda::StreamHandle origin) {
   return handle;
 }
 
-void FakeGpu::destroy(cuda::GraphHandle graph) noexcept { graphs_.erase(graph); }
+void FakeGpu::destroy(cuda::GraphHandle graph) noexcept {
+  const auto call = begin_call();
+  graphs_.erase(graph);
+}
 
 /// A graph comes after earlier work of the stream it is launched on, and of no other.
 void FakeGpu::check_before_graph(const Graph& graph) {
@@ -301,6 +354,7 @@ void FakeGpu::check_behind_graph(std::size_t stream) {
 }
 
 void FakeGpu::launch(cuda::GraphHandle id, cuda::StreamHandle stream) {
+  const auto call = begin_call(stream);
   if (capture_) throw DeviceError("a graph is launched during a capture");
   const auto found = graphs_.find(id);
   if (found == graphs_.end()) throw DeviceError("the graph does not exist");
@@ -328,6 +382,7 @@ FakeGpuBackend::FakeGpuBackend() : calls_(cuda::make_own_calls(gpu_)) {
 }
 
 Result<std::unique_ptr<Session>> FakeGpuBackend::load(const Program& program, std::span<const Weights* const> weights) {
+  gpu_.use();
   gpu_.watch(program);
   return cuda::make_session(program, weights, gpu_, *calls_, steady_now);
 }

@@ -3,9 +3,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "executor/backend.hpp"
@@ -18,7 +20,8 @@ namespace cohort {
 /// A GPU in host memory: streams, events and captured graphs by the runtime's rules, own kernels computed by
 /// their bodies on the host at the moment they are given. Checks that everything on every buffer happens in
 /// a stated order, that captures are forked and joined, and that nothing is set up once that is forbidden;
-/// what is wrong is a violation. Every kernel takes kKernelTime of a clock of its own.
+/// what is wrong is a violation. Every kernel takes kKernelTime of a clock of its own. Several threads may call at a
+/// time, as of the runtime; a stream's steps are one thread's between two waits of the host.
 class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
  public:
   static constexpr Nanoseconds kKernelTime = std::chrono::microseconds(3);
@@ -33,6 +36,10 @@ class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
   /// Makes the kernels of a step fail while it is set.
   void fail_at(std::optional<StepId> step) { fail_at_ = step; }
   void set_free_memory(Bytes free) { free_ = free; }
+  /// Called before everything that is given to a stream, by the thread that gives it: to delay it.
+  void before_each_call(std::function<void(StreamId)> hook) { hook_ = std::move(hook); }
+  /// Threads that have made the device theirs.
+  [[nodiscard]] std::size_t threads() const { return users_.size(); }
 
   /// In the order found, each text once.
   [[nodiscard]] std::vector<std::string> violations() const;
@@ -44,6 +51,7 @@ class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
     return blocks_.size() + streams_.size() + events_.size() + graphs_.size();
   }
 
+  void use() override;
   [[nodiscard]] Bytes free_memory() override { return free_; }
   std::byte* allocate(Bytes size) override;
   void release(std::byte* block) noexcept override;
@@ -106,6 +114,7 @@ class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
 
   static StreamId stream_id(std::size_t index) { return static_cast<StreamId>(static_cast<std::uint32_t>(index)); }
   void report(std::string violation) { violations_.push_back(std::move(violation)); }
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> begin_call(std::optional<cuda::StreamHandle> stream = {});
   void set_up(std::string_view what);
   std::size_t index_of(cuda::StreamHandle stream);
   Event& event_of(cuda::EventHandle event);
@@ -130,8 +139,12 @@ class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
   std::uintptr_t next_handle_ = 1;
   std::size_t captures_ = 0;
   std::optional<Capture> capture_;
-  std::optional<std::pair<cuda::WorkLabel, std::size_t>> work_;
-  std::vector<Nanoseconds> times_;  ///< by stream: when its last work ended
+  std::map<std::thread::id, std::pair<cuda::WorkLabel, std::size_t>> work_;
+  std::function<void(StreamId)> hook_;
+  std::set<std::thread::id> users_;
+  std::map<std::size_t, std::thread::id> givers_;  ///< by stream, of steps since the host waited for it
+  std::recursive_mutex mutex_;                     ///< held by every call
+  std::vector<Nanoseconds> times_;                 ///< by stream: when its last work ended
   std::map<std::size_t, Required> required_;
   VectorClock host_;  ///< what the host has waited for
   bool replaying_ = false;

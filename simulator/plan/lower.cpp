@@ -31,6 +31,7 @@ Result<Program> Lowering::run() {
   COHORT_CHECK(check_multiprocessors());
   COHORT_TRY(const auto launches, order_launches(plan_, models_));
   program_.streams = plan_.streams;
+  program_.launch_threads = plan_.launch_threads;
   program_.input_buffers = plan_.input.buffers;
   program_.layout = plan_.layout;
   program_.precision = plan_.precision;

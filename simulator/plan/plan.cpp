@@ -103,6 +103,18 @@ Result<void> validate_group(const Plan& plan, std::size_t position) {
   return validate_op_streams(plan, position);
 }
 
+Result<void> validate_launch_threads(const Plan& plan) {
+  if (plan.launch_threads < 1 || plan.launch_threads > plan.streams)
+    return fail(ErrorCode::kInvalidInput, "launch_threads must be 1 to the number of streams, {}, not {}", plan.streams,
+                plan.launch_threads);
+  if (plan.launch_threads > 1 && plan.launch == LaunchMode::kGraph)
+    return fail(ErrorCode::kInvalidInput,
+                "launch_threads must be 1, not {}, where launch is \"graph\": a graph is one launch; or make launch "
+                "\"single\"",
+                plan.launch_threads);
+  return {};
+}
+
 Result<void> validate_order(const Plan& plan) {
   std::map<std::string, std::vector<std::string>> after;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
@@ -147,6 +159,7 @@ Result<Strategy> strategy_from(std::string_view text) {
 Result<void> validate(const Plan& plan) {
   COHORT_CHECK(validate_members(plan));
   if (plan.streams < 1) return fail(ErrorCode::kInvalidInput, "streams must be at least 1, not {}", plan.streams);
+  COHORT_CHECK(validate_launch_threads(plan));
   if (plan.input.buffers < 1)
     return fail(ErrorCode::kInvalidInput, "input.buffers must be at least 1, not {}", plan.input.buffers);
   if (plan.input.decode_workers < 1)

@@ -112,6 +112,8 @@ struct Plan {
   InputPlan input;
   std::vector<Group> groups;
   int streams = 1;  ///< streams or workers; never more than the device has cores on a CPU
+  /// Of a GPU whose steps are launched one by one: host threads that launch, streams dealt to them in turn.
+  int launch_threads = 1;
   Layout layout = Layout::kNhwc;
   Precision precision = Precision::kFloat32;
   LaunchMode launch = LaunchMode::kGraph;

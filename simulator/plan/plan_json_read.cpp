@@ -281,6 +281,8 @@ Result<Plan> parse_plan(std::string_view text) {
   COHORT_TRY(plan.input, read_input(std::move(input)));
   COHORT_TRY(const std::int64_t streams, object.integer("streams", 1, 1024));
   plan.streams = static_cast<int>(streams);
+  COHORT_TRY(const int launch_threads, read_count(object, "launch_threads"));
+  if (launch_threads > 0) plan.launch_threads = launch_threads;
   COHORT_TRY(plan.layout, kLayouts.read(object, "layout"));
   if (object.has("precision")) {
     COHORT_TRY(plan.precision, kPrecisions.read(object, "precision"));

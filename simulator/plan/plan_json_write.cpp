@@ -165,6 +165,7 @@ std::string write_plan(const Plan& plan) {
   input["bad_images"] = kBadImages.of(plan.input.bad_images);
   document["input"] = std::move(input);
   document["streams"] = plan.streams;
+  if (plan.launch_threads != 1) document["launch_threads"] = plan.launch_threads;
   document["layout"] = kLayouts.of(plan.layout);
   if (plan.precision != Precision::kFloat32) document["precision"] = kPrecisions.of(plan.precision);
   document["launch"] = kLaunchModes.of(plan.launch);

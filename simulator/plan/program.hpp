@@ -158,6 +158,7 @@ struct Program {
   std::vector<ProgramInput> inputs;
   std::vector<ProgramOutput> outputs;
   int streams = 1;
+  int launch_threads = 1;  ///< of a GPU
   int input_buffers = 2;
   Layout layout = Layout::kNhwc;
   Precision precision = Precision::kFloat32;
@@ -168,6 +169,10 @@ struct Program {
 
   [[nodiscard]] const Step& step(StepId id) const { return steps[to_index(id)]; }
   [[nodiscard]] const Buffer& buffer(BufferId id) const { return buffers[to_index(id)]; }
+  /// The launch thread of a stream, numbered from 0.
+  [[nodiscard]] int launch_thread_of(StreamId stream) const {
+    return static_cast<int>(to_index(stream) % static_cast<std::size_t>(launch_threads));
+  }
 };
 
 /// "3", "0-15", "0-3,7": ascending members as task ids name them.

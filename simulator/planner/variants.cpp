@@ -320,6 +320,9 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   plan.input.decode_workers = variant.input.decode_workers;
   plan.input.buffers = variant.input.buffers;
   plan.launch = variant.launch;
+  // As many as were asked for, where that says something.
+  const bool one_by_one = variant.launch == LaunchMode::kSingle && variant.rest != RestKind::kSerialBest;
+  plan.launch_threads = one_by_one ? std::min(plan.launch_threads, variant.streams) : 1;
   if (variant.rest == RestKind::kBranches) {
     plan.streams = variant.streams;
     plan.groups = branches_.groups(variant.branches, variant.streams);

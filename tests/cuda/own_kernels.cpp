@@ -105,7 +105,7 @@ class OwnKernels final : public HostKernels {
   Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int /*threads*/,
                                               std::span<const std::vector<float>> weights) const override {
     auto store = std::make_unique<HostStore>();
-    COHORT_TRY(auto prepared, calls_->prepare(typed(call), algorithm, weights, *store));
+    COHORT_TRY(auto prepared, calls_->prepare(typed(call), {algorithm, 0}, weights, *store));
     return std::make_unique<OwnKernel>(typed(call), std::move(store), std::move(prepared));
   }
   void use_threads(int /*threads*/, std::span<const int> /*cores*/) const override {}

@@ -40,24 +40,41 @@ struct Setting {
   const char* network;
   std::int64_t minibatch;
   std::map<std::string, std::string> arguments;
+  Precision precision = Precision::kFloat32;
 };
 
-class CudaStrategies : public ::testing::TestWithParam<Setting> {};
+/// The setting's model batch on a fake GPU, and what each member gives alone in float32.
+class OnTheFake : public ::testing::TestWithParam<Setting> {
+ protected:
+  explicit OnTheFake(int members)
+      : batch_(equal_members(GetParam().network, GetParam().minibatch, GetParam().arguments, members)),
+        plan_(plan_by_name(GetParam().strategy, batch_)) {
+    plan_.streams = GetParam().streams;
+    plan_.launch = GetParam().launch;
+    HostBackend alone(make_reference_kernels(), reference_device_info());
+    expected_ = outputs_alone(alone, plan_, batch_);
+    plan_.precision = GetParam().precision;
+  }
+
+  Batch batch_;
+  Plan plan_;
+  FakeGpuBackend device_;
+  std::vector<std::vector<float>> expected_;
+};
+
+class CudaStrategies : public OnTheFake {
+ protected:
+  CudaStrategies() : OnTheFake(4) {}
+};
 
 TEST_P(CudaStrategies, EqualTheSerialRunOfEachMemberInAStatedOrder) {
-  const Setting& setting = GetParam();
-  const Batch batch = equal_members(setting.network, setting.minibatch, setting.arguments, 4);
-  Plan plan = plan_by_name(setting.strategy, batch);
-  plan.streams = setting.streams;
-  plan.launch = setting.launch;
-  FakeGpuBackend device;
+  FakeGpuBackend& device = device_;
   {
-    auto run = BatchRun::open(device, plan, batch.models(), {});
+    auto run = BatchRun::open(device, plan_, batch_.models(), {});
     ASSERT_TRUE(run) << run.error().message;
     const auto together = outputs_of(**run);
     ASSERT_TRUE(together) << together.error().message;
-    HostBackend alone(make_reference_kernels(), reference_device_info());
-    expect_close(*together, outputs_alone(alone, plan, batch));
+    expect_close(*together, expected_);
     device.gpu().forbid_setup(true);
     for (int i = 0; i < 2; ++i) {
       (*run)->runner().upload(0);
@@ -72,8 +89,8 @@ TEST_P(CudaStrategies, EqualTheSerialRunOfEachMemberInAStatedOrder) {
 }
 
 std::string setting_name(const ::testing::TestParamInfo<Setting>& info) {
-  return fmt::format("{}_{}_{}_{}", info.param.network, info.param.strategy, info.param.streams,
-                     info.param.launch == LaunchMode::kGraph ? "graph" : "single");
+  return fmt::format("{}_{}_{}_{}_{}", info.param.network, info.param.strategy, info.param.streams,
+                     info.param.launch == LaunchMode::kGraph ? "graph" : "single", to_string(info.param.precision));
 }
 
 const std::map<std::string, std::string> kSmallLstm{{"steps", "5"}, {"inputs", "12"}, {"hidden", "20"}};
@@ -118,44 +135,44 @@ TEST(CudaGroups, OfMembersOfDifferentSizesAreOneLaunchAStep) {
   EXPECT_EQ(wide->cost.algorithm, "grouped");
 }
 
-class CudaPrecisions : public ::testing::TestWithParam<std::tuple<Precision, Setting>> {};
+class CudaPrecisions : public OnTheFake {
+ protected:
+  CudaPrecisions() : OnTheFake(3) {}
+};
 
 TEST_P(CudaPrecisions, StayNearTheFloat32RunOfEachMember) {
-  const auto& [precision, setting] = GetParam();
-  const Batch batch = equal_members(setting.network, setting.minibatch, setting.arguments, 3);
-  Plan plan = plan_by_name(setting.strategy, batch);
-  plan.streams = setting.streams;
-  plan.launch = setting.launch;
-  HostBackend exact(make_reference_kernels(), reference_device_info());
-  const auto expected = outputs_alone(exact, plan, batch);
-  plan.precision = precision;
-  FakeGpuBackend device;
-  auto run = BatchRun::open(device, plan, batch.models(), {});
+  const Precision precision = GetParam().precision;
+  auto run = BatchRun::open(device_, plan_, batch_.models(), {});
   ASSERT_TRUE(run) << run.error().message;
   for (int i = 0; i < 2; ++i) {
     const auto together = outputs_of(**run);
     ASSERT_TRUE(together) << together.error().message;
-    expect_close(*together, expected, static_cast<float>(tolerance_of(precision)));
+    expect_close(*together, expected_, static_cast<float>(tolerance_of(precision)));
     if (storage_of(precision) != DataType::kFloat32) {
-      EXPECT_NE(*together, expected) << "nothing was rounded";
+      EXPECT_NE(*together, expected_) << "nothing was rounded";
     }
   }
-  EXPECT_THAT(device.gpu().violations(), IsEmpty());
+  EXPECT_THAT(device_.gpu().violations(), IsEmpty());
 }
 
-std::string precision_name(const ::testing::TestParamInfo<std::tuple<Precision, Setting>>& info) {
-  const auto& [precision, setting] = info.param;
-  return fmt::format("{}_{}_{}", to_string(precision), setting.network, setting.strategy);
+std::vector<Setting> in_every_precision(const std::vector<Setting>& settings) {
+  std::vector<Setting> all;
+  for (const Precision precision : {Precision::kTf32, Precision::kBfloat16, Precision::kFloat16}) {
+    for (Setting setting : settings) {
+      setting.precision = precision;
+      all.push_back(std::move(setting));
+    }
+  }
+  return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     OnTheFake, CudaPrecisions,
-    ::testing::Combine(::testing::Values(Precision::kTf32, Precision::kBfloat16, Precision::kFloat16),
-                       ::testing::Values(Setting{"mixed", 2, LaunchMode::kGraph, "lenet5", 1, {}},
-                                         Setting{"strided", 2, LaunchMode::kGraph, "mlp", 3, {{"hidden", "40"}}},
-                                         Setting{"grouped_gemm", 2, LaunchMode::kSingle, "mlp", 3, {{"hidden", "40"}}},
-                                         Setting{"strided", 1, LaunchMode::kGraph, "lstm", 2, kSmallLstm})),
-    precision_name);
+    ::testing::ValuesIn(in_every_precision({{"mixed", 2, LaunchMode::kGraph, "lenet5", 1, {}},
+                                            {"strided", 2, LaunchMode::kGraph, "mlp", 3, {{"hidden", "40"}}},
+                                            {"grouped_gemm", 2, LaunchMode::kSingle, "mlp", 3, {{"hidden", "40"}}},
+                                            {"strided", 1, LaunchMode::kGraph, "lstm", 2, kSmallLstm}})),
+    setting_name);
 
 TEST(CudaPrecision, Of16BitsHalvesWeightsAndActivations) {
   const Batch batch = equal_members("lenet5", 4, {}, 2);

@@ -57,6 +57,17 @@ TEST(PlanJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(*read, plan);
 }
 
+TEST(PlanJson, ReadsBackLaunchThreads) {
+  Plan plan = sample_plan();
+  plan.launch = LaunchMode::kSingle;
+  plan.launch_threads = 2;
+  const auto read = parse_plan(write_plan(plan));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, plan);
+  EXPECT_THAT(write_plan(plan), HasSubstr("\"launch_threads\": 2"));
+  EXPECT_THAT(write_plan(sample_plan()), ::testing::Not(HasSubstr("launch_threads")));
+}
+
 TEST(PlanJson, CollapsesMembersThatDifferOnlyInSeed) {
   const std::string text = write_plan(sample_plan());
   EXPECT_THAT(text, HasSubstr(R"("name":"lenet5","model":"lenet5","minibatch":4,"seed":0,"count":16)"));
@@ -115,6 +126,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"\"buffers\": 3", "\"buffers\": -1", "input.buffers must be a whole number from 1"},
         BadPlan{"\"path\": \"photos\",", "", "input.path is missing"},
         BadPlan{"\"streams\": 2", "\"streams\": 1", "there is no stream 1"},
+        BadPlan{"\"streams\": 2", "\"streams\": 2, \"launch_threads\": 3",
+                "launch_threads must be 1 to the number of streams, 2, not 3"},
+        BadPlan{"\"streams\": 2", "\"streams\": 2, \"launch_threads\": 2",
+                "launch_threads must be 1, not 2, where launch is \"graph\""},
         BadPlan{"\"op_streams\": [1,0]", "\"op_streams\":[1]",
                 "groups[3].op_streams must have 2 entries, one for each entry of ops, not 1"},
         BadPlan{"\"op_streams\": [1,0]", "\"op_streams\":[2,0]", "groups[3].op_streams: there is no stream 2"},

@@ -48,6 +48,8 @@ class GpuBench {
     for (std::size_t i = 0; i < members; ++i) models_.push_back(&own_[i % own_.size()]);
   }
 
+  void ask_for_launch_threads(int count) { base_.launch_threads = count; }
+
   PlanningResult plan(bool with_figures = true, std::size_t most_simulated = 1000) {
     PlanningCase planning_case{&base_, models_, &*costs_, {}, catalog_.get()};
     planning_case.device.device = "NVIDIA H100 80GB HBM3";
@@ -109,6 +111,22 @@ TEST(GpuPlanner, SeesThatCapturedGraphsHelpWhereTheHostCannotKeepUp) {
   EXPECT_EQ(single->prediction.binding.resource, "host");
   EXPECT_EQ(single->plan.launch, LaunchMode::kSingle);
   EXPECT_EQ(captured->plan.launch, LaunchMode::kGraph);
+}
+
+TEST(GpuPlanner, LaunchesFromAsManyThreadsAsAskedForWhereLaunchesAreSingle) {
+  GpuBench bench(layers(64), 16, 3_us);
+  const PlanningResult one = bench.plan();
+  bench.ask_for_launch_threads(4);
+  const PlanningResult result = bench.plan();
+  const std::string_view name = "concurrent x16, launched one by one";
+  ASSERT_TRUE(find(one, name) != nullptr && find(result, name) != nullptr) << print(result, 100);
+  EXPECT_EQ(find(result, name)->plan.launch_threads, 4);
+  EXPECT_EQ(find(result, "concurrent x2, launched one by one")->plan.launch_threads, 2);
+  EXPECT_EQ(find(result, "concurrent x16")->plan.launch_threads, 1) << "a graph is one launch";
+  EXPECT_EQ(find(result, "serial")->plan.launch_threads, 1);
+  for (const PlanCandidate& each : result.ranked) EXPECT_TRUE(validate(each.plan)) << each.name;
+  // Launches hold one lock of the driver for their whole length: no figure says otherwise yet.
+  EXPECT_EQ(find(result, name)->prediction.step_time, find(one, name)->prediction.step_time);
 }
 
 TEST(GpuPlanner, ProposesNoStreamsWhereTheFiguresOfTheDeviceAreNotKnown) {

@@ -174,9 +174,10 @@ class OwnCalls final : public CallFactory {
   }
   int cores() const override { return 1; }
 
-  Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
+  Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const CallChoice& choice,
                                                 std::span<const std::vector<float>> weights,
                                                 WeightStore& store) const override {
+    const std::string& algorithm = choice.algorithm;
     const bool grouped = !call.parts.empty();
     COHORT_CHECK(grouped ? check_grouped(call) : own::check_supported(call));
     COHORT_CHECK(check_weights(call, weights));

@@ -138,39 +138,55 @@ std::string call_key(const OpCall& call) {
   return key + fmt::format(" -> {}/{}@{}", fmt::join(y.shape, ","), fmt::join(y.strides, ","), y.offset % 16);
 }
 
-void Convolutions::fill(const OpCall& call, Entry& entry) const {
-  const auto add = [&](std::string_view prefix, const ConvolutionGraph& graph, std::size_t most) {
-    std::vector<Engine> engines = graph.engines(limits_of(call.precision));
-    if (engines.size() > most) engines.resize(most);
-    for (const Engine& engine : engines)
-      entry.list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1, with_room_to_align(engine.workspace),
-                            weight_bytes(call)});
-  };
-  if (!is_ours(call)) return;
+namespace {
+
+std::unique_ptr<ConvolutionGraph> graph_of(const OpCall& call, const EngineSource& source, bool fused) {
   try {
-    entry.fused = std::make_unique<ConvolutionGraph>(call, source_, true);
-    add(kFusedPrefix, *entry.fused, kAll);
+    return std::make_unique<ConvolutionGraph>(call, source, fused);
   } catch (const DeviceError&) {
-    entry.fused.reset();  // a pattern that cuDNN does not know; the bare convolution may still do
-  }
-  if (is_plain(call)) return;
-  try {
-    entry.bare = std::make_unique<ConvolutionGraph>(call, source_, false);
-    add(kBarePrefix, *entry.bare, entry.list.empty() ? kAll : kFewBare);
-  } catch (const DeviceError&) {
-    entry.bare.reset();
+    return nullptr;  // a pattern that cuDNN does not know; the bare convolution may still do
   }
 }
 
+/// No more than `most`; none where cuDNN refuses to rank its engines.
+void add_engines(const OpCall& call, const ConvolutionGraph* graph, std::string_view prefix, std::size_t most,
+                 std::vector<Alternative>& list) {
+  if (graph == nullptr) return;
+  try {
+    std::vector<Engine> engines = graph->engines(limits_of(call.precision));
+    if (engines.size() > most) engines.resize(most);
+    for (const Engine& engine : engines)
+      list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1, with_room_to_align(engine.workspace),
+                      weight_bytes(call)});
+  } catch (const DeviceError&) {
+    return;
+  }
+}
+
+}  // namespace
+
 Convolutions::Entry& Convolutions::entry(const OpCall& call) const {
   const auto [found, is_new] = entries_.try_emplace(call_key(call));
-  if (is_new) fill(call, found->second);
-  return found->second;
+  Entry& entry = found->second;
+  if (is_new && is_ours(call)) {
+    entry.fused = graph_of(call, source_, true);
+    if (!is_plain(call)) entry.bare = graph_of(call, source_, false);
+  }
+  return entry;
+}
+
+const std::vector<Alternative>& Convolutions::list_of(const OpCall& call, Entry& entry) {
+  if (!entry.list) {
+    std::vector<Alternative>& list = entry.list.emplace();
+    add_engines(call, entry.fused.get(), kFusedPrefix, kAll, list);
+    add_engines(call, entry.bare.get(), kBarePrefix, list.empty() ? kAll : kFewBare, list);
+  }
+  return *entry.list;
 }
 
 std::vector<Alternative> Convolutions::alternatives(const OpCall& call) const {
   const std::scoped_lock lock(mutex_);
-  return entry(call).list;
+  return list_of(call, entry(call));
 }
 
 Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, const std::string& algorithm,
@@ -188,9 +204,10 @@ Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, 
       plan = std::make_shared<Descriptor>(*std::move(made));
   }
   if (plan == nullptr) {
+    const std::vector<Alternative>& list = list_of(call, known);
     return fail(ErrorCode::kInvalidInput,
                 "Convolution: cuDNN {} has no algorithm \"{}\" for it here; its first choice is \"{}\"",
-                cudnnGetVersion(), algorithm, known.list.empty() ? "none" : known.list.front().algorithm);
+                cudnnGetVersion(), algorithm, list.empty() ? "none" : list.front().algorithm);
   }
   PreparedConvolution::Weights on_device;
   on_device.w = store.add(own::bytes_of(own::packed(call, 1, weights), call.outputs[0].type));

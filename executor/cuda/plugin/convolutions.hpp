@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,12 @@ class Convolutions {
 
  private:
   struct Entry {
-    std::vector<Alternative> list;
+    std::optional<std::vector<Alternative>> list;  ///< made when it is asked for: every engine is tried for it
     std::map<std::string, std::shared_ptr<Descriptor>> plans;  ///< by algorithm
     std::unique_ptr<ConvolutionGraph> fused, bare;             ///< what the plans refer to
   };
   Entry& entry(const OpCall& call) const;
-  void fill(const OpCall& call, Entry& entry) const;
+  static const std::vector<Alternative>& list_of(const OpCall& call, Entry& entry);
 
   EngineSource source_;
   mutable std::mutex mutex_;

@@ -98,7 +98,7 @@ DeviceInfo describe(int index) {
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(int index)
-      : info_(describe(index)), api_(index), calls_(make_library_calls(libraries_, api_, abilities_of(index))) {}
+      : info_(describe(index)), api_(index), calls_(make_library_calls(api_, abilities_of(index))) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] const OpCatalog& catalog() const override { return *calls_; }
@@ -115,8 +115,7 @@ class CudaBackend final : public Backend {
  private:
   DeviceInfo info_;
   RuntimeApi api_;
-  Libraries libraries_;  // after the context of the device has been started
-  std::unique_ptr<CallFactory> calls_;
+  std::unique_ptr<CallFactory> calls_;  // after the context of the device has been started
 };
 
 Result<void> check_index(int index) {

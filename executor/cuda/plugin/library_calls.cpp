@@ -1,5 +1,8 @@
 #include "executor/cuda/plugin/library_calls.hpp"
 
+#include <map>
+#include <mutex>
+
 #include "base/file.hpp"
 #include "executor/cuda/plugin/convolutions.hpp"
 #include "executor/cuda/plugin/cublas_gemm.hpp"
@@ -42,22 +45,46 @@ Result<std::vector<Alternative>> with_own(const CallFactory& own, const OpCall& 
   return list;
 }
 
+/// Handles of the libraries for one launch thread; streams are told with every call.
+class Libraries {
+ public:
+  /// Throws DeviceError.
+  Libraries() {
+    check_cudnn(cudnnCreate(&cudnn_), "cudnnCreate");
+    try {
+      check_cublas(cublasLtCreate(&cublas_), "cublasLtCreate");
+    } catch (const DeviceError&) {
+      (void)cudnnDestroy(cudnn_);
+      throw;
+    }
+  }
+  Libraries(const Libraries&) = delete;
+  Libraries& operator=(const Libraries&) = delete;
+  ~Libraries() {
+    (void)cublasLtDestroy(cublas_);
+    (void)cudnnDestroy(cudnn_);
+  }
+
+  [[nodiscard]] cudnnHandle_t cudnn() const { return cudnn_; }
+  [[nodiscard]] cublasLtHandle_t cublas() const { return cublas_; }
+
+ private:
+  cudnnHandle_t cudnn_ = nullptr;
+  cublasLtHandle_t cublas_ = nullptr;
+};
+
 class LibraryCalls final : public CallFactory {
  public:
-  LibraryCalls(const Libraries& libraries, KernelLauncher& launcher, DeviceAbilities abilities)
-      : launcher_(&launcher),
-        own_(make_own_calls(launcher)),
-        abilities_(std::move(abilities)),
-        convolutions_({libraries.cudnn(), nullptr}),
-        products_(libraries.cublas()) {}
+  LibraryCalls(KernelLauncher& launcher, DeviceAbilities abilities)
+      : launcher_(&launcher), own_(make_own_calls(launcher)), abilities_(std::move(abilities)) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     if (!call.parts.empty()) return own_->alternatives(call, threads);
     COHORT_CHECK(check_call(call));
     try {
       if (std::holds_alternative<Convolution>(call.attributes))
-        return with_own(*own_, call, threads, convolutions_.alternatives(call));
-      return with_own(*own_, call, threads, products_.alternatives(call));
+        return with_own(*own_, call, threads, first_.convolutions.alternatives(call));
+      return with_own(*own_, call, threads, first_.products.alternatives(call));
     } catch (const DeviceError& error) {
       return fail(ErrorCode::kDeviceMissing, "{}: {}", op_type(call.attributes), error.what());
     }
@@ -66,7 +93,7 @@ class LibraryCalls final : public CallFactory {
   bool accepts_strides(const OpCall& call) const override {
     if (!std::holds_alternative<Convolution>(call.attributes)) return own_->accepts_strides(call);
     try {
-      return convolution_accepts_strides(call, convolutions_);
+      return convolution_accepts_strides(call, first_.convolutions);
     } catch (const DeviceError&) {
       return true;  // alternatives() tells what failed
     }
@@ -76,23 +103,39 @@ class LibraryCalls final : public CallFactory {
   int multiprocessors() const override { return abilities_.multiprocessors; }
   int cores() const override { return 1; }
 
-  Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
+  Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const CallChoice& choice,
                                                 std::span<const std::vector<float>> weights,
                                                 WeightStore& store) const override {
-    if (!call.parts.empty()) return own_->prepare(call, algorithm, weights, store);
+    const std::string& algorithm = choice.algorithm;
+    if (!call.parts.empty()) return own_->prepare(call, choice, weights, store);
     COHORT_CHECK(check_call(call));
     COHORT_CHECK(check_weights(call, weights));
-    if (algorithm.starts_with("cudnn")) return convolutions_.prepare(call, algorithm, weights, store, *launcher_);
-    if (algorithm.starts_with("lt")) return products_.prepare(call, algorithm, weights, store, *launcher_);
-    return own_->prepare(call, algorithm, weights, store);
+    if (algorithm.starts_with("cudnn"))
+      return of_thread(choice.launch_thread).convolutions.prepare(call, algorithm, weights, store, *launcher_);
+    if (algorithm.starts_with("lt"))
+      return of_thread(choice.launch_thread).products.prepare(call, algorithm, weights, store, *launcher_);
+    return own_->prepare(call, choice, weights, store);
   }
 
  private:
+  struct PerThread {
+    Libraries libraries;
+    Convolutions convolutions{{libraries.cudnn(), nullptr}};
+    Products products{libraries.cublas()};
+  };
+
+  PerThread& of_thread(int launch_thread) const {
+    if (launch_thread == 0) return first_;
+    const std::scoped_lock lock(mutex_);
+    return others_[launch_thread];
+  }
+
   KernelLauncher* launcher_;
   std::unique_ptr<CallFactory> own_;
   DeviceAbilities abilities_;
-  Convolutions convolutions_;
-  Products products_;
+  mutable PerThread first_;
+  mutable std::mutex mutex_;
+  mutable std::map<int, PerThread> others_;
 };
 
 /// Own kernels that are only listed.
@@ -133,24 +176,8 @@ class DescribedCatalog final : public OpCatalog {
 
 }  // namespace
 
-Libraries::Libraries() {
-  check_cudnn(cudnnCreate(&cudnn_), "cudnnCreate");
-  try {
-    check_cublas(cublasLtCreate(&cublas_), "cublasLtCreate");
-  } catch (const DeviceError&) {
-    (void)cudnnDestroy(cudnn_);
-    throw;
-  }
-}
-
-Libraries::~Libraries() {
-  (void)cublasLtDestroy(cublas_);
-  (void)cudnnDestroy(cudnn_);
-}
-
-std::unique_ptr<CallFactory> make_library_calls(const Libraries& libraries, KernelLauncher& launcher,
-                                                DeviceAbilities abilities) {
-  return std::make_unique<LibraryCalls>(libraries, launcher, std::move(abilities));
+std::unique_ptr<CallFactory> make_library_calls(KernelLauncher& launcher, DeviceAbilities abilities) {
+  return std::make_unique<LibraryCalls>(launcher, std::move(abilities));
 }
 
 Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file) {

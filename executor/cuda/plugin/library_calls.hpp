@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cublasLt.h>
-#include <cudnn.h>
-
 #include <filesystem>
 #include <memory>
 
@@ -12,23 +9,6 @@
 
 namespace cohort::cuda {
 
-/// Handles of the libraries for the one thread that launches; streams are told with every call.
-class Libraries {
- public:
-  /// Throws DeviceError.
-  Libraries();
-  Libraries(const Libraries&) = delete;
-  Libraries& operator=(const Libraries&) = delete;
-  ~Libraries();
-
-  [[nodiscard]] cudnnHandle_t cudnn() const { return cudnn_; }
-  [[nodiscard]] cublasLtHandle_t cublas() const { return cublas_; }
-
- private:
-  cudnnHandle_t cudnn_ = nullptr;
-  cublasLtHandle_t cublas_ = nullptr;
-};
-
 /// What differs from GPU to GPU.
 struct DeviceAbilities {
   std::vector<Precision> precisions;
@@ -36,10 +16,12 @@ struct DeviceAbilities {
 };
 
 /// Convolutions by cuDNN ("cudnn:eng28:2=4,3=0"; "cudnn+own:..." where bias and post-ops follow in a kernel of
-/// ours), products by cuBLASLt ("lt:..."), everything by own kernels ("own:..."), which are listed last. Both must
-/// outlive what is prepared. Alternatives are kept by the call's shapes and strides.
-std::unique_ptr<CallFactory> make_library_calls(const Libraries& libraries, KernelLauncher& launcher,
-                                                DeviceAbilities abilities);
+/// ours), products by cuBLASLt ("lt:..."), everything by own kernels ("own:..."), which are listed last. Both the
+/// factory and `launcher` must outlive what is prepared. Alternatives are kept by the call's shapes and strides.
+/// Each launch thread has handles and plans of its own, made when the first call is prepared for it: cuDNN does not
+/// promise that a plan may be executed by two threads at a time.
+/// Throws DeviceError.
+std::unique_ptr<CallFactory> make_library_calls(KernelLauncher& launcher, DeviceAbilities abilities);
 
 /// Lists what a device that is not here would run, from its properties in a file (parse_device_properties()):
 /// convolutions by cuDNN's engines with their workspaces, all else by own

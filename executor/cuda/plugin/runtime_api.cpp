@@ -34,7 +34,7 @@ RuntimeApi::RuntimeApi(int device) : device_(device) {
   check_cuda(cudaFree(nullptr), "cudaFree");  // starts the device's context
 }
 
-void RuntimeApi::use() const { check_cuda(cudaSetDevice(device_), "cudaSetDevice"); }
+void RuntimeApi::use() { check_cuda(cudaSetDevice(device_), "cudaSetDevice"); }
 
 // ---- Memory
 

@@ -20,8 +20,7 @@ class RuntimeApi final : public DeviceApi, public KernelLauncher {
   /// Throws DeviceError where the device cannot be used.
   explicit RuntimeApi(int device);
 
-  /// Makes the device that of the calling thread, which is the one that will drive a session.
-  void use() const;
+  void use() override;
 
   [[nodiscard]] Bytes free_memory() override;
   std::byte* allocate(Bytes size) override;
