@@ -90,7 +90,7 @@ Result<void> report(const Recorded& recorded, const Settings& settings) {
   CallTimes times(costs);
   const std::vector<MemberClass> classes = member_classes(models);
   OpWork work = work_of(recorded.model);
-  BranchScheduler scheduler(classes, device, times, work.parameters);
+  BranchScheduler scheduler(classes, device, times, work.parameters, nullptr);
   int number = 0;
   for (const BranchSchedule kind : kBranchSchedules) {
     Plan plan = base;
