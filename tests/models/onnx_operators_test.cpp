@@ -81,6 +81,35 @@ TEST(OnnxFolding, ComputesAnyOpOnConstants) {
   EXPECT_THAT(result(loaded, {1, 10}), ElementsAre(4, 90));
 }
 
+TEST(OnnxFolding, ComputesTheWeightsOfAConvolution) {
+  // Half of [2 4] as the kernels of two channels, negated; x doubled by nothing else.
+  const LoadedModel loaded =
+      read(x_and_y({1, 2, 1, 2}) + floats_text("w", {2}, {2, 4}) + floats_text("half", {}, {0.5}) +
+           integers_text("shape", {4}, {1, 2, 1, 1}) + node_text("Mul", {"w", "half"}, {"m"}) +
+           node_text("Neg", {"m"}, {"n"}) + node_text("Reshape", {"n", "shape"}, {"kernel"}) +
+           node_text("Conv", {"x", "kernel"}, {"y"}));
+  EXPECT_THAT(op_types(loaded.model), ElementsAre("Convolution"));
+  EXPECT_THAT(result(loaded, {1, 10, 100, 1000}), ElementsAre(-201, -2010));
+}
+
+TEST(OnnxReader, LeavesOutIdentitiesDropoutsAndCastsToTheSameType) {
+  const LoadedModel loaded =
+      read(x_and_y({3}) + node_text("Identity", {"x"}, {"a"}) + node_text("Dropout", {"a"}, {"b"}) +
+           node_text("Relu", {"b"}, {"c"}) + node_text("Cast", {"c"}, {"d"}, integer_attribute("to", 1)) +
+           node_text("Identity", {"d"}, {"e"}) + node_text("Neg", {"e"}, {"f"}) + node_text("Identity", {"f"}, {"y"}));
+  EXPECT_THAT(op_types(simplify(loaded).model), ElementsAre("Relu", "Neg"));
+  EXPECT_THAT(result(simplify(loaded), {-1, 2, 3}), ElementsAre(0, -2, -3));
+}
+
+TEST(OnnxReader, LeavesOutNodesThatNoOutputNeeds) {
+  const LoadedModel loaded = read(x_and_y({2}) + node_text("Exp", {"x"}, {"a"}) + node_text("Sqrt", {"a"}, {"unread"}) +
+                                  node_text("Relu", {"x"}, {"y"}));
+  const LoadedModel simple = simplify(loaded);
+  EXPECT_THAT(op_types(simple.model), ElementsAre("Relu"));
+  EXPECT_EQ(simple.model.tensors.size(), 2U);
+  EXPECT_THAT(result(simple, {-1, 2}), ElementsAre(0, 2));
+}
+
 TEST(OnnxFolding, ComputesTheNumberOfElementsFromAShape) {
   const LoadedModel loaded = read(x_and_y({2, 3}) + integers_text("one", {1}, {1}) +
                                   node_text("Shape", {"x"}, {"shape"}) + node_text("ReduceProd", {"shape"}, {"count"}) +

@@ -155,6 +155,24 @@ TEST(Simplify, KeepsTheWeightsOfOpsThatShareThem) {
   EXPECT_THAT(op_texts(simple.model), ElementsAre("plain: Convolution", "normalized: Convolution"));
 }
 
+TEST(Simplify, FoldsNormalizationIntoAConvolutionOrProductWithOrWithoutBias) {
+  for (const bool bias : {false, true}) {
+    ModelBuilder b("m");
+    const auto normalized = [&](const std::string& name, TensorId x) {
+      std::vector<TensorId> inputs{x};
+      for (const char* operand : {".scale", ".shift", ".mean", ".variance"})
+        inputs.push_back(b.weight(name + operand, {b.shape(x)[1]}));
+      return b.add(name, BatchNormalization{0.1F}, inputs);
+    };
+    TensorId x = b.input("x", {2, 4, 5, 5});
+    x = normalized("bn1", b.convolution("conv", x, {.channels = 6, .kernel = 3, .groups = 2, .bias = bias}));
+    b.output(normalized("bn2", b.linear("fc", b.relu("relu", x), 5)));
+    const LoadedModel simple = checked_simplify(finish(b));
+    EXPECT_THAT(op_texts(simple.model), ElementsAre("conv: Convolution + Relu", "fc: Gemm"));
+    EXPECT_EQ(simple.model.ops[0].inputs.size(), 3U);  // the shift has become a bias
+  }
+}
+
 TEST(Simplify, FoldsArithmeticWithConstantsPerChannel) {
   ModelBuilder b("m");
   TensorId x = b.convolution("conv", b.input("x", {2, 2, 4, 4}), {.channels = 3, .bias = false});
