@@ -49,6 +49,7 @@ Plan plan_of(const OpCase& op_case) {
   Plan plan;
   plan.streams = op_case.streams;
   plan.precision = op_case.precision;
+  plan.layout = op_case.layout;
   plan.input.buffers = 1;
   plan.input.sharing = op_case.shared_input ? InputSharing::kShared : InputSharing::kSeparate;
   for (int i = 0; i < calls * op_case.width; ++i) plan.members.push_back({fmt::format("{}", i), {}, 0});

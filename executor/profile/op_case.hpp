@@ -22,7 +22,9 @@ struct OpCase {
   bool shared_input = true;  ///< else each copy reads its own, and a fused form stacks copies of its members'
   int streams = 1;           ///< cores that do the same at the same time
   Precision precision = Precision::kFloat32;
-  Bytes flush = Bytes{};  ///< so much is read, and so much written, before each round of calls: drives them out of caches
+  Bytes flush =
+      Bytes{};  ///< so much is read, and so much written, before each round of calls: drives them out of caches
+  Layout layout = Layout::kNhwc;  ///< layout_alone() of the op in its model
 };
 
 /// How long to time a case.

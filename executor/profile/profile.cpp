@@ -10,6 +10,7 @@
 #include "executor/profile/overheads.hpp"
 #include "executor/runner.hpp"
 #include "simulator/plan/lower.hpp"
+#include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
 namespace {
@@ -70,6 +71,7 @@ class OpProfiler {
     warm_cases_.clear();
     const Model single = single_op_model(model, op);
     const LoadedModel loaded{single, random_weights(single, 0)};
+    layout_ = layout_alone(model, op, Layout::kNhwc);
     reads_model_input_ = model.tensor(op.inputs[0]).role == TensorRole::kInput;
     for (const int threads : thread_counts()) COHORT_CHECK(time_alone(loaded, threads));
     if (options_.fused_widths.empty()) return time_copies(model, op, loaded);
@@ -137,10 +139,10 @@ class OpProfiler {
   Result<void> time_copies(const Model& model, const Op& op, const LoadedModel& loaded) {
     for (const FusedForm& form : fused_forms(model, op)) {
       for (const int threads : thread_counts()) {
-        COHORT_TRY(
-            CaseTiming timing,
-            time_case(backend_, loaded, {form.strategy, 4, threads, "", 1, form.shared_input, 1, options_.precision},
-                      options_.limits, cancel_));
+        COHORT_TRY(CaseTiming timing, time_case(backend_, loaded,
+                                                {form.strategy, 4, threads, "", 1, form.shared_input, 1,
+                                                 options_.precision, Bytes{}, layout_},
+                                                options_.limits, cancel_));
         add_copies(std::move(timing));
       }
     }
@@ -162,6 +164,7 @@ class OpProfiler {
     Plan plan = uniform_plan({{"op", {}, 0}}, Strategy::kSerial, 1);
     plan.groups[0].threads = threads;
     plan.precision = options_.precision;
+    plan.layout = layout_;
     const std::vector<const Model*> models{&loaded.model};
     COHORT_CHECK(lower(plan, models, backend_.catalog(), choose).map([](const Program&) {}));
     names.resize(std::min(names.size(), static_cast<std::size_t>(options_.most_alternatives)));
@@ -181,6 +184,7 @@ class OpProfiler {
   /// Times one case and returns its median.
   Result<Nanoseconds> time(const LoadedModel& loaded, OpCase op_case) {
     op_case.precision = options_.precision;
+    op_case.layout = layout_;
     COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
     const Nanoseconds median = median_time(timing.calls);
     if (op_case.copies == 1 && op_case.streams == 1) {
@@ -212,6 +216,7 @@ class OpProfiler {
   const CancelToken& cancel_;
   Trace& trace_;
   bool reads_model_input_ = false;  ///< of the op that is being timed
+  Layout layout_ = Layout::kNhwc;   ///< that it is timed in
   std::vector<OpCase> warm_cases_;
 };
 

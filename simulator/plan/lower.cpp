@@ -101,7 +101,7 @@ void Lowering::reserve_stacks(std::span<const Launch> launches) {
 Result<void> Lowering::lower_single(const Launch& launch) {
   const MemberId member = launch.members[0];
   const Op& op = op_of(launch, 0);
-  if (alias_reshape(member, op)) return {};
+  if (alias_result(member, op)) return {};
   const Context context = context_of(launch);
   std::vector<StepId> needs;
   COHORT_TRY(OpCall call, member_call(member, op, context, needs));
@@ -109,14 +109,6 @@ Result<void> Lowering::lower_single(const Launch& launch) {
   COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
   set_results(member, op, outputs, step);
   return {};
-}
-
-/// Reshapes that need not move anything.
-bool Lowering::alias_reshape(MemberId member, const Op& op) {
-  const Model& model = *models_[to_index(member)];
-  const bool is_constant = model.tensor(op.inputs[0]).role == TensorRole::kWeight;
-  return std::holds_alternative<Reshape>(op.attributes) && op.post_ops.empty() && !is_constant &&
-         alias_reshape(values_.of(member, op.inputs[0]), member, op.outputs[0]);
 }
 
 /// An op of one member on that member's own tensors; `needs` gets the steps that make them.
@@ -139,6 +131,7 @@ Result<OpCall> Lowering::member_call(MemberId member, const Op& op, const Contex
   }
   for (const TensorId out : op.outputs) call.outputs.push_back(allocate_output(member, out));
   COHORT_CHECK(make_dense(member, op, context, call, needs));
+  write_transposed(member, op, call);
   return call;
 }
 
@@ -200,53 +193,24 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
   return {};
 }
 
-/// Gives `y` the memory of `x` under its own shape where the order of elements allows it.
-bool Lowering::alias_reshape(const Value& x, MemberId member, TensorId y) {
-  const Shape& shape = values_.tensor(member, y).shape;
-  const View view{x.view.buffer, x.view.offset, shape, dense_strides(shape, plan_.layout), x.view.type};
-  if (!is_row_major(x.view) || !is_row_major(view) || reserved_.contains({member, y})) return false;
-  Buffer& buffer = values_.buffers()[to_index(view.buffer)];
-  if (values_.is_output(member, y)) {
-    if (buffer.kind == BufferKind::kInput) return false;  // an output must outlive the input's slot
-    buffer.kind = BufferKind::kOutput;
-  }
-  values_.set(member, y, {view, x.producers});
-  return true;
-}
-
-bool Lowering::alias_fused_reshape(const Launch& launch, const StackKey& x_key, const StackKey& y_key) {
-  const Value x = *values_.find_stack(x_key);
-  if (x_key.form != StackForm::kModels || !is_row_major(x.view)) return false;
-  for (std::size_t i = 0; i < launch.members.size(); ++i) {
-    const Value part{values_.slice(x_key, x.view, i), x.producers};
-    if (!alias_reshape(part, launch.members[i], y_key.parts[i].tensor)) return false;
-  }
-  View whole = x.view;
-  whole.shape = values_.tensor(y_key.parts[0].member, y_key.parts[0].tensor).shape;
-  whole.shape.insert(whole.shape.begin(), static_cast<std::int64_t>(launch.members.size()));
-  whole.strides = dense_strides(whole.shape, Layout::kNchw);
-  values_.add_stack(y_key, {whole, x.producers});
-  return true;
-}
-
 // ---- Operands
 
 /// Copies strided inputs to dense ones where the device cannot read them as they are.
 Result<void> Lowering::make_dense(MemberId member, const Op& op, const Context& context, OpCall& call,
                                   std::vector<StepId>& needs) {
-  const auto strided = [&](const Operand& operand) {
-    const View* view = std::get_if<View>(&operand);
-    return view != nullptr && !is_dense(*view, plan_.layout);
-  };
-  if (std::none_of(call.inputs.begin(), call.inputs.end(), strided) || catalog_.accepts_strides(call)) return {};
+  std::vector<std::size_t> strided;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (!strided(call.inputs[i])) continue;
+    const View* view = std::get_if<View>(&call.inputs[i]);
+    if (view != nullptr && !is_dense(*view, values_.layout_of(member, op.inputs[i]))) strided.push_back(i);
+  }
+  if (strided.empty() || catalog_.accepts_strides(call)) return {};
+  for (const std::size_t i : strided) {
     const MemberTensor what{member, op.inputs[i]};
     auto found = dense_copies_.find({member, op.inputs[i]});
     if (found == dense_copies_.end()) {
-      const Tensor& tensor = values_.tensor(member, op.inputs[i]);
-      const View dense = values_.allocate(fmt::format("{}/{}:split", to_index(member), tensor.name),
-                                          BufferKind::kActivation, tensor.shape, values_.type_of(tensor));
+      const std::string& name = values_.tensor(member, op.inputs[i]).name;
+      const View dense =
+          values_.allocate(fmt::format("{}/{}:split", to_index(member), name), BufferKind::kActivation, what);
       const Context own{context.group, {member}, context.stream};
       COHORT_TRY(const StepId step, copy(values_.of(member, op.inputs[i]), dense, what, "split", own));
       found = dense_copies_.emplace(std::pair(member, op.inputs[i]), Value{dense, {step}}).first;
@@ -267,7 +231,7 @@ View Lowering::allocate_output(MemberId member, TensorId tensor) {
   }
   const Tensor& what = values_.tensor(member, tensor);
   const BufferKind kind = values_.is_output(member, tensor) ? BufferKind::kOutput : BufferKind::kActivation;
-  return values_.allocate(fmt::format("{}/{}", to_index(member), what.name), kind, what.shape, values_.type_of(what));
+  return values_.allocate(fmt::format("{}/{}", to_index(member), what.name), kind, MemberTensor{member, tensor});
 }
 
 /// The stack of `key`, copied together where nothing has made it yet.

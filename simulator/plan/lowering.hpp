@@ -45,12 +45,17 @@ class Lowering {
   Result<void> lower_fused(const Launch& launch);
   Result<void> lower_grouped(const Launch& launch);
   bool is_grouped(const Launch& launch) const;
+
+  // Results that need not be moved (lower_aliases.cpp)
+  bool alias_result(MemberId member, const Op& op);
   bool alias_reshape(const Value& x, MemberId member, TensorId y);
   bool alias_fused_reshape(const Launch& launch, const StackKey& x_key, const StackKey& y_key);
+  bool alias_view(View view, const Value& x, MemberId member, TensorId y);
+  [[nodiscard]] bool readers_take_views(MemberId member, TensorId y) const;
+  void write_transposed(MemberId member, const Op& op, OpCall& call) const;
 
   // Operands
   Result<OpCall> member_call(MemberId member, const Op& op, const Context& context, std::vector<StepId>& needs);
-  bool alias_reshape(MemberId member, const Op& op);
   void set_results(MemberId member, const Op& op, const std::vector<View>& outputs, StepId step);
   Result<void> make_dense(MemberId member, const Op& op, const Context& context, OpCall& call,
                           std::vector<StepId>& needs);

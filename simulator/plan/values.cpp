@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/plan/launches.hpp"
+#include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
 namespace {
@@ -39,7 +40,11 @@ bool is_row_major(const View& view) { return is_dense(view, Layout::kNchw); }
 
 Values::Values(std::span<const Model* const> models, Layout layout, DataType type)
     : models_(models), layout_(layout), type_(type) {
-  for (const Model* model : models) values_.emplace_back(model->tensors.size());
+  for (const Model* model : models) {
+    values_.emplace_back(model->tensors.size());
+    const bool again = !layouts_.empty() && models[layouts_.size() - 1] == model;
+    layouts_.push_back(again ? layouts_.back() : tensor_layouts(*model, layout));
+  }
 }
 
 View Values::allocate(std::string name, BufferKind kind, const Shape& shape, DataType type) {
@@ -47,6 +52,13 @@ View Values::allocate(std::string name, BufferKind kind, const Shape& shape, Dat
   const Bytes size{element_count(shape) * element_bytes(type)};
   buffers_.push_back({std::move(name), kind, size, {}, {}});
   return {id, 0, shape, dense_strides(shape, layout_), type};
+}
+
+View Values::allocate(std::string name, BufferKind kind, const MemberTensor& what) {
+  const Tensor& tensor = this->tensor(what.member, what.tensor);
+  View view = allocate(std::move(name), kind, tensor.shape, type_of(tensor));
+  view.strides = dense_strides(tensor.shape, layout_of(what.member, what.tensor));
+  return view;
 }
 
 BufferId Values::allocate_workspace(std::string name, Bytes size) {
@@ -81,9 +93,10 @@ Value& Values::make_stack(const StackKey& key) {
     output = output || is_output(part.member, part.tensor);
   }
   const Tensor& first = tensor(key.parts[0].member, key.parts[0].tensor);
-  const View whole = allocate(fmt::format("{}/{}", member_ranges(members), first.name),
-                              output ? BufferKind::kOutput : BufferKind::kActivation,
-                              stacked_shape(key.form, first.shape, key.parts.size()), type_of(first));
+  View whole = allocate(fmt::format("{}/{}", member_ranges(members), first.name),
+                        output ? BufferKind::kOutput : BufferKind::kActivation,
+                        stacked_shape(key.form, first.shape, key.parts.size()), type_of(first));
+  whole.strides = dense_strides(whole.shape, layout_of(key.parts[0].member, key.parts[0].tensor));
   return stacks_.emplace(key, Value{whole, {}}).first->second;
 }
 

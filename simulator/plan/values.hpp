@@ -44,8 +44,10 @@ class Values {
   /// Members' tensors of floating point lie in memory as `type`; whole numbers, inputs and outputs as kFloat32.
   Values(std::span<const Model* const> models, Layout layout, DataType type);
 
-  /// A new buffer holding a dense tensor of `shape`.
+  /// A new buffer holding a dense tensor of `shape` in the plan's layout.
   View allocate(std::string name, BufferKind kind, const Shape& shape, DataType type);
+  /// A new buffer for a member's tensor, dense in that tensor's layout.
+  View allocate(std::string name, BufferKind kind, const MemberTensor& what);
   BufferId allocate_workspace(std::string name, Bytes size);
 
   /// One buffer for a stack, and each part's view into it; the whole is empty of producers yet.
@@ -67,6 +69,10 @@ class Values {
   [[nodiscard]] DataType type_of(const Tensor& tensor) const {
     return tensor.element == ElementType::kFloat32 ? type_ : DataType::kFloat32;
   }
+  /// How the tensor lies where nothing else decides; a model's inputs have the plan's layout.
+  [[nodiscard]] Layout layout_of(MemberId member, TensorId tensor) const {
+    return layouts_[to_index(member)][to_index(tensor)];
+  }
   /// Whether the tensor's own memory is what is read from outside: not where a float32 copy of it is.
   [[nodiscard]] bool is_output(MemberId member, TensorId tensor) const;
 
@@ -74,13 +80,13 @@ class Values {
   [[nodiscard]] View slice(const StackKey& key, const View& whole, std::size_t part) const;
 
   [[nodiscard]] std::vector<Buffer>& buffers() { return buffers_; }
-  [[nodiscard]] Layout layout() const { return layout_; }
 
  private:
   std::span<const Model* const> models_;
   Layout layout_;
   DataType type_;
   std::vector<Buffer> buffers_;
+  std::vector<std::vector<Layout>> layouts_;               ///< by member and tensor
   std::vector<std::vector<std::optional<Value>>> values_;  ///< by member and tensor
   std::map<StackKey, Value> stacks_;
 };

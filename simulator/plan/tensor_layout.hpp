@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/model.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort {
+
+/// How each tensor of `model` lies in memory in a plan of `layout`, by TensorId. Only those of 4 dimensions and
+/// more can differ from it: what matrix products and layer normalisations work on, such as attention's
+/// [minibatch, heads, tokens, features], has no channels, and lies in logical order with what is computed from it.
+/// What convolutions, poolings and the like read and write keeps the plan's layout. O(ops + tensors).
+std::vector<Layout> tensor_layouts(const Model& model, Layout layout);
+
+/// The layout for a plan of `op` alone, which then finds its tensors as they lie in a plan of `layout` of the
+/// whole model: logical order where all those of 4 dimensions and more have it.
+Layout layout_alone(const Model& model, const Op& op, Layout layout);
+
+/// The strides with which a view's elements, in logical order, are those of a tensor of `shape`; empty where they
+/// would have to move. Both have equally many elements.
+std::optional<Shape> reshaped_strides(const View& view, const Shape& shape);
+
+}  // namespace cohort
