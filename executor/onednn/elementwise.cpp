@@ -144,6 +144,8 @@ Implementations implementations(const Binary& op, const OpCall& call, const dnnl
   return list;
 }
 
+/// Always a copy: producers could write into the concatenation's memory only with a distance between channels' runs,
+/// and to such an output oneDNN 2.6 has a convolution in plain loops only.
 Implementations implementations(const Concat& op, const OpCall& call, const dnnl::engine& engine) {
   if (!call.post_ops.empty()) return {};
   std::vector<Descriptor> parts;

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "executor/onednn/group_normalization.hpp"
 #include "executor/onednn/kernel.hpp"
 #include "executor/onednn/openmp_team.hpp"
 #include "executor/onednn/operands.hpp"
@@ -117,6 +118,10 @@ class OnednnKernels final : public HostKernels {
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     if (!call.parts.empty()) return grouped_alternatives(*this, call, threads);
     COHORT_CHECK(check_call(call));
+    if (onednn::normalizes_groups(call)) {
+      const Bytes weights{2 * call.outputs[0].shape[1] * std::int64_t{sizeof(float)}};
+      return std::vector<Alternative>{{onednn::kGroupNormalizationLoops, threads, Bytes{}, weights}};
+    }
     const std::scoped_lock lock(mutex_);
     const Implementations& ways = implementations(call, threads);
     if (ways.empty()) return reference_->alternatives(call, threads);
@@ -136,11 +141,13 @@ class OnednnKernels final : public HostKernels {
     if (!check_call(call)) return true;  // alternatives() says what is wrong
     if (all_dense(call, Layout::kNhwc) || all_dense(call, Layout::kNchw)) return true;
     const std::scoped_lock lock(mutex_);
-    const Implementations& dense = implementations(made_dense(call, Layout::kNhwc), cores_);
-    if (dense.empty()) return true;  // plain loops either way
     const Implementations& strided = implementations(call, cores_);
-    if (strided.empty()) return false;
-    return !is_slow(strided[0]) || is_slow(dense[0]);
+    if (!strided.empty() && !is_slow(strided[0])) return true;
+    for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+      const Implementations& dense = implementations(made_dense(call, layout), cores_);
+      if (!dense.empty() && (strided.empty() || !is_slow(dense[0]))) return false;
+    }
+    return true;  // plain loops either way
   }
 
   int cores() const override { return cores_; }
@@ -150,6 +157,8 @@ class OnednnKernels final : public HostKernels {
     if (!call.parts.empty()) return prepare_grouped(*this, call, algorithm, threads, weights);
     COHORT_CHECK(check_call(call));
     COHORT_CHECK(check_weights(call, weights));
+    if (onednn::normalizes_groups(call) && algorithm == onednn::kGroupNormalizationLoops)
+      return onednn::make_group_normalization(call, threads, weights);
     const std::scoped_lock lock(mutex_);
     Implementations& ways = implementations(call, threads);
     if (ways.empty()) return reference_->prepare(call, algorithm, threads, weights);

@@ -11,8 +11,8 @@ namespace cohort {
 /// packed once, scratchpads owned by the caller. `cores` is the most threads an op may use.
 ///
 /// Algorithms are named as the library names its implementations ("brgconv:avx512_core"), those of
-/// Gemm with the primitive before ("matmul/brg:avx512_core"); a call that oneDNN lacks has the one
-/// algorithm "reference", plain loops.
+/// Gemm with the primitive before ("matmul/brg:avx512_core"); group and instance normalisation, which
+/// oneDNN lacks, have "loops", and other calls that it lacks the one algorithm "reference", plain loops.
 ///
 /// All functions are safe to call from several threads at once, and so are kernels with a workspace
 /// each.

@@ -41,6 +41,7 @@ constexpr Tolerance kTolerances[] = {
     {"GRU", 2e-5, 0},
     {"LSTM", 2e-5, 0},
     {"LogSoftmax", 5e-6, 0},
+    {"GroupNormalization", 5e-6, 0},
     {"Transpose", 0, 0},
     {"Slice", 0, 0},
     {"Log", 1e-5, 0},

@@ -56,6 +56,40 @@ TEST(OnednnLayerNormalization, LeavesFormsTheLibraryLacksToTheReference) {
   expect_equals_reference(CallRunner(with_output(LayerNormalization{1, 1e-5F}, {dense(0, {3, 8}), weight({1})}, 1)));
 }
 
+TEST(OnednnGroupNormalization, EqualsTheReferenceInBothLayoutsAndOnSlices) {
+  const Shape x = {3, 12, 7, 20};  // more positions than are summed at once
+  for (const std::int64_t groups : {1, 4, 12}) {
+    for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+      for (const std::int64_t entries : {groups, std::int64_t{12}}) {
+        const OpCall call = make_call(GroupNormalization{groups, 1e-5F},
+                                      {dense(0, x, layout), weight({entries}), weight({entries})}, dense(1, x, layout));
+        EXPECT_EQ(onednn().alternatives(call, 2)->front().algorithm, "loops");
+        expect_equals_reference(CallRunner(call));
+        // A mean far from zero: squares of values, or sums of many, would lose all digits.
+        CallRunner far(call);
+        std::vector<float> values(static_cast<std::size_t>(element_count(x)));
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1000 + static_cast<float>(i * 37 % 101) / 64;
+        far.set_input(0, values);
+        expect_equals_reference(far);
+      }
+    }
+    const OpCall slice = with_output(GroupNormalization{groups, 1e-5F},
+                                     {channel_slice(0, x, 30, 8), weight({groups}), weight({groups})}, 1);
+    EXPECT_EQ(onednn().alternatives(slice, 1)->front().algorithm, "loops");
+    expect_equals_reference(CallRunner(slice));
+  }
+  const OpCall rows = with_output(GroupNormalization{2, 1e-5F}, {dense(0, {1, 6, 500}), weight({6}), weight({6})}, 1);
+  expect_equals_reference(CallRunner(rows));
+}
+
+TEST(OnednnGroupNormalization, LeavesWhatHasNoAdjoiningElementsToTheReference) {
+  const Shape x = {2, 4, 3, 5};
+  const OpCall call =
+      make_call(GroupNormalization{2, 1e-5F}, {dense(0, x), weight({4}), weight({4})}, dense(1, x, Layout::kNchw));
+  EXPECT_EQ(onednn().alternatives(call, 1)->front().algorithm, "reference");
+  expect_equals_reference(CallRunner(call));
+}
+
 Recurrent layer(RecurrentCell cell, std::int64_t hidden, bool linear_before_reset = false) {
   Recurrent op;
   op.cell = cell;
