@@ -223,6 +223,10 @@ Implementations implementations(const Lstm& op, const OpCall& call, const dnnl::
   Implementations list;
   append_implementations(dnnl::lstm_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
                          {from, w, r, b, to}, list);
+  for (Implementation& way : list) {
+    // As with other recurrent layers, the library's reference is made of its fast matrix products.
+    if (way.algorithm.rfind("ref", 0) == 0) way.algorithm = "gemm";
+  }
   return list;
 }
 
