@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/builder.hpp"
 #include "simulator/planner/planner.hpp"
 #include "simulator/program_gpu.hpp"
@@ -205,9 +207,8 @@ TEST(GpuPlanner, RunsBranchesOfSmallKernelsSideBySide) {
   const PlanCandidate* serial = find(result, "serial");
   ASSERT_NE(serial, nullptr);
   EXPECT_GT(serial->prediction.step_time, 180_us);
-  std::size_t schedules = 0;
-  for (const PlanCandidate& each : result.ranked) schedules += each.name.starts_with("branches") ? 1 : 0;
-  EXPECT_GE(schedules, 2U) << print(result, 100);
+  EXPECT_GE(std::ranges::count_if(result.ranked, [](const auto& each) { return each.name.starts_with("branches"); }), 2)
+      << print(result, 100);
 }
 
 TEST(GpuPlanner, OffersNoBranchesToManyMembers) {
@@ -222,8 +223,9 @@ TEST(GpuPlanner, BoundsWhatItDoesNotSimulate) {
     const PlanningResult all = bench->plan();
     for (const ScreenedCandidate& each : bench->plan(true, 1).screened) {
       EXPECT_GT(each.bound, 0_ns) << each.name;
-      if (const PlanCandidate* simulated = find(all, each.name))
+      if (const PlanCandidate* simulated = find(all, each.name)) {
         EXPECT_LE(each.bound, simulated->prediction.step_time) << each.name;
+      }
     }
   }
 }

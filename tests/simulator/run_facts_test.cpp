@@ -68,7 +68,9 @@ TEST(RunFacts, OfAWindowCutThePathOffThere) {
   FactsScope scope;
   scope.window = TimeWindow{Nanoseconds(5), Nanoseconds(25)};
   scope.cores = 2;
-  Result<Schedule> schedule = simulate(graph, {{.cores = 2}});
+  SimulationOptions options;
+  options.device.cores = 2;
+  Result<Schedule> schedule = simulate(graph, options);
   ASSERT_TRUE(schedule.has_value()) << schedule.error().message;
   schedule->critical_path.pop_back();  // c: the window ends within it
   const RunFacts facts = facts_of(graph, *schedule, scope);
@@ -91,7 +93,8 @@ TEST(RunFacts, LeadToTheGoalThatIsGiven) {
                                         s1: c 40
                                         s2: d 3
                                         a -> c)");
-  SimulationOptions options{{.cores = 3}};
+  SimulationOptions options;
+  options.device.cores = 3;
   options.goal = TaskId(1);
   const Result<Schedule> schedule = simulate(graph, options);
   ASSERT_TRUE(schedule.has_value()) << schedule.error().message;
