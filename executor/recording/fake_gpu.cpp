@@ -47,15 +47,22 @@ std::vector<std::string> FakeGpu::violations() const {
   return all;
 }
 
+void FakeGpu::before_each_call(std::function<void(StreamId)> hook) {
+  const std::lock_guard lock(mutex_);
+  hook_ = std::move(hook);
+}
+
 /// Calls of several threads come one after another, in no order but that of the streams and events.
 std::unique_lock<std::recursive_mutex> FakeGpu::begin_call(std::optional<cuda::StreamHandle> stream) {
+  std::unique_lock lock(mutex_);
   if (hook_ && stream) {
-    std::unique_lock lock(mutex_);
-    const std::size_t index = index_of(*stream);
+    const std::function<void(StreamId)> hook = hook_;
+    const StreamId id = stream_id(index_of(*stream));
     lock.unlock();
-    hook_(stream_id(index));
+    hook(id);
+    lock.lock();
   }
-  return std::unique_lock(mutex_);
+  return lock;
 }
 
 void FakeGpu::use() {

@@ -37,7 +37,7 @@ class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
   void fail_at(std::optional<StepId> step) { fail_at_ = step; }
   void set_free_memory(Bytes free) { free_ = free; }
   /// Called before everything that is given to a stream, by the thread that gives it: to delay it.
-  void before_each_call(std::function<void(StreamId)> hook) { hook_ = std::move(hook); }
+  void before_each_call(std::function<void(StreamId)> hook);
   /// Threads that have made the device theirs.
   [[nodiscard]] std::size_t threads() const { return users_.size(); }
 
