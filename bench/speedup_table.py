@@ -193,6 +193,7 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
     parser.add_argument("--profiles", type=pathlib.Path, help="keep profiles here, and take those that are there")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--match", default="", help="only cases with this in 'NETWORK MINIBATCH N INPUT', as 'made up, separate'")
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("--block-ms", type=int, default=60)
     parser.add_argument("--others", type=int, default=4, help="other kinds of plan to run for each case")
@@ -206,7 +207,7 @@ def main():
         bench = Bench(str(options.cohort), folder, images, options)
         bench.call("dataset", "synth", images, "--classes", 4, "--images-per-class", 64, "-q")
         rows = []
-        for case in cases(options.quick):
+        for case in (case for case in cases(options.quick) if options.match in " ".join(map(str, case))):
             if options.minutes and time.monotonic() - begin > 60 * options.minutes:
                 print(f"{options.minutes} minutes are over: {' '.join(map(str, case))} and what follows is left out", file=sys.stderr)
                 break
