@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "models/compute/tensor_ref.hpp"
 #include "models/op.hpp"
@@ -40,6 +42,9 @@ void compute(const Reduce& op, Inputs inputs, const Tensor& y);
 void compute(const ArgMax& op, Inputs inputs, const Tensor& y);
 void compute(const Lstm& op, Inputs inputs, const Tensor& y);
 void compute(const Recurrent& op, Inputs inputs, const Tensor& y);
+
+/// The element of x, of `extent` along an axis, that each position of y takes along it: mode kNearest, but not kCrop.
+std::vector<std::int64_t> nearest_elements(const Resize& op, std::size_t axis, std::int64_t extent);
 
 /// y += x, elementwise.
 void add(const ConstTensor& x, const Tensor& y);

@@ -166,6 +166,13 @@ class Resampler {
 
 }  // namespace
 
+std::vector<std::int64_t> nearest_elements(const Resize& op, std::size_t axis, std::int64_t extent) {
+  const Axis along(op, axis, extent);
+  std::vector<std::int64_t> elements;
+  for (std::int64_t i = 0; i < op.shape[axis]; ++i) elements.push_back(along.mix(i).taps.front().at);
+  return elements;
+}
+
 void compute(const Resize& op, Inputs inputs, const Tensor& y) { Resampler(op, inputs[0], y).run(); }
 
 }  // namespace cohort::reference

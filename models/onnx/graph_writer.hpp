@@ -66,6 +66,7 @@ class GraphWriter {
   Result<void> write_node(const Op& op, const Recurrent& recurrent, const std::string& y);
 
   // write_simple.cpp
+  Result<void> write_nearest(const Op& op, const Resize& resize, const std::string& y);
   Result<void> write_node(const Op& op, const Activation& activation, const std::string& y);
   Result<void> write_node(const Op& op, const Binary& binary, const std::string& y);
   Result<void> write_node(const Op& op, const Select& select, const std::string& y);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/compute/ops.hpp"
 #include "models/onnx/graph_writer.hpp"
 
 namespace cohort::onnx {
@@ -10,15 +11,22 @@ namespace {
 constexpr auto kBool = ::onnx::TensorProto::BOOL;
 constexpr auto kInt32 = ::onnx::TensorProto::INT32;
 
-/// Scales from which a reader finds the same extents; empty where there are none.
-std::vector<float> scales_of(const Resize& resize, const Shape& x) {
-  std::vector<float> scales;
+/// A reader makes the scales of the extents it is given.
+bool sizes_say_it(const Resize& resize, const Shape& x) {
   for (std::size_t d = 0; d < x.size(); ++d) {
-    scales.push_back(static_cast<float>(resize.scale[d]));
-    const double extent = std::floor(static_cast<double>(x[d]) * static_cast<double>(scales[d]));
-    if (extent != static_cast<double>(resize.shape[d])) return {};
+    if (resize.scale[d] != static_cast<double>(resize.shape[d]) / static_cast<double>(x[d])) return false;
   }
-  return scales;
+  return true;
+}
+
+/// A reader makes the extents of the scales it is given, which are float32.
+bool scales_say_it(const Resize& resize, const Shape& x) {
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    const double scale = resize.scale[d];
+    if (scale != static_cast<double>(static_cast<float>(scale))) return false;
+    if (std::floor(static_cast<double>(x[d]) * scale) != static_cast<double>(resize.shape[d])) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -136,21 +144,48 @@ Result<void> GraphWriter::write_node(const Op& op, const Tile& tile, const std::
   return {};
 }
 
+/// Of the nearest elements an index for each position, axis by axis, picks the same as any Resize does.
+Result<void> GraphWriter::write_nearest(const Op& op, const Resize& resize, const std::string& y) {
+  COHORT_TRY(std::string x, input_name(op, 0));
+  for (std::size_t d = 0; d < resize.shape.size(); ++d) {
+    x = chain(op, "Gather", x);
+    const int node = graph_.node_size() - 1;
+    const std::vector<std::int64_t> elements = reference::nearest_elements(resize, d, shape_of(op, 0)[d]);
+    graph_.mutable_node(node)->add_input(write_integers(op.name + ".elements", elements));
+    set(*graph_.mutable_node(node), "axis", static_cast<std::int64_t>(d));
+  }
+  Node& last = add_node(op.name, "Identity");
+  last.add_input(x);
+  last.add_output(y);
+  return {};
+}
+
 Result<void> GraphWriter::write_node(const Op& op, const Resize& resize, const std::string& y) {
   constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
   constexpr const char* kPositions[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel", "",
                                         "align_corners", "asymmetric",           "tf_crop_and_resize"};
   constexpr const char* kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
-  if (resize.positions == ResizePositions::kHalfPixelNearest)
-    return fail(ErrorCode::kInvalidInput, "positions tf_half_pixel_for_nn have left ONNX with opset 13");
+  const bool has_positions = resize.positions != ResizePositions::kHalfPixelNearest;
+  const bool by_sizes = sizes_say_it(resize, shape_of(op, 0));
+  if (!has_positions || !(by_sizes || scales_say_it(resize, shape_of(op, 0)))) {
+    if (resize.mode == ResizeMode::kNearest && resize.positions != ResizePositions::kCrop)
+      return write_nearest(op, resize, y);
+    return fail(ErrorCode::kInvalidInput, "{}: mode nearest can be written then, no other",
+                has_positions ? "its scales neither are float32 and give its extents, nor are ratios of extents"
+                              : "its positions, tf_half_pixel_for_nn, have left ONNX with opset 13");
+  }
   COHORT_TRY(Node* const node, add_plain_node(op, "Resize", y));
   std::vector<float> roi = resize.crop_begin;
   roi.insert(roi.end(), resize.crop_end.begin(), resize.crop_end.end());
   const auto rank = static_cast<std::int64_t>(resize.shape.size());
   node->add_input(roi.empty() ? std::string() : write_floats(unique(op.name + ".roi"), {2 * rank}, roi));
-  const std::vector<float> scales = scales_of(resize, shape_of(op, 0));
-  node->add_input(scales.empty() ? std::string() : write_floats(unique(op.name + ".scales"), {rank}, scales));
-  if (scales.empty()) node->add_input(write_integers(op.name + ".sizes", resize.shape));
+  if (by_sizes) {
+    node->add_input("");
+    node->add_input(write_integers(op.name + ".sizes", resize.shape));
+  } else {
+    const std::vector<float> scales(resize.scale.begin(), resize.scale.end());
+    node->add_input(write_floats(unique(op.name + ".scales"), {rank}, scales));
+  }
   set(*node, "mode", kModes[static_cast<std::size_t>(resize.mode)]);
   set(*node, "coordinate_transformation_mode", kPositions[static_cast<std::size_t>(resize.positions)]);
   set(*node, "nearest_mode", kRoundings[static_cast<std::size_t>(resize.rounding)]);

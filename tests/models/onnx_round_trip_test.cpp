@@ -6,6 +6,7 @@
 #include "models/builder.hpp"
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "tests/models/evaluate.hpp"
 
 namespace cohort {
 namespace {
@@ -105,13 +106,79 @@ TEST(OnnxRoundTrip, KeepsNodeAndTensorNamesThatDiffer) {
   expect_same(written_and_read(loaded), loaded);
 }
 
-TEST(OnnxRoundTrip, RefusesWhatOnnxCannotSay) {
+LoadedModel resized(const Resize& resize) {
   ModelBuilder b("m");
-  const TensorId x = b.input("x", {2, 3, 4});
-  b.output(b.add("stack", Gemm{true}, {x, b.weight("w", {2, 5, 4})}));
-  const Result<std::string> bytes = onnx::serialize_model(with_weights(*b.finish()));
-  ASSERT_FALSE(bytes);
-  EXPECT_THAT(bytes.error().message, HasSubstr("op stack: ONNX has no Gemm over stacked models"));
+  b.output(b.add("resize", resize, {b.input("x", {1, 2, 2, 6})}));
+  return with_weights(*b.finish());
+}
+
+void expect_same_values(const LoadedModel& loaded) {
+  const auto inputs = random_inputs(loaded.model, 3);
+  EXPECT_EQ(*evaluate(written_and_read(loaded), inputs), *evaluate(loaded, inputs));
+}
+
+TEST(OnnxRoundTrip, KeepsWhatAResizePicksAtPositionsThatLaterOpsetsDropped) {
+  Resize resize;
+  resize.positions = ResizePositions::kHalfPixelNearest;
+  resize.shape = {1, 2, 5, 3};
+  resize.scale = {1, 1, 2.5, 0.5};
+  for (const auto rounding :
+       {ResizeRounding::kPreferFloor, ResizeRounding::kPreferCeil, ResizeRounding::kFloor, ResizeRounding::kCeil}) {
+    resize.rounding = rounding;
+    expect_same_values(resized(resize));
+  }
+}
+
+TEST(OnnxRoundTrip, KeepsScalesThatFloat32WouldRound) {
+  Resize resize;
+  resize.rounding = ResizeRounding::kPreferCeil;
+  resize.shape = {1, 2, 2, 1};
+  resize.scale = {1, 1, 1, 1.0 / 6};  // the one position is halfway between two elements
+  expect_same_values(resized(resize));
+  resize.shape = {1, 2, 4, 10};
+  resize.scale = {1, 1, 1.7, 1.7};  // one scale for both axes, extents rounded: as a policy of equal scales gives
+  resize.rounding = ResizeRounding::kFloor;
+  expect_same_values(resized(resize));
+}
+
+std::string refusal(ModelBuilder& b, TensorId y) {
+  b.output(y);
+  const Result<Model> model = b.finish();
+  EXPECT_TRUE(model) << model.error().message;
+  const Result<std::string> bytes = onnx::serialize_model(with_weights(*model));
+  return bytes ? std::string("written") : bytes.error().message;
+}
+
+TEST(OnnxRoundTrip, RefusesWhatOnnxCannotSay) {
+  ModelBuilder stack("m");
+  const TensorId samples = stack.input("x", {2, 3, 4});
+  EXPECT_THAT(refusal(stack, stack.add("stack", Gemm{true}, {samples, stack.weight("w", {2, 5, 4})})),
+              HasSubstr("op stack: ONNX has no Gemm over stacked models"));
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {1, 1, 4, 5});
+  const ConvTranspose wider{{{3, 3}, {1, 1}, {-1, 0}, {0, 0}, {1, 1}}, {0, 0}, 1};
+  EXPECT_THAT(refusal(b, b.add("up", wider, {x, b.weight("w", {1, 1, 3, 3})})),
+              HasSubstr("op up: rows before the first, pads below 0, cannot be written"));
+  ModelBuilder c("m");
+  const Pool by_axis{PoolKind::kAverage, {{2, 2}, {4, 2}, {0, 0}, {1, 0}, {1, 1}}, true, true};
+  EXPECT_THAT(refusal(c, c.add("pool", by_axis, {c.input("x", {1, 1, 4, 5})})),
+              HasSubstr("op pool: an average that counts pads and rounds up differently by axis"));
+  ModelBuilder d("m");
+  EXPECT_THAT(refusal(d, d.add("sum", Reduce{ReduceKind::kSum, {}, true}, {d.input("x", {2, 3})})),
+              HasSubstr("op sum: a reduction of no axes cannot be written"));
+  Resize linear;
+  linear.mode = ResizeMode::kLinear;
+  linear.positions = ResizePositions::kHalfPixelNearest;
+  linear.shape = {1, 2, 4, 6};
+  linear.scale = {1, 1, 2, 1};
+  const auto dropped = onnx::serialize_model(resized(linear));
+  ASSERT_FALSE(dropped);
+  EXPECT_THAT(dropped.error().message, HasSubstr("op resize: its positions, tf_half_pixel_for_nn, have left ONNX"));
+  linear.positions = ResizePositions::kHalfPixel;
+  linear.scale = {1, 1, 1.7, 1};
+  const auto rounded = onnx::serialize_model(resized(linear));
+  ASSERT_FALSE(rounded);
+  EXPECT_THAT(rounded.error().message, HasSubstr("its scales neither are float32 and give its extents"));
 }
 
 TEST(OnnxRoundTrip, RefusesWeightsWithoutValues) {
