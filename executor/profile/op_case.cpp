@@ -174,14 +174,29 @@ Result<Program> case_program(const Backend& backend, const Model& single, const 
   return lower(plan, models, backend.catalog(), choose);
 }
 
+CaseRunner::CaseRunner(const OpCase& op_case) : op_case_(op_case) {}
+
+CaseRunner::~CaseRunner() = default;
+
+Result<std::unique_ptr<CaseRunner>> CaseRunner::create(Backend& backend, const LoadedModel& single,
+                                                       const OpCase& op_case) {
+  std::unique_ptr<CaseRunner> made(new CaseRunner(op_case));
+  COHORT_TRY(made->program_, case_program(backend, single.model, op_case));
+  static const Weights kNone;
+  std::vector<const Weights*> weights(made->program_.member_count, &single.weights);
+  if (op_case.flush.value > 0) weights.back() = &kNone;
+  COHORT_TRY(made->runner_, Runner::create(backend, made->program_, weights));
+  return made;
+}
+
+Result<CaseTiming> CaseRunner::time(const TimingLimits& limits, const CancelToken& cancel) {
+  return collect(*runner_, op_case_, limits, cancel);
+}
+
 Result<CaseTiming> time_case(Backend& backend, const LoadedModel& single, const OpCase& op_case,
                              const TimingLimits& limits, const CancelToken& cancel) {
-  COHORT_TRY(const Program program, case_program(backend, single.model, op_case));
-  const Weights none;
-  std::vector<const Weights*> weights(program.member_count, &single.weights);
-  if (op_case.flush.value > 0) weights.back() = &none;
-  COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
-  return collect(*runner, op_case, limits, cancel);
+  COHORT_TRY(const auto runner, CaseRunner::create(backend, single, op_case));
+  return runner->time(limits, cancel);
 }
 
 }  // namespace cohort

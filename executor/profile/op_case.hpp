@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "tracer/profile_record.hpp"
 
 namespace cohort {
+
+class Runner;
 
 /// One way of running one op alone, to be timed.
 struct OpCase {
@@ -49,7 +52,30 @@ struct CaseTiming {
 /// A case as a Program of its own. Errors: those of lower().
 Result<Program> case_program(const Backend& backend, const Model& single, const OpCase& op_case);
 
-/// Lowers, loads and times a case. `single` is a model made by single_op_model with its weights.
+/// A case lowered and loaded, to be timed as often as wanted. `single` is a model made by single_op_model with its
+/// weights; it and the backend must outlive this.
+class CaseRunner {
+ public:
+  /// Errors: those of lower() and Backend::load().
+  static Result<std::unique_ptr<CaseRunner>> create(Backend& backend, const LoadedModel& single, const OpCase& op_case);
+  CaseRunner(const CaseRunner&) = delete;
+  CaseRunner& operator=(const CaseRunner&) = delete;
+  ~CaseRunner();
+
+  /// After one run that warms up. Errors: those of the steps; kInterrupted.
+  Result<CaseTiming> time(const TimingLimits& limits, const CancelToken& cancel);
+  /// Weights, activations and workspace.
+  [[nodiscard]] Bytes memory() const { return program_.memory.total(); }
+
+ private:
+  explicit CaseRunner(const OpCase& op_case);
+
+  OpCase op_case_;
+  Program program_;
+  std::unique_ptr<Runner> runner_;
+};
+
+/// Lowers, loads and times a case once. `single` is a model made by single_op_model with its weights.
 /// Errors: those of lower() and Backend::load(); kInterrupted.
 Result<CaseTiming> time_case(Backend& backend, const LoadedModel& single, const OpCase& op_case,
                              const TimingLimits& limits, const CancelToken& cancel);

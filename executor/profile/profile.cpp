@@ -1,47 +1,21 @@
 #include "executor/profile/profile.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
-#include "executor/measure.hpp"
+#include "executor/profile/case_selection.hpp"
 #include "executor/profile/kernels.hpp"
 #include "executor/profile/overheads.hpp"
 #include "executor/runner.hpp"
 #include "simulator/plan/lower.hpp"
-#include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
 namespace {
 
 constexpr std::size_t kKeptSamples = 15;
-/// Of DeviceInfo::settings: bytes of the last cache of a GPU.
-constexpr std::string_view kCacheSetting = "l2_bytes";
-
-/// A fused way to compute an op of several members.
-struct FusedForm {
-  Strategy strategy{};
-  bool shared_input = true;
-};
-
-/// Those that a model batch can meet: a shared input only where the op reads the model's.
-std::vector<FusedForm> fused_forms(const Model& model, const Op& op) {
-  const bool first_layer = model.tensor(op.inputs[0]).role == TensorRole::kInput;
-  if (std::holds_alternative<Gemm>(op.attributes)) {
-    if (first_layer) return {{Strategy::kStridedBatch, true}, {Strategy::kStridedBatch, false}};
-    return {{Strategy::kStridedBatch, false}};
-  }
-  if (model.tensor(op.outputs[0]).shape.size() != 4) return {};
-  if (const auto* convolution = std::get_if<Convolution>(&op.attributes)) {
-    if (first_layer && convolution->groups == 1)
-      return {{Strategy::kDenseConvolution}, {Strategy::kGroupedConvolution}};
-    return {{Strategy::kGroupedConvolution}};
-  }
-  const bool per_channel =
-      std::holds_alternative<Pool>(op.attributes) || std::holds_alternative<Activation>(op.attributes);
-  return per_channel ? std::vector<FusedForm>{{Strategy::kGroupedConvolution}} : std::vector<FusedForm>{};
-}
 
 /// At most kKeptSamples of `records`, which are of one case: evenly spaced in order of time.
 std::vector<ProfileRecord> thinned(std::vector<ProfileRecord> records) {
@@ -52,173 +26,142 @@ std::vector<ProfileRecord> thinned(std::vector<ProfileRecord> records) {
   return kept;
 }
 
-Nanoseconds median_time(const std::vector<ProfileRecord>& records) {
-  std::vector<Nanoseconds> times;
-  for (const ProfileRecord& record : records) times.push_back(record.time);
-  return quantile(std::move(times), 0.5);
-}
+/// A case that took this long has met the machine in more than one mood, and needs no more passes than samples ask for.
+constexpr std::chrono::milliseconds kSpread{100};
 
-/// Times all cases of one op into a trace.
-class OpProfiler {
+/// What is loaded stays so between passes while all of it takes no more.
+constexpr Bytes kMostKept{512 << 20};
+
+/// An op and its cases.
+struct OpCases {
+  ProfiledOp op;
+  std::vector<TimedCase> warm;
+  std::vector<TimedCase> colder;
+};
+
+/// The ops of a model, one of each signature, with what is to be timed of them.
+class CaseTimer {
  public:
-  OpProfiler(Backend& backend, const ProfileOptions& options, const CancelToken& cancel, Trace& trace)
-      : backend_(backend), options_(options), cancel_(cancel), trace_(trace) {}
+  CaseTimer(Backend& backend, const ProfileOptions& options, const CancelToken& cancel)
+      : backend_(backend), options_(options), cancel_(cancel), in_pass_(options.limits) {
+    const int passes = std::max(options.passes, 1);
+    in_pass_.least_samples = (options.limits.least_samples + passes - 1) / passes;
+    in_pass_.most_samples = (options.limits.most_samples + passes - 1) / passes;
+    in_pass_.least_time = options.limits.least_time / passes;
+    in_pass_.most_time = options.limits.most_time / passes;
+  }
 
-  /// What was timed of the op that was run last: each way once, warm and alone.
-  [[nodiscard]] const std::vector<OpCase>& warm_cases() const { return warm_cases_; }
-
-  Result<void> run(const Model& model, const Op& op) {
-    warm_cases_.clear();
-    const Model single = single_op_model(model, op);
-    const LoadedModel loaded{single, random_weights(single, 0)};
-    layout_ = layout_alone(model, op, Layout::kNhwc);
-    reads_model_input_ = model.tensor(op.inputs[0]).role == TensorRole::kInput;
-    for (const int threads : thread_counts()) COHORT_CHECK(time_alone(loaded, threads));
-    if (options_.fused_widths.empty()) return time_copies(model, op, loaded);
-    for (const FusedForm& form : fused_forms(model, op)) {
-      for (const int threads : thread_counts()) COHORT_CHECK(time_fused(loaded, form, threads));
+  Result<void> choose_warm(const Model& model) {
+    std::set<std::string> seen;
+    for (const Op& op : model.ops) {
+      if (!seen.insert(signature_of(model, op)).second) continue;
+      OpCases& added = ops_.emplace_back(OpCases{profiled_op(model, op), {}, {}});
+      auto cases = warm_cases(backend_, options_, added.op);
+      if (!cases) return in_context(fmt::format("profiling {}", op.name), cases.error());
+      added.warm = std::move(*cases);
     }
     return {};
+  }
+
+  /// Times the warm cases of all ops in turn, so that much time lies between the passes.
+  Result<void> time_warm(const std::function<Result<void>()>& after_pass) {
+    for (int i = 0; i < passes(); ++i) {
+      for (std::size_t op = 0; op < ops_.size(); ++op) COHORT_CHECK(pass(op, ops_[op].warm, i, "warm"));
+      COHORT_CHECK(after_pass());
+    }
+    return {};
+  }
+
+  /// Those that warm times call for; an op after the other, since loading them takes long.
+  Result<void> time_colder() {
+    for (std::size_t op = 0; op < ops_.size(); ++op) {
+      ops_[op].colder = colder_cases(backend_, options_, ops_[op].op, ops_[op].warm);
+      for (int i = 0; i < passes(); ++i) COHORT_CHECK(pass(op, ops_[op].colder, i, "colder and beside itself"));
+    }
+    return {};
+  }
+
+  void write(Trace& trace);
+
+  /// Whose kernels are to be recorded: each way once, warm and alone.
+  [[nodiscard]] std::vector<KernelCase> kernel_cases() const {
+    std::vector<KernelCase> cases;
+    for (const OpCases& op : ops_) {
+      for (const TimedCase& timed : op.warm) {
+        if (!timed.copies_only && timed.op_case.flush.value == 0) cases.push_back({op.op.op, timed.op_case});
+      }
+    }
+    return cases;
   }
 
  private:
-  [[nodiscard]] std::vector<int> thread_counts() const {
-    const int cores = backend_.catalog().cores();
-    return cores > 1 ? std::vector{1, cores} : std::vector{1};
-  }
+  [[nodiscard]] int passes() const { return std::max(options_.passes, 1); }
 
-  /// Every alternative with warm weights; those near the best also with colder ones, and beside
-  /// themselves on the other cores.
-  Result<void> time_alone(const LoadedModel& loaded, int threads) {
-    COHORT_TRY(const auto algorithms, algorithms_of(loaded, threads));
-    if (algorithms.empty()) return {};  // a Reshape in place: nothing runs
-    std::map<std::string, Nanoseconds> warm;
-    for (const std::string& algorithm : algorithms) {
-      COHORT_TRY(warm[algorithm], time(loaded, {Strategy::kSerial, 1, threads, algorithm, 1, true, 1}));
-    }
-    Nanoseconds best = warm.begin()->second;
-    for (const auto& [algorithm, time_warm] : warm) best = std::min(best, time_warm);
-    // What an op reads was mostly just written, but a model's input comes from afar.
-    const bool shared = !reads_model_input_;
-    for (const std::string& algorithm : algorithms) {
-      if (seconds(warm[algorithm]) > 1.25 * seconds(best)) continue;
-      for (const int copies : copy_counts(loaded.model))
-        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, threads, algorithm, copies, shared, 1}));
-      const int cores = backend_.catalog().cores();
-      if (threads > 1 || cores == 1) continue;
-      // Enough calls on each core that the start and end, when one core is alone, do not count.
-      const int least = warm[algorithm] > std::chrono::microseconds(200) ? 1 : 8;
-      COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, least, least > 1, cores}));
-      std::set<int> beside;
-      for (const int copies : copy_counts(loaded.model)) beside.insert(std::max(least + 1, copies / cores));
-      for (const int copies : beside)
-        COHORT_CHECK(time(loaded, {Strategy::kSerial, 1, 1, algorithm, copies, shared, cores}));
+  /// Each of an op's cases once more, for a part of the time that it is given in all.
+  Result<void> pass(std::size_t op, std::vector<TimedCase>& cases, int number, std::string_view what) {
+    const std::string& name = ops_[op].op.op->name;
+    if (options_.progress)
+      options_.progress(fmt::format("{} ({} of {} distinct ops), {}, pass {} of {}", name, op + 1, ops_.size(), what,
+                                    number + 1, passes()));
+    for (TimedCase& timed : cases) {
+      if (timed.done) continue;
+      auto outcome = time_once_more(ops_[op].op.single, timed, number + 1 == passes());
+      if (!outcome) return in_context(fmt::format("profiling {}", name), outcome.error());
     }
     return {};
   }
 
-  Result<void> time_fused(const LoadedModel& loaded, const FusedForm& form, int threads) {
-    for (const int width : options_.fused_widths) {
-      COHORT_TRY(const Nanoseconds once, time(loaded, {form.strategy, width, threads, "", 1, form.shared_input, 1}));
-      const Bytes own = call_bytes(loaded.model) * width;
-      constexpr Bytes kCold{64 << 20};
-      constexpr std::chrono::milliseconds kLong{5};  // such calls are cold by themselves
-      const auto copies =
-          static_cast<int>(std::min<std::int64_t>(kCold.value / own.value, options_.most_copies / width));
-      if (once < kLong && copies > 1)
-        COHORT_CHECK(time(loaded, {form.strategy, width, threads, "", copies, form.shared_input, 1}));
-      const int cores = backend_.catalog().cores();
-      if (threads > 1 || cores == 1) continue;
-      const int beside = once < kLong ? std::max(2, copies / cores) : 1;
-      COHORT_CHECK(time(loaded, {form.strategy, width, 1, "", beside, form.shared_input, cores}));
+  [[nodiscard]] bool is_done(const TimedCase& timed) const {
+    const auto samples = static_cast<int>(timed.timing.calls.size());
+    return timed.spent >= options_.limits.most_time ||
+           (timed.spent >= kSpread && samples >= options_.limits.least_samples);
+  }
+
+  Result<void> time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last) {
+    if (timed.runner == nullptr) {
+      COHORT_TRY(timed.runner, CaseRunner::create(backend_, single, timed.op_case));
+      kept_ = kept_ + timed.runner->memory();
     }
-    return {};
-  }
-
-  /// The copies that stack inputs are wanted even where fused calls are not.
-  Result<void> time_copies(const Model& model, const Op& op, const LoadedModel& loaded) {
-    for (const FusedForm& form : fused_forms(model, op)) {
-      for (const int threads : thread_counts()) {
-        COHORT_TRY(CaseTiming timing, time_case(backend_, loaded,
-                                                {form.strategy, 4, threads, "", 1, form.shared_input, 1,
-                                                 options_.precision, Bytes{}, layout_},
-                                                options_.limits, cancel_));
-        add_copies(std::move(timing));
-      }
+    // What is too large to stay is not worth loading again: it takes long enough to meet the machine in many moods.
+    const bool stays = kept_.value <= kMostKept.value;
+    COHORT_TRY(CaseTiming timing, timed.runner->time(stays ? in_pass_ : options_.limits, cancel_));
+    for (const ProfileRecord& call : timing.calls) timed.spent += call.time;
+    if (timed.timing.calls.empty()) timed.timing.first = std::move(timing.first);
+    std::move(timing.calls.begin(), timing.calls.end(), std::back_inserter(timed.timing.calls));
+    std::move(timing.stack_copies.begin(), timing.stack_copies.end(), std::back_inserter(timed.timing.stack_copies));
+    timed.done = is_last || !stays || is_done(timed);
+    if (timed.done) {
+      kept_ = Bytes{kept_.value - timed.runner->memory().value};
+      timed.runner.reset();
     }
-    return {};
-  }
-
-  void add_copies(CaseTiming timing) {
-    if (timing.stack_copies.empty()) return;
-    add_profile_records(trace_, "copies", "copy", thinned(std::move(timing.stack_copies)));
-  }
-
-  [[nodiscard]] Result<std::vector<std::string>> algorithms_of(const LoadedModel& loaded, int threads) const {
-    std::vector<std::string> names;
-    const auto choose = [&](const CostKey& key, std::span<const Alternative> alternatives) {
-      const bool is_copy = key.signature.starts_with("Copy ");
-      for (std::size_t i = 0; !is_copy && i < alternatives.size(); ++i) names.push_back(alternatives[i].algorithm);
-      return std::size_t{0};
-    };
-    Plan plan = uniform_plan({{"op", {}, 0}}, Strategy::kSerial, 1);
-    plan.groups[0].threads = threads;
-    plan.precision = options_.precision;
-    plan.layout = layout_;
-    const std::vector<const Model*> models{&loaded.model};
-    COHORT_CHECK(lower(plan, models, backend_.catalog(), choose).map([](const Program&) {}));
-    names.resize(std::min(names.size(), static_cast<std::size_t>(options_.most_alternatives)));
-    return names;
-  }
-
-  [[nodiscard]] std::vector<int> copy_counts(const Model& single) const {
-    std::set<int> counts;
-    const std::int64_t own = std::max<std::int64_t>(1, call_bytes(single).value);
-    for (const Bytes footprint : options_.footprints) {
-      const auto copies = static_cast<int>(std::min<std::int64_t>(footprint.value / own, options_.most_copies));
-      if (copies > 1) counts.insert(copies);
-    }
-    return {counts.begin(), counts.end()};
-  }
-
-  /// Times one case and returns its median.
-  Result<Nanoseconds> time(const LoadedModel& loaded, OpCase op_case) {
-    op_case.precision = options_.precision;
-    op_case.layout = layout_;
-    COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
-    const Nanoseconds median = median_time(timing.calls);
-    if (op_case.copies == 1 && op_case.streams == 1) {
-      warm_cases_.push_back(op_case);
-      add_profile_records(trace_, "first executions", loaded.model.ops[0].name, {timing.first});
-      COHORT_CHECK(time_flushed(loaded, op_case));
-    }
-    add_profile_records(trace_, "ops alone", loaded.model.ops[0].name, thinned(std::move(timing.calls)));
-    add_copies(std::move(timing));
-    return median;
-  }
-
-  /// The same with everything gone from the caches, where it is known how large they are: nothing is then found of
-  /// what ran before, as where a model batch touches more than they hold.
-  Result<void> time_flushed(const LoadedModel& loaded, OpCase op_case) {
-    const auto& settings = backend_.info().settings;
-    const auto cache = settings.find(std::string(kCacheSetting));
-    if (cache == settings.end()) return {};
-    std::from_chars(cache->second.data(), cache->second.data() + cache->second.size(), op_case.flush.value);
-    if (op_case.flush.value <= 0) return {};
-    COHORT_TRY(CaseTiming timing, time_case(backend_, loaded, op_case, options_.limits, cancel_));
-    add_profile_records(trace_, "ops alone, caches flushed", loaded.model.ops[0].name,
-                        thinned(std::move(timing.calls)));
     return {};
   }
 
   Backend& backend_;
   const ProfileOptions& options_;
   const CancelToken& cancel_;
-  Trace& trace_;
-  bool reads_model_input_ = false;  ///< of the op that is being timed
-  Layout layout_ = Layout::kNhwc;   ///< that it is timed in
-  std::vector<OpCase> warm_cases_;
+  TimingLimits in_pass_;
+  Bytes kept_;  ///< memory of the runners that are loaded
+  std::vector<OpCases> ops_;
 };
+
+void CaseTimer::write(Trace& trace) {
+  for (OpCases& op : ops_) {
+    const std::string& name = op.op.op->name;
+    for (auto* const cases : {&op.warm, &op.colder}) {
+      for (TimedCase& timed : *cases) {
+        const bool flushed = timed.op_case.flush.value > 0;
+        if (cases == &op.warm && !flushed && !timed.copies_only)
+          add_profile_records(trace, "first executions", name, {timed.timing.first});
+        if (!timed.copies_only)
+          add_profile_records(trace, flushed ? "ops alone, caches flushed" : "ops alone", name,
+                              thinned(std::move(timed.timing.calls)));
+        if (!flushed && !timed.timing.stack_copies.empty())
+          add_profile_records(trace, "copies", "copy", thinned(std::move(timed.timing.stack_copies)));
+      }
+    }
+  }
+}
 
 /// Reads the clock as a recording sink does and keeps nothing: for what tracing costs.
 class SilentSink final : public TaskSink {
@@ -232,34 +175,51 @@ class SilentSink final : public TaskSink {
 };
 
 /// Wall time of the whole model, with and without a sink in turn, so that drift meets both alike.
-Result<void> time_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
-                        const CancelToken& cancel, Trace& trace) {
-  Plan plan = uniform_plan({{loaded.model.name, {}, 0}}, Strategy::kSerial, 1);
-  plan.input.buffers = 1;
-  plan.precision = options.precision;
-  const std::vector<const Model*> models{&loaded.model};
-  COHORT_TRY(const Program program, lower(plan, models, backend.catalog()));
-  const std::vector<const Weights*> weights{&loaded.weights};
-  COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
-  SilentSink sink(program.streams);
-  WallTimes untraced{"model untraced", {}, 0};
-  WallTimes traced{"model traced", {}, 0};
-  COHORT_TRY(const Nanoseconds once, runner->timed_steps(1, steady_now));
-  const auto steps =
-      static_cast<int>(std::clamp<std::int64_t>(5'000'000 / std::max<std::int64_t>(1, once.count()), 1, 1000));
-  for (int i = 0; i < 15; ++i) {
-    COHORT_CHECK(cancel.check());
-    COHORT_TRY(const Nanoseconds plain, runner->timed_steps(steps, steady_now));
-    runner->session().set_sink(&sink);
-    COHORT_TRY(const Nanoseconds watched, runner->timed_steps(steps, steady_now));
-    runner->session().set_sink(nullptr);
-    untraced.samples.push_back(plain / steps);
-    traced.samples.push_back(watched / steps);
+class ModelTimer {
+ public:
+  ModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, const CancelToken& cancel)
+      : backend_(backend), loaded_(loaded), options_(options), cancel_(cancel) {}
+
+  Result<void> pass() {
+    Plan plan = uniform_plan({{loaded_.model.name, {}, 0}}, Strategy::kSerial, 1);
+    plan.input.buffers = 1;
+    plan.precision = options_.precision;
+    const std::vector<const Model*> models{&loaded_.model};
+    COHORT_TRY(const Program program, lower(plan, models, backend_.catalog()));
+    const std::vector<const Weights*> weights{&loaded_.weights};
+    COHORT_TRY(const auto runner, Runner::create(backend_, program, weights));
+    SilentSink sink(program.streams);
+    COHORT_TRY(const Nanoseconds once, runner->timed_steps(1, steady_now));
+    const auto steps =
+        static_cast<int>(std::clamp<std::int64_t>(5'000'000 / std::max<std::int64_t>(1, once.count()), 1, 1000));
+    const int passes = std::max(options_.passes, 1);
+    for (int i = 0; i < (kKept + passes - 1) / passes; ++i) {
+      COHORT_CHECK(cancel_.check());
+      COHORT_TRY(const Nanoseconds plain, runner->timed_steps(steps, steady_now));
+      runner->session().set_sink(&sink);
+      COHORT_TRY(const Nanoseconds watched, runner->timed_steps(steps, steady_now));
+      runner->session().set_sink(nullptr);
+      untraced_.samples.push_back(plain / steps);
+      traced_.samples.push_back(watched / steps);
+    }
+    return {};
   }
-  trace.info.wall_times.push_back(std::move(untraced));
-  trace.info.wall_times.push_back(std::move(traced));
-  return {};
-}
+
+  void write(Trace& trace) && {
+    trace.info.wall_times.push_back(std::move(untraced_));
+    trace.info.wall_times.push_back(std::move(traced_));
+  }
+
+ private:
+  static constexpr int kKept = 15;
+
+  Backend& backend_;
+  const LoadedModel& loaded_;
+  const ProfileOptions& options_;
+  const CancelToken& cancel_;
+  WallTimes untraced_{"model untraced", {}, 0};
+  WallTimes traced_{"model traced", {}, 0};
+};
 
 }  // namespace
 
@@ -285,30 +245,25 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
   Trace trace;
   trace.info.kind = TraceKind::kProfile;
   trace.info.device = backend.info();
-  OpProfiler profiler(backend, options, cancel, trace);
-  std::map<std::string, const Op*> distinct;
-  std::vector<const Op*> order;
-  for (const Op& op : loaded.model.ops) {
-    if (distinct.emplace(signature_of(loaded.model, op), &op).second) order.push_back(&op);
-  }
-  std::vector<KernelCase> cases;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (options.progress)
-      options.progress(fmt::format("{} ({} of {} distinct ops)", order[i]->name, i + 1, order.size()));
-    auto timed = profiler.run(loaded.model, *order[i]);
-    if (!timed) return in_context(fmt::format("profiling {}", order[i]->name), timed.error());
-    for (const OpCase& op_case : profiler.warm_cases()) cases.push_back({order[i], op_case});
-  }
-  if (options.progress) options.progress("overheads and the whole model");
-  COHORT_TRY(auto overheads, measure_overheads(backend, cancel));
-  std::map<std::string, std::vector<ProfileRecord>> by_name;
-  for (ProfileRecord& record : overheads) by_name[record.signature].push_back(std::move(record));
-  for (auto& [name, records] : by_name) add_profile_records(trace, "overheads", name, std::move(records));
-  COHORT_CHECK(time_model(backend, loaded, options, cancel, trace));
+  CaseTimer cases(backend, options, cancel);
+  ModelTimer whole(backend, loaded, options, cancel);
+  std::map<std::string, std::vector<ProfileRecord>> overheads;
+  COHORT_CHECK(cases.choose_warm(loaded.model));
+  COHORT_CHECK(cases.time_warm([&]() -> Result<void> {
+    if (options.progress) options.progress("overheads and the whole model");
+    COHORT_TRY(auto records, measure_overheads(backend, cancel));
+    for (ProfileRecord& record : records) overheads[record.signature].push_back(std::move(record));
+    return whole.pass();
+  }));
+  COHORT_CHECK(cases.time_colder());
+  const std::vector<KernelCase> kernel_cases = cases.kernel_cases();
+  cases.write(trace);
+  for (auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, std::move(records));
+  std::move(whole).write(trace);
   if (options.more) COHORT_CHECK(options.more(trace));
   if (options.tracer == nullptr) return trace;
   if (options.progress) options.progress("kernels");
-  COHORT_CHECK(record_kernels(backend, loaded, cases, *options.tracer, cancel, trace));
+  COHORT_CHECK(record_kernels(backend, loaded, kernel_cases, *options.tracer, cancel, trace));
   return trace;
 }
 

@@ -20,7 +20,10 @@ struct ProfileOptions {
   std::vector<Bytes> footprints{Bytes{4 << 20}, Bytes{24 << 20}, Bytes{96 << 20}};
   int most_copies = 256;
   int most_alternatives = 3;
-  TimingLimits limits;
+  TimingLimits limits;  ///< of a case, over all passes
+  /// Passes over all cases among which the time of each is divided: a machine that is disturbed for a while, as one
+  /// that shares its cores with others, then spoils a part of every case's samples and not all samples of some.
+  int passes = 5;
   /// Records the kernels of each op, alternative and fused form, and of the whole model; null: they are not recorded.
   DeviceTracer* tracer = nullptr;
   /// Measures more into the profile before kernels are recorded: a tracer can slow what comes after it. May be empty.
@@ -32,7 +35,7 @@ struct ProfileOptions {
 /// Times each distinct op of a model alone: every alternative, one thread and all, warm and with
 /// weights gone from the caches, beside itself on every core, and fused at the widths asked for; the first execution of
 /// each alternative and form; on a GPU each also with everything gone from the caches;
-/// then the device's overheads, and the whole model with and without a trace. Never a model batch.
+/// the device's overheads, and the whole model with and without a trace. Never a model batch.
 ///
 /// With a tracer, everything is timed first; then each case runs a few times more with kernels recorded, which follow
 /// as slices of their own (executor/profile/kernels.hpp).

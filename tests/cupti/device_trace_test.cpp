@@ -273,6 +273,7 @@ TEST_F(DeviceTrace, OfAProfileHasTheKernelsOfEachOpAlternativeAndFusedForm) {
   const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
   CuptiTracer tracer(kLaunching);
   ProfileOptions options;
+  options.passes = 1;  // as on any GPU
   options.fused_widths = {2};
   options.footprints = {};
   options.limits = {1, 1, Nanoseconds(0), Nanoseconds(0)};

@@ -1,0 +1,197 @@
+#include "executor/profile/case_selection.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "executor/measure.hpp"
+#include "simulator/plan/lower.hpp"
+#include "simulator/plan/tensor_layout.hpp"
+
+namespace cohort {
+namespace {
+
+/// Of DeviceInfo::settings: bytes of the last cache of a GPU.
+constexpr std::string_view kCacheSetting = "l2_bytes";
+/// Width at which copies are timed where no fused form is.
+constexpr int kCopiesWidth = 4;
+/// An alternative is worth more cases where it takes at most so much of the best one's time.
+constexpr double kNearBest = 1.25;
+
+/// A fused way to compute an op of several members.
+struct FusedForm {
+  Strategy strategy{};
+  bool shared_input = true;
+};
+
+/// Those that a model batch can meet: a shared input only where the op reads the model's.
+std::vector<FusedForm> fused_forms(const ProfiledOp& op) {
+  if (std::holds_alternative<Gemm>(op.op->attributes)) {
+    if (op.reads_model_input) return {{Strategy::kStridedBatch, true}, {Strategy::kStridedBatch, false}};
+    return {{Strategy::kStridedBatch, false}};
+  }
+  if (op.single.model.tensor(op.single.model.outputs[0]).shape.size() != 4) return {};
+  if (const auto* convolution = std::get_if<Convolution>(&op.op->attributes)) {
+    if (op.reads_model_input && convolution->groups == 1)
+      return {{Strategy::kDenseConvolution}, {Strategy::kGroupedConvolution}};
+    return {{Strategy::kGroupedConvolution}};
+  }
+  const bool per_channel =
+      std::holds_alternative<Pool>(op.op->attributes) || std::holds_alternative<Activation>(op.op->attributes);
+  return per_channel ? std::vector<FusedForm>{{Strategy::kGroupedConvolution}} : std::vector<FusedForm>{};
+}
+
+std::vector<int> thread_counts(const Backend& backend) {
+  const int cores = backend.catalog().cores();
+  return cores > 1 ? std::vector{1, cores} : std::vector{1};
+}
+
+Result<std::vector<std::string>> algorithms_of(const Backend& backend, const ProfileOptions& options,
+                                               const ProfiledOp& op, int threads) {
+  std::vector<std::string> names;
+  const auto choose = [&](const CostKey& key, std::span<const Alternative> alternatives) {
+    const bool is_copy = key.signature.starts_with("Copy ");
+    for (std::size_t i = 0; !is_copy && i < alternatives.size(); ++i) names.push_back(alternatives[i].algorithm);
+    return std::size_t{0};
+  };
+  Plan plan = uniform_plan({{"op", {}, 0}}, Strategy::kSerial, 1);
+  plan.groups[0].threads = threads;
+  plan.precision = options.precision;
+  plan.layout = op.layout;
+  const std::vector<const Model*> models{&op.single.model};
+  COHORT_CHECK(lower(plan, models, backend.catalog(), choose).map([](const Program&) {}));
+  names.resize(std::min(names.size(), static_cast<std::size_t>(options.most_alternatives)));
+  return names;
+}
+
+/// Numbers of copies that reach the footprints asked for.
+std::set<int> copy_counts(const ProfileOptions& options, const Model& single) {
+  std::set<int> counts;
+  const std::int64_t own = std::max<std::int64_t>(1, call_bytes(single).value);
+  for (const Bytes footprint : options.footprints) {
+    const auto copies = static_cast<int>(std::min<std::int64_t>(footprint.value / own, options.most_copies));
+    if (copies > 1) counts.insert(copies);
+  }
+  return counts;
+}
+
+Bytes last_cache(const Backend& backend) {
+  Bytes bytes{};
+  const auto& settings = backend.info().settings;
+  if (const auto found = settings.find(std::string(kCacheSetting)); found != settings.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), bytes.value);
+  return bytes;
+}
+
+Nanoseconds median_time(const TimedCase& timed) {
+  std::vector<Nanoseconds> times;
+  for (const ProfileRecord& record : timed.timing.calls) times.push_back(record.time);
+  return quantile(std::move(times), 0.5);
+}
+
+/// Of an alternative that is near the best on as many threads.
+void add_colder(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op, const TimedCase& warm,
+                std::vector<TimedCase>& cases) {
+  const auto add = [&](int copies, bool shared_input, int streams) {
+    TimedCase timed(warm.op_case);
+    timed.op_case.copies = copies;
+    timed.op_case.shared_input = shared_input;
+    timed.op_case.streams = streams;
+    cases.push_back(std::move(timed));
+  };
+  const bool shared = !op.reads_model_input;
+  const std::set<int> counts = copy_counts(options, op.single.model);
+  for (const int copies : counts) add(copies, shared, 1);
+  const int cores = backend.catalog().cores();
+  if (warm.op_case.threads > 1 || cores == 1) return;
+  // Enough calls on each core that the start and end, when one core is alone, do not count.
+  const int least = median_time(warm) > std::chrono::microseconds(200) ? 1 : 8;
+  add(least, least > 1, cores);
+  std::set<int> beside;
+  for (const int copies : counts) beside.insert(std::max(least + 1, copies / cores));
+  for (const int copies : beside) add(copies, shared, cores);
+}
+
+void add_colder_fused(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op,
+                      const TimedCase& warm, std::vector<TimedCase>& cases) {
+  constexpr Bytes kCold{64 << 20};
+  constexpr std::chrono::milliseconds kLong{5};  // such calls are cold by themselves
+  const int width = warm.op_case.width;
+  const Bytes own = call_bytes(op.single.model) * width;
+  const auto copies = static_cast<int>(
+      std::min<std::int64_t>(kCold.value / std::max<std::int64_t>(1, own.value), options.most_copies / width));
+  const bool is_long = median_time(warm) >= kLong;
+  const auto add = [&](int count, int streams) {
+    TimedCase timed(warm.op_case);
+    timed.op_case.copies = count;
+    timed.op_case.streams = streams;
+    cases.push_back(std::move(timed));
+  };
+  if (!is_long && copies > 1) add(copies, 1);
+  const int cores = backend.catalog().cores();
+  if (warm.op_case.threads > 1 || cores == 1) return;
+  add(is_long ? 1 : std::max(2, copies / cores), cores);
+}
+
+}  // namespace
+
+ProfiledOp profiled_op(const Model& model, const Op& op) {
+  Model single = single_op_model(model, op);
+  Weights weights = random_weights(single, 0);
+  return {&op, LoadedModel{std::move(single), std::move(weights)}, layout_alone(model, op, Layout::kNhwc),
+          model.tensor(op.inputs[0]).role == TensorRole::kInput};
+}
+
+Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op) {
+  std::vector<TimedCase> cases;
+  const bool fused = !options.fused_widths.empty();
+  for (const int threads : thread_counts(backend)) {
+    // None for a Reshape in place: nothing runs.
+    COHORT_TRY(const auto algorithms, algorithms_of(backend, options, op, threads));
+    for (const std::string& algorithm : algorithms)
+      cases.emplace_back(
+          OpCase{Strategy::kSerial, 1, threads, algorithm, 1, true, 1, options.precision, {}, op.layout});
+  }
+  for (const FusedForm& form : fused_forms(op)) {
+    for (const int threads : thread_counts(backend)) {
+      for (const int width : fused ? options.fused_widths : std::vector{kCopiesWidth}) {
+        const OpCase op_case{form.strategy,     width, threads,           "", 1,
+                             form.shared_input, 1,     options.precision, {}, op.layout};
+        cases.emplace_back(op_case, !fused);
+      }
+    }
+  }
+  if (const Bytes flush = last_cache(backend); flush.value > 0) {
+    for (std::size_t i = 0, warm = cases.size(); i < warm; ++i) {
+      if (cases[i].copies_only) continue;
+      cases.emplace_back(OpCase(cases[i].op_case));  // a copy: the vector grows
+      cases.back().op_case.flush = flush;
+    }
+  }
+  return cases;
+}
+
+std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op,
+                                    const std::vector<TimedCase>& warm) {
+  std::vector<TimedCase> cases;
+  for (const TimedCase& timed : warm) {
+    if (timed.copies_only || timed.op_case.flush.value > 0) continue;
+    if (timed.op_case.strategy != Strategy::kSerial) {
+      add_colder_fused(backend, options, op, timed, cases);
+      continue;
+    }
+    const Nanoseconds own = median_time(timed);
+    const bool near_best = std::none_of(warm.begin(), warm.end(), [&](const TimedCase& other) {
+      const bool rivals = other.op_case.strategy == Strategy::kSerial && other.op_case.flush.value == 0 &&
+                          other.op_case.threads == timed.op_case.threads;
+      return rivals && seconds(own) > kNearBest * seconds(median_time(other));
+    });
+    if (near_best) add_colder(backend, options, op, timed, cases);
+  }
+  return cases;
+}
+
+}  // namespace cohort

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "executor/backend.hpp"
+#include "executor/profile/op_case.hpp"
+#include "executor/profile/profile.hpp"
+#include "models/model.hpp"
+
+namespace cohort {
+
+/// An op to be timed alone.
+struct ProfiledOp {
+  const Op* op = nullptr;          ///< in its model
+  LoadedModel single;              ///< the op as a model of its own
+  Layout layout = Layout::kNhwc;   ///< layout_alone()
+  bool reads_model_input = false;  ///< which comes from afar, where what others read was mostly just written
+};
+
+/// A way of running an op and what was measured of it so far.
+struct TimedCase {
+  explicit TimedCase(OpCase way, bool for_copies = false) : op_case(std::move(way)), copies_only(for_copies) {}
+
+  OpCase op_case;
+  bool copies_only;  ///< wanted for the copies that stack inputs, not for the op
+  CaseTiming timing;
+  Nanoseconds spent{};                 ///< in all calls
+  bool done = false;                   ///< no more passes are wanted
+  std::unique_ptr<CaseRunner> runner;  ///< kept between passes where it is small
+};
+
+/// `op` of `model`, with weights made up.
+ProfiledOp profiled_op(const Model& model, const Op& op);
+
+/// Every alternative and fused form with warm weights, alone, on one thread and on all; where the size of a GPU's last
+/// cache is known, each also with that flushed. Errors: those of lower().
+Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op);
+
+/// Once warm cases are timed: those near the best also with colder weights, and beside themselves on every core.
+std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op,
+                                    const std::vector<TimedCase>& warm);
+
+}  // namespace cohort
