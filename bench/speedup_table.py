@@ -82,7 +82,7 @@ class Bench:
         profile = self.profile(network, minibatch)
         values, sharing = source.split(", ")
         candidates = self.folder / f"{network}-{minibatch}-{count}-{values}-{sharing}"
-        plan = self.folder / "best.plan.json"
+        plan = self.folder / f"{candidates.name}.plan.json"
         data = ["--input", sharing] + (["--data", self.images] if values == "JPEG" else [])
         ranked = self.call("plan", profile, "-n", count, *data, "-f", "--json", "-o", plan, "--candidates", candidates)
         best = self.measure(plan)
@@ -107,13 +107,16 @@ class Bench:
         return {
             "network": network, "minibatch": minibatch, "count": count, "input": source, "plan": top["name"],
             "predicted": top["predicted_speedup"], "measured": best["measured_speedup"], "analytic": analytic,
-            "baseline_ms": best["baseline"]["median_ns"] / 1e6, "profile": profile,
+            "baseline_ms": best["baseline"]["median_ns"] / 1e6, "profile": profile, "file": plan, "again": None,
             "step_ms": best["plan"]["median_ns"] / 1e6, "predicted_ms": top["step_ns"] / 1e6,
             "samples_per_second": best["samples_per_step"] / best["plan"]["median_ns"] * 1e9,
             "regret": best["plan"]["median_ns"] / fastest - 1, "compared": len(others) + 1,
             "discarded": best["plan"]["discarded"] + best["baseline"]["discarded"],
             "disturbed": best["plan"]["disturbed"] or best["baseline"]["disturbed"],
         }
+
+    def measure_again(self, row):
+        row["again"] = self.measure(row["file"])["measured_speedup"]
 
 
 def error(row, key="predicted"):
@@ -126,6 +129,13 @@ def summary(rows, key="predicted"):
         return "no rows"
     p90 = errors[min(len(errors) - 1, int(0.9 * len(errors)))]
     return f"median {statistics.median(errors):.1%}, 90th percentile {p90:.1%}, worst {errors[-1]:.1%} ({len(errors)} rows)"
+
+
+def noise(rows):
+    """What measuring the same plan again gives: no prediction of it can be nearer than that."""
+    if all(row["again"] is None for row in rows):
+        return []
+    return [f"- The same plans measured once more, after all rows: they differ by {summary(rows, 'again')}"]
 
 
 def decode_ms(profile):
@@ -157,7 +167,7 @@ def sharing(rows, cores=2):
     return lines
 
 
-def table(rows, command):
+def table(rows, call):
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     held = [row for row in rows if row["network"] in HELD_OUT]
@@ -165,7 +175,7 @@ def table(rows, command):
     good = sum(row["regret"] <= 0.05 for row in rows)
     out = [
         "# Predicted against measured speedup, CPU device", "",
-        f"`{command}`, {datetime.date.today()}, commit {commit}; {cpu}, 2 cores, oneDNN 2.6.3, gcc 12.2, Debian 12.", "",
+        f"`{call}`, {datetime.date.today()}, commit {commit}; {cpu}, 2 cores, oneDNN 2.6.3, gcc 12.2, Debian 12.", "",
         "Speedup is over the best single-model plan, members one after another. Step times are medians of interleaved",
         "blocks; `lost` counts disturbed blocks that were discarded, `*` rows that were never quiet. `regret` is how much",
         "slower the chosen plan ran than the fastest of the kinds of plan that were run (`of` so many). `analytic` is the",
@@ -175,7 +185,7 @@ def table(rows, command):
         f"- Fusion predicted from single ops only: {summary(rows, 'analytic')}; the same rows with fused calls profiled: "
         + summary([row for row in rows if row["analytic"] is not None]),
         f"- The planner's choice within 5% of the best measured: {good} of {len(rows)} rows",
-        *sharing(rows), "",
+        *noise(rows), *sharing(rows), "",
         "| network | minibatch | N | input | chosen plan | step ms | predicted | measured | error | analytic | regret | of | lost |",
         "|---|--:|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
@@ -185,6 +195,17 @@ def table(rows, command):
                    f"{row['predicted']:.2f}x | {row['measured']:.2f}x | {error(row):+.1%} | {analytic} | {row['regret']:.1%} | "
                    f"{row['compared']} | {row['discarded']}{'*' if row['disturbed'] else ''} |")
     return "\n".join(out) + "\n"
+
+
+def command():
+    return " ".join(["bench/speedup_table.py", *sys.argv[1:]])
+
+
+def write(options, rows):
+    """After every row: what was measured is kept whatever comes next."""
+    if options.output:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(table(rows, command()))
 
 
 def main():
@@ -198,6 +219,7 @@ def main():
     parser.add_argument("--block-ms", type=int, default=60)
     parser.add_argument("--others", type=int, default=4, help="other kinds of plan to run for each case")
     parser.add_argument("--minutes", type=float, help="start no case after this long")
+    parser.add_argument("--again", action="store_true", help="at the end measure every plan once more: the noise of the machine")
     options = parser.parse_args()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
@@ -215,12 +237,12 @@ def main():
             row = rows[-1]
             print(f"{row['network']} b{row['minibatch']} N={row['count']} {row['input']}: predicted {row['predicted']:.2f}x, "
                   f"measured {row['measured']:.2f}x ({error(row):+.1%}), regret {row['regret']:.1%}", file=sys.stderr, flush=True)
-            text = table(rows, " ".join(["bench/speedup_table.py", *sys.argv[1:]]))
-            if options.output:  # after every row: what was measured is kept whatever comes next
-                options.output.parent.mkdir(parents=True, exist_ok=True)
-                options.output.write_text(text)
+            write(options, rows)
+        for row in rows if options.again else []:
+            bench.measure_again(row)
+            write(options, rows)
     if not options.output:
-        print(text)
+        print(table(rows, command()))
 
 
 if __name__ == "__main__":

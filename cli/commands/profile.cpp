@@ -61,7 +61,7 @@ Result<void> profile_input(const std::string& data, const Model& model, const Ca
       record.time = time;
       records.push_back(std::move(record));
     }
-    add_profile_records(trace, "input stages", signature, std::move(records));
+    add_profile_records(trace, "input stages", signature, records);
   };
   add(kInputReadRecord, samples.read);
   add(kInputDecodeRecord, samples.decode);

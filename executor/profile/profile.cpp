@@ -224,7 +224,7 @@ class ModelTimer {
 }  // namespace
 
 void add_profile_records(Trace& trace, std::string_view track, std::string_view name,
-                         std::vector<ProfileRecord> records) {
+                         const std::vector<ProfileRecord>& records) {
   auto found =
       std::find_if(trace.tracks.begin(), trace.tracks.end(), [&](const Track& t) { return t.thread == track; });
   const TrackId id = found == trace.tracks.end() ? trace.add_track("profile", std::string(track))
@@ -258,7 +258,7 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
   COHORT_CHECK(cases.time_colder());
   const std::vector<KernelCase> kernel_cases = cases.kernel_cases();
   cases.write(trace);
-  for (auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, std::move(records));
+  for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);
   std::move(whole).write(trace);
   if (options.more) COHORT_CHECK(options.more(trace));
   if (options.tracer == nullptr) return trace;

@@ -48,6 +48,6 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
 
 /// Adds records to a profile as slices, cases one after another on a track of their own.
 void add_profile_records(Trace& trace, std::string_view track, std::string_view name,
-                         std::vector<ProfileRecord> records);
+                         const std::vector<ProfileRecord>& records);
 
 }  // namespace cohort
