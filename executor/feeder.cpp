@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "executor/host/core_binding.hpp"
+
 namespace cohort {
 namespace {
 
@@ -27,13 +29,20 @@ Result<PipelineOptions> pipeline_of(Runner& runner, std::size_t input_index, Ima
 
 }  // namespace
 
+std::vector<int> decode_cores(const Program& program, std::span<const int> usable) {
+  if (program.launch_threads < 2) return {};
+  return cores_beside(launch_cores(program.launch_threads, usable), usable);
+}
+
 Result<std::unique_ptr<Feeder>> Feeder::open(Runner& runner, ImageFolder folder, const InputOptions& options,
                                              const ImageTarget& target) {
   std::vector<PipelineOptions> pipelines;
   for (std::size_t i = 0; i < runner.program().inputs.size(); ++i) {
     COHORT_TRY(pipelines.emplace_back(), pipeline_of(runner, i, target));
   }
-  COHORT_TRY(auto opened, InputPipelines::open(std::move(folder), options, std::move(pipelines)));
+  InputOptions bound = options;
+  if (bound.cores.empty()) bound.cores = decode_cores(runner.program(), cores_to_bind());
+  COHORT_TRY(auto opened, InputPipelines::open(std::move(folder), bound, std::move(pipelines)));
   return std::unique_ptr<Feeder>(new Feeder(runner, std::move(opened)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "executor/clock.hpp"
@@ -9,6 +10,10 @@
 #include "executor/runner.hpp"
 
 namespace cohort {
+
+/// Those of `usable` cores that workers which decode for a program keep to: not those of its launch threads, each of
+/// which has one to itself and would wait for it. Empty: any.
+std::vector<int> decode_cores(const Program& program, std::span<const int> usable);
 
 /// Feeds a runner with images: each step takes the next minibatch of every input, and the workers
 /// decode the ones after it meanwhile.

@@ -61,8 +61,8 @@ std::optional<Error> LaunchThreads::drain() {
 
 void LaunchThreads::thread_main(std::size_t index) {
   // Beside the thread that posts, where there is a core for each.
-  const std::vector<int> cores = cores_to_bind();
-  if (cores.size() > workers_.size()) bind_to_core(cores[index + 1]);
+  const std::vector<int> cores = launch_cores(program_.launch_threads, cores_to_bind());
+  if (!cores.empty()) bind_to_core(cores[index + 1]);
   std::string refused;
   try {
     api_.use();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 namespace cohort {
@@ -17,6 +18,16 @@ std::vector<int> cores_to_bind();
 
 /// Keeps the calling thread on `core`. Does nothing where the system refuses.
 void bind_to_core(int core);
+/// The same for several cores, on any of which it may run.
+void bind_to_cores(std::span<const int> cores);
+
+/// Of `usable` cores: the first for the thread that drives a session, and one for each of `threads` that launch for it.
+/// Empty where there are not as many: then nobody is bound.
+std::vector<int> launch_cores(int threads, std::span<const int> usable);
+
+/// Those of `usable` that are not `taken`, for threads that must not disturb who has those. Empty where nothing is
+/// taken or nothing is left: such threads then run anywhere.
+std::vector<int> cores_beside(std::span<const int> taken, std::span<const int> usable);
 
 /// Moves the calling thread to `core` unless it is there, and leaves it as free as it was: threads that
 /// it starts later must not inherit a single core.

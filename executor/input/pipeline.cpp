@@ -12,6 +12,7 @@
 #include <thread>
 #include <tuple>
 
+#include "executor/host/core_binding.hpp"
 #include "executor/input/image_loader.hpp"
 #include "executor/input/sample_order.hpp"
 
@@ -204,6 +205,7 @@ std::vector<BadImage> InputPipelines::Pool::bad_images() const {
 }
 
 void InputPipelines::Pool::work(int worker) {
+  if (!options_.cores.empty()) bind_to_cores(options_.cores);
   ImageLoader loader;
   std::unique_lock lock(mutex_);
   while (!stop_ && !cancelled()) {

@@ -34,6 +34,7 @@ struct InputOptions {
   std::uint64_t seed = 0;
   bool shuffle = true;
   OnBadImage on_bad_image = OnBadImage::kSkip;
+  std::vector<int> cores;               ///< that the workers keep to; empty: any
   InputObserver* observer = nullptr;    ///< null: none, at no cost; must outlive the pipelines
   const CancelToken* cancel = nullptr;  ///< wakes who is blocked within 100 ms; must outlive the pipelines
 };

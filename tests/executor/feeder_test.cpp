@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "executor/host/core_binding.hpp"
 #include "executor/host/host_session.hpp"
 #include "executor/recording/recording_backend.hpp"
 #include "executor/reference/reference_kernels.hpp"
@@ -160,6 +161,20 @@ TEST(Feeder, RefusesInputThatIsNoImage) {
   ASSERT_FALSE(feeder);
   EXPECT_EQ(feeder.error().message,
             "input \"x\" of shape [4, 16] cannot be fed images; it would have to be [N, C, H, W]");
+}
+
+TEST(DecodeCores, AreNotThoseOfLaunchThreads) {
+  const std::vector<int> usable{0, 2, 4, 6, 8};
+  EXPECT_THAT(launch_cores(2, usable), ::testing::ElementsAre(0, 2, 4));
+  Program program;
+  EXPECT_THAT(decode_cores(program, usable), IsEmpty()) << "one thread launches, and the system finds it a core";
+  program.launch_threads = 2;
+  EXPECT_THAT(decode_cores(program, usable), ::testing::ElementsAre(6, 8));
+  program.launch_threads = 4;
+  EXPECT_THAT(decode_cores(program, usable), IsEmpty()) << "no core is left";
+  program.launch_threads = 5;
+  EXPECT_THAT(launch_cores(5, usable), IsEmpty()) << "there are not enough cores to bind anybody";
+  EXPECT_THAT(decode_cores(program, usable), IsEmpty());
 }
 
 }  // namespace

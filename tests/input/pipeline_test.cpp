@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "executor/host/core_binding.hpp"
 #include "executor/input/image_loader.hpp"
 #include "tests/input/fixture.hpp"
 
@@ -327,6 +328,36 @@ TEST_F(InputPipelinesTest, RefusesOptionsThatCannotBe) {
               HasSubstr("slot 0 holds 384 values; a minibatch of 3 images has 576"));
   EXPECT_THAT(message([](auto&, auto& pipelines, auto&) { pipelines[0].target.channels = 4; }), HasSubstr("1 or 3"));
   EXPECT_THAT(message([](auto&, auto&, auto& folder) { folder.images.clear(); }), HasSubstr("no images in"));
+}
+
+/// Where each worker may run.
+class CoreObserver final : public InputObserver {
+ public:
+  void begin(InputStage /*stage*/, const InputWork& /*work*/) noexcept override {
+    const std::lock_guard lock(mutex_);
+    seen_.insert(usable_cores());
+  }
+  void end(InputStage /*stage*/, const InputWork& /*work*/) noexcept override {}
+  [[nodiscard]] std::set<std::vector<int>> seen() {
+    const std::lock_guard lock(mutex_);
+    return seen_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::vector<int>> seen_;
+};
+
+TEST_F(InputPipelinesTest, KeepsItsWorkersToTheCoresItIsGiven) {
+  CoreObserver observer;
+  InputOptions options;
+  options.workers = 2;
+  options.observer = &observer;
+  const std::vector<int> here = usable_cores();
+  options.cores = {here.back()};
+  first_minibatches(folder_, options, 2, 2);
+  EXPECT_THAT(observer.seen(), ElementsAre(options.cores));
+  EXPECT_EQ(usable_cores(), here) << "who opens the pipelines is not bound";
 }
 
 }  // namespace
