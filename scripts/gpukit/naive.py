@@ -9,6 +9,7 @@ WARP = 32
 REGISTER_UNIT = 256  # registers are given to a warp in such units
 SHARED_RESERVED = 1024  # bytes a block, by the system
 BLOCKS_PER_SM = 32
+FACTS = {"multiprocessors", "maxThreadsPerMultiprocessor", "regsPerMultiprocessor", "sharedMemPerMultiprocessor"}
 
 
 def product(sizes):
@@ -27,10 +28,12 @@ def resident_blocks(kernel, settings):
 
 def share_of_device(file):
     """What part of the device's room for blocks the kernels of one model fill, on average over their time: work / capacity.
-    None where the profile has no kernels."""
+    None where the profile has no kernels, or does not say what the device holds."""
     with gzip.open(file, "rt") as text:
         trace = json.load(text)
     settings = trace.get("cohort", {}).get("device", {}).get("settings", {})
+    if not FACTS <= settings.keys():
+        return None
     tracks = {(event["pid"], event["tid"]) for event in trace["traceEvents"]
               if event.get("ph") == "M" and event.get("name") == "thread_name" and event["args"]["name"] == MODEL_TRACK}
     filled = time = 0.0

@@ -103,15 +103,21 @@ def modelbatch(networks):
     return [unit for unit in units if unit.name.split()[1] in networks]
 
 
-def gpu_tests(cohort):
-    """The tests that need a GPU, where they are built: all strategies and ops against plain loops."""
+# Tests of tests/cuda/gpu_test.cpp. What a plan is made of must be right, or nothing else is worth measuring; of the many ways
+# to run an op one that fails is left out of profiles. The same tests on the fake are for machines without a GPU.
+STRATEGY_TESTS = "*/gpu:-*.EveryAlternative*:*.EveryWay*"
+WAY_TESTS = "*.EveryAlternative*/gpu:*.EveryWay*/gpu"
+
+
+def gpu_tests(cohort, name, chosen, seconds):
+    """Tests that need a GPU, where they are built: against plain loops on the host."""
     program = cohort.parent / "cuda_gpu_test"
     if not program.exists():
         return []
     libraries = places.root() / "lib"  # of a bundle
     search = [str(libraries), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]  # the driver may be found by it
     words = ["env", "LD_LIBRARY_PATH=" + ":".join(search)] if libraries.is_dir() else []
-    return [Unit("tests on the GPU", [*words, program, "--gtest_brief=1"], 45, [program])]
+    return [Unit(name, [*words, program, "--gtest_brief=1", f"--gtest_filter={chosen}"], seconds, [program])]
 
 
 def part_a(tools, folders, networks):
@@ -120,7 +126,7 @@ def part_a(tools, folders, networks):
     return [
         Stage("provenance and equality", "A", 60, lambda: [
             step("provenance", []),
-            *gpu_tests(tools.cohort),
+            *gpu_tests(tools.cohort, "tests on the GPU", STRATEGY_TESTS, 45),
             *[step("equality", [network, "--count", 4], 30) for network in only(EQUALITY_NETWORKS, networks)],
         ], gate=True),
         Stage("calibration", "A", 100, lambda: [Unit("calibrate", calibrate, 110)], lambda: tools.command("calibrate")),
@@ -129,6 +135,8 @@ def part_a(tools, folders, networks):
         Stage("counters", "A", 80, lambda: [step("counters", [network]) for network in networks],
               lambda: tools.program("ncu")),
         Stage("wall times", "A", 180, lambda: walls(networks, (1, 16), (4, 16))),
+        Stage("every way to run an op", "A", 30, lambda: gpu_tests(tools.cohort, "tests of every way to run an op", WAY_TESTS, 60),
+              lambda: tools.file(tools.cohort.parent / "cuda_gpu_test")),
     ]
 
 

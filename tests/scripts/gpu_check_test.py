@@ -1,6 +1,7 @@
 """Rehearses scripts/gpu-check on a program that stands in for cohort: injected failures, a kill, a cut, a resumption."""
 
 import collections
+import gzip
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from gpukit.main import Folders  # noqa: E402
+from gpukit.naive import share_of_device  # noqa: E402
 from gpukit.results import Results, pack  # noqa: E402
 from gpukit.runner import Runner, Stage, Unit, choose  # noqa: E402
 from gpukit.stages import NETWORKS, PART_SECONDS, Tools, all_stages  # noqa: E402
@@ -201,7 +203,7 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual([line["unit"] for line in failed], ["equality mlp --count 4"])
         self.assertIn("not equal to serial", failed[0]["reason"])
         dropped = {line["stage"] for line in lines_of(self.results) if line["status"] == "dropped"}
-        self.assertEqual(dropped, {"calibration", "op table", "counters", "wall times"})
+        self.assertEqual(dropped, {"calibration", "op table", "counters", "wall times", "every way to run an op"})
 
     def test_a_wrong_result_is_passed_over_where_that_is_asked_for(self):
         ran = self.check("--part", "A", "--budget", "170", "--keep-going", faults={"run": "wrong"})
@@ -210,7 +212,7 @@ class Rehearsal(unittest.TestCase):
 
     def test_the_tests_for_a_gpu_come_first_where_they_are_built(self):
         tests = self.program.parent / "cuda_gpu_test"
-        tests.write_text("#!/bin/sh\nexit 1\n")
+        tests.write_text('#!/bin/sh\nfor word; do case $word in *EveryWay*/gpu) exit 0;; *=*/gpu:-*) exit 1;; esac; done\n')
         tests.chmod(0o755)
         ran = self.check("--part", "A")
         self.assertEqual(ran.returncode, 1)
@@ -262,6 +264,21 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(ran.returncode, 4)
         self.assertIn("no driver", ran.stdout)
         self.assertFalse(self.results.exists())
+
+
+class Naive(unittest.TestCase):
+    def test_guesses_nothing_of_a_device_that_does_not_say_what_it_holds(self):
+        kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 0, "dur": 10, "pid": 1, "tid": 1,
+                  "args": {"grid": [10, 1, 1], "block": [256, 1, 1]}}
+        track = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "kernels of the model"}}
+        facts = {"multiprocessors": "10", "maxThreadsPerMultiprocessor": "2048", "regsPerMultiprocessor": "65536",
+                 "sharedMemPerMultiprocessor": "233472"}
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "trace.json.gz"
+            for settings, share in ((facts, 1 / 8), ({"multiprocessors": "10"}, None), ({}, None)):
+                with gzip.open(file, "wt") as out:
+                    json.dump({"traceEvents": [track, kernel], "cohort": {"device": {"settings": settings}}}, out)
+                self.assertEqual(share_of_device(file), share)
 
 
 class Running(unittest.TestCase):

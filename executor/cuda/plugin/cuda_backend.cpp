@@ -84,6 +84,12 @@ DeviceInfo describe(int index) {
   }
   info.settings["compute_capability"] = fmt::format("{}.{}", properties.major, properties.minor);
   info.settings["multiprocessors"] = std::to_string(properties.multiProcessorCount);
+  // What occupancy follows from, by the keys that traces have: a tracer that joins a running process is not told.
+  info.settings["computeMajor"] = std::to_string(properties.major);
+  info.settings["computeMinor"] = std::to_string(properties.minor);
+  info.settings["maxThreadsPerMultiprocessor"] = std::to_string(properties.maxThreadsPerMultiProcessor);
+  info.settings["regsPerMultiprocessor"] = std::to_string(properties.regsPerMultiprocessor);
+  info.settings["sharedMemPerMultiprocessor"] = std::to_string(properties.sharedMemPerMultiprocessor);
   info.settings["l2_bytes"] = std::to_string(properties.l2CacheSize);
   info.settings["sm_clock_khz"] = std::to_string(attribute(cudaDevAttrClockRate, index));
   info.settings["memory_clock_khz"] = std::to_string(attribute(cudaDevAttrMemoryClockRate, index));
