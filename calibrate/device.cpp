@@ -11,6 +11,7 @@ namespace cohort::calibrate {
 
 void check(cudaError_t status, std::string_view call) {
   if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // told here: else the next block's first kernel would be said to fail
   throw DeviceError(fmt::format("{} returned {} ({}): {}", call, cudaGetErrorName(status), static_cast<int>(status),
                                 cudaGetErrorString(status)));
 }
@@ -24,6 +25,8 @@ Nanoseconds Event::since(const Event& earlier) const {
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
   check(cudaMalloc(&data_, bytes), fmt::format("cudaMalloc({})", bytes));
   check(cudaMemset(data_, 0, bytes), "cudaMemset");
+  // Streams of ours do not wait for the default stream, on which that runs.
+  check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 }
 
 HostBuffer::HostBuffer(std::size_t bytes, bool pinned) {

@@ -54,21 +54,22 @@ Result<std::unique_ptr<Session>> load(const Program& program, std::span<const We
   parts.weights = std::make_unique<ChunkedWeights>(api, program.memory.weights);
   for (const Step& step : program.steps) {
     COHORT_TRY(const auto values, gather_weights(step, weights));
-    auto prepared = [&]() -> Result<std::unique_ptr<PreparedCall>> {
+    const auto bound = [&]() -> Result<void> {
       try {
         const CallChoice choice{step.cost.algorithm, program.launch_thread_of(step.stream)};
-        return factory.prepare(step.call, choice, values, *parts.weights);
+        COHORT_TRY(auto prepared, factory.prepare(step.call, choice, values, *parts.weights));
+        auto& by_slot = parts.by_slot.emplace_back();
+        const int slots = reads_input(program, step) ? program.input_buffers : 1;
+        for (int slot = 0; slot < slots; ++slot) by_slot.push_back(prepared->bind(parts.memory->arguments(step, slot)));
+        parts.prepared.push_back(std::move(prepared));
+        return {};
       } catch (const OutOfDeviceMemory&) {
         throw;
       } catch (const DeviceError& error) {
         return fail(ErrorCode::kDeviceMissing, "{}", error.what());
       }
     }();
-    if (!prepared) return in_context(step.task, prepared.error());
-    auto& bound = parts.by_slot.emplace_back();
-    const int slots = reads_input(program, step) ? program.input_buffers : 1;
-    for (int slot = 0; slot < slots; ++slot) bound.push_back((*prepared)->bind(parts.memory->arguments(step, slot)));
-    parts.prepared.push_back(std::move(*prepared));
+    if (!bound) return in_context(step.task, bound.error());
   }
   return std::make_unique<CudaSession>(program, api, std::move(parts), std::move(now));
 }

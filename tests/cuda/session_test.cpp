@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "executor/cuda/session.hpp"
+#include "executor/device_error.hpp"
 #include "executor/host/host_session.hpp"
 #include "executor/recording/fake_gpu.hpp"
 #include "executor/reference/reference_kernels.hpp"
@@ -254,6 +256,44 @@ TEST_F(CudaSessionTest, NamesTheTaskAndTheCallThatFailed) {
   EXPECT_THAT(failed.error().message, HasSubstr("launch_kernel"));
   device_.gpu().fail_at(std::nullopt);
   EXPECT_TRUE((*run)->step()) << "a failure is told once";
+}
+
+/// Own calls whose memory cannot be prepared when they are bound to it.
+class CallsThatDoNotBind final : public cuda::CallFactory {
+ public:
+  explicit CallsThatDoNotBind(cuda::KernelLauncher& launcher) : own_(cuda::make_own_calls(launcher)) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    return own_->alternatives(call, threads);
+  }
+  bool accepts_strides(const OpCall& call) const override { return own_->accepts_strides(call); }
+  int cores() const override { return 1; }
+  Result<std::unique_ptr<cuda::PreparedCall>> prepare(const OpCall& /*call*/, const cuda::CallChoice& /*choice*/,
+                                                      std::span<const std::vector<float>> /*weights*/,
+                                                      cuda::WeightStore& /*store*/) const override {
+    struct Prepared final : cuda::PreparedCall {
+      std::unique_ptr<cuda::BoundCall> bind(const cuda::CallArguments& /*arguments*/) override {
+        throw DeviceError("cudaMemcpy: injected failure");
+      }
+    };
+    return std::make_unique<Prepared>();
+  }
+
+ private:
+  std::unique_ptr<cuda::CallFactory> own_;
+};
+
+TEST_F(CudaSessionTest, NamesTheTaskWhoseCallCannotBeBoundToItsMemory) {
+  const auto program = lower(plan_, batch_.models().models, device_.catalog());
+  ASSERT_TRUE(program) << program.error().message;
+  const CallsThatDoNotBind calls(device_.gpu());
+  device_.gpu().use();
+  device_.gpu().watch(*program);
+  const auto session = cuda::make_session(*program, batch_.models().weights, device_.gpu(), calls, steady_now);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, ErrorCode::kDeviceMissing);
+  EXPECT_EQ(session.error().message, program->steps[0].task + ": cudaMemcpy: injected failure");
+  EXPECT_EQ(device_.gpu().resources(), 0U);
 }
 
 TEST_F(CudaSessionTest, RefusesWhatDoesNotFitAndSaysWhatIsFree) {

@@ -24,6 +24,7 @@ std::size_t count(Bytes size) { return static_cast<std::size_t>(size.value); }
 
 void check_cuda(cudaError_t status, std::string_view call) {
   if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // told here: it is not to be blamed on the next kernel that is launched
   const std::string what = fmt::format("{}: {} ({})", call, cudaGetErrorName(status), cudaGetErrorString(status));
   if (status == cudaErrorMemoryAllocation) throw OutOfDeviceMemory(what);
   throw DeviceError(what);
@@ -47,9 +48,7 @@ Bytes RuntimeApi::free_memory() {
 
 std::byte* RuntimeApi::allocate(Bytes size) {
   void* block = nullptr;
-  const cudaError_t status = cudaMalloc(&block, count(size));
-  if (status != cudaSuccess) (void)cudaGetLastError();  // not an error of what comes next
-  check_cuda(status, fmt::format("cudaMalloc of {}", format_bytes(size)));
+  check_cuda(cudaMalloc(&block, count(size)), fmt::format("cudaMalloc of {}", format_bytes(size)));
   return static_cast<std::byte*>(block);
 }
 
@@ -57,9 +56,8 @@ void RuntimeApi::release(std::byte* block) noexcept { (void)cudaFree(block); }
 
 std::byte* RuntimeApi::allocate_pinned(Bytes size) {
   void* block = nullptr;
-  const cudaError_t status = cudaHostAlloc(&block, count(size), cudaHostAllocDefault);
-  if (status != cudaSuccess) (void)cudaGetLastError();
-  check_cuda(status, fmt::format("cudaHostAlloc of {}", format_bytes(size)));
+  check_cuda(cudaHostAlloc(&block, count(size), cudaHostAllocDefault),
+             fmt::format("cudaHostAlloc of {}", format_bytes(size)));
   return static_cast<std::byte*>(block);
 }
 
@@ -144,7 +142,9 @@ GraphHandle RuntimeApi::end_capture(StreamHandle origin) {
   const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
   (void)cudaGraphDestroy(graph);
   check_cuda(status, "cudaGraphInstantiate");
-  check_cuda(cudaGraphUpload(executable, cuda::native(origin)), "cudaGraphUpload");
+  const cudaError_t uploaded = cudaGraphUpload(executable, cuda::native(origin));
+  if (uploaded != cudaSuccess) (void)cudaGraphExecDestroy(executable);
+  check_cuda(uploaded, "cudaGraphUpload");
   return handle_of<GraphHandle>(executable);
 }
 

@@ -9,7 +9,8 @@
 
 namespace cohort::cuda {
 
-/// Throws DeviceError, for exhausted memory OutOfDeviceMemory, naming the call and the status.
+/// Throws DeviceError, for exhausted memory OutOfDeviceMemory, naming the call and the status, which CUDA then no
+/// longer keeps as its last error.
 void check_cuda(cudaError_t status, std::string_view call);
 
 inline cudaStream_t native(StreamHandle stream) { return reinterpret_cast<cudaStream_t>(stream); }
