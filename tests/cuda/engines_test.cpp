@@ -1,5 +1,6 @@
 // cuDNN's engines for a GPU that is not here, from a description of its properties. Nothing is run.
 
+#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +8,10 @@
 #include <fstream>
 
 #include "executor/cuda/plugin/cudnn_convolution.hpp"
+#include "executor/cuda/plugin/grouped_products.hpp"
 #include "executor/cuda/plugin/library_calls.hpp"
+#include "executor/cuda/plugin/runtime_api.hpp"
+#include "executor/device_error.hpp"
 #include "models/networks/networks.hpp"
 #include "simulator/plan/lower.hpp"
 #include "tests/kernels/call_runner.hpp"
@@ -15,6 +19,7 @@
 namespace cohort::cuda {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -149,6 +154,49 @@ TEST(EngineNames, ThatAreNoneAreRefused) {
   EXPECT_TRUE(engine_from("eng0"));
   for (const char* text : {"", "eng", "engine3", "eng3:", "eng3:2", "eng3:2=", "eng3:2=5,", "eng3:2=5;3=1", "eng3 "})
     EXPECT_FALSE(engine_from(text)) << text;
+}
+
+TEST(CudaErrors, AreToldOnceAndNotBlamedOnWhatComesNext) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) GTEST_SKIP() << "without a driver every call fails anew";
+  const cudaError_t status = cudaSetDevice(-1);
+  ASSERT_NE(status, cudaSuccess);
+  ASSERT_NE(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_THROW(check_cuda(status, "cudaSetDevice"), DeviceError);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+}
+
+/// Products of two members: [4, 6] to 5 columns, and every second row of [3, 8] to 2.
+std::vector<OpCall> two_products() {
+  OpCall first = testing::make_call(Gemm{}, {testing::dense(0, {4, 6}), testing::weight({5, 6}), testing::weight({5})},
+                                    testing::dense(1, {4, 5}));
+  const View x{BufferId{2}, 0, {3, 8}, {16, 1}, DataType::kFloat32};
+  OpCall second = testing::make_call(Gemm{}, {x, testing::weight({2, 8})}, testing::dense(3, {3, 2}), {Activation{}});
+  return {std::move(first), std::move(second)};
+}
+
+TEST(GroupedProducts, StandInColumnMajorTerms) {
+  const GroupedSizes sizes = grouped_sizes(two_products());
+  EXPECT_THAT(sizes.m, ElementsAre(5, 2));
+  EXPECT_THAT(sizes.n, ElementsAre(4, 3));
+  EXPECT_THAT(sizes.k, ElementsAre(6, 8));
+  EXPECT_THAT(sizes.lda, ElementsAre(6, 8));
+  EXPECT_THAT(sizes.ldb, ElementsAre(6, 16));
+  EXPECT_THAT(sizes.ldc, ElementsAre(5, 2));
+  EXPECT_THAT(sizes.count, ElementsAre(1, 1));
+  EXPECT_THAT(sizes.transa, ElementsAre(CUBLAS_OP_T, CUBLAS_OP_T));
+  EXPECT_THAT(sizes.transb, ElementsAre(CUBLAS_OP_N, CUBLAS_OP_N));
+}
+
+TEST(GroupedProducts, AreListedWhereAllAreProductsOfOneType) {
+  std::vector<OpCall> calls = two_products();
+  const auto listed = GroupedProducts::alternatives(grouped_call(calls));
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_TRUE(GroupedProducts::names(listed[0].algorithm));
+  EXPECT_GE(listed[0].workspace, Bytes{32 << 20});
+  EXPECT_TRUE(GroupedProducts::alternatives(calls[0]).empty()) << "one member's product is cuBLASLt's";
+  calls.push_back(testing::make_call(Activation{}, {testing::dense(4, {2, 3})}, testing::dense(5, {2, 3})));
+  EXPECT_TRUE(GroupedProducts::alternatives(grouped_call(calls)).empty());
 }
 
 class DescribedCatalog : public ::testing::Test {

@@ -135,6 +135,35 @@ TEST_P(OnDevice, EveryStrategyOfImageNetworksEqualsTheSerialRun) {
   }
 }
 
+TEST_P(OnDevice, EveryWayToRunOpsOfSeveralMembersInOneGroupEqualsTheReference) {
+  const auto recurrent = [](const char* hidden) {
+    return equal_members("lstm", 2, {{"steps", "3"}, {"inputs", "12"}, {"hidden", hidden}}, 3);
+  };
+  std::vector<std::pair<const char*, Batch>> cases;
+  cases.emplace_back("strided", recurrent("20"));
+  cases.emplace_back("strided", recurrent("1000"));  // in blocks of as many threads as there can be
+  cases.emplace_back("grouped_gemm", mixed_members(2));
+  for (const auto& [strategy, batch] : cases) {
+    Plan plan = plan_by_name(strategy, batch);
+    const auto expected = outputs_alone(reference_, plan, batch);
+    std::size_t listed = 1;
+    for (std::size_t i = 0; i < listed; ++i) {
+      const auto choose = [&](const CostKey& key, std::span<const Alternative> list) {
+        if (!key.signature.starts_with(kGroupPrefix)) return std::size_t{0};
+        listed = std::max(listed, list.size());
+        return std::min(i, list.size() - 1);
+      };
+      plan.resolved.reset();
+      const auto program = lower(plan, batch.models().models, device_->catalog(), choose);
+      ASSERT_TRUE(program) << program.error().message;
+      plan.resolved = resolve(plan, *program, device_->info().name);
+      SCOPED_TRACE(fmt::format("{}, alternative {} of {}", strategy, i, listed));
+      expect_close(outputs_on(*device_, plan, batch), expected);
+    }
+    EXPECT_TRUE(listed >= 2 || (is_fake() && std::string_view(strategy) == "grouped_gemm"));
+  }
+}
+
 TEST_P(OnDevice, EveryAlternativeOfEveryOpEqualsTheReference) {
   for (const char* network : {"lenet5", "mlp", "lstm"}) {
     const Batch batch = equal_members(network, 2, {}, 1);

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "executor/reference/reference_kernels.hpp"
 #include "own_kernels.hpp"
 #include "tests/kernels/call_runner.hpp"
 
@@ -46,6 +49,54 @@ TEST(OwnGru, EqualsTheReference) {
   op.linear_before_reset = false;
   EXPECT_FALSE(make_own_kernels_on_host()->alternatives(
       call_of(op, {dense(0, {5, 3, 6}), weight({1, 21, 6}), weight({1, 21, 7}), weight({1, 42})}), 1));
+}
+
+Recurrent gru(std::int64_t hidden) {
+  Recurrent op;
+  op.cell = RecurrentCell::kGru;
+  op.hidden = hidden;
+  op.linear_before_reset = true;
+  return op;
+}
+
+void expect_steps_equal_reference(const OpCall& call) {
+  const auto kernels = make_own_kernels_on_host();
+  const auto list = kernels->alternatives(call, 1);
+  ASSERT_TRUE(list) << list.error().message;
+  const auto steps = std::find_if(list->begin(), list->end(), [](const auto& a) { return a.algorithm == "own:steps"; });
+  ASSERT_NE(steps, list->end());
+  EXPECT_NE(steps, list->begin()) << "one launch is what comes first";
+  const CallRunner runner(call, 1, -1, 1);
+  const std::vector<float> expected = runner.run(*make_reference_kernels());
+  const std::vector<float> actual = runner.run(*kernels, *steps);
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 2e-5F) << "element " << i;
+}
+
+TEST(OwnSteps, OfLstmsAndGrusEqualTheReference) {
+  const View x = dense(0, {5, 3, 6});
+  const View alone = dense(0, {5, 1, 6});
+  const View by_sample{BufferId{0}, 2, {5, 3, 6}, {6, 30, 1}, DataType::kFloat32};  // is stacked first
+  for (const View& input : {x, alone, by_sample}) {
+    expect_steps_equal_reference(call_of(Lstm{7}, {input, weight({28, 6}), weight({28, 7}), weight({28})}));
+    expect_steps_equal_reference(
+        call_of(Lstm{7}, {input, weight({28, 6}), weight({28, 7}), weight({28})}, {Activation{}}));
+    expect_steps_equal_reference(
+        call_of(gru(7), {input, weight({1, 21, 6}), weight({1, 21, 7}), weight({1, 42})}, {Activation{}}));
+  }
+}
+
+TEST(OwnSteps, AreForFloat32AndSeveralSteps) {
+  const auto call = [](std::int64_t steps) {
+    return call_of(Lstm{7}, {dense(0, {steps, 3, 6}), weight({28, 6}), weight({28, 7}), weight({28})});
+  };
+  EXPECT_EQ(make_own_kernels_on_host()->alternatives(call(2), 1)->size(), 2U);
+  EXPECT_EQ(make_own_kernels_on_host()->alternatives(call(1), 1)->size(), 1U);
+  EXPECT_EQ(make_own_kernels_on_host(DataType::kBfloat16)->alternatives(call(2), 1)->size(), 1U);
+  CallRunner runner(call(1));
+  const auto refused = make_own_kernels_on_host()->prepare(call(1), "own:steps", 1, runner.weights());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("two steps or more"));
 }
 
 TEST(OwnMap, EqualsTheReferenceForFurtherActivations) {

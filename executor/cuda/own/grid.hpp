@@ -37,6 +37,8 @@ inline Grid grid_of(const GemmArguments& k) { return grid_for(std::int64_t{k.bat
 inline Grid grid_of(const LayerNormArguments& k) { return grid_for(std::int64_t{k.rows.count} * kWarp); }
 inline Grid grid_of(const LstmArguments& k) { return grid_of_samples(k.samples, k.hidden); }
 inline Grid grid_of(const GruArguments& k) { return grid_of_samples(k.samples, k.hidden); }
+inline Grid grid_of(const LstmCellArguments& k) { return grid_for(std::int64_t{k.samples} * k.hidden); }
+inline Grid grid_of(const GruCellArguments& k) { return grid_for(std::int64_t{k.samples} * k.hidden); }
 inline Grid grid_of(const TableArguments& k) { return {k.blocks, k.threads}; }
 
 }  // namespace cohort::cuda::own

@@ -75,6 +75,16 @@ void run(const GruArguments& kernel) {
 }
 
 template <class T>
+void run(const LstmCellArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.samples * kernel.hidden; ++i) lstm_cell_element<T>(kernel, i);
+}
+
+template <class T>
+void run(const GruCellArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.samples * kernel.hidden; ++i) gru_cell_element<T>(kernel, i);
+}
+
+template <class T>
 void run(const MatMulArguments& kernel) {
   for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) matmul_element<T>(kernel, i);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/cuda/own/lowering.hpp"
+#include "executor/cuda/own/recurrent_steps.hpp"
 #include "executor/cuda/own/table.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
@@ -97,6 +98,29 @@ class OwnPrepared final : public PreparedCall {
 };
 
 constexpr const char* kGrouped = "grouped";
+constexpr const char* kSteps = "own:steps";
+constexpr const char* kGroupedSteps = "grouped:steps";
+
+std::string_view steps_name(const OpCall& call) { return call.parts.empty() ? kSteps : kGroupedSteps; }
+
+/// Recurrent layers, of one member or several, as products over all of them.
+class StepsPrepared final : public PreparedCall {
+ public:
+  StepsPrepared(own::RecurrentSteps steps, KernelLauncher& launcher, std::span<const std::vector<float>> weights,
+                WeightStore& store)
+      : steps_(std::move(steps)), launcher_(&launcher), store_(&store) {
+    steps_.take_weights(weights, store);
+  }
+
+  std::unique_ptr<BoundCall> bind(const CallArguments& arguments) override {
+    return std::make_unique<OwnBound>(*launcher_, steps_.kernels(arguments, *store_));
+  }
+
+ private:
+  own::RecurrentSteps steps_;
+  KernelLauncher* launcher_;
+  WeightStore* store_;
+};
 
 /// A part's workspace begins at a multiple of 64 bytes.
 Bytes part_workspace(const OpCall& part) { return Bytes{(own::workspace_of(part).value + 63) / 64 * 64}; }
@@ -158,9 +182,11 @@ class OwnCalls final : public CallFactory {
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     const bool grouped = !call.parts.empty();
     COHORT_CHECK(grouped ? check_grouped(call) : own::check_supported(call));
-    Alternative alternative = grouped ? grouped_alternative(call) : own_alternative(call);
-    alternative.threads = threads;
-    return std::vector{alternative};
+    std::vector<Alternative> list{grouped ? grouped_alternative(call) : own_alternative(call)};
+    if (const auto steps = own::RecurrentSteps::of(call))
+      list.push_back({std::string(steps_name(call)), 1, steps->workspace(), steps->packed_weights()});
+    for (Alternative& alternative : list) alternative.threads = threads;
+    return list;
   }
   /// A sample's values must lie together for a product: lowering copies them where they do not.
   bool accepts_strides(const OpCall& call) const override {
@@ -181,6 +207,14 @@ class OwnCalls final : public CallFactory {
     const bool grouped = !call.parts.empty();
     COHORT_CHECK(grouped ? check_grouped(call) : own::check_supported(call));
     COHORT_CHECK(check_weights(call, weights));
+    if (algorithm == steps_name(call)) {
+      auto steps = own::RecurrentSteps::of(call);
+      if (!steps)
+        return fail(ErrorCode::kInvalidInput,
+                    "{}: \"{}\" is for GRUs and LSTMs in float32, of equal shapes and two steps or more",
+                    op_type(call.attributes), algorithm);
+      return std::make_unique<StepsPrepared>(*std::move(steps), *launcher_, weights, store);
+    }
     if (grouped && algorithm == kGrouped) return std::make_unique<GroupedPrepared>(call, *launcher_, weights, store);
     if (grouped || algorithm != algorithm_of(call))
       return fail(ErrorCode::kInvalidInput, "{}: unknown algorithm \"{}\"; own kernels have only \"{}\"",

@@ -19,12 +19,13 @@ class KernelLauncher {
   virtual void launch(const own::KernelArguments& kernel, StreamHandle stream) = 0;
 };
 
-/// Every op by Cohort's own kernels: one algorithm for each kind of op ("own:pool"), sums in float32,
-/// on views of any strides, but for the input of products, whose samples must lie together. The launcher must
+/// Every op by Cohort's own kernels: one algorithm for each kind of op ("own:pool"), and a second for recurrent layers
+/// ("own:steps", own/recurrent_steps.hpp); ops of several members in few launches ("grouped", "grouped:steps"). Sums in
+/// float32, on views of any strides, but for the input of products, whose samples must lie together. The launcher must
 /// outlive what the factory prepares.
 std::unique_ptr<CallFactory> make_own_calls(KernelLauncher& launcher);
 
-/// The one algorithm of own kernels for a call.
+/// The first algorithm of own kernels for a call that is not grouped.
 Alternative own_alternative(const OpCall& call);
 
 /// A kernel that does what is left of a call after y holds the op's bare result: adds `bias` along

@@ -35,6 +35,31 @@ struct GruArguments {
   std::int64_t y_step = 0, y_sample = 0, y_hidden = 1;
 };
 
+/// One step of an LSTM's cells, behind the products: dense gates [N, 4H], state and cell [N, H], all float32.
+struct LstmCellArguments {
+  DataType type = DataType::kFloat32;  ///< of y
+  std::int32_t samples = 1, hidden = 1;
+  bool first = false;  ///< no state and no cell before
+  const float* gates = nullptr;
+  float* cell = nullptr;
+  float* state = nullptr;  ///< written, for the next step's product
+  void* y = nullptr;
+  std::int64_t y_sample = 0, y_hidden = 1;
+};
+
+/// One step of a GRU's cells: dense gates of the inputs and of the state [N, 3H], state [N, H], all float32.
+struct GruCellArguments {
+  DataType type = DataType::kFloat32;  ///< of y
+  std::int32_t samples = 1, hidden = 1;
+  bool first = false;  ///< no state before: `from_state` is not read
+  const float* from_input = nullptr;
+  const float* from_state = nullptr;
+  const float* state_bias = nullptr;  ///< [3H]; may be null
+  float* state = nullptr;
+  void* y = nullptr;
+  std::int64_t y_sample = 0, y_hidden = 1;
+};
+
 /// y = post(a b) over the last two of the dimensions [..., M, N].
 struct MatMulArguments {
   DataType type = DataType::kFloat32;  ///< of every tensor
@@ -71,8 +96,9 @@ struct TableArguments {
   const std::int32_t* first_block = nullptr;  ///< ascending, in device memory
 };
 
-using KernelArguments = std::variant<MapArguments, ConvertArguments, ReshapeArguments, PoolArguments,
-                                     ConvolutionArguments, LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments,
-                                     GruArguments, MatMulArguments, LayerNormArguments, TableArguments>;
+using KernelArguments =
+    std::variant<MapArguments, ConvertArguments, ReshapeArguments, PoolArguments, ConvolutionArguments, LrnArguments,
+                 SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments, GruCellArguments,
+                 MatMulArguments, LayerNormArguments, TableArguments>;
 
 }  // namespace cohort::cuda::own

@@ -67,6 +67,39 @@ COHORT_BODY void gru_unit(const GruArguments& k, std::int32_t n, std::int32_t t,
   from_float((1.0F - update) * candidate + update * state, y[h * k.y_hidden]);
 }
 
+/// Number `linear` of the units of all samples.
+template <class T>
+COHORT_BODY void lstm_cell_element(const LstmCellArguments& k, std::int32_t linear) {
+  const std::int32_t n = linear / k.hidden;
+  const std::int32_t h = linear % k.hidden;
+  const float* const gates = k.gates + std::int64_t{n} * 4 * k.hidden + h;  // input, output, forget, cell
+  const float kept = k.first ? 0.0F : sigmoid(gates[2 * k.hidden]) * k.cell[linear];
+  const float cell = kept + sigmoid(gates[0]) * tanhf(gates[3 * k.hidden]);
+  const float state = sigmoid(gates[k.hidden]) * tanhf(cell);
+  k.cell[linear] = cell;
+  k.state[linear] = state;
+  store<T>(k.y, n * k.y_sample + h * k.y_hidden, state);
+}
+
+/// Number `linear` of the units of all samples.
+template <class T>
+COHORT_BODY void gru_cell_element(const GruCellArguments& k, std::int32_t linear) {
+  const std::int32_t n = linear / k.hidden;
+  const std::int32_t h = linear % k.hidden;
+  const std::int64_t at = std::int64_t{n} * 3 * k.hidden + h;  // update, reset, hidden
+  float from_state[3];
+  for (int g = 0; g < 3; ++g) {
+    from_state[g] = k.state_bias != nullptr ? k.state_bias[g * k.hidden + h] : 0.0F;
+    if (!k.first) from_state[g] += k.from_state[at + g * k.hidden];
+  }
+  const float update = sigmoid(k.from_input[at] + from_state[0]);
+  const float reset = sigmoid(k.from_input[at + k.hidden] + from_state[1]);
+  const float candidate = tanhf(k.from_input[at + 2 * k.hidden] + reset * from_state[2]);
+  const float state = (1.0F - update) * candidate + (k.first ? 0.0F : update * k.state[linear]);
+  k.state[linear] = state;
+  store<T>(k.y, n * k.y_sample + h * k.y_hidden, state);
+}
+
 template <class T>
 COHORT_BODY void matmul_element(const MatMulArguments& k, std::int32_t linear) {
   const int rank = k.y_shape.rank;

@@ -44,10 +44,6 @@ std::string_view prefix_of(cudaDataType_t type, cublasComputeType_t compute) {
   return compute == CUBLAS_COMPUTE_32F ? "lt:" : "lt-tf32:";
 }
 
-cudaDataType_t native_type(DataType type) {
-  return type == DataType::kBfloat16 ? CUDA_R_16BF : type == DataType::kFloat16 ? CUDA_R_16F : CUDA_R_32F;
-}
-
 std::string name_of(const cublasLtMatmulAlgo_t& algo, std::string_view prefix) {
   std::string name = fmt::format("{}{}", prefix, get_field(algo, {CUBLASLT_ALGO_CONFIG_ID, 4}));
   for (const Field& field : kFields) name += fmt::format(".{}", get_field(algo, field));
@@ -99,7 +95,39 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
                "cublasLtMatmulPreferenceSetAttribute");
 }
 
+/// A product as a call, on a buffer for each of its tensors.
+OpCall call_of(const own::GemmArguments& product, Precision precision, int multiprocessors) {
+  constexpr auto kElement = static_cast<std::int64_t>(sizeof(float));
+  const Shape shape{product.batch, product.rows, product.columns};
+  const auto view = [](std::uint32_t buffer, const void* data, const Shape& of, const Shape& strides) {
+    const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % 64);
+    return View{static_cast<BufferId>(buffer), address / kElement, of, strides, DataType::kFloat32};
+  };
+  OpCall call;
+  call.attributes = Gemm{true};
+  call.precision = precision;
+  call.multiprocessors = multiprocessors;
+  call.inputs = {view(0, product.x, {product.batch, product.rows, product.inner}, {product.x_batch, product.x_row, 1}),
+                 WeightView{{}, {product.batch, product.columns, product.inner}, DataType::kFloat32}};
+  if (product.bias != nullptr)
+    call.inputs.emplace_back(WeightView{{}, {product.batch, product.columns}, DataType::kFloat32});
+  const Shape strides{product.y_batch, product.y_row, 1};
+  if (product.post.count > 0) {
+    call.post_ops = {AddOperand{call.inputs.size()}};
+    call.inputs.emplace_back(view(1, product.y, shape, strides));
+  }
+  call.outputs = {view(2, product.y, shape, strides)};
+  return call;
+}
+
 }  // namespace
+
+GemmProblem::GemmProblem(const own::GemmArguments& product, Precision precision, int multiprocessors)
+    : GemmProblem(call_of(product, precision, multiprocessors)) {}
+
+cudaDataType_t native_type(DataType type) {
+  return type == DataType::kBfloat16 ? CUDA_R_16BF : type == DataType::kFloat16 ? CUDA_R_16F : CUDA_R_32F;
+}
 
 void check_cublas(cublasStatus_t status, std::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;

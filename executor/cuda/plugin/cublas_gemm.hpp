@@ -17,6 +17,8 @@ namespace cohort::cuda {
 /// Throws DeviceError naming the call and the status.
 void check_cublas(cublasStatus_t status, std::string_view call);
 
+cudaDataType_t native_type(DataType type);
+
 /// A matrix product of a call in cuBLASLt's terms, which are column-major. With x [N, I], w [O, I] and y [N, O]
 /// in rows, the columns of y^T [O, N] = w x^T are the samples:
 ///
@@ -31,6 +33,9 @@ class GemmProblem {
   /// Whether cuBLASLt can run the call.
   static bool fits(const OpCall& call);
   explicit GemmProblem(const OpCall& call);
+  /// A product of own kernels, of float32 in rows; a sum with what is in y becomes C. Of its pointers the alignment
+  /// counts, and whether there is a bias.
+  GemmProblem(const own::GemmArguments& product, Precision precision, int multiprocessors);
 
   /// One algorithm with its settings: what a plan stores.
   struct Algorithm {

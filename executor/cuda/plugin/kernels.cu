@@ -55,6 +55,18 @@ __device__ void work(const MatMulArguments& k, int block) {
   if (i < k.y_shape.count) matmul_element<T>(k, i);
 }
 
+template <class T>
+__device__ void work(const LstmCellArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.samples * k.hidden) lstm_cell_element<T>(k, i);
+}
+
+template <class T>
+__device__ void work(const GruCellArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.samples * k.hidden) gru_cell_element<T>(k, i);
+}
+
 __device__ float warp_sum(float value) {
   for (int step = kWarp / 2; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffU, value, step);
   return value;
@@ -124,14 +136,20 @@ __device__ void work(const GruArguments& k, int block) {
   }
 }
 
+/// Of a block, by grid_of(): registers are dealt out so that such a block can be launched.
+template <class Arguments>
+constexpr int kMostThreads =
+    std::is_same_v<Arguments, LstmArguments> || std::is_same_v<Arguments, GruArguments> ? kLargestBlock : kBlock;
+
 template <class Arguments, class T>
-__global__ void own_kernel(const __grid_constant__ Arguments k) {
+__global__ void __launch_bounds__(kMostThreads<Arguments>) own_kernel(const __grid_constant__ Arguments k) {
   work<T>(k, static_cast<int>(blockIdx.x));
 }
 
 /// A block finds its part: the last that begins at or before it.
 template <class Arguments, class T>
-__global__ void own_table_kernel(const __grid_constant__ TableArguments table) {
+__global__ void __launch_bounds__(kMostThreads<Arguments>)
+    own_table_kernel(const __grid_constant__ TableArguments table) {
   const int block = static_cast<int>(blockIdx.x);
   int part = 0;
   for (int beyond = table.count; beyond - part > 1;) {

@@ -6,7 +6,9 @@
 #include "base/file.hpp"
 #include "executor/cuda/plugin/convolutions.hpp"
 #include "executor/cuda/plugin/cublas_gemm.hpp"
+#include "executor/cuda/plugin/grouped_products.hpp"
 #include "executor/cuda/plugin/products.hpp"
+#include "executor/cuda/plugin/recurrent.hpp"
 #include "executor/device_error.hpp"
 #include "executor/reference/call.hpp"
 
@@ -45,6 +47,17 @@ Result<std::vector<Alternative>> with_own(const CallFactory& own, const OpCall& 
   return list;
 }
 
+/// The libraries' ways behind own kernels: which is faster the shapes decide.
+Result<std::vector<Alternative>> with_libraries(const CallFactory& own, const OpCall& call, int threads,
+                                                std::vector<Alternative> libraries) {
+  COHORT_TRY(auto list, own.alternatives(call, threads));
+  for (Alternative& alternative : libraries) {
+    alternative.threads = threads;
+    list.push_back(std::move(alternative));
+  }
+  return list;
+}
+
 /// Handles of the libraries for one launch thread; streams are told with every call.
 class Libraries {
  public:
@@ -79,9 +92,12 @@ class LibraryCalls final : public CallFactory {
       : launcher_(&launcher), own_(make_own_calls(launcher)), abilities_(std::move(abilities)) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
-    if (!call.parts.empty()) return own_->alternatives(call, threads);
-    COHORT_CHECK(check_call(call));
+    if (call.parts.empty()) COHORT_CHECK(check_call(call));
     try {
+      const bool recurrent =
+          std::holds_alternative<Lstm>(call.attributes) || std::holds_alternative<Recurrent>(call.attributes);
+      if (recurrent) return with_libraries(*own_, call, threads, first_.recurrent.alternatives(call));
+      if (!call.parts.empty()) return with_libraries(*own_, call, threads, GroupedProducts::alternatives(call));
       if (std::holds_alternative<Convolution>(call.attributes))
         return with_own(*own_, call, threads, first_.convolutions.alternatives(call));
       return with_own(*own_, call, threads, first_.products.alternatives(call));
@@ -107,6 +123,14 @@ class LibraryCalls final : public CallFactory {
                                                 std::span<const std::vector<float>> weights,
                                                 WeightStore& store) const override {
     const std::string& algorithm = choice.algorithm;
+    if (RecurrentProducts::names(algorithm)) {
+      COHORT_CHECK(check_weights(call, weights));
+      return of_thread(choice.launch_thread).recurrent.prepare(call, algorithm, weights, store, *launcher_);
+    }
+    if (GroupedProducts::names(algorithm)) {
+      COHORT_CHECK(check_weights(call, weights));
+      return of_thread(choice.launch_thread).grouped.prepare(call, weights, store, *launcher_);
+    }
     if (!call.parts.empty()) return own_->prepare(call, choice, weights, store);
     COHORT_CHECK(check_call(call));
     COHORT_CHECK(check_weights(call, weights));
@@ -122,6 +146,8 @@ class LibraryCalls final : public CallFactory {
     Libraries libraries;
     Convolutions convolutions{{libraries.cudnn(), nullptr}};
     Products products{libraries.cublas()};
+    RecurrentProducts recurrent{libraries.cublas()};
+    GroupedProducts grouped;
   };
 
   PerThread& of_thread(int launch_thread) const {

@@ -16,11 +16,12 @@ struct DeviceAbilities {
 };
 
 /// Convolutions by cuDNN ("cudnn:eng28:2=4,3=0"; "cudnn+own:..." where bias and post-ops follow in a kernel of
-/// ours), products by cuBLASLt ("lt:..."), everything by own kernels ("own:..."), which are listed last. Both the
-/// factory and `launcher` must outlive what is prepared. Alternatives are kept by the call's shapes and strides.
-/// Each launch thread has handles and plans of its own, made when the first call is prepared for it: cuDNN does not
-/// promise that a plan may be executed by two threads at a time.
-/// Throws DeviceError.
+/// ours), products by cuBLASLt ("lt:..."), everything by own kernels ("own:..."), which are listed last; for recurrent
+/// layers and for products of members of different sizes own kernels come first, and behind them cuBLASLt's products
+/// over all members ("lt-steps:...") and cuBLAS's grouped ones ("cublas:grouped"). Both the factory and `launcher` must
+/// outlive what is prepared. Alternatives are kept by the call's shapes and strides. Each launch thread has handles and
+/// plans of its own, made when the first call is prepared for it: cuDNN does not promise that a plan may be executed by
+/// two threads at a time. Throws DeviceError.
 std::unique_ptr<CallFactory> make_library_calls(KernelLauncher& launcher, DeviceAbilities abilities);
 
 /// Lists what a device that is not here would run, from its properties in a file (parse_device_properties()):
