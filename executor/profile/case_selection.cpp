@@ -178,15 +178,15 @@ std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions
                                     const std::vector<TimedCase>& warm) {
   std::vector<TimedCase> cases;
   for (const TimedCase& timed : warm) {
-    if (timed.copies_only || timed.op_case.flush.value > 0) continue;
+    if (timed.failed || timed.copies_only || timed.op_case.flush.value > 0) continue;
     if (timed.op_case.strategy != Strategy::kSerial) {
       add_colder_fused(backend, options, op, timed, cases);
       continue;
     }
     const Nanoseconds own = median_time(timed);
     const bool near_best = std::none_of(warm.begin(), warm.end(), [&](const TimedCase& other) {
-      const bool rivals = other.op_case.strategy == Strategy::kSerial && other.op_case.flush.value == 0 &&
-                          other.op_case.threads == timed.op_case.threads;
+      const bool rivals = !other.failed && other.op_case.strategy == Strategy::kSerial &&
+                          other.op_case.flush.value == 0 && other.op_case.threads == timed.op_case.threads;
       return rivals && seconds(own) > kNearBest * seconds(median_time(other));
     });
     if (near_best) add_colder(backend, options, op, timed, cases);

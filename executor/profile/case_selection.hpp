@@ -28,6 +28,7 @@ struct TimedCase {
   CaseTiming timing;
   Nanoseconds spent{};                 ///< in all calls
   bool done = false;                   ///< no more passes are wanted
+  bool failed = false;                 ///< the device does not run it after all
   std::unique_ptr<CaseRunner> runner;  ///< kept between passes where it is small
 };
 

@@ -5,11 +5,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "executor/runner.hpp"
-#include "simulator/plan/lower.hpp"
+#include "simulator/plan/precision.hpp"
 #include "tracer/device_work.hpp"
 
 namespace cohort {
@@ -125,7 +126,8 @@ Result<void> run_all(KernelRecorder& recorder, const Backend& backend, const Loa
   plan.input.buffers = 1;
   if (!cases.empty()) plan.precision = cases.front().op_case.precision;  // all are of one
   const std::vector<const Model*> models{&loaded.model};
-  COHORT_TRY(Program whole, lower(plan, models, backend.catalog()));
+  COHORT_TRY(Program whole,
+             lower(plan, models, backend.catalog(), first_that_ran(loaded.model, plan.precision, cases)));
   COHORT_CHECK(recorder.run(std::move(whole), loaded.weights, "kernels of the model"));
   for (const auto& [op, op_case] : cases) {
     const Model single = single_op_model(loaded.model, *op);
@@ -139,6 +141,18 @@ Result<void> run_all(KernelRecorder& recorder, const Backend& backend, const Loa
 }
 
 }  // namespace
+
+ChooseAlternative first_that_ran(const Model& model, Precision precision, const std::vector<KernelCase>& cases) {
+  std::set<std::pair<std::string, std::string>> ran;  // signature and algorithm
+  for (const auto& [op, op_case] : cases)
+    ran.emplace(signature_in(precision, signature_of(model, *op)), op_case.algorithm);
+  return [ran = std::move(ran)](const CostKey& key, std::span<const Alternative> alternatives) {
+    const auto found = std::find_if(alternatives.begin(), alternatives.end(), [&](const Alternative& way) {
+      return ran.contains({key.signature, way.algorithm});
+    });
+    return found == alternatives.end() ? std::size_t{0} : static_cast<std::size_t>(found - alternatives.begin());
+  };
+}
 
 Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, const std::vector<KernelCase>& cases,
                             DeviceTracer& tracer, const CancelToken& cancel, Trace& trace) {

@@ -7,6 +7,7 @@
 #include "executor/device_tracer.hpp"
 #include "executor/profile/op_case.hpp"
 #include "models/model.hpp"
+#include "simulator/plan/lower.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {
@@ -16,6 +17,10 @@ struct KernelCase {
   const Op* op = nullptr;
   OpCase op_case;
 };
+
+/// Picks of the ways to run an op of `model` the first that is among the cases, all of which ran; the first of all for
+/// what has no case.
+ChooseAlternative first_that_ran(const Model& model, Precision precision, const std::vector<KernelCase>& cases);
 
 /// Runs the cases and the whole model again under a tracer and appends what the device did: kernels, copies and memsets
 /// with the arguments that the tracer gives them (grid, block, registers, shared memory, ...), and with signature,

@@ -88,7 +88,8 @@ class CaseTimer {
     std::vector<KernelCase> cases;
     for (const OpCases& op : ops_) {
       for (const TimedCase& timed : op.warm) {
-        if (!timed.copies_only && timed.op_case.flush.value == 0) cases.push_back({op.op.op, timed.op_case});
+        if (!timed.failed && !timed.copies_only && timed.op_case.flush.value == 0)
+          cases.push_back({op.op.op, timed.op_case});
       }
     }
     return cases;
@@ -105,9 +106,27 @@ class CaseTimer {
                                     number + 1, passes()));
     for (TimedCase& timed : cases) {
       if (timed.done) continue;
-      auto outcome = time_once_more(ops_[op].op.single, timed, number + 1 == passes());
-      if (!outcome) return in_context(fmt::format("profiling {}", name), outcome.error());
+      const auto outcome = time_once_more(ops_[op].op.single, timed, number + 1 == passes());
+      if (!outcome) COHORT_CHECK(leave_out(ops_[op], timed, outcome.error()));
     }
+    return {};
+  }
+
+  /// A way that the device lists and then does not run; nothing of it is kept.
+  /// Errors: kInterrupted, and the last way's where the op runs in none.
+  Result<void> leave_out(const OpCases& op, TimedCase& timed, const Error& error) {
+    const std::string& name = op.op.op->name;
+    const OpCase& way = timed.op_case;
+    if (timed.runner != nullptr) kept_ = Bytes{kept_.value - timed.runner->memory().value};
+    timed.runner.reset();
+    timed.timing = {};
+    timed.failed = timed.done = true;
+    const bool runs = std::any_of(op.warm.begin(), op.warm.end(), [](const TimedCase& other) {
+      return !other.failed && other.op_case.strategy == Strategy::kSerial && other.op_case.flush.value == 0;
+    });
+    if (error.code == ErrorCode::kInterrupted || !runs) return in_context(fmt::format("profiling {}", name), error);
+    const std::string_view by = way.algorithm.empty() ? to_string(way.strategy) : std::string_view(way.algorithm);
+    ++left_out_[fmt::format("{} by {}: {}", name, by, error.message)];
     return {};
   }
 
@@ -143,13 +162,16 @@ class CaseTimer {
   TimingLimits in_pass_;
   Bytes kept_;  ///< memory of the runners that are loaded
   std::vector<OpCases> ops_;
+  std::map<std::string, std::int64_t> left_out_;  ///< op, way and reason
 };
 
 void CaseTimer::write(Trace& trace) {
+  for (const auto& [reason, count] : left_out_) trace.info.dropped[reason] += count;
   for (OpCases& op : ops_) {
     const std::string& name = op.op.op->name;
     for (auto* const cases : {&op.warm, &op.colder}) {
       for (TimedCase& timed : *cases) {
+        if (timed.failed) continue;
         const bool flushed = timed.op_case.flush.value > 0;
         if (cases == &op.warm && !flushed && !timed.copies_only)
           add_profile_records(trace, "first executions", name, {timed.timing.first});
@@ -180,12 +202,12 @@ class ModelTimer {
   ModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, const CancelToken& cancel)
       : backend_(backend), loaded_(loaded), options_(options), cancel_(cancel) {}
 
-  Result<void> pass() {
+  Result<void> pass(const ChooseAlternative& choose) {
     Plan plan = uniform_plan({{loaded_.model.name, {}, 0}}, Strategy::kSerial, 1);
     plan.input.buffers = 1;
     plan.precision = options_.precision;
     const std::vector<const Model*> models{&loaded_.model};
-    COHORT_TRY(const Program program, lower(plan, models, backend_.catalog()));
+    COHORT_TRY(const Program program, lower(plan, models, backend_.catalog(), choose));
     const std::vector<const Weights*> weights{&loaded_.weights};
     COHORT_TRY(const auto runner, Runner::create(backend_, program, weights));
     SilentSink sink(program.streams);
@@ -253,7 +275,7 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
     if (options.progress) options.progress("overheads and the whole model");
     COHORT_TRY(auto records, measure_overheads(backend, cancel));
     for (ProfileRecord& record : records) overheads[record.signature].push_back(std::move(record));
-    return whole.pass();
+    return whole.pass(first_that_ran(loaded.model, options.precision, cases.kernel_cases()));
   }));
   COHORT_CHECK(cases.time_colder());
   const std::vector<KernelCase> kernel_cases = cases.kernel_cases();

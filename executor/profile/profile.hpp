@@ -40,6 +40,9 @@ struct ProfileOptions {
 /// With a tracer, everything is timed first; then each case runs a few times more with kernels recorded, which follow
 /// as slices of their own (executor/profile/kernels.hpp).
 ///
+/// A way that the device lists and then fails to run is left out and counted in what the trace dropped, with op and
+/// reason; an op of which no way runs ends the profile.
+///
 /// Returns a Trace of kind kProfile with one slice per sample (at most 15 per case, evenly spaced
 /// order statistics) and wall times "model untraced" and "model traced".
 /// Errors: those of lower() and Backend::load(); kInterrupted.

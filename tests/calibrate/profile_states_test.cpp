@@ -99,5 +99,68 @@ TEST(ProfileStates, FlushReadsAndWritesAsManyBytesAsTheCacheHoldsBeforeEachCall)
   EXPECT_EQ(flush.stream, program->steps[1].stream);
 }
 
+/// Lists one way more for each matrix product, before all others, that no session can be loaded with.
+class CatalogWithABrokenWay final : public OpCatalog {
+ public:
+  explicit CatalogWithABrokenWay(const OpCatalog& whole, bool alone) : whole_(whole), alone_(alone) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    COHORT_TRY(auto list, whole_.alternatives(call, threads));
+    if (!std::holds_alternative<Gemm>(call.attributes)) return list;
+    if (alone_) list.clear();
+    list.insert(list.begin(), {"broken", threads, {}, {}});
+    return list;
+  }
+  bool accepts_strides(const OpCall& call) const override { return whole_.accepts_strides(call); }
+  int cores() const override { return whole_.cores(); }
+
+ private:
+  const OpCatalog& whole_;
+  bool alone_;
+};
+
+class GpuWithABrokenWay final : public Backend {
+ public:
+  explicit GpuWithABrokenWay(bool alone) : catalog_(gpu_.catalog(), alone) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
+  [[nodiscard]] const OpCatalog& catalog() const override { return catalog_; }
+  Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) override {
+    return gpu_.load(program, weights);
+  }
+
+ private:
+  FakeGpuBackend gpu_;
+  CatalogWithABrokenWay catalog_;
+};
+
+TEST(ProfileFailures, OfOneWayToRunAnOpLeaveTheOthersTimed) {
+  GpuWithABrokenWay device(false);
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  ProfileOptions options = quick();
+  options.fused_widths = {};
+  const auto trace = profile_model(device, *batch.loaded[0], options, CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  std::set<std::string> algorithms;
+  for (const Slice& slice : trace->slices) {
+    if (const auto record = profile_record_of(*trace, slice)) algorithms.insert(record->algorithm);
+  }
+  EXPECT_TRUE(algorithms.contains("own:dot"));
+  EXPECT_FALSE(algorithms.contains("broken"));
+  const bool counted = std::any_of(trace->info.dropped.begin(), trace->info.dropped.end(), [](const auto& dropped) {
+    return dropped.first.find(" by broken: ") != std::string::npos;
+  });
+  EXPECT_TRUE(counted) << "what was left out is told with its reason";
+  EXPECT_EQ(trace->info.wall_times.size(), 2U) << "the whole model runs by what does run";
+}
+
+TEST(ProfileFailures, OfEveryWayEndTheProfileWithTheReason) {
+  GpuWithABrokenWay device(true);
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const auto trace = profile_model(device, *batch.loaded[0], quick(), CancelToken());
+  ASSERT_FALSE(trace);
+  EXPECT_NE(trace.error().message.find("broken"), std::string::npos) << trace.error().message;
+}
+
 }  // namespace
 }  // namespace cohort::testing
