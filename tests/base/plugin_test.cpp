@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/cuda_libraries.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace cohort {
 namespace {
@@ -19,20 +20,15 @@ using ::testing::Not;
 /// A folder of its own and environment variables that are put back.
 class Plugins : public ::testing::Test {
  protected:
-  Plugins()
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                (std::string("cohort-plugins-") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
+  Plugins() = default;
   ~Plugins() override {
     for (const char* name : {"COHORT_PLUGINS", "COHORT_CUDA_LIBRARIES", "VIRTUAL_ENV"}) ::unsetenv(name);
-    std::filesystem::remove_all(folder_);
   }
   Plugins(const Plugins&) = delete;
   Plugins& operator=(const Plugins&) = delete;
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path& folder_ = temporary_.path();
 };
 
 TEST_F(Plugins, AreLookedForBesideTheProgramUnlessAFolderIsGiven) {

@@ -42,7 +42,7 @@ struct FedModelBatch {
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
     if (opened) feeder = std::move(*opened);
   }
-  input_test::TemporaryFolder folder;
+  TemporaryFolder folder;
   Model model;
   Weights weights;
   Program program;

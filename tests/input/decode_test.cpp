@@ -15,7 +15,6 @@ using input_test::noisy_picture;
 using input_test::Picture;
 using input_test::plain_picture;
 using input_test::smooth_picture;
-using input_test::TemporaryFolder;
 using input_test::with_claimed_size;
 using testing::HasSubstr;
 using testing::StartsWith;

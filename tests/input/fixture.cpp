@@ -14,22 +14,6 @@ namespace cohort::input_test {
 
 namespace fs = std::filesystem;
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (fs::temp_directory_path() / "cohort-input-XXXXXX").string();
-  path_ = ::mkdtemp(pattern.data());
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-void TemporaryFolder::write(const fs::path& relative, std::string_view content) const {
-  fs::create_directories((path_ / relative).parent_path());
-  std::ofstream file(path_ / relative, std::ios::binary);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-}
-
 int Picture::at(int x, int y, int channel) const {
   return values[static_cast<std::size_t>((y * width + x) * channels + channel)];
 }

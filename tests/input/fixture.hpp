@@ -7,24 +7,9 @@
 #include <vector>
 
 #include "executor/input/pipeline.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace cohort::input_test {
-
-/// A folder of its own for one test, removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder();
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Writes a file, making the folders above it.
-  void write(const std::filesystem::path& relative, std::string_view content) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Owned pixels, as a PixelView sees them.
 struct Picture {

@@ -8,7 +8,6 @@ namespace cohort {
 namespace {
 
 namespace fs = std::filesystem;
-using input_test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

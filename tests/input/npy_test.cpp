@@ -9,7 +9,6 @@
 namespace cohort {
 namespace {
 
-using input_test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -18,7 +18,6 @@ using input_test::numbered_jpeg;
 using input_test::receive;
 using input_test::Received;
 using input_test::scan;
-using input_test::TemporaryFolder;
 using input_test::with_claimed_size;
 using testing::ElementsAre;
 using testing::HasSubstr;

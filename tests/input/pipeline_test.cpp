@@ -20,7 +20,6 @@ using input_test::Buffers;
 using input_test::receive;
 using input_test::Received;
 using input_test::scan;
-using input_test::TemporaryFolder;
 using input_test::write_numbered_images;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -8,7 +8,6 @@ namespace cohort {
 namespace {
 
 using input_test::scan;
-using input_test::TemporaryFolder;
 using input_test::write_numbered_images;
 using testing::Each;
 using testing::HasSubstr;

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using input_test::scan;
-using input_test::TemporaryFolder;
 using testing::HasSubstr;
 
 std::map<std::string, std::string> files_below(const fs::path& folder) {

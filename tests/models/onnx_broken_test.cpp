@@ -1,11 +1,10 @@
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "base/random.hpp"
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/onnx_text.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace cohort {
 namespace {
@@ -68,15 +67,15 @@ TEST(BrokenOnnx, EmptyFileAndOtherTextAreNamed) {
 }
 
 TEST(BrokenOnnx, AFileIsNamedInItsError) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "cohort_broken.onnx";
-  std::ofstream(path) << "not a model";
+  const TemporaryFolder folder;
+  folder.write("broken.onnx", "not a model");
+  const auto path = folder.path() / "broken.onnx";
   const Result<LoadedModel> loaded = onnx::read_model(path, {});
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error().message, HasSubstr(path.string()));
   const auto tensor = onnx::read_tensor(path);
   ASSERT_FALSE(tensor);
   EXPECT_THAT(tensor.error().message, HasSubstr(path.string()));
-  std::filesystem::remove(path);
 }
 
 const std::string kRelu = node_text("Relu", {"x"}, {"y"});

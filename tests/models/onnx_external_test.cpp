@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/onnx_text.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace cohort {
 namespace {
@@ -18,18 +19,11 @@ using testing::HasSubstr;
 class ExternalData : public testing::Test {
  protected:
   ExternalData() {
-    std::string name = (fs::temp_directory_path() / "cohort-external-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    fs::create_directories(folder_ / "model");
     const float values[] = {1, 2, 3, 4};
-    std::ofstream(folder_ / "model" / "weights.bin", std::ios::binary)
-        .write(reinterpret_cast<const char*>(values), sizeof values);
-    std::ofstream(folder_ / "outside.bin", std::ios::binary)
-        .write(reinterpret_cast<const char*>(values), sizeof values);
+    const std::string_view bytes(reinterpret_cast<const char*>(values), sizeof values);
+    temporary_.write("model/weights.bin", bytes);
+    temporary_.write("outside.bin", bytes);
   }
-  ~ExternalData() override { fs::remove_all(folder_); }
-  ExternalData(const ExternalData&) = delete;
-  ExternalData& operator=(const ExternalData&) = delete;
 
   static std::string graph(std::string_view location, std::string_view more = "") {
     return input_text("x", {2}) + output_text("y") +
@@ -52,7 +46,8 @@ class ExternalData : public testing::Test {
     return loaded ? std::string("read") : loaded.error().message;
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 TEST_F(ExternalData, IsReadFromTheModelsFolder) {

@@ -7,6 +7,7 @@
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace cohort {
 namespace {
@@ -209,14 +210,14 @@ TEST(Load, NamesAFileThatIsNotThere) {
 }
 
 TEST(Load, RefusesAMinibatchThatTheFileDoesNotHave) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "cohort_minibatch.onnx";
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "mlp.onnx";
   const Result<std::string> bytes = onnx::serialize_model(with_weights(*make_network("mlp", 4, {})));
   ASSERT_TRUE(write_file(path, *bytes, Overwrite::kAllow));
   EXPECT_TRUE(onnx::load({path.string(), {}, 4}, 0));
   const Result<LoadedModel> other = onnx::load({path.string(), {}, 8}, 0);
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message, HasSubstr("input input has shape [4, 784], so the minibatch cannot be 8"));
-  std::filesystem::remove(path);
 }
 
 TEST(Load, TakesWholeNumbersAsDimensionsOfAFile) {
