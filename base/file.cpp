@@ -88,6 +88,8 @@ Result<void> check_writable(const std::filesystem::path& path, Overwrite overwri
       return fail(ErrorCode::kInvalidInput, "{} exists already; give -f to overwrite it", path.string());
   }
   const auto folder = folder_of(path);
+  if (::stat(folder.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+    return fail(ErrorCode::kInvalidInput, "cannot write {}: {} is a file, no folder", path.string(), folder.string());
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(ErrorCode::kInvalidInput, "cannot write {}: folder {}: {}", path.string(), folder.string(),
                 reason(errno));

@@ -171,7 +171,9 @@ int main(int argc, char** argv) {
   using cohort::ErrorCode;
   cohort::set_openmp_environment(argv);
   cohort::fill_closed_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, reported like any other
+  // A closed pipe or a file that grows too large is an error of the write, reported like any other.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return cohort::parse_and_run({argv + 1, argv + argc});
   } catch (const std::bad_alloc&) {

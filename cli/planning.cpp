@@ -89,6 +89,10 @@ void add_planning_options(CLI::App& app, PlanningOptions& options) {
   app.add_option("--input", options.input, "One input for all members, or one each")
       ->check(CLI::IsMember({"shared", "separate"}))
       ->capture_default_str();
+  app.add_option("--bad-images", options.bad_images,
+                 "Broken images and those that are not RGB or grey: skip (they are named at the end) or fatal")
+      ->check(CLI::IsMember({"skip", "fatal"}))
+      ->capture_default_str();
   app.add_option("--decode-workers", options.decode_workers, "Threads that decode; as many as cores unless given");
   app.add_option("--buffers", options.buffers, "Minibatches in flight per input")->capture_default_str();
   app.add_option("--input-seed", options.seed, "Order of the images, and made-up values")
@@ -277,6 +281,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
   base_.input.source = options.data.empty() ? InputSource::kGenerated : InputSource::kFolder;
   base_.input.path = options.data;
   base_.input.sharing = options.input == "shared" ? InputSharing::kShared : InputSharing::kSeparate;
+  base_.input.bad_images = options.bad_images == "fatal" ? BadImages::kFatal : BadImages::kSkip;
   base_.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : common_.device.cores;
   base_.input.buffers = options.buffers;
   base_.input.seed = options.seed;

@@ -27,6 +27,7 @@ struct PlanningOptions {
   std::filesystem::path members;
   std::string data;
   std::string input = "shared";
+  std::string bad_images = "skip";
   int decode_workers = 0;
   int buffers = 2;
   std::uint64_t seed = 0;

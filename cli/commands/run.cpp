@@ -136,6 +136,9 @@ Result<void> run(Options options, CommandContext& context) {
   auto opened = PlanRun::open(*backend, plan, members.models(), context.cancel);
   if (!opened) return in_context(options.plan.string(), opened.error());
   PlanRun& plan_run = **opened;
+  // Before a long measurement, which is lost where they cannot be written; and of the first step, which reads the
+  // same input in every run.
+  if (!options.outputs.empty()) COHORT_CHECK(plan_run.write_outputs(options.outputs, context.overwrite));
   MeasureOptions measure;
   measure.blocks = options.blocks;
   measure.most_rounds = 3 * options.blocks;
@@ -147,7 +150,6 @@ Result<void> run(Options options, CommandContext& context) {
   COHORT_TRY(Trace trace, plan_run.trace(times, options.iterations, tracer.get()));
   trace.info.settings.merge(provenance());
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
-  if (!options.outputs.empty()) COHORT_CHECK(plan_run.write_outputs(options.outputs, context.overwrite));
   report(plan, plan_run, times, trace, context);
   if (tracer != nullptr) note_tracing(trace, context);
   context.console.note(fmt::format("wrote {}", options.output.string()));
@@ -167,7 +169,8 @@ Command run_command() {
     app.add_option("PLAN", options->plan, "Plan to run (cohort plan writes one)")->required();
     app.add_option("-o,--output", options->output, "Trace to write; PLAN.measured.json.gz unless given")
         ->type_name("FILE");
-    app.add_option("--outputs", options->outputs, "Keep each member's results as .npy below this folder")
+    app.add_option("--outputs", options->outputs,
+                   "Keep each member's results of the first step as .npy below this folder")
         ->type_name("FOLDER");
     app.add_option("--device", options->device, "Another device than the plan's");
     add_precision_option(app, options->precision, "Another precision than the plan's, for the members alone, too");

@@ -38,7 +38,8 @@ class PlanRun {
   /// Errors: those of the steps; kRecordingIncomplete where the tracer did not deliver.
   Result<Trace> trace(const Times& times, int iterations, DeviceTracer* tracer = nullptr);
 
-  /// One more step, then every member's outputs into `<folder>/<member>/<output>.npy`.
+  /// Runs a step, and writes every member's outputs into `<folder>/<member>/<output>.npy`. Before any other step they
+  /// are the same in every run: input begins anew with the plan's seed.
   Result<void> write_outputs(const std::filesystem::path& folder, Overwrite overwrite);
 
   [[nodiscard]] const Program& program() const { return plan_run_->program(); }

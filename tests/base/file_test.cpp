@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/temporary_folder.hpp"
+
 namespace cohort {
 namespace {
 
@@ -16,16 +18,8 @@ namespace fs = std::filesystem;
 
 class File : public ::testing::Test {
  protected:
-  File()
-      : folder_(fs::path(::testing::TempDir()) /
-                (std::string("cohort-file-test-") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~File() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
+  File() = default;
+  ~File() override { fs::permissions(folder_, fs::perms::owner_all); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
@@ -33,7 +27,8 @@ class File : public ::testing::Test {
     return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 TEST_F(File, IsReadBackAsItWasWritten) {
@@ -77,6 +72,13 @@ TEST_F(File, NamesAFolderThatIsMissing) {
   EXPECT_THAT(refused.error().message, HasSubstr((folder_ / "none").string()));
   EXPECT_THAT(refused.error().message, HasSubstr("No such file or directory"));
   EXPECT_FALSE(check_writable(folder_ / "none" / "a", Overwrite::kAllow));
+}
+
+TEST_F(File, NamesAFileThatStandsForAFolder) {
+  ASSERT_TRUE(write_file(folder_ / "a", "x", Overwrite::kNever));
+  const auto refused = check_writable(folder_ / "a" / "b", Overwrite::kNever);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr((folder_ / "a").string() + " is a file, no folder"));
 }
 
 TEST_F(File, RefusesAFolderAsTarget) {

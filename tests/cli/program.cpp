@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <thread>
 
 #include "base/file.hpp"
 
@@ -64,16 +67,7 @@ pid_t spawn(std::vector<std::string> words, const std::filesystem::path& folder,
 
 }  // namespace
 
-ProgramTest::ProgramTest() {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  folder_ = std::filesystem::path(::testing::TempDir()) /
-            (std::string("cohort-cli-") + test->test_suite_name() + "-" + test->name());
-  std::filesystem::remove_all(folder_);
-  std::filesystem::create_directories(folder_ / "work");
-  folder_ /= "work";
-}
-
-ProgramTest::~ProgramTest() { std::filesystem::remove_all(folder_.parent_path()); }
+ProgramTest::ProgramTest() : folder_(temporary_.path() / "work") { std::filesystem::create_directory(folder_); }
 
 Outcome ProgramTest::cohort(const std::vector<std::string>& arguments, const Redirection& to) {
   std::vector<std::string> words = {COHORT_PROGRAM};
@@ -110,10 +104,24 @@ pid_t ProgramTest::start(const std::vector<std::string>& arguments) {
   return process;
 }
 
+bool ProgramTest::catches(pid_t process, int signal) {
+  const std::string file = "/proc/" + std::to_string(process) + "/status";
+  while (true) {
+    std::ifstream status(file);
+    std::uint64_t caught = 0;
+    for (std::string word; status >> word;) {
+      if (word == "State:" && status >> word && word == "Z") return false;
+      if (word == "SigCgt:") status >> std::hex >> caught;
+    }
+    if ((caught >> (signal - 1) & 1U) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 int ProgramTest::wait_for(pid_t process) {
   int status = 0;
   if (::waitpid(process, &status, 0) != process) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 void ProgramTest::write(const std::string& name, std::string_view content) const {
@@ -128,6 +136,15 @@ std::vector<std::string> ProgramTest::files() const {
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::map<std::string, std::string> ProgramTest::contents() const {
+  std::map<std::string, std::string> held;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+    if (entry.is_regular_file())
+      held[entry.path().lexically_relative(folder_).string()] = read_file(entry.path()).value();
+  }
+  return held;
 }
 
 }  // namespace cohort

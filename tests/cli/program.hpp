@@ -4,8 +4,11 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
+
+#include "tests/temporary_folder.hpp"
 
 namespace cohort {
 
@@ -27,9 +30,6 @@ struct Redirection {
 class ProgramTest : public ::testing::Test {
  protected:
   ProgramTest();
-  ~ProgramTest() override;
-  ProgramTest(const ProgramTest&) = delete;
-  ProgramTest& operator=(const ProgramTest&) = delete;
 
   /// Runs cohort in the test's folder until it ends.
   Outcome cohort(const std::vector<std::string>& arguments, const Redirection& to = {});
@@ -37,7 +37,9 @@ class ProgramTest : public ::testing::Test {
   Outcome execute(const std::vector<std::string>& words, const Redirection& to = {});
   /// Starts cohort with its output thrown away.
   pid_t start(const std::vector<std::string>& arguments);
-  /// Exit code of a started program, or 128 and the signal that ended it.
+  /// Waits until a started program handles `signal` itself. False where it ended before.
+  static bool catches(pid_t process, int signal);
+  /// Exit code of a started program, or minus the signal that ended it.
   static int wait_for(pid_t process);
 
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
@@ -45,9 +47,12 @@ class ProgramTest : public ::testing::Test {
   [[nodiscard]] std::string read(const std::string& name) const;
   /// Names in the folder, sorted.
   [[nodiscard]] std::vector<std::string> files() const;
+  /// All files at any depth with what they hold.
+  [[nodiscard]] std::map<std::string, std::string> contents() const;
 
  private:
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_;
 };
 
 }  // namespace cohort

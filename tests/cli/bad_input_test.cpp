@@ -1,0 +1,207 @@
+// What people give the program that it cannot use: it names what is wrong, ends with the right exit code, and leaves
+// every file as it was and none half written.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/random.hpp"
+#include "tests/cli/loop.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string random_bytes(std::size_t count) {
+  Random random(5);
+  std::string bytes(count, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random.below(256));
+  return bytes;
+}
+
+class BadInput : public LoopTest {
+ protected:
+  /// All that the loop reads and writes.
+  void make_loop() {
+    ASSERT_EQ(profile().exit_code, 0);
+    ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
+    ASSERT_EQ(run_shortly("mlp.plan.json").exit_code, 0);
+  }
+  /// Small photographs, one of them cut short and one no image.
+  void make_photos() {
+    ASSERT_EQ(cohort({"dataset", "synth", "photos", "--classes", "2", "--images-per-class", "3", "--long-side", "48"})
+                  .exit_code,
+              0);
+    const std::string image = read("photos/class_00/00001.jpg");
+    write("photos/class_00/00001.jpg", image.substr(0, image.size() / 2));
+    write("photos/class_01/00002.jpg", random_bytes(700));
+  }
+  /// What the program says to `words`, having changed nothing.
+  std::string refusal(const std::vector<std::string>& words, int exit_code) {
+    const auto before = contents();
+    const Outcome outcome = cohort(words);
+    EXPECT_EQ(outcome.exit_code, exit_code) << words.front() << ": " << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.err, StartsWith("cohort: ")) << words.front();
+    EXPECT_TRUE(contents() == before) << words.front();
+    return outcome.err;
+  }
+};
+
+TEST_F(BadInput, OfDamagedFilesIsNamedByTheFile) {
+  make_loop();
+  ASSERT_EQ(cohort({"models", "mlp", "--export", "net.onnx"}).exit_code, 0);
+  write("members.json", R"({"members": [{"name": "a", "model": "mlp", "arguments": {"inputs": "8", "hidden": "8"},
+    "minibatch": 2, "seed": 5, "count": 2}]})");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> readers = {
+      {"net.onnx", {"profile", "net.onnx", "--device", "reference"}},
+      {"mlp.trace.json.gz", {"plan", "-f", "mlp.trace.json.gz"}},
+      {"members.json", {"plan", "-f", "mlp.trace.json.gz", "--members", "members.json"}},
+      {"mlp.plan.json", {"plan", "-f", "mlp.trace.json.gz", "--resolve", "mlp.plan.json"}},
+      {"mlp.plan.json", {"run", "-f", "mlp.plan.json"}},
+      {"mlp.plan.json", {"simulate", "mlp.trace.json.gz", "--plan", "mlp.plan.json"}},
+      {"mlp.measured.json.gz", {"simulate", "mlp.measured.json.gz"}},
+      {"mlp.predicted.json.gz", {"compare", "mlp.predicted.json.gz", "mlp.measured.json.gz"}},
+      {"mlp.measured.json.gz", {"compare", "mlp.predicted.json.gz", "mlp.measured.json.gz"}},
+      {"mlp.measured.json.gz", {"trace", "convert", "mlp.measured.json.gz", "out.json"}},
+      {"mlp.trace.json.gz", {"calibrate", "--fit", "mlp.trace.json.gz"}},
+  };
+  for (const auto& [file, words] : readers) {
+    const std::string whole = read(file);
+    for (const std::string& damaged : {whole.substr(0, whole.size() / 2), random_bytes(whole.size()), std::string()}) {
+      write(file, damaged);
+      EXPECT_THAT(refusal(words, 3), StartsWith("cohort: " + file + ": ")) << words.front();
+    }
+    write(file, whole);
+  }
+}
+
+TEST_F(BadInput, OfAPlanIsNamedByTheField) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
+  const std::string good = read("mlp.plan.json");
+  const auto edited = [&](const std::string& from, const std::string& to, int exit_code) {
+    write("mlp.plan.json", good);
+    edit("mlp.plan.json", from, to);
+    return refusal({"run", "mlp.plan.json"}, exit_code);
+  };
+  EXPECT_THAT(edited("\"count\":4", "\"count\":0", 3), HasSubstr("mlp.plan.json: members[0].count must be"));
+  EXPECT_THAT(edited("\"model\":\"mlp\"", "\"model\":\"perceptron\"", 3),
+              HasSubstr("no built-in network \"perceptron\""));
+  EXPECT_THAT(edited("\"version\": 1", "\"version\": 9", 3), HasSubstr("version 9"));
+}
+
+TEST_F(BadInput, OfAPlanForAnotherDeviceIsNamedByBoth) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "2"}).exit_code, 0);
+  const std::string here = json::parse(read("mlp.plan.json"))["resolved"]["device"];
+  const std::string good = read("mlp.plan.json");
+  edit("mlp.plan.json", "\"device\": \"" + here + "\"", "\"device\": \"Some GPU\"");
+  EXPECT_THAT(refusal({"run", "mlp.plan.json"}, 3),
+              HasSubstr("mlp.plan.json: resolved.device: the plan was made for Some GPU, this device is " + here));
+  write("mlp.plan.json", good);
+  edit("mlp.plan.json", "\"device\": \"reference:0\"", "\"device\": \"cuda:7\"");
+  refusal({"run", "mlp.plan.json"}, 4);
+  edit("mlp.plan.json", "\"device\": \"cuda:7\"", "\"device\": \"tpu:0\"");
+  EXPECT_THAT(refusal({"run", "mlp.plan.json"}, 2), HasSubstr("there is no device tpu:0; known: "));
+}
+
+TEST_F(BadInput, OfACycleInAPlanIsNamedByItsGroups) {
+  write("cycle.plan.json", R"({"format": "cohort.plan", "version": 1, "device": "reference:0",
+    "members": [{"name": "mlp", "model": "mlp", "arguments": {}, "minibatch": 1, "seed": 0, "count": 2}],
+    "input": {"source": "generated", "sharing": "shared", "decode_workers": 1, "buffers": 2, "seed": 0, "bad_images": "skip"},
+    "streams": 1, "layout": "nhwc", "launch": "graph",
+    "groups": [{"name": "first", "members": "0", "strategy": "serial", "after": ["second"]},
+               {"name": "second", "members": "1", "strategy": "serial", "after": ["first"]}]})");
+  EXPECT_THAT(refusal({"run", "cycle.plan.json"}, 3),
+              HasSubstr("cycle.plan.json: groups[0].after makes a cycle: first -> second -> first"));
+}
+
+TEST_F(BadInput, OfOutputsThatCannotBeWrittenIsNamedByThePath) {
+  make_loop();
+  const std::vector<std::pair<std::string, std::string>> outputs = {
+      {"none/out", "cannot write none/out: folder none: No such file or directory"},
+      {"mlp.plan.json/out", "cannot write mlp.plan.json/out: mlp.plan.json is a file, no folder"},
+      {".", "cannot write .: it is a folder"},
+      {"mlp.plan.json", "mlp.plan.json exists already; give -f to overwrite it"},
+      {"/dev/full", "cannot write /dev/full: No space left on device"},
+  };
+  for (const auto& [output, message] : outputs) {
+    if (output == "/dev/full" && !std::filesystem::is_character_file("/dev/full")) continue;
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"profile", "mlp", "--set", "hidden=8", "--device", "reference", "-q", "-o", output},
+             {"plan", "mlp.trace.json.gz", "-o", output},
+             {"run", "mlp.plan.json", "--blocks", "1", "--block-ms", "1", "-o", output},
+             {"simulate", "mlp.trace.json.gz", "-o", output},
+             {"trace", "convert", "mlp.trace.json.gz", output},
+             {"models", "mlp", "--export", output}}) {
+      if (output == "/dev/full" && words.front() == "plan") continue;  // the predicted trace would go beside it
+      EXPECT_EQ(refusal(words, 3), "cohort: " + message + "\n") << words.front();
+    }
+  }
+  EXPECT_EQ(refusal({"run", "-f", "mlp.plan.json", "--outputs", "mlp.plan.json"}, 3),
+            "cohort: cannot make folder mlp.plan.json/mlp-0: Not a directory\n");
+}
+
+TEST_F(BadInput, OfAFileThatGrowsTooLargeLeavesNoPartOfIt) {
+  // As on a disk that fills while the file is written.
+  const Outcome outcome = execute(
+      {"/bin/sh", "-c", std::string("ulimit -f 8; exec ") + COHORT_PROGRAM + " models lenet5 --export lenet5.onnx"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.err, "cohort: cannot write lenet5.onnx: File too large\n");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(BadInput, OfImagesIsSkippedAndNamedUnlessItIsFatal) {
+  make_photos();
+  ASSERT_EQ(
+      cohort({"profile", "lenet5", "--device", "reference", "--minibatch", "2", "--no-fused", "--data", "photos", "-q"})
+          .exit_code,
+      0);
+  const auto plan = [&](const char* bad_images) {
+    return cohort({"plan", "lenet5.trace.json.gz", "-f", "-n", "2", "--data", "photos", "--bad-images", bad_images})
+        .exit_code;
+  };
+  ASSERT_EQ(plan("skip"), 0);
+  const Outcome skipped = run_shortly("lenet5.plan.json");
+  ASSERT_EQ(skipped.exit_code, 0) << skipped.err;
+  const json bad = json::parse(skipped.out)["bad_images"];
+  ASSERT_EQ(bad.size(), 2U) << bad;
+  EXPECT_EQ(bad[0]["path"], "photos/class_00/00001.jpg");
+  EXPECT_THAT(bad[0]["reason"].get<std::string>(), StartsWith("broken JPEG: Premature end"));
+  EXPECT_THAT(bad[1]["reason"].get<std::string>(), StartsWith("broken JPEG: Not a JPEG file"));
+  ASSERT_EQ(plan("fatal"), 0);
+  std::filesystem::remove(path("lenet5.measured.json.gz"));
+  std::filesystem::remove_all(path("results"));
+  EXPECT_THAT(refusal({"run", "lenet5.plan.json", "--blocks", "1", "--block-ms", "1", "--outputs", "results"}, 3),
+              HasSubstr("broken JPEG: "));
+  EXPECT_EQ(cohort({"plan", "lenet5.trace.json.gz", "-f", "--bad-images", "ignore"}).exit_code, 2);
+}
+
+using Interrupt = BadInput;
+
+TEST_F(Interrupt, EndsTheProgramAndLeavesFilesAsTheyWere) {
+  make_loop();
+  const auto before = contents();
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"profile", "smallcnn", "--device", "reference"},  // either takes minutes, if nobody stops it
+           {"run", "-f", "mlp.plan.json", "--blocks", "1000", "--block-ms", "1000"}}) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      const pid_t process = start(words);
+      ASSERT_TRUE(catches(process, signal)) << words.front();
+      ASSERT_EQ(::kill(process, signal), 0);
+      EXPECT_EQ(wait_for(process), 130) << words.front();
+      EXPECT_TRUE(contents() == before) << words.front();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cohort
