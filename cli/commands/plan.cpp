@@ -245,8 +245,9 @@ Command plan_command() {
   command.help = "Rank ways to run a model batch by predicted time, and write the best plan and its predicted trace";
   command.example =
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n"
-      "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=10ms --explain\n"
-      "  cohort plan lenet5-b1.trace.json.gz lenet5-b16.trace.json.gz -n 16 --choose-minibatch --limit latency=5ms";
+      "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=1s --explain\n"
+      "  cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n"
+      "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -n 16 -f --choose-minibatch";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();

@@ -156,8 +156,8 @@ Command profile_command() {
       "record "
       "what any CUDA program does on the GPU";
   command.example =
-      "cohort profile lenet5 --minibatch 16\n  cohort trace info lenet5.trace.json.gz\n"
-      "  cohort profile -o train.trace.json.gz -- python3 train.py --epochs 1";
+      "cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n  cohort trace info lenet5-b16.trace.json.gz\n"
+      "  (also what a program of yours does on a GPU: cohort profile -- python3 train.py --epochs 1)";
   command.takes_program = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {

@@ -196,8 +196,9 @@ Command simulate_command() {
       "trace of a run where nothing is changed";
   command.example =
       "cohort profile lenet5\n  cohort simulate lenet5.trace.json.gz -n 16 --strategy concurrent --streams 2\n"
-      "  cohort run lenet5.plan.json && cohort simulate lenet5.measured.json.gz\n"
-      "  cohort simulate pytorch.json.gz --models 8 --graphs --scale '*gemm*=2'";
+      "  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n"
+      "  cohort simulate lenet5.measured.json.gz\n"
+      "  (also of PyTorch's profiler: cohort simulate trace.json.gz --models 8 --graphs --scale '*gemm*=2')";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>(app);
@@ -230,7 +231,7 @@ Command simulate_command() {
       return found;
     };
     options->of_profiles =
-        collect({"--members", "--data", "--decode-workers", "--input-seed", "--limit", "--precision"});
+        collect({"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--limit", "--precision"});
     options->of_members = options->of_profiles;
     options->of_profiles.push_back(strategy);
     for (const CLI::Option* shared : {options->models_option, options->input_option, options->buffers_option}) {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "program.hpp"
@@ -24,6 +26,24 @@ class CommandLine : public ProgramTest {
       if (line.starts_with("  ") && line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
     }
     return names;
+  }
+
+  /// The command lines under "Example:" in the help of every command below `words`, in its order.
+  std::vector<std::string> examples(std::vector<std::string> words) {
+    words.emplace_back("--help");
+    const std::string help = cohort(words).out;
+    words.pop_back();
+    std::vector<std::string> lines;
+    for (const std::string& name : subcommands(help)) {
+      words.push_back(name);
+      for (std::string& line : examples(words)) lines.push_back(std::move(line));
+      words.pop_back();
+    }
+    std::istringstream example(help.substr(std::min(help.size(), help.find("Example:"))));
+    for (std::string line; std::getline(example, line);) {
+      if (line.starts_with("  cohort ")) lines.push_back(line.substr(2));
+    }
+    return lines;
   }
 
   void expect_helpful(const std::string& family, const std::string& name) {
@@ -53,6 +73,20 @@ TEST_F(CommandLine, EveryCommandsHelpEndsWithAnExample) {
   EXPECT_THAT(names, Contains("models"));
   EXPECT_THAT(names, Contains("trace"));
   for (const std::string& name : names) expect_helpful("", name);
+}
+
+TEST_F(CommandLine, EveryExampleWorksAsItStands) {
+  std::set<std::string> done;  // what one writes, others read
+  for (const std::string& line : examples({})) {
+    if (line.starts_with("cohort calibrate")) continue;  // takes a GPU
+    if (line.starts_with("cohort verify") && !std::filesystem::exists(line.substr(14, line.find(' ', 14) - 14)))
+      continue;
+    if (!done.insert(line).second) continue;
+    const std::string folder = std::filesystem::path(COHORT_PROGRAM).parent_path().string();
+    const Outcome outcome = execute({"/bin/sh", "-c", "PATH=" + folder + ":$PATH; " + line});
+    EXPECT_EQ(outcome.exit_code, 0) << line << "\n" << outcome.err;
+  }
+  EXPECT_GE(done.size(), 14U);
 }
 
 TEST_F(CommandLine, TellsItsVersion) {
