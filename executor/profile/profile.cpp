@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "executor/profile/case_selection.hpp"
@@ -83,6 +84,13 @@ class CaseTimer {
 
   void write(Trace& trace);
 
+  /// An error with what failed first: after one bad call a device may fail at everything.
+  [[nodiscard]] Error explained(Error error) const {
+    if (first_left_out_ && error.code != ErrorCode::kInterrupted)
+      error.message += fmt::format("; what failed first: {}", *first_left_out_);
+    return error;
+  }
+
   /// Whose kernels are to be recorded: each way once, warm and alone.
   [[nodiscard]] std::vector<KernelCase> kernel_cases() const {
     std::vector<KernelCase> cases;
@@ -126,7 +134,9 @@ class CaseTimer {
     });
     if (error.code == ErrorCode::kInterrupted || !runs) return in_context(fmt::format("profiling {}", name), error);
     const std::string_view by = way.algorithm.empty() ? to_string(way.strategy) : std::string_view(way.algorithm);
-    ++left_out_[fmt::format("{} by {}: {}", name, by, error.message)];
+    std::string text = fmt::format("{} by {}: {}", name, by, error.message);
+    if (!first_left_out_) first_left_out_ = text;
+    ++left_out_[std::move(text)];
     return {};
   }
 
@@ -163,6 +173,7 @@ class CaseTimer {
   Bytes kept_;  ///< memory of the runners that are loaded
   std::vector<OpCases> ops_;
   std::map<std::string, std::int64_t> left_out_;  ///< op, way and reason
+  std::optional<std::string> first_left_out_;
 };
 
 void CaseTimer::write(Trace& trace) {
@@ -271,13 +282,14 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
   ModelTimer whole(backend, loaded, options, cancel);
   std::map<std::string, std::vector<ProfileRecord>> overheads;
   COHORT_CHECK(cases.choose_warm(loaded.model));
-  COHORT_CHECK(cases.time_warm([&]() -> Result<void> {
+  auto timed = cases.time_warm([&]() -> Result<void> {
     if (options.progress) options.progress("overheads and the whole model");
     COHORT_TRY(auto records, measure_overheads(backend, cancel));
     for (ProfileRecord& record : records) overheads[record.signature].push_back(std::move(record));
     return whole.pass(first_that_ran(loaded.model, options.precision, cases.kernel_cases()));
-  }));
-  COHORT_CHECK(cases.time_colder());
+  });
+  if (timed) timed = cases.time_colder();
+  if (!timed) return tl::unexpected<Error>(cases.explained(std::move(timed).error()));
   const std::vector<KernelCase> kernel_cases = cases.kernel_cases();
   cases.write(trace);
   for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);

@@ -213,11 +213,9 @@ def equality(arguments):
     return {"network": arguments.network, "tolerance": TOLERANCE, "plans": rows}
 
 
-def op_times(file):
-    """Of each op and way of running it in a profile: medians in nanoseconds of warm calls and of those with flushed caches,
-    and the first execution. None: not recorded."""
-    with gzip.open(file) as opened:
-        events = json.load(opened)["traceEvents"]
+def op_times(events):
+    """Of each op and way of running it in a profile's events: medians in nanoseconds of warm calls and of those with flushed
+    caches, and the first execution. None: not recorded."""
     cases = {}
     for event in events:
         words = event.get("args", {})
@@ -238,10 +236,12 @@ def op_times(file):
 
 def optable(arguments):
     """The profile of one network: each op and alternative, warm, with flushed caches, and for the first time. Kept as a
-    trace, which also holds the kernels of each with their geometry."""
+    trace, which also holds the kernels of each with their geometry. What was left out stands beside it, with the reason."""
     file = profile(arguments.network, arguments.minibatch)
+    with gzip.open(file) as opened:
+        content = json.load(opened)
     return {"network": arguments.network, "minibatch": arguments.minibatch, "trace": file.name, "bytes": file.stat().st_size,
-            "ops": op_times(file)}
+            "ops": op_times(content["traceEvents"]), "left_out": content.get("cohort", {}).get("dropped", {})}
 
 
 def trace(arguments):

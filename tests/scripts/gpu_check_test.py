@@ -83,9 +83,10 @@ class Rehearsal(unittest.TestCase):
         wall = next(line for line in lines_of(self.results) if line.get("unit", "").startswith("wall"))
         self.assertEqual([plan["plan"] for plan in wall["result"]["plans"]], ["fused", "spread", "one by one"])
         self.assertEqual(wall["result"]["plans"][0]["measured"]["plan"]["samples_ns"], [100, 110])
-        table = next(line["result"]["ops"] for line in lines_of(self.results) if line.get("unit", "").startswith("optable"))
-        self.assertEqual(table, [{"op": "fc1", "signature": "Gemm", "strategy": "serial", "width": 1, "algorithm": "lt:1",
-                                  "warm_ns": 2500, "flushed_ns": 7500, "first_ns": 840250}])
+        table = next(line["result"] for line in lines_of(self.results) if line.get("unit", "").startswith("optable"))
+        self.assertEqual(table["left_out"], {"fc1 by lt:2: cublasLtMatmul failed": 1})
+        self.assertEqual(table["ops"], [{"op": "fc1", "signature": "Gemm", "strategy": "serial", "width": 1, "algorithm": "lt:1",
+                                         "warm_ns": 2500, "flushed_ns": 7500, "first_ns": 840250}])
         self.assertLess(len(list(self.results.glob("*"))), 4)
         score = self.score()
         self.assertEqual(score["tuned"]["rows"], 12)
