@@ -217,6 +217,7 @@ class Predictor {
         "launches of several threads hold one lock for their whole length");
     say(what_if_.fuse != FuseChoice::kNone, false, "fused times are analytic, none was profiled");
     say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");
+    if (what_if_.graphs) doubt_host_time(result);
     say(what_if_.mixed_precision, true,
         "mixed precision is taken to make matrix products 3 and all else 2 times faster");
     for (const std::string& device : graphs_.unknown_devices()) {
@@ -233,6 +234,27 @@ class Predictor {
     say(unresolved > 0, false, fmt::format("{} waiting calls keep their recorded length", unresolved));
     result.doubt_memory();
     result.sort_doubts();
+  }
+
+  /// No trace says whether the host's time between launches is theirs.
+  void doubt_host_time(WhatIfPrediction& result) const {
+    constexpr double kNoMatter = 0.05;  // of the members' steps one after another
+    constexpr double kMuch = 0.25;
+    if (result.single <= Nanoseconds(0)) return;
+    const auto [removed, kept] = graphs_.host_time_beside_graphs();
+    if (const double part = seconds(kept) / seconds(result.single); part >= kNoMatter) {
+      result.doubts.push_back(
+          {part >= kMuch,
+           fmt::format(
+               "{} of the host's time a step is not for launches (pauses over {}, memory that is allocated, freed or "
+               "copied pageable) and stays; steps without set-up may do without it",
+               format_time(kept), format_time(GraphLaunchCosts{}.most_work))});
+    }
+    if (seconds(removed) / seconds(result.single) >= kNoMatter) {
+      result.doubts.push_back(
+          {false, fmt::format("{} of the host's work between launches a step is taken to go with them",
+                              format_time(removed))});
+    }
   }
 
   const WhatIfCase& case_;

@@ -56,7 +56,7 @@ Selection launches_of(const TaskGraph& graph, const std::vector<bool>& ops) {
 }  // namespace
 
 WhatIfGraphs::WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if)
-    : case_(what_if_case), what_if_(what_if) {
+    : case_(what_if_case), what_if_(what_if), host_times_(what_if_case.graphs.size()) {
   for (const TraceGraph& graph : case_.graphs) {
     steps_.push_back(graph.graph);
     on_host_ = on_host_ && graph.counts.calls == 0 &&
@@ -153,7 +153,7 @@ void WhatIfGraphs::take_cores(const Trace& trace, TaskGraph& graph) const {
 
 Result<void> WhatIfGraphs::change_one(std::size_t index, const WhatIfStage& stage, int steps, TaskGraph& graph) {
   if (stage.retimed) COHORT_CHECK(retime_tasks(graph));
-  if (stage.graphs) COHORT_CHECK(note("graphs", collapse_to_graphs(graph, graph_costs(index))));
+  if (stage.graphs) COHORT_CHECK(launch_as_graphs(index, graph));
   if (steps > 1) COHORT_CHECK(note("repeat", repeat(graph, steps, case_.graphs[index].typical.stream_gap)));
   if (what_if_.buffers && stage.together) {
     const Selection copies = select(graph, [&](const Task& task) { return is_host_copy(graph, task, true); });
@@ -161,6 +161,21 @@ Result<void> WhatIfGraphs::change_one(std::size_t index, const WhatIfStage& stag
     COHORT_CHECK(buffer_input(graph, copies));
   }
   return {};
+}
+
+Result<void> WhatIfGraphs::launch_as_graphs(std::size_t index, TaskGraph& graph) {
+  COHORT_TRY(GraphCollapse collapse, collapse_to_graphs(graph, graph_costs(index)));
+  host_times_[index] = {collapse.removed, collapse.kept};
+  return note("graphs", std::move(collapse.change));
+}
+
+WhatIfGraphs::HostTime WhatIfGraphs::host_time_beside_graphs() const {
+  HostTime sum;
+  for (const HostTime& each : host_times_) {
+    sum.removed += each.removed;
+    sum.kept += each.kept;
+  }
+  return sum;
 }
 
 /// Copies go to a stream and a thread of their own, as far ahead as there are buffers.

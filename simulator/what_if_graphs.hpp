@@ -45,10 +45,16 @@ class WhatIfGraphs {
   [[nodiscard]] const std::vector<std::string>& unknown_devices() const { return unknown_devices_; }
   [[nodiscard]] const std::optional<GpuProfile>& gpu() const { return gpu_; }
   [[nodiscard]] const std::vector<std::string>& minibatch_doubts() const { return minibatch_doubts_; }
+  /// What the host does in one step of each trace beside launches: gone with them, and kept beside the graphs'.
+  struct HostTime {
+    Nanoseconds removed{}, kept{};
+  };
+  [[nodiscard]] HostTime host_time_beside_graphs() const;
 
  private:
   void take_cores(const Trace& trace, TaskGraph& graph) const;
   Result<void> change_one(std::size_t index, const WhatIfStage& stage, int steps, TaskGraph& graph);
+  Result<void> launch_as_graphs(std::size_t index, TaskGraph& graph);
   Result<void> buffer_input(TaskGraph& graph, const Selection& copies);
   Result<void> retime_tasks(TaskGraph& graph);
   Result<void> share_input(TaskGraph& graph);
@@ -68,6 +74,7 @@ class WhatIfGraphs {
   std::optional<GpuProfile> gpu_;  ///< of the first trace whose device has figures
   std::vector<std::string> unknown_devices_;
   std::vector<std::string> minibatch_doubts_;
+  std::vector<HostTime> host_times_;  ///< by trace, of one step launched as graphs
   Changes* changes_ = nullptr;
 };
 

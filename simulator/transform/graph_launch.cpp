@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "simulator/transform/capture.hpp"
+#include "tracer/call_kind.hpp"
+
 namespace cohort {
 namespace {
 
@@ -12,6 +15,12 @@ bool is_host_task(const Task& task) {
          task.kind == TaskKind::kWait;
 }
 
+bool is_synchronisation(std::string_view call) {
+  const CallKind kind = call_kind_from(call);
+  return kind == CallKind::kStreamSynchronize || kind == CallKind::kEventSynchronize ||
+         kind == CallKind::kDeviceSynchronize;
+}
+
 class Collapse {
  public:
   Collapse(TaskGraph& graph, const GraphLaunchCosts& costs)
@@ -19,11 +28,13 @@ class Collapse {
         costs_(costs),
         starts_anew_(graph.tasks.size()),
         waits_(graph.tasks.size()),
+        stays_(graph.tasks.size()),
         launched_(graph.tasks.size()),
         region_(graph.tasks.size(), kNone) {}
 
-  Result<Change> run() {
+  Result<GraphCollapse> run() {
     mark();
+    mark_what_stays();
     for (std::size_t r = 0; r < graph_.resources.size(); ++r) {
       if (graph_.resources[r].kind == ResourceKind::kHostThread) find_regions(ResourceId(r));
     }
@@ -31,11 +42,11 @@ class Collapse {
     redirect();
     std::vector<bool> keep(graph_.tasks.size(), true);
     for (std::size_t i = 0; i < region_.size(); ++i) keep[i] = region_[i] == kNone;
-    Change change = compact(graph_, keep);
-    change.tasks_added = regions_.size();
-    change.edges_removed += edges_removed_;
+    collapse_.change = compact(graph_, keep);
+    collapse_.change.tasks_added = regions_.size();
+    collapse_.change.edges_removed += edges_removed_;
     COHORT_CHECK(check_acyclic(graph_));
-    return change;
+    return std::move(collapse_);
   }
 
  private:
@@ -58,10 +69,31 @@ class Collapse {
     }
   }
 
+  /// What the host does beside the graphs' launches, too: long work, and calls that no capture takes. A call that only
+  /// waits is neither kept nor gone: its length follows from the device's work.
+  void mark_what_stays() {
+    std::vector<std::optional<bool>> refused(graph_.labels.size());
+    for (std::size_t i = 0; i < graph_.tasks.size(); ++i) {
+      const Task& task = graph_.tasks[i];
+      if (!is_host_task(task) || task.kind == TaskKind::kWait) continue;
+      std::optional<bool>& known = refused[to_index(task.label)];
+      if (!known) known = refuses_capture(graph_.labels[to_index(task.label)]);
+      const bool is_call = task.kind == TaskKind::kCall || task.kind == TaskKind::kLaunch;
+      if (task.duration > costs_.most_work || (is_call && *known)) stays_[i] = true;
+    }
+    for (const Edge& edge : graph_.edges) {
+      if (edge.kind != EdgeKind::kLaunch || graph_.task(edge.to).kind != TaskKind::kCopy) continue;
+      if (graph_.label(edge.to).find("Pageable") != std::string::npos) stays_[to_index(edge.from)] = true;
+    }
+  }
+
   void find_regions(ResourceId thread) {
     std::vector<TaskId> queue;
+    bool launches = false;
     for (std::size_t i = 0; i < region_.size(); ++i) {
-      if (graph_.tasks[i].resource == thread) queue.push_back(TaskId(i));
+      if (graph_.tasks[i].resource != thread) continue;
+      queue.push_back(TaskId(i));
+      launches = launches || graph_.tasks[i].kind == TaskKind::kLaunch;
     }
     std::stable_sort(queue.begin(), queue.end(),
                      [&](TaskId a, TaskId b) { return graph_.task(a).position < graph_.task(b).position; });
@@ -69,7 +101,9 @@ class Collapse {
     std::optional<std::int32_t> member;
     for (const TaskId id : queue) {
       const Task& task = graph_.task(id);
-      const bool breaks = waits_[to_index(id)] || !is_host_task(task);
+      const bool stays = stays_[to_index(id)];
+      if (stays && launches && !is_synchronisation(graph_.label(id))) collapse_.kept += task.duration;
+      const bool breaks = waits_[to_index(id)] || stays || !is_host_task(task);
       if (breaks || starts_anew_[to_index(id)] || (member && *member != task.member)) close(region);
       member = task.member;
       if (breaks) continue;
@@ -91,7 +125,10 @@ class Collapse {
       region.tasks.pop_back();
     }
     if (region.launches >= kLeastLaunches) {
-      for (const TaskId id : region.tasks) region_[to_index(id)] = static_cast<std::uint32_t>(regions_.size());
+      for (const TaskId id : region.tasks) {
+        region_[to_index(id)] = static_cast<std::uint32_t>(regions_.size());
+        if (graph_.task(id).kind != TaskKind::kLaunch) collapse_.removed += graph_.task(id).duration;
+      }
       regions_.push_back(std::move(region));
     }
     region = {};
@@ -151,20 +188,21 @@ class Collapse {
 
   TaskGraph& graph_;
   const GraphLaunchCosts& costs_;
-  std::vector<bool> starts_anew_, waits_;  ///< by task
-  std::vector<std::uint32_t> launched_;    ///< by task: device work
-  std::vector<std::uint32_t> region_;      ///< by task that was there before
+  std::vector<bool> starts_anew_, waits_, stays_;  ///< by task
+  std::vector<std::uint32_t> launched_;            ///< by task: device work
+  std::vector<std::uint32_t> region_;              ///< by task that was there before
   std::vector<Region> regions_;
   std::size_t edges_removed_ = 0;
+  GraphCollapse collapse_;
 };
 
 }  // namespace
 
-Result<Change> collapse_to_graphs(TaskGraph& graph, const GraphLaunchCosts& costs) {
+Result<GraphCollapse> collapse_to_graphs(TaskGraph& graph, const GraphLaunchCosts& costs) {
   TaskGraph collapsed = graph;
-  COHORT_TRY(Change change, Collapse(collapsed, costs).run());
+  COHORT_TRY(GraphCollapse collapse, Collapse(collapsed, costs).run());
   graph = std::move(collapsed);
-  return change;
+  return collapse;
 }
 
 }  // namespace cohort

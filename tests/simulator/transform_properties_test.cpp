@@ -340,11 +340,12 @@ TEST(TransformProperties, GraphLaunchesKeepAllDeviceWorkAndItsOrder) {
   for (int round = 0; round < kRounds; ++round) {
     const TaskGraph before = random_graph(random);
     TaskGraph after = before;
-    const Result<Change> change = collapse_to_graphs(after, costs);
-    ASSERT_TRUE(change) << change.error().message;
-    expect_counted(before, after, *change);
-    regions += change->tasks_added;
-    const auto place = moved(before, *change);
+    const Result<GraphCollapse> collapse = collapse_to_graphs(after, costs);
+    ASSERT_TRUE(collapse) << collapse.error().message;
+    const Change& change = collapse->change;
+    expect_counted(before, after, change);
+    regions += change.tasks_added;
+    const auto place = moved(before, change);
     const Reach waits = reach_of(before);
     const Reach now = reach_of(after);
     for (std::size_t a = 0; a < before.tasks.size(); ++a) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include "simulator/flat_run.hpp"
 #include "simulator/shared_run.hpp"
 #include "simulator/transform/buffers.hpp"
+#include "simulator/transform/capture.hpp"
 #include "simulator/transform/edit.hpp"
 #include "simulator/transform/graph_launch.hpp"
 #include "simulator/transform/merge.hpp"
@@ -204,14 +206,75 @@ TEST(Transform, CollapsesLaunchesToOneGraphAndKeepsTheWait) {
   costs.node = Nanoseconds(500);
   costs.latency = Nanoseconds(8000);
   costs.gap = Nanoseconds(500);
-  const Result<Change> change = collapse_to_graphs(graph, costs);
-  ASSERT_TRUE(change) << change.error().message;
-  EXPECT_EQ(change->tasks_added, 1);
-  EXPECT_EQ(change->tasks_removed, 3);  // two launches and the work between them
+  const Result<GraphCollapse> collapse = collapse_to_graphs(graph, costs);
+  ASSERT_TRUE(collapse) << collapse.error().message;
+  EXPECT_EQ(collapse->change.tasks_added, 1);
+  EXPECT_EQ(collapse->change.tasks_removed, 3);  // two launches and the work between them
   const std::string times = flat(graph);
   EXPECT_THAT(times, HasSubstr("a 8000-20000\nb 20500-39500\n"));
   EXPECT_THAT(times, HasSubstr("graph launch 0-3000\n"));
   EXPECT_EQ(makespan(run_flat(graph)), Nanoseconds(44'500));
+}
+
+TEST(Transform, KeepsBesideGraphsWhatTheHostDoesThatIsNoLaunch) {
+  TaskGraph graph = build_trace_graph(gpu_trace_from(R"(
+    main cudaLaunchKernel    0   5  c1
+    main cudaLaunchKernel   10  15  c2
+    main cudaMalloc         20  60
+    main cudaLaunchKernel   70  75  c3
+    main cudaLaunchKernel  575 580  c4
+    main cudaLaunchKernel  590 595  c5
+    s7   a                   8  12  c1
+    s7   b                  18  25  c2
+    s7   c                  78  90  c3
+    s7   d                 583 590  c4
+    s7   e                 598 600  c5)"))
+                        ->graph;
+  const GraphLaunchCosts costs{Nanoseconds(2000), Nanoseconds(500), Nanoseconds(8000), Nanoseconds(500)};
+  const Result<GraphCollapse> collapse = collapse_to_graphs(graph, costs);
+  ASSERT_TRUE(collapse) << collapse.error().message;
+  EXPECT_EQ(collapse->kept, Nanoseconds(40'000 + 500'000));
+  EXPECT_EQ(collapse->removed, Nanoseconds(5'000 + 10'000));
+  // Launches before the allocation and after the pause of 500 us are a graph each; the one between is alone.
+  EXPECT_EQ(flat(graph),
+            "begin 0-0\n"
+            "a 8000-12000\nb 12500-19500\nc 66000-78000\nd 571000-578000\ne 578500-580500\n"
+            "host work 3000-8000\ncudaMalloc 8000-48000\n"
+            "host work 48000-58000\ncudaLaunchKernel 58000-63000\n"
+            "host work 63000-563000\n"
+            "graph launch 0-3000\ngraph launch 563000-566000\n");
+}
+
+TEST(Transform, CopiesOfPageableMemoryAreNoPartOfAGraph) {
+  const auto launches_of = [](std::string_view memory) {
+    TaskGraph graph = build_trace_graph(gpu_trace_from(fmt::format(R"(
+      main cudaLaunchKernel    0   5  c1
+      main cudaMemcpyAsync    10  15  c2
+      main cudaLaunchKernel   20  25  c3
+      s7   a                   8  12  c1
+      s7   Memcpy_HtoD_({}_->_Device)  18  25  c2
+      s7   b                  28  40  c3)",
+                                                                   memory)))
+                          ->graph;
+    EXPECT_TRUE(collapse_to_graphs(graph, {}));
+    return std::count_if(graph.tasks.begin(), graph.tasks.end(),
+                         [](const Task& task) { return task.kind == TaskKind::kLaunch; });
+  };
+  EXPECT_EQ(launches_of("Pinned"), 1);
+  EXPECT_EQ(launches_of("Pageable"), 3);
+}
+
+TEST(Capture, RefusesCallsThatWaitAllocateOrLoad) {
+  for (const std::string_view call :
+       {"cudaMalloc", "cudaMallocHost_v3020", "cuMemAlloc_v2", "hipHostMalloc", "cudaFree", "cudaFreeHost",
+        "cudaHostRegister", "cuModuleLoadData", "cudaMemcpy", "cuMemcpyHtoD_v2", "cudaStreamSynchronize"}) {
+    EXPECT_TRUE(refuses_capture(call)) << call;
+  }
+  for (const std::string_view call :
+       {"cudaLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync", "cudaMemsetAsync", "cudaMallocAsync",
+        "cudaFreeAsync", "cudaEventRecord", "cudaStreamWaitEvent", "cudaStreamIsCapturing", "cudaGetDevice"}) {
+    EXPECT_FALSE(refuses_capture(call)) << call;
+  }
 }
 
 TEST(Transform, BoundsHowFarProducersRunAhead) {

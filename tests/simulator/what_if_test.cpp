@@ -140,7 +140,38 @@ TEST(WhatIf, TakesCalibratedFiguresOfTheDevice) {
   EXPECT_GT(calibrated.step_time, Nanoseconds(1'000'000));
   EXPECT_LT(published.step_time, Nanoseconds(1'000'000));
   EXPECT_EQ(published.confidence(), Confidence::kLow);  // the trace names no device
-  EXPECT_EQ(calibrated.confidence(), Confidence::kHigh);
+  // That the framework's work goes with the launches is taken to be so.
+  EXPECT_EQ(calibrated.confidence(), Confidence::kMedium);
+  ASSERT_EQ(calibrated.doubts.size(), 1);
+  EXPECT_EQ(calibrated.doubts[0].why, "245 us of the host's work between launches a step is taken to go with them");
+}
+
+TEST(WhatIf, KeepsTheHostsPausesBesideGraphsAndSaysThatItCannotTell) {
+  const auto predict = [](int pause) {
+    Trace trace = gpu_trace_from(fmt::format(R"(
+      main cudaLaunchKernel    0    5  c1
+      main cudaLaunchKernel   10   15  c2
+      main cudaLaunchKernel   {0} {1}  c3
+      main cudaLaunchKernel   {2} {3}  c4
+      s7   a                   7    9  c1
+      s7   a                  17   19  c2
+      s7   a                  {4} {5}  c3
+      s7   a                  {6} {7}  c4)",
+                                             15 + pause, 20 + pause, 25 + pause, 30 + pause, 22 + pause, 24 + pause,
+                                             32 + pause, 34 + pause));
+    trace.info.device.name = "Tesla V100-SXM2-16GB";
+    WhatIf what_if;
+    what_if.graphs = true;
+    return Case(std::vector<Trace>{trace}).predict(what_if);
+  };
+  const WhatIfPrediction feeding = predict(5);
+  EXPECT_GT(feeding.speedup, 1.8);
+  EXPECT_EQ(feeding.confidence(), Confidence::kMedium);
+  const WhatIfPrediction pausing = predict(1000);
+  EXPECT_LT(pausing.speedup, 1.1);
+  EXPECT_GE(pausing.step_time, Nanoseconds(1'000'000));
+  EXPECT_EQ(pausing.confidence(), Confidence::kLow);
+  EXPECT_THAT(pausing.doubts.front().why, HasSubstr("1.00 ms of the host's time a step is not for launches"));
 }
 
 TEST(WhatIf, GivesEachMemberItsWeightsAndEachStreamItsActivations) {
@@ -331,6 +362,20 @@ TEST(WhatIf, StaysWithinItsBoundsOnTheRecordedCases) {
       EXPECT_LE(prediction->speedup, 2);
     }
   }
+}
+
+TEST(WhatIf, PromisesNoGainOfGraphsWhereARecordingIsSetUpWork) {
+  const std::filesystem::path recorded = std::filesystem::path(COHORT_TRACE_CASES) / "event_sync_multi_stream.json.gz";
+  if (!std::filesystem::exists(recorded)) GTEST_SKIP() << "../shared/cases is not here";
+  const Result<Trace> trace = read_trace(recorded);
+  ASSERT_TRUE(trace) << trace.error().message;
+  WhatIf what_if;
+  what_if.graphs = true;
+  const WhatIfPrediction prediction = Case(std::vector<Trace>{*trace}).predict(what_if);
+  // 20 ms, of which kernels run for 0.4 ms: cudaMalloc thrice and a pause of 18.6 ms.
+  EXPECT_LT(prediction.speedup, 1.1);
+  EXPECT_EQ(prediction.confidence(), Confidence::kLow);
+  EXPECT_THAT(prediction.doubts.front().why, HasSubstr("a step is not for launches"));
 }
 
 TEST(WhatIf, RefusesNumbersOutOfRange) {
