@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "simulator/plan_gain.hpp"
+#include "simulator/planner/attribution.hpp"
 #include "simulator/planner/evaluate.hpp"
 
 namespace cohort {

@@ -1,12 +1,49 @@
 #include "simulator/planner/attribution.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
-namespace cohort {
+#include "simulator/planner/member_classes.hpp"
 
-AttributionWalk::AttributionWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, VariantMaker& maker,
-                                 const BaselinePrediction& baseline)
-    : case_(planning_case), evaluator_(evaluator), maker_(maker), baseline_(baseline) {
+namespace cohort {
+namespace {
+
+bool is_fused(const Group& group) {
+  return group.strategy != Strategy::kSerial && group.strategy != Strategy::kConcurrent;
+}
+
+/// Without the host's part; members that share a baseline take as long as each other.
+Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluator& evaluator, const Plan& plan) {
+  std::map<const Baseline*, Nanoseconds> known;
+  Nanoseconds sum{};
+  for (std::uint32_t member = 0; member < plan.members.size(); ++member) {
+    const auto baseline = std::find_if(plan.baselines.begin(), plan.baselines.end(), [&](const Baseline& each) {
+      return std::find(each.members.begin(), each.members.end(), member) != each.members.end();
+    });
+    const Baseline* key = baseline == plan.baselines.end() ? nullptr : &*baseline;
+    auto time = known.find(key);
+    if (key == nullptr || time == known.end()) {
+      const std::vector<const Model*> alone{planning_case.models[member]};
+      const Plan one = baseline_plan(plan, member);
+      COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(one, alone));
+      COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(one, evaluation.program));
+      time = known.insert_or_assign(key, bare).first;
+    }
+    sum += time->second;
+  }
+  return sum;
+}
+
+}  // namespace
+
+GainWalk::GainWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, const BaselinePrediction& baseline)
+    : case_(planning_case), evaluator_(evaluator), baseline_(baseline), class_of_(planning_case.models.size()) {
+  const std::vector<MemberClass> classes = member_classes(case_.models);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    for (const std::uint32_t member : classes[i].members) class_of_[member] = i;
+  }
   for (const Baseline& each : baseline.baselines) {
     const Model& model = *case_.models[each.members.front()];
     std::map<std::string, const ResolvedStep*> by_op;
@@ -19,8 +56,61 @@ AttributionWalk::AttributionWalk(const PlanningCase& planning_case, PlanEvaluato
   }
 }
 
-std::optional<Nanoseconds> AttributionWalk::time_of(const Variant& variant) {
-  const Plan plan = maker_.plan_of(variant);
+/// Everything of the plan in turn on one stream, nothing of it resolved; input made as for members alone.
+Plan GainWalk::in_turn(const Plan& plan) const {
+  Plan serial = uniform_plan(plan.members, Strategy::kSerial, 1);
+  serial.device = plan.device;
+  serial.input = plan.input;
+  serial.input.decode_workers = case_.base->input.decode_workers;
+  serial.input.buffers = case_.base->input.buffers;
+  serial.layout = plan.layout;
+  serial.precision = plan.precision;
+  serial.launch = plan.launch;
+  serial.limits = plan.limits;
+  return serial;
+}
+
+/// Groups that fuse the same ops of equal members, one for each stream, are one where there is one stream. Their names
+/// say nothing of streams either, so that plans which differ in those alone are one point of the walk.
+void GainWalk::add_fused(const Group& group, Plan& plan) const {
+  const auto twin = std::find_if(plan.groups.begin(), plan.groups.end(), [&](const Group& other) {
+    return other.strategy == group.strategy && other.ops == group.ops && !group.ops.empty() &&
+           class_of_[other.members.front()] == class_of_[group.members.front()];
+  });
+  if (twin == plan.groups.end()) {
+    plan.groups.push_back(group);
+    plan.groups.back().name = fmt::format("fused {}", plan.groups.size());
+    plan.groups.back().streams.clear();
+    plan.groups.back().after.clear();
+    return;
+  }
+  twin->members.insert(twin->members.end(), group.members.begin(), group.members.end());
+  std::sort(twin->members.begin(), twin->members.end());
+}
+
+/// Fused as the plan says, and all else in turn. No plan where a fused group takes whatever no other one names beside
+/// others: then lowering refuses it.
+Plan GainWalk::only_fused(const Plan& plan) const {
+  Plan fused = in_turn(plan);
+  fused.input = plan.input;
+  Group rest = std::move(fused.groups.front());
+  fused.groups.clear();
+  for (const Group& group : plan.groups) {
+    if (is_fused(group)) add_fused(group, fused);
+  }
+  // Members whose every op is fused have nothing left: the rest is of those that have other groups, too.
+  const auto only_in_fused = [&](std::uint32_t member) {
+    return std::none_of(plan.groups.begin(), plan.groups.end(), [&](const Group& group) {
+      return !is_fused(group) && std::binary_search(group.members.begin(), group.members.end(), member);
+    });
+  };
+  rest.members.erase(std::remove_if(rest.members.begin(), rest.members.end(), only_in_fused), rest.members.end());
+  rest.name = "in turn";
+  if (!rest.members.empty()) fused.groups.push_back(std::move(rest));
+  return fused;
+}
+
+std::optional<Nanoseconds> GainWalk::time_of(const Plan& plan) {
   const auto [place, is_new] = known_.try_emplace(fingerprint(plan));
   if (is_new) {
     ChoiceRule rule;
@@ -32,8 +122,7 @@ std::optional<Nanoseconds> AttributionWalk::time_of(const Variant& variant) {
   return place->second;
 }
 
-Attribution AttributionWalk::explain(const Variant& variant, Nanoseconds with_overheads,
-                                     Nanoseconds without_overheads) {
+Attribution GainWalk::explain(const Plan& plan, Nanoseconds with_overheads, Nanoseconds without_overheads) {
   Attribution attribution;
   Nanoseconds last = baseline_.without_overheads;
   const auto go_to = [&](std::optional<Nanoseconds> time, GainCause cause) {
@@ -41,21 +130,38 @@ Attribution AttributionWalk::explain(const Variant& variant, Nanoseconds with_ov
     attribution.of(cause) += last - *time;
     last = *time;
   };
-  Variant at{{}, RestKind::kSerialBest, 1, InputSharing::kSeparate, variant.launch, input_setting(*case_.base)};
+  Plan at = in_turn(plan);
+  at.input.sharing = InputSharing::kSeparate;
   go_to(time_of(at), GainCause::kOverlap);
-  at.sharing = variant.sharing;
+  at.input.sharing = plan.input.sharing;
   go_to(time_of(at), GainCause::kSharing);
-  at.input = variant.input;
+  at.input = plan.input;
   go_to(time_of(at), GainCause::kOverlap);
-  at.fused = variant.fused;
-  at.grouped = variant.grouped;
-  go_to(time_of(at), GainCause::kFusion);
-  const bool concurrent = variant.rest == RestKind::kConcurrent || variant.rest == RestKind::kBranches;
-  go_to(time_of(variant), concurrent ? GainCause::kOverlap : GainCause::kAlgorithmChoice);
+  if (std::any_of(plan.groups.begin(), plan.groups.end(), is_fused)) {
+    go_to(time_of(only_fused(plan)), GainCause::kFusion);
+  }
+  at = plan;
+  at.baselines.clear();
+  at.resolved.reset();
+  go_to(time_of(at), plan.streams > 1 ? GainCause::kOverlap : GainCause::kAlgorithmChoice);
   go_to(without_overheads, GainCause::kAlgorithmChoice);
   attribution.of(GainCause::kLaunchRemoval) =
       (baseline_.step_time - baseline_.without_overheads) - (with_overheads - without_overheads);
   return attribution;
+}
+
+Result<Attribution> attribute_gain(const PlanningCase& planning_case, const PlanPrediction& predicted) {
+  const Plan& plan = predicted.plan;
+  PlanningCase own = planning_case;
+  own.base = &plan;
+  PlanEvaluator evaluator(own);
+  BaselinePrediction baseline;
+  baseline.step_time = predicted.baseline;
+  baseline.baselines = plan.baselines;
+  COHORT_TRY(baseline.without_overheads, bare_baseline(own, evaluator, plan));
+  COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(plan, own.models));
+  COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(plan, evaluation.program));
+  return GainWalk(own, evaluator, baseline).explain(plan, predicted.run.prediction.step_time, bare);
 }
 
 }  // namespace cohort

@@ -1,41 +1,50 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/planner/variants.hpp"
 
 namespace cohort {
 
-/// Splits the difference between a baseline and a variant by walking from one to the other:
+/// Splits the difference between members alone and a plan by walking from one to the other:
 ///
-///     members alone -> together, in turn -> input shared -> ops fused -> the rest concurrent -> own algorithms
-///                   overlap             sharing        fusion       overlap              algorithm choice
+///     alone -> together, in turn -> input shared -> input settings -> fused groups -> streams -> own algorithms
+///           overlap             sharing         overlap           fusion          overlap    algorithm choice
 ///
-/// What steps, launches and hand-offs cost the host is left out of the walk; how it differs between
-/// both ends is launch removal. The parts add up to the whole.
-class AttributionWalk {
+/// with the baseline's algorithms until the last step. What steps, launches and hand-offs cost the host is left out of
+/// the walk; how it differs between both ends is launch removal. The parts add up to the whole. A point of the walk
+/// that cannot be, or that a limit forbids, is stepped over.
+class GainWalk {
  public:
-  AttributionWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, VariantMaker& maker,
-                  const BaselinePrediction& baseline);
+  /// `baseline`: members alone, with the input settings of `planning_case`'s base. All must outlive the walk.
+  GainWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, const BaselinePrediction& baseline);
 
-  /// The times are the variant's own step time, with and without the host's part.
-  Attribution explain(const Variant& variant, Nanoseconds with_overheads, Nanoseconds without_overheads);
+  /// The times are the plan's own step time, with and without the host's part.
+  Attribution explain(const Plan& plan, Nanoseconds with_overheads, Nanoseconds without_overheads);
 
  private:
-  /// Step time of a variant with the baseline's algorithms; remembered. Absent where it does not
-  /// fit: then the walk steps over it.
-  std::optional<Nanoseconds> time_of(const Variant& variant);
+  [[nodiscard]] Plan in_turn(const Plan& plan) const;
+  [[nodiscard]] Plan only_fused(const Plan& plan) const;
+  void add_fused(const Group& group, Plan& plan) const;
+  /// Step time with the baseline's algorithms; remembered.
+  std::optional<Nanoseconds> time_of(const Plan& plan);
 
   const PlanningCase& case_;
   PlanEvaluator& evaluator_;
-  VariantMaker& maker_;
   const BaselinePrediction& baseline_;
   PreferredWays preferred_;
+  std::vector<std::size_t> class_of_;                        ///< by member
   std::map<std::string, std::optional<Nanoseconds>> known_;  ///< by plan's fingerprint
 };
+
+/// The same of a predicted plan, against the baselines that it holds.
+/// `predicted`: of predict_plan() for the same case.
+/// Errors: those of predict_plan().
+Result<Attribution> attribute_gain(const PlanningCase& planning_case, const PlanPrediction& predicted);
 
 }  // namespace cohort

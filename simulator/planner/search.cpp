@@ -54,7 +54,7 @@ class Search {
         outcome_(result),
         evaluator_(planning_case, options.cancel),
         maker_(planning_case, evaluator_.times(), evaluator_.footprint(planning_case.models)),
-        walk_(planning_case, evaluator_, maker_, result.baseline) {}
+        walk_(planning_case, evaluator_, result.baseline) {}
 
   Result<void> run() {
     outcome_.objective = options_.objective;
@@ -309,10 +309,9 @@ class Search {
 
   /// Nothing more is explained once cancelled: who asked for an end wants it now.
   Result<void> finish(std::size_t place) {
-    Scored& scored = scored_[place];
-    PlanCandidate& candidate = scored.candidate;
+    PlanCandidate& candidate = scored_[place].candidate;
     if (place < options_.most_explained && !interrupted()) {
-      const Result<void> explained = explain(scored);
+      const Result<void> explained = explain(candidate);
       if (!explained && !interrupted()) return explained;
       candidate.explained = explained && !interrupted();
     }
@@ -322,11 +321,10 @@ class Search {
     return {};
   }
 
-  Result<void> explain(Scored& scored) {
-    PlanCandidate& candidate = scored.candidate;
+  Result<void> explain(PlanCandidate& candidate) {
     COHORT_TRY(const Evaluation again, evaluator_.evaluate(candidate.plan, case_.models));
     COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(candidate.plan, again.program));
-    candidate.attribution = walk_.explain(scored.variant, candidate.prediction.step_time, bare);
+    candidate.attribution = walk_.explain(candidate.plan, candidate.prediction.step_time, bare);
     if (candidate.limited) add_equal_shares(candidate);
     return {};
   }
@@ -374,7 +372,7 @@ class Search {
   PlanningResult& outcome_;
   PlanEvaluator evaluator_;
   VariantMaker maker_;
-  AttributionWalk walk_;
+  GainWalk walk_;
   std::vector<Scored> scored_;
   std::map<std::pair<int, int>, BaselinePrediction> alone_;  ///< by decode workers and buffers
   std::string refusal_;
