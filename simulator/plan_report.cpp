@@ -79,7 +79,7 @@ Result<PlanReport> report_plan(const PlanningCase& planning_case, const Plan& pl
   report.speedup = predicted.speedup;
   report.samples_per_second = prediction.samples_per_second;
   report.lower_bound = prediction.lower_bound;
-  report.upper_bound = prediction.serial_sum;
+  report.upper_bound = prediction.upper_bound;
   report.binding = prediction.binding;
   COHORT_TRY(const Attribution gain, attribute_gain(planning_case, predicted));
   for (std::size_t i = 0; i < kGainCauses; ++i) {

@@ -22,8 +22,8 @@ struct WorkspaceRules {
   std::string refused;              ///< why there is no such way
 };
 
-/// The baseline are members one after another, each in its best single-model plan; the upper bound is the sum of all
-/// tasks of a step.
+/// The baseline are members one after another, each in its best single-model plan; the upper bound is all of a step in
+/// turn, with hand-offs.
 struct PlanReport : RunReport {
   Plan plan;  ///< with baselines and `resolved`
   double samples_per_second = 0;

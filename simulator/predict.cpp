@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "simulator/plan/launches.hpp"
+#include "simulator/step_bounds.hpp"
 
 namespace cohort {
 namespace {
@@ -33,12 +33,6 @@ Nanoseconds mean_step(const ProgramGraph& program_graph, const Schedule& schedul
   return steady_window(program_graph, schedule).length() / (program_graph.iterations - program_graph.first_steady);
 }
 
-/// Cores of the host: those of the device, or beside a GPU one for each thread that works.
-int host_cores(const PredictionCase& prediction_case) {
-  const int cores = prediction_case.device.cores;
-  return prediction_case.gpu == nullptr ? cores : std::max(cores, prediction_case.plan->input.decode_workers + 1);
-}
-
 Result<Simulated> run(const PredictionCase& prediction_case) {
   Simulated simulated;
   COHORT_TRY(simulated.program_graph, build_task_graph(prediction_case));
@@ -54,47 +48,6 @@ Result<Simulated> run(const PredictionCase& prediction_case) {
   COHORT_TRY(simulated.schedule, simulate(built.graph, options));
   simulated.gpu = std::move(options.gpu);
   return simulated;
-}
-
-/// Length of the longest chain of steps within one iteration, every core free.
-Nanoseconds longest_chain(const TaskGraph& graph, int iteration) {
-  const auto counts = [&](const Task& task) { return task.iteration == iteration && task.kind != TaskKind::kInput; };
-  std::vector<Nanoseconds> start(graph.tasks.size());
-  std::vector<std::vector<const Edge*>> outgoing(graph.tasks.size());
-  for (const Edge& edge : graph.edges) {
-    if (counts(graph.task(edge.from)) && counts(graph.task(edge.to))) outgoing[to_index(edge.from)].push_back(&edge);
-  }
-  std::vector<Nanoseconds> free(graph.resources.size());
-  Nanoseconds longest{};
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {  // within an iteration, ids ascend along edges and queues
-    if (!counts(graph.tasks[i])) continue;
-    Nanoseconds& resource_free = free[to_index(graph.tasks[i].resource)];
-    const Nanoseconds end = std::max(start[i], resource_free) + graph.tasks[i].duration;
-    resource_free = end;
-    longest = std::max(longest, end);
-    for (const Edge* edge : outgoing[i]) {
-      const Nanoseconds from = edge->anchor == Anchor::kEnd ? end : end - graph.tasks[i].duration;
-      start[to_index(edge->to)] = std::max(start[to_index(edge->to)], from + edge->delay);
-    }
-  }
-  return longest;
-}
-
-/// Bounds of one program step: its own tasks and the input of one minibatch.
-void add_bounds(const PredictionCase& prediction_case, const Simulated& simulated, Prediction& prediction) {
-  const TaskGraph& graph = simulated.program_graph.graph;
-  const int iteration = simulated.program_graph.first_steady;
-  std::int64_t core_time = 0;
-  Nanoseconds input{};
-  for (const Task& task : graph.tasks) {
-    if (task.iteration != iteration) continue;
-    prediction.serial_sum += task.duration;
-    core_time += task.duration.count() * task.cores;
-    if (task.kind == TaskKind::kInput) input += task.duration;
-  }
-  prediction.lower_bound =
-      std::max({Nanoseconds(core_time / host_cores(prediction_case)), simulated.busiest.time,
-                input / std::max(1, prediction_case.plan->input.decode_workers), longest_chain(graph, iteration)});
 }
 
 /// What was busy most over the steady iterations; of several, cores first, then in order of id.
@@ -176,7 +129,11 @@ Prediction summarize(const PredictionCase& prediction_case, const Simulated& sim
     prediction.samples_per_second = static_cast<double>(samples) / seconds(prediction.step_time);
   }
   add_latencies(prediction_case, simulated, prediction);
-  add_bounds(prediction_case, simulated, prediction);
+  const StepBounds bounds = step_bounds(prediction_case, program_graph, simulated.busiest.time);
+  prediction.lower_bound = bounds.lower;
+  prediction.upper_bound = bounds.upper;
+  // Kernels side by side on a GPU may take longer than in turn: then nothing is slower than the plan itself.
+  if (prediction_case.gpu != nullptr) prediction.upper_bound = std::max(bounds.upper, prediction.step_time);
   prediction.binding = steady_binding(prediction_case, simulated, prediction);
   prediction.origins = program_graph.origins;
   prediction.memory = prediction_case.program->memory;

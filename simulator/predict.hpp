@@ -67,7 +67,7 @@ struct Prediction {
   std::vector<Nanoseconds> member_latency;
   Nanoseconds p99_latency{};  ///< nearest-rank 99th percentile of the same, over all members and steady program steps
   Nanoseconds lower_bound{};  ///< of the step time: longest chain of steps, cores or decode workers
-  Nanoseconds serial_sum{};   ///< all steps and all input one after another
+  Nanoseconds upper_bound{};  ///< of the step time: everything one after another (step_bounds())
   Binding binding;
   std::array<std::size_t, 3> origins{};  ///< program steps by CostOrigin
   MemoryUse memory;

@@ -72,7 +72,7 @@ ordered_json to_json(const PlanCandidate& candidate, const PlanCandidate& best) 
                        {"p99_latency_ns", candidate.prediction.p99_latency.count()},
                        {"least_gain", candidate.least_gain},
                        {"lower_bound_ns", candidate.prediction.lower_bound.count()},
-                       {"serial_sum_ns", candidate.prediction.serial_sum.count()},
+                       {"upper_bound_ns", candidate.prediction.upper_bound.count()},
                        {"binding", candidate.prediction.binding.resource},
                        {"utilisation", candidate.prediction.binding.utilisation},
                        {"steps_profiled", candidate.prediction.steps(CostOrigin::kProfiled)},

@@ -36,7 +36,7 @@ std::string explain_one(const PlanningResult& result, std::size_t place) {
   std::string text = fmt::format("{:>3}  {}\n", place + 1, each.name);
   text += fmt::format("     step     {}, at least {}, at most {} with nothing side by side; {:.2f}x\n",
                       format_time(prediction.step_time), format_time(prediction.lower_bound),
-                      format_time(prediction.serial_sum), each.speedup);
+                      format_time(prediction.upper_bound), each.speedup);
   text += fmt::format("     members  p99 latency {}, whole step {} from launch to end, least gain {:.2f}x\n",
                       format_time(prediction.p99_latency), format_time(prediction.launch_to_end), each.least_gain);
   text += fmt::format("     binds    {}\n", binding_text(prediction));

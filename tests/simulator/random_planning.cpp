@@ -61,7 +61,10 @@ RandomPlanning::RandomPlanning(std::uint64_t seed, const Size& size) {
         convolution ? call.strategy == Strategy::kStridedBatch : call.strategy == Strategy::kGroupedConvolution;
     return other ? std::nullopt : std::optional(static_cast<std::int64_t>(time));
   };
-  costs_.emplace(fake_records(model_, size.cores, times));
+  std::vector<ProfileRecord> records = fake_records(model_, size.cores, times);
+  const auto decoding = static_cast<std::int64_t>(Random(derive_seed(seed, 3)).below(500'000));
+  records.push_back(record(std::string(kInputDecodeRecord), Strategy::kSerial, 1, 1, decoding));
+  costs_.emplace(records);
   catalog_ = std::make_unique<RecordedCatalog>(*costs_, size.cores);
   base_ = fake_base(size.members);
   models_.assign(size.members, &model_);

@@ -19,7 +19,8 @@ class RandomPlanning {
   };
 
   /// A network of convolutions and fully connected layers in random order, each with random times: how much faster on
-  /// all cores, slower beside others, better or worse fused. Same seed, same case.
+  /// all cores, slower beside others, better or worse fused; and a time to decode an image. Same seed, same
+  /// case.
   RandomPlanning(std::uint64_t seed, const Size& size);
   RandomPlanning(const RandomPlanning&) = delete;
   RandomPlanning& operator=(const RandomPlanning&) = delete;
