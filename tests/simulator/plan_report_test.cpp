@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "simulator/recorded_catalog.hpp"
-#include "tests/simulator/fake_profile.hpp"
+#include "tests/simulator/planner_bench.hpp"
 #include "tests/simulator/random_planning.hpp"
 
 namespace cohort {
@@ -27,8 +26,10 @@ Nanoseconds gain_by(const PlanReport& report, GainCause cause) {
   return part == report.gain.end() ? Nanoseconds(0) : part->gain;
 }
 
-TEST(PlanReport, AddsUpAndKeepsItsBoundsForEveryPlanOfRandomCases) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+/// Every plan of random cases: check(planned, candidate, report).
+template <class Check>
+void for_every_plan(std::uint64_t cases, const Check& check) {
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
     const auto random = RandomPlanning::small(seed);
     const auto planned = plan_model_batch(random->planning_case(), {.most_explained = 1000});
     ASSERT_TRUE(planned.has_value()) << planned.error().message;
@@ -36,50 +37,46 @@ TEST(PlanReport, AddsUpAndKeepsItsBoundsForEveryPlanOfRandomCases) {
       const auto report = report_plan(random->planning_case(), candidate.plan, {});
       ASSERT_TRUE(report.has_value()) << report.error().message;
       SCOPED_TRACE(fmt::format("seed {}: {}", seed, candidate.name));
-      EXPECT_EQ(report->step_time, candidate.prediction.step_time);
-      EXPECT_EQ(report->baseline, planned->baseline.step_time);
-      EXPECT_EQ(sum_of(report->gain), report->baseline - report->step_time);
-      EXPECT_GE(report->step_time, report->lower_bound);
-      const RunFacts& facts = report->facts;
-      Nanoseconds path{};
-      for (const PathPart& part : facts.parts) path += part.time;
-      EXPECT_NEAR(static_cast<double>(path.count()), static_cast<double>((report->step_time * facts.steps).count()),
-                  facts.steps);
-      EXPECT_LE(facts.device_busy, 1);
-      ASSERT_TRUE(facts.cores_busy.has_value());
-      EXPECT_LE(*facts.cores_busy, 1);
-      EXPECT_EQ(report->memory.total(), candidate.prediction.memory.total());
-      for (const NamedTasks& task : facts.tasks) EXPECT_GE(task.slack, Nanoseconds(0)) << task.name;
+      check(*planned, candidate, *report);
     }
   }
 }
 
+TEST(PlanReport, AddsUpAndKeepsItsBoundsForEveryPlanOfRandomCases) {
+  for_every_plan(12, [](const PlanningResult& planned, const PlanCandidate& candidate, const PlanReport& report) {
+    EXPECT_EQ(report.step_time, candidate.prediction.step_time);
+    EXPECT_EQ(report.baseline, planned.baseline.step_time);
+    EXPECT_EQ(sum_of(report.gain), report.baseline - report.step_time);
+    EXPECT_GE(report.step_time, report.lower_bound);
+    EXPECT_LE(report.step_time, report.upper_bound);
+    const RunFacts& facts = report.facts;
+    Nanoseconds path{};
+    for (const PathPart& part : facts.parts) path += part.time;
+    EXPECT_NEAR(static_cast<double>(path.count()), static_cast<double>((report.step_time * facts.steps).count()),
+                facts.steps);
+    EXPECT_LE(facts.device_busy, 1);
+    ASSERT_TRUE(facts.cores_busy.has_value());
+    EXPECT_LE(*facts.cores_busy, 1);
+    EXPECT_EQ(report.memory.total(), candidate.prediction.memory.total());
+    for (const NamedTasks& task : facts.tasks) EXPECT_GE(task.slack, Nanoseconds(0)) << task.name;
+  });
+}
+
 TEST(PlanReport, SaysOfEachCauseWhatThePlannerSays) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    const auto random = RandomPlanning::small(seed);
-    const auto planned = plan_model_batch(random->planning_case(), {.most_explained = 1000});
-    ASSERT_TRUE(planned.has_value()) << planned.error().message;
-    for (const PlanCandidate& candidate : planned->ranked) {
-      const auto report = report_plan(random->planning_case(), candidate.plan, {});
-      ASSERT_TRUE(report.has_value()) << report.error().message;
-      for (std::size_t i = 0; i < kGainCauses; ++i) {
-        const auto cause = static_cast<GainCause>(i);
-        EXPECT_EQ(gain_by(*report, cause), candidate.attribution.of(cause))
-            << "seed " << seed << ": " << candidate.name << ", " << to_string(cause);
-      }
+  for_every_plan(6, [](const PlanningResult&, const PlanCandidate& candidate, const PlanReport& report) {
+    for (std::size_t i = 0; i < kGainCauses; ++i) {
+      const auto cause = static_cast<GainCause>(i);
+      EXPECT_EQ(gain_by(report, cause), candidate.attribution.of(cause)) << to_string(cause);
     }
-  }
+  });
 }
 
 /// `members` of two fully connected layers on one core, every op in half the time with 1 MiB of workspace.
 class WithWorkspaces {
  public:
-  explicit WithWorkspaces(std::size_t members) : model_(fake_mlp(8)), base_(fake_base(members)) {
-    const auto times = [](const FakeCall& call) -> std::optional<std::int64_t> {
-      return call.strategy == Strategy::kSerial ? std::optional<std::int64_t>(100'000) : std::nullopt;
-    };
+  explicit WithWorkspaces(std::size_t members) : bench_({fake_mlp(8)}, members, times, 1) {
     std::vector<ProfileRecord> records;
-    for (ProfileRecord each : fake_records(model_, 1, times)) {
+    for (ProfileRecord each : bench_.records()) {
       each.algorithm = "small";
       records.push_back(each);
       if (each.signature.starts_with("Copy")) continue;
@@ -88,23 +85,21 @@ class WithWorkspaces {
       each.time /= 2;
       records.push_back(each);
     }
-    costs_.emplace(records);
-    catalog_ = std::make_unique<RecordedCatalog>(*costs_, 1);
-    models_.assign(members, &model_);
+    bench_.set_records(records);
   }
 
   Result<PlanReport> report(std::optional<Bytes> limit) {
-    Plan plan = uniform_plan(base_.members, Strategy::kSerial, 1);
+    Plan plan = uniform_plan(bench_.base.members, Strategy::kSerial, 1);
     plan.limits.workspace = limit;
-    return report_plan({&base_, models_, &*costs_, {}, catalog_.get()}, plan, {});
+    return report_plan(bench_.planning_case(), plan, {});
   }
 
  private:
-  Model model_;
-  Plan base_;
-  std::optional<CostTable> costs_;
-  std::unique_ptr<RecordedCatalog> catalog_;
-  std::vector<const Model*> models_;
+  static std::optional<std::int64_t> times(const FakeCall& call) {
+    return call.strategy == Strategy::kSerial ? std::optional<std::int64_t>(100'000) : std::nullopt;
+  }
+
+  PlannerBench bench_;
 };
 
 TEST(PlanReport, ComparesTheRulesOfAWorkspaceLimit) {

@@ -30,23 +30,23 @@ FakeTimes times_of(const Prices& prices) {
   };
 }
 
-PlannerBench::PlannerBench(std::vector<Model> models, std::size_t members, const FakeTimes& times)
+PlannerBench::PlannerBench(std::vector<Model> models, std::size_t members, const FakeTimes& times, int cores)
     : models_(std::move(models)) {
   base = fake_base(members);
+  device.device = "fake";
+  device.cores = cores;
   std::vector<ProfileRecord> records;
   for (const Model& model : models_) {
-    for (ProfileRecord& each : fake_records(model, 2, times)) records.push_back(std::move(each));
+    for (ProfileRecord& each : fake_records(model, cores, times)) records.push_back(std::move(each));
   }
   set_records(records);
   for (std::size_t i = 0; i < members; ++i) by_member_.push_back(&models_[i % models_.size()]);
-  device.device = "fake";
-  device.cores = 2;
 }
 
 void PlannerBench::set_records(const std::vector<ProfileRecord>& records) {
   records_ = records;
   costs_ = std::make_unique<CostTable>(records_);
-  catalog_ = std::make_unique<RecordedCatalog>(*costs_, 2);
+  catalog_ = std::make_unique<RecordedCatalog>(*costs_, device.cores);
 }
 
 PlanningResult PlannerBench::plan(const PlannerOptions& options) const {

@@ -21,10 +21,10 @@ struct Prices {
 
 FakeTimes times_of(const Prices& prices);
 
-/// Members on a made-up device of two cores.
+/// Members, of the models in turn, on a made-up device.
 class PlannerBench {
  public:
-  PlannerBench(std::vector<Model> models, std::size_t members, const FakeTimes& times);
+  PlannerBench(std::vector<Model> models, std::size_t members, const FakeTimes& times, int cores = 2);
 
   void set_records(const std::vector<ProfileRecord>& records);
   [[nodiscard]] const std::vector<ProfileRecord>& records() const { return records_; }
