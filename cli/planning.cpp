@@ -66,6 +66,7 @@ Result<void> check_ranges(const PlanningOptions& options) {
   };
   COHORT_CHECK(check("-n", options.count, 1, 65536));
   COHORT_CHECK(check("--buffers", options.buffers, 1, 1024));
+  COHORT_CHECK(check("--launch-threads", options.launch_threads, 1, 64));
   return check("--decode-workers", options.decode_workers, 0, 1024);
 }
 
@@ -285,6 +286,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
   base_.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : common_.device.cores;
   base_.input.buffers = options.buffers;
   base_.input.seed = options.seed;
+  base_.launch_threads = options.launch_threads;
   COHORT_TRY(base_.limits, parse_limits(options.limits));
   return {};
 }
@@ -295,6 +297,9 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles));
   COHORT_CHECK(input->read_gpu_figures(options.gpu_figures));
+  if (options.launch_threads > 1 && input->device_.kind != "cuda")
+    return fail(ErrorCode::kUsage, "--launch-threads {}: the profiles are of {}; only a GPU's steps are launched",
+                options.launch_threads, input->device_.id);
   COHORT_CHECK(input->set_base(options));
   COHORT_CHECK(input->choose_members(options));
   COHORT_CHECK(input->prepare());

@@ -30,6 +30,7 @@ struct PlanningOptions {
   std::string bad_images = "skip";
   int decode_workers = 0;
   int buffers = 2;
+  int launch_threads = 1;
   std::uint64_t seed = 0;
   std::vector<std::string> limits;    ///< of bytes
   std::string precision;              ///< empty: that of the profiles

@@ -169,7 +169,7 @@ Trace trace_of(const PredictionCase& prediction_case, const Simulated& simulated
   std::vector<TrackId> tracks;
   const std::string process = device.id.empty() ? "device" : device.id;
   for (const Resource& resource : graph.resources) {
-    if (resource.kind == ResourceKind::kHostThread) {
+    if (resource.kind == ResourceKind::kHostThread || resource.kind == ResourceKind::kDriverLock) {
       tracks.emplace_back();
       continue;
     }

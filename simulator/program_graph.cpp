@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "simulator/launch_threads.hpp"
 #include "simulator/predict.hpp"
 #include "simulator/step_cost.hpp"
 
@@ -22,6 +23,9 @@ class GraphBuilder {
     if (!prediction_case.with_overheads) {
       device_.step_overhead = device_.launch_overhead = device_.handoff_latency = Nanoseconds(0);
       if (launch_costs_) launch_costs_ = LaunchCosts{};
+    }
+    if (launch_costs_ && launch_costs_->call > Nanoseconds(0) && program_.launch_threads > 1) {
+      launch_order_ = order_of_launch_threads(program_, *launch_costs_);
     }
     first_.resize(static_cast<std::size_t>(program_.streams));
     last_.resize(first_.size());
@@ -53,6 +57,10 @@ class GraphBuilder {
     }
     for (const Step& step : program_.steps) step_labels_.push_back(graph.add_label(step.task));
     host_ = graph.add_resource("host", ResourceKind::kHostThread);
+    for (int i = 0; !launch_order_.empty() && i < program_.launch_threads; ++i) {
+      launch_threads_.push_back(graph.add_resource(fmt::format("launch thread {}", i), ResourceKind::kHostThread));
+    }
+    if (!launch_order_.empty()) lock_ = graph.add_resource("driver lock", ResourceKind::kDriverLock);
     launch_label_ = graph.add_label("launch");
     wait_label_ = graph.add_label("wait");
     if (!has_input) return;
@@ -87,10 +95,13 @@ class GraphBuilder {
   }
 
   TaskId add_host_task(LabelId label, int iteration, Nanoseconds duration) {
+    return add_host_task(label, iteration, duration, host_);
+  }
+  TaskId add_host_task(LabelId label, int iteration, Nanoseconds duration, ResourceId resource) {
     Task task;
     task.label = label;
     task.kind = TaskKind::kLaunch;
-    task.resource = host_;
+    task.resource = resource;
     task.cores = duration > Nanoseconds(0) ? 1 : 0;
     task.duration = duration;
     task.position = host_position_++;
@@ -111,21 +122,60 @@ class GraphBuilder {
     return result_.graph.add_task(task);
   }
 
-  /// The host's launches of one program step. What a kernel waits for is the call that launches it.
-  std::vector<TaskId> add_gpu_launches(int iteration) {
+  /// A call, and how long after its start what it launches may start.
+  struct GpuLaunch {
+    TaskId task{};
+    Nanoseconds latency{};
+  };
+
+  /// The host's launches of one program step: of each of its steps, or of all as one graph. What a kernel waits for is
+  /// the call that launches it.
+  std::vector<GpuLaunch> add_gpu_launches(int iteration) {
+    const LaunchCosts& costs = *launch_costs_;
     const auto count = static_cast<std::int64_t>(program_.steps.size());
     if (program_.launch == LaunchMode::kGraph) {
-      return {add_host_task(launch_label_, iteration, launch_costs_->graph_call + launch_costs_->graph_node * count)};
+      const Nanoseconds call = costs.graph_call + costs.graph_node * count;
+      return {{add_host_task(launch_label_, iteration, call), costs.latency}};
     }
-    std::vector<TaskId> launches;
+    if (!launch_order_.empty()) return add_threads_launches(iteration);
+    std::vector<GpuLaunch> launches;
     for (std::int64_t i = 0; i < count; ++i) {
-      launches.push_back(add_host_task(launch_label_, iteration, launch_costs_->call));
+      launches.push_back({add_host_task(launch_label_, iteration, costs.call), costs.latency});
     }
-    if (launches.empty()) launches.push_back(add_host_task(launch_label_, iteration, Nanoseconds(0)));
+    if (launches.empty()) launches.push_back({add_host_task(launch_label_, iteration, Nanoseconds(0)), costs.latency});
     return launches;
   }
 
-  void add_gpu_edges(const std::vector<TaskId>& launches, const std::vector<TaskId>& steps) {
+  /// Each call is a thread's own work, then the part in which it holds the driver's lock:
+  ///
+  ///     launch thread 0  |a|     |c|
+  ///     launch thread 1  |b|         |d|
+  ///     driver lock        |a  |b  |c  |d  |
+  std::vector<GpuLaunch> add_threads_launches(int iteration) {
+    TaskGraph& graph = result_.graph;
+    const LaunchCosts& costs = *launch_costs_;
+    const Nanoseconds own = costs.call - costs.lock;
+    const TaskId begin = add_host_task(launch_label_, iteration, Nanoseconds(0));
+    result_.launches.push_back(begin);
+    std::vector<GpuLaunch> launches(program_.steps.size());
+    std::vector<TaskId> before(launch_threads_.size(), begin);
+    for (const std::uint32_t step : launch_order_) {
+      const auto thread = static_cast<std::size_t>(program_.launch_thread_of(program_.steps[step].stream));
+      const TaskId first = add_host_task(launch_label_, iteration, own, launch_threads_[thread]);
+      const TaskId locked = add_host_task(launch_label_, iteration, costs.lock, *lock_);
+      graph.add_edge(before[thread], first, EdgeKind::kProgramOrder);
+      graph.add_edge(first, locked, EdgeKind::kProgramOrder);
+      for (const StepId from : program_.steps[step].dependencies) {
+        const auto other = static_cast<std::size_t>(program_.launch_thread_of(program_.step(from).stream));
+        if (other != thread) graph.add_edge(launches[to_index(from)].task, first, EdgeKind::kProgramOrder);
+      }
+      before[thread] = locked;
+      launches[step] = {locked, std::max(Nanoseconds(0), costs.latency - own)};
+    }
+    return launches;
+  }
+
+  void add_gpu_edges(const std::vector<GpuLaunch>& launches, const std::vector<TaskId>& steps) {
     TaskGraph& graph = result_.graph;
     const LaunchCosts& costs = *launch_costs_;
     const bool captured = program_.launch == LaunchMode::kGraph;
@@ -133,10 +183,11 @@ class GraphBuilder {
     std::vector<std::optional<std::uint32_t>> before(static_cast<std::size_t>(program_.streams));
     for (std::uint32_t i = 0; i < steps.size(); ++i) {
       std::optional<std::uint32_t>& last = before[to_index(program_.steps[i].stream)];
-      if (!captured) graph.add_edge(launches[i], steps[i], EdgeKind::kLaunch, costs.latency, Anchor::kStart);
-      if (captured && !last) {
+      if (!captured) {
+        graph.add_edge(launches[i].task, steps[i], EdgeKind::kLaunch, launches[i].latency, Anchor::kStart);
+      } else if (!last) {
         const Nanoseconds latency = std::max(Nanoseconds(0), costs.latency - costs.call);
-        graph.add_edge(launches.front(), steps[i], EdgeKind::kLaunch, latency);
+        graph.add_edge(launches.front().task, steps[i], EdgeKind::kLaunch, latency);
       }
       if (last) graph.add_edge(steps[*last], steps[i], EdgeKind::kStreamOrder, gap);
       last = i;
@@ -168,11 +219,15 @@ class GraphBuilder {
     TaskGraph& graph = result_.graph;
     const bool graph_replay = program_.launch == LaunchMode::kGraph;
     const auto calls = graph_replay ? std::int64_t{0} : static_cast<std::int64_t>(program_.steps.size());
-    const std::vector<TaskId> launches =
-        launch_costs_ ? add_gpu_launches(iteration)
-                      : std::vector{add_host_task(launch_label_, iteration, device_.launch_overhead * calls)};
-    const TaskId launch = launches.front();
-    result_.launches.push_back(launch);
+    std::vector<GpuLaunch> launches;
+    if (launch_costs_) {
+      launches = add_gpu_launches(iteration);
+    } else {
+      launches = {{add_host_task(launch_label_, iteration, device_.launch_overhead * calls), Nanoseconds(0)}};
+    }
+    const auto now = static_cast<std::size_t>(iteration);
+    if (result_.launches.size() == now) result_.launches.push_back(launches.front().task);
+    const TaskId launch = result_.launches.back();
     std::vector<TaskId> steps;
     for (std::uint32_t i = 0; i < program_.steps.size(); ++i) steps.push_back(add_step(i, iteration));
     const TaskId end = add_host_task(wait_label_, iteration, Nanoseconds(0));
@@ -185,7 +240,6 @@ class GraphBuilder {
     } else {
       add_host_edges(launch, steps, end);
     }
-    const auto now = static_cast<std::size_t>(iteration);
     if (inputs_.empty()) return;
     for (const TaskId input : inputs_[now]) graph.add_edge(input, launch, EdgeKind::kEvent);
     for (const TaskId input : inputs_[now + static_cast<std::size_t>(program_.input_buffers)]) {
@@ -205,6 +259,9 @@ class GraphBuilder {
   LabelId launch_label_{}, wait_label_{};
   std::vector<ResourceId> streams_, workers_;
   ResourceId host_{};
+  std::vector<std::uint32_t> launch_order_;  ///< steps, where several threads launch them
+  std::vector<ResourceId> launch_threads_;
+  std::optional<ResourceId> lock_;
   std::vector<std::vector<TaskId>> inputs_;  ///< by minibatch
   std::size_t next_worker_ = 0;
   std::int64_t input_position_ = 0;

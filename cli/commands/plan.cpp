@@ -23,6 +23,7 @@ struct Options {
   bool explain = false;
   bool pareto = false;
   const CLI::Option* buffers_option = nullptr;
+  const CLI::Option* launch_threads_option = nullptr;
 };
 
 /// "10ms", "1.5s", "250us": as people write latencies.
@@ -184,6 +185,7 @@ Result<void> search(const Options& options, CommandContext& context) {
   planner.pareto = options.pareto;
   planner.search_decode_workers = planning.decode_workers == 0;
   planner.search_buffers = options.buffers_option->count() == 0;
+  planner.search_launch_threads = options.launch_threads_option->count() == 0;
   planner.most_explained = options.explain ? std::max(options.rows, planner.most_explained) : planner.most_explained;
   planner.progress = [&](std::size_t done, std::size_t of) {
     context.console.progress(fmt::format("simulated {} of at most {} plans", done, of));
@@ -231,6 +233,10 @@ void add_searched_options(CLI::App& app, Options& options) {
   options.buffers_option = app.get_option("--buffers");
   app.get_option("--buffers")
       ->description("Minibatches in flight per input; with --data the best of 1 to 4 unless given");
+  options.launch_threads_option =
+      app.add_option("--launch-threads", options.planning.launch_threads,
+                     "Of a GPU: host threads that launch, where several streams' steps are launched one by one; the "
+                     "best of 1, 2, 4 and 8 unless given");
   app.add_flag("--choose-minibatch", options.planning.choose_minibatch,
                "Of profiles that differ only in their minibatch, run one: what is best by the objective, with "
                "throughput in samples a second")

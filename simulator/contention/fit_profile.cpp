@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -13,6 +14,9 @@ namespace cohort {
 namespace {
 
 using Records = std::vector<MicrobenchmarkRecord>;
+
+/// What a calibration calls its launches from several threads; no microbenchmark of the device.
+constexpr std::string_view kThreadedLaunches = "empty kernels from threads";
 
 double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
 Nanoseconds rounded(double time) { return Nanoseconds(std::llround(std::max(0.0, time))); }
@@ -106,6 +110,28 @@ void fit_launches(const Records& records, GpuFit& fit) {
   } else {
     launch.latency = rounded(median(latency));
   }
+}
+
+/// Launches of several threads at a time: the lock is what each of them takes at best. `launch.call` is known by then.
+void fit_launch_lock(const Trace& trace, GpuFit& fit) {
+  LaunchCosts& launch = fit.profile.launch;
+  std::map<std::int64_t, std::vector<double>> each;  // by threads
+  const auto name = trace.strings.find(kThreadedLaunches);
+  for (const Slice& slice : trace.slices) {
+    if (!name || slice.name != *name) continue;
+    const std::int64_t threads = trace.integer_arg(slice, "launch threads").value_or(0);
+    const std::int64_t launches = trace.integer_arg(slice, "launches a thread").value_or(0);
+    if (threads > 1 && launches > 0)
+      each[threads].push_back(ns(slice.duration) / static_cast<double>(threads * launches));
+  }
+  if (each.empty()) {
+    launch.lock = launch.call;  // as where nothing is known of it
+    fit.kept.emplace_back("launch.lock_ns");
+    return;
+  }
+  double least = ns(launch.call);
+  for (const auto& [threads, times] : each) least = std::min(least, median(times));
+  launch.lock = rounded(least);
 }
 
 void fit_graphs(const Records& records, GpuFit& fit) {
@@ -282,6 +308,7 @@ Result<GpuFit> fit_gpu_profile(const Trace& trace, const GpuProfile& start) {
   if (!trace.info.device.name.empty()) fit.profile.device = trace.info.device.name;
   fit_fixed_part(records, fit);
   fit_launches(records, fit);
+  fit_launch_lock(trace, fit);
   fit_graphs(records, fit);
   fit_copies(records, fit);
   fit_transfers(records, fit);

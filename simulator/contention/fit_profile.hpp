@@ -27,9 +27,9 @@ struct GpuFit {
 /// A device profile from a recording of microbenchmarks (tracer/microbenchmark_record.hpp). What no record determines
 /// stays as in `start`, usually the published profile, and is named.
 ///
-///   launch costs     straight lines over numbers of launches and of graph nodes; a kernel's fixed part from spin
-///   blocks bandwidths       copy over numbers of SMs: one SM's port where it grows in proportion, DRAM where it is
-///   flat; the
+///   launch costs     straight lines over numbers of launches and of graph nodes; a kernel's fixed part from spin; the
+///                    lock from launches of several threads, as the least that one of them takes
+///   bandwidths       copy over numbers of SMs: one SM's port where it grows in proportion, DRAM where it is flat; the
 ///                    highest rate of each chain; lines over sizes of copies
 ///   dispatch rule    whichever of the two explains the spin kernels on several streams better; the cap of resident
 ///                    grids likewise

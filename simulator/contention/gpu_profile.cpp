@@ -182,6 +182,10 @@ Result<void> validate(const GpuProfile& profile) {
   if (profile.sm.blocks > kMostBlocks) {
     return fail(ErrorCode::kInvalidInput, "sm.blocks is {}; it must be at most {}", profile.sm.blocks, kMostBlocks);
   }
+  if (profile.launch.lock > profile.launch.call) {
+    return fail(ErrorCode::kInvalidInput, "launch.lock_ns is {}; it is part of launch.call_ns, {}",
+                profile.launch.lock.count(), profile.launch.call.count());
+  }
   Result<void> times;
   visit_launch(profile.launch, [&](std::string_view name, Nanoseconds time) {
     if (times && time < Nanoseconds(0)) {
@@ -201,6 +205,7 @@ std::string write_gpu_profile(const GpuProfile& profile) {
   visit_top(profile, Writer(json));
   visit_sm(profile.sm, Writer(json["sm"]));
   visit_launch(profile.launch, Writer(json["launch"]));
+  json["launch"]["lock_ns"] = profile.launch.lock.count();
   for (const Throughput throughput : kAll) {
     json["slowdown"][std::string(to_string(throughput))] = profile.slowdown[static_cast<std::size_t>(throughput)];
   }
@@ -241,6 +246,8 @@ Result<GpuProfile> parse_gpu_profile(std::string_view text) {
   COHORT_TRY(JsonObject launch_object, JsonObject::open(*launch_value, "launch"));
   Reader launch(launch_object);
   visit_launch(profile.launch, launch);
+  profile.launch.lock = profile.launch.call;  // as long as a profile says nothing of it
+  if (launch_object.has("lock_ns")) launch("lock_ns", profile.launch.lock);
   COHORT_CHECK(launch.outcome());
   COHORT_CHECK(launch_object.no_other_keys());
 

@@ -40,6 +40,8 @@ struct LaunchCosts {
   Nanoseconds graph_gap{};     ///< between two nodes of a chain
   Nanoseconds kernel_fixed{};  ///< part of a kernel's time that no block takes: its start and its end
   Nanoseconds copy_latency{};  ///< part of a copy's time that does not depend on its size
+  /// Part of `call`, its last, in which no other thread's call goes on: the driver's lock.
+  Nanoseconds lock{};
 
   friend bool operator==(const LaunchCosts&, const LaunchCosts&) = default;
 };

@@ -110,6 +110,8 @@ struct PlannerOptions {
   /// Where images are decoded: also look for other settings than the base's, with which the best plans are found first.
   bool search_decode_workers = false;
   bool search_buffers = false;
+  /// On a GPU, also look for the number of host threads that launch; else as the base says.
+  bool search_launch_threads = false;
   /// Of the objective: what has no chance to cost less is left out once `least_simulated` have been simulated.
   std::optional<double> cost_to_beat = std::nullopt;
   const CancelToken* cancel = nullptr;

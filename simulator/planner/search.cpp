@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -35,6 +34,7 @@ struct Scored {
 /// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
 bool same_program(const Scored& a, const Scored& b) {
   return a.shape == b.shape && a.candidate.plan.launch == b.candidate.plan.launch &&
+         a.candidate.plan.launch_threads == b.candidate.plan.launch_threads &&
          a.candidate.plan.input == b.candidate.plan.input &&
          a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
 }
@@ -67,6 +67,11 @@ class Search {
     COHORT_CHECK(trim_best());
     COHORT_CHECK(improve_best([this](const Variant& variant) { return maker_.one_op_changed(variant); }));
     COHORT_CHECK(improve_best([this](const Variant& variant) { return input_changed(variant); }));
+    if (options_.search_launch_threads) {
+      // Of plans that are launched one by one, which captured ones may have left behind.
+      const auto changes = [this](const Variant& variant) { return maker_.launch_threads_changed(variant); };
+      COHORT_CHECK(improve_best(changes, [&](const Variant& variant) { return !changes(variant).empty(); }));
+    }
     if (scored_.empty()) return fail(refusal_code_, "no plan is possible: {}", refusal_);
     std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
       const auto rank = [](const Scored& scored) {
@@ -253,9 +258,13 @@ class Search {
   using Changes = std::function<std::vector<Variant>(const Variant& variant)>;
 
   /// Makes one change at a time to the best plan of each way of running the rest, for the few best ways.
-  Result<void> improve_best(const Changes& changes) {
-    std::vector<std::size_t> order(scored_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+  Result<void> improve_best(
+      const Changes& changes,
+      const std::function<bool(const Variant&)>& may_change = [](const Variant&) { return true; }) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < scored_.size(); ++i) {
+      if (may_change(scored_[i].variant)) order.push_back(i);
+    }
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return scored_[a].cost < scored_[b].cost; });
     std::vector<std::size_t> starts;

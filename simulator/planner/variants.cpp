@@ -28,6 +28,12 @@ std::string_view words(Strategy strategy) {
   }
 }
 
+/// Whether launches can be spread over threads: they are single, and of several streams.
+bool launches_from_threads(const Variant& variant) {
+  const bool on_streams = variant.rest == RestKind::kConcurrent || variant.rest == RestKind::kBranches;
+  return variant.launch == LaunchMode::kSingle && on_streams && variant.streams > 1;
+}
+
 std::string words(const Variant& variant) {
   switch (variant.rest) {
     case RestKind::kSerialBest:
@@ -164,6 +170,7 @@ std::vector<Variant> VariantMaker::rests() const {
   for (const LaunchMode launch : launches) {
     const auto add = [&](RestKind rest, int streams) {
       rests.push_back({{}, rest, streams, base.input.sharing, launch, input_setting(base)});
+      rests.back().launch_threads = base.launch_threads;
     };
     add(RestKind::kSerialBest, 1);
     if (case_.device.cores > 1) {
@@ -264,8 +271,22 @@ void VariantMaker::add_branches(std::vector<Variant>& variants) const {
                           case_.base->launch,
                           input_setting(*case_.base),
                           schedule});
+      variants.back().launch_threads = case_.base->launch_threads;
     }
   }
+}
+
+std::vector<Variant> VariantMaker::launch_threads_changed(const Variant& variant) const {
+  std::vector<Variant> changed;
+  if (case_.gpu == nullptr || !launches_from_threads(variant)) return changed;
+  const LaunchCosts& costs = case_.gpu->profile().launch;
+  if (costs.lock >= costs.call) return changed;
+  for (const int threads : {1, 2, 4, 8}) {
+    if (threads == variant.launch_threads || threads > variant.streams) continue;
+    changed.push_back(variant);
+    changed.back().launch_threads = threads;
+  }
+  return changed;
 }
 
 /// Longest first onto the stream with the least to do (Graham 1969); equal members run in blocks.
@@ -320,9 +341,7 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   plan.input.decode_workers = variant.input.decode_workers;
   plan.input.buffers = variant.input.buffers;
   plan.launch = variant.launch;
-  // As many as were asked for, where that says something.
-  const bool one_by_one = variant.launch == LaunchMode::kSingle && variant.rest != RestKind::kSerialBest;
-  plan.launch_threads = one_by_one ? std::min(plan.launch_threads, variant.streams) : 1;
+  plan.launch_threads = launches_from_threads(variant) ? std::min(variant.launch_threads, variant.streams) : 1;
   if (variant.rest == RestKind::kBranches) {
     plan.streams = variant.streams;
     plan.groups = branches_.groups(variant.branches, variant.streams);
@@ -392,6 +411,7 @@ std::string VariantMaker::name_of(const Variant& variant) const {
   };
   count(variant.input.decode_workers, case_.base->input.decode_workers, "decode worker");
   count(variant.input.buffers, case_.base->input.buffers, "buffer");
+  count(variant.launch_threads, case_.base->launch_threads, "launch thread");
   if (variant.launch != case_.base->launch) {
     name += variant.launch == LaunchMode::kGraph ? ", captured as a graph" : ", launched one by one";
   }

@@ -52,6 +52,7 @@ struct Variant {
   BranchSchedule branches = BranchSchedule::kStages;
   /// By name: ops that all members have, each in a shape of its own, as one launch an op.
   std::vector<std::string> grouped = {};
+  int launch_threads = 1;  ///< at most; one where launches are captured or there is one stream
 
   friend bool operator==(const Variant&, const Variant&) = default;
 };
@@ -71,6 +72,9 @@ class VariantMaker {
   [[nodiscard]] Result<std::vector<Variant>> all_variants(std::size_t most) const;
   /// The variants that differ in the strategy of one op; none where there are too many ops for that to be worth it.
   [[nodiscard]] std::vector<Variant> one_op_changed(const Variant& variant) const;
+  /// The variants that differ in how many host threads launch; none where that is one in any case, or where the lock of
+  /// the driver is held for whole launches, so that more of them gain nothing.
+  [[nodiscard]] std::vector<Variant> launch_threads_changed(const Variant& variant) const;
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
   /// "concurrent x2 + strided batch (fc1, fc2)"

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "simulator/contention/fit_profile.hpp"
@@ -76,6 +77,19 @@ class Recording {
       transfer.time = gpu_.launch.copy_latency +
                       nanoseconds(static_cast<double>(transfer.bytes.value) / gpu_.to_device.per_second * 1e9);
       add(transfer);
+    }
+  }
+
+  /// Each thread's own part of a launch runs beside the others', the lock does not.
+  void threaded_launches() {
+    constexpr std::int64_t kLaunches = 1000;
+    for (const std::int64_t threads : {1, 2, 4, 8}) {
+      const Nanoseconds each = std::max(gpu_.launch.call, gpu_.launch.lock * threads);
+      const std::array<Trace::NamedArg, 2> args{{{"launch threads", threads}, {"launches a thread", kLaunches}}};
+      for (int i = 0; i < kRepetitions; ++i) {
+        const double time = ns(each) * static_cast<double>(kLaunches) * noisy(noise_, random_);
+        trace_.add_slice(track_, "empty kernels from threads", "calibration", Nanoseconds(0), nanoseconds(time), args);
+      }
     }
   }
 
@@ -223,6 +237,21 @@ TEST_P(FitProfile, FindsTheLaunchCosts) {
   EXPECT_NEAR(ns(launch.graph_gap + launch.kernel_fixed), ns(truth.graph_gap + truth.kernel_fixed), 2400 * off());
   EXPECT_NEAR(ns(launch.latency), ns(truth.latency), 10'500 * off() + spin_error);
   EXPECT_NEAR(fit_of(recording).profile.to_device.per_second / true_gpu().to_device.per_second, 1, off());
+}
+
+TEST_P(FitProfile, FindsHowLongALaunchHoldsTheLock) {
+  GpuProfile truth = true_gpu();
+  truth.launch.lock = truth.launch.call * 3 / 10;
+  Recording recording(truth, GetParam());
+  recording.launches();
+  recording.threaded_launches();
+  const LaunchCosts launch = fit_of(recording).profile.launch;
+  EXPECT_NEAR(ns(launch.lock) / ns(truth.launch.lock), 1, off());
+  Recording without(truth, GetParam());
+  without.launches();
+  const GpuFit fit = fit_of(without);
+  EXPECT_EQ(fit.profile.launch.lock, fit.profile.launch.call);
+  EXPECT_NE(std::find(fit.kept.begin(), fit.kept.end(), "launch.lock_ns"), fit.kept.end());
 }
 
 TEST_P(FitProfile, FindsTheRates) {

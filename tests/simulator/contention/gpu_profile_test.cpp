@@ -51,6 +51,19 @@ TEST(GpuProfile, ReadsWhatItWrote) {
   EXPECT_EQ(write_gpu_profile(*read), write_gpu_profile(profile));
 }
 
+TEST(GpuProfile, TakesTheLockToBeHeldForWholeLaunchesWhereAProfileDoesNotSay) {
+  GpuProfile profile = *published_gpu_profile("NVIDIA H200");
+  profile.launch.lock = Nanoseconds(700);
+  std::string text = write_gpu_profile(profile);
+  const std::string_view field = ",\n    \"lock_ns\": 700";
+  ASSERT_NE(text.find(field), std::string::npos) << text;
+  EXPECT_EQ(parse_gpu_profile(text)->launch.lock, Nanoseconds(700));
+  text.erase(text.find(field), field.size());
+  const Result<GpuProfile> read = parse_gpu_profile(text);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->launch.lock, profile.launch.call);
+}
+
 std::string message_with(const std::string& from, const std::string& to) {
   std::string text = write_gpu_profile(*published_gpu_profile("Tesla V100-SXM2-32GB"));
   const std::size_t at = text.find(from);
@@ -66,6 +79,7 @@ TEST(GpuProfile, NamesTheFieldThatIsWrong) {
   EXPECT_NE(message_with("\"7.0\"", "\"7\"").find("compute_capability"), std::string::npos);
   EXPECT_NE(message_with("\"threads\": 2048", "\"threads\": 0").find("sm.threads"), std::string::npos);
   EXPECT_NE(message_with("\"gap_ns\": 750", "\"gap_ns\": -750").find("launch.gap_ns"), std::string::npos);
+  EXPECT_NE(message_with("\"lock_ns\": 4000", "\"lock_ns\": 4001").find("launch.lock_ns is 4001"), std::string::npos);
   EXPECT_NE(message_with("\"dram\": 0.0", "\"dram\": -1").find("slowdown.dram"), std::string::npos);
   EXPECT_NE(message_with("\"dram\": 0.0", "\"dram\": 0.0, \"disk\": 1").find("slowdown.disk"), std::string::npos);
   EXPECT_NE(message_with("\"l2_bytes_per_second\"", "\"l2\"").find("l2_bytes_per_second"), std::string::npos);
