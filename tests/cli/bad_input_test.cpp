@@ -35,15 +35,6 @@ class BadInput : public LoopTest {
     ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
     ASSERT_EQ(run_shortly("mlp.plan.json").exit_code, 0);
   }
-  /// Small photographs, one of them cut short and one no image.
-  void make_photos() {
-    ASSERT_EQ(cohort({"dataset", "synth", "photos", "--classes", "2", "--images-per-class", "3", "--long-side", "48"})
-                  .exit_code,
-              0);
-    const std::string image = read("photos/class_00/00001.jpg");
-    write("photos/class_00/00001.jpg", image.substr(0, image.size() / 2));
-    write("photos/class_01/00002.jpg", random_bytes(700));
-  }
   /// What the program says to `words`, having changed nothing.
   std::string refusal(const std::vector<std::string>& words, int exit_code) {
     const auto before = contents();
@@ -161,28 +152,26 @@ TEST_F(BadInput, OfAFileThatGrowsTooLargeLeavesNoPartOfIt) {
 
 TEST_F(BadInput, OfImagesIsSkippedAndNamedUnlessItIsFatal) {
   make_photos();
-  ASSERT_EQ(
-      cohort({"profile", "lenet5", "--device", "reference", "--minibatch", "2", "--no-fused", "--data", "photos", "-q"})
-          .exit_code,
-      0);
-  const auto plan = [&](const char* bad_images) {
-    return cohort({"plan", "lenet5.trace.json.gz", "-f", "-n", "2", "--data", "photos", "--bad-images", bad_images})
-        .exit_code;
-  };
-  ASSERT_EQ(plan("skip"), 0);
-  const Outcome skipped = run_shortly("lenet5.plan.json");
+  const std::string image = read("photos/class_00/00001.jpg");
+  write("photos/class_00/00001.jpg", image.substr(0, image.size() / 2));
+  write("photos/class_01/00002.jpg", random_bytes(700));
+  const Outcome skipped = run_shortly("photos.plan.json");
   ASSERT_EQ(skipped.exit_code, 0) << skipped.err;
   const json bad = json::parse(skipped.out)["bad_images"];
   ASSERT_EQ(bad.size(), 2U) << bad;
   EXPECT_EQ(bad[0]["path"], "photos/class_00/00001.jpg");
   EXPECT_THAT(bad[0]["reason"].get<std::string>(), StartsWith("broken JPEG: Premature end"));
   EXPECT_THAT(bad[1]["reason"].get<std::string>(), StartsWith("broken JPEG: Not a JPEG file"));
-  ASSERT_EQ(plan("fatal"), 0);
-  std::filesystem::remove(path("lenet5.measured.json.gz"));
-  std::filesystem::remove_all(path("results"));
-  EXPECT_THAT(refusal({"run", "lenet5.plan.json", "--blocks", "1", "--block-ms", "1", "--outputs", "results"}, 3),
+  edit("photos.plan.json", "\"skip\"", "\"fatal\"");
+  EXPECT_THAT(refusal({"run", "-fq", "photos.plan.json", "--blocks", "1", "--block-ms", "1"}, 3),
               HasSubstr("broken JPEG: "));
-  EXPECT_EQ(cohort({"plan", "lenet5.trace.json.gz", "-f", "--bad-images", "ignore"}).exit_code, 2);
+}
+
+TEST_F(BadInput, OfImagesIsFatalWhereThePlanIsToldSo) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "--bad-images", "fatal"}).exit_code, 0);
+  EXPECT_EQ(json::parse(read("mlp.plan.json"))["input"]["bad_images"], "fatal");
+  EXPECT_THAT(refusal({"plan", "mlp.trace.json.gz", "-f", "--bad-images", "ignore"}, 2), HasSubstr("{skip,fatal}"));
 }
 
 using Interrupt = BadInput;

@@ -74,18 +74,11 @@ TEST_F(LoopTest, SimulatesAPlanThatWasEditedByHand) {
 }
 
 TEST_F(LoopTest, KeepsResultsOfTheSameImagesHoweverLongItMeasures) {
-  ASSERT_EQ(cohort({"dataset", "synth", "photos", "--classes", "2", "--images-per-class", "5", "--long-side", "48"})
-                .exit_code,
-            0);
-  ASSERT_EQ(
-      cohort({"profile", "lenet5", "--device", "reference", "--minibatch", "2", "--no-fused", "--data", "photos", "-q"})
-          .exit_code,
-      0);
-  ASSERT_EQ(cohort({"plan", "lenet5.trace.json.gz", "-n", "2", "--data", "photos"}).exit_code, 0);
-  ASSERT_EQ(run_shortly("lenet5.plan.json").exit_code, 0);
+  make_photos();
+  ASSERT_EQ(run_shortly("photos.plan.json").exit_code, 0);
   const std::string results = read("results/lenet5-1/fc3.npy");
   ASSERT_EQ(
-      cohort({"run", "-f", "lenet5.plan.json", "--blocks", "2", "--block-ms", "5", "--outputs", "results"}).exit_code,
+      cohort({"run", "-f", "photos.plan.json", "--blocks", "2", "--block-ms", "5", "--outputs", "results"}).exit_code,
       0);
   EXPECT_TRUE(read("results/lenet5-1/fc3.npy") == results);
 }
