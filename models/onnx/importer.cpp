@@ -169,6 +169,7 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   ImportState state;
   // Of its own, and as much again as the file can hold: weights may be transposed.
   state.element_budget = options.most_elements + static_cast<std::int64_t>(file_size);
+  state.flop_budget = options.most_elements;
   state.opset = graph.opset;
   state.model.name = graph.name.empty() ? "onnx" : graph.name;
   for (const auto& [name, constant] : graph.constants) {

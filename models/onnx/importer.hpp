@@ -53,7 +53,7 @@ struct ImportState {
   /// Elements that constants may still be made of: bounds what a small file can ask for.
   std::int64_t element_budget = 0;
   /// Operations that may still go into computing constants: more than reading weights may take.
-  std::int64_t flop_budget = std::int64_t{1} << 28;
+  std::int64_t flop_budget = 0;
 };
 
 /// The input as a tensor of the model.

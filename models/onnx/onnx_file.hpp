@@ -31,7 +31,8 @@ struct ReadOptions {
   /// as one, and is no input of the model then unless an op reads it at run time, too.
   const std::map<std::string, NamedTensor>* given = nullptr;
   /// Elements that constants may be made of beside what the file itself holds: with 4 to 8 bytes an
-  /// element this bounds the memory that a small file can ask for.
+  /// element this bounds the memory that a small file can ask for. As many floating-point operations go into computing
+  /// constants at most; what takes more is computed in each run.
   std::int64_t most_elements = std::int64_t{1} << 28;
 };
 

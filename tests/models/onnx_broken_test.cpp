@@ -110,6 +110,22 @@ TEST(BrokenOnnx, ConstantOfShapeCannotAskForMoreThanItsShare) {
   EXPECT_EQ(made({10, 10}), "read");
 }
 
+TEST(BrokenOnnx, ConstantsThatTakeTooMuchComputingAreLeftToTheRun) {
+  const std::vector<float> ones(32 * 32, 1);
+  const std::string bytes =
+      onnx_model(13, input_text("x", {1, 32}) + output_text("y") + floats_text("a", {32, 32}, ones) +
+                         floats_text("b", {32, 32}, ones) + node_text("MatMul", {"a", "b"}, {"c"}) +
+                         node_text("Mul", {"x", "c"}, {"y"}));
+  onnx::ReadOptions options;
+  const auto folded = onnx::parse_model(bytes, options);
+  ASSERT_TRUE(folded) << folded.error().message;
+  EXPECT_EQ(folded->model.ops.size(), 1U);
+  options.most_elements = 32 * 32 * 32;  // a product takes twice as many operations
+  const auto left = onnx::parse_model(bytes, options);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(left->model.ops.size(), 2U);
+}
+
 TEST(BrokenOnnx, HugeInputsAreRefused) {
   EXPECT_THAT(problem(onnx_model(13, input_text("x", {INT64_MAX, INT64_MAX}) + output_text("y") + kRelu)),
               HasSubstr("more than 2^40 elements"));
