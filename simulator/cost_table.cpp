@@ -15,6 +15,9 @@ constexpr std::string_view kCopyPrefix = "Copy ";
 /// where its share of the cores accounts for 18.4 ms (oneDNN 2.6 on OpenMP, measured once).
 constexpr double kUsualOversubscriptionPenalty = 1.7;
 
+/// Of a core's cache for what a call touches; the rest is for what the runner and the system do. A judgement.
+constexpr double kCachedPart = 0.75;
+
 Nanoseconds median(std::vector<Nanoseconds> times) {
   std::sort(times.begin(), times.end());
   const std::size_t middle = times.size() / 2;
@@ -107,7 +110,7 @@ std::string_view to_string(CostOrigin origin) {
   return "";
 }
 
-CostTable::CostTable(std::span<const ProfileRecord> records) {
+CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
   using Point = std::tuple<std::string, Form, int, int, Bytes>;
   std::map<Point, std::vector<Nanoseconds>> samples;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -121,7 +124,10 @@ CostTable::CostTable(std::span<const ProfileRecord> records) {
   }
   for (const auto& [point, times] : samples) {  // ascending by footprint within a curve
     const auto& [signature, form, width, neighbours, footprint] = point;
-    entries_[signature].forms[form][width].by_neighbours[neighbours].emplace_back(footprint, median(times));
+    Curve& curve = entries_[signature].forms[form][width].by_neighbours[neighbours];
+    curve.points.emplace_back(footprint, median(times));
+    // Each thread keeps its part of the weights in the cache of its own core, and each neighbour its own weights.
+    curve.cached = scaled(core_cache, kCachedPart * std::get<int>(form) * (neighbours + 1));
   }
 }
 
@@ -136,7 +142,7 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     }
     if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
   }
-  return CostTable(records);
+  return CostTable(records, bytes_setting(profiles[0]->info.device, kCoreCacheSetting));
 }
 
 const CostTable::Entry* CostTable::find(std::string_view signature) const {
@@ -145,15 +151,17 @@ const CostTable::Entry* CostTable::find(std::string_view signature) const {
 }
 
 double CostTable::curve_time(const Curve& curve, Bytes footprint) {
-  const auto above = std::lower_bound(curve.begin(), curve.end(), footprint,
+  const auto above = std::lower_bound(curve.points.begin(), curve.points.end(), footprint,
                                       [](const auto& point, Bytes value) { return point.first < value; });
-  if (above == curve.end()) return count(curve.back().second);
-  if (above == curve.begin()) return count(above->second);
+  if (above == curve.points.end()) return count(curve.points.back().second);
+  if (above == curve.points.begin()) return count(above->second);
   const auto below = above - 1;
+  const bool leaves_cache = below->first < curve.cached && curve.cached < above->first;
+  const Bytes warm = leaves_cache ? curve.cached : below->first;
+  if (footprint <= warm) return count(below->second);
   const auto log_of = [](Bytes bytes) { return std::log(static_cast<double>(std::max<std::int64_t>(bytes.value, 1))); };
-  if (log_of(above->first) == log_of(below->first)) return count(above->second);
-  return line({log_of(below->first), count(below->second)}, {log_of(above->first), count(above->second)},
-              log_of(footprint));
+  if (log_of(above->first) == log_of(warm)) return count(above->second);
+  return line({log_of(warm), count(below->second)}, {log_of(above->first), count(above->second)}, log_of(footprint));
 }
 
 /// Time with neighbours: between recorded counts along a line, beyond them the nearest. Where the
@@ -161,11 +169,11 @@ double CostTable::curve_time(const Curve& curve, Bytes footprint) {
 double CostTable::timing_at(const Timing& timing, const CostContext& context) {
   const auto& [base_count, base] = *timing.by_neighbours.begin();
   const auto with = [&, &base_curve = base](const Curve& curve) {
-    if (&curve == &base_curve || curve.size() > 1 || base_curve.size() == 1) {
+    if (&curve == &base_curve || curve.points.size() > 1 || base_curve.points.size() == 1) {
       return curve_time(curve, context.footprint);
     }
-    const double alone = curve_time(base_curve, curve.front().first);
-    const double slowdown = alone > 0 ? count(curve.front().second) / alone : 1;
+    const double alone = curve_time(base_curve, curve.points.front().first);
+    const double slowdown = alone > 0 ? count(curve.points.front().second) / alone : 1;
     return curve_time(base_curve, context.footprint) * slowdown;
   };
   const auto above = timing.by_neighbours.lower_bound(context.neighbours);
@@ -192,7 +200,7 @@ double CostTable::slowdown(const Entry& entry, std::string_view strategy, int th
 
 std::size_t CostTable::points_of(const Timing& timing) {
   std::size_t points = 0;
-  for (const auto& [neighbours, curve] : timing.by_neighbours) points += curve.size();
+  for (const auto& [neighbours, curve] : timing.by_neighbours) points += curve.points.size();
   return points;
 }
 
@@ -368,7 +376,7 @@ std::optional<Nanoseconds> CostTable::stage(std::string_view signature) const {
   for (const auto& [form, widths] : entry->forms) {
     for (const auto& [width, timing] : widths) {
       for (const auto& [neighbours, curve] : timing.by_neighbours) {
-        for (const auto& [footprint, time] : curve) times.push_back(time);
+        for (const auto& [footprint, time] : curve.points) times.push_back(time);
       }
     }
   }

@@ -42,15 +42,16 @@ struct CostContext {
 /// flushed caches are left out. Repeated records count by their median.
 class CostTable {
  public:
-  explicit CostTable(std::span<const ProfileRecord> records);
+  /// `core_cache`: what a core alone caches, its L2; zero: unknown.
+  explicit CostTable(std::span<const ProfileRecord> records, Bytes core_cache = {});
   /// Errors: kInvalidInput where a trace is no profile, holds no record, or is of another device
   /// than the first; the message says which.
   static Result<CostTable> from(std::span<const Trace* const> profiles);
 
-  /// Between recorded footprints times are interpolated linearly in log(footprint), beyond them the
-  /// nearest holds. A fused width that was not recorded lies on the line through the two nearest
-  /// recorded ones. An empty algorithm, or one that was not recorded, means the fastest.
-  /// Errors: kInvalidInput naming the op and what to profile.
+  /// Between recorded footprints times are interpolated linearly in log(footprint), beyond them the nearest holds; what
+  /// still fits into the cores' own caches takes as long as the largest recorded footprint that does. A fused width
+  /// that was not recorded lies on the line through the two nearest recorded ones. An empty algorithm, or one that was
+  /// not recorded, means the fastest. Errors: kInvalidInput naming the op and what to profile.
   [[nodiscard]] Result<Cost> cost(const CostKey& key, const CostContext& context) const;
 
   /// Whether this way of running the call was recorded, at whatever width.
@@ -64,8 +65,11 @@ class CostTable {
   [[nodiscard]] std::optional<Nanoseconds> stage(std::string_view signature) const;
 
  private:
-  /// Median time by footprint, ascending.
-  using Curve = std::vector<std::pair<Bytes, Nanoseconds>>;
+  /// Median time by footprint.
+  struct Curve {
+    std::vector<std::pair<Bytes, Nanoseconds>> points;  ///< ascending
+    Bytes cached;                                       ///< footprints up to this one fit into caches; zero: unknown
+  };
   /// One call at one width.
   struct Timing {
     std::map<int, Curve> by_neighbours;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -73,6 +74,9 @@ DeviceInfo onednn_device_info() {
       {"omp_wait_policy", environment("OMP_WAIT_POLICY")},
       {"omp_proc_bind", environment("OMP_PROC_BIND")},
   };
+  // Nothing, or zero, where a virtual machine does not tell.
+  if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0)
+    info.settings.emplace(kCoreCacheSetting, std::to_string(cache));
   return info;
 }
 

@@ -1,7 +1,6 @@
 #include "executor/profile/case_selection.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,8 +13,6 @@
 namespace cohort {
 namespace {
 
-/// Of DeviceInfo::settings: bytes of the last cache of a GPU.
-constexpr std::string_view kCacheSetting = "l2_bytes";
 /// Width at which copies are timed where no fused form is.
 constexpr int kCopiesWidth = 4;
 /// An alternative is worth more cases where it takes at most so much of the best one's time.
@@ -76,14 +73,6 @@ std::set<int> copy_counts(const ProfileOptions& options, const Model& single) {
     if (copies > 1) counts.insert(copies);
   }
   return counts;
-}
-
-Bytes last_cache(const Backend& backend) {
-  Bytes bytes{};
-  const auto& settings = backend.info().settings;
-  if (const auto found = settings.find(std::string(kCacheSetting)); found != settings.end())
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), bytes.value);
-  return bytes;
 }
 
 Nanoseconds median_time(const TimedCase& timed) {
@@ -164,7 +153,7 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
       }
     }
   }
-  if (const Bytes flush = last_cache(backend); flush.value > 0) {
+  if (const Bytes flush = bytes_setting(backend.info(), kLastCacheSetting); flush.value > 0) {
     for (std::size_t i = 0, warm = cases.size(); i < warm; ++i) {
       if (cases[i].copies_only) continue;
       cases.emplace_back(OpCase(cases[i].op_case));  // a copy: the vector grows

@@ -48,6 +48,33 @@ TEST(CostTable, InterpolatesInTheLogarithmOfTheFootprintAndClampsBeyond) {
   EXPECT_EQ(cost_of(table, serial("conv"), {1_MiB, 0}), profiled(200));
 }
 
+TEST(CostTable, KeepsToTheCachedTimeWhileACallFitsIntoTheCoresCaches) {
+  ProfileRecord two_threads = at(kConv, 1_KiB, 0, 60);
+  two_threads.threads = 2;
+  ProfileRecord two_threads_cold = two_threads;
+  two_threads_cold.footprint = 64_KiB;
+  two_threads_cold.time = 160_ns;
+  const CostTable table(std::vector{at(kConv, 1_KiB, 0, 100), at(kConv, 2_KiB, 0, 110), at(kConv, 64_KiB, 0, 200),
+                                    at(kConv, 1_KiB, 1, 110), at(kConv, 64_KiB, 1, 310), two_threads, two_threads_cold},
+                        Bytes{21846});  // three quarters of which are 16 KiB
+  EXPECT_EQ(cost_of(table, serial("conv"), {Bytes{1448}, 0}).time, 105_ns) << "both neighbours are cached";
+  EXPECT_EQ(cost_of(table, serial("conv"), {15_KiB, 0}), profiled(110));
+  EXPECT_EQ(cost_of(table, serial("conv"), {32_KiB, 0}), profiled(155)) << "half of the way, in the logarithm";
+  EXPECT_EQ(cost_of(table, serial("conv"), {31_KiB, 1}), profiled(110)) << "two caches, one a core";
+  CostKey on_two = serial("conv");
+  on_two.threads = 2;
+  EXPECT_EQ(cost_of(table, on_two, {31_KiB, 0}), profiled(60)) << "each thread has half of the weights";
+  EXPECT_EQ(cost_of(table, on_two, {1_MiB, 0}), profiled(160));
+}
+
+TEST(CostTable, ReadsTheCoresCacheFromTheProfilesDevice) {
+  Trace profile = fake_profile({at(kConv, 1_KiB, 0, 100), at(kConv, 16_KiB, 0, 200)}, 2);
+  profile.info.device.settings["core_cache_bytes"] = "8192";
+  const Result<CostTable> table = CostTable::from(std::vector<const Trace*>{&profile});
+  ASSERT_TRUE(table.has_value()) << table.error().message;
+  EXPECT_EQ(cost_of(*table, serial("conv"), {6_KiB, 0}), profiled(100));
+}
+
 TEST(CostTable, SlowsDownWithNeighboursAsRecorded) {
   const CostTable table(std::vector{at(kConv, {}, 0, 100), at(kConv, {}, 4, 180)});
   EXPECT_EQ(cost_of(table, serial("conv"), {{}, 0}), profiled(100));

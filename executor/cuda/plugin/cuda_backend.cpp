@@ -90,7 +90,7 @@ DeviceInfo describe(int index) {
   info.settings["maxThreadsPerMultiprocessor"] = std::to_string(properties.maxThreadsPerMultiProcessor);
   info.settings["regsPerMultiprocessor"] = std::to_string(properties.regsPerMultiprocessor);
   info.settings["sharedMemPerMultiprocessor"] = std::to_string(properties.sharedMemPerMultiprocessor);
-  info.settings["l2_bytes"] = std::to_string(properties.l2CacheSize);
+  info.settings[std::string(kLastCacheSetting)] = std::to_string(properties.l2CacheSize);
   info.settings["sm_clock_khz"] = std::to_string(attribute(cudaDevAttrClockRate, index));
   info.settings["memory_clock_khz"] = std::to_string(attribute(cudaDevAttrMemoryClockRate, index));
   info.settings["driver"] = cuda_version(driver_version());
