@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "models/networks/networks.hpp"
-#include "simulator/simulate.hpp"
+#include "simulator/engine/simulate.hpp"
 #include "simulator/transform/buffers.hpp"
 
 namespace {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/what_if.hpp"
+#include "simulator/what_if/what_if.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace {

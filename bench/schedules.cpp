@@ -19,9 +19,9 @@
 
 #include "base/file.hpp"
 #include "models/networks/networks.hpp"
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/branches.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/recorded_catalog.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace {

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "simulator/flat_run.hpp"
-#include "simulator/shared_run.hpp"
-#include "simulator/simulate.hpp"
+#include "simulator/engine/flat_run.hpp"
+#include "simulator/engine/shared_run.hpp"
+#include "simulator/engine/simulate.hpp"
 
 namespace {
 

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/flat_run.hpp"
-#include "simulator/replay.hpp"
+#include "simulator/engine/flat_run.hpp"
+#include "simulator/what_if/replay.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/file.hpp"
 #include "simulator/contention/fit_profile.hpp"
-#include "simulator/fit_kernels.hpp"
+#include "simulator/costs/fit_kernels.hpp"
 
 namespace cohort {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "cli/members.hpp"
 #include "executor/backend.hpp"
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/recorded_catalog.hpp"
 #include "tracer/trace.hpp"
 
 namespace CLI {

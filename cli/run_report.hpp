@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulator/run_report.hpp"
+#include "simulator/report/run_report.hpp"
 
 namespace cohort {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cli/text_checks.hpp"
-#include "simulator/replay.hpp"
+#include "simulator/what_if/replay.hpp"
 #include "tracer/cut.hpp"
 #include "tracer/microseconds.hpp"
 

@@ -6,7 +6,8 @@
 #include "base/file.hpp"
 #include "cli/run_report.hpp"
 #include "simulator/contention/gpu_profile.hpp"
-#include "simulator/replay.hpp"
+#include "simulator/what_if/replay.hpp"
+#include "simulator/what_if/timeline_trace.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {

@@ -9,7 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/step_options.hpp"
-#include "simulator/what_if.hpp"
+#include "simulator/what_if/what_if.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

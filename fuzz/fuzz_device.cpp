@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "simulator/contention/co_run.hpp"
-#include "simulator/device_profile.hpp"
+#include "simulator/engine/device_profile.hpp"
 
 // Whatever the bytes: a device profile, a GPU profile or a message. What was read writes and reads back the
 // same, and kernels run side by side on it end.

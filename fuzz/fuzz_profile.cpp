@@ -7,8 +7,8 @@
 
 #include "models/builder.hpp"
 #include "simulator/contention/fit_profile.hpp"
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/recorded_catalog.hpp"
 #include "tracer/trace_file.hpp"
 
 // Whatever the bytes: where they are a profile, members of ours are planned with what it holds, and where they

@@ -1,4 +1,4 @@
-#include "simulator/compare.hpp"
+#include "simulator/report/compare.hpp"
 
 #include <cmath>
 #include <memory>

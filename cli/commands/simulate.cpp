@@ -9,7 +9,7 @@
 #include "cli/planning.hpp"
 #include "cli/run_report.hpp"
 #include "cli/trace_simulation.hpp"
-#include "simulator/plan_report.hpp"
+#include "simulator/planner/plan_report.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {

@@ -6,10 +6,10 @@
 #include <tuple>
 #include <vector>
 
-#include "simulator/device_profile.hpp"
+#include "simulator/engine/device_profile.hpp"
 #include "simulator/planner/choose.hpp"
 #include "simulator/planner/member_classes.hpp"
-#include "simulator/program_gpu.hpp"
+#include "simulator/predict/program_gpu.hpp"
 #include "simulator/schedule/op_schedule.hpp"
 #include "simulator/schedule/stages.hpp"
 

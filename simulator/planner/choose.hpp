@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "simulator/cost_table.hpp"
+#include "simulator/costs/cost_table.hpp"
 #include "simulator/plan/lower.hpp"
 
 namespace cohort {

@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "simulator/predict.hpp"
+#include "simulator/predict/predict.hpp"
 
 namespace cohort {
 

@@ -12,12 +12,12 @@
 #include "base/cancel.hpp"
 #include "base/result.hpp"
 #include "models/model.hpp"
-#include "simulator/cost_table.hpp"
-#include "simulator/device_profile.hpp"
+#include "simulator/costs/cost_table.hpp"
+#include "simulator/engine/device_profile.hpp"
 #include "simulator/plan/op_catalog.hpp"
 #include "simulator/plan/plan.hpp"
 #include "simulator/planner/objective.hpp"
-#include "simulator/predict.hpp"
+#include "simulator/predict/predict.hpp"
 
 namespace cohort {
 

@@ -6,7 +6,7 @@
 
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/contention/occupancy.hpp"
-#include "simulator/recorded_gpu_work.hpp"
+#include "simulator/costs/recorded_gpu_work.hpp"
 #include "simulator/trace_graph/draft.hpp"
 
 namespace cohort::trace_graph {

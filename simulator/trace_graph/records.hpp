@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "simulator/task_graph.hpp"
+#include "simulator/engine/task_graph.hpp"
 #include "tracer/call_kind.hpp"
 #include "tracer/steps.hpp"
 #include "tracer/trace.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "simulator/task_graph.hpp"
+#include "simulator/engine/task_graph.hpp"
 #include "simulator/trace_graph/records.hpp"
 #include "tracer/trace.hpp"
 

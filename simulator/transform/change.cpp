@@ -1,6 +1,6 @@
 #include "simulator/transform/change.hpp"
 
-#include "simulator/flat_run.hpp"
+#include "simulator/engine/flat_run.hpp"
 
 namespace cohort {
 

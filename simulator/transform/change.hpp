@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "simulator/task_graph.hpp"
+#include "simulator/engine/task_graph.hpp"
 
 namespace cohort {
 

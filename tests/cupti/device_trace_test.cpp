@@ -12,7 +12,7 @@
 #include "executor/recording/fake_gpu.hpp"
 #include "executor/run/device_tasks.hpp"
 #include "executor/run/plan_run.hpp"
-#include "simulator/compare.hpp"
+#include "simulator/report/compare.hpp"
 #include "tests/executor/small_program.hpp"
 #include "tests/strategies/batch.hpp"
 #include "tracer/cupti/session.hpp"

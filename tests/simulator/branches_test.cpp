@@ -10,8 +10,8 @@
 #include <set>
 
 #include "models/builder.hpp"
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/recorded_catalog.hpp"
 #include "tests/simulator/fake_profile.hpp"
 
 namespace cohort {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "simulator/simulate.hpp"
+#include "simulator/engine/simulate.hpp"
 #include "tests/simulator/graph_text.hpp"
 
 namespace cohort {

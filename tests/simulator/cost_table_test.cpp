@@ -1,8 +1,8 @@
-#include "simulator/cost_table.hpp"
+#include "simulator/costs/cost_table.hpp"
 
 #include <gtest/gtest.h>
 
-#include "simulator/recorded_catalog.hpp"
+#include "simulator/costs/recorded_catalog.hpp"
 #include "tests/simulator/fake_profile.hpp"
 
 namespace cohort {

@@ -1,4 +1,4 @@
-#include "simulator/device_profile.hpp"
+#include "simulator/engine/device_profile.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/model.hpp"
-#include "simulator/cost_table.hpp"
+#include "simulator/costs/cost_table.hpp"
 #include "simulator/plan/plan.hpp"
 #include "tracer/profile_record.hpp"
 

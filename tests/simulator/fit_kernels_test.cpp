@@ -1,4 +1,4 @@
-#include "simulator/fit_kernels.hpp"
+#include "simulator/costs/fit_kernels.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "simulator/flat_run.hpp"
+#include "simulator/engine/flat_run.hpp"
 
 #include <gtest/gtest.h>
 

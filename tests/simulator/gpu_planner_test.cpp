@@ -7,7 +7,7 @@
 
 #include "models/builder.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/program_gpu.hpp"
+#include "simulator/predict/program_gpu.hpp"
 #include "tests/simulator/planner_bench.hpp"
 
 namespace cohort {

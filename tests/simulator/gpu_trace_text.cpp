@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "simulator/flat_run.hpp"
+#include "simulator/engine/flat_run.hpp"
 
 namespace cohort {
 namespace {

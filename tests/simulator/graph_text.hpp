@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulator/simulate.hpp"
+#include "simulator/engine/simulate.hpp"
 
 namespace cohort {
 

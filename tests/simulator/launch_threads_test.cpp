@@ -1,14 +1,14 @@
 // Several host threads that launch a plan's streams on a GPU.
 
-#include "simulator/launch_threads.hpp"
+#include "simulator/predict/launch_order.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/plan/lower.hpp"
-#include "simulator/predict.hpp"
-#include "simulator/recorded_catalog.hpp"
+#include "simulator/predict/predict.hpp"
 #include "tests/simulator/fake_profile.hpp"
 
 namespace cohort {

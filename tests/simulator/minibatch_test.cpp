@@ -1,10 +1,10 @@
-#include "simulator/minibatch.hpp"
+#include "simulator/what_if/minibatch.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simulator/what_if.hpp"
+#include "simulator/what_if/what_if.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tracer/trace_file.hpp"
 

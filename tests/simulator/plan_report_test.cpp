@@ -1,4 +1,4 @@
-#include "simulator/plan_report.hpp"
+#include "simulator/planner/plan_report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

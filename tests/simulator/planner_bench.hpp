@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/recorded_catalog.hpp"
 #include "tests/simulator/fake_profile.hpp"
 
 namespace cohort {

@@ -1,10 +1,10 @@
-#include "simulator/predict.hpp"
+#include "simulator/predict/predict.hpp"
 
 #include <gtest/gtest.h>
 
+#include "simulator/costs/recorded_catalog.hpp"
+#include "simulator/costs/step_cost.hpp"
 #include "simulator/plan/lower.hpp"
-#include "simulator/recorded_catalog.hpp"
-#include "simulator/step_cost.hpp"
 #include "tests/simulator/fake_profile.hpp"
 
 namespace cohort {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/plan/lower.hpp"
-#include "simulator/recorded_catalog.hpp"
 #include "tests/simulator/fake_profile.hpp"
 
 namespace cohort {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/random.hpp"
-#include "simulator/task_graph.hpp"
+#include "simulator/engine/task_graph.hpp"
 #include "simulator/transform/change.hpp"
 
 namespace cohort {

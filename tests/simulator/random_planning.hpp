@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/recorded_catalog.hpp"
 
 namespace cohort {
 

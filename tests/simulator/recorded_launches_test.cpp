@@ -1,12 +1,12 @@
 // Launch shapes that a profile recorded, and what planning makes of them.
 
-#include "simulator/recorded_launches.hpp"
+#include "simulator/costs/recorded_launches.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "simulator/program_gpu.hpp"
+#include "simulator/predict/program_gpu.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "models/networks/networks.hpp"
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/recorded_catalog.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {

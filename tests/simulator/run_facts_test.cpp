@@ -1,10 +1,10 @@
-#include "simulator/run_facts.hpp"
+#include "simulator/report/run_facts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "simulator/recorded_memory.hpp"
+#include "simulator/what_if/recorded_memory.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tests/simulator/graph_text.hpp"
 #include "tests/simulator/random_graph.hpp"

@@ -1,4 +1,4 @@
-#include "simulator/simulate.hpp"
+#include "simulator/engine/simulate.hpp"
 
 #include <gtest/gtest.h>
 

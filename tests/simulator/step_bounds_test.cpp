@@ -1,6 +1,6 @@
 // Bounds of a program step hold for whatever the simulator predicts of random plans on rough devices.
 
-#include "simulator/step_bounds.hpp"
+#include "simulator/predict/step_bounds.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

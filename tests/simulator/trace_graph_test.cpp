@@ -7,8 +7,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "simulator/flat_run.hpp"
-#include "simulator/replay.hpp"
+#include "simulator/engine/flat_run.hpp"
+#include "simulator/what_if/replay.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tracer/trace_file.hpp"
 

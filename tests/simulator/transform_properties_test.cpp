@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "simulator/flat_run.hpp"
+#include "simulator/engine/flat_run.hpp"
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/edit.hpp"
 #include "simulator/transform/graph_launch.hpp"

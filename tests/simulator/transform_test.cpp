@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/random.hpp"
-#include "simulator/flat_run.hpp"
-#include "simulator/shared_run.hpp"
+#include "simulator/engine/flat_run.hpp"
+#include "simulator/engine/shared_run.hpp"
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/capture.hpp"
 #include "simulator/transform/edit.hpp"

@@ -1,4 +1,4 @@
-#include "simulator/what_if.hpp"
+#include "simulator/what_if/what_if.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "simulator/replay.hpp"
+#include "simulator/what_if/replay.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tracer/trace_file.hpp"
 

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "executor/recording/recording_backend.hpp"
+#include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "simulator/program_gpu.hpp"
-#include "simulator/recorded_catalog.hpp"
+#include "simulator/predict/program_gpu.hpp"
 #include "tests/simulator/fake_profile.hpp"
 #include "tests/strategies/batch.hpp"
 

@@ -1,0 +1,400 @@
+#include "simulator/costs/cost_table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace cohort {
+namespace {
+
+constexpr std::string_view kCopyPrefix = "Copy ";
+
+/// On two cores an AlexNet-like step on both took 9.2 ms alone and 32.0 ms beside two busy workers,
+/// where its share of the cores accounts for 18.4 ms (oneDNN 2.6 on OpenMP, measured once).
+constexpr double kUsualOversubscriptionPenalty = 1.7;
+
+/// Of a core's cache for what a call touches; the rest is for what the runner and the system do. A judgement.
+constexpr double kCachedPart = 0.75;
+
+Nanoseconds median(std::vector<Nanoseconds> times) {
+  std::sort(times.begin(), times.end());
+  const std::size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+}
+
+Nanoseconds rounded(double time) { return Nanoseconds(std::llround(time)); }
+
+double count(Nanoseconds time) { return static_cast<double>(time.count()); }
+
+/// The line through two points, at `x`.
+double line(std::pair<double, double> a, std::pair<double, double> b, double x) {
+  return a.second + (b.second - a.second) * (x - a.first) / (b.first - a.first);
+}
+
+/// Elements in "Copy [16, 3, 227, 227]".
+std::optional<double> copied_elements(std::string_view signature) {
+  double elements = 1;
+  double extent = 0;
+  bool digits = false;
+  for (const char c : signature.substr(kCopyPrefix.size())) {
+    if (c >= '0' && c <= '9') {
+      extent = extent * 10 + (c - '0');
+      digits = true;
+    } else if (digits) {
+      elements *= extent;
+      extent = 0;
+      digits = false;
+    }
+  }
+  if (elements < 1) return std::nullopt;
+  return elements;
+}
+
+Bytes scaled(Bytes bytes, double factor) { return {std::llround(static_cast<double>(bytes.value) * factor)}; }
+
+/// The recorded width next to `width`: itself, else the nearest, the lower among equals.
+template <class Widths>
+auto nearest_width(const Widths& widths, int width) {
+  auto best = widths.begin();
+  for (auto it = widths.begin(); it != widths.end(); ++it) {
+    if (std::abs(it->first - width) < std::abs(best->first - width)) best = it;
+  }
+  return best;
+}
+
+Result<std::string> device_name_of(std::span<const Trace* const> profiles) {
+  if (profiles.empty()) return fail(ErrorCode::kInvalidInput, "no profile was given");
+  const std::string& name = profiles.front()->info.device.name;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    if (profiles[i]->info.kind != TraceKind::kProfile) {
+      return fail(ErrorCode::kInvalidInput,
+                  "trace {} is a {} trace; a profile is needed (make one with cohort profile)", i,
+                  to_string(profiles[i]->info.kind));
+    }
+    if (profiles[i]->info.device.name != name) {
+      return fail(ErrorCode::kInvalidInput, "profile {} was made on \"{}\", the first one on \"{}\"", i,
+                  profiles[i]->info.device.name, name);
+    }
+  }
+  return name;
+}
+
+/// "2 * Gemm ... + 1 * Relu ..." behind the prefix: signatures and how often each stands there.
+std::vector<std::pair<std::string, int>> grouped_signatures(std::string_view signature) {
+  std::vector<std::pair<std::string, int>> found;
+  std::string_view rest = signature.substr(kGroupPrefix.size());
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(" + "));
+    const std::size_t times = one.find(" * ");
+    int number = 0;
+    std::from_chars(one.data(), one.data() + one.size(), number);
+    if (times != std::string_view::npos) found.emplace_back(one.substr(times + 3), number);
+    rest.remove_prefix(std::min(rest.size(), one.size() + 3));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string_view to_string(CostOrigin origin) {
+  switch (origin) {
+    case CostOrigin::kProfiled:
+      return "profiled";
+    case CostOrigin::kInterpolated:
+      return "interpolated";
+    case CostOrigin::kAnalytic:
+      return "analytic";
+  }
+  return "";
+}
+
+CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
+  using Point = std::tuple<std::string, Form, int, int, Bytes>;
+  std::map<Point, std::vector<Nanoseconds>> samples;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const ProfileRecord& record = records[i];
+    const Form form{record.strategy, record.threads, record.algorithm};
+    samples[{record.signature, form, record.width, record.neighbours, record.footprint}].push_back(record.time);
+    const auto [place, is_new] = entries_[record.signature].forms[form].try_emplace(record.width);
+    if (is_new) place->second.first_seen = i;
+    place->second.workspace = std::max(place->second.workspace, record.workspace);
+    place->second.packed_weights = std::max(place->second.packed_weights, record.packed_weights);
+  }
+  for (const auto& [point, times] : samples) {  // ascending by footprint within a curve
+    const auto& [signature, form, width, neighbours, footprint] = point;
+    Curve& curve = entries_[signature].forms[form][width].by_neighbours[neighbours];
+    curve.points.emplace_back(footprint, median(times));
+    // Each thread keeps its part of the weights in the cache of its own core, and each neighbour its own weights.
+    curve.cached = scaled(core_cache, kCachedPart * std::get<int>(form) * (neighbours + 1));
+  }
+}
+
+Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
+  COHORT_CHECK(device_name_of(profiles));
+  std::vector<ProfileRecord> records;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const std::size_t before = records.size();
+    for (const Slice& slice : profiles[i]->slices) {
+      std::optional<ProfileRecord> record = profile_record_of(*profiles[i], slice);
+      if (record && record->state == ProfileState::kWarm) records.push_back(*std::move(record));
+    }
+    if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
+  }
+  return CostTable(records, bytes_setting(profiles[0]->info.device, kCoreCacheSetting));
+}
+
+const CostTable::Entry* CostTable::find(std::string_view signature) const {
+  const auto found = entries_.find(signature);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+double CostTable::curve_time(const Curve& curve, Bytes footprint) {
+  const auto above = std::lower_bound(curve.points.begin(), curve.points.end(), footprint,
+                                      [](const auto& point, Bytes value) { return point.first < value; });
+  if (above == curve.points.end()) return count(curve.points.back().second);
+  if (above == curve.points.begin()) return count(above->second);
+  const auto below = above - 1;
+  const bool leaves_cache = below->first < curve.cached && curve.cached < above->first;
+  const Bytes warm = leaves_cache ? curve.cached : below->first;
+  if (footprint <= warm) return count(below->second);
+  const auto log_of = [](Bytes bytes) { return std::log(static_cast<double>(std::max<std::int64_t>(bytes.value, 1))); };
+  if (log_of(above->first) == log_of(warm)) return count(above->second);
+  return line({log_of(warm), count(below->second)}, {log_of(above->first), count(above->second)}, log_of(footprint));
+}
+
+/// Time with neighbours: between recorded counts along a line, beyond them the nearest. Where the
+/// neighbours were recorded at one footprint only, the slowdown there is taken to hold at all.
+double CostTable::timing_at(const Timing& timing, const CostContext& context) {
+  const auto& [base_count, base] = *timing.by_neighbours.begin();
+  const auto with = [&, &base_curve = base](const Curve& curve) {
+    if (&curve == &base_curve || curve.points.size() > 1 || base_curve.points.size() == 1) {
+      return curve_time(curve, context.footprint);
+    }
+    const double alone = curve_time(base_curve, curve.points.front().first);
+    const double slowdown = alone > 0 ? count(curve.points.front().second) / alone : 1;
+    return curve_time(base_curve, context.footprint) * slowdown;
+  };
+  const auto above = timing.by_neighbours.lower_bound(context.neighbours);
+  if (above == timing.by_neighbours.end()) return with(timing.by_neighbours.rbegin()->second);
+  if (above == timing.by_neighbours.begin() || above->first == context.neighbours) return with(above->second);
+  const auto below = std::prev(above);
+  return line({below->first, with(below->second)}, {above->first, with(above->second)}, context.neighbours);
+}
+
+/// How much longer the calls of a form take in `context` than warm and alone, as its most fully recorded
+/// algorithm tells.
+double CostTable::slowdown(const Entry& entry, std::string_view strategy, int threads, int width,
+                           const CostContext& context) {
+  const Timing* fullest = nullptr;
+  for (const auto& [form, widths] : entry.forms) {
+    const auto found = widths.find(width);
+    if (std::get<0>(form) != strategy || std::get<1>(form) != threads || found == widths.end()) continue;
+    if (fullest == nullptr || points_of(found->second) > points_of(*fullest)) fullest = &found->second;
+  }
+  if (fullest == nullptr) return 1;
+  const double warm = timing_at(*fullest, {Bytes{0}, 0});
+  return warm > 0 ? timing_at(*fullest, context) / warm : 1;
+}
+
+std::size_t CostTable::points_of(const Timing& timing) {
+  std::size_t points = 0;
+  for (const auto& [neighbours, curve] : timing.by_neighbours) points += curve.points.size();
+  return points;
+}
+
+/// timing_at(), but what was recorded in fewer places than another algorithm of its form, or a fused
+/// call that was never recorded beside others, is taken to slow down as those do that were.
+double CostTable::time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                  const CostContext& context) {
+  const auto& [strategy, threads, algorithm] = form;
+  double time = timing_at(timing, context);
+  if (points_of(timing) == 1)
+    time = std::max(time, timing_at(timing, {Bytes{0}, 0}) * slowdown(entry, strategy, threads, width, context));
+  if (context.neighbours == 0 || timing.by_neighbours.size() > 1 || width == 1) return time;
+  const std::string_view serial = to_string(Strategy::kSerial);
+  const double alone = slowdown(entry, serial, threads, 1, {context.footprint, 0});
+  return time * std::max(1.0, slowdown(entry, serial, threads, 1, context) / alone);
+}
+
+/// The time at each recorded width of the form asked for; of the fastest algorithm where the one
+/// asked for does not tell.
+CostTable::WidthCosts CostTable::width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const {
+  const std::string strategy(to_string(key.strategy));
+  const Form asked{strategy, key.threads, key.algorithm};
+  if (const auto exact = entry.forms.find(asked); exact != entry.forms.end()) {
+    if (exact->second.size() > 1 || exact->second.contains(key.width)) {
+      WidthCosts costs;
+      for (const auto& [width, timing] : exact->second)
+        costs.emplace(width, time_in_context(entry, asked, width, timing, context));
+      return costs;
+    }
+  }
+  WidthCosts costs;
+  for (const auto& [form, widths] : entry.forms) {
+    if (std::get<0>(form) != strategy || std::get<1>(form) != key.threads) continue;
+    for (const auto& [width, timing] : widths) {
+      const double time = time_in_context(entry, form, width, timing, context);
+      const auto [place, is_new] = costs.emplace(width, time);
+      if (!is_new) place->second = std::min(place->second, time);
+    }
+  }
+  return costs;
+}
+
+/// One launch of several ops is taken to cost what they cost one after another: never less than it may.
+Result<Cost> CostTable::group_cost(const CostKey& key, const CostContext& context) const {
+  Nanoseconds sum{};
+  for (const auto& [signature, number] : grouped_signatures(key.signature)) {
+    COHORT_TRY(const Cost one, cost({signature, Strategy::kSerial, 1, key.threads, ""}, context));
+    sum += one.time * number;
+  }
+  return Cost{sum, CostOrigin::kAnalytic};
+}
+
+Result<Cost> CostTable::cost(const CostKey& key, const CostContext& context) const {
+  if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_cost(key, context);
+  if (std::string_view(key.signature).starts_with(kCopyPrefix)) return copy_cost(key, context);
+  const auto unknown = [&] {
+    return fail(ErrorCode::kInvalidInput,
+                "no recorded time of op \"{}\" on {} thread{}; profile a model that has it (cohort profile) and give "
+                "that trace, too",
+                key.signature, key.threads, key.threads == 1 ? "" : "s");
+  };
+  const Entry* entry = find(key.signature);
+  if (entry == nullptr) return unknown();
+  WidthCosts costs = width_costs(*entry, key, context);
+  if (const auto exact = costs.find(key.width); exact != costs.end()) {
+    return Cost{rounded(exact->second), CostOrigin::kProfiled};
+  }
+  if (key.strategy == Strategy::kSerial) return unknown();
+
+  const bool recorded = !costs.empty();
+  if (costs.size() < 2) {
+    const CostKey single{key.signature, Strategy::kSerial, 1, key.threads, ""};
+    const WidthCosts alone = width_costs(*entry, single, context);
+    if (alone.empty() && !recorded) return unknown();
+    if (!recorded) return Cost{rounded(alone.begin()->second * key.width), CostOrigin::kAnalytic};
+    if (!alone.empty()) costs.emplace(1, alone.begin()->second);
+  }
+  const auto& [first_width, first_time] = *costs.begin();
+  if (costs.size() == 1) return Cost{rounded(first_time * key.width / first_width), CostOrigin::kInterpolated};
+  auto above = costs.lower_bound(key.width);
+  if (above == costs.begin()) ++above;
+  if (above == costs.end()) --above;
+  const auto below = std::prev(above);
+  const double time = line({below->first, below->second}, {above->first, above->second}, key.width);
+  // A noisy pair of widths must not promise that more members take less time than one of them.
+  const double least = key.width < first_width ? first_time * key.width / first_width : first_time;
+  return Cost{rounded(std::max(time, least)), CostOrigin::kInterpolated};
+}
+
+/// A copy costs what its bytes do, whatever its shape.
+Result<Cost> CostTable::copy_cost(const CostKey& key, const CostContext& context) const {
+  std::map<double, double> by_elements;
+  for (auto it = entries_.lower_bound(kCopyPrefix); it != entries_.end(); ++it) {
+    if (!std::string_view(it->first).starts_with(kCopyPrefix)) break;
+    CostKey recorded = key;
+    WidthCosts costs = width_costs(it->second, recorded, context);
+    for (int threads = 1; costs.empty() && threads < key.threads; ++threads) {
+      recorded.threads = threads;
+      costs = width_costs(it->second, recorded, context);
+    }
+    if (costs.empty()) continue;
+    if (it->first == key.signature) return Cost{rounded(costs.begin()->second), CostOrigin::kProfiled};
+    if (const auto elements = copied_elements(it->first)) by_elements[*elements] = costs.begin()->second;
+  }
+  const std::optional<double> asked = copied_elements(key.signature);
+  if (by_elements.empty() || !asked) {
+    return fail(ErrorCode::kInvalidInput, "no recorded time of a copy (\"{}\"); profile again with this version",
+                key.signature);
+  }
+  const auto above = by_elements.lower_bound(*asked);
+  double time = 0;
+  if (above == by_elements.begin()) {
+    time = above->second * *asked / above->first;
+  } else if (above == by_elements.end()) {
+    time = by_elements.rbegin()->second * *asked / by_elements.rbegin()->first;
+  } else {
+    time = line(*std::prev(above), *above, *asked);
+  }
+  return Cost{rounded(time), CostOrigin::kInterpolated};
+}
+
+bool CostTable::has(const CostKey& key) const {
+  const Entry* entry = find(key.signature);
+  return entry != nullptr && entry->forms.contains({std::string(to_string(key.strategy)), key.threads, key.algorithm});
+}
+
+/// Every op of the group by its first recorded way; empty where one was not recorded.
+std::vector<Alternative> CostTable::group_alternatives(const CostKey& key) const {
+  Alternative all{"grouped", key.threads, {}, {}};
+  for (const auto& [signature, number] : grouped_signatures(key.signature)) {
+    const auto list = alternatives({signature, Strategy::kSerial, 1, key.threads, ""});
+    if (list.empty()) return {};
+    all.workspace = std::max(all.workspace, list.front().workspace);
+    all.packed_weights += list.front().packed_weights * number;
+  }
+  return {all};
+}
+
+std::vector<Alternative> CostTable::alternatives(const CostKey& key) const {
+  if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_alternatives(key);
+  const Entry* entry = find(key.signature);
+  if (entry == nullptr && std::string_view(key.signature).starts_with(kCopyPrefix)) {
+    const auto any = entries_.lower_bound(kCopyPrefix);
+    if (any != entries_.end() && std::string_view(any->first).starts_with(kCopyPrefix)) entry = &any->second;
+  }
+  if (entry == nullptr) return {};
+  const auto listed = [&](Strategy strategy, int threads) {
+    std::vector<std::pair<std::size_t, Alternative>> found;
+    for (const auto& [form, widths] : entry->forms) {
+      if (std::get<0>(form) != to_string(strategy) || std::get<1>(form) != threads) continue;
+      const auto& [width, timing] = *nearest_width(widths, key.width);
+      const double factor = static_cast<double>(key.width) / width;
+      found.push_back(
+          {timing.first_seen,
+           {std::get<2>(form), threads, scaled(timing.workspace, factor), scaled(timing.packed_weights, factor)}});
+    }
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return found;
+  };
+  std::vector<Alternative> alternatives;
+  for (int threads = key.threads; threads >= 1 && alternatives.empty(); --threads) {
+    auto found = listed(key.strategy, threads);
+    if (found.empty()) found = listed(Strategy::kSerial, threads);
+    for (auto& [seen, alternative] : found) alternatives.push_back(std::move(alternative));
+  }
+  return alternatives;
+}
+
+std::optional<Nanoseconds> CostTable::stage(std::string_view signature) const {
+  const Entry* entry = find(signature);
+  if (entry == nullptr) return std::nullopt;
+  std::vector<Nanoseconds> times;
+  for (const auto& [form, widths] : entry->forms) {
+    for (const auto& [width, timing] : widths) {
+      for (const auto& [neighbours, curve] : timing.by_neighbours) {
+        for (const auto& [footprint, time] : curve.points) times.push_back(time);
+      }
+    }
+  }
+  return median(std::move(times));
+}
+
+Result<DeviceProfile> device_profile_of(std::span<const Trace* const> profiles) {
+  COHORT_TRY(const std::string name, device_name_of(profiles));
+  COHORT_TRY(const CostTable table, CostTable::from(profiles));
+  DeviceProfile profile;
+  profile.device = name;
+  profile.cores = std::max(1, profiles.front()->info.device.cores);
+  profile.step_overhead = table.stage(kStepOverheadRecord).value_or(Nanoseconds(0));
+  profile.launch_overhead = table.stage(kLaunchOverheadRecord).value_or(Nanoseconds(0));
+  profile.handoff_latency = table.stage(kHandoffRecord).value_or(Nanoseconds(0));
+  if (profile.cores > 1) profile.oversubscription_penalty = kUsualOversubscriptionPenalty;
+  profile.spin_time = table.stage(kSpinTimeRecord).value_or(Nanoseconds(0));
+  return profile;
+}
+
+}  // namespace cohort

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "simulator/engine/device_profile.hpp"
+#include "simulator/plan/op_catalog.hpp"
+#include "simulator/plan/program.hpp"
+#include "tracer/profile_record.hpp"
+
+namespace cohort {
+
+/// How much of a cost was measured.
+enum class CostOrigin {
+  kProfiled,      ///< the very call, at this width; at most interpolated between footprints
+  kInterpolated,  ///< along a line through recorded widths or sizes
+  kAnalytic,      ///< width times the single op: this fused form was never recorded
+};
+std::string_view to_string(CostOrigin origin);
+
+struct Cost {
+  Nanoseconds time{};
+  CostOrigin origin = CostOrigin::kProfiled;
+
+  friend bool operator==(const Cost&, const Cost&) = default;
+};
+
+/// Where a call runs, as far as it changes its time.
+struct CostContext {
+  Bytes footprint;     ///< bytes touched between two uses of the same weights
+  int neighbours = 0;  ///< other cores that work at the same time
+};
+
+/// What the ops of recorded profiles cost on one device, in the middle of a run: records of first executions and of
+/// flushed caches are left out. Repeated records count by their median.
+class CostTable {
+ public:
+  /// `core_cache`: what a core alone caches, its L2; zero: unknown.
+  explicit CostTable(std::span<const ProfileRecord> records, Bytes core_cache = {});
+  /// Errors: kInvalidInput where a trace is no profile, holds no record, or is of another device
+  /// than the first; the message says which.
+  static Result<CostTable> from(std::span<const Trace* const> profiles);
+
+  /// Between recorded footprints times are interpolated linearly in log(footprint), beyond them the nearest holds; what
+  /// still fits into the cores' own caches takes as long as the largest recorded footprint that does. A fused width
+  /// that was not recorded lies on the line through the two nearest recorded ones. An empty algorithm, or one that was
+  /// not recorded, means the fastest. Errors: kInvalidInput naming the op and what to profile.
+  [[nodiscard]] Result<Cost> cost(const CostKey& key, const CostContext& context) const;
+
+  /// Whether this way of running the call was recorded, at whatever width.
+  [[nodiscard]] bool has(const CostKey& key) const;
+
+  /// The ways recorded to run a call on up to `threads` cores, the library's first choice first;
+  /// empty where there is none. Widths never recorded take those of the nearest, sizes scaled.
+  [[nodiscard]] std::vector<Alternative> alternatives(const CostKey& key) const;
+
+  /// Median of the records with this signature: stages of the input, overheads.
+  [[nodiscard]] std::optional<Nanoseconds> stage(std::string_view signature) const;
+
+ private:
+  /// Median time by footprint.
+  struct Curve {
+    std::vector<std::pair<Bytes, Nanoseconds>> points;  ///< ascending
+    Bytes cached;                                       ///< footprints up to this one fit into caches; zero: unknown
+  };
+  /// One call at one width.
+  struct Timing {
+    std::map<int, Curve> by_neighbours;
+    Bytes workspace, packed_weights;
+    std::size_t first_seen = 0;
+  };
+  using Form = std::tuple<std::string, int, std::string>;  ///< strategy, threads, algorithm
+  struct Entry {
+    std::map<Form, std::map<int, Timing>> forms;  ///< then by width
+  };
+  using WidthCosts = std::map<int, double>;
+
+  [[nodiscard]] static double curve_time(const Curve& curve, Bytes footprint);
+  [[nodiscard]] static double timing_at(const Timing& timing, const CostContext& context);
+  [[nodiscard]] static std::size_t points_of(const Timing& timing);
+  [[nodiscard]] static double slowdown(const Entry& entry, std::string_view strategy, int threads, int width,
+                                       const CostContext& context);
+  [[nodiscard]] static double time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                              const CostContext& context);
+  [[nodiscard]] WidthCosts width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const;
+  [[nodiscard]] Result<Cost> group_cost(const CostKey& key, const CostContext& context) const;
+  [[nodiscard]] std::vector<Alternative> group_alternatives(const CostKey& key) const;
+  [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;
+  [[nodiscard]] const Entry* find(std::string_view signature) const;
+
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+/// The device of recorded profiles: its cores, and overheads where they were recorded.
+/// Errors: kInvalidInput where `profiles` is empty or they name different devices.
+Result<DeviceProfile> device_profile_of(std::span<const Trace* const> profiles);
+
+}  // namespace cohort

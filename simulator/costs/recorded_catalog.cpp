@@ -1,0 +1,15 @@
+#include "simulator/costs/recorded_catalog.hpp"
+
+namespace cohort {
+
+Result<std::vector<Alternative>> RecordedCatalog::alternatives(const OpCall& call, int threads) const {
+  std::vector<Alternative> found = costs_->alternatives({call.signature, call.strategy, call.width, threads, ""});
+  if (found.empty()) {
+    return fail(ErrorCode::kInvalidInput,
+                "the profile has no record of \"{}\"; profile a model that has this op, or plan on the device itself",
+                call.signature);
+  }
+  return found;
+}
+
+}  // namespace cohort

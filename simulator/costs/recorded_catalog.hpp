@@ -1,0 +1,30 @@
+#pragma once
+
+#include "simulator/costs/cost_table.hpp"
+#include "simulator/plan/op_catalog.hpp"
+
+namespace cohort {
+
+/// What a device that is not here can do, as far as a profile of it tells. Calls are found by what
+/// they compute (OpCall::signature, strategy, width), not by their memory.
+class RecordedCatalog final : public OpCatalog {
+ public:
+  /// The table must outlive the catalog.
+  RecordedCatalog(const CostTable& costs, int cores, Precision precision = Precision::kFloat32)
+      : costs_(&costs), cores_(cores), precision_(precision) {}
+
+  /// Errors: kInvalidInput naming the op that was not recorded, and what to profile.
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
+  /// Always: the host devices that are profiled run calls on stacked views as they are.
+  bool accepts_strides(const OpCall& /*call*/) const override { return true; }
+  /// What the profile was recorded in.
+  std::vector<Precision> precisions() const override { return {precision_}; }
+  int cores() const override { return cores_; }
+
+ private:
+  const CostTable* costs_;
+  int cores_;
+  Precision precision_;
+};
+
+}  // namespace cohort

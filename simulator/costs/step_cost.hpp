@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.hpp"
+#include "simulator/costs/cost_table.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort {
+
+/// Bytes touched between two uses of the same weights: everything a program step touches.
+Bytes footprint_of(const Program& program);
+
+/// By step: how many other streams may run something at the same time, at most `most`.
+/// O(steps x streams + dependencies x streams).
+std::vector<int> neighbours_of(const Program& program, int most);
+
+/// By step. Errors: those of CostTable::cost(), naming the task.
+Result<std::vector<Cost>> step_costs(const Program& program, const CostTable& costs, int cores);
+
+}  // namespace cohort

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "simulator/planner/planner.hpp"
+#include "simulator/report/run_report.hpp"
+
+namespace cohort {
+
+/// What a limit on workspaces costs a plan, by how it is handed out. Lifetimes count in all of them: what is never used
+/// at the same time shares its bytes.
+struct WorkspaceRules {
+  struct Way {
+    Nanoseconds step_time{};
+    Bytes workspace;
+  };
+  Bytes limit;
+  Way unlimited;
+  Way whole_batch;                  ///< as predicted: the limit is of the whole model batch
+  std::optional<Way> equal_shares;  ///< each member's ops get the same part of it, as in ModelBatch's paper
+  std::string refused;              ///< why there is no such way
+};
+
+/// The baseline are members one after another, each in its best single-model plan; the upper bound is all of a step in
+/// turn, with hand-offs.
+struct PlanReport : RunReport {
+  Plan plan;  ///< with baselines and `resolved`
+  double samples_per_second = 0;
+  std::optional<WorkspaceRules> workspace;  ///< where the plan limits workspaces
+};
+
+/// All that can be said of a plan before it runs.
+/// Errors: those of predict_plan().
+Result<PlanReport> report_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device);
+
+}  // namespace cohort

@@ -1,0 +1,158 @@
+#include "simulator/predict/program_gpu.hpp"
+
+#include <algorithm>
+
+namespace cohort {
+namespace {
+
+constexpr std::int64_t kElementSize = 4;
+
+/// Elements that lie in memory: what a stride of zero repeats is there once.
+std::int64_t stored_elements(const Operand& operand) {
+  if (const auto* weights = std::get_if<WeightView>(&operand)) return element_count(weights->shape);
+  const View& view = std::get<View>(operand);
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (i >= view.strides.size() || view.strides[i] != 0) count *= view.shape[i];
+  }
+  return count;
+}
+
+const Shape& shape_of(const Operand& operand) {
+  return std::visit([](const auto& view) -> const Shape& { return view.shape; }, operand);
+}
+
+/// Multiply-adds for each output of a product; absent for other ops.
+std::optional<std::int64_t> depth_of(const OpCall& call) {
+  const bool has_two = call.inputs.size() > 1;
+  if (std::holds_alternative<Convolution>(call.attributes) && has_two) {
+    const Shape& weights = shape_of(call.inputs[1]);
+    if (!weights.empty() && weights[0] > 0) return element_count(weights) / weights[0];
+  }
+  const bool matrix = std::holds_alternative<Gemm>(call.attributes) || std::holds_alternative<MatMul>(call.attributes);
+  if (matrix && has_two && !shape_of(call.inputs[0]).empty()) return shape_of(call.inputs[0]).back();
+  return std::nullopt;
+}
+
+double part(double work, double rate, Nanoseconds time) {
+  return rate > 0 ? std::min(1.0, work / rate / seconds(time)) : 0;
+}
+
+}  // namespace
+
+CallWork work_of(const OpCall& call) {
+  CallWork work;
+  if (!call.parts.empty()) {
+    work.is_product = true;
+    for (const OpCall& part : parts_of(call)) {
+      const CallWork one = work_of(part);
+      work.flops += one.flops;
+      work.traffic += one.traffic;
+      work.outputs += one.outputs;
+      work.is_product = work.is_product && one.is_product;
+    }
+    return work;
+  }
+  for (const View& view : call.outputs) work.outputs += element_count(view.shape);
+  std::int64_t moved = work.outputs;
+  for (const Operand& operand : call.inputs) moved += stored_elements(operand);
+  work.traffic = Bytes{moved * kElementSize};
+  const std::optional<std::int64_t> depth = depth_of(call);
+  work.is_product = depth.has_value();
+  work.flops = Flops{work.outputs * (depth ? 2 * *depth : 1)};
+  return work;
+}
+
+CallWork call_work_of(const Model& model, const Op& op) {
+  const OpWork known = work_of(model, op);
+  CallWork work{known.flops, known.read + known.written, 0, false};
+  for (const TensorId out : op.outputs) work.outputs += element_count(model.tensor(out).shape);
+  const OpAttributes& attributes = op.attributes;
+  work.is_product = std::holds_alternative<Convolution>(attributes) || std::holds_alternative<Gemm>(attributes) ||
+                    std::holds_alternative<MatMul>(attributes);
+  return work;
+}
+
+LaunchShape launch_shape_of(const CallWork& work) {
+  constexpr std::int64_t kTile = std::int64_t{64} * 64;
+  constexpr int kThreads = 256;
+  constexpr std::int64_t kEach = std::int64_t{4} * kThreads;
+  constexpr int kProductRegisters = 128;
+  constexpr int kOtherRegisters = 32;
+  constexpr std::int64_t kProductShared = 32 << 10;
+  LaunchShape shape;
+  const std::int64_t each = work.is_product ? kTile : kEach;
+  shape.blocks = std::max<std::int64_t>(1, (work.outputs + each - 1) / each);
+  shape.threads = kThreads;
+  shape.registers = work.is_product ? kProductRegisters : kOtherRegisters;
+  shape.shared_memory = Bytes{work.is_product ? kProductShared : 0};
+  return shape;
+}
+
+LaunchShape launch_shape_of(const OpCall& call) {
+  LaunchShape shape = launch_shape_of(work_of(call));
+  if (call.parts.empty()) return shape;
+  shape.blocks = 0;
+  for (const OpCall& part : parts_of(call)) shape.blocks += launch_shape_of(work_of(part)).blocks;
+  return shape;
+}
+
+double GpuDemands::share(const CallWork& work, Nanoseconds time) const {
+  const LaunchShape launch = launch_shape_of(work);
+  const Result<Occupancy> resident = occupancy(launch, profile_.sm);
+  if (time <= Nanoseconds(0) || !resident || resident->blocks_per_sm < 1) return 1;
+  const double places = static_cast<double>(profile_.sms) * resident->blocks_per_sm;
+  const auto traffic = static_cast<double>(work.traffic.value);
+  return std::max({std::min(1.0, static_cast<double>(launch.blocks) / places),
+                   part(static_cast<double>(work.flops.value), profile_.fma.per_second, time),
+                   part(traffic, profile_.l2.per_second, time), part(traffic, profile_.dram.per_second, time)});
+}
+
+Nanoseconds GpuDemands::together(std::span<const Part> parts) const {
+  Nanoseconds longest{};
+  double shared = 0;
+  for (const Part& each : parts) {
+    longest = std::max(longest, each.time);
+    shared += static_cast<double>(each.time.count()) * share(each.work, each.time);
+  }
+  return std::max(longest, Nanoseconds(static_cast<std::int64_t>(shared)));
+}
+
+Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds time) {
+  const auto key = std::tuple(step.cost, time);
+  const auto found = known_.find(key);
+  if (found != known_.end()) return &found->second;
+  const CallWork work = work_of(step.call);
+  SoloRun solo;
+  solo.time = time;
+  const auto traffic = static_cast<double>(work.traffic.value);
+  const auto of = [&](Throughput throughput) -> double& {
+    return solo.utilisation[static_cast<std::size_t>(throughput)];
+  };
+  of(Throughput::kIssue) = part(static_cast<double>(work.flops.value), profile_.fma.per_second, time);
+  of(Throughput::kL2) = part(traffic, profile_.l2.per_second, time);
+  of(Throughput::kDram) = part(traffic, profile_.dram.per_second, time);
+  solo.footprint = work.traffic;
+  const std::optional<LaunchShape> recorded = launches_.find(step.cost);
+  auto demand = demand_of(recorded ? *recorded : launch_shape_of(step.call), solo, profile_);
+  if (!demand) return in_context(step.task, demand.error());
+  return &known_.emplace(key, *std::move(demand)).first->second;
+}
+
+Result<GpuWork> GpuDemands::work(const Program& program, const TaskGraph& graph) {
+  GpuWork work;
+  work.profile = profile_;
+  work.tasks.resize(graph.tasks.size());
+  std::map<const KernelDemand*, std::uint32_t> numbers;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    const Task& task = graph.tasks[i];
+    if (task.kind != TaskKind::kStep || !task.step || task.duration <= Nanoseconds(0)) continue;
+    COHORT_TRY(const KernelDemand* kernel, demand(program.steps[*task.step], task.duration));
+    const auto [place, is_new] = numbers.try_emplace(kernel, static_cast<std::uint32_t>(work.kernels.size()));
+    if (is_new) work.kernels.push_back(*kernel);
+    work.tasks[i] = KernelTask{place->second};
+  }
+  return work;
+}
+
+}  // namespace cohort

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "base/result.hpp"
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/contention/kernel_demand.hpp"
+#include "simulator/costs/recorded_launches.hpp"
+#include "simulator/engine/gpu_work.hpp"
+#include "simulator/engine/task_graph.hpp"
+#include "simulator/plan/program.hpp"
+
+namespace cohort {
+
+/// What a call computes and moves, from the shapes of its operands; every operand is moved once.
+struct CallWork {
+  Flops flops;
+  Bytes traffic;
+  std::int64_t outputs = 0;  ///< elements
+  bool is_product = false;   ///< a convolution or matrix product
+};
+CallWork work_of(const OpCall& call);
+/// The same of an op that has not been lowered.
+CallWork call_work_of(const Model& model, const Op& op);
+
+/// How a call is taken to be launched where no kernel of it was recorded: products in tiles of 64 x 64 outputs a block
+/// of 256 threads, as libraries commonly do; everything else with four elements a thread. No measurement: where the
+/// grid matters and differs, the prediction of kernels side by side is off by it.
+LaunchShape launch_shape_of(const CallWork& work);
+/// Of several members' ops in one launch: the blocks of all of them.
+LaunchShape launch_shape_of(const OpCall& call);
+
+/// What the calls of programs ask of a GPU: their recorded time, the launch that was recorded for them or else the one
+/// above, and the part of the arithmetic and
+/// memory throughput that their work over their time is. Remembers what it has found; one planning thread at a time.
+class GpuDemands {
+ public:
+  explicit GpuDemands(GpuProfile profile, RecordedLaunches launches = {})
+      : profile_(std::move(profile)), launches_(std::move(launches)) {}
+
+  [[nodiscard]] const GpuProfile& profile() const { return profile_; }
+  /// The largest part, above 0 and up to 1, that a call which takes `time` alone uses of the device: of its room for
+  /// blocks, its arithmetic or its memory.
+  [[nodiscard]] double share(const CallWork& work, Nanoseconds time) const;
+  /// What ops take as one launch whose blocks run side by side: as long as the longest, or as long as all their shares
+  /// of the device one after another.
+  struct Part {
+    Nanoseconds time{};  ///< alone
+    CallWork work;
+  };
+  [[nodiscard]] Nanoseconds together(std::span<const Part> parts) const;
+  /// The kernels of `program` in a graph whose steps take `graph`'s durations; a step that takes no time is none.
+  /// Errors: those of demand_of(), naming the step's task.
+  Result<GpuWork> work(const Program& program, const TaskGraph& graph);
+
+ private:
+  Result<const KernelDemand*> demand(const Step& step, Nanoseconds time);
+
+  GpuProfile profile_;
+  RecordedLaunches launches_;
+  std::map<std::tuple<CostKey, Nanoseconds>, KernelDemand> known_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,317 @@
+#include "simulator/predict/program_graph.hpp"
+
+#include <algorithm>
+
+#include "simulator/costs/step_cost.hpp"
+#include "simulator/predict/launch_order.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr int kSteadyIterations = 3;
+constexpr int kSteadyIterationsWithInput = 6;
+
+/// Adds the tasks of one program step after another.
+class GraphBuilder {
+ public:
+  GraphBuilder(const PredictionCase& prediction_case, const std::vector<Cost>& costs, Nanoseconds image_time)
+      : plan_(*prediction_case.plan),
+        program_(*prediction_case.program),
+        device_(prediction_case.device),
+        costs_(costs),
+        image_time_(image_time) {
+    if (prediction_case.gpu != nullptr) launch_costs_ = prediction_case.gpu->profile().launch;
+    if (!prediction_case.with_overheads) {
+      device_.step_overhead = device_.launch_overhead = device_.handoff_latency = Nanoseconds(0);
+      if (launch_costs_) launch_costs_ = LaunchCosts{};
+    }
+    if (launch_costs_ && launch_costs_->call > Nanoseconds(0) && program_.launch_threads > 1) {
+      launch_order_ = order_of_launch_threads(program_, *launch_costs_);
+    }
+    first_.resize(static_cast<std::size_t>(program_.streams));
+    last_.resize(first_.size());
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
+      const std::size_t stream = to_index(program_.steps[i].stream);
+      if (!first_[stream]) first_[stream] = i;
+      last_[stream] = i;
+    }
+  }
+
+  ProgramGraph build() {
+    const bool has_input = image_time_ > Nanoseconds(0) && !program_.inputs.empty();
+    result_.first_steady = has_input ? program_.input_buffers + 1 : 1;
+    result_.iterations = result_.first_steady + (has_input ? kSteadyIterationsWithInput : kSteadyIterations);
+    for (const Cost& cost : costs_) ++result_.origins[static_cast<std::size_t>(cost.origin)];
+    add_resources(has_input);
+    // Input goes on being made beside the last iterations, as it would in a longer run.
+    const int minibatches = has_input ? result_.iterations + program_.input_buffers : 0;
+    for (int i = 0; i < minibatches; ++i) add_input(i);
+    for (int i = 0; i < result_.iterations; ++i) add_iteration(i);
+    return std::move(result_);
+  }
+
+ private:
+  void add_resources(bool has_input) {
+    TaskGraph& graph = result_.graph;
+    for (int i = 0; i < program_.streams; ++i) {
+      streams_.push_back(graph.add_resource(fmt::format("stream {}", i), ResourceKind::kStream));
+    }
+    for (const Step& step : program_.steps) step_labels_.push_back(graph.add_label(step.task));
+    host_ = graph.add_resource("host", ResourceKind::kHostThread);
+    for (int i = 0; !launch_order_.empty() && i < program_.launch_threads; ++i) {
+      launch_threads_.push_back(graph.add_resource(fmt::format("launch thread {}", i), ResourceKind::kHostThread));
+    }
+    if (!launch_order_.empty()) lock_ = graph.add_resource("driver lock", ResourceKind::kDriverLock);
+    launch_label_ = graph.add_label("launch");
+    wait_label_ = graph.add_label("wait");
+    if (!has_input) return;
+    for (int i = 0; i < plan_.input.decode_workers; ++i) {
+      workers_.push_back(graph.add_resource(fmt::format("decode worker {}", i), ResourceKind::kDecodeWorker));
+    }
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      input_labels_.push_back(graph.add_label(fmt::format("input {}", i)));
+    }
+  }
+
+  /// One task per worker and pipeline that has images to make.
+  void add_input(int minibatch) {
+    std::vector<TaskId>& tasks = inputs_.emplace_back();
+    for (std::size_t p = 0; p < program_.inputs.size(); ++p) {
+      const std::int64_t images = program_.inputs[p].shape.empty() ? 1 : program_.inputs[p].shape[0];
+      const auto workers = static_cast<std::int64_t>(workers_.size());
+      std::vector<std::int64_t> share(workers_.size(), images / workers);
+      for (std::int64_t i = 0; i < images % workers; ++i) ++share[next_worker_++ % workers_.size()];
+      for (std::size_t w = 0; w < workers_.size(); ++w) {
+        if (share[w] == 0) continue;
+        Task task;
+        task.label = input_labels_[p];
+        task.kind = TaskKind::kInput;
+        task.resource = workers_[w];
+        task.duration = image_time_ * share[w];
+        task.position = input_position_++;
+        task.iteration = minibatch;
+        tasks.push_back(result_.graph.add_task(task));
+      }
+    }
+  }
+
+  TaskId add_host_task(LabelId label, int iteration, Nanoseconds duration) {
+    return add_host_task(label, iteration, duration, host_);
+  }
+  TaskId add_host_task(LabelId label, int iteration, Nanoseconds duration, ResourceId resource) {
+    Task task;
+    task.label = label;
+    task.kind = TaskKind::kLaunch;
+    task.resource = resource;
+    task.cores = duration > Nanoseconds(0) ? 1 : 0;
+    task.duration = duration;
+    task.position = host_position_++;
+    task.iteration = iteration;
+    return result_.graph.add_task(task);
+  }
+
+  TaskId add_step(std::uint32_t index, int iteration) {
+    const Step& step = program_.steps[index];
+    Task task;
+    task.label = step_labels_[index];
+    task.resource = streams_[to_index(step.stream)];
+    task.cores = launch_costs_ ? 0 : step.cost.threads;
+    task.duration = costs_[index].time + (launch_costs_ ? Nanoseconds(0) : device_.step_overhead);
+    task.position = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(program_.steps.size()) + index;
+    task.iteration = iteration;
+    task.step = index;
+    return result_.graph.add_task(task);
+  }
+
+  /// A call, and how long after its start what it launches may start.
+  struct GpuLaunch {
+    TaskId task{};
+    Nanoseconds latency{};
+  };
+
+  /// The host's launches of one program step: of each of its steps, or of all as one graph. What a kernel waits for is
+  /// the call that launches it.
+  std::vector<GpuLaunch> add_gpu_launches(int iteration) {
+    const LaunchCosts& costs = *launch_costs_;
+    const auto count = static_cast<std::int64_t>(program_.steps.size());
+    if (program_.launch == LaunchMode::kGraph) {
+      const Nanoseconds call = costs.graph_call + costs.graph_node * count;
+      return {{add_host_task(launch_label_, iteration, call), costs.latency}};
+    }
+    if (!launch_order_.empty()) return add_threads_launches(iteration);
+    std::vector<GpuLaunch> launches;
+    for (std::int64_t i = 0; i < count; ++i) {
+      launches.push_back({add_host_task(launch_label_, iteration, costs.call), costs.latency});
+    }
+    if (launches.empty()) launches.push_back({add_host_task(launch_label_, iteration, Nanoseconds(0)), costs.latency});
+    return launches;
+  }
+
+  /// Each call is a thread's own work, then the part in which it holds the driver's lock:
+  ///
+  ///     launch thread 0  |a|     |c|
+  ///     launch thread 1  |b|         |d|
+  ///     driver lock        |a  |b  |c  |d  |
+  std::vector<GpuLaunch> add_threads_launches(int iteration) {
+    TaskGraph& graph = result_.graph;
+    const LaunchCosts& costs = *launch_costs_;
+    const Nanoseconds own = costs.call - costs.lock;
+    const TaskId begin = add_host_task(launch_label_, iteration, Nanoseconds(0));
+    result_.launches.push_back(begin);
+    std::vector<GpuLaunch> launches(program_.steps.size());
+    std::vector<TaskId> before(launch_threads_.size(), begin);
+    for (const std::uint32_t step : launch_order_) {
+      const auto thread = static_cast<std::size_t>(program_.launch_thread_of(program_.steps[step].stream));
+      const TaskId first = add_host_task(launch_label_, iteration, own, launch_threads_[thread]);
+      const TaskId locked = add_host_task(launch_label_, iteration, costs.lock, *lock_);
+      graph.add_edge(before[thread], first, EdgeKind::kProgramOrder);
+      graph.add_edge(first, locked, EdgeKind::kProgramOrder);
+      for (const StepId from : program_.steps[step].dependencies) {
+        const auto other = static_cast<std::size_t>(program_.launch_thread_of(program_.step(from).stream));
+        if (other != thread) graph.add_edge(launches[to_index(from)].task, first, EdgeKind::kProgramOrder);
+      }
+      before[thread] = locked;
+      launches[step] = {locked, std::max(Nanoseconds(0), costs.latency - own)};
+    }
+    return launches;
+  }
+
+  void add_gpu_edges(const std::vector<GpuLaunch>& launches, const std::vector<TaskId>& steps) {
+    TaskGraph& graph = result_.graph;
+    const LaunchCosts& costs = *launch_costs_;
+    const bool captured = program_.launch == LaunchMode::kGraph;
+    const Nanoseconds gap = captured ? costs.graph_gap : costs.gap;
+    std::vector<std::optional<std::uint32_t>> before(static_cast<std::size_t>(program_.streams));
+    for (std::uint32_t i = 0; i < steps.size(); ++i) {
+      std::optional<std::uint32_t>& last = before[to_index(program_.steps[i].stream)];
+      if (!captured) {
+        graph.add_edge(launches[i].task, steps[i], EdgeKind::kLaunch, launches[i].latency, Anchor::kStart);
+      } else if (!last) {
+        const Nanoseconds latency = std::max(Nanoseconds(0), costs.latency - costs.call);
+        graph.add_edge(launches.front().task, steps[i], EdgeKind::kLaunch, latency);
+      }
+      if (last) graph.add_edge(steps[*last], steps[i], EdgeKind::kStreamOrder, gap);
+      last = i;
+      for (const StepId from : program_.steps[i].dependencies) {
+        graph.add_edge(steps[to_index(from)], steps[i], EdgeKind::kEvent, gap);
+      }
+    }
+  }
+
+  void add_host_edges(TaskId launch, const std::vector<TaskId>& steps, TaskId end) {
+    TaskGraph& graph = result_.graph;
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
+      for (const StepId from : program_.steps[i].dependencies) {
+        const bool crosses = program_.step(from).stream != program_.steps[i].stream;
+        graph.add_edge(steps[to_index(from)], steps[i], EdgeKind::kEvent,
+                       crosses ? device_.handoff_latency : Nanoseconds(0));
+      }
+    }
+    for (std::size_t s = 0; s < first_.size(); ++s) {
+      if (!first_[s]) continue;
+      // Stream 0 is the host thread's own; the others are woken and waited for.
+      const Nanoseconds handoff = s == 0 ? Nanoseconds(0) : device_.handoff_latency;
+      graph.add_edge(launch, steps[*first_[s]], EdgeKind::kLaunch, handoff);
+      graph.add_edge(steps[*last_[s]], end, EdgeKind::kStreamOrder, handoff);
+    }
+  }
+
+  void add_iteration(int iteration) {
+    TaskGraph& graph = result_.graph;
+    const bool graph_replay = program_.launch == LaunchMode::kGraph;
+    const auto calls = graph_replay ? std::int64_t{0} : static_cast<std::int64_t>(program_.steps.size());
+    std::vector<GpuLaunch> launches;
+    if (launch_costs_) {
+      launches = add_gpu_launches(iteration);
+    } else {
+      launches = {{add_host_task(launch_label_, iteration, device_.launch_overhead * calls), Nanoseconds(0)}};
+    }
+    const auto now = static_cast<std::size_t>(iteration);
+    if (result_.launches.size() == now) result_.launches.push_back(launches.front().task);
+    const TaskId launch = result_.launches.back();
+    std::vector<TaskId> steps;
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) steps.push_back(add_step(i, iteration));
+    const TaskId end = add_host_task(wait_label_, iteration, Nanoseconds(0));
+    result_.ends.push_back(end);
+    if (launch_costs_) {
+      add_gpu_edges(launches, steps);
+      for (const auto& last : last_) {
+        if (last) graph.add_edge(steps[*last], end, EdgeKind::kStreamOrder);
+      }
+    } else {
+      add_host_edges(launch, steps, end);
+    }
+    if (inputs_.empty()) return;
+    for (const TaskId input : inputs_[now]) graph.add_edge(input, launch, EdgeKind::kEvent);
+    for (const TaskId input : inputs_[now + static_cast<std::size_t>(program_.input_buffers)]) {
+      graph.add_edge(end, input, EdgeKind::kBuffer);
+    }
+  }
+
+  const Plan& plan_;
+  const Program& program_;
+  DeviceProfile device_;
+  std::optional<LaunchCosts> launch_costs_;  ///< of a GPU
+  const std::vector<Cost>& costs_;
+  Nanoseconds image_time_;
+  ProgramGraph result_;
+  std::vector<std::optional<std::uint32_t>> first_, last_;  ///< by stream: its first and last step
+  std::vector<LabelId> step_labels_, input_labels_;
+  LabelId launch_label_{}, wait_label_{};
+  std::vector<ResourceId> streams_, workers_;
+  ResourceId host_{};
+  std::vector<std::uint32_t> launch_order_;  ///< steps, where several threads launch them
+  std::vector<ResourceId> launch_threads_;
+  std::optional<ResourceId> lock_;
+  std::vector<std::vector<TaskId>> inputs_;  ///< by minibatch
+  std::size_t next_worker_ = 0;
+  std::int64_t input_position_ = 0;
+  std::int64_t host_position_ = 0;
+};
+
+/// What one worker takes for one image; zero where the input is there already.
+Result<Nanoseconds> image_time(const PredictionCase& prediction_case) {
+  if (prediction_case.plan->input.source != InputSource::kFolder) return Nanoseconds(0);
+  const CostTable& costs = *prediction_case.costs;
+  const auto decode = costs.stage(kInputDecodeRecord);
+  if (!decode) {
+    return fail(ErrorCode::kInvalidInput,
+                "the plan decodes images, but no profile holds \"{}\"; profile with the image folder (cohort profile "
+                "--data FOLDER)",
+                kInputDecodeRecord);
+  }
+  return *decode + costs.stage(kInputReadRecord).value_or(Nanoseconds(0)) +
+         costs.stage(kInputResizeRecord).value_or(Nanoseconds(0));
+}
+
+/// On a GPU the blocks of several ops in one launch run side by side; the cost table, which knows no device, has them
+/// one after another.
+Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector<Cost>& costs) {
+  const Program& program = *prediction_case.program;
+  const CostContext context{footprint_of(program), 0};
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (step.call.parts.empty()) continue;
+    std::vector<GpuDemands::Part> parts;
+    for (const OpCall& part : parts_of(step.call)) {
+      const CostKey key{part.signature, Strategy::kSerial, 1, step.cost.threads, ""};
+      const auto cost = prediction_case.costs->cost(key, context);
+      if (!cost) return in_context(step.task, cost.error());
+      parts.push_back({cost->time, work_of(part)});
+    }
+    costs[i].time = prediction_case.gpu->together(parts);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ProgramGraph> build_task_graph(const PredictionCase& prediction_case) {
+  COHORT_TRY(const Nanoseconds per_image, image_time(prediction_case));
+  COHORT_TRY(std::vector<Cost> costs,
+             step_costs(*prediction_case.program, *prediction_case.costs, prediction_case.device.cores));
+  if (prediction_case.gpu != nullptr) COHORT_CHECK(put_side_by_side(prediction_case, costs));
+  return GraphBuilder(prediction_case, costs, per_image).build();
+}
+
+}  // namespace cohort

@@ -1,0 +1,188 @@
+#include "simulator/report/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace cohort {
+namespace {
+
+constexpr std::string_view kGroupArg = "group";
+
+struct TaskTime {
+  std::string group;
+  Nanoseconds time{};
+};
+using TaskTimesByName = std::map<std::string, TaskTime, std::less<>>;
+
+Nanoseconds median(std::vector<Nanoseconds> times) {
+  std::sort(times.begin(), times.end());
+  const std::size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+}
+
+/// Groups are told apart by name or by position; either is text here.
+std::string group_of(const Trace& trace, const Slice& slice) {
+  if (const auto name = trace.text_arg(slice, kGroupArg)) return std::string(*name);
+  if (const auto position = trace.integer_arg(slice, kGroupArg)) return fmt::format("{}", *position);
+  return "";
+}
+
+Result<TaskTimesByName> task_times(const Trace& trace, TraceKind kind) {
+  if (trace.info.kind != kind) {
+    return fail(ErrorCode::kInvalidInput, "a {} trace is needed, this is a {} one", to_string(kind),
+                to_string(trace.info.kind));
+  }
+  std::map<std::string, std::pair<std::string, std::vector<Nanoseconds>>, std::less<>> samples;
+  for (const Slice& slice : trace.slices) {
+    const auto task = trace.text_arg(slice, kTaskArg);
+    if (!task) continue;
+    auto found = samples.find(*task);
+    if (found == samples.end()) found = samples.try_emplace(std::string(*task)).first;
+    if (found->second.first.empty()) found->second.first = group_of(trace, slice);
+    found->second.second.push_back(slice.duration);
+  }
+  if (samples.empty()) {
+    return fail(ErrorCode::kInvalidInput, "the {} trace has no slice with a \"{}\" argument", to_string(kind),
+                kTaskArg);
+  }
+  TaskTimesByName times;
+  for (auto& [task, sample] : samples) times[task] = {std::move(sample.first), median(std::move(sample.second))};
+  return times;
+}
+
+std::optional<double> relative(double predicted, double measured) {
+  if (measured == 0) return std::nullopt;
+  return (predicted - measured) / measured;
+}
+
+std::optional<double> relative(Nanoseconds predicted, Nanoseconds measured) {
+  return relative(static_cast<double>(predicted.count()), static_cast<double>(measured.count()));
+}
+
+std::optional<ComparedTime> wall_of(const Trace& predicted, const Trace& measured, std::string_view what) {
+  const WallTimes* p = predicted.info.wall(what);
+  const WallTimes* m = measured.info.wall(what);
+  if (p == nullptr || m == nullptr || p->samples.empty() || m->samples.empty()) return std::nullopt;
+  return ComparedTime{median(p->samples), median(m->samples)};
+}
+
+std::optional<double> speedup(Nanoseconds baseline, Nanoseconds plan) {
+  if (plan == Nanoseconds(0)) return std::nullopt;
+  return static_cast<double>(baseline.count()) / static_cast<double>(plan.count());
+}
+
+void largest_difference_first(std::vector<ComparedTask>& rows) {
+  const auto difference = [](const ComparedTask& row) { return std::abs((row.predicted - row.measured).count()); };
+  std::sort(rows.begin(), rows.end(), [&](const ComparedTask& a, const ComparedTask& b) {
+    return std::tuple(-difference(a), a.name) < std::tuple(-difference(b), b.name);
+  });
+}
+
+std::string percent(std::optional<double> error) { return error ? fmt::format("{:+.1f}%", *error * 100) : "-"; }
+
+std::string row(const ComparedTask& task, std::size_t width) {
+  return fmt::format("{:<{}} {:>10} {:>10} {:>8}\n", task.name, width, format_time(task.predicted),
+                     format_time(task.measured), percent(task.relative_error()));
+}
+
+std::size_t name_width(std::string_view title, const std::vector<ComparedTask>& rows, std::size_t shown) {
+  std::size_t width = title.size();
+  for (std::size_t i = 0; i < shown; ++i) width = std::max(width, rows[i].name.size());
+  return width;
+}
+
+std::string header(std::string_view title, std::size_t width) {
+  return fmt::format("{:<{}} {:>10} {:>10} {:>8}\n", title, width, "predicted", "measured", "error");
+}
+
+}  // namespace
+
+std::optional<double> ComparedTask::relative_error() const { return relative(predicted, measured); }
+std::optional<double> ComparedTime::relative_error() const { return relative(predicted, measured); }
+
+Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
+  COHORT_TRY(const TaskTimesByName p, task_times(predicted, TraceKind::kPredicted));
+  COHORT_TRY(const TaskTimesByName m, task_times(measured, TraceKind::kMeasured));
+  Comparison comparison;
+  comparison.all.name = "all";
+  std::map<std::string, ComparedTask> groups;
+  for (const auto& [task, times] : p) {
+    const auto found = m.find(task);
+    if (found == m.end()) {
+      comparison.only_predicted.push_back(task);
+      continue;
+    }
+    comparison.tasks.push_back({task, times.group, times.time, found->second.time});
+    ComparedTask& group = groups[times.group];
+    group.name = group.group = times.group;
+    for (ComparedTask* sum : {&group, &comparison.all}) {
+      sum->predicted += times.time;
+      sum->measured += found->second.time;
+    }
+  }
+  for (const auto& [task, times] : m) {
+    if (!p.contains(task)) comparison.only_measured.push_back(task);
+  }
+  if (comparison.tasks.empty()) {
+    return fail(
+        ErrorCode::kInvalidInput,
+        "the traces have no task in common (\"{}\" was predicted, \"{}\" measured); they are of different plans",
+        p.begin()->first, m.begin()->first);
+  }
+  for (auto& [name, group] : groups) comparison.groups.push_back(std::move(group));
+  largest_difference_first(comparison.tasks);
+  largest_difference_first(comparison.groups);
+
+  comparison.plan = wall_of(predicted, measured, "plan");
+  comparison.baseline = wall_of(predicted, measured, "baseline");
+  if (comparison.plan && comparison.baseline) {
+    comparison.predicted_speedup = speedup(comparison.baseline->predicted, comparison.plan->predicted);
+    comparison.measured_speedup = speedup(comparison.baseline->measured, comparison.plan->measured);
+  }
+  if (comparison.predicted_speedup && comparison.measured_speedup) {
+    comparison.relative_error = relative(*comparison.predicted_speedup, *comparison.measured_speedup);
+  }
+  return comparison;
+}
+
+std::string print(const Comparison& comparison, const CompareText& options) {
+  const std::size_t shown = std::min(options.most_tasks, comparison.tasks.size());
+  std::size_t width = name_width("task", comparison.tasks, shown);
+  std::string text = header("task", width);
+  for (std::size_t i = 0; i < shown; ++i) text += row(comparison.tasks[i], width);
+  if (shown < comparison.tasks.size()) text += fmt::format("... and {} more\n", comparison.tasks.size() - shown);
+
+  width = name_width("group", comparison.groups, comparison.groups.size());
+  text += "\n" + header("group", width);
+  for (const ComparedTask& group : comparison.groups) text += row(group, width);
+  text += row(comparison.all, width);
+
+  if (comparison.plan || comparison.baseline) {
+    constexpr std::string_view kTitle = "wall time";
+    text += "\n" + header(kTitle, kTitle.size());
+    const auto wall = [&](std::string name, const std::optional<ComparedTime>& time) {
+      if (time) text += row({std::move(name), "", time->predicted, time->measured}, kTitle.size());
+    };
+    wall("plan", comparison.plan);
+    wall("baseline", comparison.baseline);
+    if (comparison.predicted_speedup && comparison.measured_speedup) {
+      text += fmt::format("{:<{}} {:>9.2f}x {:>9.2f}x {:>8}\n", "speedup", kTitle.size(), *comparison.predicted_speedup,
+                          *comparison.measured_speedup, percent(comparison.relative_error));
+    }
+  }
+  if (!comparison.only_predicted.empty()) {
+    text += fmt::format("predicted but not measured: {}\n", fmt::join(comparison.only_predicted, ", "));
+  }
+  if (!comparison.only_measured.empty()) {
+    text += fmt::format("measured but not predicted: {}\n", fmt::join(comparison.only_measured, ", "));
+  }
+  return text;
+}
+
+}  // namespace cohort

@@ -1,0 +1,328 @@
+#include "simulator/what_if/what_if.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "simulator/engine/flat_run.hpp"
+#include "simulator/what_if/recorded_memory.hpp"
+#include "simulator/what_if/replay.hpp"
+#include "simulator/what_if/timeline_trace.hpp"
+#include "simulator/what_if/what_if_graphs.hpp"
+
+namespace cohort {
+namespace {
+
+/// Steps simulated where input is made ahead: the first ones fill the buffers.
+constexpr int kSteps = 8;
+constexpr int kFillingSteps = 4;
+
+class Predictor {
+ public:
+  Predictor(const WhatIfCase& what_if_case, const WhatIf& what_if)
+      : case_(what_if_case), what_if_(what_if), graphs_(what_if_case, what_if), steps_(what_if.buffers ? kSteps : 1) {}
+
+  Result<WhatIfPrediction> run() {
+    WhatIfPrediction result;
+    result.members = case_.graphs.size() * static_cast<std::size_t>(what_if_.models);
+    COHORT_TRY(const Nanoseconds traced, alone());
+    graphs_.note_changes(&result.changes);
+    COHORT_CHECK(graphs_.change_minibatch());
+    graphs_.note_changes(nullptr);
+    COHORT_TRY(result.single, alone());
+    if (what_if_.minibatch) {
+      MinibatchGain gain{*what_if_.recorded_minibatch, *what_if_.minibatch, traced, 1};
+      gain.more_samples = static_cast<double>(gain.wanted) / gain.recorded * seconds(traced) / seconds(result.single);
+      result.minibatch = gain;
+    }
+    WhatIfStage stage;
+    COHORT_TRY(result.baseline, time_of(stage));
+    COHORT_CHECK(walk(stage, result));
+    COHORT_CHECK(finish(stage, result));
+    result.memory = memory_of(stage);
+    add_doubts(result);
+    return result;
+  }
+
+ private:
+  Result<Nanoseconds> alone() {
+    Nanoseconds sum{};
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+      COHORT_TRY(const Schedule schedule, simulate(graphs_.step(i), SimulationOptions{}));
+      sum += schedule.makespan;
+    }
+    return sum;
+  }
+
+  /// Switches one part on after another; what time each saves is its part of the gain.
+  Result<void> walk(WhatIfStage& stage, WhatIfPrediction& result) {
+    Nanoseconds last = result.baseline;
+    const auto go = [&](std::string_view cause, bool WhatIfStage::*part, bool wanted) -> Result<void> {
+      if (!wanted) return {};
+      stage.*part = true;
+      COHORT_TRY(const Nanoseconds time, time_of(stage));
+      result.gain.push_back({std::string(cause), last - time});
+      last = time;
+      return {};
+    };
+    const bool several = result.members > 1;
+    COHORT_CHECK(go("faster tasks", &WhatIfStage::retimed,
+                    !what_if_.scale.empty() || what_if_.mixed_precision || what_if_.copy_speed != 1));
+    COHORT_CHECK(go("launch removal", &WhatIfStage::graphs, what_if_.graphs));
+    COHORT_CHECK(go("sharing", &WhatIfStage::shared, what_if_.shared_input && what_if_.models > 1));
+    COHORT_CHECK(go("overlap", &WhatIfStage::together, several || what_if_.buffers.has_value()));
+    COHORT_CHECK(go("fusion", &WhatIfStage::fused, what_if_.fuse != FuseChoice::kNone && what_if_.models > 1));
+    result.step_time = last;
+    return {};
+  }
+
+  Result<void> finish(const WhatIfStage& stage, WhatIfPrediction& result) {
+    graphs_.note_changes(&result.changes);
+    std::vector<RecordedTasks> parts;
+    COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps_, parts));
+    graphs_.note_changes(nullptr);
+    COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
+    result.longest_path = schedule.longest_path / steps_;
+    result.device_time = schedule.device_time / steps_;
+    result.lower_bound = schedule.lower_bound / steps_;
+    if (steps_ > 1)
+      result.lower_bound = std::min(result.lower_bound, result.step_time);  // the first steps fill buffers
+    result.binding = schedule.binding;
+    WhatIfStage alone = stage;
+    alone.together = alone.fused = alone.shared = false;
+    COHORT_TRY(result.upper_bound, one_by_one(alone));
+    if (result.step_time > Nanoseconds(0)) {
+      result.speedup = seconds(result.baseline) / seconds(result.step_time);
+      result.steps_per_second = static_cast<double>(result.members) / seconds(result.step_time);
+    }
+    COHORT_CHECK(try_contention(graph, schedule, stage, result));
+    FactsScope scope;
+    scope.steps = steps_;
+    scope.cores = graphs_.on_host() ? graphs_.cores() : 0;
+    result.facts = facts_of(graph, schedule, scope);
+    // Where blocks fill the SMs, kernels wait for room, whatever throughput is left.
+    if (constexpr double kFull = 0.9; result.facts.sm_busy.value_or(0) > std::max(kFull, result.binding.utilisation)) {
+      result.binding = {"room on the multiprocessors", *result.facts.sm_busy};
+    }
+    result.trace = timeline_trace(graph, schedule.tasks, case_.traces.front()->info.device);
+    result.trace.info.wall_times.push_back({"plan", {result.step_time}, 0});
+    return {};
+  }
+
+  /// How much depends on the model of contention: the same graph without any, and with kernels of a GPU one at a time.
+  Result<void> try_contention(const TaskGraph& graph, const Schedule& schedule, const WhatIfStage& stage,
+                              WhatIfPrediction& result) const {
+    result.without_contention = result.kernels_in_turn = result.step_time;
+    if (!stage.together || graphs_.on_host() || schedule.makespan <= Nanoseconds(0)) return {};
+    const auto as_step_time = [&](const std::vector<TaskTimes>& times) {
+      Nanoseconds last{};
+      for (const TaskTimes& each : times) last = std::max(last, each.end);
+      return Nanoseconds(
+          std::llround(static_cast<double>(result.step_time.count()) * seconds(last) / seconds(schedule.makespan)));
+    };
+    COHORT_TRY(const std::vector<TaskTimes> free, run_flat(graph));
+    result.without_contention = std::max(as_step_time(free), result.lower_bound);
+    TaskGraph in_turn = graph;
+    std::map<std::int32_t, ResourceId> turns;  // by GPU
+    for (Task& task : in_turn.tasks) {
+      if (task.kind != TaskKind::kKernel) continue;
+      const std::int32_t device = in_turn.resources[to_index(task.resource)].device;
+      if (turns.count(device) == 0) {
+        turns[device] = in_turn.add_resource("turn", ResourceKind::kDriverLock, Discipline::kFirstCome);
+      }
+      task.holds = turns[device];
+    }
+    COHORT_TRY(const std::vector<TaskTimes> ordered, run_flat(in_turn));
+    result.kernels_in_turn = as_step_time(ordered);
+    return {};
+  }
+
+  Result<Nanoseconds> time_of(const WhatIfStage& stage) {
+    if (steps_ == 1) return time_of(stage, 1);
+    COHORT_TRY(const Nanoseconds all, time_of(stage, kSteps));
+    COHORT_TRY(const Nanoseconds filling, time_of(stage, kFillingSteps));
+    return (all - filling) / (kSteps - kFillingSteps);
+  }
+
+  Result<Nanoseconds> time_of(const WhatIfStage& stage, int steps) {
+    if (stage.together) {
+      std::vector<RecordedTasks> parts;
+      COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps, parts));
+      COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
+      return schedule.makespan;
+    }
+    Nanoseconds sum{};
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+      COHORT_TRY(const TaskGraph graph, graphs_.members_of(i, stage, steps));
+      COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, {}));
+      sum += schedule.makespan;
+    }
+    return sum;
+  }
+
+  Result<Nanoseconds> one_by_one(const WhatIfStage& stage) {
+    Nanoseconds sum{};
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+      COHORT_TRY(const TaskGraph graph, graphs_.one(i, stage, 1));
+      COHORT_TRY(const Schedule schedule, simulate(graph, SimulationOptions{}));
+      sum += schedule.makespan * what_if_.models;
+    }
+    return sum;
+  }
+
+  /// Members keep their weights each. What a step needs beside them is used again by the next member of the same
+  /// streams; members that are fused have theirs at the same time.
+  [[nodiscard]] BatchMemory memory_of(const WhatIfStage& stage) const {
+    BatchMemory memory;
+    if (graphs_.gpu() && graphs_.unknown_devices().empty()) memory.device = graphs_.gpu()->memory;
+    std::int64_t at_a_time = 1;
+    if (stage.together) at_a_time = std::min(what_if_.models, what_if_.streams.value_or(what_if_.models));
+    if (stage.fused) at_a_time = what_if_.models;
+    for (std::size_t i = 0; i < case_.traces.size(); ++i) {
+      const auto window = i < case_.windows.size() ? case_.windows[i] : std::nullopt;
+      const auto recorded = recorded_memory(*case_.traces[i], window);
+      if (!recorded) {
+        BatchMemory unknown;
+        unknown.device = memory.device;
+        unknown.unknown = fmt::format("{}the trace records no allocations (PyTorch's profile_memory=True does)",
+                                      case_.traces.size() > 1 ? fmt::format("trace {}: ", i + 1) : "");
+        return unknown;
+      }
+      memory.weights = memory.weights.value_or(Bytes{}) + recorded->kept * what_if_.models;
+      const Bytes step = recorded->step * at_a_time;
+      // Traces run beside each other, or one after another.
+      const Bytes before = memory.step.value_or(Bytes{});
+      memory.step = stage.together ? before + step : std::max(before, step);
+    }
+    if (what_if_.minibatch && memory.step) {
+      memory.step = Bytes{
+          std::llround(static_cast<double>(memory.step->value) * *what_if_.minibatch / *what_if_.recorded_minibatch)};
+    }
+    return memory;
+  }
+
+  void add_doubts(WhatIfPrediction& result) const {
+    std::vector<Doubt>& doubts = result.doubts;
+    const auto say = [&](bool holds, bool grave, std::string text) {
+      if (holds) doubts.push_back({grave, std::move(text)});
+    };
+    const bool together = result.members > 1;
+    const bool on_host = graphs_.on_host();
+    say(together && on_host, true, "tasks share cores; what they share of caches and memory is not known from a trace");
+    result.doubt_contention(graphs_.unknown_devices().empty()
+                                ? "what kernels use of pipes and memory is taken by their kind"
+                                : "kernels share the device by the blocks they fill");
+    say(together && what_if_.launch_threads > 1, false,
+        "launches of several threads hold one lock for their whole length");
+    say(what_if_.fuse != FuseChoice::kNone, false, "fused times are analytic, none was profiled");
+    say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");
+    if (what_if_.graphs) doubt_host_time(result);
+    say(what_if_.mixed_precision, true,
+        "mixed precision is taken to make matrix products 3 and all else 2 times faster");
+    for (const std::string& device : graphs_.unknown_devices()) {
+      say(!on_host && (together || what_if_.graphs), true, fmt::format("no figures of device \"{}\"", device));
+    }
+    for (const std::string& why : graphs_.minibatch_doubts()) say(true, !case_.second, why);
+    std::size_t left_out = 0;
+    std::size_t unresolved = 0;
+    for (const TraceGraph& graph : case_.graphs) {
+      left_out += graph.counts.left_out;
+      unresolved += graph.counts.unresolved_waits;
+    }
+    say(left_out > 0, false, fmt::format("{} ops in flight before the step are left out", left_out));
+    say(unresolved > 0, false, fmt::format("{} waiting calls keep their recorded length", unresolved));
+    result.doubt_memory();
+    result.sort_doubts();
+  }
+
+  /// No trace says whether the host's time between launches is theirs.
+  void doubt_host_time(WhatIfPrediction& result) const {
+    constexpr double kNoMatter = 0.05;  // of the members' steps one after another
+    constexpr double kMuch = 0.25;
+    if (result.single <= Nanoseconds(0)) return;
+    const auto [removed, kept] = graphs_.host_time_beside_graphs();
+    if (const double part = seconds(kept) / seconds(result.single); part >= kNoMatter) {
+      result.doubts.push_back(
+          {part >= kMuch,
+           fmt::format(
+               "{} of the host's time a step is not for launches (pauses over {}, memory that is allocated, freed or "
+               "copied pageable) and stays; steps without set-up may do without it",
+               format_time(kept), format_time(GraphLaunchCosts{}.most_work))});
+    }
+    if (seconds(removed) / seconds(result.single) >= kNoMatter) {
+      result.doubts.push_back(
+          {false, fmt::format("{} of the host's work between launches a step is taken to go with them",
+                              format_time(removed))});
+    }
+  }
+
+  const WhatIfCase& case_;
+  const WhatIf& what_if_;
+  WhatIfGraphs graphs_;
+  int steps_ = 1;
+};
+
+Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
+  if (what_if_case.graphs.empty()) return fail(ErrorCode::kUsage, "no trace");
+  constexpr int kMost = 4096;
+  for (const auto& [name, number] :
+       {std::pair{"--models", what_if.models}, std::pair{"--streams", what_if.streams.value_or(1)},
+        std::pair{"--launch-threads", what_if.launch_threads}, std::pair{"--buffers", what_if.buffers.value_or(1)},
+        std::pair{"--minibatch", what_if.minibatch.value_or(1)},
+        std::pair{"--recorded-minibatch", what_if.recorded_minibatch.value_or(1)}}) {
+    if (number < 1 || number > kMost) return fail(ErrorCode::kUsage, "{} {}: 1 to {}", name, number, kMost);
+  }
+  if (what_if.minibatch && !what_if.recorded_minibatch) {
+    return fail(ErrorCode::kUsage, "--minibatch {}: the trace does not say its own; give --recorded-minibatch",
+                *what_if.minibatch);
+  }
+  if (what_if_case.second && what_if_case.graphs.size() != 1) {
+    return fail(ErrorCode::kUsage, "two recorded minibatches: exactly two traces, of one model");
+  }
+  if (!(what_if.copy_speed > 0)) return fail(ErrorCode::kUsage, "--copy-speed {}: positive", what_if.copy_speed);
+  for (const auto& [pattern, times] : what_if.scale) {
+    if (!(times > 0)) return fail(ErrorCode::kUsage, "--scale {}={}: positive", pattern, times);
+  }
+  return {};
+}
+
+Result<TraceGraph> step_graph(const Trace& trace, const StepOptions& options, std::optional<TimeWindow>& window) {
+  COHORT_TRY(const StepSelection selection, select_replay_step(trace, options));
+  TraceGraphOptions graph_options;
+  graph_options.in_flight = false;
+  if (selection.source != StepSource::kWholeTrace) graph_options.window = selection.step.window;
+  window = graph_options.window;
+  return build_trace_graph(trace, graph_options);
+}
+
+}  // namespace
+
+Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step) {
+  std::optional<TimeWindow> window;
+  COHORT_TRY(TraceGraph graph, step_graph(trace, step, window));
+  traces.push_back(&trace);
+  graphs.push_back(std::move(graph));
+  windows.push_back(window);
+  return {};
+}
+
+Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step, int minibatch) {
+  std::optional<TimeWindow> window;
+  COHORT_TRY(TraceGraph graph, step_graph(trace, step, window));
+  second = Second{&trace, std::move(graph), minibatch};
+  return {};
+}
+
+bool WhatIf::any() const {
+  return models != 1 || streams || launch_threads != 1 || fuse != FuseChoice::kNone || graphs || shared_input ||
+         buffers || minibatch || !scale.empty() || mixed_precision || copy_speed != 1 || gpu;
+}
+
+Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if) {
+  COHORT_CHECK(check(what_if_case, what_if));
+  return Predictor(what_if_case, what_if).run();
+}
+
+}  // namespace cohort

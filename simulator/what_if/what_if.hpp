@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/report/run_report.hpp"
+#include "simulator/trace_graph/trace_graph.hpp"
+#include "simulator/transform/change.hpp"
+#include "tracer/steps.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+enum class FuseChoice {
+  kNone,
+  kAuto,   ///< kernels that leave so much of the device free that one for all members is faster
+  kNamed,  ///< those that are asked for by name
+};
+
+/// What is different from the run that was traced. Everything composes.
+struct WhatIf {
+  int models = 1;              ///< members of each trace
+  std::optional<int> streams;  ///< sets of streams that members share; as many as members unless given
+  int launch_threads = 1;      ///< sets of host threads
+  FuseChoice fuse = FuseChoice::kNone;
+  std::vector<std::string> fused;  ///< patterns of kernels, ops or layers (select_named())
+  bool graphs = false;
+  bool shared_input = false;                          ///< copies to the device are made once for all members of a trace
+  std::optional<int> buffers;                         ///< input is copied ahead, so many steps
+  std::vector<std::pair<std::string, double>> scale;  ///< device work by pattern, times faster
+  bool mixed_precision = false;
+  double copy_speed = 1;                  ///< copies from and to the host, times faster
+  std::optional<GpuProfile> gpu;          ///< figures of the traces' device, calibrated; published ones unless given
+  std::optional<int> minibatch;           ///< samples of a member's step
+  std::optional<int> recorded_minibatch;  ///< as traced; needed with `minibatch`
+
+  [[nodiscard]] bool any() const;
+};
+
+/// What another minibatch alone does to one member's step.
+struct MinibatchGain {
+  int recorded = 1;
+  int wanted = 1;
+  Nanoseconds traced{};     ///< the step as it was
+  double more_samples = 1;  ///< a second, alone, times as many
+};
+
+/// The baseline are all members' steps with the minibatch asked for, else as they were, one after another; the upper
+/// bound members so changed one after another, each on an idle device.
+struct WhatIfPrediction : RunReport {
+  Nanoseconds single{};         ///< one step of each trace, with the minibatch asked for, alone on an idle device
+  double steps_per_second = 0;  ///< over all members
+  Nanoseconds longest_path{};
+  Nanoseconds device_time{};  ///< kernel time by the part of the device it fills
+  std::optional<MinibatchGain> minibatch;
+  std::vector<std::pair<std::string, Change>> changes;
+};
+
+/// Traces made ready for what-ifs: one step each, alone on an idle device.
+struct WhatIfCase {
+  std::vector<const Trace*> traces;
+  std::vector<TraceGraph> graphs;                  ///< by trace; made with in_flight false
+  std::vector<std::optional<TimeWindow>> windows;  ///< by trace: the step; absent: all of it
+  /// Of the first trace's model, at another minibatch.
+  struct Second {
+    const Trace* trace = nullptr;
+    TraceGraph graph;
+    int minibatch = 1;
+  };
+  std::optional<Second> second;
+
+  /// A step of a trace as a further member, chosen as select_replay_step() does.
+  /// Errors: as that and build_trace_graph().
+  Result<void> add(const Trace& trace, const StepOptions& step);
+  Result<void> add_second(const Trace& trace, const StepOptions& step, int minibatch);
+};
+
+/// Errors: kUsage for numbers out of range; kNegativeAnswer naming what the traces cannot answer, as
+/// fusing ops that no kernel belongs to, or a minibatch that they say nothing of.
+Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if);
+
+}  // namespace cohort

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/costs/recorded_gpu_work.hpp"
+#include "simulator/transform/graph_launch.hpp"
+#include "simulator/transform/merge.hpp"
+#include "simulator/what_if/what_if.hpp"
+
+namespace cohort {
+
+/// Which parts of a what-if are in force: it is walked through one by one to tell what each gains.
+struct WhatIfStage {
+  bool retimed = false, graphs = false, shared = false, together = false, fused = false;
+};
+
+/// Makes the task graphs that a what-if is about.
+class WhatIfGraphs {
+ public:
+  using Changes = std::vector<std::pair<std::string, Change>>;
+
+  WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if);
+
+  /// Gives every trace's step the minibatch that is asked for; before anything else.
+  Result<void> change_minibatch();
+  /// One member's steps of a trace, so changed.
+  Result<TaskGraph> one(std::size_t index, const WhatIfStage& stage, int steps);
+  /// All members of a trace.
+  Result<TaskGraph> members_of(std::size_t index, const WhatIfStage& stage, int steps);
+  /// All members of all traces; `parts` gets which tasks were recorded in which trace.
+  Result<TaskGraph> whole(const WhatIfStage& stage, int steps, std::vector<RecordedTasks>& parts);
+  Result<Schedule> run(const TaskGraph& graph, const WhatIfStage& stage, std::span<const RecordedTasks> parts) const;
+
+  /// What is changed from here on is noted there.
+  void note_changes(Changes* changes) { changes_ = changes; }
+  [[nodiscard]] const TaskGraph& step(std::size_t index) const { return steps_[index]; }
+  [[nodiscard]] bool on_host() const { return on_host_; }
+  /// Of the CPU, where on_host().
+  [[nodiscard]] int cores() const { return cores_; }
+  [[nodiscard]] const std::vector<std::string>& unknown_devices() const { return unknown_devices_; }
+  [[nodiscard]] const std::optional<GpuProfile>& gpu() const { return gpu_; }
+  [[nodiscard]] const std::vector<std::string>& minibatch_doubts() const { return minibatch_doubts_; }
+  /// What the host does in one step of each trace beside launches: gone with them, and kept beside the graphs'.
+  struct HostTime {
+    Nanoseconds removed{}, kept{};
+  };
+  [[nodiscard]] HostTime host_time_beside_graphs() const;
+
+ private:
+  void take_cores(const Trace& trace, TaskGraph& graph) const;
+  Result<void> change_one(std::size_t index, const WhatIfStage& stage, int steps, TaskGraph& graph);
+  Result<void> launch_as_graphs(std::size_t index, TaskGraph& graph);
+  Result<void> buffer_input(TaskGraph& graph, const Selection& copies);
+  Result<void> retime_tasks(TaskGraph& graph);
+  Result<void> share_input(TaskGraph& graph);
+  [[nodiscard]] Fusion fusion_of(std::size_t index, const TaskGraph& graph, const Selection& group) const;
+  Result<Selection> chosen_to_fuse(const TaskGraph& graph) const;
+  Result<void> fuse(std::size_t index, TaskGraph& graph);
+  [[nodiscard]] GraphLaunchCosts graph_costs(std::size_t index) const;
+  Result<void> note(const std::string& what, Result<Change> change);
+
+  const WhatIfCase& case_;
+  const WhatIf& what_if_;
+  std::vector<TaskGraph> steps_;           ///< by trace: one member's step
+  std::vector<LaunchCosts> launch_costs_;  ///< by trace
+  std::vector<bool> known_;                ///< by trace: its device has figures
+  bool on_host_ = true;                    ///< runs of a CPU: tasks share its cores
+  int cores_ = 1;
+  std::optional<GpuProfile> gpu_;  ///< of the first trace whose device has figures
+  std::vector<std::string> unknown_devices_;
+  std::vector<std::string> minibatch_doubts_;
+  std::vector<HostTime> host_times_;  ///< by trace, of one step launched as graphs
+  Changes* changes_ = nullptr;
+};
+
+}  // namespace cohort
