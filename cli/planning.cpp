@@ -161,7 +161,7 @@ class ProfiledDeviceCatalog final : public OpCatalog {
  public:
   /// `device` is null where the profiled device is not here: then what was recorded must do.
   ProfiledDeviceCatalog(const CostTable& costs, int cores, Precision precision, const OpCatalog* device)
-      : recorded_(costs, cores, precision), device_(device) {}
+      : costs_(costs), recorded_(costs, cores, precision), device_(device) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     COHORT_TRY(auto recorded, recorded_.alternatives(call, threads));
@@ -170,7 +170,9 @@ class ProfiledDeviceCatalog final : public OpCatalog {
     std::vector<Alternative> both;
     for (const Alternative& alternative : here) {
       const auto same = [&](const Alternative& other) { return other.algorithm == alternative.algorithm; };
-      if (std::any_of(recorded.begin(), recorded.end(), same)) both.push_back(alternative);
+      const bool known = std::any_of(recorded.begin(), recorded.end(), same);
+      // Of a launch of several members' ops that no profile holds, what is recorded of each op stands for all ways.
+      if (known && (call.parts.empty() || costs_.has(key_of(call, alternative)))) both.push_back(alternative);
     }
     return both.empty() ? here : both;
   }
@@ -182,6 +184,11 @@ class ProfiledDeviceCatalog final : public OpCatalog {
   int cores() const override { return recorded_.cores(); }
 
  private:
+  static CostKey key_of(const OpCall& call, const Alternative& way) {
+    return {call.signature, call.strategy, call.width, way.threads, way.algorithm};
+  }
+
+  const CostTable& costs_;
   RecordedCatalog recorded_;
   const OpCatalog* device_;
 };

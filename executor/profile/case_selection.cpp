@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "executor/measure.hpp"
+#include "simulator/plan/fuse.hpp"
 #include "simulator/plan/lower.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 
@@ -46,22 +47,50 @@ std::vector<int> thread_counts(const Backend& backend) {
   return cores > 1 ? std::vector{1, cores} : std::vector{1};
 }
 
-Result<std::vector<std::string>> algorithms_of(const Backend& backend, const ProfileOptions& options,
-                                               const ProfiledOp& op, int threads) {
-  std::vector<std::string> names;
+/// The ways to run as many ops as `op_case` says, as it says, in the library's order.
+Result<std::vector<Alternative>> ways_of(const Backend& backend, const ProfiledOp& op, const OpCase& op_case) {
+  std::vector<Alternative> ways;
   const auto choose = [&](const CostKey& key, std::span<const Alternative> alternatives) {
-    const bool is_copy = key.signature.starts_with("Copy ");
-    for (std::size_t i = 0; !is_copy && i < alternatives.size(); ++i) names.push_back(alternatives[i].algorithm);
+    if (!key.signature.starts_with("Copy ")) ways.assign(alternatives.begin(), alternatives.end());
     return std::size_t{0};
   };
-  Plan plan = uniform_plan({{"op", {}, 0}}, Strategy::kSerial, 1);
-  plan.groups[0].threads = threads;
-  plan.precision = options.precision;
-  plan.layout = op.layout;
-  const std::vector<const Model*> models{&op.single.model};
+  std::vector<Member> members;
+  for (int i = 0; i < op_case.width; ++i) members.push_back({fmt::format("op-{}", i), {}, 0});
+  Plan plan = uniform_plan(std::move(members), op_case.strategy, 1);
+  plan.groups[0].threads = op_case.threads;
+  plan.precision = op_case.precision;
+  plan.layout = op_case.layout;
+  const std::vector<const Model*> models(plan.members.size(), &op.single.model);
   COHORT_CHECK(lower(plan, models, backend.catalog(), choose).map([](const Program&) {}));
-  names.resize(std::min(names.size(), static_cast<std::size_t>(options.most_alternatives)));
-  return names;
+  return ways;
+}
+
+/// Of those as many as are to be timed.
+std::vector<OpCase> timed_ways(const ProfileOptions& options, const OpCase& op_case,
+                               const std::vector<Alternative>& ways) {
+  std::vector<OpCase> cases;
+  for (const Alternative& way : ways) {
+    if (cases.size() == static_cast<std::size_t>(options.most_alternatives)) break;
+    cases.push_back(op_case);
+    cases.back().algorithm = way.algorithm;
+  }
+  return cases;
+}
+
+/// Launches of several members' ops, each on its own tensors: products and recurrent layers where the device has them
+/// side by side.
+Result<void> add_groups(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op,
+                        std::vector<TimedCase>& cases) {
+  if (!std::holds_alternative<Gemm>(op.op->attributes) && !is_recurrent(*op.op)) return {};
+  for (const int threads : thread_counts(backend)) {
+    for (const int width : options.fused_widths) {
+      const OpCase op_case{Strategy::kGroupedGemm, width, threads, "", 1, false, 1, options.precision, {}, op.layout};
+      COHORT_TRY(auto ways, ways_of(backend, op, op_case));
+      std::erase_if(ways, [](const Alternative& way) { return !way.side_by_side; });
+      for (OpCase& way : timed_ways(options, op_case, ways)) cases.emplace_back(std::move(way));
+    }
+  }
+  return {};
 }
 
 /// Numbers of copies that reach the footprints asked for.
@@ -138,11 +167,10 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
   std::vector<TimedCase> cases;
   const bool fused = !options.fused_widths.empty();
   for (const int threads : thread_counts(backend)) {
+    const OpCase op_case{Strategy::kSerial, 1, threads, "", 1, true, 1, options.precision, {}, op.layout};
     // None for a Reshape in place: nothing runs.
-    COHORT_TRY(const auto algorithms, algorithms_of(backend, options, op, threads));
-    for (const std::string& algorithm : algorithms)
-      cases.emplace_back(
-          OpCase{Strategy::kSerial, 1, threads, algorithm, 1, true, 1, options.precision, {}, op.layout});
+    COHORT_TRY(const auto ways, ways_of(backend, op, op_case));
+    for (OpCase& way : timed_ways(options, op_case, ways)) cases.emplace_back(std::move(way));
   }
   for (const FusedForm& form : fused_forms(op)) {
     for (const int threads : thread_counts(backend)) {
@@ -153,6 +181,7 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
       }
     }
   }
+  COHORT_CHECK(add_groups(backend, options, op, cases));
   if (const Bytes flush = bytes_setting(backend.info(), kLastCacheSetting); flush.value > 0) {
     for (std::size_t i = 0, warm = cases.size(); i < warm; ++i) {
       if (cases[i].copies_only) continue;

@@ -1,7 +1,6 @@
 #include "simulator/costs/cost_table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -81,21 +80,6 @@ Result<std::string> device_name_of(std::span<const Trace* const> profiles) {
   return name;
 }
 
-/// "2 * Gemm ... + 1 * Relu ..." behind the prefix: signatures and how often each stands there.
-std::vector<std::pair<std::string, int>> grouped_signatures(std::string_view signature) {
-  std::vector<std::pair<std::string, int>> found;
-  std::string_view rest = signature.substr(kGroupPrefix.size());
-  while (!rest.empty()) {
-    const std::string_view one = rest.substr(0, rest.find(" + "));
-    const std::size_t times = one.find(" * ");
-    int number = 0;
-    std::from_chars(one.data(), one.data() + one.size(), number);
-    if (times != std::string_view::npos) found.emplace_back(one.substr(times + 3), number);
-    rest.remove_prefix(std::min(rest.size(), one.size() + 3));
-  }
-  return found;
-}
-
 }  // namespace
 
 std::string_view to_string(CostOrigin origin) {
@@ -116,8 +100,9 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const ProfileRecord& record = records[i];
     const Form form{record.strategy, record.threads, record.algorithm};
-    samples[{record.signature, form, record.width, record.neighbours, record.footprint}].push_back(record.time);
-    const auto [place, is_new] = entries_[record.signature].forms[form].try_emplace(record.width);
+    const std::string signature = recorded_signature(record.signature);
+    samples[{signature, form, record.width, record.neighbours, record.footprint}].push_back(record.time);
+    const auto [place, is_new] = entries_[signature].forms[form].try_emplace(record.width);
     if (is_new) place->second.first_seen = i;
     place->second.workspace = std::max(place->second.workspace, record.workspace);
     place->second.packed_weights = std::max(place->second.packed_weights, record.packed_weights);
@@ -243,19 +228,34 @@ CostTable::WidthCosts CostTable::width_costs(const Entry& entry, const CostKey& 
   return costs;
 }
 
-/// One launch of several ops is taken to cost what they cost one after another: never less than it may.
+/// One launch of several ops as it was recorded; where no mix of them was, of each op's own launch of as many members
+/// as much as it is of the mix; where those were not recorded either, one after another.
 Result<Cost> CostTable::group_cost(const CostKey& key, const CostContext& context) const {
+  const auto launch_of = [&](std::string signature) {
+    return CostKey{std::move(signature), Strategy::kGroupedGemm, key.width, key.threads, key.algorithm};
+  };
+  std::string whole = recorded_signature(key.signature);
+  if (has_group(whole, key.threads)) return recorded_cost(launch_of(std::move(whole)), context);
+  const std::map<std::string, int> ops = ops_of(key.signature);
+  const bool each =
+      std::all_of(ops.begin(), ops.end(), [&](const auto& op) { return has_group(op.first, key.threads); });
   Nanoseconds sum{};
-  for (const auto& [signature, number] : grouped_signatures(key.signature)) {
-    COHORT_TRY(const Cost one, cost({signature, Strategy::kSerial, 1, key.threads, ""}, context));
+  for (const auto& [signature, number] : ops) {
+    COHORT_TRY(const Cost one, each
+                                   ? recorded_cost(launch_of(signature), context)
+                                   : recorded_cost({signature, Strategy::kSerial, 1, key.threads, key.alone}, context));
     sum += one.time * number;
   }
-  return Cost{sum, CostOrigin::kAnalytic};
+  return each ? Cost{sum / key.width, CostOrigin::kInterpolated} : Cost{sum, CostOrigin::kAnalytic};
 }
 
 Result<Cost> CostTable::cost(const CostKey& key, const CostContext& context) const {
   if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_cost(key, context);
   if (std::string_view(key.signature).starts_with(kCopyPrefix)) return copy_cost(key, context);
+  return recorded_cost(key, context);
+}
+
+Result<Cost> CostTable::recorded_cost(const CostKey& key, const CostContext& context) const {
   const auto unknown = [&] {
     return fail(ErrorCode::kInvalidInput,
                 "no recorded time of op \"{}\" on {} thread{}; profile a model that has it (cohort profile) and give "
@@ -323,14 +323,56 @@ Result<Cost> CostTable::copy_cost(const CostKey& key, const CostContext& context
 }
 
 bool CostTable::has(const CostKey& key) const {
-  const Entry* entry = find(key.signature);
-  return entry != nullptr && entry->forms.contains({std::string(to_string(key.strategy)), key.threads, key.algorithm});
+  const auto recorded = [&](std::string_view signature) {
+    const Entry* const entry = find(signature);
+    return entry != nullptr &&
+           entry->forms.contains({std::string(to_string(key.strategy)), key.threads, key.algorithm});
+  };
+  if (recorded(recorded_signature(key.signature))) return true;
+  const std::map<std::string, int> ops = ops_of(key.signature);
+  return std::all_of(ops.begin(), ops.end(), [&](const auto& op) { return recorded(op.first); });
 }
 
-/// Every op of the group by its first recorded way; empty where one was not recorded.
+bool CostTable::has_group(std::string_view signature, int threads) const {
+  const Entry* const entry = find(signature);
+  return entry != nullptr && std::any_of(entry->forms.begin(), entry->forms.end(), [&](const auto& form) {
+           return std::get<0>(form.first) == to_string(Strategy::kGroupedGemm) && std::get<1>(form.first) == threads;
+         });
+}
+
+std::vector<Alternative> CostTable::listed(const Entry& entry, Strategy strategy, int width, int threads) {
+  std::vector<std::pair<std::size_t, Alternative>> found;
+  for (const auto& [form, widths] : entry.forms) {
+    if (std::get<0>(form) != to_string(strategy) || std::get<1>(form) != threads) continue;
+    const auto& [recorded, timing] = *nearest_width(widths, width);
+    const double factor = static_cast<double>(width) / recorded;
+    found.push_back(
+        {timing.first_seen,
+         {std::get<2>(form), threads, scaled(timing.workspace, factor), scaled(timing.packed_weights, factor)}});
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Alternative> alternatives;
+  for (auto& [seen, alternative] : found) alternatives.push_back(std::move(alternative));
+  return alternatives;
+}
+
+/// The ways that were recorded for all ops of the group; where there are none, each op by its first recorded way, empty
+/// where one was not recorded.
 std::vector<Alternative> CostTable::group_alternatives(const CostKey& key) const {
+  const auto launches_of = [&](std::string_view signature) {
+    const Entry* const entry = find(signature);
+    return entry == nullptr ? std::vector<Alternative>{}
+                            : listed(*entry, Strategy::kGroupedGemm, key.width, key.threads);
+  };
+  const std::map<std::string, int> ops = ops_of(key.signature);
+  std::vector<Alternative> ways = launches_of(recorded_signature(key.signature));
+  if (ways.empty()) ways = launches_of(ops.begin()->first);
+  std::erase_if(ways, [&](const Alternative& way) {
+    return !has({key.signature, Strategy::kGroupedGemm, key.width, key.threads, way.algorithm});
+  });
+  if (!ways.empty()) return ways;
   Alternative all{"grouped", key.threads, {}, {}};
-  for (const auto& [signature, number] : grouped_signatures(key.signature)) {
+  for (const auto& [signature, number] : ops) {
     const auto list = alternatives({signature, Strategy::kSerial, 1, key.threads, ""});
     if (list.empty()) return {};
     all.workspace = std::max(all.workspace, list.front().workspace);
@@ -346,25 +388,10 @@ std::vector<Alternative> CostTable::alternatives(const CostKey& key) const {
     const auto any = entries_.lower_bound(kCopyPrefix);
     if (any != entries_.end() && std::string_view(any->first).starts_with(kCopyPrefix)) entry = &any->second;
   }
-  if (entry == nullptr) return {};
-  const auto listed = [&](Strategy strategy, int threads) {
-    std::vector<std::pair<std::size_t, Alternative>> found;
-    for (const auto& [form, widths] : entry->forms) {
-      if (std::get<0>(form) != to_string(strategy) || std::get<1>(form) != threads) continue;
-      const auto& [width, timing] = *nearest_width(widths, key.width);
-      const double factor = static_cast<double>(key.width) / width;
-      found.push_back(
-          {timing.first_seen,
-           {std::get<2>(form), threads, scaled(timing.workspace, factor), scaled(timing.packed_weights, factor)}});
-    }
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    return found;
-  };
   std::vector<Alternative> alternatives;
-  for (int threads = key.threads; threads >= 1 && alternatives.empty(); --threads) {
-    auto found = listed(key.strategy, threads);
-    if (found.empty()) found = listed(Strategy::kSerial, threads);
-    for (auto& [seen, alternative] : found) alternatives.push_back(std::move(alternative));
+  for (int threads = key.threads; entry != nullptr && threads >= 1 && alternatives.empty(); --threads) {
+    alternatives = listed(*entry, key.strategy, key.width, threads);
+    if (alternatives.empty()) alternatives = listed(*entry, Strategy::kSerial, key.width, threads);
   }
   return alternatives;
 }

@@ -51,11 +51,15 @@ class CostTable {
   /// Between recorded footprints times are interpolated linearly in log(footprint), beyond them the nearest holds; what
   /// still fits into the cores' own caches takes as long as the largest recorded footprint that does. A fused width
   /// that was not recorded lies on the line through the two nearest recorded ones. An empty algorithm, or one that was
-  /// not recorded, means the fastest. Errors: kInvalidInput naming the op and what to profile.
+  /// not recorded, means the fastest. A launch of several members' ops that was never recorded takes what they take one
+  /// after another, each as CostKey::alone says. Errors: kInvalidInput naming the op and what to profile.
   [[nodiscard]] Result<Cost> cost(const CostKey& key, const CostContext& context) const;
 
-  /// Whether this way of running the call was recorded, at whatever width.
+  /// Whether this way of running the call was recorded, at whatever width; of a grouped call of different ops, for each
+  /// of them.
   [[nodiscard]] bool has(const CostKey& key) const;
+  /// Whether launches of several such ops side by side were recorded.
+  [[nodiscard]] bool has_group(std::string_view signature, int threads) const;
 
   /// The ways recorded to run a call on up to `threads` cores, the library's first choice first;
   /// empty where there is none. Widths never recorded take those of the nearest, sizes scaled.
@@ -90,6 +94,8 @@ class CostTable {
   [[nodiscard]] static double time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
                                               const CostContext& context);
   [[nodiscard]] WidthCosts width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const;
+  [[nodiscard]] static std::vector<Alternative> listed(const Entry& entry, Strategy strategy, int width, int threads);
+  [[nodiscard]] Result<Cost> recorded_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] Result<Cost> group_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] std::vector<Alternative> group_alternatives(const CostKey& key) const;
   [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;

@@ -19,7 +19,7 @@ RecordedLaunches::RecordedLaunches(std::span<const Trace* const> profiles) {
       const auto shape = launch_shape(*profile, slice);
       if (!signature || !strategy || !algorithm || !shape || !width || *width < 1 || *width > kMostWidth) continue;
       for (const std::string_view of : {*algorithm, std::string_view()}) {
-        auto& widths = forms_[{std::string(*signature), std::string(*strategy), std::string(of)}];
+        auto& widths = forms_[{recorded_signature(*signature), std::string(*strategy), std::string(of)}];
         const auto [place, is_new] = widths.try_emplace(static_cast<int>(*width), Longest{slice.duration, *shape});
         if (!is_new && slice.duration > place->second.time) place->second = {slice.duration, *shape};
         if (algorithm->empty()) break;
@@ -29,7 +29,8 @@ RecordedLaunches::RecordedLaunches(std::span<const Trace* const> profiles) {
 }
 
 std::optional<LaunchShape> RecordedLaunches::find(const CostKey& key) const {
-  const auto found = forms_.find({key.signature, std::string(to_string(key.strategy)), key.algorithm});
+  const auto found =
+      forms_.find({recorded_signature(key.signature), std::string(to_string(key.strategy)), key.algorithm});
   if (found == forms_.end()) return std::nullopt;
   const auto& widths = found->second;
   const auto nearest = std::min_element(widths.begin(), widths.end(), [&](const auto& a, const auto& b) {

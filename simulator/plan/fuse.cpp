@@ -73,6 +73,14 @@ Result<FusedOp> fuse(const Model& model, const Op& op, Strategy strategy, int wi
   return fuse_channels(model, op, strategy, width, shared_input);
 }
 
+bool is_recurrent(const Op& op) {
+  return std::holds_alternative<Lstm>(op.attributes) || std::holds_alternative<Recurrent>(op.attributes);
+}
+
+bool runs_as_group(const Op& op, Strategy strategy) {
+  return strategy == Strategy::kGroupedGemm || (strategy == Strategy::kStridedBatch && is_recurrent(op));
+}
+
 Result<Shape> fused_weight_shape(const Model& model, const Op& op, std::size_t position, StackForm form, int width) {
   Shape shape = model.tensor(op.inputs[position]).shape;
   if (form == StackForm::kModels) {

@@ -22,6 +22,12 @@ struct FusedOp {
 /// `shared_input` tells whether all members read input 0 from the same memory.
 Result<FusedOp> fuse(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input);
 
+bool is_recurrent(const Op& op);
+/// Whether the strategy runs members' ops as one launch of separate ones, on their own tensors, rather than as one op
+/// on stacked ones: recurrent layers of a strided batch, too, since their products depend on each other step by step,
+/// so that what is shared is the launch.
+bool runs_as_group(const Op& op, Strategy strategy);
+
 /// Shape of a constant operand (input `position` of `op`) joined over `width` members along its
 /// first axis.
 Result<Shape> fused_weight_shape(const Model& model, const Op& op, std::size_t position, StackForm form, int width);

@@ -5,10 +5,6 @@
 namespace cohort {
 namespace {
 
-bool is_recurrent(const Op& op) {
-  return std::holds_alternative<Lstm>(op.attributes) || std::holds_alternative<Recurrent>(op.attributes);
-}
-
 /// Convolutions fuse by stacked channels; one launch of different ones has no fast kernel anywhere.
 Result<void> check_groupable(const Op& op, Strategy strategy) {
   if (!std::holds_alternative<Convolution>(op.attributes) && !std::holds_alternative<ConvTranspose>(op.attributes))
@@ -21,12 +17,8 @@ Result<void> check_groupable(const Op& op, Strategy strategy) {
 
 }  // namespace
 
-/// Recurrent layers of a strided batch, too: their products depend on each other step by step, so what is shared is
-/// the launch.
 bool Lowering::is_grouped(const Launch& launch) const {
-  const Strategy strategy = plan_.groups[launch.group].strategy;
-  return launch.members.size() > 1 && (strategy == Strategy::kGroupedGemm ||
-                                       (strategy == Strategy::kStridedBatch && is_recurrent(op_of(launch, 0))));
+  return launch.members.size() > 1 && runs_as_group(op_of(launch, 0), plan_.groups[launch.group].strategy);
 }
 
 Result<void> Lowering::lower_grouped(const Launch& launch) {

@@ -15,6 +15,11 @@ struct Alternative {
   int threads = 1;
   Bytes workspace;
   Bytes packed_weights;  ///< of all weight operands, as this way stores them
+  /// Of a call of several members' ops (OpCall::parts): they are on the device at a time, not one after another.
+  bool side_by_side = false;
+  /// Of such a call: how one member's op runs alone in the same way, by which its time is told where no profile holds
+  /// it; empty: in whichever is fastest.
+  std::string alone = {};
 };
 
 /// What lowering asks of a device. A backend answers for what is here, a recorded profile for a

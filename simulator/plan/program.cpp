@@ -1,7 +1,7 @@
 #include "simulator/plan/program.hpp"
 
 #include <algorithm>
-#include <map>
+#include <charconv>
 
 namespace cohort {
 
@@ -46,9 +46,57 @@ OpCall grouped_call(std::vector<OpCall> calls) {
     for (Operand& operand : call.inputs) grouped.inputs.push_back(std::move(operand));
     grouped.outputs.push_back(std::move(call.outputs.front()));
   }
-  for (const auto& [signature, count] : counts)
-    grouped.signature += fmt::format("{}{} * {}", grouped.signature.empty() ? kGroupPrefix : " + ", count, signature);
+  grouped.signature = grouped_signature(counts);
   return grouped;
+}
+
+std::string grouped_signature(const std::map<std::string, int>& ops) {
+  std::string text;
+  for (const auto& [signature, count] : ops)
+    text += fmt::format("{}{} * {}", text.empty() ? kGroupPrefix : " + ", count, signature);
+  return text;
+}
+
+namespace {
+
+constexpr std::string_view kAnd = " + ";
+constexpr std::string_view kTimes = " * ";
+
+/// The number of "4 * Gemm ..."; absent where the text does not begin so: behind " + " also post-ops stand.
+std::optional<int> times_of(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (error != std::errc() || !text.starts_with(kTimes)) return std::nullopt;
+  return number;
+}
+
+/// Where the first op of "4 * Gemm + Relu ... + 2 * Gemm ..." ends.
+std::size_t end_of_first(std::string_view text) {
+  std::size_t end = text.find(kAnd);
+  while (end != std::string_view::npos && !times_of(text.substr(end + kAnd.size()))) end = text.find(kAnd, end + 1);
+  return std::min(end, text.size());
+}
+
+}  // namespace
+
+std::map<std::string, int> ops_of(std::string_view signature) {
+  if (!signature.starts_with(kGroupPrefix)) return {{std::string(signature), 1}};
+  std::map<std::string, int> ops;
+  std::string_view rest = signature.substr(kGroupPrefix.size());
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, end_of_first(rest));
+    if (const auto number = times_of(one)) ops.emplace(one.substr(one.find(kTimes) + kTimes.size()), *number);
+    rest.remove_prefix(std::min(rest.size(), one.size() + kAnd.size()));
+  }
+  return ops;
+}
+
+std::string recorded_signature(std::string_view signature) {
+  if (signature.starts_with(kGroupPrefix)) {
+    if (auto ops = ops_of(signature); ops.size() == 1) return ops.begin()->first;
+  }
+  return std::string(signature);
 }
 
 std::vector<OpCall> parts_of(const OpCall& grouped) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -101,6 +102,13 @@ OpCall grouped_call(std::vector<OpCall> calls);
 std::vector<OpCall> parts_of(const OpCall& grouped);
 /// "Group: 2 * Gemm [4, 8] + 1 * Gemm [4, 9]": how often each op stands in it.
 inline constexpr std::string_view kGroupPrefix = "Group: ";
+/// The signature of a grouped call, and what it says: ops by signature, and how often each stands there. That of any
+/// other call is one op, once.
+std::string grouped_signature(const std::map<std::string, int>& ops);
+std::map<std::string, int> ops_of(std::string_view signature);
+/// What timings and launches of a call are found by beside strategy and width: of a grouped call of equal ops the
+/// signature of the op, since the width says how many; else the call's own.
+std::string recorded_signature(std::string_view signature);
 
 /// What decides a step's cost, by which recorded costs are found.
 struct CostKey {
@@ -109,6 +117,7 @@ struct CostKey {
   int width = 1;
   int threads = 1;
   std::string algorithm;
+  std::string alone = {};  ///< as in Alternative
 
   friend auto operator<=>(const CostKey&, const CostKey&) = default;
 };

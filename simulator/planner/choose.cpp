@@ -13,6 +13,7 @@ Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, const
   CostKey own = key;
   own.threads = way.threads;
   own.algorithm = way.algorithm;
+  own.alone = way.alone;
   const CostContext context{rule.footprint, way.threads == 1 ? rule.neighbours : 0};
   std::optional<Nanoseconds> time = times.time(own, context);
   if (time && way.threads > 1) *time += kWaking;
@@ -28,12 +29,17 @@ Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, const
 
 }  // namespace
 
-std::optional<Nanoseconds> CallTimes::time(const CostKey& key, const CostContext& context) {
+std::optional<Cost> CallTimes::cost(const CostKey& key, const CostContext& context) {
   const auto [place, is_new] = known_.try_emplace({key, context.footprint.value, context.neighbours});
   if (is_new) {
-    if (const Result<Cost> cost = costs_->cost(key, context)) place->second = cost->time;
+    if (const Result<Cost> cost = costs_->cost(key, context)) place->second = *cost;
   }
   return place->second;
+}
+
+std::optional<Nanoseconds> CallTimes::time(const CostKey& key, const CostContext& context) {
+  const std::optional<Cost> known = cost(key, context);
+  return known ? std::optional(known->time) : std::nullopt;
 }
 
 ChooseAlternative choose_by_cost(CallTimes& times, ChoiceRule rule) {

@@ -35,12 +35,13 @@ class CallTimes {
 
   /// Absent where the call was not profiled.
   std::optional<Nanoseconds> time(const CostKey& key, const CostContext& context);
+  std::optional<Cost> cost(const CostKey& key, const CostContext& context);
   [[nodiscard]] const CostTable& table() const { return *costs_; }
 
  private:
   using Key = std::tuple<CostKey, std::int64_t, int>;
   const CostTable* costs_;
-  std::map<Key, std::optional<Nanoseconds>> known_;
+  std::map<Key, std::optional<Cost>> known_;
 };
 
 /// Picks the way with the least recorded time that the rule allows; ties, and calls that were never

@@ -19,6 +19,7 @@ std::vector<std::optional<Nanoseconds>> times_of(const Listed& listed, CallTimes
     CostKey key = listed.key;
     key.threads = way.threads;
     key.algorithm = way.algorithm;
+    key.alone = way.alone;
     auto time = times.time(key, {rule.footprint, way.threads == 1 ? rule.neighbours : 0});
     if (time && way.threads > 1) *time += kWaking;
     known.push_back(time);

@@ -1,9 +1,11 @@
 // The part of VariantMaker that tells times before anything is lowered.
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
+#include "simulator/plan/fuse.hpp"
 #include "simulator/planner/variants.hpp"
 
 namespace cohort {
@@ -24,8 +26,11 @@ Nanoseconds VariantMaker::op_time(std::size_t member_class, std::size_t op, Rest
 /// On several streams each stream fuses its own members, on one core.
 Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams) {
   const MemberClass& members = classes_[member_class];
-  const int width = static_cast<int>(members.members.size());
-  CostKey key{members.signatures[op], strategy, (width + streams - 1) / streams, 1, ""};
+  const int all_of_them = static_cast<int>(members.members.size());
+  const int width = (all_of_them + streams - 1) / streams;
+  if (runs_as_group(members.model->ops[op], strategy))
+    return launch_time({{member_class, op, static_cast<std::size_t>(width)}});
+  CostKey key{members.signatures[op], strategy, width, 1, ""};
   const auto one = times_.time(key, {footprint_, 0});
   if (streams > 1) return one.value_or(Nanoseconds(0));
   key.threads = case_.device.cores;
@@ -47,21 +52,58 @@ std::vector<std::vector<std::size_t>> VariantMaker::grouped_places(const Variant
   return places;
 }
 
+/// All members' op number `i` of those that are grouped.
+VariantMaker::LaunchParts VariantMaker::grouped_parts(const std::vector<std::vector<std::size_t>>& places,
+                                                      std::size_t i) const {
+  LaunchParts parts;
+  for (std::size_t c = 0; c < classes_.size(); ++c) parts.push_back({c, places[c][i], classes_[c].members.size()});
+  return parts;
+}
+
+CostKey VariantMaker::launch_key(const LaunchParts& parts) const {
+  std::map<std::string, int> ops;
+  int width = 0;
+  for (const LaunchPart& part : parts) {
+    ops[classes_[part.member_class].signatures[part.op]] += static_cast<int>(part.members);
+    width += static_cast<int>(part.members);
+  }
+  return {grouped_signature(ops), Strategy::kGroupedGemm, width, 1, ""};
+}
+
+/// As recorded; on a GPU a launch that was not has its parts side by side.
+Nanoseconds VariantMaker::launch_time(const LaunchParts& parts) {
+  const std::optional<Cost> known = times_.cost(launch_key(parts), {footprint_, 0});
+  if (case_.gpu == nullptr || (known && known->origin != CostOrigin::kAnalytic))
+    return known ? known->time : Nanoseconds(0);
+  std::vector<GpuDemands::Part> side_by_side;
+  for (const LaunchPart& part : parts) {
+    const MemberClass& members = classes_[part.member_class];
+    const CostKey key{members.signatures[part.op], Strategy::kSerial, 1, 1, ""};
+    const CallWork work = call_work_of(*members.model, members.model->ops[part.op]);
+    const Nanoseconds time = times_.time(key, {footprint_, 0}).value_or(Nanoseconds(0));
+    side_by_side.insert(side_by_side.end(), part.members, {time, work});
+  }
+  return case_.gpu->together(side_by_side);
+}
+
+/// A launch that was not recorded takes no less than its longest part alone.
+Nanoseconds VariantMaker::least_launch_time(const LaunchParts& parts) {
+  const CostKey key = launch_key(parts);
+  const std::optional<Cost> known = times_.cost(key, {footprint_, 0});
+  if (known && known->origin != CostOrigin::kAnalytic) return least_time(key).value_or(Nanoseconds(0));
+  Nanoseconds longest{};
+  for (const LaunchPart& part : parts) {
+    const CostKey alone{classes_[part.member_class].signatures[part.op], Strategy::kSerial, 1, 1, ""};
+    longest = std::max(longest, least_time(alone).value_or(Nanoseconds(0)));
+  }
+  return longest;
+}
+
 /// All grouped launches one after another.
 Nanoseconds VariantMaker::grouped_time(const Variant& variant) {
   const auto places = grouped_places(variant);
   Nanoseconds sum{};
-  for (std::size_t i = 0; i < variant.grouped.size(); ++i) {
-    std::vector<GpuDemands::Part> parts;
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const std::size_t op = places[c][i];
-      const CostKey key{classes_[c].signatures[op], Strategy::kSerial, 1, 1, ""};
-      const CallWork work = call_work_of(*classes_[c].model, classes_[c].model->ops[op]);
-      const Nanoseconds time = times_.time(key, {footprint_, 0}).value_or(Nanoseconds(0));
-      parts.insert(parts.end(), classes_[c].members.size(), {time, work});
-    }
-    sum += case_.gpu->together(parts);
-  }
+  for (std::size_t i = 0; i < variant.grouped.size(); ++i) sum += launch_time(grouped_parts(places, i));
   return sum;
 }
 
@@ -131,6 +173,15 @@ VariantMaker::LeastTimes VariantMaker::least_times(CostKey key, RestKind rest, i
   return least;
 }
 
+VariantMaker::LeastTimes VariantMaker::least_fused_times(std::size_t member_class, std::size_t op, Strategy strategy,
+                                                         int width, int streams) {
+  const MemberClass& members = classes_[member_class];
+  if (!runs_as_group(members.model->ops[op], strategy))
+    return least_times({members.signatures[op], strategy, width, 1, ""}, RestKind::kSerialBest, streams);
+  const Nanoseconds least = least_launch_time({{member_class, op, static_cast<std::size_t>(width)}});
+  return {least, least};
+}
+
 /// On a GPU streams share the device as its room allows; each member's ops still wait for one another.
 Nanoseconds VariantMaker::branches_bound() {
   Nanoseconds longest{};
@@ -150,14 +201,12 @@ VariantMaker::LeastCalls VariantMaker::least_calls(std::size_t member_class, std
   const auto members = static_cast<std::int64_t>(mine.members.size());
   const auto width = static_cast<int>(members / streams);  // of the stream with the fewest
   const bool together = fused && width > 1;
-  CostKey key{mine.signatures[op], Strategy::kSerial, 1, 1, ""};
-  if (together) {
-    key.strategy = *fused;
-    key.width = width;
-  }
-  LeastCalls calls{least_times(key, together ? RestKind::kSerialBest : variant.rest, streams), 0};
+  const CostKey key{mine.signatures[op], Strategy::kSerial, 1, 1, ""};
+  LeastCalls calls{
+      together ? least_fused_times(member_class, op, *fused, width, streams) : least_times(key, variant.rest, streams),
+      0};
   if (fused && width == 1 && members > streams) {  // some streams compute two together
-    const LeastTimes two = least_times({key.signature, *fused, 2, 1, ""}, RestKind::kSerialBest, streams);
+    const LeastTimes two = least_fused_times(member_class, op, *fused, 2, streams);
     calls.each = {std::min(calls.each.alone, two.alone), std::min(calls.each.core_time, two.core_time)};
   }
   if (calls.each.alone == Nanoseconds(0)) return {};
@@ -170,15 +219,15 @@ VariantMaker::LeastCalls VariantMaker::least_calls(std::size_t member_class, std
 
 /// Every step takes at least its least recorded time and what the host does around it; streams are at best equally
 /// loaded, cores at best all busy, and no member is done before its own ops are. Branches of a member run side by
-/// side, some ops on all cores: of these only the cores' time holds, and on a GPU the longest way. A grouped launch
-/// takes no less than its longest part.
+/// side, some ops on all cores: of these only the cores' time holds, and on a GPU the longest way.
 Nanoseconds VariantMaker::bound(const Variant& variant) {
   const int streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
   const bool branches = variant.rest == RestKind::kBranches;
   if (branches && case_.gpu != nullptr) return branches_bound();
   const auto grouped = grouped_places(variant);
-  std::vector<Nanoseconds> longest_part(variant.grouped.size());
-  Nanoseconds in_turn{};
+  std::vector<Nanoseconds> launches(variant.grouped.size());
+  for (std::size_t i = 0; i < launches.size(); ++i) launches[i] = least_launch_time(grouped_parts(grouped, i));
+  Nanoseconds in_turn = std::accumulate(launches.begin(), launches.end(), Nanoseconds(0));
   Nanoseconds core_time{};
   Nanoseconds longest{};
   for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -190,21 +239,18 @@ Nanoseconds VariantMaker::bound(const Variant& variant) {
     }
     Nanoseconds chain{};
     for (std::size_t op = 0; op < fused.size(); ++op) {
-      const LeastCalls calls = least_calls(c, op, fused[op], variant);
-      chain += calls.each.alone;
-      const auto place = std::find(grouped[c].begin(), grouped[c].end(), op);
-      if (place != grouped[c].end()) {
-        Nanoseconds& part = longest_part[static_cast<std::size_t>(place - grouped[c].begin())];
-        part = std::max(part, calls.each.alone);
+      if (const auto place = std::find(grouped[c].begin(), grouped[c].end(), op); place != grouped[c].end()) {
+        chain += launches[static_cast<std::size_t>(place - grouped[c].begin())];
         continue;
       }
+      const LeastCalls calls = least_calls(c, op, fused[op], variant);
+      chain += calls.each.alone;
       in_turn += calls.each.alone * calls.count;
       core_time += calls.each.core_time * calls.count;
     }
     longest = std::max(longest, chain);
   }
   if (branches) return core_time / case_.device.cores;
-  in_turn = std::accumulate(longest_part.begin(), longest_part.end(), in_turn);
   if (case_.gpu != nullptr) core_time = Nanoseconds(0);  // streams share it as its room allows
   return std::max({in_turn / streams, core_time / case_.device.cores, longest});
 }

@@ -23,6 +23,8 @@ std::string_view words(Strategy strategy) {
       return "grouped convolution";
     case Strategy::kStridedBatch:
       return "strided batch";
+    case Strategy::kGroupedGemm:
+      return "grouped products";
     default:
       return to_string(strategy);
   }
@@ -62,16 +64,27 @@ VariantMaker::VariantMaker(const PlanningCase& planning_case, CallTimes& times, 
 bool VariantMaker::can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const {
   const MemberClass& members = classes_[member_class];
   const Op& what = members.model->ops[op];
+  if (runs_as_group(what, strategy)) return can_group(member_class, op, strategy);
   const bool reads_input = !what.inputs.empty() && members.model->tensor(what.inputs[0]).role == TensorRole::kInput;
   const bool shared = reads_input && case_.base->input.sharing == InputSharing::kShared;
   return fuse(*members.model, what, strategy, static_cast<int>(members.members.size()), shared).has_value();
 }
 
+/// Of equal members: recurrent layers where a GPU's figures or a profile tell what one launch of several takes;
+/// products where a profile does, since a strided batch does the same.
+bool VariantMaker::can_group(std::size_t member_class, std::size_t op, Strategy strategy) const {
+  const MemberClass& members = classes_[member_class];
+  const bool recorded = case_.costs->has_group(members.signatures[op], 1);
+  if (strategy == Strategy::kStridedBatch) return recorded || case_.gpu != nullptr;
+  return recorded && std::holds_alternative<Gemm>(members.model->ops[op].attributes);
+}
+
 /// Whether the op is what the strategy is for; other ops only go along with such ones.
 bool VariantMaker::is_core(std::size_t member_class, std::size_t op, Strategy strategy) const {
-  const OpAttributes& attributes = classes_[member_class].model->ops[op].attributes;
-  if (strategy == Strategy::kStridedBatch) return std::holds_alternative<Gemm>(attributes);
-  return std::holds_alternative<Convolution>(attributes);
+  const Op& what = classes_[member_class].model->ops[op];
+  if (strategy == Strategy::kStridedBatch || strategy == Strategy::kGroupedGemm)
+    return std::holds_alternative<Gemm>(what.attributes) || is_recurrent(what);
+  return std::holds_alternative<Convolution>(what.attributes);
 }
 
 /// Runs of neighbouring ops with the same wish, from the first that the strategy is for.
@@ -187,7 +200,7 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
   for (const Strategy strategy : kFusedStrategies) {
     if (!runs_for({strategy}).empty()) {
       usable.insert(strategy);
-    } else if (case_.models.size() > 1) {
+    } else if (case_.models.size() > 1 && strategy != Strategy::kGroupedGemm) {  // which is one of several ways
       const bool needs_shared = strategy == Strategy::kDenseConvolution;
       refused.push_back(
           {std::string(words(strategy)), needs_shared ? "no equal members with a convolution that reads a shared input"
@@ -238,17 +251,18 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
   return found;
 }
 
-/// On a GPU members of several structures may have matrix products of one name but other shapes; where all have the
-/// same a strided batch does what a grouped launch does, and better.
+/// On a GPU members of several structures may have matrix products or recurrent layers of one name but other shapes;
+/// those of equal members are fused runs.
 std::vector<std::string> VariantMaker::groupable_ops() const {
   std::vector<std::string> names;
   if (case_.gpu == nullptr || classes_.size() < 2) return names;
-  const auto is_product = [](const Model& model, const std::string& name) {
-    return std::any_of(model.ops.begin(), model.ops.end(),
-                       [&](const Op& op) { return op.name == name && std::holds_alternative<Gemm>(op.attributes); });
-  };
   for (const Op& op : classes_.front().model->ops) {
-    const auto has = [&](const MemberClass& members) { return is_product(*members.model, op.name); };
+    const auto has = [&](const MemberClass& members) {
+      return std::any_of(members.model->ops.begin(), members.model->ops.end(), [&](const Op& other) {
+        return other.name == op.name && other.attributes.index() == op.attributes.index();
+      });
+    };
+    if (!std::holds_alternative<Gemm>(op.attributes) && !is_recurrent(op)) continue;
     if (std::all_of(classes_.begin(), classes_.end(), has)) names.push_back(op.name);
   }
   return names;

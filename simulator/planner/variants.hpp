@@ -58,7 +58,7 @@ struct Variant {
 };
 
 inline constexpr std::array kFusedStrategies = {Strategy::kDenseConvolution, Strategy::kStridedBatch,
-                                                Strategy::kGroupedConvolution};
+                                                Strategy::kGroupedConvolution, Strategy::kGroupedGemm};
 
 /// Makes variants and tells what they are, for one set of members.
 class VariantMaker {
@@ -100,8 +100,20 @@ class VariantMaker {
   [[nodiscard]] std::vector<int> stream_counts() const;
   [[nodiscard]] std::vector<Variant> rests() const;
   void add_branches(std::vector<Variant>& variants) const;
+  [[nodiscard]] bool can_group(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] std::vector<std::string> groupable_ops() const;
   [[nodiscard]] std::vector<std::vector<std::size_t>> grouped_places(const Variant& variant) const;
+  /// So many members of a class, with one op each, in a launch of several.
+  struct LaunchPart {
+    std::size_t member_class = 0;
+    std::size_t op = 0;
+    std::size_t members = 0;
+  };
+  using LaunchParts = std::vector<LaunchPart>;
+  [[nodiscard]] CostKey launch_key(const LaunchParts& parts) const;
+  [[nodiscard]] Nanoseconds launch_time(const LaunchParts& parts);
+  [[nodiscard]] Nanoseconds least_launch_time(const LaunchParts& parts);
+  [[nodiscard]] LaunchParts grouped_parts(const std::vector<std::vector<std::size_t>>& places, std::size_t i) const;
   [[nodiscard]] Nanoseconds grouped_time(const Variant& variant);
   [[nodiscard]] Nanoseconds branches_bound();
   [[nodiscard]] bool covers_all(const Runs& runs) const;
@@ -120,6 +132,8 @@ class VariantMaker {
                                        const Variant& variant);
   [[nodiscard]] std::optional<Nanoseconds> least_time(const CostKey& key);
   [[nodiscard]] LeastTimes least_times(CostKey key, RestKind rest, int streams);
+  [[nodiscard]] LeastTimes least_fused_times(std::size_t member_class, std::size_t op, Strategy strategy, int width,
+                                             int streams);
   void add_fused_groups(const FusedRun& run, Plan& plan) const;
   [[nodiscard]] std::vector<Nanoseconds> rest_times(const Variant& variant);
   [[nodiscard]] std::vector<std::uint32_t> balanced_streams(const Variant& variant,

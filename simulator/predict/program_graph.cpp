@@ -284,17 +284,17 @@ Result<Nanoseconds> image_time(const PredictionCase& prediction_case) {
          costs.stage(kInputResizeRecord).value_or(Nanoseconds(0));
 }
 
-/// On a GPU the blocks of several ops in one launch run side by side; the cost table, which knows no device, has them
-/// one after another.
+/// On a GPU the blocks of several ops in one launch run side by side; the cost table, which knows no device, has those
+/// that were not recorded one after another.
 Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector<Cost>& costs) {
   const Program& program = *prediction_case.program;
   const CostContext context{footprint_of(program), 0};
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const Step& step = program.steps[i];
-    if (step.call.parts.empty()) continue;
+    if (step.call.parts.empty() || costs[i].origin != CostOrigin::kAnalytic) continue;
     std::vector<GpuDemands::Part> parts;
     for (const OpCall& part : parts_of(step.call)) {
-      const CostKey key{part.signature, Strategy::kSerial, 1, step.cost.threads, ""};
+      const CostKey key{part.signature, Strategy::kSerial, 1, step.cost.threads, step.cost.alone};
       const auto cost = prediction_case.costs->cost(key, context);
       if (!cost) return in_context(step.task, cost.error());
       parts.push_back({cost->time, work_of(part)});

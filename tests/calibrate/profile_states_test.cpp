@@ -6,8 +6,10 @@
 #include <map>
 #include <set>
 
+#include "executor/host/host_session.hpp"
 #include "executor/profile/profile.hpp"
 #include "executor/recording/fake_gpu.hpp"
+#include "executor/reference/reference_kernels.hpp"
 #include "tests/strategies/batch.hpp"
 
 namespace cohort::testing {
@@ -71,6 +73,36 @@ TEST(ProfileStates, AreThoseOfEachWayToRunAnOpOnAGpu) {
   }
   EXPECT_TRUE(fused);
   EXPECT_TRUE(device.violations().empty());
+}
+
+/// Algorithms of launches of two members' ops.
+std::set<std::string> ways_of_groups(const Trace& trace) {
+  std::set<std::string> ways;
+  for (const Slice& slice : trace.slices) {
+    const auto record = profile_record_of(trace, slice);
+    if (record && record->strategy == to_string(Strategy::kGroupedGemm)) {
+      EXPECT_EQ(record->width, 2);
+      EXPECT_TRUE(record->signature.starts_with("Group: 2 * ")) << record->signature;
+      ways.insert(record->algorithm);
+    }
+  }
+  return ways;
+}
+
+TEST(ProfileGroups, AreTimedInEveryWayThatHasMembersSideBySide) {
+  FakeGpuBackend device;
+  const Batch products = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const auto trace = profile_model(device, *products.loaded[0], quick(), CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(ways_of_groups(*trace), std::set<std::string>{"grouped"});
+  const Batch layers = equal_members("lstm", 1, {{"steps", "3"}, {"inputs", "8"}, {"hidden", "8"}}, 1);
+  const auto recurrent = profile_model(device, *layers.loaded[0], quick(), CancelToken());
+  ASSERT_TRUE(recurrent) << recurrent.error().message;
+  EXPECT_EQ(ways_of_groups(*recurrent), (std::set<std::string>{"grouped", "grouped:steps"}));
+  HostBackend host(make_reference_kernels(), reference_device_info());
+  const auto on_host = profile_model(host, *products.loaded[0], quick(), CancelToken());
+  ASSERT_TRUE(on_host) << on_host.error().message;
+  EXPECT_TRUE(ways_of_groups(*on_host).empty()) << "which has them one after another";
 }
 
 TEST(ProfileStates, FlushNothingWhereNoCacheIsKnown) {

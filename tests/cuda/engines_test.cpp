@@ -193,6 +193,7 @@ TEST(GroupedProducts, AreListedWhereAllAreProductsOfOneType) {
   const auto listed = GroupedProducts::alternatives(grouped_call(calls));
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_TRUE(GroupedProducts::names(listed[0].algorithm));
+  EXPECT_TRUE(listed[0].side_by_side);
   EXPECT_GE(listed[0].workspace, Bytes{32 << 20});
   EXPECT_TRUE(GroupedProducts::alternatives(calls[0]).empty()) << "one member's product is cuBLASLt's";
   calls.push_back(testing::make_call(Activation{}, {testing::dense(4, {2, 3})}, testing::dense(5, {2, 3})));

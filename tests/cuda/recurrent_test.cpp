@@ -28,7 +28,10 @@ TEST(CudaRecurrentSteps, OfSeveralMembersEqualEachMemberAloneInAStatedOrder) {
       const auto by_steps = [](const CostKey& /*key*/, std::span<const Alternative> list) {
         const auto found =
             std::find_if(list.begin(), list.end(), [](const auto& a) { return a.algorithm == "grouped:steps"; });
-        return found == list.end() ? std::size_t{0} : static_cast<std::size_t>(found - list.begin());
+        if (found == list.end()) return std::size_t{0};
+        EXPECT_TRUE(found->side_by_side);
+        EXPECT_EQ(found->alone, "own:steps");
+        return static_cast<std::size_t>(found - list.begin());
       };
       const auto program = lower(plan, batch.models().models, device.catalog(), by_steps);
       ASSERT_TRUE(program) << program.error().message;

@@ -125,6 +125,45 @@ TEST(CostTable, TakesTheFastestAlgorithmWhereTheOneAskedForWasNotRecorded) {
   EXPECT_EQ(cost_of(table, {"conv", Strategy::kSerial, 1, 1, ""}), profiled(70));
 }
 
+ProfileRecord launch(std::string signature, int width, std::string algorithm, std::int64_t nanoseconds) {
+  ProfileRecord result = record(std::move(signature), Strategy::kGroupedGemm, width, 1, nanoseconds);
+  result.algorithm = std::move(algorithm);
+  return result;
+}
+
+CostKey launch_key(std::string signature, int width, std::string algorithm, std::string alone = "") {
+  return {std::move(signature), Strategy::kGroupedGemm, width, 1, std::move(algorithm), std::move(alone)};
+}
+
+TEST(CostTable, CostsALaunchOfEqualOpsByThoseOfOtherWidths) {
+  const CostTable table(std::vector{record("a + Relu", Strategy::kSerial, 1, 1, 50),
+                                    launch("Group: 4 * a + Relu", 4, "x", 60),
+                                    launch("Group: 16 * a + Relu", 16, "x", 180)});
+  EXPECT_EQ(cost_of(table, launch_key("Group: 4 * a + Relu", 4, "x")), profiled(60));
+  EXPECT_EQ(cost_of(table, launch_key("Group: 8 * a + Relu", 8, "x")), interpolated(100));
+  EXPECT_TRUE(table.has(launch_key("Group: 8 * a + Relu", 8, "x")));
+  EXPECT_FALSE(table.has(launch_key("Group: 8 * a + Relu", 8, "y")));
+  EXPECT_TRUE(table.has_group("a + Relu", 1));
+}
+
+TEST(CostTable, CostsALaunchOfDifferentOpsByEachOnesPart) {
+  const std::vector both{launch("Group: 4 * a", 4, "x", 60), launch("Group: 4 * b", 4, "x", 100)};
+  EXPECT_EQ(cost_of(CostTable(both), launch_key("Group: 1 * a + 3 * b", 4, "x")), interpolated(90));
+  std::vector whole = both;
+  whole.push_back(launch("Group: 1 * a + 3 * b", 4, "x", 95));
+  EXPECT_EQ(cost_of(CostTable(whole), launch_key("Group: 1 * a + 3 * b", 4, "x")), profiled(95));
+}
+
+TEST(CostTable, CostsALaunchThatWasNotRecordedByItsOpsAloneInTheSameWay) {
+  std::vector records{record("a", Strategy::kSerial, 1, 1, 50), record("b", Strategy::kSerial, 1, 1, 70)};
+  records.push_back(records.front());
+  records.back().algorithm = "slow";
+  records.back().time = Nanoseconds(90);
+  const CostTable table(records);
+  EXPECT_EQ(cost_of(table, launch_key("Group: 2 * a + 1 * b", 3, "x")), analytic(170));
+  EXPECT_EQ(cost_of(table, launch_key("Group: 2 * a + 1 * b", 3, "x", "slow")), analytic(250));
+}
+
 TEST(CostTable, CostsACopyByItsSize) {
   const CostTable table(std::vector{record("Copy [10, 10]", Strategy::kSerial, 1, 1, 100),
                                     record("Copy [30, 10]", Strategy::kSerial, 1, 1, 200)});
@@ -216,6 +255,22 @@ TEST(RecordedCatalog, ScalesSizesToWidthsThatWereNotRecorded) {
   const auto ways = RecordedCatalog(table, 2).alternatives(call("gemm", Strategy::kStridedBatch, 16), 1);
   ASSERT_TRUE(ways.has_value());
   EXPECT_EQ(ways->front().packed_weights, 16_KiB);
+}
+
+TEST(RecordedCatalog, ListsTheWaysInWhichAllOpsOfALaunchWereRecorded) {
+  const CostTable table(std::vector{launch("Group: 4 * a", 4, "x", 60), launch("Group: 4 * a", 4, "y", 70),
+                                    launch("Group: 4 * b", 4, "y", 100), record("c", Strategy::kSerial, 1, 1, 9)});
+  const RecordedCatalog catalog(table, 2);
+  const auto names = [&](const std::string& signature, int width) {
+    std::vector<std::string> found;
+    const auto ways = catalog.alternatives(call(signature, Strategy::kGroupedGemm, width), 1);
+    EXPECT_TRUE(ways) << ways.error().message;
+    for (const Alternative& way : ways.value_or(std::vector<Alternative>{})) found.push_back(way.algorithm);
+    return found;
+  };
+  EXPECT_EQ(names("Group: 8 * a", 8), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(names("Group: 1 * a + 3 * b", 4), std::vector<std::string>{"y"});
+  EXPECT_EQ(names("Group: 4 * c", 4), std::vector<std::string>{"grouped"}) << "each op in its own recorded way";
 }
 
 TEST(RecordedCatalog, OffersFewerThreadsWhereMoreWereNotRecorded) {

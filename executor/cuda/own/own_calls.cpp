@@ -167,8 +167,9 @@ Result<void> check_grouped(const OpCall& call) {
 }
 
 Alternative grouped_alternative(const OpCall& call) {
-  Alternative all{kGrouped, 1, {}, {}};
+  Alternative all{kGrouped, 1, {}, {}, true, {}};
   for (const OpCall& part : parts_of(call)) {
+    all.alone = algorithm_of(part);  // the same for all: they are of one kind
     all.workspace += part_workspace(part);
     all.packed_weights += own_alternative(part).packed_weights + own::kTableRoom;
   }
@@ -184,7 +185,8 @@ class OwnCalls final : public CallFactory {
     COHORT_CHECK(grouped ? check_grouped(call) : own::check_supported(call));
     std::vector<Alternative> list{grouped ? grouped_alternative(call) : own_alternative(call)};
     if (const auto steps = own::RecurrentSteps::of(call))
-      list.push_back({std::string(steps_name(call)), 1, steps->workspace(), steps->packed_weights()});
+      list.push_back({std::string(steps_name(call)), 1, steps->workspace(), steps->packed_weights(), grouped,
+                      grouped ? kSteps : ""});
     for (Alternative& alternative : list) alternative.threads = threads;
     return list;
   }

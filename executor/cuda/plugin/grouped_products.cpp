@@ -161,7 +161,7 @@ std::vector<Alternative> GroupedProducts::alternatives(const OpCall& call) {
   if (call.parts.empty()) return {};
   const std::vector<OpCall> calls = parts_of(call);
   if (!are_products(calls)) return {};
-  Alternative all{std::string(kName), 1, with_room_to_align(kWorkspace), {}};
+  Alternative all{std::string(kName), 1, with_room_to_align(kWorkspace), {}, true, {}};
   for (const OpCall& part : calls) all.packed_weights += own_alternative(part).packed_weights + own::kTableRoom;
   return {all};
 }

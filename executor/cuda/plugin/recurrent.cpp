@@ -140,6 +140,8 @@ std::vector<Alternative> RecurrentProducts::alternatives(const OpCall& call) con
   if (!steps) return {};
   std::string key;
   for (const OpCall& each : steps->calls()) key += call_key(each) + ";";
+  const bool several = steps->calls().size() > 1;
+  const std::vector<Alternative> alone = several ? alternatives(steps->calls().front()) : std::vector<Alternative>{};
   const std::scoped_lock lock(mutex_);
   const auto [found, is_new] = lists_.try_emplace(std::move(key));
   if (!is_new) return found->second;
@@ -148,7 +150,8 @@ std::vector<Alternative> RecurrentProducts::alternatives(const OpCall& call) con
   const auto state = problems.state.algorithms(handle_);
   if (!inputs.empty() && !state.empty()) {
     found->second.push_back({fmt::format("{}{}/{}", kPrefix, inputs[0].name, state[0].name), 1,
-                             steps->workspace() + library_workspace(inputs[0], state[0]), steps->packed_weights()});
+                             steps->workspace() + library_workspace(inputs[0], state[0]), steps->packed_weights(),
+                             several, alone.empty() ? "" : alone.front().algorithm});
   }
   return found->second;
 }
