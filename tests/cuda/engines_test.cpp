@@ -143,6 +143,24 @@ TEST_F(Engines, ThatTheLimitsRefuseAreNotBuiltByNameEither) {
   EXPECT_FALSE(graph.plan(fast, {}));
 }
 
+TEST(EngineLimits, RefuseWhatNumericalNotesSayBeyondThem) {
+  const auto with = [](cudnnBackendNumericalNote_t note) {
+    Engine engine;
+    engine.notes = {CUDNN_NUMERICAL_NOTE_WINOGRAD, note};
+    return engine;
+  };
+  for (const Precision precision : {Precision::kFloat32, Precision::kTf32, Precision::kBfloat16, Precision::kFloat16}) {
+    const NumericLimits limits = limits_of(precision);
+    EXPECT_TRUE(is_refused(with(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13), limits)) << to_string(precision);
+    EXPECT_TRUE(is_refused(with(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION), limits));
+    EXPECT_TRUE(is_refused(with(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC), limits));
+    EXPECT_FALSE(is_refused(with(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4), limits));
+    EXPECT_FALSE(is_refused(with(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6), limits));
+    const bool exact = precision == Precision::kFloat32;
+    EXPECT_EQ(is_refused(with(CUDNN_NUMERICAL_NOTE_TENSOR_CORE), limits), exact);
+  }
+}
+
 TEST_F(Engines, WithKnobsAreListedWithThem) {
   const ConvolutionGraph graph(convolution(Layout::kNhwc, 1, false), source(), true);
   const std::vector<Engine> engines = graph.engines({});

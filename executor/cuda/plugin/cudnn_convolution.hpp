@@ -42,6 +42,10 @@ struct Engine {
   std::vector<cudnnBackendBehaviorNote_t> behavior;
 };
 
+/// Whether its numerical notes say more than the limits accept. Sums in less than float32 and Winograd transforms in
+/// tiles of 13x13 never are.
+bool is_refused(const Engine& engine, const NumericLimits& limits);
+
 /// "eng3:2=5,13=1": index and knobs by their numbers in cuDNN's header.
 std::string engine_name(const Engine& engine);
 /// Empty where the text is not such a name.
