@@ -35,26 +35,17 @@ COHORT_BODY float softplus(float x) { return fmaxf(x, 0.0F) + log1pf(expf(-fabsf
 
 COHORT_BODY float unit_clip(float x) { return fminf(fmaxf(x, 0.0F), 1.0F); }
 
-COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
+/// Functions of x alone; x for any other kind.
+COHORT_BODY float function_of(PostKind kind, float x) {
   constexpr float kInverseRootTwo = 0.70710678F;
   constexpr float kRootTwoOverPi = 0.79788456F;
   switch (kind) {
     case PostKind::kRelu:
       return x > 0 ? x : 0.0F;
-    case PostKind::kLeakyRelu:
-      return x >= 0 ? x : alpha * x;
-    case PostKind::kElu:
-      return x >= 0 ? x : alpha * expm1f(x);
     case PostKind::kSigmoid:
       return sigmoid(x);
     case PostKind::kTanh:
       return tanhf(x);
-    case PostKind::kClip:
-      return fminf(fmaxf(x, alpha), beta);
-    case PostKind::kSelu:
-      return beta * (x > 0 ? x : alpha * expm1f(x));
-    case PostKind::kHardSigmoid:
-      return unit_clip(alpha * x + beta);
     case PostKind::kHardSwish:
       return x * unit_clip(x / 6.0F + 0.5F);
     case PostKind::kSoftplus:
@@ -87,22 +78,39 @@ COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
       return ceilf(x);
     case PostKind::kRound:
       return rintf(x);
-    case PostKind::kThresholdedRelu:
-      return x > alpha ? x : 0.0F;
-    case PostKind::kCelu:
-      return fmaxf(0.0F, x) + fminf(0.0F, alpha * expm1f(x / alpha));
-    case PostKind::kSwish:
-      return x * sigmoid(alpha * x);
     case PostKind::kSign:
       return static_cast<float>((x > 0) - (x < 0));
     case PostKind::kSin:
       return sinf(x);
     case PostKind::kCos:
       return cosf(x);
-    case PostKind::kAdd:
-      break;
+    default:
+      return x;
   }
-  return x;
+}
+
+/// Functions that alpha and beta shape, and those of x alone.
+COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
+  switch (kind) {
+    case PostKind::kLeakyRelu:
+      return x >= 0 ? x : alpha * x;
+    case PostKind::kElu:
+      return x >= 0 ? x : alpha * expm1f(x);
+    case PostKind::kClip:
+      return fminf(fmaxf(x, alpha), beta);
+    case PostKind::kSelu:
+      return beta * (x > 0 ? x : alpha * expm1f(x));
+    case PostKind::kHardSigmoid:
+      return unit_clip(alpha * x + beta);
+    case PostKind::kThresholdedRelu:
+      return x > alpha ? x : 0.0F;
+    case PostKind::kCelu:
+      return fmaxf(0.0F, x) + fminf(0.0F, alpha * expm1f(x / alpha));
+    case PostKind::kSwish:
+      return x * sigmoid(alpha * x);
+    default:
+      return function_of(kind, x);
+  }
 }
 
 template <class T>
