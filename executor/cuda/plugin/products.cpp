@@ -87,13 +87,12 @@ Alternative alternative_of(const OpCall& call, const GemmProblem::Algorithm& alg
 
 std::vector<Alternative> Products::alternatives(const OpCall& call) const {
   if (!GemmProblem::fits(call)) return {};
-  const std::scoped_lock lock(mutex_);
-  const auto [found, is_new] = lists_.try_emplace(call_key(call));
-  if (is_new) {
+  return lists_.of(call_key(call), [&] {
+    std::vector<Alternative> list;
     for (const GemmProblem::Algorithm& algorithm : GemmProblem(call).algorithms(handle_))
-      found->second.push_back(alternative_of(call, algorithm));
-  }
-  return found->second;
+      list.push_back(alternative_of(call, algorithm));
+    return list;
+  });
 }
 
 Result<std::unique_ptr<PreparedCall>> Products::prepare(const OpCall& call, const std::string& algorithm,

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "executor/cuda/calls.hpp"
 #include "executor/cuda/own/own_calls.hpp"
+#include "executor/cuda/plugin/call_lists.hpp"
 #include "executor/cuda/plugin/cublas_gemm.hpp"
 
 namespace cohort::cuda {
@@ -26,8 +25,7 @@ class Products {
 
  private:
   cublasLtHandle_t handle_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::vector<Alternative>> lists_;
+  mutable CallLists lists_;
 };
 
 }  // namespace cohort::cuda

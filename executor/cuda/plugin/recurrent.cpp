@@ -142,18 +142,17 @@ std::vector<Alternative> RecurrentProducts::alternatives(const OpCall& call) con
   for (const OpCall& each : steps->calls()) key += call_key(each) + ";";
   const bool several = steps->calls().size() > 1;
   const std::vector<Alternative> alone = several ? alternatives(steps->calls().front()) : std::vector<Alternative>{};
-  const std::scoped_lock lock(mutex_);
-  const auto [found, is_new] = lists_.try_emplace(std::move(key));
-  if (!is_new) return found->second;
-  const Problems problems = problems_of(*steps);
-  const auto inputs = problems.inputs.algorithms(handle_);
-  const auto state = problems.state.algorithms(handle_);
-  if (!inputs.empty() && !state.empty()) {
-    found->second.push_back({fmt::format("{}{}/{}", kPrefix, inputs[0].name, state[0].name), 1,
-                             steps->workspace() + library_workspace(inputs[0], state[0]), steps->packed_weights(),
-                             several, alone.empty() ? "" : alone.front().algorithm});
-  }
-  return found->second;
+  return lists_.of(std::move(key), [&] {
+    std::vector<Alternative> list;
+    const Problems problems = problems_of(*steps);
+    const auto inputs = problems.inputs.algorithms(handle_);
+    const auto state = problems.state.algorithms(handle_);
+    if (inputs.empty() || state.empty()) return list;
+    list.push_back({fmt::format("{}{}/{}", kPrefix, inputs[0].name, state[0].name), 1,
+                    steps->workspace() + library_workspace(inputs[0], state[0]), steps->packed_weights(), several,
+                    alone.empty() ? "" : alone.front().algorithm});
+    return list;
+  });
 }
 
 Result<std::unique_ptr<PreparedCall>> RecurrentProducts::prepare(const OpCall& call, const std::string& algorithm,

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "executor/cuda/calls.hpp"
 #include "executor/cuda/own/own_calls.hpp"
+#include "executor/cuda/plugin/call_lists.hpp"
 #include "executor/cuda/plugin/cublas_gemm.hpp"
 
 namespace cohort::cuda {
@@ -30,8 +29,7 @@ class RecurrentProducts {
 
  private:
   cublasLtHandle_t handle_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::vector<Alternative>> lists_;  ///< by call_key() of every member's call
+  mutable CallLists lists_;  ///< by the keys of all members' calls
 };
 
 }  // namespace cohort::cuda

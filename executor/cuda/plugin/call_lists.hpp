@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/plan/op_catalog.hpp"
+
+namespace cohort::cuda {
+
+/// The ways to run calls, kept by call_key(): members of a model batch ask for the same again and again. Any thread.
+class CallLists {
+ public:
+  /// `make` is asked once for each key, for a list of Alternatives, and must not ask these lists itself.
+  template <class Make>
+  std::vector<Alternative> of(std::string key, const Make& make) {
+    const std::scoped_lock lock(mutex_);
+    const auto [found, is_new] = lists_.try_emplace(std::move(key));
+    if (is_new) found->second = make();
+    return found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::vector<Alternative>> lists_;
+};
+
+}  // namespace cohort::cuda
