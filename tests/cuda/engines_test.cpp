@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "executor/cuda/plugin/cudnn_convolution.hpp"
 #include "executor/cuda/plugin/grouped_products.hpp"
@@ -15,6 +14,7 @@
 #include "models/networks/networks.hpp"
 #include "simulator/plan/lower.hpp"
 #include "tests/kernels/call_runner.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace cohort::cuda {
 namespace {
@@ -220,14 +220,10 @@ TEST(GroupedProducts, AreListedWhereAllAreProductsOfOneType) {
 
 class DescribedCatalog : public ::testing::Test {
  protected:
-  DescribedCatalog() : file_(std::filesystem::path(::testing::TempDir()) / "cohort-described-gpu.json") {}
-  ~DescribedCatalog() override { std::filesystem::remove(file_); }
-  DescribedCatalog(const DescribedCatalog&) = delete;
-  DescribedCatalog& operator=(const DescribedCatalog&) = delete;
+  void write(std::string_view text) const { folder_.write(file_.filename(), text); }
 
-  void write(std::string_view text) const { std::ofstream(file_) << text; }
-
-  std::filesystem::path file_;
+  TemporaryFolder folder_;
+  std::filesystem::path file_ = folder_.path() / "described-gpu.json";
 };
 
 TEST_F(DescribedCatalog, NeedsAFileThatIsADescription) {

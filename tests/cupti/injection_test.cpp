@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "cli/child_program.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tracer/cupti/decoder.hpp"
 #include "tracer/cupti_plugin.hpp"
 #include "tracer/trace_file.hpp"
@@ -17,25 +18,15 @@ namespace fs = std::filesystem;
 
 class CuptiInjection : public ::testing::Test {
  protected:
-  CuptiInjection()
-      : folder_(fs::path(::testing::TempDir()) /
-                (std::string("cohort-injection-") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~CuptiInjection() override { fs::remove_all(folder_); }
-  CuptiInjection(const CuptiInjection&) = delete;
-  CuptiInjection& operator=(const CuptiInjection&) = delete;
-
   ChildEnd run(const std::string& how) {
     const auto end =
         run_child({INJECTED_PROGRAM, TRACER_MODULE, FAKE_CUPTI, how},
-                  {{kTraceSpoolVariable, (folder_ / "spool").string()}, {kCuptiLibraryVariable, FAKE_CUPTI}});
+                  {{kTraceSpoolVariable, (folder_.path() / "spool").string()}, {kCuptiLibraryVariable, FAKE_CUPTI}});
     EXPECT_TRUE(end) << end.error().message;
     return end ? *end : ChildEnd{};
   }
   Trace trace() {
-    for (const fs::directory_entry& file : fs::directory_iterator(folder_)) {
+    for (const fs::directory_entry& file : fs::directory_iterator(folder_.path())) {
       const auto spool = read_file(file.path());
       EXPECT_TRUE(spool);
       auto decoded = cupti::decode({*spool});
@@ -46,7 +37,7 @@ class CuptiInjection : public ::testing::Test {
     return {};
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(CuptiInjection, RecordsAProgramToItsEndAndLeavesItsExitCode) {

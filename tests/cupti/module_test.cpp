@@ -8,6 +8,7 @@
 
 #include "base/cuda_libraries.hpp"
 #include "base/file.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tracer/cupti_plugin.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -39,9 +40,8 @@ TEST(CuptiModule, OpensWithoutADriverAndSaysWhatIsMissing) {
 
 TEST(CuptiModule, LeavesAReadableSpoolWhereTracingDoesNotStartAndLetsTheProgramRunOn) {
   if (has_driver()) GTEST_SKIP() << "there is a driver here";
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "cohort-cupti-module-test";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   const CuptiPlugin* module = plugin();
   ASSERT_NE(module, nullptr);
   const auto library = open_plugin("cupti");
@@ -62,7 +62,6 @@ TEST(CuptiModule, LeavesAReadableSpoolWhereTracingDoesNotStartAndLetsTheProgramR
   ASSERT_EQ(trace->info.dropped.size(), 1U);
   EXPECT_THAT(trace->info.dropped.begin()->first, HasSubstr("tracing did not start"));
   EXPECT_TRUE(parse_trace(trace_to_json(*trace)));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/file.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tracer/slice_kind.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -233,7 +234,8 @@ TEST(Nsight, RefusesDatabasesOfOthersAndSaysWhatTheyHold) {
 }
 
 TEST(Nsight, ReadsFilesByTheirContent) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "nsight_test.trace";
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "nsight_test.trace";
   ASSERT_TRUE(write_file(path, database(kReport), Overwrite::kAllow));
   const auto trace = read_trace(path);
   ASSERT_TRUE(trace) << trace.error().message;
@@ -242,7 +244,6 @@ TEST(Nsight, ReadsFilesByTheirContent) {
   const auto cut = read_trace(path);
   ASSERT_FALSE(cut);
   EXPECT_THAT(cut.error().message, HasSubstr("nsight_test.trace: an SQLite database that cannot be read"));
-  std::filesystem::remove(path);
 }
 
 TEST(Nsight, SurvivesAnySingleByteChanged) {

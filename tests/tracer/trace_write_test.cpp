@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/temporary_folder.hpp"
 #include "tracer/trace_file.hpp"
 
 namespace cohort {
@@ -201,19 +202,11 @@ TEST(TraceWrite, TellsApartSlicesThatBeginTogetherOnOneTrack) {
 }
 
 class TraceFile : public ::testing::Test {
- protected:
-  TraceFile()
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                (std::string("cohort-trace-file-test-") +
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~TraceFile() override { std::filesystem::remove_all(folder_); }
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
+ private:
+  TemporaryFolder temporary_;
 
-  std::filesystem::path folder_;
+ protected:
+  const std::filesystem::path& folder_ = temporary_.path();
 };
 
 TEST_F(TraceFile, IsGzippedWhereItsNameSaysSo) {
