@@ -2,8 +2,14 @@
 
 namespace cohort {
 
+namespace {
+
+constexpr const char* kMostInflated = "--most-inflated";
+
+}  // namespace
+
 void ReadOptionSet::declare(CLI::App& app) {
-  app.add_option("--most-inflated", most_inflated_, "Refuse files whose JSON is larger than this, once unpacked: 2GB")
+  app.add_option(kMostInflated, most_inflated_, "Refuse files whose JSON is larger than this, once unpacked: 2GB")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES")
       ->capture_default_str();
@@ -12,6 +18,7 @@ void ReadOptionSet::declare(CLI::App& app) {
 TraceReadOptions ReadOptionSet::options() const {
   TraceReadOptions options;
   options.most_inflated_bytes = most_inflated_;
+  options.raised_by = kMostInflated;
   return options;
 }
 

@@ -76,8 +76,11 @@ void PaddedBytes::grow(std::size_t capacity) {
   *this = std::move(larger);
 }
 
-Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes) {
-  const auto too_large = [&] { return fail(ErrorCode::kInvalidInput, "holds more than {} bytes", most_bytes); };
+Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes, std::string_view raised_by) {
+  const auto too_large = [&] {
+    const std::string more = raised_by.empty() ? "" : fmt::format("; {} allows more", raised_by);
+    return fail(ErrorCode::kInvalidInput, "holds more than {} bytes{}", most_bytes, more);
+  };
   if (!content.starts_with(kGzipMagic)) {
     if (content.size() > most_bytes) return too_large();
     PaddedBytes plain(content.size());

@@ -12,6 +12,7 @@ namespace cohort {
 
 struct TraceReadOptions {
   std::size_t most_inflated_bytes = std::size_t{8} << 30;  ///< a .gz that claims more is refused
+  std::string_view raised_by = {};  ///< the option by which a user raises that, for the message; empty: there is none
 };
 
 /// Reads a trace: Chrome Trace Event JSON, plain or gzipped, ours or another tool's, or an SQLite

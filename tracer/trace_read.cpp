@@ -464,7 +464,7 @@ error_code TraceReader::read_nested_arg(StringId name, ondemand::json_type type,
 
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
   if (looks_like_sqlite(content)) return parse_nsight(content);
-  COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes));
+  COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes, options.raised_by));
   if (looks_like_sqlite(bytes.view())) return parse_nsight(bytes.view());
   TraceReader reader;
   auto trace = reader.read(bytes);

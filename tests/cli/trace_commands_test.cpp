@@ -78,7 +78,7 @@ TEST_F(TraceCommands, InfoRefusesWhatUnpacksToMoreThanIsAllowed) {
   ASSERT_EQ(cohort({"trace", "convert", "t.json", "t.json.gz"}).exit_code, 0);
   const Outcome outcome = cohort({"trace", "info", "t.json.gz", "--most-inflated", "100B"});
   EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("t.json.gz: holds more than 100 bytes"));
+  EXPECT_THAT(outcome.err, HasSubstr("t.json.gz: holds more than 100 bytes; --most-inflated allows more\n"));
   EXPECT_EQ(cohort({"trace", "info", "t.json.gz", "--most-inflated", "1MB"}).exit_code, 0);
 }
 

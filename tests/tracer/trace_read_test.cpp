@@ -12,6 +12,7 @@ namespace {
 using namespace literals;
 using namespace std::string_literals;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -283,7 +284,9 @@ TEST(TraceRead, RefusesGzipThatInflatesBeyondTheLimit) {
   const std::string bomb = gzipped("{\"traceEvents\": []" + std::string(1 << 20, ' ') + "}");
   const auto refused = parse_trace(bomb, options);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("more than 65536 bytes"));
+  EXPECT_THAT(refused.error().message, EndsWith("more than 65536 bytes"));
+  options.raised_by = "--larger";
+  EXPECT_THAT(parse_trace(bomb, options).error().message, EndsWith("more than 65536 bytes; --larger allows more"));
   options.most_inflated_bytes = 1 << 21;
   EXPECT_TRUE(parse_trace(bomb, options));
 }
