@@ -160,8 +160,9 @@ Result<void> PlanningInput::read_gpu_figures(const std::filesystem::path& file) 
 class ProfiledDeviceCatalog final : public OpCatalog {
  public:
   /// `device` is null where the profiled device is not here: then what was recorded must do.
-  ProfiledDeviceCatalog(const CostTable& costs, int cores, Precision precision, const OpCatalog* device)
-      : costs_(costs), recorded_(costs, cores, precision), device_(device) {}
+  ProfiledDeviceCatalog(const CostTable& costs, const DeviceInfo& profiled, Precision precision, int cores,
+                        const OpCatalog* device)
+      : costs_(costs), recorded_(costs, cores, precision, multiprocessors_of(profiled)), device_(device) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     COHORT_TRY(auto recorded, recorded_.alternatives(call, threads));
@@ -180,10 +181,19 @@ class ProfiledDeviceCatalog final : public OpCatalog {
     return device_ != nullptr ? device_->accepts_strides(call) : recorded_.accepts_strides(call);
   }
   std::vector<Precision> precisions() const override { return recorded_.precisions(); }
-  int multiprocessors() const override { return device_ != nullptr ? device_->multiprocessors() : 0; }
+  int multiprocessors() const override {
+    return device_ != nullptr ? device_->multiprocessors() : recorded_.multiprocessors();
+  }
   int cores() const override { return recorded_.cores(); }
 
  private:
+  static int multiprocessors_of(const DeviceInfo& device) {
+    int count = 0;
+    const auto found = device.settings.find("multiprocessors");
+    if (found != device.settings.end())
+      std::from_chars(found->second.data(), found->second.data() + found->second.size(), count);
+    return std::clamp(count, 0, 65536);
+  }
   static CostKey key_of(const OpCall& call, const Alternative& way) {
     return {call.signature, call.strategy, call.width, way.threads, way.algorithm};
   }
@@ -204,7 +214,7 @@ Result<void> PlanningInput::prepare() {
   // The device may be elsewhere: then what was recorded of it must do.
   if (auto opened = open_device(device_.id); opened && (*opened)->info().name == device_.name)
     backend_ = std::move(*opened);
-  catalog_ = std::make_unique<ProfiledDeviceCatalog>(*costs_, common_.device.cores, precision_,
+  catalog_ = std::make_unique<ProfiledDeviceCatalog>(*costs_, device_, precision_, common_.device.cores,
                                                      backend_ ? &backend_->catalog() : nullptr);
   common_.costs = &*costs_;
   common_.catalog = catalog_.get();

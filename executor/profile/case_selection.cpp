@@ -58,6 +58,7 @@ Result<std::vector<Alternative>> ways_of(const Backend& backend, const ProfiledO
   for (int i = 0; i < op_case.width; ++i) members.push_back({fmt::format("op-{}", i), {}, 0});
   Plan plan = uniform_plan(std::move(members), op_case.strategy, 1);
   plan.groups[0].threads = op_case.threads;
+  plan.groups[0].multiprocessors = op_case.multiprocessors;
   plan.precision = op_case.precision;
   plan.layout = op_case.layout;
   const std::vector<const Model*> models(plan.members.size(), &op.single.model);
@@ -75,6 +76,26 @@ std::vector<OpCase> timed_ways(const ProfileOptions& options, const OpCase& op_c
     cases.back().algorithm = way.algorithm;
   }
   return cases;
+}
+
+/// Products made for a part of a GPU, by the library's first choice for each part.
+Result<void> add_parts_of_device(const Backend& backend, const ProfiledOp& op, const OpCase& whole,
+                                 std::vector<TimedCase>& cases) {
+  const int all = backend.catalog().multiprocessors();
+  if (!std::holds_alternative<Gemm>(op.op->attributes)) return {};
+  for (const int part : kMultiprocessorParts) {
+    OpCase op_case = whole;
+    op_case.multiprocessors = all / part;
+    if (op_case.multiprocessors == 0) continue;
+    COHORT_TRY(const auto ways, ways_of(backend, op, op_case));
+    const auto made_for_it = std::find_if(ways.begin(), ways.end(), [&](const Alternative& way) {
+      return way.multiprocessors == op_case.multiprocessors;
+    });
+    if (made_for_it == ways.end()) continue;
+    op_case.algorithm = made_for_it->algorithm;
+    cases.emplace_back(std::move(op_case));
+  }
+  return {};
 }
 
 /// Launches of several members' ops, each on its own tensors: products and recurrent layers where the device has them
@@ -171,6 +192,7 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
     // None for a Reshape in place: nothing runs.
     COHORT_TRY(const auto ways, ways_of(backend, op, op_case));
     for (OpCase& way : timed_ways(options, op_case, ways)) cases.emplace_back(std::move(way));
+    COHORT_CHECK(add_parts_of_device(backend, op, op_case, cases));
   }
   for (const FusedForm& form : fused_forms(op)) {
     for (const int threads : thread_counts(backend)) {
@@ -197,6 +219,7 @@ std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions
   std::vector<TimedCase> cases;
   for (const TimedCase& timed : warm) {
     if (timed.failed || timed.copies_only || timed.op_case.flush.value > 0) continue;
+    if (timed.op_case.multiprocessors > 0) continue;
     if (timed.op_case.strategy != Strategy::kSerial) {
       add_colder_fused(backend, options, op, timed, cases);
       continue;

@@ -57,6 +57,7 @@ Plan plan_of(const OpCase& op_case) {
     Group group{fmt::format("call-{}", call), {}, {}, op_case.strategy, op_case.threads, {}, {}};
     for (int i = 0; i < op_case.width; ++i)
       group.members.push_back(static_cast<std::uint32_t>(call * op_case.width + i));
+    group.multiprocessors = op_case.multiprocessors;
     if (op_case.streams > 1) {
       if (op_case.width == 1) group.strategy = Strategy::kConcurrent;
       group.streams = {static_cast<std::uint32_t>(call % op_case.streams)};

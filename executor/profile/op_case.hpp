@@ -28,6 +28,7 @@ struct OpCase {
   Bytes flush =
       Bytes{};  ///< so much is read, and so much written, before each round of calls: drives them out of caches
   Layout layout = Layout::kNhwc;  ///< layout_alone() of the op in its model
+  int multiprocessors = 0;        ///< of a GPU, that the op is made for; 0: all
 };
 
 /// How long to time a case.

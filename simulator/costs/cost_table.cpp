@@ -252,7 +252,12 @@ Result<Cost> CostTable::group_cost(const CostKey& key, const CostContext& contex
 Result<Cost> CostTable::cost(const CostKey& key, const CostContext& context) const {
   if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_cost(key, context);
   if (std::string_view(key.signature).starts_with(kCopyPrefix)) return copy_cost(key, context);
-  return recorded_cost(key, context);
+  const std::string_view for_all = for_all_multiprocessors(key.signature);
+  if (for_all.size() == key.signature.size() || has_form(key.signature, key.strategy, key.threads))
+    return recorded_cost(key, context);
+  CostKey whole = key;
+  whole.signature = for_all;
+  return recorded_cost(whole, context);
 }
 
 Result<Cost> CostTable::recorded_cost(const CostKey& key, const CostContext& context) const {
@@ -333,11 +338,15 @@ bool CostTable::has(const CostKey& key) const {
   return std::all_of(ops.begin(), ops.end(), [&](const auto& op) { return recorded(op.first); });
 }
 
-bool CostTable::has_group(std::string_view signature, int threads) const {
+bool CostTable::has_form(std::string_view signature, Strategy strategy, int threads) const {
   const Entry* const entry = find(signature);
   return entry != nullptr && std::any_of(entry->forms.begin(), entry->forms.end(), [&](const auto& form) {
-           return std::get<0>(form.first) == to_string(Strategy::kGroupedGemm) && std::get<1>(form.first) == threads;
+           return std::get<0>(form.first) == to_string(strategy) && std::get<1>(form.first) == threads;
          });
+}
+
+bool CostTable::has_group(std::string_view signature, int threads) const {
+  return has_form(signature, Strategy::kGroupedGemm, threads);
 }
 
 std::vector<Alternative> CostTable::listed(const Entry& entry, Strategy strategy, int width, int threads) {

@@ -52,12 +52,15 @@ class CostTable {
   /// still fits into the cores' own caches takes as long as the largest recorded footprint that does. A fused width
   /// that was not recorded lies on the line through the two nearest recorded ones. An empty algorithm, or one that was
   /// not recorded, means the fastest. A launch of several members' ops that was never recorded takes what they take one
-  /// after another, each as CostKey::alone says. Errors: kInvalidInput naming the op and what to profile.
+  /// after another, each as CostKey::alone says; what was never recorded as made for some multiprocessors
+  /// (signature_for()) takes as long as made for all. Errors: kInvalidInput naming the op and what to profile.
   [[nodiscard]] Result<Cost> cost(const CostKey& key, const CostContext& context) const;
 
   /// Whether this way of running the call was recorded, at whatever width; of a grouped call of different ops, for each
   /// of them.
   [[nodiscard]] bool has(const CostKey& key) const;
+  /// Whether anything was recorded under the signature.
+  [[nodiscard]] bool has_op(std::string_view signature) const { return find(signature) != nullptr; }
   /// Whether launches of several such ops side by side were recorded.
   [[nodiscard]] bool has_group(std::string_view signature, int threads) const;
 
@@ -98,6 +101,7 @@ class CostTable {
   [[nodiscard]] Result<Cost> recorded_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] Result<Cost> group_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] std::vector<Alternative> group_alternatives(const CostKey& key) const;
+  [[nodiscard]] bool has_form(std::string_view signature, Strategy strategy, int threads) const;
   [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] const Entry* find(std::string_view signature) const;
 

@@ -3,6 +3,12 @@
 namespace cohort {
 
 Result<std::vector<Alternative>> RecordedCatalog::alternatives(const OpCall& call, int threads) const {
+  if (call.multiprocessors > 0) {
+    const std::string made_for = signature_for(call.multiprocessors, call.signature);
+    std::vector<Alternative> ways = costs_->alternatives({made_for, call.strategy, call.width, threads, ""});
+    for (Alternative& way : ways) way.multiprocessors = call.multiprocessors;
+    if (!ways.empty()) return ways;
+  }
   std::vector<Alternative> found = costs_->alternatives({call.signature, call.strategy, call.width, threads, ""});
   if (found.empty()) {
     return fail(ErrorCode::kInvalidInput,

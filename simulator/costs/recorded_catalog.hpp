@@ -10,8 +10,8 @@ namespace cohort {
 class RecordedCatalog final : public OpCatalog {
  public:
   /// The table must outlive the catalog.
-  RecordedCatalog(const CostTable& costs, int cores, Precision precision = Precision::kFloat32)
-      : costs_(&costs), cores_(cores), precision_(precision) {}
+  RecordedCatalog(const CostTable& costs, int cores, Precision precision = Precision::kFloat32, int multiprocessors = 0)
+      : costs_(&costs), cores_(cores), precision_(precision), multiprocessors_(multiprocessors) {}
 
   /// Errors: kInvalidInput naming the op that was not recorded, and what to profile.
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
@@ -19,12 +19,14 @@ class RecordedCatalog final : public OpCatalog {
   bool accepts_strides(const OpCall& /*call*/) const override { return true; }
   /// What the profile was recorded in.
   std::vector<Precision> precisions() const override { return {precision_}; }
+  int multiprocessors() const override { return multiprocessors_; }
   int cores() const override { return cores_; }
 
  private:
   const CostTable* costs_;
   int cores_;
   Precision precision_;
+  int multiprocessors_;
 };
 
 }  // namespace cohort

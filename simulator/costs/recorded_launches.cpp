@@ -29,8 +29,11 @@ RecordedLaunches::RecordedLaunches(std::span<const Trace* const> profiles) {
 }
 
 std::optional<LaunchShape> RecordedLaunches::find(const CostKey& key) const {
-  const auto found =
-      forms_.find({recorded_signature(key.signature), std::string(to_string(key.strategy)), key.algorithm});
+  const auto of = [&](std::string_view signature) {
+    return forms_.find({recorded_signature(signature), std::string(to_string(key.strategy)), key.algorithm});
+  };
+  auto found = of(key.signature);
+  if (found == forms_.end()) found = of(for_all_multiprocessors(key.signature));
   if (found == forms_.end()) return std::nullopt;
   const auto& widths = found->second;
   const auto nearest = std::min_element(widths.begin(), widths.end(), [&](const auto& a, const auto& b) {

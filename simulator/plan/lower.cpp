@@ -323,7 +323,12 @@ Result<StepId> Lowering::add_step(OpCall call, std::string op, const Context& co
   step.members = context.members;
   step.group = context.group;
   step.stream = context.stream;
-  step.cost = {call.signature, call.strategy, call.width, chosen.threads, chosen.algorithm, chosen.alone};
+  step.cost = {signature_for(chosen.multiprocessors, call.signature),
+               call.strategy,
+               call.width,
+               chosen.threads,
+               chosen.algorithm,
+               chosen.alone};
   step.call = std::move(call);
   step.packed_weights = chosen.packed_weights;
   const auto id = static_cast<StepId>(program_.steps.size());

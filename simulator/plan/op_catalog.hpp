@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,12 @@ struct Alternative {
   /// Of such a call: how one member's op runs alone in the same way, by which its time is told where no profile holds
   /// it; empty: in whichever is fastest.
   std::string alone = {};
+  int multiprocessors = 0;  ///< of a GPU, that this way was chosen for because the call asked for so many; 0: all
 };
+
+/// What a group's ops may be made for beside all of a GPU's multiprocessors: a half and a quarter of them. Profiles
+/// time matrix products for these, and plans are made with them.
+inline constexpr std::array kMultiprocessorParts{2, 4};
 
 /// What lowering asks of a device. A backend answers for what is here, a recorded profile for a
 /// device that is not. Stateless to its callers; may cache; safe to call from one thread at a time.

@@ -61,6 +61,8 @@ namespace {
 
 constexpr std::string_view kAnd = " + ";
 constexpr std::string_view kTimes = " * ";
+constexpr std::string_view kFor = " for ";
+constexpr std::string_view kMultiprocessors = " multiprocessors";
 
 /// The number of "4 * Gemm ..."; absent where the text does not begin so: behind " + " also post-ops stand.
 std::optional<int> times_of(std::string_view text) {
@@ -90,6 +92,15 @@ std::map<std::string, int> ops_of(std::string_view signature) {
     rest.remove_prefix(std::min(rest.size(), one.size() + kAnd.size()));
   }
   return ops;
+}
+
+std::string signature_for(int multiprocessors, std::string signature) {
+  if (multiprocessors > 0) signature += fmt::format("{}{}{}", kFor, multiprocessors, kMultiprocessors);
+  return signature;
+}
+
+std::string_view for_all_multiprocessors(std::string_view signature) {
+  return signature.ends_with(kMultiprocessors) ? signature.substr(0, signature.rfind(kFor)) : signature;
 }
 
 std::string recorded_signature(std::string_view signature) {

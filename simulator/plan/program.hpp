@@ -102,6 +102,10 @@ OpCall grouped_call(std::vector<OpCall> calls);
 std::vector<OpCall> parts_of(const OpCall& grouped);
 /// "Group: 2 * Gemm [4, 8] + 1 * Gemm [4, 9]": how often each op stands in it.
 inline constexpr std::string_view kGroupPrefix = "Group: ";
+/// What a call of `signature` that was made for so many multiprocessors is recorded under: "Gemm ... for 66
+/// multiprocessors"; all of them, 0, go without saying. And back.
+std::string signature_for(int multiprocessors, std::string signature);
+std::string_view for_all_multiprocessors(std::string_view signature);
 /// The signature of a grouped call, and what it says: ops by signature, and how often each stands there. That of any
 /// other call is one op, once.
 std::string grouped_signature(const std::map<std::string, int>& ops);

@@ -14,6 +14,7 @@ Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, const
   own.threads = way.threads;
   own.algorithm = way.algorithm;
   own.alone = way.alone;
+  own.signature = signature_for(way.multiprocessors, own.signature);
   const CostContext context{rule.footprint, way.threads == 1 ? rule.neighbours : 0};
   std::optional<Nanoseconds> time = times.time(own, context);
   if (time && way.threads > 1) *time += kWaking;

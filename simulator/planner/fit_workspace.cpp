@@ -20,6 +20,7 @@ std::vector<std::optional<Nanoseconds>> times_of(const Listed& listed, CallTimes
     key.threads = way.threads;
     key.algorithm = way.algorithm;
     key.alone = way.alone;
+    key.signature = signature_for(way.multiprocessors, key.signature);
     auto time = times.time(key, {rule.footprint, way.threads == 1 ? rule.neighbours : 0});
     if (time && way.threads > 1) *time += kWaking;
     known.push_back(time);

@@ -72,6 +72,8 @@ class Search {
       const auto changes = [this](const Variant& variant) { return maker_.launch_threads_changed(variant); };
       COHORT_CHECK(improve_best(changes, [&](const Variant& variant) { return !changes(variant).empty(); }));
     }
+    const auto parts = [this](const Variant& variant) { return maker_.multiprocessors_changed(variant); };
+    COHORT_CHECK(improve_best(parts, [&](const Variant& variant) { return !parts(variant).empty(); }));
     if (scored_.empty()) return fail(refusal_code_, "no plan is possible: {}", refusal_);
     std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
       const auto rank = [](const Scored& scored) {

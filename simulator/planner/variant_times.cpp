@@ -107,15 +107,21 @@ Nanoseconds VariantMaker::grouped_time(const Variant& variant) {
   return sum;
 }
 
+/// Of a class: the ops that several members compute by one call.
+std::set<std::size_t> VariantMaker::ops_together(const Variant& variant, std::size_t member_class) const {
+  const std::vector<std::size_t> grouped = grouped_places(variant)[member_class];
+  std::set<std::size_t> together(grouped.begin(), grouped.end());
+  for (const FusedRun& run : variant.fused) {
+    if (run.member_class == member_class) together.insert(run.ops.begin(), run.ops.end());
+  }
+  return together;
+}
+
 /// What is left of each member when the fused runs and grouped ops are taken out.
 std::vector<Nanoseconds> VariantMaker::rest_times(const Variant& variant) {
   std::vector<Nanoseconds> times(case_.models.size());
-  const auto grouped = grouped_places(variant);
   for (std::size_t c = 0; c < classes_.size(); ++c) {
-    std::set<std::size_t> fused(grouped[c].begin(), grouped[c].end());
-    for (const FusedRun& run : variant.fused) {
-      if (run.member_class == c) fused.insert(run.ops.begin(), run.ops.end());
-    }
+    const std::set<std::size_t> fused = ops_together(variant, c);
     Nanoseconds time{};
     for (std::size_t op = 0; op < classes_[c].signatures.size(); ++op) {
       if (!fused.contains(op)) time += op_time(c, op, variant.rest, variant.streams);
@@ -205,6 +211,11 @@ VariantMaker::LeastCalls VariantMaker::least_calls(std::size_t member_class, std
   LeastCalls calls{
       together ? least_fused_times(member_class, op, *fused, width, streams) : least_times(key, variant.rest, streams),
       0};
+  if (!together && variant.multiprocessors > 0) {
+    const std::string made_for = signature_for(variant.multiprocessors, key.signature);
+    const LeastTimes part = least_times({made_for, Strategy::kSerial, 1, 1, ""}, variant.rest, streams);
+    calls.each = {std::min(calls.each.alone, part.alone), std::min(calls.each.core_time, part.core_time)};
+  }
   if (fused && width == 1 && members > streams) {  // some streams compute two together
     const LeastTimes two = least_fused_times(member_class, op, *fused, 2, streams);
     calls.each = {std::min(calls.each.alone, two.alone), std::min(calls.each.core_time, two.core_time)};

@@ -303,6 +303,29 @@ std::vector<Variant> VariantMaker::launch_threads_changed(const Variant& variant
   return changed;
 }
 
+std::vector<Variant> VariantMaker::multiprocessors_changed(const Variant& variant) const {
+  std::vector<Variant> changed;
+  if (case_.gpu == nullptr || variant.rest != RestKind::kConcurrent || variant.streams < 2) return changed;
+  std::set<int> counts{0};
+  for (const int part : kMultiprocessorParts) counts.insert(case_.catalog->multiprocessors() / part);
+  std::set<std::string> signatures;  // of what is not fused
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const std::set<std::size_t> together = ops_together(variant, c);
+    for (std::size_t op = 0; op < classes_[c].signatures.size(); ++op) {
+      if (!together.contains(op)) signatures.insert(classes_[c].signatures[op]);
+    }
+  }
+  for (const int count : counts) {
+    const bool timed = std::any_of(signatures.begin(), signatures.end(), [&](const std::string& signature) {
+      return case_.costs->has_op(signature_for(count, signature));
+    });
+    if (count == variant.multiprocessors || !timed) continue;
+    changed.push_back(variant);
+    changed.back().multiprocessors = count;
+  }
+  return changed;
+}
+
 /// Longest first onto the stream with the least to do (Graham 1969); equal members run in blocks.
 std::vector<std::uint32_t> VariantMaker::balanced_streams(const Variant& variant,
                                                           const std::vector<std::uint32_t>& members) {
@@ -392,6 +415,7 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   if (variant.rest == RestKind::kConcurrent) {
     rest.strategy = Strategy::kConcurrent;
     rest.streams = balanced_streams(variant, rest.members);
+    rest.multiprocessors = variant.multiprocessors;
   } else {
     rest.threads = variant.rest == RestKind::kSerialOneThread  ? 1
                    : variant.rest == RestKind::kSerialAllCores ? case_.device.cores
@@ -426,6 +450,7 @@ std::string VariantMaker::name_of(const Variant& variant) const {
   count(variant.input.decode_workers, case_.base->input.decode_workers, "decode worker");
   count(variant.input.buffers, case_.base->input.buffers, "buffer");
   count(variant.launch_threads, case_.base->launch_threads, "launch thread");
+  if (variant.multiprocessors > 0) name += fmt::format(", products for {} multiprocessors", variant.multiprocessors);
   if (variant.launch != case_.base->launch) {
     name += variant.launch == LaunchMode::kGraph ? ", captured as a graph" : ", launched one by one";
   }

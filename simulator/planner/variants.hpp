@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,8 @@ struct Variant {
   BranchSchedule branches = BranchSchedule::kStages;
   /// By name: ops that all members have, each in a shape of its own, as one launch an op.
   std::vector<std::string> grouped = {};
-  int launch_threads = 1;  ///< at most; one where launches are captured or there is one stream
+  int launch_threads = 1;   ///< at most; one where launches are captured or there is one stream
+  int multiprocessors = 0;  ///< that products of concurrent members are made for; 0: all
 
   friend bool operator==(const Variant&, const Variant&) = default;
 };
@@ -75,6 +77,9 @@ class VariantMaker {
   /// The variants that differ in how many host threads launch; none where that is one in any case, or where the lock of
   /// the driver is held for whole launches, so that more of them gain nothing.
   [[nodiscard]] std::vector<Variant> launch_threads_changed(const Variant& variant) const;
+  /// The variants whose concurrent members' products are made for another part of the GPU's multiprocessors; none where
+  /// no profile tells what they take so.
+  [[nodiscard]] std::vector<Variant> multiprocessors_changed(const Variant& variant) const;
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
   /// "concurrent x2 + strided batch (fc1, fc2)"
@@ -102,6 +107,7 @@ class VariantMaker {
   void add_branches(std::vector<Variant>& variants) const;
   [[nodiscard]] bool can_group(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] std::vector<std::string> groupable_ops() const;
+  [[nodiscard]] std::set<std::size_t> ops_together(const Variant& variant, std::size_t member_class) const;
   [[nodiscard]] std::vector<std::vector<std::size_t>> grouped_places(const Variant& variant) const;
   /// So many members of a class, with one op each, in a launch of several.
   struct LaunchPart {

@@ -166,6 +166,56 @@ class GpuWithABrokenWay final : public Backend {
   CatalogWithABrokenWay catalog_;
 };
 
+/// Of eight multiprocessors; matrix products can be made for fewer.
+class CatalogOfParts final : public OpCatalog {
+ public:
+  explicit CatalogOfParts(const OpCatalog& whole) : whole_(whole) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    COHORT_TRY(auto list, whole_.alternatives(call, threads));
+    if (std::holds_alternative<Gemm>(call.attributes) && call.parts.empty())
+      list.front().multiprocessors = call.multiprocessors;
+    return list;
+  }
+  bool accepts_strides(const OpCall& call) const override { return whole_.accepts_strides(call); }
+  int multiprocessors() const override { return 8; }
+  int cores() const override { return whole_.cores(); }
+
+ private:
+  const OpCatalog& whole_;
+};
+
+class GpuOfParts final : public Backend {
+ public:
+  [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
+  [[nodiscard]] const OpCatalog& catalog() const override { return catalog_; }
+  Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) override {
+    return gpu_.load(program, weights);
+  }
+
+ private:
+  FakeGpuBackend gpu_;
+  CatalogOfParts catalog_{gpu_.catalog()};
+};
+
+TEST(ProfileParts, OfAGpuAreTimedForProductsThatCanBeMadeForThem) {
+  GpuOfParts device;
+  const Batch batch = equal_members("lenet5", 1, {}, 1);
+  const auto trace = profile_model(device, *batch.loaded[0], quick(), CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  int halves = 0;
+  int quarters = 0;
+  for (const auto& [way, states] : states_of(*trace)) {
+    const bool half = way.find(" for 4 multiprocessors, serial x1") != std::string::npos;
+    const bool quarter = way.find(" for 2 multiprocessors, serial x1") != std::string::npos;
+    halves += half ? 1 : 0;
+    quarters += quarter ? 1 : 0;
+    EXPECT_TRUE(!(half || quarter) || way.starts_with("Gemm")) << way;
+  }
+  EXPECT_EQ(halves, 3) << "lenet5 has three products";
+  EXPECT_EQ(quarters, 3);
+}
+
 TEST(ProfileFailures, OfOneWayToRunAnOpLeaveTheOthersTimed) {
   GpuWithABrokenWay device(false);
   const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);

@@ -164,6 +164,19 @@ TEST(CostTable, CostsALaunchThatWasNotRecordedByItsOpsAloneInTheSameWay) {
   EXPECT_EQ(cost_of(table, launch_key("Group: 2 * a + 1 * b", 3, "x", "slow")), analytic(250));
 }
 
+TEST(CostTable, CostsAnOpMadeForPartOfAGpuAsRecordedElseAsMadeForAll) {
+  const CostTable table(std::vector{record("a", Strategy::kSerial, 1, 1, 50),
+                                    record("a", Strategy::kStridedBatch, 4, 1, 90),
+                                    record(signature_for(66, "a"), Strategy::kSerial, 1, 1, 70)});
+  EXPECT_EQ(signature_for(66, "a"), "a for 66 multiprocessors");
+  EXPECT_EQ(for_all_multiprocessors("a for 66 multiprocessors"), "a");
+  EXPECT_EQ(cost_of(table, serial("a")), profiled(50));
+  EXPECT_EQ(cost_of(table, serial(signature_for(66, "a"))), profiled(70));
+  EXPECT_EQ(cost_of(table, serial(signature_for(33, "a"))), profiled(50));
+  const CostKey fused{signature_for(66, "a"), Strategy::kStridedBatch, 4, 1, "only"};
+  EXPECT_EQ(cost_of(table, fused), profiled(90));
+}
+
 TEST(CostTable, CostsACopyByItsSize) {
   const CostTable table(std::vector{record("Copy [10, 10]", Strategy::kSerial, 1, 1, 100),
                                     record("Copy [30, 10]", Strategy::kSerial, 1, 1, 200)});

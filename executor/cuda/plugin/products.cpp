@@ -76,6 +76,7 @@ class PreparedProduct final : public PreparedCall {
 
 Alternative alternative_of(const OpCall& call, const GemmProblem::Algorithm& algorithm) {
   Alternative alternative{algorithm.name, 1, with_room_to_align(algorithm.workspace), {}};
+  alternative.multiprocessors = call.multiprocessors;
   for (const Operand& operand : call.inputs) {
     if (const auto* const constant = std::get_if<WeightView>(&operand))
       alternative.packed_weights += Bytes{element_count(constant->shape) * element_bytes(constant->type)};
