@@ -70,10 +70,14 @@ class Session {
   /// Errors: what went wrong in it, naming the call and the task.
   virtual Result<void> synchronize() = 0;
 
-  /// Host memory of an input buffer, dense in the Program's layout. Written between steps that read
-  /// it; call upload() before they are launched.
+  /// Host memory of an input buffer, dense in the Program's layout. Call upload() between writing it and launching the
+  /// steps that read it. Write it again once synchronize() has returned after the upload and, unless
+  /// uploads_overlap_steps(), after those steps.
   virtual std::span<float> input(std::size_t input_index, int slot) = 0;
   virtual void upload(std::size_t input_index, int slot, StreamId stream) = 0;
+  /// Whether uploads are copies that the device makes while steps run. Else steps read what the host has written where
+  /// it stands, and upload() does nothing.
+  [[nodiscard]] virtual bool uploads_overlap_steps() const = 0;
   /// Copies an output out, dense in logical order (NCHW for images). Call after synchronize().
   virtual Result<std::vector<float>> read_output(std::size_t output_index) = 0;
 

@@ -1,6 +1,7 @@
 #include "executor/feeder.hpp"
 
 #include <cassert>
+#include <utility>
 
 #include "executor/host/core_binding.hpp"
 
@@ -47,26 +48,48 @@ Result<std::unique_ptr<Feeder>> Feeder::open(Runner& runner, ImageFolder folder,
 }
 
 Feeder::Feeder(Runner& runner, std::unique_ptr<InputPipelines> pipelines)
-    : runner_(&runner), pipelines_(std::move(pipelines)) {}
+    : runner_(&runner),
+      pipelines_(std::move(pipelines)),
+      overlaps_(runner.program().input_buffers > 1 && runner.session().uploads_overlap_steps()) {}
 
 Result<void> Feeder::take() {
-  std::vector<ReadyMinibatch> minibatches;
+  int slot = 0;
   for (std::size_t i = 0; i < runner_->program().inputs.size(); ++i) {
-    COHORT_TRY(minibatches.emplace_back(), pipelines_->next(static_cast<int>(i)));
-    assert(minibatches.back().slot == minibatches.front().slot);
+    COHORT_TRY(const ReadyMinibatch minibatch, pipelines_->next(static_cast<int>(i)));
+    assert(i == 0 || minibatch.slot == slot);
+    slot = minibatch.slot;
   }
-  ready_.push_back(std::move(minibatches));
+  ready_.push_back(slot);
   return {};
 }
 
-Result<void> Feeder::step() {
+Result<int> Feeder::upload_next() {
   if (ready_.empty()) COHORT_CHECK(take());
-  const std::vector<ReadyMinibatch> minibatches = std::move(ready_.front());
+  const int slot = ready_.front();
   ready_.pop_front();
-  const int slot = minibatches.empty() ? 0 : minibatches.front().slot;
   runner_->upload(slot);
-  const Result<void> done = runner_->step(slot);
-  for (std::size_t i = 0; i < minibatches.size(); ++i) pipelines_->release(static_cast<int>(i), slot);
+  uploaded_.push_back(slot);
+  return slot;
+}
+
+Result<void> Feeder::step() {
+  if (!next_) next_ = upload_next();
+  COHORT_TRY(const int slot, *std::exchange(next_, std::nullopt));
+  runner_->launch(slot);
+  // What is wrong with the next minibatch is told by the step that is to run on it.
+  if (overlaps_) next_ = upload_next();
+  Result<void> done = runner_->wait();
+  if (!done && next_ && *next_) {  // its copy may not have been made
+    ready_.push_front(uploaded_.back());
+    uploaded_.pop_back();
+    next_.reset();
+  }
+  for (const int uploaded : uploaded_) {
+    for (std::size_t i = 0; i < runner_->program().inputs.size(); ++i) {
+      pipelines_->release(static_cast<int>(i), uploaded);
+    }
+  }
+  uploaded_.clear();
   return done;
 }
 
@@ -76,7 +99,8 @@ Result<void> Feeder::settle() {
 }
 
 Result<Nanoseconds> Feeder::timed_steps(int steps, const TimeSource& now) {
-  for (int i = 0; i < runner_->program().input_buffers; ++i) COHORT_CHECK(step());
+  const int beforehand = runner_->program().input_buffers + (overlaps_ ? 1 : 0);  // decoded, and one copied
+  for (int i = 0; i < beforehand; ++i) COHORT_CHECK(step());
   const Nanoseconds start = now();
   for (int i = 0; i < steps; ++i) COHORT_CHECK(step());
   const Nanoseconds time = now() - start;

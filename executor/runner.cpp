@@ -30,22 +30,30 @@ Runner::Runner(const Program& program, std::unique_ptr<Session> session)
 void Runner::upload(int slot) {
   const StreamId stream = upload_stream(*program_);
   for (std::size_t i = 0; i < program_->inputs.size(); ++i) session_->upload(i, slot, stream);
-  pending_uploads_.push_back(session_->record(stream));
+  uploads_.push_back({slot, session_->record(stream)});
 }
 
-Result<void> Runner::step(int slot) {
-  for (const EventId uploaded : pending_uploads_) {
-    for (int i = 0; i < program_->streams; ++i) {
-      session_->wait(static_cast<StreamId>(static_cast<std::uint32_t>(i)), uploaded);
+void Runner::launch(int slot) {
+  for (const Upload& upload : uploads_) {
+    for (int i = 0; upload.slot == slot && i < program_->streams; ++i) {
+      session_->wait(static_cast<StreamId>(static_cast<std::uint32_t>(i)), upload.done);
     }
   }
-  pending_uploads_.clear();
   if (graphs_.empty()) {
     issue(slot);
   } else {
     session_->launch(graphs_[static_cast<std::size_t>(slot)]);
   }
+}
+
+Result<void> Runner::wait() {
+  uploads_.clear();
   return session_->synchronize();
+}
+
+Result<void> Runner::step(int slot) {
+  launch(slot);
+  return wait();
 }
 
 Result<Nanoseconds> Runner::timed_steps(int steps, const TimeSource& now) {

@@ -21,12 +21,18 @@ class Runner {
   static Result<std::unique_ptr<Runner>> create(Backend& backend, const Program& program,
                                                 std::span<const Weights* const> weights);
 
-  /// Carries all inputs of `slot` to the device; the next step waits for them.
+  /// Carries all inputs of `slot` to the device; the next launch on it waits for them. Also while steps on another slot
+  /// run.
   void upload(int slot);
-  /// Runs every step on the input of `slot` and waits for all of them.
-  /// Errors: what went wrong, naming the task.
+  /// Gives every step, on the input of `slot`, to the device and returns. Uploads and one wait() may follow, then the
+  /// next launch: two on their way at a time would share the arena.
+  void launch(int slot);
+  /// Waits for all that was given, uploads included.
+  /// Errors: what went wrong, naming the task; then uploads given since the last wait() may not have been made.
+  Result<void> wait();
+  /// launch() and wait().
   Result<void> step(int slot);
-  /// Time of `steps` steps one after another, on each slot in turn.
+  /// Time of `steps` steps one after another, on each slot in turn. Input stays on the device: nothing is uploaded.
   Result<Nanoseconds> timed_steps(int steps, const TimeSource& now);
 
   /// Time of the first step, from its launch to its end: with all that devices put off until then.
@@ -41,9 +47,13 @@ class Runner {
   const Program* program_;
   std::unique_ptr<Session> session_;
   std::vector<IssueCommand> order_;
-  std::vector<EventId> step_events_;      ///< by StepId, as recorded last
-  std::vector<GraphId> graphs_;           ///< by slot; empty where steps are launched one by one
-  std::vector<EventId> pending_uploads_;  ///< since the last step
+  std::vector<EventId> step_events_;  ///< by StepId, as recorded last
+  std::vector<GraphId> graphs_;       ///< by slot; empty where steps are launched one by one
+  struct Upload {
+    int slot = 0;
+    EventId done{};
+  };
+  std::vector<Upload> uploads_;  ///< since the last wait()
   Nanoseconds first_step_{};
   int next_slot_ = 0;  ///< of timed_steps()
 };

@@ -400,12 +400,15 @@ void CudaSession::wait_for_all() {
 
 Result<void> CudaSession::synchronize() {
   collect_failure();
+  // What was given before a failure runs all the same, and reads its input.
+  std::optional<Error> failure = std::exchange(error_, std::nullopt);
   guarded("synchronize", [&] {
     wait_for_all();
-    if (!timed_) return;
+    if (!timed_ || failure) return;
     read_timings();
     if (now_() - origin_time_ > kOriginAge) set_origin();
   });
+  if (failure) error_ = std::move(failure);
   first_event_ = (first_event_ + static_cast<std::uint32_t>(events_used_)) & ~kCaptured;
   events_used_ = 0;
   waited_.clear();

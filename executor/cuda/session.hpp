@@ -59,6 +59,7 @@ class CudaSession final : public Session {
   Result<void> synchronize() override;
   std::span<float> input(std::size_t input_index, int slot) override;
   void upload(std::size_t input_index, int slot, StreamId stream) override;
+  [[nodiscard]] bool uploads_overlap_steps() const override { return true; }
   Result<std::vector<float>> read_output(std::size_t output_index) override;
   void set_sink(TaskSink* sink) override;
 

@@ -184,6 +184,7 @@ void FakeGpu::synchronize(cuda::StreamHandle stream) {
   const std::size_t index = index_of(stream);
   log_.push_back(fmt::format("synchronize {}", index));
   givers_.erase(index);
+  for (std::string& violation : host_reads_.end(stream_id(index))) report(std::move(violation));
   if (!checker_) return;
   // What the host gives from now on comes after what it has waited for.
   merge(host_, checker_->clock(stream_id(index)));
@@ -202,6 +203,9 @@ void FakeGpu::upload(std::byte* to, const std::byte* from, Bytes size, cuda::Str
   const auto call = begin_call(stream);
   if (!blocks_.contains(to) || blocks_[to] < static_cast<std::size_t>(size.value))
     report("an upload goes beyond its block");
+  const auto work = work_.find(std::this_thread::get_id());
+  host_reads_.begin(name_of(work == work_.end() ? cuda::WorkLabel{} : work->second.first), stream_id(index_of(stream)),
+                    {from, static_cast<std::size_t>(size.value)});
   give({Command::Kind::kCompute,
         index_of(stream),
         [to, from, size] { std::memcpy(to, from, static_cast<std::size_t>(size.value)); },

@@ -14,14 +14,16 @@
 #include "executor/cuda/device_api.hpp"
 #include "executor/cuda/own/own_calls.hpp"
 #include "executor/recording/hazard_checker.hpp"
+#include "executor/recording/host_reads.hpp"
 
 namespace cohort {
 
 /// A GPU in host memory: streams, events and captured graphs by the runtime's rules, own kernels computed by
 /// their bodies on the host at the moment they are given. Checks that everything on every buffer happens in
-/// a stated order, that captures are forked and joined, and that nothing is set up once that is forbidden;
-/// what is wrong is a violation. Every kernel takes kKernelTime of a clock of its own. Several threads may call at a
-/// time, as of the runtime; a stream's steps are one thread's between two waits of the host.
+/// a stated order, that the host leaves memory alone that uploads read, that captures are forked and joined, and that
+/// nothing is set up once that is forbidden; what is wrong is a violation. Every kernel takes kKernelTime of a clock of
+/// its own. Several threads may call at a time, as of the runtime; a stream's steps are one thread's between two waits
+/// of the host.
 class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
  public:
   static constexpr Nanoseconds kKernelTime = std::chrono::microseconds(3);
@@ -127,6 +129,7 @@ class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
 
   const Program* program_ = nullptr;
   std::unique_ptr<HazardChecker> checker_;
+  HostReads host_reads_;  ///< of uploads that the host has not waited for
   bool setup_forbidden_ = false;
   std::optional<StepId> fail_at_;
   Bytes free_{std::int64_t{1} << 40};

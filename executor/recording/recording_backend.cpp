@@ -173,6 +173,11 @@ void RecordingSession::execute(const RecordedCommand& command) {
       break;
     case RecordedCommand::Kind::kUpload:
       checker.upload(*command.input, command.slot, command.stream);
+      host_reads_.begin(
+          fmt::format("the upload of input \"{}\" from slot {}", program_->inputs[*command.input].name, command.slot),
+          command.stream, std::as_bytes(input(*command.input, command.slot)));
+      break;
+    case RecordedCommand::Kind::kSynchronize:
       break;
   }
   recording_->commands_.push_back(command);
@@ -193,6 +198,8 @@ void RecordingSession::execute_launch(const RecordedCommand& command) {
 Result<void> RecordingSession::synchronize() {
   if (capture_) recording_->checker_.report("the host synchronizes while a capture is open");
   recording_->checker_.synchronize();
+  for (std::string& violation : host_reads_.end()) recording_->checker_.report(std::move(violation));
+  recording_->commands_.push_back({RecordedCommand::Kind::kSynchronize, {}, {}, {}, {}, 0});
   if (const std::optional<Error> error = std::exchange(error_, std::nullopt)) return tl::unexpected<Error>(*error);
   return {};
 }

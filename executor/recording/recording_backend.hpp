@@ -11,6 +11,7 @@
 
 #include "executor/backend.hpp"
 #include "executor/recording/hazard_checker.hpp"
+#include "executor/recording/host_reads.hpp"
 
 namespace cohort {
 
@@ -40,11 +41,12 @@ class RecordingCatalog final : public OpCatalog {
   RecordingOptions options_;
 };
 
-/// One thing given to a stream of the fake device. Captured work appears where it is replayed.
+/// One thing given to a stream of the fake device, or the host's wait for all of them. Captured work appears where it
+/// is replayed.
 struct RecordedCommand {
-  enum class Kind { kLaunch, kRecord, kWait, kUpload };
+  enum class Kind { kLaunch, kRecord, kWait, kUpload, kSynchronize };
   Kind kind = Kind::kLaunch;
-  StreamId stream{};
+  StreamId stream{};                 ///< not of kSynchronize
   std::optional<StepId> step;        ///< of a launch
   std::optional<EventId> event;      ///< of record and wait
   std::optional<std::size_t> input;  ///< of an upload
@@ -112,6 +114,7 @@ class RecordingSession final : public Session {
   Result<void> synchronize() override;
   std::span<float> input(std::size_t input_index, int slot) override;
   void upload(std::size_t input_index, int slot, StreamId stream) override;
+  [[nodiscard]] bool uploads_overlap_steps() const override { return true; }
   Result<std::vector<float>> read_output(std::size_t output_index) override;
   void set_sink(TaskSink* sink) override { sink_ = sink; }
 
@@ -125,6 +128,7 @@ class RecordingSession final : public Session {
   std::shared_ptr<Recording> recording_;
   TaskSink* sink_ = nullptr;
   std::map<std::pair<std::size_t, int>, std::vector<float>> inputs_;  ///< by input and slot
+  HostReads host_reads_;                                              ///< of uploads since the last synchronize()
   std::map<EventId, VectorClock> events_;                             ///< as recorded last
   std::map<EventId, std::size_t> captured_in_;                        ///< graph an event belongs to
   std::uint32_t next_event_ = 0;

@@ -13,6 +13,7 @@
 #include "executor/recording/fake_gpu.hpp"
 #include "executor/reference/reference_kernels.hpp"
 #include "simulator/plan/lower.hpp"
+#include "tests/input/fixture.hpp"
 #include "tests/strategies/batch.hpp"
 
 namespace cohort::testing {
@@ -94,6 +95,35 @@ TEST_P(OnDevice, EveryStrategyEqualsTheReferenceOfEachMember) {
         plan.launch = layout == Layout::kNhwc ? LaunchMode::kGraph : LaunchMode::kSingle;
         SCOPED_TRACE(fmt::format("batch {}, {}, layout {}", i, strategy, static_cast<int>(layout)));
         expect_close(outputs_on(*device_, plan, batches[i]), outputs_alone(reference_, plan, batches[i]));
+      }
+    }
+  }
+}
+
+TEST_P(OnDevice, EveryStepReadsItsOwnImagesThoughTheNextAreCopiedMeanwhile) {
+  const TemporaryFolder folder;
+  input_test::write_numbered_images(folder, 9);
+  const Batch batch = equal_members("lenet5", 2, {}, 3);
+  for (const InputSharing sharing : {InputSharing::kShared, InputSharing::kSeparate}) {
+    for (const int buffers : {1, 2, 3}) {
+      Plan plan = plan_by_name("concurrent", batch);
+      plan.input.source = InputSource::kFolder;
+      plan.input.path = folder.path().string();
+      plan.input.sharing = sharing;
+      plan.input.buffers = buffers;
+      plan.launch = buffers == 2 ? LaunchMode::kGraph : LaunchMode::kSingle;
+      auto run = BatchRun::open(*device_, plan, batch.models(), {});
+      ASSERT_TRUE(run) << run.error().message;
+      auto expected = BatchRun::open(reference_, plan, batch.models(), {});
+      ASSERT_TRUE(expected) << expected.error().message;
+      std::vector<std::vector<float>> last;
+      for (int i = 0; i < 8; ++i) {
+        SCOPED_TRACE(fmt::format("{} buffers, step {}", buffers, i));
+        const auto outputs = outputs_of(**run);
+        ASSERT_TRUE(outputs) << outputs.error().message;
+        expect_close(*outputs, outputs_of(**expected).value());
+        EXPECT_NE(*outputs, last) << "the images are others than before";
+        last = *outputs;
       }
     }
   }

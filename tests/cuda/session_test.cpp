@@ -216,18 +216,6 @@ TEST_F(CudaSessionTest, ReplaysOneGraphAStepAndWaitsForItsStreamsOnly) {
       1);
 }
 
-TEST_F(CudaSessionTest, WaitsOnceForAnUploadHoweverManyStreamsReadIt) {
-  auto run = open();
-  ASSERT_TRUE(run) << run.error().message;
-  ASSERT_TRUE((*run)->step());
-  device_.gpu().clear_log();
-  (*run)->runner().upload(0);
-  ASSERT_TRUE((*run)->step());
-  std::vector<std::string> before = device_.gpu().log();
-  before.erase(std::find(before.begin(), before.end(), "graph on 0"), before.end());
-  EXPECT_THAT(before, ::testing::ElementsAre("upload 0 into 0 on 2", "record on 2", "wait on 0"));
-}
-
 TEST_F(CudaSessionTest, RunsOnceBeforeItCapturesOneGraphForEachInputBuffer) {
   plan_.input.buffers = 3;
   auto run = open();

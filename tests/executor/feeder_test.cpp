@@ -2,13 +2,17 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "executor/host/core_binding.hpp"
 #include "executor/host/host_session.hpp"
+#include "executor/recording/fake_gpu.hpp"
 #include "executor/recording/recording_backend.hpp"
 #include "executor/reference/reference_kernels.hpp"
 #include "executor/trace_sink.hpp"
 #include "models/builder.hpp"
 #include "simulator/plan/lower.hpp"
+#include "tests/executor/recorded_order.hpp"
 #include "tests/input/fixture.hpp"
 
 namespace cohort {
@@ -30,12 +34,28 @@ std::vector<Member> members(std::size_t count) {
   return list;
 }
 
+/// How a model batch is fed and launched.
+struct Feeding {
+  std::size_t members = 1;
+  InputSharing sharing = InputSharing::kShared;
+  int slots = 2;
+  LaunchMode launch = LaunchMode::kGraph;
+  int launch_threads = 1;
+};
+
+constexpr int kImages = 7;
+
 struct FedModelBatch {
-  FedModelBatch(Backend& backend, std::size_t count, InputSharing sharing, const InputOptions& options)
+  FedModelBatch(Backend& backend, const Feeding& feeding, const InputOptions& options)
       : model(averaging()), weights(random_weights(model, 0)) {
-    input_test::write_numbered_images(folder, 7);
+    input_test::write_numbered_images(folder, kImages);
+    if (options.on_bad_image == OnBadImage::kFatal) std::ofstream(folder.path() / "a" / "004.jpg") << "no JPEG";
+    const std::size_t count = feeding.members;
     Plan plan = uniform_plan(members(count), Strategy::kConcurrent, 2);
-    plan.input.sharing = sharing;
+    plan.input.sharing = feeding.sharing;
+    plan.input.buffers = feeding.slots;
+    plan.launch = feeding.launch;
+    plan.launch_threads = feeding.launch_threads;
     program = *lower(plan, std::vector<const Model*>(count, &model), backend.catalog());
     runner = *Runner::create(backend, program, std::vector<const Weights*>(count, &weights));
     auto opened = Feeder::open(*runner, input_test::scan(folder.path()), options);
@@ -80,7 +100,7 @@ TEST(Feeder, RunsEveryMinibatchInOrderForAllMembers) {
   options.seed = 3;
   for (const InputSharing sharing : {InputSharing::kShared, InputSharing::kSeparate}) {
     HostBackend backend(make_reference_kernels(2), reference_device_info(2));
-    FedModelBatch fed(backend, 3, sharing, options);
+    FedModelBatch fed(backend, {3, sharing}, options);
     const auto expected = expected_averages(input_test::scan(fed.folder.path()), options, 12);
     for (int i = 0; i < 12; ++i) {
       if (i == 5) {  // what is decoded ahead is not lost
@@ -98,7 +118,7 @@ TEST(Feeder, RunsEveryMinibatchInOrderForAllMembers) {
 
 TEST(Feeder, TimesStepsBetweenUntimedOnes) {
   HostBackend backend(make_reference_kernels(2), reference_device_info(2));
-  FedModelBatch fed(backend, 1, InputSharing::kShared, {});
+  FedModelBatch fed(backend, {}, {});
   TraceSink sink(fed.program, {}, 100, steady_now);
   fed.runner->session().set_sink(&sink);
   std::int64_t now = 0;
@@ -109,13 +129,114 @@ TEST(Feeder, TimesStepsBetweenUntimedOnes) {
   EXPECT_EQ(trace.slices.size(), 6 * fed.program.steps.size());  // two slots before the four
 }
 
-TEST(Feeder, UploadsInOrderOnADeviceOfStreams) {
+std::string name_of(const ::testing::TestParamInfo<Feeding>& info) {
+  const Feeding& feeding = info.param;
+  return fmt::format("{}_{}_slots_{}_{}_threads", feeding.sharing == InputSharing::kShared ? "shared" : "separate",
+                     feeding.slots, feeding.launch == LaunchMode::kGraph ? "graph" : "single", feeding.launch_threads);
+}
+
+RecordingOptions two_cores() {
   RecordingOptions options;
   options.cores = 2;
-  RecordingBackend backend(options);
-  FedModelBatch fed(backend, 3, InputSharing::kSeparate, {});
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(fed.feeder->step());
+  return options;
+}
+
+/// On devices to which input is copied.
+class OverlappingFeeder : public ::testing::TestWithParam<Feeding> {};
+INSTANTIATE_TEST_SUITE_P(Input, OverlappingFeeder,
+                         ::testing::Values(Feeding{3, InputSharing::kShared, 1, LaunchMode::kGraph},
+                                           Feeding{3, InputSharing::kShared, 2, LaunchMode::kGraph},
+                                           Feeding{3, InputSharing::kShared, 3, LaunchMode::kSingle},
+                                           Feeding{3, InputSharing::kSeparate, 1, LaunchMode::kSingle},
+                                           Feeding{3, InputSharing::kSeparate, 2, LaunchMode::kSingle},
+                                           Feeding{3, InputSharing::kSeparate, 2, LaunchMode::kSingle, 2},
+                                           Feeding{3, InputSharing::kSeparate, 3, LaunchMode::kGraph}),
+                         name_of);
+
+TEST_P(OverlappingFeeder, CopiesTheNextMinibatchBeforeItWaitsForAStep) {
+  RecordingBackend backend(two_cores());
+  FedModelBatch fed(backend, GetParam(), {});
+  const std::size_t from = backend.recording()->commands().size();
+  std::vector<std::string> expected;
+  const int slots = GetParam().slots;
+  for (int i = 0; i < 7; ++i) {
+    if (i == 4) {
+      ASSERT_TRUE(fed.feeder->settle());
+    }
+    ASSERT_TRUE(fed.feeder->step());
+    if (i == 0 || slots == 1) expected.push_back(fmt::format("u{}", i % slots));
+    expected.push_back(fmt::format("l{}", i % slots));
+    if (slots > 1) expected.push_back(fmt::format("u{}", (i + 1) % slots));
+    expected.emplace_back("w");
+  }
+  EXPECT_EQ(testing::order_of(*backend.recording(), from), expected);
   EXPECT_THAT(backend.recording()->violations(), IsEmpty());
+}
+
+TEST_P(OverlappingFeeder, GivesEveryMinibatchInOrderToAllMembers) {
+  InputOptions options;
+  options.workers = 2;
+  options.seed = 3;
+  FakeGpuBackend backend;
+  FedModelBatch fed(backend, GetParam(), options);
+  const auto expected = expected_averages(input_test::scan(fed.folder.path()), options, 12);
+  for (int i = 0; i < 12; ++i) {
+    if (i == 5) {
+      ASSERT_TRUE(fed.feeder->settle());
+    }
+    ASSERT_TRUE(fed.feeder->step());
+    for (std::size_t m = 0; m < 3; ++m) {
+      EXPECT_THAT(*fed.runner->session().read_output(m),
+                  ::testing::Pointwise(::testing::FloatNear(1e-4F), expected[static_cast<std::size_t>(i)]))
+          << "minibatch " << i << " member " << m;
+    }
+  }
+  EXPECT_THAT(backend.gpu().violations(), IsEmpty());
+}
+
+TEST_P(OverlappingFeeder, TimesStepsAfterThoseWhoseInputWasMadeBeforehand) {
+  RecordingBackend backend(two_cores());
+  FedModelBatch fed(backend, GetParam(), {});
+  const std::size_t before = backend.recording()->tasks().size();
+  std::int64_t now = 0;
+  ASSERT_EQ(fed.feeder->timed_steps(4, [&] { return Nanoseconds(now += 100); }), Nanoseconds(100));
+  const std::size_t beforehand = GetParam().slots == 1 ? 1 : static_cast<std::size_t>(GetParam().slots) + 1;
+  EXPECT_EQ(backend.recording()->tasks().size() - before, (beforehand + 4) * fed.program.steps.size());
+}
+
+TEST(Feeder, CopiesTheNextMinibatchAnewAfterAStepThatFailed) {
+  for (const LaunchMode mode : {LaunchMode::kSingle, LaunchMode::kGraph}) {
+    FakeGpuBackend backend;
+    FedModelBatch fed(backend, {.launch = mode}, {});
+    const auto expected = expected_averages(input_test::scan(fed.folder.path()), {}, 6);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const bool fails = i == 2 && mode == LaunchMode::kSingle;
+      if (fails) backend.gpu().fail_at(StepId{0});
+      EXPECT_EQ(fed.feeder->step().has_value(), !fails);
+      backend.gpu().fail_at(std::nullopt);
+      if (fails) continue;
+      EXPECT_THAT(*fed.runner->session().read_output(0), ::testing::Pointwise(::testing::FloatNear(1e-4F), expected[i]))
+          << "minibatch " << i;
+    }
+    EXPECT_THAT(backend.gpu().violations(), IsEmpty());
+  }
+}
+
+TEST(Feeder, TellsOfABadImageWithTheStepThatWouldReadIt) {
+  InputOptions options;
+  options.shuffle = false;
+  options.on_bad_image = OnBadImage::kFatal;  // a/004.jpg, the first of the second minibatch
+  HostBackend host(make_reference_kernels(2), reference_device_info(2));
+  RecordingBackend device(two_cores());
+  for (Backend* backend : {static_cast<Backend*>(&host), static_cast<Backend*>(&device)}) {
+    FedModelBatch fed(*backend, {}, options);
+    EXPECT_TRUE(fed.feeder->step());
+    for (int again = 0; again < 2; ++again) {
+      const auto failed = fed.feeder->step();
+      ASSERT_FALSE(failed);
+      EXPECT_THAT(failed.error().message, ::testing::HasSubstr("004.jpg"));
+    }
+  }
 }
 
 TEST(Feeder, NotesTheStagesOfItsInput) {
@@ -124,7 +245,7 @@ TEST(Feeder, NotesTheStagesOfItsInput) {
   InputOptions options;
   options.observer = &stages;
   HostBackend backend(make_reference_kernels(2), reference_device_info(2));
-  FedModelBatch fed(backend, 1, InputSharing::kShared, options);
+  FedModelBatch fed(backend, {}, options);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(fed.feeder->step());
   Trace trace;
   ASSERT_TRUE(stages.first());
@@ -139,7 +260,7 @@ TEST(Feeder, HandsOnWhatIsWrongWithTheInput) {
   CancelToken cancel;
   InputOptions options;
   options.cancel = &cancel;
-  FedModelBatch fed(backend, 1, InputSharing::kShared, options);
+  FedModelBatch fed(backend, {}, options);
   cancel.cancel();
   Result<void> done;
   for (int i = 0; i < 4 && done; ++i) done = fed.feeder->step();

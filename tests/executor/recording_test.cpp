@@ -182,6 +182,72 @@ TEST(RecordingFake, SeesAStepThatDoesNotWaitForItsUpload) {
               ElementsAre("\"a\" on stream 0 reads \"x\" while the upload on stream 4 may still write it"));
 }
 
+/// Runs the program as `order` says and returns what was wrong: "h1" the host writes slot 1, "u1" uploads it, "l1"
+/// launches a step on it, "w" waits.
+std::vector<std::string> violations_of_order(const Program& program, const std::vector<std::string>& order) {
+  RecordingBackend backend;
+  const std::vector<const Weights*> weights(program.member_count, nullptr);
+  const auto runner = Runner::create(backend, program, weights);
+  EXPECT_TRUE(runner) << (runner ? "" : runner.error().message);
+  float value = 0;
+  for (const std::string& each : order) {
+    const int slot = each.size() > 1 ? each[1] - '0' : 0;
+    if (each[0] == 'h') (*runner)->session().input(0, slot)[0] = ++value;
+    if (each[0] == 'u') (*runner)->upload(slot);
+    if (each[0] == 'l') (*runner)->launch(slot);
+    if (each[0] == 'w') {
+      EXPECT_TRUE((*runner)->wait());
+    }
+  }
+  EXPECT_TRUE((*runner)->wait());
+  return backend.recording()->violations();
+}
+
+/// The next minibatch is copied while a step runs; once that has been waited for, its slot is decoded into again.
+const std::vector<std::string> kOverlapped = {"h0", "u0", "l0", "h1", "u1", "w",  "h0", "h1", "l1", "u0", "w",
+                                              "h0", "l0", "u1", "w",  "h1", "l1", "u0", "w",  "l0", "w"};
+
+TEST(RecordingFake, LetsUploadsOverlapStepsOnOtherSlots) {
+  FourStreams four;
+  for (const LaunchMode mode : {LaunchMode::kSingle, LaunchMode::kGraph}) {
+    four.p.program.launch = mode;
+    EXPECT_THAT(violations_of_order(four.p.program, kOverlapped), IsEmpty());
+  }
+}
+
+TEST(RecordingFake, CatchesEverySlotThatIsWrittenBeforeItIsFree) {
+  FourStreams four;
+  const auto expect_caught = [&](std::vector<std::string> order, std::string_view what) {
+    for (const LaunchMode mode : {LaunchMode::kSingle, LaunchMode::kGraph}) {
+      four.p.program.launch = mode;
+      EXPECT_THAT(violations_of_order(four.p.program, order), Contains(HasSubstr(what)))
+          << ::testing::PrintToString(order);
+    }
+  };
+  // Each wait left out: the upload after it is into a slot that a step may still read.
+  for (std::size_t i = 0; i + 3 < kOverlapped.size(); ++i) {
+    if (kOverlapped[i] != "w") continue;
+    std::vector<std::string> order = kOverlapped;
+    order.erase(order.begin() + static_cast<std::ptrdiff_t>(i));
+    expect_caught(order, "may still read it");
+  }
+  // Each upload into the slot of the step that runs.
+  for (std::size_t i = 1; i < kOverlapped.size(); ++i) {
+    if (kOverlapped[i - 1][0] != 'l') continue;
+    std::vector<std::string> order = kOverlapped;
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(i), "u" + order[i - 1].substr(1));
+    expect_caught(order, "the upload on stream 4 writes \"x\" while");
+  }
+  // Each slot decoded into before the copy from it has been waited for.
+  for (std::size_t i = 0; i + 1 < kOverlapped.size(); ++i) {
+    if (kOverlapped[i] != "w" || kOverlapped[i + 1][0] != 'h') continue;
+    std::vector<std::string> order = kOverlapped;
+    std::swap(order[i], order[i + 1]);
+    expect_caught(order, "host memory is written while the upload of input \"x\" from slot");
+  }
+  expect_caught({"l0", "l1", "w"}, "may still");  // two steps at a time share the arena
+}
+
 TEST(RecordingFake, SeesWrongUseOfEventsStreamsAndGraphs) {
   const FourStreams four;
   Fake fake(four.p.program);

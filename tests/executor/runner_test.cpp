@@ -11,6 +11,7 @@
 #include "models/builder.hpp"
 #include "models/networks/networks.hpp"
 #include "simulator/plan/lower.hpp"
+#include "tests/executor/recorded_order.hpp"
 
 namespace cohort {
 namespace {
@@ -232,6 +233,49 @@ TEST(Runner, TimesItsStepsOnEachSlotInTurn) {
     if (command.step == StepId{0}) slots.push_back(command.slot);
   }
   EXPECT_THAT(slots, ::testing::ElementsAre(0, 0, 1, 0));  // warm-up first
+}
+
+TEST(Runner, LaunchesAStepAndUploadsAnotherSlotBeforeItWaits) {
+  ModelBatch batch;
+  batch.add(branched_cnn(4), 0);
+  Plan plan = uniform_plan(members(1), Strategy::kSerial, 1);
+  for (const LaunchMode mode : {LaunchMode::kSingle, LaunchMode::kGraph}) {
+    plan.launch = mode;
+    RecordingBackend backend;
+    const auto program = lower(plan, batch.models, backend.catalog());
+    ASSERT_TRUE(program);
+    const auto runner = Runner::create(backend, *program, batch.weights);
+    ASSERT_TRUE(runner);
+    const std::size_t from = backend.recording()->commands().size();
+    (*runner)->upload(0);
+    (*runner)->launch(0);
+    (*runner)->upload(1);
+    ASSERT_TRUE((*runner)->wait());
+    (*runner)->launch(1);
+    ASSERT_TRUE((*runner)->wait());
+    EXPECT_THAT(testing::order_of(*backend.recording(), from),
+                ::testing::ElementsAre("u0", "l0", "u1", "w", "l1", "w"));
+    EXPECT_THAT(backend.recording()->violations(), IsEmpty());
+  }
+}
+
+TEST(Runner, TellsTheTaskThatFailedWhenItIsWaitedFor) {
+  ModelBatch batch;
+  batch.add(branched_cnn(4), 0);
+  RecordingBackend backend;
+  const auto program = lower(uniform_plan(members(1), Strategy::kSerial, 1), batch.models, backend.catalog());
+  ASSERT_TRUE(program);
+  const auto runner = Runner::create(backend, *program, batch.weights);
+  ASSERT_TRUE(runner);
+  backend.recording()->fail_at(StepId{1});
+  (*runner)->launch(0);
+  (*runner)->upload(1);
+  const auto failed = (*runner)->wait();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, program->steps[1].task + ": injected failure");
+  backend.recording()->fail_at(std::nullopt);
+  (*runner)->launch(1);
+  EXPECT_TRUE((*runner)->wait()) << "a failure is told once";
 }
 
 TEST(InputValues, AreThoseOfTheMemberWhetherItRunsAloneOrWithOthers) {
