@@ -162,6 +162,12 @@ std::string_view to_string(Throughput throughput) {
   return "";
 }
 
+Nanoseconds upload_time(const GpuProfile& profile, Bytes size) {
+  constexpr double kNanosecondsASecond = 1e9;
+  const double moving = static_cast<double>(size.value) / profile.to_device.per_second * kNanosecondsASecond;
+  return profile.launch.copy_latency + Nanoseconds(std::llround(moving));
+}
+
 Result<void> validate(const GpuProfile& profile) {
   if (profile.sms < 1 || profile.sms > kMostSms) {
     return fail(ErrorCode::kInvalidInput, "sms is {}; it must be from 1 to {}", profile.sms, kMostSms);

@@ -76,6 +76,9 @@ struct GpuProfile {
   friend bool operator==(const GpuProfile&, const GpuProfile&) = default;
 };
 
+/// Of a copy from pinned host memory, with the copy engine to itself.
+Nanoseconds upload_time(const GpuProfile& profile, Bytes size);
+
 /// Checks ranges. Errors: kInvalidInput naming the field.
 Result<void> validate(const GpuProfile& profile);
 

@@ -167,6 +167,7 @@ Trace trace_of(const PredictionCase& prediction_case, const Simulated& simulated
   trace.info.device = device;
   trace.info.plan = write_plan(*prediction_case.plan);
   std::vector<TrackId> tracks;
+  std::map<LabelId, std::int64_t> copied;  // minibatches so far
   const std::string process = device.id.empty() ? "device" : device.id;
   for (const Resource& resource : graph.resources) {
     if (resource.kind == ResourceKind::kHostThread || resource.kind == ResourceKind::kDriverLock) {
@@ -185,6 +186,11 @@ Trace trace_of(const PredictionCase& prediction_case, const Simulated& simulated
       const std::array<Trace::NamedArg, 2> args{
           {{"minibatch", std::int64_t{task.iteration}}, {"pipeline", std::string_view(graph.label(TaskId(i)))}}};
       trace.add_slice(track, "decode", kInputCategory, times.start, times.end - times.start, args);
+    }
+    if (task.kind == TaskKind::kCopy) {
+      const std::array<Trace::NamedArg, 2> args{
+          {{"minibatch", copied[task.label]++}, {"pipeline", std::string_view(graph.label(TaskId(i)))}}};
+      trace.add_slice(track, "copy", kInputCategory, times.start, times.end - times.start, args);
     }
   }
   return trace;

@@ -34,6 +34,14 @@ std::optional<std::int64_t> depth_of(const OpCall& call) {
   return std::nullopt;
 }
 
+/// What the copy writes at the link's rate, all of DRAM would take in less.
+CopyDemand upload_demand(Nanoseconds time, const GpuProfile& gpu) {
+  CopyDemand demand;
+  demand.time_ns = static_cast<double>(time.count());
+  demand.dram_ns = demand.time_ns * gpu.to_device.per_second / gpu.dram.per_second;
+  return demand;
+}
+
 double part(double work, double rate, Nanoseconds time) {
   return rate > 0 ? std::min(1.0, work / rate / seconds(time)) : 0;
 }
@@ -144,8 +152,15 @@ Result<GpuWork> GpuDemands::work(const Program& program, const TaskGraph& graph)
   work.profile = profile_;
   work.tasks.resize(graph.tasks.size());
   std::map<const KernelDemand*, std::uint32_t> numbers;
+  std::map<Nanoseconds, std::uint32_t> copies;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     const Task& task = graph.tasks[i];
+    if (task.kind == TaskKind::kCopy) {
+      const auto [place, is_new] = copies.try_emplace(task.duration, static_cast<std::uint32_t>(work.copies.size()));
+      if (is_new) work.copies.push_back(upload_demand(task.duration, profile_));
+      work.tasks[i] = CopyTask{place->second};
+      continue;
+    }
     if (task.kind != TaskKind::kStep || !task.step || task.duration <= Nanoseconds(0)) continue;
     COHORT_TRY(const KernelDemand* kernel, demand(program.steps[*task.step], task.duration));
     const auto [place, is_new] = numbers.try_emplace(kernel, static_cast<std::uint32_t>(work.kernels.size()));

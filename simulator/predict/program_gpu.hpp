@@ -52,7 +52,8 @@ class GpuDemands {
     CallWork work;
   };
   [[nodiscard]] Nanoseconds together(std::span<const Part> parts) const;
-  /// The kernels of `program` in a graph whose steps take `graph`'s durations; a step that takes no time is none.
+  /// The kernels of `program` in a graph whose steps take `graph`'s durations; a step that takes no time is none. With
+  /// the graph's copies, which are uploads.
   /// Errors: those of demand_of(), naming the step's task.
   Result<GpuWork> work(const Program& program, const TaskGraph& graph);
 

@@ -20,7 +20,10 @@ class GraphBuilder {
         device_(prediction_case.device),
         costs_(costs),
         image_time_(image_time) {
-    if (prediction_case.gpu != nullptr) launch_costs_ = prediction_case.gpu->profile().launch;
+    if (prediction_case.gpu != nullptr) {
+      gpu_ = &prediction_case.gpu->profile();
+      launch_costs_ = gpu_->launch;
+    }
     if (!prediction_case.with_overheads) {
       device_.step_overhead = device_.launch_overhead = device_.handoff_latency = Nanoseconds(0);
       if (launch_costs_) launch_costs_ = LaunchCosts{};
@@ -39,12 +42,14 @@ class GraphBuilder {
 
   ProgramGraph build() {
     const bool has_input = image_time_ > Nanoseconds(0) && !program_.inputs.empty();
-    result_.first_steady = has_input ? program_.input_buffers + 1 : 1;
+    uploads_ = has_input && gpu_ != nullptr;
+    copies_ahead_ = uploads_ && program_.input_buffers > 1 ? 1 : 0;
+    result_.first_steady = has_input ? program_.input_buffers + copies_ahead_ + 1 : 1;
     result_.iterations = result_.first_steady + (has_input ? kSteadyIterationsWithInput : kSteadyIterations);
     for (const Cost& cost : costs_) ++result_.origins[static_cast<std::size_t>(cost.origin)];
     add_resources(has_input);
     // Input goes on being made beside the last iterations, as it would in a longer run.
-    const int minibatches = has_input ? result_.iterations + program_.input_buffers : 0;
+    const int minibatches = has_input ? result_.iterations + program_.input_buffers + copies_ahead_ : 0;
     for (int i = 0; i < minibatches; ++i) add_input(i);
     for (int i = 0; i < result_.iterations; ++i) add_iteration(i);
     return std::move(result_);
@@ -71,6 +76,9 @@ class GraphBuilder {
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       input_labels_.push_back(graph.add_label(fmt::format("input {}", i)));
     }
+    if (!uploads_) return;
+    copy_engine_ = graph.add_resource("copies to the device", ResourceKind::kCopyEngine);
+    upload_label_ = graph.add_label("upload");
   }
 
   /// One task per worker and pipeline that has images to make.
@@ -129,6 +137,52 @@ class GraphBuilder {
     Nanoseconds latency{};
   };
 
+  /// A thread's own work, then the part of a call in which it holds the driver's lock.
+  struct ThreadCall {
+    TaskId first{};
+    GpuLaunch locked;
+  };
+  ThreadCall add_thread_call(LabelId label, int iteration, std::size_t thread) {
+    const LaunchCosts& costs = *launch_costs_;
+    const Nanoseconds own = costs.call - costs.lock;
+    const TaskId first = add_host_task(label, iteration, own, launch_threads_[thread]);
+    const TaskId locked = add_host_task(label, iteration, costs.lock, *lock_);
+    result_.graph.add_edge(first, locked, EdgeKind::kProgramOrder);
+    return {first, {locked, std::max(Nanoseconds(0), costs.latency - own)}};
+  }
+
+  /// Of each input of a minibatch: the host gives the copy, which takes it as long as a launch, and the device makes
+  /// it. The host has all pipelines' images by then, and has launched the steps that run meanwhile.
+  std::vector<TaskId> add_upload(int minibatch, int iteration, std::optional<TaskId> launch = {}) {
+    TaskGraph& graph = result_.graph;
+    std::vector<TaskId> copies;
+    for (std::size_t p = 0; p < program_.inputs.size(); ++p) {
+      ThreadCall call;
+      if (launch_order_.empty()) {
+        call.first = add_host_task(upload_label_, iteration, launch_costs_->call);
+        call.locked = {call.first, launch_costs_->latency};
+      } else {
+        const auto stream = static_cast<StreamId>(static_cast<std::uint32_t>(program_.streams));
+        call = add_thread_call(upload_label_, iteration, static_cast<std::size_t>(program_.launch_thread_of(stream)));
+        if (launch) graph.add_edge(*launch, call.first, EdgeKind::kProgramOrder);
+      }
+      for (const TaskId input : inputs_[static_cast<std::size_t>(minibatch)]) {
+        if (p == 0) graph.add_edge(input, call.first, EdgeKind::kEvent);
+      }
+      Task task;
+      task.label = input_labels_[p];
+      task.kind = TaskKind::kCopy;
+      task.resource = copy_engine_;
+      task.cores = 0;
+      task.duration = upload_time(*gpu_, program_.buffer(program_.inputs[p].buffer).size);
+      task.position = upload_position_++;
+      task.iteration = iteration;
+      copies.push_back(graph.add_task(task));
+      graph.add_edge(call.locked.task, copies.back(), EdgeKind::kLaunch, call.locked.latency, Anchor::kStart);
+    }
+    return copies;
+  }
+
   /// The host's launches of one program step: of each of its steps, or of all as one graph. What a kernel waits for is
   /// the call that launches it.
   std::vector<GpuLaunch> add_gpu_launches(int iteration) {
@@ -154,24 +208,20 @@ class GraphBuilder {
   ///     driver lock        |a  |b  |c  |d  |
   std::vector<GpuLaunch> add_threads_launches(int iteration) {
     TaskGraph& graph = result_.graph;
-    const LaunchCosts& costs = *launch_costs_;
-    const Nanoseconds own = costs.call - costs.lock;
     const TaskId begin = add_host_task(launch_label_, iteration, Nanoseconds(0));
     result_.launches.push_back(begin);
     std::vector<GpuLaunch> launches(program_.steps.size());
     std::vector<TaskId> before(launch_threads_.size(), begin);
     for (const std::uint32_t step : launch_order_) {
       const auto thread = static_cast<std::size_t>(program_.launch_thread_of(program_.steps[step].stream));
-      const TaskId first = add_host_task(launch_label_, iteration, own, launch_threads_[thread]);
-      const TaskId locked = add_host_task(launch_label_, iteration, costs.lock, *lock_);
-      graph.add_edge(before[thread], first, EdgeKind::kProgramOrder);
-      graph.add_edge(first, locked, EdgeKind::kProgramOrder);
+      const ThreadCall call = add_thread_call(launch_label_, iteration, thread);
+      graph.add_edge(before[thread], call.first, EdgeKind::kProgramOrder);
       for (const StepId from : program_.steps[step].dependencies) {
         const auto other = static_cast<std::size_t>(program_.launch_thread_of(program_.step(from).stream));
-        if (other != thread) graph.add_edge(launches[to_index(from)].task, first, EdgeKind::kProgramOrder);
+        if (other != thread) graph.add_edge(launches[to_index(from)].task, call.first, EdgeKind::kProgramOrder);
       }
-      before[thread] = locked;
-      launches[step] = {locked, std::max(Nanoseconds(0), costs.latency - own)};
+      before[thread] = call.locked.task;
+      launches[step] = call.locked;
     }
     return launches;
   }
@@ -216,8 +266,37 @@ class GraphBuilder {
     }
   }
 
+  /// Every stream waits for the copies before its first step.
+  void add_copy_edges(const std::vector<TaskId>& copies, const std::vector<TaskId>& steps) {
+    const Nanoseconds gap = program_.launch == LaunchMode::kGraph ? launch_costs_->graph_gap : launch_costs_->gap;
+    for (const auto& first : first_) {
+      for (const TaskId copy : copies) {
+        if (first) result_.graph.add_edge(copy, steps[*first], EdgeKind::kEvent, gap);
+      }
+    }
+  }
+
+  /// What the launch waits for, and the buffers that are free once `end` has been waited for: of what was copied
+  /// until then, or of what the steps have read.
+  void add_buffer_edges(int iteration, std::optional<TaskId> launch, TaskId end) {
+    TaskGraph& graph = result_.graph;
+    const auto now = static_cast<std::size_t>(iteration);
+    const auto ahead = static_cast<std::size_t>(copies_ahead_);
+    const auto buffers = static_cast<std::size_t>(program_.input_buffers);
+    for (std::size_t i = 0; launch && i < inputs_[now].size(); ++i) {
+      graph.add_edge(inputs_[now][i], *launch, EdgeKind::kEvent);
+    }
+    for (std::size_t freed = now == 0 ? 0 : now + ahead; freed <= now + ahead; ++freed) {
+      for (const TaskId input : inputs_[freed + buffers]) graph.add_edge(end, input, EdgeKind::kBuffer);
+    }
+  }
+
   void add_iteration(int iteration) {
     TaskGraph& graph = result_.graph;
+    // Else it has been copied beside the steps before, and waited for.
+    const bool uploads_now = uploads_ && (copies_ahead_ == 0 || iteration == 0);
+    std::vector<TaskId> copies;
+    if (uploads_now) copies = add_upload(iteration, iteration);
     const bool graph_replay = program_.launch == LaunchMode::kGraph;
     const auto calls = graph_replay ? std::int64_t{0} : static_cast<std::int64_t>(program_.steps.size());
     std::vector<GpuLaunch> launches;
@@ -231,6 +310,8 @@ class GraphBuilder {
     const TaskId launch = result_.launches.back();
     std::vector<TaskId> steps;
     for (std::uint32_t i = 0; i < program_.steps.size(); ++i) steps.push_back(add_step(i, iteration));
+    if (uploads_now) add_copy_edges(copies, steps);
+    if (copies_ahead_ > 0) copies = add_upload(iteration + 1, iteration, launch);
     const TaskId end = add_host_task(wait_label_, iteration, Nanoseconds(0));
     result_.ends.push_back(end);
     if (launch_costs_) {
@@ -241,11 +322,9 @@ class GraphBuilder {
     } else {
       add_host_edges(launch, steps, end);
     }
+    for (const TaskId copy : copies) graph.add_edge(copy, end, EdgeKind::kSynchronisation);
     if (inputs_.empty()) return;
-    for (const TaskId input : inputs_[now]) graph.add_edge(input, launch, EdgeKind::kEvent);
-    for (const TaskId input : inputs_[now + static_cast<std::size_t>(program_.input_buffers)]) {
-      graph.add_edge(end, input, EdgeKind::kBuffer);
-    }
+    add_buffer_edges(iteration, !uploads_ || uploads_now ? std::optional(launch) : std::nullopt, end);
   }
 
   const Plan& plan_;
@@ -256,9 +335,13 @@ class GraphBuilder {
   Nanoseconds image_time_;
   ProgramGraph result_;
   std::vector<std::optional<std::uint32_t>> first_, last_;  ///< by stream: its first and last step
+  const GpuProfile* gpu_ = nullptr;
+  bool uploads_ = false;  ///< images are copied to the device
+  int copies_ahead_ = 0;  ///< minibatches whose copy is given before the step in front of theirs is waited for
   std::vector<LabelId> step_labels_, input_labels_;
-  LabelId launch_label_{}, wait_label_{};
+  LabelId launch_label_{}, wait_label_{}, upload_label_{};
   std::vector<ResourceId> streams_, workers_;
+  ResourceId copy_engine_{};
   ResourceId host_{};
   std::vector<std::uint32_t> launch_order_;  ///< steps, where several threads launch them
   std::vector<ResourceId> launch_threads_;
@@ -266,6 +349,7 @@ class GraphBuilder {
   std::vector<std::vector<TaskId>> inputs_;  ///< by minibatch
   std::size_t next_worker_ = 0;
   std::int64_t input_position_ = 0;
+  std::int64_t upload_position_ = 0;
   std::int64_t host_position_ = 0;
 };
 

@@ -41,7 +41,14 @@ struct PredictionCase {
 ///     stream 1       |===== b =====|==== d ====|
 ///
 /// A minibatch is made by all decode workers, image by image in turn; `buffers` minibatches are in
-/// flight in each pipeline.
+/// flight in each pipeline. Images are copied to a GPU in the order of Feeder: with two buffers or more the next
+/// minibatch while a step runs, and its buffer on the host is free once both have been waited for; with one buffer
+/// before the step, and it is free after it:
+///
+///     host     |C0|L0|     |C1|   W0 |L1|       |C2| W1 |L2|     Ci as soon as minibatch i is decoded
+///     copies      |0|         |1|                  |2|
+///     stream 0       |== 0 ==|          |== 1 ==|       |== 2 ==|
+///     worker   |in 0|in 1| wait      |in 2|in 3| wait   |in 4|
 struct ProgramGraph {
   TaskGraph graph;
   int iterations = 0;
