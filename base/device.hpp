@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,11 +22,16 @@ struct DeviceInfo {
   std::map<std::string, std::string> settings;  ///< library versions, ISA, environment: what a recording depends on
 };
 
-/// Of DeviceInfo::settings, both in bytes: the cache that a CPU's core has to itself, and a GPU's last one.
-inline constexpr std::string_view kCoreCacheSetting = "core_cache_bytes";
-inline constexpr std::string_view kLastCacheSetting = "l2_bytes";
+/// Keys of DeviceInfo::settings whose values are whole numbers.
+inline constexpr std::string_view kCoreCacheSetting = "core_cache_bytes";   ///< what a CPU's core caches alone
+inline constexpr std::string_view kLastCacheSetting = "l2_bytes";           ///< a GPU's last cache
+inline constexpr std::string_view kHostCoresSetting = "host_cores";         ///< of a GPU's host, for this process
+inline constexpr std::string_view kConnectionsSetting = "max_connections";  ///< CUDA_DEVICE_MAX_CONNECTIONS
 
-/// A setting that is a number of bytes; none where it is not known.
-Bytes bytes_setting(const DeviceInfo& device, std::string_view key);
+/// Absent where it is not known, or no whole number.
+std::optional<std::int64_t> number_setting(const DeviceInfo& device, std::string_view key);
+
+/// Cores of the host that can decode input: a CPU's own; at least 1.
+int host_cores(const DeviceInfo& device);
 
 }  // namespace cohort

@@ -16,6 +16,9 @@
 namespace cohort {
 namespace {
 
+/// That CUDA makes use of.
+constexpr std::int64_t kMostConnections = 32;
+
 /// "8GiB", "512MiB", "1000".
 std::optional<Bytes> bytes_from(std::string_view text) {
   std::int64_t value = 0;
@@ -149,6 +152,9 @@ Result<void> PlanningInput::read_gpu_figures(const std::filesystem::path& file) 
     figures = published_gpu_profile(device_.name);
   }
   if (!figures) return {};
+  // Not a fact of the GPU: what the plan's process asks for, as the one that recorded the profile did.
+  if (const auto connections = number_setting(device_, kConnectionsSetting); connections && *connections > 0)
+    figures->connections = static_cast<int>(std::min<std::int64_t>(*connections, kMostConnections));
   std::vector<const Trace*> recorded;
   for (const Trace& profile : profiles_) recorded.push_back(&profile);
   common_.gpu = &gpu_.emplace(*std::move(figures), RecordedLaunches(recorded));
@@ -300,7 +306,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
   base_.input.path = options.data;
   base_.input.sharing = options.input == "shared" ? InputSharing::kShared : InputSharing::kSeparate;
   base_.input.bad_images = options.bad_images == "fatal" ? BadImages::kFatal : BadImages::kSkip;
-  base_.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : common_.device.cores;
+  base_.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : host_cores(device_);
   base_.input.buffers = options.buffers;
   base_.input.seed = options.seed;
   base_.launch_threads = options.launch_threads;

@@ -252,7 +252,7 @@ class Search {
     return options_.search_buffers && case_.base->input.source == InputSource::kFolder;
   }
 
-  /// That can decode: a GPU's host is not known, so there the workers of the base are the most.
+  /// That can decode: as many as the base's workers on a GPU's host, whose own cores run no ops.
   [[nodiscard]] int host_cores() const {
     return case_.gpu == nullptr ? case_.device.cores : case_.base->input.decode_workers;
   }

@@ -11,6 +11,7 @@
 #include "executor/cuda/plugin/runtime_api.hpp"
 #include "executor/cuda/session.hpp"
 #include "executor/device_error.hpp"
+#include "executor/host/core_binding.hpp"
 
 namespace cohort::cuda {
 namespace {
@@ -97,7 +98,8 @@ DeviceInfo describe(int index) {
   info.settings["runtime"] = cuda_version(CUDART_VERSION);
   info.settings["cudnn"] = std::to_string(cudnnGetVersion());
   info.settings["cublas"] = std::to_string(cublasLtGetVersion());
-  info.settings["max_connections"] = environment(kConnections);
+  info.settings[std::string(kHostCoresSetting)] = std::to_string(usable_cores().size());
+  info.settings[std::string(kConnectionsSetting)] = environment(kConnections);
   return info;
 }
 
