@@ -163,13 +163,19 @@ void add_colder_fused(const Backend& backend, const ProfileOptions& options, con
   const auto copies = static_cast<int>(
       std::min<std::int64_t>(kCold.value / std::max<std::int64_t>(1, own.value), options.most_copies / width));
   const bool is_long = median_time(warm) >= kLong;
+  const Bytes caches{2 * number_setting(backend.info(), kCoreCacheSetting).value_or(0) * warm.op_case.threads};
   const auto add = [&](int count, int streams) {
     TimedCase timed(warm.op_case);
     timed.op_case.copies = count;
     timed.op_case.streams = streams;
     cases.push_back(std::move(timed));
   };
-  if (!is_long && copies > 1) add(copies, 1);
+  if (!is_long && copies > 1) {
+    // Beyond the cores' own caches, and beyond those that they share.
+    const auto beyond = static_cast<int>(caches.value / std::max<std::int64_t>(1, own.value)) + 1;
+    if (beyond > 1 && beyond < copies) add(beyond, 1);
+    add(copies, 1);
+  }
   const int cores = backend.catalog().cores();
   if (warm.op_case.threads > 1 || cores == 1) return;
   add(is_long ? 1 : std::max(2, copies / cores), cores);
@@ -204,7 +210,7 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
     }
   }
   COHORT_CHECK(add_groups(backend, options, op, cases));
-  if (const Bytes flush = bytes_setting(backend.info(), kLastCacheSetting); flush.value > 0) {
+  if (const Bytes flush{number_setting(backend.info(), kLastCacheSetting).value_or(0)}; flush.value > 0) {
     for (std::size_t i = 0, warm = cases.size(); i < warm; ++i) {
       if (cases[i].copies_only) continue;
       cases.emplace_back(OpCase(cases[i].op_case));  // a copy: the vector grows

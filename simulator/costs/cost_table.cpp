@@ -14,8 +14,10 @@ constexpr std::string_view kCopyPrefix = "Copy ";
 /// where its share of the cores accounts for 18.4 ms (oneDNN 2.6 on OpenMP, measured once).
 constexpr double kUsualOversubscriptionPenalty = 1.7;
 
-/// Of a core's cache for what a call touches; the rest is for what the runner and the system do. A judgement.
+/// What is used in turn stays in a cache until it is full, and then misses it each time: warm up to the first part of
+/// the cache, cold from the second on. A judgement, since what the runner and the system touch is not known.
 constexpr double kCachedPart = 0.75;
+constexpr double kUncachedPart = 1.25;
 
 Nanoseconds median(std::vector<Nanoseconds> times) {
   std::sort(times.begin(), times.end());
@@ -112,7 +114,9 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
     Curve& curve = entries_[signature].forms[form][width].by_neighbours[neighbours];
     curve.points.emplace_back(footprint, median(times));
     // Each thread keeps its part of the weights in the cache of its own core, and each neighbour its own weights.
-    curve.cached = scaled(core_cache, kCachedPart * std::get<int>(form) * (neighbours + 1));
+    const double caches = std::get<int>(form) * (neighbours + 1);
+    curve.cached = scaled(core_cache, kCachedPart * caches);
+    curve.uncached = scaled(core_cache, kUncachedPart * caches);
   }
 }
 
@@ -127,7 +131,7 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     }
     if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
   }
-  return CostTable(records, bytes_setting(profiles[0]->info.device, kCoreCacheSetting));
+  return CostTable(records, Bytes{number_setting(profiles[0]->info.device, kCoreCacheSetting).value_or(0)});
 }
 
 const CostTable::Entry* CostTable::find(std::string_view signature) const {
@@ -141,12 +145,13 @@ double CostTable::curve_time(const Curve& curve, Bytes footprint) {
   if (above == curve.points.end()) return count(curve.points.back().second);
   if (above == curve.points.begin()) return count(above->second);
   const auto below = above - 1;
-  const bool leaves_cache = below->first < curve.cached && curve.cached < above->first;
-  const Bytes warm = leaves_cache ? curve.cached : below->first;
+  const bool leaves_cache = below->first < curve.uncached && curve.cached < above->first;
+  const Bytes warm = leaves_cache ? std::max(curve.cached, below->first) : below->first;
+  const Bytes cold = leaves_cache ? std::min(curve.uncached, above->first) : above->first;
   if (footprint <= warm) return count(below->second);
+  if (footprint >= cold) return count(above->second);
   const auto log_of = [](Bytes bytes) { return std::log(static_cast<double>(std::max<std::int64_t>(bytes.value, 1))); };
-  if (log_of(above->first) == log_of(warm)) return count(above->second);
-  return line({log_of(warm), count(below->second)}, {log_of(above->first), count(above->second)}, log_of(footprint));
+  return line({log_of(warm), count(below->second)}, {log_of(cold), count(above->second)}, log_of(footprint));
 }
 
 /// Time with neighbours: between recorded counts along a line, beyond them the nearest. Where the
@@ -271,7 +276,8 @@ Result<Cost> CostTable::recorded_cost(const CostKey& key, const CostContext& con
   if (entry == nullptr) return unknown();
   WidthCosts costs = width_costs(*entry, key, context);
   if (const auto exact = costs.find(key.width); exact != costs.end()) {
-    return Cost{rounded(exact->second), CostOrigin::kProfiled};
+    const bool this_way = key.algorithm.empty() || has(key);  // else the fastest stands in for it
+    return Cost{rounded(exact->second), this_way ? CostOrigin::kProfiled : CostOrigin::kInterpolated};
   }
   if (key.strategy == Strategy::kSerial) return unknown();
 
