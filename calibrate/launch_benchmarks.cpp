@@ -83,29 +83,35 @@ class EmptyGraph {
   Event end_;
 };
 
+/// `record.launches` of them on each stream in turn; leaves both times in `record`.
+void launch_empty_kernels(const Streams& streams, MicrobenchmarkRecord& record) {
+  Event begin;
+  Event end;
+  begin.record(*streams[0]);
+  const Nanoseconds before = host_now();
+  for (int i = 0; i < record.launches; ++i)
+    check(launch_empty(streams[static_cast<std::size_t>(i) % streams.size()]->get()), "empty kernel");
+  record.host_time = host_now() - before;
+  join(streams);
+  end.record(*streams[0]);
+  streams[0]->synchronize();
+  record.time = end.since(begin);
+}
+
 }  // namespace
 
 void empty_kernels(const Bench& bench) {
-  constexpr int kLaunches = 2048;
   for (const int count : {1, 2, 4, 8, 16, 32, 64, 128}) {
     const Streams streams = make_streams(count);
     MicrobenchmarkRecord record = empty_record(Microbenchmark::kEmptyKernels);
     record.instances = count;
-    record.launches = kLaunches;
-    for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
-      if (bench.recorder.was_cancelled()) return;
-      Event begin;
-      Event end;
-      begin.record(*streams[0]);
-      const Nanoseconds before = host_now();
-      for (int i = 0; i < kLaunches; ++i)
-        check(launch_empty(streams[static_cast<std::size_t>(i % count)]->get()), "empty kernel");
-      record.host_time = host_now() - before;
-      join(streams);
-      end.record(*streams[0]);
-      streams[0]->synchronize();
-      record.time = end.since(begin);
-      if (repetition >= 0) bench.recorder.add(record);  // the first warms up
+    for (const int launches : kEmptyKernelLaunches) {
+      record.launches = launches;
+      for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+        if (bench.recorder.was_cancelled()) return;
+        launch_empty_kernels(streams, record);
+        if (repetition >= 0) bench.recorder.add(record);  // the first warms up
+      }
     }
   }
 }
@@ -125,7 +131,7 @@ void launch_latency(const Bench& bench) {
 }
 
 void launch_threads(const Bench& bench) {
-  constexpr int kLaunches = 2048;
+  constexpr int kLaunches = kEmptyKernelLaunches.back();
   for (const int count : {1, 2, 4, 8}) {
     const Streams streams = make_streams(count);
     for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {

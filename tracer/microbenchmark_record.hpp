@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,7 +17,8 @@ namespace cohort {
 /// traced times of kernels that run together include waiting.
 enum class Microbenchmark {
   /// `launches` empty kernels, one launch call each, `instances` streams in turn. `time`: first start to last end.
-  /// `host_time`: all launch calls, issued back to back. Record 1, 2, 4, ... 128 streams.
+  /// `host_time`: all launch calls, issued back to back. Record 1, 2, 4, ... 128 streams, each with every number of
+  /// launches in kEmptyKernelLaunches: what one costs is the slope between them.
   kEmptyKernels,
   /// One empty kernel on an idle device. `time`: from before the launch call until the host sees it done.
   /// `host_time`: the launch call alone.
@@ -53,6 +55,10 @@ enum class Microbenchmark {
   /// repetitions each; `time` is the span divided by the repetitions. `kernel` is its op's signature.
   kReplicas,
 };
+/// Numbers of empty kernels to launch in a row. No more than a stream takes before a launch waits for the device, which is
+/// about a thousand: beyond that a call's time is the device's.
+inline constexpr std::array kEmptyKernelLaunches{64, 256, 768};
+
 std::string_view to_string(Microbenchmark benchmark);
 std::optional<Microbenchmark> microbenchmark_from(std::string_view text);
 

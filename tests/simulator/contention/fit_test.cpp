@@ -56,13 +56,16 @@ class Recording {
   }
 
   void launches() {
-    for (const int count : {10, 100, 1000}) {
+    for (const int count : kEmptyKernelLaunches) {
       MicrobenchmarkRecord record = record_of(Microbenchmark::kEmptyKernels, "empty");
       record.launches = count;
       record.host_time = gpu_.launch.call * count;
       record.time = gpu_.launch.kernel_fixed * count + gpu_.launch.gap * (count - 1);
       add(record);
-      record.benchmark = Microbenchmark::kEmptyGraph;
+    }
+    for (const int count : {10, 100, 1000}) {
+      MicrobenchmarkRecord record = record_of(Microbenchmark::kEmptyGraph, "empty");
+      record.launches = count;
       record.host_time = gpu_.launch.graph_call + gpu_.launch.graph_node * count;
       record.time = gpu_.launch.kernel_fixed * count + gpu_.launch.graph_gap * (count - 1);
       add(record);
