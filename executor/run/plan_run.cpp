@@ -1,7 +1,9 @@
 #include "executor/run/plan_run.hpp"
 
 #include <algorithm>
+#include <map>
 #include <system_error>
+#include <utility>
 
 #include "executor/input/npy.hpp"
 #include "executor/input_values.hpp"
@@ -11,6 +13,14 @@ namespace cohort {
 namespace {
 
 constexpr std::size_t kMostStages = 1 << 16;  // per decode worker
+
+/// Its place in Plan::baselines; their number where it has none.
+std::size_t baseline_of(const Plan& plan, std::uint32_t member) {
+  const auto found = std::find_if(plan.baselines.begin(), plan.baselines.end(), [&](const Baseline& baseline) {
+    return std::find(baseline.members.begin(), baseline.members.end(), member) != baseline.members.end();
+  });
+  return static_cast<std::size_t>(found - plan.baselines.begin());
+}
 
 }  // namespace
 
@@ -24,29 +34,40 @@ Result<std::unique_ptr<PlanRun>> PlanRun::open(Backend& backend, const Plan& pla
                                                const CancelToken& cancel) {
   std::unique_ptr<PlanRun> run(new PlanRun(backend, plan, cancel));
   COHORT_TRY(run->plan_run_, BatchRun::open(backend, plan, members, {&run->stages_, &cancel}));
+  std::map<std::pair<std::size_t, const Model*>, std::size_t> known;
   for (std::uint32_t m = 0; m < plan.members.size(); ++m) {
     COHORT_CHECK(cancel.check());
-    const MemberModels alone{{members.models[m]}, {members.weights[m]}};
-    auto opened = BatchRun::open(backend, baseline_plan(plan, m), alone, {nullptr, &cancel});
-    if (!opened) return in_context(fmt::format("baseline of member {}", plan.members[m].name), opened.error());
-    run->alone_.push_back(std::move(*opened));
+    const auto [place, is_new] = known.try_emplace({baseline_of(plan, m), members.models[m]}, run->alone_.size());
+    if (is_new) {
+      const MemberModels alone{{members.models[m]}, {members.weights[m]}};
+      auto opened = BatchRun::open(backend, baseline_plan(plan, m), alone, {nullptr, &cancel});
+      if (!opened)
+        return in_context(fmt::format("baseline of member {}, loaded beside the plan", plan.members[m].name),
+                          opened.error());
+      run->alone_.push_back({std::move(*opened), 0});
+    }
+    ++run->alone_[place->second].members;
   }
   return run;
 }
 
+/// Each member's weights stay warm while it runs alone, so that members alike may be one that runs as often.
+Result<Nanoseconds> PlanRun::one_by_one(int steps) {
+  Nanoseconds sum{};
+  for (const Alone& alone : alone_) {
+    for (int i = 0; i < alone.members; ++i) {
+      COHORT_CHECK(cancel_.check());
+      COHORT_CHECK(alone.run->step());
+      COHORT_TRY(const Nanoseconds time, alone.run->timed_steps(steps, steady_now));
+      sum += time;
+    }
+  }
+  return sum;
+}
+
 Result<PlanRun::Times> PlanRun::measure(const MeasureOptions& options) {
   const Subject together{"plan", [this](int steps) { return plan_run_->timed_steps(steps, steady_now); }};
-  const Subject one_by_one{"baseline", [this](int steps) -> Result<Nanoseconds> {
-                             Nanoseconds sum{};
-                             for (const auto& run : alone_) {
-                               COHORT_CHECK(cancel_.check());
-                               COHORT_CHECK(run->step());  // a member's weights stay warm while it runs alone
-                               COHORT_TRY(const Nanoseconds time, run->timed_steps(steps, steady_now));
-                               sum += time;
-                             }
-                             return sum;
-                           }};
-  const std::vector<Subject> subjects{together, one_by_one};
+  const std::vector<Subject> subjects{together, {"baseline", [this](int steps) { return one_by_one(steps); }}};
   COHORT_TRY(auto times, cohort::measure(subjects, options, steady_now, foreign_cpu_time, &cancel_));
   return Times{std::move(times[0]), std::move(times[1])};
 }

@@ -46,8 +46,16 @@ class PlanRun {
   [[nodiscard]] std::vector<BadImage> bad_images() const { return plan_run_->bad_images(); }
 
  private:
+  /// A member by itself, as often as there are members alike: of one model and one baseline. Their weights alone
+  /// differ, and a device that has room for the plan has not always room for all of them once more.
+  struct Alone {
+    std::unique_ptr<BatchRun> run;
+    int members = 0;
+  };
+
   PlanRun(Backend& backend, Plan plan, const CancelToken& cancel);
   [[nodiscard]] std::vector<std::string> group_names() const;
+  Result<Nanoseconds> one_by_one(int steps);
   Result<WallTimes> traced_steps(int iterations);
   Result<Trace> trace_tasks(int iterations, WallTimes& traced);
   Result<Trace> trace_device(int iterations, WallTimes& traced, DeviceTracer& tracer);
@@ -57,7 +65,7 @@ class PlanRun {
   const CancelToken& cancel_;
   StageSink stages_;
   std::unique_ptr<BatchRun> plan_run_;
-  std::vector<std::unique_ptr<BatchRun>> alone_;  ///< one per member
+  std::vector<Alone> alone_;
 };
 
 }  // namespace cohort
