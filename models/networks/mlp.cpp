@@ -10,7 +10,7 @@ namespace {
 Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t inputs, integer_argument(arguments, "inputs", 1, 1'000'000));
   COHORT_TRY(const std::int64_t hidden, integer_argument(arguments, "hidden", 1, 16384));
-  COHORT_TRY(const std::int64_t layers, integer_argument(arguments, "layers", 1, 256));
+  COHORT_TRY(const std::int64_t layers, integer_argument(arguments, "layers", 0, 256));
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("mlp");
   TensorId x = b.input("input", {minibatch, inputs});

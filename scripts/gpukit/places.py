@@ -8,6 +8,8 @@ import site
 import subprocess
 import sysconfig
 
+CALIBRATION = "calibration.trace.json.gz"  # among the recorded traces
+
 
 def root():
     """The checkout, or the bundle, that these scripts are in."""

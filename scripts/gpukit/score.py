@@ -28,12 +28,21 @@ def measured_cases(folder):
     return cases
 
 
-def predicted(cohort, profile, plan):
-    """Speedup that the simulator gives a plan today, or None where it cannot."""
+def fitted_figures(cohort, folder, into):
+    """The device profile fitted to the recorded calibration; None where there is none, or it cannot be fitted to."""
+    calibration, file = folder / "traces" / places.CALIBRATION, into / "device.profile.json"
+    if not calibration.exists():
+        return None
+    return file if places.output_of(cohort, "calibrate", "--fit", calibration, "-o", file) is not None else None
+
+
+def predicted(cohort, profile, plan, figures):
+    """Speedup that the simulator gives a plan today, with figures of the GPU or the published ones; None where it cannot."""
     with tempfile.NamedTemporaryFile("w", suffix=".plan.json") as file:
         json.dump(plan, file)
         file.flush()
-        text = places.output_of(cohort, "simulate", profile, "--plan", file.name, "--json")
+        text = places.output_of(cohort, "simulate", profile, "--plan", file.name, "--json",
+                                *(["--device-profile", figures] if figures else []))
     return json.loads(text)["predicted_speedup"] if text else None
 
 
@@ -51,6 +60,12 @@ def by_capacity(plan, members, share):
 
 
 def scored(cohort, folder):
+    """A row for every plan that was run. `predicted` is with the figures fitted to the calibration, where there is one."""
+    with tempfile.TemporaryDirectory() as into:
+        return rows_of(cohort, folder, fitted_figures(cohort, folder, pathlib.Path(into)))
+
+
+def rows_of(cohort, folder, figures):
     rows, shares = [], {}
     for unit, result in measured_cases(folder).items():
         profile = folder / "traces" / result["profile"]
@@ -60,7 +75,8 @@ def scored(cohort, folder):
             rows.append({"case": unit, "network": result["network"], "minibatch": result["minibatch"],
                          "members": result["members"], "rank": rank, "plan": plan["plan"],
                          "measured": plan["measured"]["measured_speedup"],
-                         "predicted": predicted(cohort, profile, plan["plan_file"]),
+                         "predicted": predicted(cohort, profile, plan["plan_file"], figures),
+                         "published": predicted(cohort, profile, plan["plan_file"], None) if figures else None,
                          "precision": result.get("precision", "float32"),
                          "undisturbed": undisturbed(plan["plan_file"], result["members"]),
                          "by_capacity": by_capacity(plan["plan_file"], result["members"], shares[profile])})
@@ -106,7 +122,7 @@ def noise(folder):
 def report_of(rows, folder):
     held = [row for row in rows if row["network"] in HELD_OUT]
     tuned = [row for row in rows if row["network"] not in HELD_OUT]
-    return {"tuned": summary(tuned), "held_out": summary(held), "choices": good_choices(rows),
+    return {"tuned": summary(tuned), "held_out": summary(held), "published_figures": summary(rows, "published"), "choices": good_choices(rows),
             "undisturbed_streams": summary(rows, "undisturbed"), "capacity_over_work": summary(rows, "by_capacity"),
             "predicted_where_kernels_are_known": summary([row for row in rows if row["by_capacity"] is not None]),
             "noise": noise(folder),
@@ -144,6 +160,8 @@ def main(text, arguments=None):
               f"{row['plan']}")
     print(line_of("tuned networks", report["tuned"]))
     print(line_of("held out", report["held_out"]))
+    if report["published_figures"]:
+        print(line_of("all of them, with published figures instead of this calibration's", report["published_figures"]))
     print(line_of("streams alone", report["predicted_where_streams_are_alone"]))
     print(line_of("streams alone, guessed undisturbed", report["undisturbed_streams"]))
     print(line_of("streams with known kernels", report["predicted_where_kernels_are_known"]))

@@ -95,8 +95,8 @@ def modelbatch(networks):
     """ModelBatch's figures (SysML 2018): 2, many fully connected layers at once; 3, sharers of preprocessing; 4b."""
     units = [step("wall", ["alexnet5", "--minibatch", 16, "--count", 16, "--input", source, "--most", 3])
              for source in ("jpeg", "device")]
-    units += [step("wall", ["mlp", "--set", f"inputs={width}", "--set", f"hidden={width}", "--set", "layers=1", "--set",
-                            f"classes={width}", "--minibatch", minibatch, "--count", 64, "--most", 2])
+    units += [step("wall", ["mlp", "--set", "layers=0", "--set", f"inputs={width}", "--set", f"classes={width}",
+                            "--minibatch", minibatch, "--count", 64, "--most", 2])
               for width in (1000, 4000) for minibatch in (1, 16, 64, 128, 512, 2048)]
     units += [step("wall", ["smallcnn", "--minibatch", 16, "--count", count, "--input", "jpeg", "--most", 1])
               for count in (1, 2, 4, 8, 16)]
@@ -122,7 +122,7 @@ def gpu_tests(cohort, name, chosen, seconds):
 
 def part_a(tools, folders, networks):
     calibrate = [tools.cohort, "calibrate", "--device", folders.device, "--seconds", 85, "--json", "-f",
-                 "-o", folders.traces / "calibration.trace.json.gz"]
+                 "-o", folders.traces / places.CALIBRATION]
     return [
         Stage("provenance and equality", "A", 60, lambda: [
             step("provenance", []),

@@ -10,6 +10,7 @@ import platform
 import shutil
 import statistics
 import subprocess
+import sys
 
 from . import places
 from .children import die_with_parent
@@ -74,6 +75,23 @@ def images():
     return folder
 
 
+def fitted_figures():
+    """The GPU's figures as its calibration tells them, fitted once; None where there is no calibration, or none to fit to."""
+    calibration, file = TRACES / places.CALIBRATION, WORK / "device.profile.json"
+    if not calibration.exists():
+        return None
+    key = WORK / (file.name + ".of")
+    state = f"{IDENTITY} {calibration.stat().st_mtime_ns}"
+    if not key.exists() or key.read_text() != state:
+        file.unlink(missing_ok=True)
+        try:
+            cohort("calibrate", "--fit", calibration, "-f", "-o", file)
+        except StepError as error:  # plans are then made with the published figures
+            print(f"calibration not fitted: {error}", file=sys.stderr)
+        key.write_text(state)
+    return file if file.exists() else None
+
+
 def planned(name, profile_file, count, options=(), members=None):
     """Plans for `count` copies, or for the members of a file: the table, and a folder of one file a rank."""
     folder = WORK / name
@@ -81,7 +99,9 @@ def planned(name, profile_file, count, options=(), members=None):
     folder.mkdir(parents=True)
     who = ["--members", members] if members else ["-n", count]
     profiles = profile_file if isinstance(profile_file, list) else [profile_file]
-    table = cohort("plan", *profiles, *who, *options, "-f", "--json", "-o", folder / "best.plan.json", "--candidates", folder)
+    figures = fitted_figures()
+    figures = ["--gpu-figures", figures] if figures else []
+    table = cohort("plan", *profiles, *who, *options, *figures, "-f", "--json", "-o", folder / "best.plan.json", "--candidates", folder)
     files = [file for file in sorted(folder.glob("*.plan.json")) if file.name != "best.plan.json"]
     return table["ranked"], files or [folder / "best.plan.json"]
 

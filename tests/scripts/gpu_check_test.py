@@ -83,6 +83,7 @@ class Rehearsal(unittest.TestCase):
         wall = next(line for line in lines_of(self.results) if line.get("unit", "").startswith("wall"))
         self.assertEqual([plan["plan"] for plan in wall["result"]["plans"]], ["fused", "spread", "one by one"])
         self.assertEqual(wall["result"]["plans"][0]["measured"]["plan"]["samples_ns"], [100, 110])
+        self.assertTrue(all(plan["plan_file"]["fitted"] for plan in wall["result"]["plans"]), "planned with the calibration")
         table = next(line["result"] for line in lines_of(self.results) if line.get("unit", "").startswith("optable"))
         self.assertEqual(table["left_out"], {"fc1 by lt:2: cublasLtMatmul failed": 1})
         self.assertEqual(table["ops"], [{"op": "fc1", "signature": "Gemm", "strategy": "serial", "width": 1, "algorithm": "lt:1",
@@ -91,6 +92,7 @@ class Rehearsal(unittest.TestCase):
         score = self.score()
         self.assertEqual(score["tuned"]["rows"], 12)
         self.assertAlmostEqual(score["tuned"]["worst"], 0.1)
+        self.assertAlmostEqual(score["published_figures"]["worst"], 0.5)
         self.assertIsNone(score["held_out"])
         self.assertEqual(score["choices"], {"good": 4, "of": 4})
         self.assertAlmostEqual(score["undisturbed_streams"]["worst"], 1.0, msg="four streams gave 2x, one gave 2x")
