@@ -112,10 +112,19 @@ Result<GpuWork> recorded_gpu_work(const TaskGraph& graph, std::span<const Record
 }
 
 bool is_matrix_product(std::string_view kernel) {
-  constexpr std::array<std::string_view, 10> kParts = {"gemm", "conv",     "winograd", "scudnn", "cutlass",
-                                                       "gemv", "implicit", "dgrad",    "wgrad",  "xmma"};
-  return std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; });
+  // nvjet: cuBLAS on Hopper and later; fmha, flash and sdpa: fused attention.
+  constexpr std::array<std::string_view, 13> kParts = {"gemm",     "winograd", "scudnn", "cutlass", "gemv",
+                                                       "implicit", "dgrad",    "wgrad",  "xmma",    "nvjet",
+                                                       "fmha",     "flash",    "sdpa"};
+  const bool named = std::any_of(kParts.begin(), kParts.end(),
+                                 [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; });
+  if (named) return true;
+  constexpr std::string_view kConvolution = "conv";
+  for (std::size_t at = kernel.find(kConvolution); at != std::string_view::npos;
+       at = kernel.find(kConvolution, at + 1)) {
+    if (!kernel.substr(at).starts_with("convert")) return true;  // that copies, as convertTensor_kernel does
+  }
+  return false;
 }
 
 std::array<double, kThroughputs> utilisation_prior(std::string_view kernel, double waves, const GpuProfile& gpu) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/device.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/contention/occupancy.hpp"
 #include "simulator/costs/recorded_gpu_work.hpp"
@@ -189,16 +190,54 @@ class DeviceLinker {
   std::optional<std::uint32_t> blocking_default_;
 };
 
-/// By the device's limits where they and the launch are known.
-float waves_on(const std::optional<GpuProfile>& gpu, const Trace& trace, const Slice& slice) {
-  const std::optional<LaunchShape> shape = gpu ? launch_shape(trace, slice) : std::nullopt;
-  if (shape) {
-    if (const auto held = occupancy(*shape, gpu->sm)) {
-      const double room = static_cast<double>(held->blocks_per_sm) * gpu->sms;
-      return static_cast<float>(static_cast<double>(shape->blocks) / room);
-    }
+/// A device's multiprocessors and what one of them holds.
+struct Multiprocessors {
+  SmLimits limits;
+  std::int64_t count = 0;  ///< 0: not known
+};
+
+Multiprocessors multiprocessors_of(const DeviceInfo& device) {
+  if (const auto gpu = published_gpu_profile(device.name)) return {gpu->sm, gpu->sms};
+  const auto number = [&](std::string_view key) { return number_setting(device, key).value_or(0); };
+  const auto limits = sm_limits({static_cast<int>(number("computeMajor")), static_cast<int>(number("computeMinor"))});
+  // What does not tell is taken for the first with tensor cores, whose numbers of threads and blocks most have.
+  return {limits ? *limits : *sm_limits({7, 0}), device.cores > 1 ? device.cores : number("multiprocessors")};
+}
+
+double number_arg(const Trace& trace, const Slice& slice, std::string_view key) {
+  const auto id = trace.strings.find(key);
+  if (!id || !slice.args) return 0;
+  for (const auto& [name, value] : trace.args[to_index(*slice.args)]) {
+    if (name != *id) continue;
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   }
-  return waves_of(trace, slice);
+  return 0;
+}
+
+/// Of a kernel whose grid and block were not recorded, only how many there are to an SM.
+std::optional<LaunchShape> shape_per_sm(const Trace& trace, const Slice& slice) {
+  constexpr double kThreadsPerWarp = 32;
+  constexpr double kMostThreads = 1024;
+  const double blocks = number_arg(trace, slice, "blocks per SM");
+  const double warps = number_arg(trace, slice, "warps per SM");
+  if (blocks <= 0 || warps <= 0) return std::nullopt;
+  LaunchShape shape;
+  shape.blocks = 1;
+  shape.threads = static_cast<int>(std::clamp(kThreadsPerWarp * warps / blocks, kThreadsPerWarp, kMostThreads));
+  return shape;
+}
+
+/// A recorded kernel's blocks, in how many of them its device holds at a time; 1 where the launch was not recorded.
+float waves_of(const Multiprocessors& multiprocessors, const Trace& trace, const Slice& slice) {
+  const std::optional<LaunchShape> launched = launch_shape(trace, slice);
+  const std::optional<LaunchShape> shape = launched ? launched : shape_per_sm(trace, slice);
+  const double blocks = launched && multiprocessors.count > 0
+                            ? static_cast<double>(launched->blocks) / static_cast<double>(multiprocessors.count)
+                            : number_arg(trace, slice, "blocks per SM");
+  if (!shape || blocks <= 0) return 1;
+  const auto held = occupancy(*shape, multiprocessors.limits);
+  return static_cast<float>(held ? blocks / held->blocks_per_sm : blocks);
 }
 
 std::string stream_name(const RecordedStream& stream) {
@@ -206,38 +245,6 @@ std::string stream_name(const RecordedStream& stream) {
 }
 
 }  // namespace
-
-float waves_of(const Trace& trace, const Slice& slice) {
-  const auto number = [&](std::string_view key) -> double {
-    const auto id = trace.strings.find(key);
-    if (!id || !slice.args) return 0;
-    for (const auto& [name, value] : trace.args[to_index(*slice.args)]) {
-      if (name != *id) continue;
-      if (const auto* real = std::get_if<double>(&value)) return *real;
-      if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-    }
-    return 0;
-  };
-  const double blocks = number("blocks per SM");
-  const double warps = number("warps per SM");
-  if (blocks <= 0 || warps <= 0) return 1;  // not recorded: as if it filled the device
-  // Limits of a multiprocessor that all of NVIDIA's since Volta share; CUDA C++ Programming Guide, table of
-  // technical specifications per compute capability.
-  constexpr double kWarps = 64;
-  constexpr double kBlocks = 32;
-  constexpr double kRegisters = 65536;
-  constexpr double kThreadsPerWarp = 32;
-  const double block_warps = std::max(1.0, warps / blocks);
-  double resident = std::min(kBlocks, std::floor(kWarps / block_warps));
-  const double registers = number("registers per thread") * kThreadsPerWarp * block_warps;
-  if (registers > 0) resident = std::min(resident, std::floor(kRegisters / registers));
-  const double shared = number("shared memory");
-  constexpr double kSharedMemory = 96 * 1024;
-  if (shared > 0) resident = std::min(resident, std::floor(kSharedMemory / shared));
-  resident = std::max(1.0, resident);
-  constexpr double kLeast = 1.0 / 256;
-  return static_cast<float>(std::max(blocks / resident, kLeast));
-}
 
 void add_device_tasks(Draft& draft) {
   TaskGraph& graph = draft.result.graph;
@@ -259,7 +266,7 @@ void add_device_tasks(Draft& draft) {
     break;
   }
   std::vector<bool> seen(draft.streams.size(), false);
-  const std::optional<GpuProfile> gpu = published_gpu_profile(draft.trace.info.device.name);
+  const Multiprocessors multiprocessors = multiprocessors_of(draft.trace.info.device);
   for (std::uint32_t i = 0; i < draft.records.ops.size(); ++i) {
     const RecordedOp& op = draft.records.ops[i];
     const bool launched = op.call && draft.calls[*op.call].selected;
@@ -285,7 +292,7 @@ void add_device_tasks(Draft& draft) {
     const Nanoseconds launch = op.call ? draft.records.calls[*op.call].start : op.start;
     task.position = draft.since_origin(launch).count();
     task.step = static_cast<std::uint32_t>(op.slice);
-    if (op.kind == TaskKind::kKernel) task.waves = waves_on(gpu, draft.trace, slice);
+    if (op.kind == TaskKind::kKernel) task.waves = waves_of(multiprocessors, draft.trace, slice);
     draft.op_tasks[i] = draft.add(task, TraceGraph::Times{start, end});
     const bool pinned = !launched && (draft.options.in_flight || !seen[op.stream]);
     if (pinned) graph.add_edge(*draft.begin, *draft.op_tasks[i], EdgeKind::kPinned, start);

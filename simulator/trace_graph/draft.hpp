@@ -69,7 +69,4 @@ void link_device_work(Draft& draft);
 /// Ops, layers and annotations around each call.
 void add_scopes(Draft& draft);
 
-/// A recorded kernel's blocks, in how many of them its device holds at a time.
-float waves_of(const Trace& trace, const Slice& slice);
-
 }  // namespace cohort::trace_graph

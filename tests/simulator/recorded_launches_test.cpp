@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "simulator/costs/recorded_gpu_work.hpp"
 #include "simulator/predict/program_gpu.hpp"
 #include "tracer/trace_file.hpp"
 
@@ -97,6 +98,14 @@ TEST(RecordedLaunches, DecideWhatRunsBesideAKernelWhereTheyAreThere) {
   const Trace trace = recorded(kKernels);
   EXPECT_EQ(blocks_of(GpuDemands(gpu)), 1) << "a guess from the shape of the output";
   EXPECT_EQ(blocks_of(GpuDemands(gpu, RecordedLaunches(std::array<const Trace*, 1>{&trace}))), 14);
+}
+
+TEST(MatrixProducts, AreToldByTheNamesOfLibrariesKernels) {
+  for (const char* name : {"ampere_sgemm_128x64_nn", "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT", "flash_fwd_kernel",
+                           "implicit_convolve_sgemm", "void conv2d_grouped_direct_kernel<float>"})
+    EXPECT_TRUE(is_matrix_product(name)) << name;
+  for (const char* name : {"convertTensor_kernel", "vectorized_elementwise_kernel", "nchwToNhwcKernel", ""})
+    EXPECT_FALSE(is_matrix_product(name)) << name;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "simulator/trace_graph/trace_graph.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +50,31 @@ TEST(TraceGraph, ShortensTheWaitWithinABlockingCallWhenEveryKernelIsHalved) {
   EXPECT_EQ(replayed(faster(graph_of(kLaunchAndWait), 2)),
             "gemm 8-34\nrelu 35-67\ngemm 100-121\n"
             "cudaLaunchKernel 0-5\ncudaLaunchKernel 10-15\ncudaDeviceSynchronize 20-72\ncudaLaunchKernel 92-97\n");
+}
+
+/// Waves of a kernel of 80 blocks of 512 threads on 40 SMs.
+float waves_of_80_blocks(std::string_view properties) {
+  const Result<Trace> trace = parse_trace(fmt::format(R"({{"schemaVersion": 1, "deviceProperties": [
+    {{"id": 0, "name": "a GPU of no catalogue", "numSms": 40, {}"warpSize": 32}}], "traceEvents": [
+    {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1, "dur": 5,
+     "args": {{"correlation": 1}}}},
+    {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 8, "dur": 60,
+     "args": {{"correlation": 1, "stream": 7, "grid": [80, 1, 1], "block": [512, 1, 1], "registers per thread": 32}}}}]}})",
+                                                      properties));
+  if (!trace) ADD_FAILURE() << trace.error().message;
+  const Result<TraceGraph> graph = build_trace_graph(*trace, {});
+  if (!graph) ADD_FAILURE() << graph.error().message;
+  for (const Task& task : graph->graph.tasks) {
+    if (task.kind == TaskKind::kKernel) return task.waves;
+  }
+  return 0;
+}
+
+TEST(TraceGraph, FillsADeviceOfNoCatalogueAsItsComputeCapabilitySays) {
+  EXPECT_FLOAT_EQ(waves_of_80_blocks(R"("computeMajor": 7, "computeMinor": 5, )"), 1) << "1024 threads an SM";
+  EXPECT_FLOAT_EQ(waves_of_80_blocks(R"("computeMajor": 8, "computeMinor": 6, )"), 2.0F / 3) << "1536";
+  EXPECT_FLOAT_EQ(waves_of_80_blocks(R"("computeMajor": 9, "computeMinor": 0, )"), 0.5F) << "2048";
+  EXPECT_FLOAT_EQ(waves_of_80_blocks(""), 0.5F) << "as most";
 }
 
 TEST(TraceGraph, NeverStartsAKernelBeforeItsLaunch) {
