@@ -239,8 +239,11 @@ Result<Constant> fold_range(NodeImport& node) {
   COHORT_CHECK(node.claim(size));
   if (is_whole) {
     std::vector<std::int64_t> values;
-    for (std::int64_t i = 0; i < size; ++i)
-      values.push_back(limits[0]->integers()->front() + i * limits[2]->integers()->front());
+    const auto start = static_cast<std::uint64_t>(limits[0]->integers()->front());
+    const auto delta = static_cast<std::uint64_t>(limits[2]->integers()->front());
+    // A number lies between start and limit, but its distance from the start can be twice what int64 holds.
+    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(size); ++i)
+      values.push_back(static_cast<std::int64_t>(start + i * delta));
     return make_constant({size}, std::move(values));
   }
   std::vector<float> values;

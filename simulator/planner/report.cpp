@@ -93,6 +93,9 @@ std::string print(const PlanningResult& result, std::size_t most_rows) {
   if (result.minibatches.empty()) add_baseline(result.baseline.step_time, "");
   for (const MinibatchBaseline& each : result.minibatches)
     add_baseline(each.step_time, fmt::format(", {}, {:.4g} samples a second", each.name, each.samples_per_second));
+  const bool gains = std::any_of(result.ranked.begin(), result.ranked.end(),
+                                 [](const PlanCandidate& each) { return each.speedup > 1; });
+  if (!gains && !result.ranked.empty()) text += "none gains: run these members one after another\n";
   if (result.interrupted) text += "interrupted: the best of what was looked at by then\n";
   if (!result.screened.empty()) {
     text +=

@@ -230,5 +230,16 @@ TEST(Planner, PlansSixteenMembersOfTwentyOps) {
   EXPECT_EQ(best_name(bench), "concurrent x2 + strided batch (fc0 ... fc19)");
 }
 
+TEST(PlanningTable, SaysWhereNoPlanGains) {
+  PlanningResult result;
+  result.ranked.resize(2);
+  result.ranked[0].speedup = 0.99;
+  result.ranked[1].speedup = 0.8;
+  constexpr std::string_view kNone = "none gains: run these members one after another\n";
+  EXPECT_NE(print(result).find(kNone), std::string::npos) << print(result);
+  result.ranked[0].speedup = 1.01;
+  EXPECT_EQ(print(result).find(kNone), std::string::npos) << print(result);
+}
+
 }  // namespace
 }  // namespace cohort
