@@ -9,6 +9,8 @@
 #include <fstream>
 #include <utility>
 
+#include "base/statistics.hpp"
+
 namespace cohort {
 namespace {
 
@@ -78,7 +80,7 @@ class SubjectRun {
     }
     discard_outliers(times.wall.samples);
     times.wall.discarded = static_cast<int>(blocks_.size() - times.wall.samples.size());
-    times.median = quantile(times.wall.samples, 0.5);
+    times.median = median(times.wall.samples);
     times.lower = quantile(times.wall.samples, 0.25);
     times.upper = quantile(times.wall.samples, 0.75);
     return times;
@@ -102,13 +104,13 @@ class SubjectRun {
   }
 
   static void discard_outliers(std::vector<Nanoseconds>& samples) {
-    const Nanoseconds median = quantile(samples, 0.5);
+    const Nanoseconds middle = median(samples);
     std::vector<Nanoseconds> distances;
-    for (const Nanoseconds sample : samples) distances.push_back(std::chrono::abs(sample - median));
-    const double deviation = std::max(kMadScale * static_cast<double>(quantile(distances, 0.5).count()),
-                                      kLeastDeviation * static_cast<double>(median.count()));
+    for (const Nanoseconds sample : samples) distances.push_back(std::chrono::abs(sample - middle));
+    const double deviation = std::max(kMadScale * static_cast<double>(median(distances).count()),
+                                      kLeastDeviation * static_cast<double>(middle.count()));
     const auto is_outlier = [&](Nanoseconds sample) {
-      return static_cast<double>(std::chrono::abs(sample - median).count()) > kDeviations * deviation;
+      return static_cast<double>(std::chrono::abs(sample - middle).count()) > kDeviations * deviation;
     };
     samples.erase(std::remove_if(samples.begin(), samples.end(), is_outlier), samples.end());
   }
@@ -168,16 +170,6 @@ Result<std::vector<SubjectTimes>> measure(std::span<const Subject> subjects, con
   std::vector<SubjectTimes> times;
   for (const SubjectRun& run : runs) times.push_back(run.times());
   return times;
-}
-
-Nanoseconds quantile(std::vector<Nanoseconds> samples, double position) {
-  std::sort(samples.begin(), samples.end());
-  const double place = position * static_cast<double>(samples.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, samples.size() - 1);
-  const double part = place - static_cast<double>(below);
-  const auto gap = static_cast<double>((samples[above] - samples[below]).count());
-  return samples[below] + Nanoseconds(std::llround(part * gap));
 }
 
 double speedup(const SubjectTimes& a, const SubjectTimes& b) {

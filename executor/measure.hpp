@@ -65,10 +65,6 @@ Result<std::vector<SubjectTimes>> measure(std::span<const Subject> subjects, con
                                           const TimeSource& now, const InterferenceProbe& foreign_time,
                                           const CancelToken* cancel = nullptr);
 
-/// Value below which `position` (0 to 1) of the samples lie, linear between neighbours; at least one
-/// sample, in any order.
-Nanoseconds quantile(std::vector<Nanoseconds> samples, double position);
-
 /// How many times faster `b` is than `a`: ratio of their medians.
 double speedup(const SubjectTimes& a, const SubjectTimes& b);
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/statistics.hpp"
 #include "cli/calibration.hpp"
 #include "cli/command.hpp"
 #include "cli/cupti_tracer.hpp"
@@ -12,7 +13,6 @@
 #include "cli/provenance.hpp"
 #include "cli/trace_program.hpp"
 #include "executor/input/stages.hpp"
-#include "executor/measure.hpp"
 #include "executor/profile/beside.hpp"
 #include "executor/profile/profile.hpp"
 #include "models/onnx/onnx_file.hpp"
@@ -84,8 +84,8 @@ Result<void> profile_beside(Backend& backend, const LoadedModel& loaded, const P
 }
 
 double median_ratio(const Trace& trace, std::string_view a, std::string_view b) {
-  const auto median = [&](std::string_view what) { return seconds(quantile(trace.info.wall(what)->samples, 0.5)); };
-  return median(a) / median(b);
+  const auto typical = [&](std::string_view what) { return seconds(median(trace.info.wall(what)->samples)); };
+  return typical(a) / typical(b);
 }
 
 Result<void> run(Options options, CommandContext& context) {
@@ -127,7 +127,7 @@ Result<void> run(Options options, CommandContext& context) {
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
 
   const double perturbation = median_ratio(trace, "model traced", "model untraced") - 1;
-  const Nanoseconds step = quantile(trace.info.wall("model untraced")->samples, 0.5);
+  const Nanoseconds step = median(trace.info.wall("model untraced")->samples);
   if (context.json) {
     context.console.print_json(ordered_json{{"file", options.output.string()},
                                             {"model", source.model},

@@ -1,6 +1,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/statistics.hpp"
 #include "cli/command.hpp"
 #include "cli/cupti_tracer.hpp"
 #include "cli/devices.hpp"
@@ -109,7 +110,7 @@ void note_tracing(const Trace& trace, CommandContext& context) {
   const WallTimes* plan = trace.info.wall("plan");
   const WallTimes* traced = trace.info.wall("plan traced");
   if (plan == nullptr || traced == nullptr || plan->samples.empty() || traced->samples.empty()) return;
-  const double ratio = seconds(quantile(traced->samples, 0.5)) / seconds(quantile(plan->samples, 0.5));
+  const double ratio = seconds(median(traced->samples)) / seconds(median(plan->samples));
   context.console.note(fmt::format("tracing changed the time of a step by {:+.1f}%", 100 * (ratio - 1)));
 }
 

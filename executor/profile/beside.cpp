@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "executor/measure.hpp"
+#include "base/statistics.hpp"
 #include "executor/profile/op_case.hpp"
 #include "executor/runner.hpp"
 #include "simulator/plan/lower.hpp"
@@ -181,7 +181,7 @@ Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& load
       COHORT_TRY(const CaseTiming timing, time_case(backend_, *candidate.single, alone, limits, cancel_));
       std::vector<Nanoseconds> times;
       for (const ProfileRecord& record : timing.calls) times.push_back(record.time);
-      if (!times.empty()) candidate.once = quantile(std::move(times), 0.5);
+      if (!times.empty()) candidate.once = median(std::move(times));
       candidates.push_back(std::move(candidate));
     }
     candidates[place->second].all += candidates[place->second].once;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "executor/measure.hpp"
+#include "base/statistics.hpp"
 #include "simulator/plan/fuse.hpp"
 #include "simulator/plan/lower.hpp"
 #include "simulator/plan/tensor_layout.hpp"
@@ -128,7 +128,7 @@ std::set<int> copy_counts(const ProfileOptions& options, const Model& single) {
 Nanoseconds median_time(const TimedCase& timed) {
   std::vector<Nanoseconds> times;
   for (const ProfileRecord& record : timed.timing.calls) times.push_back(record.time);
-  return quantile(std::move(times), 0.5);
+  return median(std::move(times));
 }
 
 /// Of an alternative that is near the best on as many threads.

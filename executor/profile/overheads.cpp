@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "executor/measure.hpp"
+#include "base/statistics.hpp"
 #include "executor/profile/op_case.hpp"
 #include "executor/runner.hpp"
 #include "models/builder.hpp"
@@ -108,7 +108,7 @@ Result<std::vector<ProfileRecord>> measure_overheads(Backend& backend, const Can
   COHORT_TRY(const CaseTiming alone, time_case(backend, single, {}, {}, cancel));
   std::vector<Nanoseconds> op_times;
   for (const ProfileRecord& call : alone.calls) op_times.push_back(call.time);
-  const Nanoseconds op_time = quantile(std::move(op_times), 0.5);
+  const Nanoseconds op_time = median(std::move(op_times));
 
   COHORT_TRY(const std::vector<Nanoseconds> replayed,
              time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kGraph), cancel));
@@ -116,12 +116,12 @@ Result<std::vector<ProfileRecord>> measure_overheads(Backend& backend, const Can
   COHORT_TRY(const std::vector<Nanoseconds> launched,
              time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kSingle), cancel));
   for (const Nanoseconds wall : launched)
-    records.push_back(record(kLaunchOverheadRecord, (wall - quantile(replayed, 0.5)) / kChain));
+    records.push_back(record(kLaunchOverheadRecord, (wall - median(replayed)) / kChain));
   if (backend.catalog().cores() > 1) {
     COHORT_TRY(const std::vector<Nanoseconds> crossed,
                time_chain(backend, chain, chain_plan(kChain, 2, LaunchMode::kGraph), cancel));
     for (const Nanoseconds wall : crossed)
-      records.push_back(record(kHandoffRecord, (wall - quantile(replayed, 0.5)) / (kChain - 1)));
+      records.push_back(record(kHandoffRecord, (wall - median(replayed)) / (kChain - 1)));
     COHORT_CHECK(measure_spin(backend, cancel, records));
   }
   return records;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/statistics.hpp"
 #include "simulator/contention/fit_sharing.hpp"
 #include "tracer/microbenchmark_record.hpp"
 
@@ -20,12 +21,6 @@ constexpr std::string_view kThreadedLaunches = "empty kernels from threads";
 
 double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
 Nanoseconds rounded(double time) { return Nanoseconds(std::llround(std::max(0.0, time))); }
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 Records of(const Records& records, Microbenchmark benchmark) {
   Records chosen;

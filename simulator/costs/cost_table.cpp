@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "base/statistics.hpp"
+
 namespace cohort {
 namespace {
 
@@ -18,12 +20,6 @@ constexpr double kUsualOversubscriptionPenalty = 1.7;
 /// the cache, cold from the second on. A judgement, since what the runner and the system touch is not known.
 constexpr double kCachedPart = 0.75;
 constexpr double kUncachedPart = 1.25;
-
-Nanoseconds median(std::vector<Nanoseconds> times) {
-  std::sort(times.begin(), times.end());
-  const std::size_t middle = times.size() / 2;
-  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-}
 
 Nanoseconds rounded(double time) { return Nanoseconds(std::llround(time)); }
 

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/statistics.hpp"
+
 namespace cohort {
 namespace {
 
@@ -19,12 +21,6 @@ struct TaskTime {
   Nanoseconds time{};
 };
 using TaskTimesByName = std::map<std::string, TaskTime, std::less<>>;
-
-Nanoseconds median(std::vector<Nanoseconds> times) {
-  std::sort(times.begin(), times.end());
-  const std::size_t middle = times.size() / 2;
-  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-}
 
 /// Groups are told apart by name or by position; either is text here.
 std::string group_of(const Trace& trace, const Slice& slice) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/statistics.hpp"
 #include "simulator/trace_graph/draft.hpp"
 
 namespace cohort::trace_graph {
@@ -246,15 +247,10 @@ class WaitFinder {
         residuals.push_back(std::max(Nanoseconds(0), call.end - last_end(index)));
       }
     }
-    const auto median = [](std::vector<Nanoseconds>& times) {
-      const auto half = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-      std::nth_element(times.begin(), half, times.end());
-      return *half;
-    };
     TypicalTimes& typical = draft_.result.typical;
-    if (!residuals.empty()) typical.return_latency = median(residuals);
+    if (!residuals.empty()) typical.return_latency = median(std::move(residuals));
     std::map<StringId, Nanoseconds> usual;
-    for (auto& [name, lengths] : free_lengths) usual[name] = median(lengths);
+    for (auto& [name, lengths] : free_lengths) usual[name] = median(std::move(lengths));
     for (const std::uint32_t index : draft_.call_order) {
       const RecordedCall& call = records_.calls[index];
       CallPlan& plan = draft_.calls[index];

@@ -183,13 +183,6 @@ TEST(Measure, EndsForASubjectThatTakesNoTime) {
   EXPECT_EQ((*times)[0].median, 0_ns);
 }
 
-TEST(Quantile, LiesLinearlyBetweenSamples) {
-  EXPECT_EQ(quantile({30_ns, 10_ns, 20_ns}, 0.5), 20_ns);
-  EXPECT_EQ(quantile({10_ns, 20_ns}, 0.5), 15_ns);
-  EXPECT_EQ(quantile({10_ns, 20_ns, 30_ns, 40_ns, 50_ns}, 0.25), 20_ns);
-  EXPECT_EQ(quantile({7_ns}, 0.75), 7_ns);
-}
-
 TEST(ForeignCpuTime, IsWhatTheMachineDidBesidesThisProcess) {
   if (!std::filesystem::exists("/proc/stat")) GTEST_SKIP() << "no /proc/stat here";
   const auto time = foreign_cpu_time();
