@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/statistics.hpp"
 #include "simulator/trace_graph/draft.hpp"
 #include "simulator/trace_graph/tracks.hpp"
 
@@ -53,6 +52,14 @@ void order_by_launch(Draft& draft) {
   for (std::vector<Launched>& queue : draft.by_stream) {
     std::stable_sort(queue.begin(), queue.end(), [](const Launched& a, const Launched& b) { return a.time < b.time; });
   }
+}
+
+/// The time that one in `part` is less than: one that was recorded, since a mean with an unusual one is usual nowhere.
+Nanoseconds order_statistic(std::vector<Nanoseconds> times, std::size_t part, Nanoseconds otherwise) {
+  if (times.empty()) return otherwise;
+  const auto place = times.begin() + static_cast<std::ptrdiff_t>(times.size() / part);
+  std::nth_element(times.begin(), place, times.end());
+  return *place;
 }
 
 }  // namespace
@@ -107,9 +114,11 @@ void measure_typical_times(Draft& draft) {
   }
   TypicalTimes& typical = draft.result.typical;
   // Some ops on idle streams wait for events or other streams, which makes their latency longer, never shorter.
-  if (!latencies.empty()) typical.launch_latency = quantile(std::move(latencies), 0.25);
-  if (!gaps.empty()) typical.stream_gap = median(std::move(gaps));
-  if (!launches.empty()) typical.launch = median(std::move(launches));
+  constexpr std::size_t kQuarter = 4;
+  constexpr std::size_t kHalf = 2;
+  typical.launch_latency = order_statistic(std::move(latencies), kQuarter, typical.launch_latency);
+  typical.stream_gap = order_statistic(std::move(gaps), kHalf, typical.stream_gap);
+  typical.launch = order_statistic(std::move(launches), kHalf, typical.launch);
 }
 
 }  // namespace trace_graph
