@@ -6,7 +6,7 @@
 //   floor    a heap over compressed rows made beforehand: no lists, no checks, no resources
 //   flat     run_flat(): lists checked and compressed, then the schedule
 //   locked   the same with a first-come resource, which needs the heap
-//   shared   run_shared(): kernels that share a device's multiprocessors
+//   shared   simulate() of kernels that share a device's multiprocessors
 //   whole    simulate(): with slack, critical path and bounds
 
 #include <fmt/format.h>
@@ -23,7 +23,6 @@
 
 #include "base/random.hpp"
 #include "simulator/engine/flat_run.hpp"
-#include "simulator/engine/shared_run.hpp"
 #include "simulator/engine/simulate.hpp"
 
 namespace {
@@ -147,13 +146,15 @@ void measure(std::size_t tasks) {
   }
   const Floor floor(graph);
   const std::size_t count = graph.tasks.size();
-  SimulationOptions options;
+  const SimulationOptions options;
+  SimulationOptions sharing;
+  sharing.share_multiprocessors = true;
   fmt::print(
       "{:>9} tasks {:>9} edges   floor {:6.1f}   flat {:6.1f}   locked {:6.1f}   shared {:6.1f}   whole {:6.1f}   "
       "million tasks/s of processor time\n",
       count, graph.edges.size(), rate(count, [&] { return floor.makespan(); }),
       rate(count, [&] { return last_end(run_flat(graph)); }), rate(count, [&] { return last_end(run_flat(locked)); }),
-      rate(count, [&] { return last_end(run_shared(graph)); }),
+      rate(count, [&] { return simulate(graph, sharing)->makespan.count(); }),
       rate(count, [&] { return simulate(graph, options)->makespan.count(); }));
 }
 

@@ -7,7 +7,7 @@
 namespace cohort {
 namespace {
 
-/// Below this, a moment is now: as in Engine.
+/// Below this, a moment is now: as in SharedDevice.
 constexpr double kSameInstant = 1e-3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// A wave this close to its end has ended.
@@ -29,12 +29,6 @@ bool GpuEngine::due(const Cohort& cohort) const {
 std::size_t GpuEngine::copy_queue_of(CopyDirection direction) const {
   if (direction == CopyDirection::kDeviceToDevice) return 2;
   return direction == CopyDirection::kDeviceToHost && gpu_.copy_engines > 1 ? 1 : 0;
-}
-
-int GpuEngine::busy_sms() const {
-  int busy = 0;
-  for (const SmGroup& group : groups_.all()) busy += group.cohort_count > 0 ? group.count : 0;
-  return busy;
 }
 
 std::span<const GpuEvent> GpuEngine::take_events() {

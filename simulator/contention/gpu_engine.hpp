@@ -45,7 +45,7 @@ Result<void> check_fits(const KernelDemand& kernel, const GpuProfile& gpu);
 ///
 /// SMs with equal contents are one group, blocks of a kernel that were placed together one cohort, so that the cost of
 /// an event grows with groups x kernels, not with blocks; full waves that only replace themselves cost one comparison.
-/// Deterministic. Time is in nanoseconds since the caller's start, a double as in Engine.
+/// Deterministic. Time is in nanoseconds since the caller's start, a double: what is shared ends between nanoseconds.
 class GpuEngine {
  public:
   explicit GpuEngine(const GpuProfile& gpu);
@@ -63,8 +63,6 @@ class GpuEngine {
   std::span<const GpuEvent> take_events();
 
   [[nodiscard]] double now() const { return now_; }
-  /// SMs that hold a block.
-  [[nodiscard]] int busy_sms() const;
 
  private:
   struct Kernel {

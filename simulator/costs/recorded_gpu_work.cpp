@@ -32,7 +32,9 @@ class WorkMaker {
     for (const RecordedTasks& part : parts) {
       for (std::size_t i = part.first; i < part.end; ++i) {
         const Task& task = graph_.tasks[i];
-        if (task.kind != TaskKind::kKernel || task.duration <= Nanoseconds(0)) continue;
+        if (task.duration <= Nanoseconds(0)) continue;
+        if (task.kind == TaskKind::kCopy) work_.tasks[i] = copy_of(task, *part.trace);
+        if (task.kind != TaskKind::kKernel) continue;
         auto kernel = kernel_of(task, *part.trace);
         if (!kernel) return in_context(graph_.label(TaskId(i)), kernel.error());
         work_.tasks[i] = KernelTask{*kernel};
@@ -60,6 +62,28 @@ class WorkMaker {
     return kernel;
   }
 
+  std::optional<CopyTask> copy_of(const Task& task, const Trace& trace) {
+    const auto direction = recorded_copy_direction(graph_.labels[to_index(task.label)]);
+    if (!direction) return std::nullopt;
+    const double time = static_cast<double>(task.duration.count());
+    const double dram = std::min(time, dram_time(task, trace, *direction));
+    const auto [place, is_new] = copies_.try_emplace(std::tuple(*direction, task.duration, dram),
+                                                     static_cast<std::uint32_t>(work_.copies.size()));
+    if (is_new) work_.copies.push_back({*direction, time, dram});
+    return CopyTask{place->second};
+  }
+
+  /// Nanoseconds that the copy would take of all of DRAM. Without recorded bytes: of a copy over the link as many as
+  /// that takes, of one inside the device, which reads and writes, all that there are.
+  [[nodiscard]] double dram_time(const Task& task, const Trace& trace, CopyDirection direction) const {
+    const bool inside = direction == CopyDirection::kDeviceToDevice;
+    const auto bytes = task.step ? trace.integer_arg(trace.slices[*task.step], "bytes") : std::nullopt;
+    const double each = 1e9 / work_.profile.dram.per_second;
+    if (bytes) return (inside ? 2 : 1) * static_cast<double>(std::max(std::int64_t{0}, *bytes)) * each;
+    const double link = inside ? work_.profile.dram.per_second : work_.profile.to_device.per_second;
+    return static_cast<double>(task.duration.count()) * link * each / 1e9;
+  }
+
   /// As recorded, with the blocks that Task::waves says: those of a fused kernel are all members'.
   [[nodiscard]] LaunchShape shape_of(const Task& task, const Trace& trace) const {
     const double waves = task.waves > 0 ? static_cast<double>(task.waves) : 1;
@@ -83,6 +107,7 @@ class WorkMaker {
   const TaskGraph& graph_;
   GpuWork work_;
   std::map<std::tuple<LabelId, Nanoseconds, float>, std::uint32_t> kernels_;
+  std::map<std::tuple<CopyDirection, Nanoseconds, double>, std::uint32_t> copies_;
 };
 
 }  // namespace
@@ -109,6 +134,14 @@ std::optional<LaunchShape> launch_shape(const Trace& trace, const Slice& slice) 
 
 Result<GpuWork> recorded_gpu_work(const TaskGraph& graph, std::span<const RecordedTasks> tasks, const GpuProfile& gpu) {
   return WorkMaker(graph, gpu).make(tasks);
+}
+
+std::optional<CopyDirection> recorded_copy_direction(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  if (has("HtoD")) return CopyDirection::kHostToDevice;
+  if (has("DtoH")) return CopyDirection::kDeviceToHost;
+  if (has("DtoD")) return CopyDirection::kDeviceToDevice;
+  return std::nullopt;
 }
 
 bool is_matrix_product(std::string_view kernel) {

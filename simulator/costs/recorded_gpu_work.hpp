@@ -25,13 +25,18 @@ struct RecordedTasks {
 
 /// What recorded kernels ask of a GPU, by the launch and the time that were recorded and the utilisation that
 /// is usual for their kind (utilisation_prior()). A kernel whose launch was not recorded, or that the device
-/// does not take, fills the device as many times as Task::waves says. Copies take their recorded time.
+/// does not take, fills the device as many times as Task::waves says. Copies take their recorded time on an engine, and
+/// of DRAM what their bytes do.
 Result<GpuWork> recorded_gpu_work(const TaskGraph& graph, std::span<const RecordedTasks> tasks, const GpuProfile& gpu);
 
 /// What a kernel alone is taken to use of the device's throughput, by its name and its blocks: matrix
 /// products and convolutions most of the arithmetic pipes, everything else most of the memory.
 /// No measurement: the last resort where nothing better is known.
 std::array<double, kThroughputs> utilisation_prior(std::string_view kernel, double waves, const GpuProfile& gpu);
+
+/// The direction that a recorded copy's name tells, as "Memcpy HtoD (Pinned -> Device)"; absent for others, as between
+/// devices.
+std::optional<CopyDirection> recorded_copy_direction(std::string_view name);
 
 /// By the names that cuBLAS, cuDNN, CUTLASS and their relatives give.
 bool is_matrix_product(std::string_view kernel);

@@ -6,9 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "simulator/engine/engine.hpp"
+#include "simulator/engine/event_loop.hpp"
 #include "simulator/engine/flat_run.hpp"
-#include "simulator/engine/shared_run.hpp"
 
 namespace cohort {
 namespace {
@@ -149,16 +148,6 @@ Nanoseconds device_time(const TaskGraph& graph) {
   return Nanoseconds(static_cast<std::int64_t>(most));
 }
 
-/// The engine that shares cores knows resources that serve in order only.
-Result<void> check_disciplines(const TaskGraph& graph) {
-  for (const Resource& resource : graph.resources) {
-    if (resource.discipline == Discipline::kInOrder) continue;
-    return fail(ErrorCode::kInvalidInput, "tasks that ask for cores stand beside resource {}, which is not in order",
-                resource.name);
-  }
-  return {};
-}
-
 Result<void> check_memory_use(const TaskGraph& graph, const std::vector<double>& memory_use) {
   if (!memory_use.empty() && memory_use.size() != graph.tasks.size()) {
     return fail(ErrorCode::kInvalidInput, "memory use is given for {} tasks of {}", memory_use.size(),
@@ -189,17 +178,10 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
       std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.cores > 0; });
   if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
   COHORT_CHECK(check_memory_use(graph, options.memory_use));
-  const bool in_order = std::all_of(graph.resources.begin(), graph.resources.end(), [](const Resource& resource) {
-    return resource.discipline == Discipline::kInOrder;
-  });
-  if (options.gpu && !shares_cores && !in_order) {
-    COHORT_TRY(schedule.tasks, run_shared(graph, &*options.gpu));
-  } else if (shares_cores || options.gpu) {
-    COHORT_CHECK(check_disciplines(graph));
-    schedule.tasks =
-        Engine(graph, order, options.device, options.gpu ? &*options.gpu : nullptr, options.memory_use).run();
+  if (shares_cores || options.gpu || options.share_multiprocessors) {
+    COHORT_TRY(schedule.tasks, run_events(graph, order, options));
   } else {
-    COHORT_TRY(schedule.tasks, options.share_multiprocessors ? run_shared(graph) : run_flat(graph));
+    COHORT_TRY(schedule.tasks, run_flat(graph));
   }
   schedule.busy.resize(graph.resources.size());
   std::int64_t work = 0;

@@ -13,7 +13,7 @@ namespace cohort {
 struct SimulationOptions {
   DeviceProfile device;                       ///< its cores, spin time and penalty; overheads are in the graph already
   std::optional<GpuWork> gpu = std::nullopt;  ///< the tasks that contend for a GPU instead of taking their duration
-  bool share_multiprocessors = false;         ///< without `gpu`, of recorded GPUs, as run_shared(); else as recorded
+  bool share_multiprocessors = false;         ///< without `gpu`: kernels of a GPU share it by what they fill of it
   /// By TaskId: part of the host memory's bandwidth that a task on cores keeps busy alone, 0 to 1. Empty: none does.
   std::vector<double> memory_use = {};
   /// Slack and the critical path are towards its end; towards the last end of any task unless given.
@@ -53,11 +53,10 @@ struct Schedule {
 
 /// Runs a task graph on a device with `options.device.cores` cores.
 ///
-/// Each resource runs one task at a time, in launch order; a task starts when its resource is free
-/// and every edge allows it. Running tasks share the cores: when they ask for more than there are,
-/// each one's rate is cores / asked, and that of a task on several cores is divided by the
-/// oversubscription penalty as well. After a task on k > 1 cores its k - 1 helpers keep asking for
-/// a core each, for the spin time or until the next such task on the same resource:
+/// A task starts when every edge allows it, and its resource as far as that has an order (Discipline). Running tasks
+/// share the cores: when they ask for more than there are, each one's rate is cores / asked, and that of a task on
+/// several cores is divided by the oversubscription penalty as well. After a task on k > 1 cores its k - 1 helpers keep
+/// asking for a core each, for the spin time or until the next such task on the same resource:
 ///
 ///     2 cores   stream  |== op, 2 cores ==|~ 1 helper spins ~~~|
 ///               worker                    |== decode, 1 core ==|   both cores busy
@@ -65,15 +64,15 @@ struct Schedule {
 /// Where running tasks ask for more memory bandwidth than there is (`options.memory_use`), all that use memory go on at
 /// their rate / asked, and keep their cores meanwhile.
 ///
-/// Tasks named in `options.gpu` run on the GPU in their streams' order, as docs/contention.md says; their duration is
-/// what they take alone, for bounds and slack.
+/// Tasks named in `options.gpu` run on the GPU, as docs/contention.md says; their duration is what they take alone, for
+/// bounds and slack.
 ///
-/// Tasks that all ask for no core, as those of recorded GPU traces, take their durations (run_flat()).
+/// Where nothing is shared, as in the replay of a recorded GPU trace, tasks take their durations (run_flat()).
 ///
 /// Pure and deterministic: equal graphs give equal schedules, ties by task id.
 /// The makespan is at least `lower_bound`; with a penalty of 1, no spinning and no delays it is at
 /// most `serial_sum`, up to a rounding of 1 ns.
-/// Complexity: O((tasks + edges) x resources that run at the same time).
+/// Complexity: O((tasks + edges) log tasks), and for each task on what is shared how many run beside it.
 /// Errors: as order_tasks() and check_gpu_work(); kInvalidInput naming a task that asks for more cores than there are.
 Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options);
 

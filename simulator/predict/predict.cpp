@@ -242,12 +242,4 @@ double speedup(const Prediction& baseline, const Prediction& plan) {
   return seconds(baseline.step_time) / seconds(plan.step_time);
 }
 
-Result<SpeedupPrediction> predict_speedup(const PredictionCase& plan, const PredictionCase& baseline) {
-  SpeedupPrediction result;
-  COHORT_TRY(result.plan, predict(plan));
-  COHORT_TRY(result.baseline, predict(baseline));
-  result.speedup = speedup(result.baseline, result.plan);
-  return result;
-}
-
 }  // namespace cohort

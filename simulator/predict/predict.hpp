@@ -53,10 +53,4 @@ Result<ContentionBracket> contention_bracket(const PredictionCase& prediction_ca
 /// How many times faster the plan is.
 double speedup(const Prediction& baseline, const Prediction& plan);
 
-struct SpeedupPrediction {
-  Prediction plan, baseline;
-  double speedup = 1;
-};
-Result<SpeedupPrediction> predict_speedup(const PredictionCase& plan, const PredictionCase& baseline);
-
 }  // namespace cohort

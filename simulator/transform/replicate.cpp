@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "simulator/costs/recorded_gpu_work.hpp"
+
 namespace cohort {
 namespace {
 
@@ -65,9 +67,9 @@ std::size_t hold_shared_engines(TaskGraph& graph, bool lock) {
       ++changed;
     }
     if (task.kind != TaskKind::kCopy) continue;
-    const std::string& name = graph.labels[to_index(task.label)];
-    const bool to_device = name.find("HtoD") != std::string::npos;
-    if (!to_device && name.find("DtoH") == std::string::npos) continue;
+    const auto direction = recorded_copy_direction(graph.labels[to_index(task.label)]);
+    if (!direction || *direction == CopyDirection::kDeviceToDevice) continue;
+    const bool to_device = *direction == CopyDirection::kHostToDevice;
     const std::int32_t device = graph.resources[to_index(task.resource)].device;
     const auto found = engines.find({device, to_device});
     if (found == engines.end()) {

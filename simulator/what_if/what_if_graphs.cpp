@@ -29,8 +29,8 @@ Selection device_work(const TaskGraph& graph, const Selection& of) {
 
 bool is_host_copy(const TaskGraph& graph, const Task& task, bool to_device_only) {
   if (task.kind != TaskKind::kCopy) return false;
-  const std::string& name = graph.labels[to_index(task.label)];
-  return name.find("HtoD") != std::string::npos || (!to_device_only && name.find("DtoH") != std::string::npos);
+  const auto direction = recorded_copy_direction(graph.labels[to_index(task.label)]);
+  return direction == CopyDirection::kHostToDevice || (!to_device_only && direction == CopyDirection::kDeviceToHost);
 }
 
 /// Tasks recorded for the launch of these ops and no others: the calls, the host's work before them, their waits.

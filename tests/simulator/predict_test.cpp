@@ -199,9 +199,10 @@ TEST(Predict, DrawsTheTimelineWithTheArgumentsOfAMeasuredTrace) {
 TEST(Predict, ComparesAPlanWithItsBaseline) {
   const Fixture concurrent(two_members(Strategy::kConcurrent));
   const Fixture serial(two_members(Strategy::kSerial, 1));
-  const auto both = predict_speedup(concurrent.prediction_case(), serial.prediction_case());
-  ASSERT_TRUE(both.has_value()) << both.error().message;
-  EXPECT_DOUBLE_EQ(both->speedup, 300.0 / 180.0);
+  const Result<Prediction> plan = predict(concurrent.prediction_case());
+  const Result<Prediction> baseline = predict(serial.prediction_case());
+  ASSERT_TRUE(plan && baseline);
+  EXPECT_DOUBLE_EQ(speedup(*baseline, *plan), 300.0 / 180.0);
 }
 
 TEST(StepCost, CountsTheStreamsThatMayRunAtTheSameTime) {

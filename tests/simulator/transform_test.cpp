@@ -7,7 +7,6 @@
 
 #include "base/random.hpp"
 #include "simulator/engine/flat_run.hpp"
-#include "simulator/engine/shared_run.hpp"
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/capture.hpp"
 #include "simulator/transform/edit.hpp"
@@ -315,114 +314,6 @@ TEST(Transform, AppendsMembersOfAnotherTraceOnResourcesOfTheirOwn) {
   EXPECT_EQ(change.tasks_added, other.tasks.size());
   EXPECT_EQ(graph.tasks.back().member, 1);
   EXPECT_EQ(makespan(run_flat(graph)), makespan(run_flat(other)));
-}
-
-TEST(SharedRun, SlowsKernelsThatTogetherAskForMoreThanTheDevice) {
-  TaskGraph graph = graph_from(R"(s0: a 8
-                                  s1: b 8)");
-  for (Task& task : graph.tasks) {
-    task.kind = TaskKind::kKernel;
-    task.cores = 0;
-    task.waves = 0.75F;
-  }
-  const Result<std::vector<TaskTimes>> times = run_shared(graph);
-  ASSERT_TRUE(times);
-  EXPECT_EQ((*times)[0].end, Nanoseconds(12));
-  EXPECT_EQ((*times)[1].end, Nanoseconds(12));
-  for (Task& task : graph.tasks) task.waves = 0.5F;
-  EXPECT_EQ(makespan(run_shared(graph)), Nanoseconds(8));
-}
-
-/// A V100 on which a launch of `blocks` blocks of 256 threads takes `time`.
-GpuWork work_of(const TaskGraph& graph, std::int64_t blocks, Nanoseconds time) {
-  GpuWork work;
-  work.profile = *published_gpu_profile("Tesla V100-SXM2-32GB");
-  work.tasks.resize(graph.tasks.size());
-  LaunchShape shape;
-  shape.blocks = blocks;
-  shape.threads = 256;
-  SoloRun solo;
-  solo.time = time;
-  work.kernels.push_back(*demand_of(shape, solo, work.profile));
-  for (std::size_t i = 0; i < work.tasks.size(); ++i) {
-    if (graph.tasks[i].kind == TaskKind::kKernel) work.tasks[i] = KernelTask{0};
-  }
-  return work;
-}
-
-TEST(SharedRun, PlacesBlocksOfKernelsOnStreamsThatEdgesOrder) {
-  TaskGraph graph = graph_from(R"(s0: a 100000
-                                  s1: b 100000)");
-  for (Task& task : graph.tasks) {
-    task.kind = TaskKind::kKernel;
-    task.cores = 0;
-  }
-  for (Resource& resource : graph.resources) resource.discipline = Discipline::kOverlapping;
-  SimulationOptions options;
-  options.gpu = work_of(graph, 80 * 4, Nanoseconds(100'000));  // half of what 80 SMs hold
-  const Result<Schedule> beside = simulate(graph, options);
-  ASSERT_TRUE(beside) << beside.error().message;
-  EXPECT_EQ(beside->makespan, Nanoseconds(100'000));
-  options.gpu = work_of(graph, 80 * 8, Nanoseconds(100'000));  // all of it
-  const Result<Schedule> in_turn = simulate(graph, options);
-  ASSERT_TRUE(in_turn) << in_turn.error().message;
-  EXPECT_NEAR(seconds(in_turn->makespan), 200e-6, 3e-6);
-}
-
-TEST(SharedRun, AgreesWithTheEngineOfOrderedStreamsOnRandomKernels) {
-  Random random(5);
-  for (int round = 0; round < 20; ++round) {
-    TaskGraph ordered;
-    for (int i = 0; i < 3; ++i) ordered.add_resource("s", ResourceKind::kStream);
-    const LabelId label = ordered.add_label("kernel");
-    for (int i = 0; i < 24; ++i) {
-      Task task;
-      task.label = label;
-      task.kind = TaskKind::kKernel;
-      task.cores = 0;
-      task.resource = ResourceId(random.below(3));
-      task.duration = Nanoseconds(20'000);
-      task.position = i;
-      ordered.add_task(task);
-    }
-    TaskGraph overlapping = ordered;
-    for (Resource& resource : overlapping.resources) resource.discipline = Discipline::kOverlapping;
-    for (const std::vector<TaskId>& queue : queues_of(ordered)) {
-      for (std::size_t i = 1; i < queue.size(); ++i) {
-        overlapping.add_edge(queue[i - 1], queue[i], EdgeKind::kStreamOrder);
-      }
-    }
-    SimulationOptions options;
-    options.gpu = work_of(ordered, 80 * static_cast<std::int64_t>(1 + random.below(8)), Nanoseconds(20'000));
-    const Result<Schedule> one = simulate(ordered, options);
-    const Result<Schedule> other = simulate(overlapping, options);
-    ASSERT_TRUE(one && other);
-    EXPECT_NEAR(seconds(one->makespan), seconds(other->makespan), 1e-8) << round;
-  }
-}
-
-TEST(SharedRun, TakesRecordedDurationsWhereNothingIsShared) {
-  Random random(3);
-  for (int round = 0; round < kRounds; ++round) {
-    TaskGraph graph = random_graph(random);
-    for (Task& task : graph.tasks) task.waves = 0.01F;
-    const Result<std::vector<TaskTimes>> alone = run_flat(graph);
-    const Result<std::vector<TaskTimes>> shared = run_shared(graph);
-    ASSERT_TRUE(alone && shared);
-    EXPECT_EQ(*alone, *shared) << round;
-  }
-}
-
-TEST(SharedRun, StaysBetweenItsBounds) {
-  Random random(4);
-  for (int round = 0; round < kRounds; ++round) {
-    const TaskGraph graph = random_graph(random);
-    SimulationOptions options;
-    options.share_multiprocessors = true;
-    const Result<Schedule> schedule = simulate(graph, options);
-    ASSERT_TRUE(schedule) << schedule.error().message;
-    EXPECT_GE(schedule->makespan + Nanoseconds(1), schedule->lower_bound) << round;
-  }
 }
 
 }  // namespace
