@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "simulator/what_if/what_if.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/branches.hpp"
 #include "simulator/planner/planner.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace {
 

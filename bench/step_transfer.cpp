@@ -22,7 +22,7 @@
 
 #include "simulator/engine/flat_run.hpp"
 #include "simulator/what_if/replay.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "base/file.hpp"
-#include "tracer/content.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/content.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

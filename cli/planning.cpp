@@ -11,7 +11,7 @@
 #include "cli/provenance.hpp"
 #include "cli/text_checks.hpp"
 #include "simulator/contention/gpu_profile.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

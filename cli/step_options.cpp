@@ -5,8 +5,8 @@
 
 #include "cli/text_checks.hpp"
 #include "simulator/what_if/replay.hpp"
-#include "tracer/cut.hpp"
-#include "tracer/microseconds.hpp"
+#include "tracer/file/microseconds.hpp"
+#include "tracer/steps/cut.hpp"
 
 namespace cohort {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 
 namespace cohort {
 

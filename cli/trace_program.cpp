@@ -13,7 +13,7 @@
 #include "cli/child_program.hpp"
 #include "cli/provenance.hpp"
 #include "tracer/cupti_plugin.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

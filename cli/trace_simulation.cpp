@@ -8,7 +8,7 @@
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/what_if/replay.hpp"
 #include "simulator/what_if/timeline_trace.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -9,7 +9,7 @@
 #include "simulator/contention/fit_profile.hpp"
 #include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 // Whatever the bytes: where they are a profile, members of ours are planned with what it holds, and where they
 // are microbenchmarks, a GPU is fitted to them; a plan, a fit or a message comes out.

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tracer/gpu_summary.hpp"
-#include "tracer/steps.hpp"
-#include "tracer/summary.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
+#include "tracer/steps/steps.hpp"
+#include "tracer/summary/gpu_summary.hpp"
+#include "tracer/summary/summary.hpp"
 
 namespace cohort {
 namespace {

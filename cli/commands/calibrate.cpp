@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/device_fit.hpp"
 #include "cli/provenance.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -6,7 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/planning.hpp"
 #include "cli/text_checks.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/precision_option.hpp"
 #include "cli/provenance.hpp"
 #include "executor/run/plan_run.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/run_report.hpp"
 #include "cli/trace_simulation.hpp"
 #include "simulator/planner/plan_report.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -6,7 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/read_options.hpp"
 #include "cli/step_options.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -6,9 +6,9 @@
 #include "cli/command.hpp"
 #include "cli/read_options.hpp"
 #include "cli/step_options.hpp"
-#include "tracer/gpu_summary.hpp"
-#include "tracer/summary.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
+#include "tracer/summary/gpu_summary.hpp"
+#include "tracer/summary/summary.hpp"
 
 namespace cohort {
 namespace {

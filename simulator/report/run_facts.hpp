@@ -7,7 +7,7 @@
 
 #include "simulator/engine/gpu_work.hpp"
 #include "simulator/engine/simulate.hpp"
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 
 namespace cohort {
 

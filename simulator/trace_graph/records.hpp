@@ -7,7 +7,7 @@
 
 #include "simulator/engine/task_graph.hpp"
 #include "tracer/call_kind.hpp"
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

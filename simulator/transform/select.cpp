@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 
 namespace cohort {
 

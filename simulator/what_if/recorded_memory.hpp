@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/units.hpp"
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

@@ -3,7 +3,7 @@
 #include "base/result.hpp"
 #include "simulator/engine/simulate.hpp"
 #include "simulator/trace_graph/trace_graph.hpp"
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

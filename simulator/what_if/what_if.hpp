@@ -12,7 +12,7 @@
 #include "simulator/report/run_report.hpp"
 #include "simulator/trace_graph/trace_graph.hpp"
 #include "simulator/transform/change.hpp"
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/device_error.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort::calibrate {
 namespace {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include "tracer/file/trace_file.hpp"
 #include "tracer/microbenchmark_record.hpp"
-#include "tracer/trace_file.hpp"
 
 namespace cohort {
 namespace {

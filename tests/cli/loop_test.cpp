@@ -6,7 +6,7 @@
 
 #include "tests/cli/loop.hpp"
 #include "tests/models/onnx_text.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

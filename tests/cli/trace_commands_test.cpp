@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

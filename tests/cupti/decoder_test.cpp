@@ -7,7 +7,7 @@
 
 #include "tests/cupti/record_buffer.hpp"
 #include "tracer/cupti/lanes.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort::cupti {
 namespace {

@@ -17,7 +17,7 @@
 #include "tests/strategies/batch.hpp"
 #include "tracer/cupti/session.hpp"
 #include "tracer/device_work.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort::testing {
 namespace {

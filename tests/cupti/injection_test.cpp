@@ -9,7 +9,7 @@
 #include "tests/temporary_folder.hpp"
 #include "tracer/cupti/decoder.hpp"
 #include "tracer/cupti_plugin.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tracer/cupti_plugin.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

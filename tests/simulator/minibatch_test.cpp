@@ -6,7 +6,7 @@
 
 #include "simulator/what_if/what_if.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

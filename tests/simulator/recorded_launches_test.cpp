@@ -8,7 +8,7 @@
 
 #include "simulator/costs/recorded_gpu_work.hpp"
 #include "simulator/predict/program_gpu.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

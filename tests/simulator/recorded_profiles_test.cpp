@@ -10,7 +10,7 @@
 #include "models/networks/networks.hpp"
 #include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "simulator/what_if/replay.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

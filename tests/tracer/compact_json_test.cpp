@@ -1,4 +1,4 @@
-#include "tracer/compact_json.hpp"
+#include "tracer/file/compact_json.hpp"
 
 #include <gtest/gtest.h>
 

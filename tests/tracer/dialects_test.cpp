@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "tracer/file/trace_file.hpp"
 #include "tracer/slice_kind.hpp"
-#include "tracer/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/gpu_summary.hpp"
+#include "tracer/summary/gpu_summary.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tracer/launches.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
+#include "tracer/summary/launches.hpp"
 
 namespace cohort {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

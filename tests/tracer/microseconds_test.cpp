@@ -1,4 +1,4 @@
-#include "tracer/microseconds.hpp"
+#include "tracer/file/microseconds.hpp"
 
 #include <gtest/gtest.h>
 

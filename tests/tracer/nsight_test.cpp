@@ -1,4 +1,4 @@
-#include "tracer/nsight.hpp"
+#include "tracer/nsight/nsight.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include "base/file.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tracer/file/trace_file.hpp"
 #include "tracer/slice_kind.hpp"
-#include "tracer/trace_file.hpp"
 
 namespace cohort {
 namespace {

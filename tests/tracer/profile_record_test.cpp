@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/repetition.hpp"
+#include "tracer/steps/repetition.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <array>
 #include <filesystem>
 
-#include "tracer/cut.hpp"
-#include "tracer/gpu_summary.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
+#include "tracer/steps/cut.hpp"
+#include "tracer/summary/gpu_summary.hpp"
 
 namespace cohort {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/summary.hpp"
+#include "tracer/summary/summary.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

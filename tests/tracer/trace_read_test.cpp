@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tracer/content.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/content.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/temporary_folder.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

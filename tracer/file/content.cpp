@@ -1,4 +1,4 @@
-#include "tracer/content.hpp"
+#include "tracer/file/content.hpp"
 
 #include <libdeflate.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "tracer/event_sink.hpp"
+#include "tracer/file/event_sink.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "tracer/nsight.hpp"
-#include "tracer/nsight_reader.hpp"
+#include "tracer/nsight/nsight.hpp"
+#include "tracer/nsight/nsight_reader.hpp"
 
 namespace cohort {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/gpu_summary.hpp"
+#include "tracer/summary/gpu_summary.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "tracer/call_kind.hpp"
-#include "tracer/launches.hpp"
-#include "tracer/shortcomings.hpp"
 #include "tracer/slice_kind.hpp"
+#include "tracer/summary/launches.hpp"
+#include "tracer/summary/shortcomings.hpp"
 
 namespace cohort {
 namespace {

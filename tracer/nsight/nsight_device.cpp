@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tracer/nsight_reader.hpp"
+#include "tracer/nsight/nsight_reader.hpp"
 
 namespace cohort {
 namespace {

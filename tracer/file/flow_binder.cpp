@@ -1,4 +1,4 @@
-#include "tracer/flow_binder.hpp"
+#include "tracer/file/flow_binder.hpp"
 
 #include <algorithm>
 #include <utility>

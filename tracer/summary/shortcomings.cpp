@@ -1,4 +1,4 @@
-#include "tracer/shortcomings.hpp"
+#include "tracer/summary/shortcomings.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 
 #include "tracer/call_kind.hpp"
-#include "tracer/cut.hpp"
 #include "tracer/slice_kind.hpp"
+#include "tracer/steps/cut.hpp"
 
 namespace cohort {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/json_repair.hpp"
+#include "tracer/file/json_repair.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

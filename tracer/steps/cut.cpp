@@ -1,10 +1,10 @@
-#include "tracer/cut.hpp"
+#include "tracer/steps/cut.hpp"
 
 #include <optional>
 #include <vector>
 
-#include "tracer/launches.hpp"
 #include "tracer/slice_kind.hpp"
+#include "tracer/summary/launches.hpp"
 
 namespace cohort {
 

@@ -1,4 +1,4 @@
-#include "tracer/spelling.hpp"
+#include "tracer/file/spelling.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "tracer/sqlite_database.hpp"
+#include "tracer/nsight/sqlite_database.hpp"
 
 #include <sqlite3.h>
 

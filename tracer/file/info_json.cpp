@@ -1,4 +1,4 @@
-#include "tracer/info_json.hpp"
+#include "tracer/file/info_json.hpp"
 
 #include <limits>
 

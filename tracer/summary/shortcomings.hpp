@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tracer/gpu_summary.hpp"
+#include "tracer/summary/gpu_summary.hpp"
 
 namespace cohort {
 

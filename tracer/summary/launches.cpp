@@ -1,4 +1,4 @@
-#include "tracer/launches.hpp"
+#include "tracer/summary/launches.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tracer/sqlite_database.hpp"
+#include "tracer/nsight/sqlite_database.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

@@ -1,12 +1,12 @@
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 
-#include "tracer/repetition.hpp"
 #include "tracer/slice_kind.hpp"
+#include "tracer/steps/repetition.hpp"
 
 namespace cohort {
 namespace {

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "tracer/content.hpp"
-#include "tracer/info_json.hpp"
-#include "tracer/microseconds.hpp"
-#include "tracer/trace_file.hpp"
+#include "tracer/file/content.hpp"
+#include "tracer/file/info_json.hpp"
+#include "tracer/file/microseconds.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {

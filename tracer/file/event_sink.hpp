@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tracer/flow_binder.hpp"
-#include "tracer/spelling.hpp"
+#include "tracer/file/flow_binder.hpp"
+#include "tracer/file/spelling.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tracer/content.hpp"
+#include "tracer/file/content.hpp"
 
 namespace cohort {
 

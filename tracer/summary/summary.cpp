@@ -1,4 +1,4 @@
-#include "tracer/summary.hpp"
+#include "tracer/summary/summary.hpp"
 
 #include <fmt/format.h>
 

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "tracer/compact_json.hpp"
-#include "tracer/content.hpp"
-#include "tracer/event_sink.hpp"
-#include "tracer/info_json.hpp"
-#include "tracer/json_repair.hpp"
-#include "tracer/microseconds.hpp"
-#include "tracer/nsight.hpp"
+#include "tracer/file/compact_json.hpp"
+#include "tracer/file/content.hpp"
+#include "tracer/file/event_sink.hpp"
+#include "tracer/file/info_json.hpp"
+#include "tracer/file/json_repair.hpp"
+#include "tracer/file/microseconds.hpp"
+#include "tracer/file/trace_file.hpp"
+#include "tracer/nsight/nsight.hpp"
 #include "tracer/slice_kind.hpp"
-#include "tracer/trace_file.hpp"
 
 namespace cohort {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "tracer/steps.hpp"
+#include "tracer/steps/steps.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {

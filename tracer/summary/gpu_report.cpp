@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tracer/gpu_summary.hpp"
+#include "tracer/summary/gpu_summary.hpp"
 
 namespace cohort {
 namespace {
