@@ -157,8 +157,8 @@ void launch_threads(const Bench& bench) {
       synchronize_device();
       const Nanoseconds longest = *std::max_element(times.begin(), times.end());
       const std::array<Trace::NamedArg, 2> args{
-          {{"launch threads", std::int64_t{count}}, {"launches a thread", std::int64_t{kLaunches}}}};
-      if (repetition >= 0) bench.recorder.add_extra("empty kernels from threads", longest, args);
+          {{kLaunchThreadsArg, std::int64_t{count}}, {kLaunchesOfThreadArg, std::int64_t{kLaunches}}}};
+      if (repetition >= 0) bench.recorder.add_extra(kThreadedLaunchesRecord, longest, args);
     }
   }
 }

@@ -16,9 +16,6 @@ namespace {
 
 using Records = std::vector<MicrobenchmarkRecord>;
 
-/// What a calibration calls its launches from several threads; no microbenchmark of the device.
-constexpr std::string_view kThreadedLaunches = "empty kernels from threads";
-
 double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
 Nanoseconds rounded(double time) { return Nanoseconds(std::llround(std::max(0.0, time))); }
 
@@ -111,11 +108,11 @@ void fit_launches(const Records& records, GpuFit& fit) {
 void fit_launch_lock(const Trace& trace, GpuFit& fit) {
   LaunchCosts& launch = fit.profile.launch;
   std::map<std::int64_t, std::vector<double>> each;  // by threads
-  const auto name = trace.strings.find(kThreadedLaunches);
+  const auto name = trace.strings.find(kThreadedLaunchesRecord);
   for (const Slice& slice : trace.slices) {
     if (!name || slice.name != *name) continue;
-    const std::int64_t threads = trace.integer_arg(slice, "launch threads").value_or(0);
-    const std::int64_t launches = trace.integer_arg(slice, "launches a thread").value_or(0);
+    const std::int64_t threads = trace.integer_arg(slice, kLaunchThreadsArg).value_or(0);
+    const std::int64_t launches = trace.integer_arg(slice, kLaunchesOfThreadArg).value_or(0);
     if (threads > 1 && launches > 0)
       each[threads].push_back(ns(slice.duration) / static_cast<double>(threads * launches));
   }

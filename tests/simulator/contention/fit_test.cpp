@@ -88,10 +88,10 @@ class Recording {
     constexpr std::int64_t kLaunches = 1000;
     for (const std::int64_t threads : {1, 2, 4, 8}) {
       const Nanoseconds each = std::max(gpu_.launch.call, gpu_.launch.lock * threads);
-      const std::array<Trace::NamedArg, 2> args{{{"launch threads", threads}, {"launches a thread", kLaunches}}};
+      const std::array<Trace::NamedArg, 2> args{{{kLaunchThreadsArg, threads}, {kLaunchesOfThreadArg, kLaunches}}};
       for (int i = 0; i < kRepetitions; ++i) {
         const double time = ns(each) * static_cast<double>(kLaunches) * noisy(noise_, random_);
-        trace_.add_slice(track_, "empty kernels from threads", "calibration", Nanoseconds(0), nanoseconds(time), args);
+        trace_.add_slice(track_, kThreadedLaunchesRecord, "calibration", Nanoseconds(0), nanoseconds(time), args);
       }
     }
   }
