@@ -157,7 +157,7 @@ Result<void> PlanningInput::read_gpu_figures(const std::filesystem::path& file) 
     figures->connections = static_cast<int>(std::min<std::int64_t>(*connections, kMostConnections));
   std::vector<const Trace*> recorded;
   for (const Trace& profile : profiles_) recorded.push_back(&profile);
-  common_.gpu = &gpu_.emplace(*std::move(figures), RecordedLaunches(recorded));
+  common_.gpu = &gpu_.emplace(*std::move(figures), RecordedLaunches(recorded), precision_);
   return {};
 }
 

@@ -111,9 +111,9 @@ class SharedCores final : public SharedDevice {
   const DeviceProfile& device_;
   std::span<const double> memory_use_;
   Instant now_ = 0;
-  std::optional<Instant> next_;      ///< absent: rates have to be set anew
-  std::vector<Running> running_;     ///< ascending by task
-  std::vector<Spinning> spinning_;   ///< by resource
+  std::optional<Instant> next_;     ///< absent: rates have to be set anew
+  std::vector<Running> running_;    ///< ascending by task
+  std::vector<Spinning> spinning_;  ///< by resource
   std::vector<TaskMoment> moments_;
 };
 

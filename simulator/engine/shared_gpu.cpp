@@ -91,7 +91,9 @@ class SharedGpu final : public SharedDevice {
     }
   }
 
-  std::deque<TaskId>& queue_of(TaskId task) { return connections_[connection_of_[to_index(graph_.task(task).resource)]]; }
+  std::deque<TaskId>& queue_of(TaskId task) {
+    return connections_[connection_of_[to_index(graph_.task(task).resource)]];
+  }
 
   void hand_over(TaskId id) {
     const auto& work = work_.tasks[to_index(id)];

@@ -74,7 +74,7 @@ StageCost BranchScheduler::stage_cost(std::size_t member_class, const OpGraph& g
   const Model& model = *classes_[member_class].model;
   std::vector<double> shares;
   for (std::size_t op = 0; op < graph.size(); ++op)
-    shares.push_back(gpu_->share(call_work_of(model, model.ops[op]), graph.times[op].alone));
+    shares.push_back(gpu_->share(call_work_of(model, model.ops[op], gpu_->precision()), graph.times[op].alone));
   return shared_stage_cost(graph, setting, std::move(shares));
 }
 

@@ -79,7 +79,7 @@ Nanoseconds VariantMaker::launch_time(const LaunchParts& parts) {
   for (const LaunchPart& part : parts) {
     const MemberClass& members = classes_[part.member_class];
     const CostKey key{members.signatures[part.op], Strategy::kSerial, 1, 1, ""};
-    const CallWork work = call_work_of(*members.model, members.model->ops[part.op]);
+    const CallWork work = call_work_of(*members.model, members.model->ops[part.op], case_.gpu->precision());
     const Nanoseconds time = times_.time(key, {footprint_, 0}).value_or(Nanoseconds(0));
     side_by_side.insert(side_by_side.end(), part.members, {time, work});
   }

@@ -5,17 +5,17 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t kElementSize = 4;
-
-/// Elements that lie in memory: what a stride of zero repeats is there once.
-std::int64_t stored_elements(const Operand& operand) {
-  if (const auto* weights = std::get_if<WeightView>(&operand)) return element_count(weights->shape);
+/// Bytes that lie in memory: what a stride of zero repeats is there once.
+std::int64_t stored_bytes(const Operand& operand) {
+  if (const auto* weights = std::get_if<WeightView>(&operand)) {
+    return element_count(weights->shape) * element_bytes(weights->type);
+  }
   const View& view = std::get<View>(operand);
   std::int64_t count = 1;
   for (std::size_t i = 0; i < view.shape.size(); ++i) {
     if (i >= view.strides.size() || view.strides[i] != 0) count *= view.shape[i];
   }
-  return count;
+  return count * element_bytes(view.type);
 }
 
 const Shape& shape_of(const Operand& operand) {
@@ -46,10 +46,24 @@ double part(double work, double rate, Nanoseconds time) {
   return rate > 0 ? std::min(1.0, work / rate / seconds(time)) : 0;
 }
 
+/// The pipes that a call's arithmetic goes through, and how fast they are: products in less than float32 go through
+/// tensor cores where there are any, tf32 at half of their rate.
+struct Pipe {
+  Throughput throughput = Throughput::kIssue;
+  double per_second = 0;
+};
+Pipe pipe_of(const CallWork& work, const GpuProfile& gpu) {
+  if (!work.is_product || work.precision == Precision::kFloat32 || gpu.tensor.per_second <= 0) {
+    return {Throughput::kIssue, gpu.fma.per_second};
+  }
+  return {Throughput::kTensor, gpu.tensor.per_second / (work.precision == Precision::kTf32 ? 2 : 1)};
+}
+
 }  // namespace
 
 CallWork work_of(const OpCall& call) {
   CallWork work;
+  work.precision = call.precision;
   if (!call.parts.empty()) {
     work.is_product = true;
     for (const OpCall& part : parts_of(call)) {
@@ -61,19 +75,24 @@ CallWork work_of(const OpCall& call) {
     }
     return work;
   }
-  for (const View& view : call.outputs) work.outputs += element_count(view.shape);
-  std::int64_t moved = work.outputs;
-  for (const Operand& operand : call.inputs) moved += stored_elements(operand);
-  work.traffic = Bytes{moved * kElementSize};
+  for (const View& view : call.outputs) {
+    work.outputs += element_count(view.shape);
+    work.traffic += Bytes{element_count(view.shape) * element_bytes(view.type)};
+  }
+  for (const Operand& operand : call.inputs) work.traffic += Bytes{stored_bytes(operand)};
   const std::optional<std::int64_t> depth = depth_of(call);
   work.is_product = depth.has_value();
   work.flops = Flops{work.outputs * (depth ? 2 * *depth : 1)};
   return work;
 }
 
-CallWork call_work_of(const Model& model, const Op& op) {
+CallWork call_work_of(const Model& model, const Op& op, Precision precision) {
   const OpWork known = work_of(model, op);
-  CallWork work{known.flops, known.read + known.written, 0, false};
+  CallWork work;
+  work.flops = known.flops;
+  work.traffic = Bytes{(known.read + known.written).value * element_bytes(storage_of(precision)) /
+                       element_bytes(DataType::kFloat32)};
+  work.precision = precision;
   for (const TensorId out : op.outputs) work.outputs += element_count(model.tensor(out).shape);
   const OpAttributes& attributes = op.attributes;
   work.is_product = std::holds_alternative<Convolution>(attributes) || std::holds_alternative<Gemm>(attributes) ||
@@ -112,7 +131,7 @@ double GpuDemands::share(const CallWork& work, Nanoseconds time) const {
   const double places = static_cast<double>(profile_.sms) * resident->blocks_per_sm;
   const auto traffic = static_cast<double>(work.traffic.value);
   return std::max({std::min(1.0, static_cast<double>(launch.blocks) / places),
-                   part(static_cast<double>(work.flops.value), profile_.fma.per_second, time),
+                   part(static_cast<double>(work.flops.value), pipe_of(work, profile_).per_second, time),
                    part(traffic, profile_.l2.per_second, time), part(traffic, profile_.dram.per_second, time)});
 }
 
@@ -137,7 +156,8 @@ Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds tim
   const auto of = [&](Throughput throughput) -> double& {
     return solo.utilisation[static_cast<std::size_t>(throughput)];
   };
-  of(Throughput::kIssue) = part(static_cast<double>(work.flops.value), profile_.fma.per_second, time);
+  const Pipe pipe = pipe_of(work, profile_);
+  of(pipe.throughput) = part(static_cast<double>(work.flops.value), pipe.per_second, time);
   of(Throughput::kL2) = part(traffic, profile_.l2.per_second, time);
   of(Throughput::kDram) = part(traffic, profile_.dram.per_second, time);
   solo.footprint = work.traffic;

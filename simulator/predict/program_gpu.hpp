@@ -21,10 +21,11 @@ struct CallWork {
   Bytes traffic;
   std::int64_t outputs = 0;  ///< elements
   bool is_product = false;   ///< a convolution or matrix product
+  Precision precision = Precision::kFloat32;
 };
 CallWork work_of(const OpCall& call);
 /// The same of an op that has not been lowered.
-CallWork call_work_of(const Model& model, const Op& op);
+CallWork call_work_of(const Model& model, const Op& op, Precision precision);
 
 /// How a call is taken to be launched where no kernel of it was recorded: products in tiles of 64 x 64 outputs a block
 /// of 256 threads, as libraries commonly do; everything else with four elements a thread. No measurement: where the
@@ -38,10 +39,12 @@ LaunchShape launch_shape_of(const OpCall& call);
 /// memory throughput that their work over their time is. Remembers what it has found; one planning thread at a time.
 class GpuDemands {
  public:
-  explicit GpuDemands(GpuProfile profile, RecordedLaunches launches = {})
-      : profile_(std::move(profile)), launches_(std::move(launches)) {}
+  /// `precision`: of ops that have not been lowered yet.
+  explicit GpuDemands(GpuProfile profile, RecordedLaunches launches = {}, Precision precision = Precision::kFloat32)
+      : profile_(std::move(profile)), launches_(std::move(launches)), precision_(precision) {}
 
   [[nodiscard]] const GpuProfile& profile() const { return profile_; }
+  [[nodiscard]] Precision precision() const { return precision_; }
   /// The largest part, above 0 and up to 1, that a call which takes `time` alone uses of the device: of its room for
   /// blocks, its arithmetic or its memory.
   [[nodiscard]] double share(const CallWork& work, Nanoseconds time) const;
@@ -62,6 +65,7 @@ class GpuDemands {
 
   GpuProfile profile_;
   RecordedLaunches launches_;
+  Precision precision_ = Precision::kFloat32;
   std::map<std::tuple<CostKey, Nanoseconds>, KernelDemand> known_;
 };
 

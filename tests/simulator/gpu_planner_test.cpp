@@ -270,5 +270,26 @@ TEST(ProgramGpu, TakesWorkFromTheShapesOfACall) {
   EXPECT_FALSE(work_of(call).is_product);
 }
 
+TEST(ProgramGpu, CountsTheBytesOfShortTypesAndTheRateOfTensorCores) {
+  OpCall call;
+  call.attributes = Gemm{};
+  call.precision = Precision::kBfloat16;
+  call.inputs = {View{BufferId(0), 0, {256, 4096}, {4096, 1}, DataType::kBfloat16},
+                 WeightView{{}, {4096, 4096}, DataType::kBfloat16}};
+  call.outputs = {View{BufferId(1), 0, {256, 4096}, {4096, 1}, DataType::kFloat32}};
+  const CallWork work = work_of(call);
+  EXPECT_EQ(work.traffic, Bytes{2 * (256 * 4096 + 4096 * 4096) + 4 * 256 * 4096});
+  // Side by side with room for all blocks, the arithmetic is what both share.
+  const GpuProfile gpu = *published_gpu_profile("NVIDIA H100 80GB HBM3");
+  const GpuDemands demands(gpu);
+  const Nanoseconds time = 100_us;
+  const auto part_of = [&](Precision precision, double rate) {
+    CallWork each{work.flops, Bytes{1}, 64, true, precision};
+    EXPECT_DOUBLE_EQ(demands.share(each, time), static_cast<double>(each.flops.value) / rate / 100e-6);
+  };
+  part_of(Precision::kBfloat16, gpu.tensor.per_second);
+  part_of(Precision::kTf32, gpu.tensor.per_second / 2);
+}
+
 }  // namespace
 }  // namespace cohort
