@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "base/result.hpp"
 #include "cli/console.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 
@@ -18,6 +19,7 @@ struct CommandContext {
   const CancelToken& cancel;  ///< set by Ctrl-C
   bool json = false;          ///< print results as JSON
   Overwrite overwrite = Overwrite::kNever;
+  TraceReadOptions read = {};        ///< for every trace that is read
   std::vector<std::string> program;  ///< words after "--", of a command that takes another program
 };
 
@@ -29,6 +31,7 @@ struct Command {
   std::string help;            ///< what it does, one line
   std::string example;         ///< command lines that work as they stand, further ones indented by two
   bool writes_files = false;   ///< then it has -f
+  bool reads_traces = false;   ///< then it has --most-inflated
   bool takes_program = false;  ///< then what stands after "--" is another program's command line
   /// Declares the command's own options on `app` and returns what runs it.
   RunFunction (*setup)(CLI::App& app) = nullptr;

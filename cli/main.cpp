@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -41,7 +42,10 @@ struct Entry {
   bool json = false;
   bool quiet = false;
   bool force = false;
+  std::uint64_t most_inflated = TraceReadOptions{}.most_inflated_bytes;
 };
+
+constexpr const char* kMostInflated = "--most-inflated";
 
 /// Null where `app` has no such subcommand.
 CLI::App* find_subcommand(CLI::App& app, std::string_view name) {
@@ -68,6 +72,14 @@ void declare(CLI::App& root, const Command& command, Entry& entry) {
   entry.app->add_flag("--json", entry.json, "Print results as JSON; times are whole nanoseconds");
   entry.app->add_flag("-q,--quiet", entry.quiet, "No progress and no notes, only results and errors");
   if (command.writes_files) entry.app->add_flag("-f,--force", entry.force, "Overwrite files that exist");
+  if (command.reads_traces) {
+    entry.app
+        ->add_option(kMostInflated, entry.most_inflated,
+                     "Refuse traces whose JSON is larger than this, once unpacked: 2GB")
+        ->transform(CLI::AsSizeValue(false))
+        ->type_name("BYTES")
+        ->capture_default_str();
+  }
   entry.app->footer("Example:\n  " + command.example);
 }
 
@@ -105,8 +117,12 @@ Result<void> check_command(CLI::App& root, const std::vector<std::string>& words
 
 int run(Entry& entry, std::vector<std::string> program) {
   Console console(entry.quiet);
-  CommandContext context{console, cancel_on_interrupt(), entry.json,
-                         entry.force ? Overwrite::kAllow : Overwrite::kNever, std::move(program)};
+  CommandContext context{console,
+                         cancel_on_interrupt(),
+                         entry.json,
+                         entry.force ? Overwrite::kAllow : Overwrite::kNever,
+                         TraceReadOptions{entry.most_inflated, kMostInflated},
+                         std::move(program)};
   const Result<void> result = entry.run(context);
   const Result<void> written = console.finish();
   if (!result) return report(result.error());

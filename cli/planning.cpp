@@ -113,11 +113,12 @@ Result<Plan> read_plan(const std::filesystem::path& file) {
   return plan;
 }
 
-Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::path>& files) {
+Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::path>& files,
+                                          const TraceReadOptions& read) {
   std::vector<const Trace*> pointers;
   profiles_.reserve(files.size());
   for (const auto& file : files) {
-    COHORT_TRY(Trace trace, read_trace(file));
+    COHORT_TRY(Trace trace, read_trace(file, read));
     if (trace.info.kind != TraceKind::kProfile)
       return fail(ErrorCode::kInvalidInput, "{} is a {} trace; planning needs a profile (cohort profile MODEL)",
                   file.string(), to_string(trace.info.kind));
@@ -314,11 +315,12 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
   return {};
 }
 
-Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions& options) {
+Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions& options,
+                                                           const TraceReadOptions& read) {
   COHORT_CHECK(check_ranges(options));
   COHORT_CHECK(check_utf8("--data", options.data));
   std::unique_ptr<PlanningInput> input(new PlanningInput());
-  COHORT_CHECK(input->read_profiles(options.profiles));
+  COHORT_CHECK(input->read_profiles(options.profiles, read));
   COHORT_CHECK(input->read_gpu_figures(options.gpu_figures));
   if (options.launch_threads > 1 && input->device_.kind != "cuda")
     return fail(ErrorCode::kUsage, "--launch-threads {}: the profiles are of {}; only a GPU's steps are launched",
@@ -330,9 +332,10 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
 }
 
 Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std::filesystem::path>& profiles,
-                                                           Plan plan, const std::filesystem::path& gpu_figures) {
+                                                           Plan plan, const std::filesystem::path& gpu_figures,
+                                                           const TraceReadOptions& read) {
   std::unique_ptr<PlanningInput> input(new PlanningInput());
-  COHORT_CHECK(input->read_profiles(profiles));
+  COHORT_CHECK(input->read_profiles(profiles, read));
   COHORT_CHECK(input->read_gpu_figures(gpu_figures));
   COHORT_CHECK(input->check_profiled("the plan's precision", plan.precision));
   input->choices_.push_back(plan.members);

@@ -12,6 +12,7 @@
 #include "executor/backend.hpp"
 #include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
+#include "tracer/file/trace_file.hpp"
 #include "tracer/trace.hpp"
 
 namespace CLI {
@@ -50,10 +51,11 @@ Result<Plan> read_plan(const std::filesystem::path& file);
 class PlanningInput {
  public:
   /// Errors: kInvalidInput naming the trace, option or member; kUsage for a limit or count that is wrong.
-  static Result<std::unique_ptr<PlanningInput>> open(const PlanningOptions& options);
+  static Result<std::unique_ptr<PlanningInput>> open(const PlanningOptions& options, const TraceReadOptions& read);
   /// For a plan that is there already.
   static Result<std::unique_ptr<PlanningInput>> open(const std::vector<std::filesystem::path>& profiles, Plan plan,
-                                                     const std::filesystem::path& gpu_figures = {});
+                                                     const std::filesystem::path& gpu_figures,
+                                                     const TraceReadOptions& read);
 
   [[nodiscard]] const PlanningCase& planning_case() const { return cases_.front(); }
   /// One for each minibatch to choose from; else one.
@@ -64,7 +66,7 @@ class PlanningInput {
 
  private:
   PlanningInput() = default;
-  Result<void> read_profiles(const std::vector<std::filesystem::path>& files);
+  Result<void> read_profiles(const std::vector<std::filesystem::path>& files, const TraceReadOptions& read);
   [[nodiscard]] Result<void> check_profiled(std::string_view asked, Precision precision) const;
   Result<void> read_gpu_figures(const std::filesystem::path& file);
   Result<void> set_base(const PlanningOptions& options);

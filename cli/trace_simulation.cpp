@@ -126,7 +126,7 @@ Result<void> read_case(const SharedSimulationOptions& shared, const StepOptions&
   for (std::size_t i = 0; i < shared.files.size(); ++i) {
     const std::filesystem::path& file = shared.files[i];
     if (i > 0) {
-      COHORT_TRY(Trace trace, read_trace(file));
+      COHORT_TRY(Trace trace, read_trace(file, context.read));
       traces.push_back(std::move(trace));
     }
     if (traces[i].info.kind == TraceKind::kProfile) {

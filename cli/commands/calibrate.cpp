@@ -43,10 +43,10 @@ Result<std::vector<std::string>> write_properties(const CalibrationPlugin& plugi
 Result<void> fit_recording(const Options& options, CommandContext& context) {
   const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
   COHORT_CHECK(check_writable(output, context.overwrite));
-  COHORT_TRY(const Trace recording, read_trace(options.fit));
+  COHORT_TRY(const Trace recording, read_trace(options.fit, context.read));
   std::vector<Trace> profiles;
   for (const std::filesystem::path& file : options.kernels) {
-    COHORT_TRY(profiles.emplace_back(), read_trace(file));
+    COHORT_TRY(profiles.emplace_back(), read_trace(file, context.read));
   }
   if (auto written = write_device_fit(recording, profiles, output, context); !written) {
     return in_context(options.fit.string(), written.error());
@@ -97,6 +97,7 @@ Command calibrate_command() {
       "every "
       "repetition is kept, for simulations to be fitted to";
   command.example = "cohort calibrate --device cuda:0 --properties .";
+  command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();

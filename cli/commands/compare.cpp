@@ -55,8 +55,8 @@ ordered_json to_json(const Comparison& comparison) {
           {"only_measured", comparison.only_measured}};
 }
 
-Result<Trace> read_kind(const std::filesystem::path& file, TraceKind kind) {
-  COHORT_TRY(Trace trace, read_trace(file));
+Result<Trace> read_kind(const std::filesystem::path& file, TraceKind kind, const TraceReadOptions& read) {
+  COHORT_TRY(Trace trace, read_trace(file, read));
   if (trace.info.kind == kind) return trace;
   return fail(ErrorCode::kInvalidInput, "{}: a {} trace is needed, this is a {} one", file.string(), to_string(kind),
               to_string(trace.info.kind));
@@ -65,8 +65,8 @@ Result<Trace> read_kind(const std::filesystem::path& file, TraceKind kind) {
 Result<void> run(const Options& options, CommandContext& context) {
   if (options.tolerance && !(*options.tolerance >= 0))
     return fail(ErrorCode::kUsage, "--tolerance must not be negative, not {}", *options.tolerance);
-  COHORT_TRY(const Trace predicted, read_kind(options.predicted, TraceKind::kPredicted));
-  COHORT_TRY(const Trace measured, read_kind(options.measured, TraceKind::kMeasured));
+  COHORT_TRY(const Trace predicted, read_kind(options.predicted, TraceKind::kPredicted, context.read));
+  COHORT_TRY(const Trace measured, read_kind(options.measured, TraceKind::kMeasured, context.read));
   COHORT_TRY(const Comparison comparison, compare(predicted, measured));
   if (context.json) {
     context.console.print_json(to_json(comparison));
@@ -92,6 +92,7 @@ Command compare_command() {
   command.example =
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n"
       "  cohort compare lenet5.predicted.json.gz lenet5.measured.json.gz";
+  command.reads_traces = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
     app.add_option("PREDICTED", options->predicted, "Trace that cohort plan or simulate wrote")->required();

@@ -179,7 +179,7 @@ Result<void> search(const Options& options, CommandContext& context) {
   PlannerOptions planner;
   COHORT_TRY(planner.objective, objective_from(options.objective));
   COHORT_TRY(planner.latency_limit, take_latency_limit(planning.limits));
-  COHORT_TRY(const auto input, PlanningInput::open(planning));
+  COHORT_TRY(const auto input, PlanningInput::open(planning, context.read));
   COHORT_TRY(const Files files, files_for(options, *input, context));
   planner.cancel = &context.cancel;
   planner.pareto = options.pareto;
@@ -210,7 +210,8 @@ Result<void> search(const Options& options, CommandContext& context) {
 Result<void> resolve(const Options& options, CommandContext& context) {
   COHORT_TRY(Plan plan, read_plan(options.resolve));
   plan.resolved.reset();
-  COHORT_TRY(const auto input, PlanningInput::open(options.planning.profiles, plan));
+  COHORT_TRY(const auto input,
+             PlanningInput::open(options.planning.profiles, plan, options.planning.gpu_figures, context.read));
   COHORT_TRY(const Files files, files_for(options, *input, context));
   auto prediction = predict_plan(input->planning_case(), plan, input->device());
   if (!prediction) return in_context(options.resolve.string(), prediction.error());
@@ -254,6 +255,7 @@ Command plan_command() {
       "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=1s --explain\n"
       "  cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n"
       "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -n 16 -f --choose-minibatch";
+  command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();

@@ -74,12 +74,12 @@ Result<std::optional<Bytes>> workspace_limit(const Options& options) {
   return limit;
 }
 
-Result<std::unique_ptr<PlanningInput>> open_input(const Options& options) {
+Result<std::unique_ptr<PlanningInput>> open_input(const Options& options, const TraceReadOptions& read) {
   COHORT_TRY(const std::optional<Bytes> workspace, workspace_limit(options));
   if (options.plan.empty()) {
     PlanningOptions planning = options.planning;
     if (workspace) planning.limits.push_back(fmt::format("workspace={}", workspace->value));
-    return PlanningInput::open(planning);
+    return PlanningInput::open(planning, read);
   }
   if (const auto names = given(options.of_members); !names.empty()) {
     return fail(ErrorCode::kUsage, "{}: {} says that itself; edit it, or leave --plan out", names_of(names),
@@ -91,7 +91,7 @@ Result<std::unique_ptr<PlanningInput>> open_input(const Options& options) {
     plan.resolved.reset();
     plan.baselines.clear();
   }
-  return PlanningInput::open(options.planning.profiles, std::move(plan), options.planning.gpu_figures);
+  return PlanningInput::open(options.planning.profiles, std::move(plan), options.planning.gpu_figures, read);
 }
 
 std::string to_text(const WorkspaceRules& rules) {
@@ -164,7 +164,7 @@ Result<void> run_plan(const Options& options, CommandContext& context) {
                     : "; profile at another minibatch instead");
   }
   if (!options.output.empty()) COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_TRY(const auto input, open_input(options));
+  COHORT_TRY(const auto input, open_input(options, context.read));
   COHORT_TRY(const Plan plan, plan_of(options, *input));
   COHORT_TRY(const PlanReport report, report_plan(input->planning_case(), plan, input->device()));
   COHORT_CHECK(context.cancel.check());
@@ -181,7 +181,7 @@ Result<void> run_plan(const Options& options, CommandContext& context) {
 /// A trace of a run is replayed or changed; a profile is what plans are predicted from.
 Result<void> run(const Options& options, CommandContext& context) {
   if (!options.plan.empty()) return run_plan(options, context);
-  COHORT_TRY(Trace first, read_trace(options.planning.profiles.front()));
+  COHORT_TRY(Trace first, read_trace(options.planning.profiles.front(), context.read));
   if (first.info.kind == TraceKind::kProfile) return run_plan(options, context);
   return run_traces(options, std::move(first), context);
 }
@@ -199,6 +199,7 @@ Command simulate_command() {
       "  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n"
       "  cohort simulate lenet5.measured.json.gz\n"
       "  (also of PyTorch's profiler: cohort simulate trace.json.gz --models 8 --graphs --scale '*gemm*=2')";
+  command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>(app);

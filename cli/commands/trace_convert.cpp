@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "cli/command.hpp"
-#include "cli/read_options.hpp"
 #include "cli/step_options.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -17,7 +16,6 @@ struct Options {
   StepOptionSet steps;
   std::filesystem::path input;
   std::filesystem::path output;
-  ReadOptionSet read;
 };
 
 std::int64_t dropped_records(const Trace& trace) {
@@ -28,7 +26,7 @@ std::int64_t dropped_records(const Trace& trace) {
 
 Result<void> run(const Options& options, CommandContext& context) {
   COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_TRY(Trace whole, read_trace(options.input, options.read.options()));
+  COHORT_TRY(Trace whole, read_trace(options.input, context.read));
   const auto part = options.steps.take(std::move(whole));
   if (!part) return in_context(options.input.string(), part.error());
   const Trace& trace = *part;
@@ -58,13 +56,13 @@ Command trace_convert_command() {
       "Cohort's "
       "own; .gz in the name packs it";
   command.example = "cohort profile lenet5\n  cohort trace convert lenet5.trace.json.gz lenet5.trace.json";
+  command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>(app);
     app.add_option("IN", options->input, "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();
     app.add_option("OUT", options->output, "File to write (.json or .json.gz)")->required();
-    options->read.declare(app);
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

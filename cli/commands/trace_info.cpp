@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "cli/command.hpp"
-#include "cli/read_options.hpp"
 #include "cli/step_options.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/summary/gpu_summary.hpp"
@@ -123,12 +122,11 @@ struct Options {
 
   StepOptionSet steps;
   std::filesystem::path file;
-  ReadOptionSet read;
   bool tracks = false;
 };
 
 Result<void> run(const Options& options, CommandContext& context) {
-  COHORT_TRY(Trace whole, read_trace(options.file, options.read.options()));
+  COHORT_TRY(Trace whole, read_trace(options.file, context.read));
   const auto part = options.steps.take(std::move(whole));
   if (!part) return in_context(options.file.string(), part.error());
   const Trace& trace = *part;
@@ -160,13 +158,13 @@ Command trace_info_command() {
   command.example =
       "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz\n"
       "  (also of PyTorch's profiler: trace.json.gz; of Nsight Systems: nsys export --type sqlite report.nsys-rep)";
+  command.reads_traces = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>(app);
     app.add_option("FILE", options->file,
                    "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();
     app.add_flag("--tracks", options->tracks, "List tracks and categories of a GPU's trace, too");
-    options->read.declare(app);
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -82,6 +82,22 @@ TEST_F(TraceCommands, InfoRefusesWhatUnpacksToMoreThanIsAllowed) {
   EXPECT_EQ(cohort({"trace", "info", "t.json.gz", "--most-inflated", "1MB"}).exit_code, 0);
 }
 
+TEST_F(TraceCommands, EveryCommandThatReadsTracesRefusesTheSame) {
+  write("t.json", kForeignTrace);
+  ASSERT_EQ(cohort({"trace", "convert", "t.json", "t.json.gz"}).exit_code, 0);
+  const std::vector<std::vector<std::string>> commands = {{"simulate", "t.json.gz"},
+                                                          {"plan", "t.json.gz"},
+                                                          {"compare", "t.json.gz", "t.json.gz"},
+                                                          {"calibrate", "--fit", "t.json.gz"},
+                                                          {"trace", "convert", "t.json.gz", "again.json"}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.end(), {"--most-inflated", "100B"});
+    const Outcome outcome = cohort(words);
+    EXPECT_EQ(outcome.exit_code, 3) << words.front();
+    EXPECT_THAT(outcome.err, HasSubstr("holds more than 100 bytes; --most-inflated allows more\n")) << words.front();
+  }
+}
+
 TEST_F(TraceCommands, InfoGivesTheSameInJson) {
   write("t.json", kForeignTrace);
   const json info = json::parse(cohort({"trace", "info", "t.json", "--json"}).out);
