@@ -6,10 +6,9 @@
 #include <string_view>
 
 #include "simulator/contention/co_run.hpp"
-#include "simulator/engine/device_profile.hpp"
 
-// Whatever the bytes: a device profile, a GPU profile or a message. What was read writes and reads back the
-// same, and kernels run side by side on it end.
+// Whatever the bytes: a GPU's profile or a message. What was read writes and reads back the same, and kernels run side
+// by side on it end.
 
 namespace {
 
@@ -41,12 +40,6 @@ void run_kernels(const cohort::GpuProfile& gpu) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto profile = cohort::parse_device_profile(text)) {
-    const auto again = cohort::parse_device_profile(cohort::write_device_profile(*profile));
-    require(again.has_value() && *again == *profile, "a device profile reads back the same");
-  } else {
-    require(!profile.error().message.empty(), "an error says something");
-  }
   if (const auto gpu = cohort::parse_gpu_profile(text)) {
     const auto again = cohort::parse_gpu_profile(cohort::write_gpu_profile(*gpu));
     require(again.has_value() && *again == *gpu, "a GPU profile reads back the same");

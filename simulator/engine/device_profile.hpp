@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/result.hpp"
 #include "base/units.hpp"
@@ -26,10 +25,5 @@ struct DeviceProfile {
 
 /// Checks ranges. Errors: kInvalidInput naming the field.
 Result<void> validate(const DeviceProfile& profile);
-
-/// JSON text, times in whole nanoseconds; equal profiles, equal bytes.
-std::string write_device_profile(const DeviceProfile& profile);
-/// Errors: kInvalidInput naming the field.
-Result<DeviceProfile> parse_device_profile(std::string_view json);
 
 }  // namespace cohort
