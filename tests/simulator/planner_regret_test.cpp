@@ -11,11 +11,11 @@ namespace {
 constexpr std::uint64_t kCases = 30;
 constexpr double kMostRegret = 0.02;
 
-TEST(PlannerRegret, IsUnderTwoPercentOfTheExhaustiveBest) {
+void expect_no_regret(std::unique_ptr<RandomPlanning> (*make)(std::uint64_t)) {
   double sum = 0;
   std::size_t evaluated = 0;
   for (std::uint64_t seed = 0; seed < kCases; ++seed) {
-    const auto random = RandomPlanning::small(seed);
+    const auto random = make(seed);
     const auto planned = plan_model_batch(random->planning_case());
     ASSERT_TRUE(planned.has_value()) << planned.error().message;
     const auto exhaustive = search_exhaustively(random->planning_case(), Objective::kThroughput);
@@ -29,6 +29,10 @@ TEST(PlannerRegret, IsUnderTwoPercentOfTheExhaustiveBest) {
   EXPECT_LT(sum / kCases, kMostRegret / 4) << "on average";
   EXPECT_GT(evaluated, 20 * kCases) << "the cases leave something to choose";
 }
+
+TEST(PlannerRegret, IsUnderTwoPercentOfTheExhaustiveBest) { expect_no_regret(&RandomPlanning::small); }
+
+TEST(PlannerRegret, IsUnderTwoPercentOnAGpuToo) { expect_no_regret(&RandomPlanning::small_on_gpu); }
 
 TEST(PlannerRegret, BoundsHoldForEveryCandidate) {
   for (std::uint64_t seed = 100; seed < 110; ++seed) {
@@ -47,7 +51,7 @@ TEST(PlannerRegret, BoundsHoldForEveryCandidate) {
 }
 
 TEST(PlannerRegret, ExhaustiveSearchRefusesWhatIsTooLarge) {
-  const RandomPlanning random(1, {.ops = 40, .members = 2, .cores = 2});
+  RandomPlanning random(1, {.ops = 40, .members = 2, .cores = 2});
   const auto refused = search_exhaustively(random.planning_case(), Objective::kThroughput, 1000);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().message, "there are more than 1000 plans");

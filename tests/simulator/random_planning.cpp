@@ -40,7 +40,7 @@ RandomPlanning::RandomPlanning(std::uint64_t seed, const Size& size) {
   std::map<std::string, OpPrices> prices;
   for (const Op& op : model_.ops) {
     OpPrices& price = prices[op.name];
-    price.time = random.uniform(20'000, 400'000);
+    price.time = size.on_gpu ? random.uniform(2'000, 60'000) : random.uniform(20'000, 400'000);
     price.all_cores = random.uniform(0.9F / static_cast<float>(size.cores), 1.2F);
     price.beside = random.uniform(1.0F, 1.6F);
     price.dense = random.uniform(0.2F, 1.5F);
@@ -69,6 +69,7 @@ RandomPlanning::RandomPlanning(std::uint64_t seed, const Size& size) {
   base_ = fake_base(size.members);
   models_.assign(size.members, &model_);
   device_.device = "fake";
+  if (size.on_gpu) gpu_.emplace(*published_gpu_profile("NVIDIA H100 80GB HBM3"));
   device_.cores = size.cores;
   device_.step_overhead = Nanoseconds(random.below(5'000));
   device_.handoff_latency = Nanoseconds(random.below(10'000));
@@ -81,6 +82,22 @@ std::unique_ptr<RandomPlanning> RandomPlanning::small(std::uint64_t seed) {
   size.members = 2 + random.below(3);
   size.cores = static_cast<int>(2 + random.below(3));
   return std::make_unique<RandomPlanning>(seed, size);
+}
+
+std::unique_ptr<RandomPlanning> RandomPlanning::small_on_gpu(std::uint64_t seed) {
+  Random random(derive_seed(seed, 2));
+  Size size;
+  size.ops = 2 + random.below(3);
+  size.members = 2 + random.below(3);
+  size.cores = 1;
+  size.on_gpu = true;
+  return std::make_unique<RandomPlanning>(seed, size);
+}
+
+PlanningCase RandomPlanning::planning_case() {
+  PlanningCase planning_case{&base_, models_, &*costs_, device_, catalog_.get()};
+  if (gpu_) planning_case.gpu = &*gpu_;
+  return planning_case;
 }
 
 }  // namespace cohort

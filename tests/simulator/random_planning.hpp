@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/planner/planner.hpp"
+#include "simulator/predict/program_gpu.hpp"
 
 namespace cohort {
 
@@ -16,6 +18,7 @@ class RandomPlanning {
     std::size_t ops = 3;
     std::size_t members = 4;
     int cores = 2;
+    bool on_gpu = false;  ///< an H100 that a core launches for
   };
 
   /// A network of convolutions and fully connected layers in random order, each with random times: how much faster on
@@ -27,8 +30,10 @@ class RandomPlanning {
 
   /// Small enough to try every plan: 2 to 4 ops, 2 to 4 members, 2 to 4 cores.
   static std::unique_ptr<RandomPlanning> small(std::uint64_t seed);
+  /// The same on a GPU, for times of which a launch is a part that counts.
+  static std::unique_ptr<RandomPlanning> small_on_gpu(std::uint64_t seed);
 
-  [[nodiscard]] PlanningCase planning_case() const { return {&base_, models_, &*costs_, device_, catalog_.get()}; }
+  [[nodiscard]] PlanningCase planning_case();
 
  private:
   Model model_;
@@ -37,6 +42,7 @@ class RandomPlanning {
   std::optional<CostTable> costs_;
   std::unique_ptr<RecordedCatalog> catalog_;
   std::vector<const Model*> models_;
+  std::optional<GpuDemands> gpu_;
 };
 
 }  // namespace cohort
