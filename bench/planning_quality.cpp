@@ -62,7 +62,7 @@ bool print_planning_time(int cores) {
   constexpr std::size_t kOps = 100;
   constexpr std::size_t kMembers = 16;
   constexpr int kRuns = 5;
-  const RandomPlanning random(7, {.ops = kOps, .members = kMembers, .cores = cores});
+  RandomPlanning random(7, {.ops = kOps, .members = kMembers, .cores = cores});
   std::vector<double> times;
   for (int run = 0; run < kRuns; ++run) {
     const double before = processor_seconds();
