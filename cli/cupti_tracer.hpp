@@ -19,6 +19,8 @@ class CuptiTracer final : public DeviceTracer {
   /// With this one.
   explicit CuptiTracer(const CuptiPlugin& plugin);
   ~CuptiTracer() override;
+  CuptiTracer(const CuptiTracer&) = delete;
+  CuptiTracer& operator=(const CuptiTracer&) = delete;
 
   Result<void> start() override;
   TaskSink& watch(const Program& program, std::string_view prefix) override;

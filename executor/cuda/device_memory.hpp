@@ -25,6 +25,8 @@ class Block {
     return *this;
   }
   ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] Bytes size() const { return size_; }

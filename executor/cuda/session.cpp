@@ -297,7 +297,7 @@ void CudaSession::wait(StreamId stream, EventId event) {
 
 void CudaSession::begin_capture() {
   collect_failure();
-  open_.emplace();
+  open_ = Graph{};
 }
 
 GraphId CudaSession::end_capture() {

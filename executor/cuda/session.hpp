@@ -49,6 +49,8 @@ class CudaSession final : public Session {
   /// Throws DeviceError; std::system_error where the system gives no launch thread.
   CudaSession(const Program& program, DeviceApi& api, Parts parts, TimeSource now);
   ~CudaSession() override;
+  CudaSession(const CudaSession&) = delete;
+  CudaSession& operator=(const CudaSession&) = delete;
 
   void launch(StepId step, StreamId stream, int slot) override;
   EventId record(StreamId stream) override;

@@ -46,6 +46,8 @@ class HostSession final : public Session {
   /// Throws std::system_error where the system gives no thread.
   HostSession(const Program& program, const HostKernels& kernels, Parts parts);
   ~HostSession() override;
+  HostSession(const HostSession&) = delete;
+  HostSession& operator=(const HostSession&) = delete;
 
   void launch(StepId step, StreamId stream, int slot) override;
   EventId record(StreamId stream) override;

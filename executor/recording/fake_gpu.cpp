@@ -319,7 +319,7 @@ void FakeGpu::begin_capture(cuda::StreamHandle origin) {
   const auto call = begin_call();
   set_up("capture");
   if (capture_) throw DeviceError("a capture is open already");
-  capture_.emplace();
+  capture_ = Capture{};
   capture_->number = ++captures_;
   capture_->origin = index_of(origin);
   capture_->joined = {capture_->origin};

@@ -30,6 +30,8 @@ class FakeGpu final : public cuda::DeviceApi, public cuda::KernelLauncher {
 
   FakeGpu() = default;
   ~FakeGpu() override;
+  FakeGpu(const FakeGpu&) = delete;
+  FakeGpu& operator=(const FakeGpu&) = delete;
 
   /// From now on accesses are those of `program`; streams are numbered from 0 as they are created.
   void watch(const Program& program);

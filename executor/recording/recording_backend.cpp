@@ -36,7 +36,7 @@ std::size_t Recording::count(RecordedCommand::Kind kind) const {
                                                 [&](const RecordedCommand& command) { return command.kind == kind; }));
 }
 
-RecordingBackend::RecordingBackend(RecordingOptions options) : catalog_(options) {
+RecordingBackend::RecordingBackend(const RecordingOptions& options) : catalog_(options) {
   info_.id = "recording:0";
   info_.kind = "recording";
   info_.name = "recording fake";

@@ -82,7 +82,7 @@ class Recording {
 /// everything on every buffer happens in a stated order. Outputs are zeros.
 class RecordingBackend final : public Backend {
  public:
-  explicit RecordingBackend(RecordingOptions options = {});
+  explicit RecordingBackend(const RecordingOptions& options = {});
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] const OpCatalog& catalog() const override { return catalog_; }
@@ -104,6 +104,8 @@ class RecordingSession final : public Session {
  public:
   RecordingSession(const Program& program, std::shared_ptr<Recording> recording);
   ~RecordingSession() override;
+  RecordingSession(const RecordingSession&) = delete;
+  RecordingSession& operator=(const RecordingSession&) = delete;
 
   void launch(StepId step, StreamId stream, int slot) override;
   EventId record(StreamId stream) override;

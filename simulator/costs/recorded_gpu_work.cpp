@@ -55,8 +55,8 @@ class WorkMaker {
     const double room = static_cast<double>(held.blocks_per_sm) * work_.profile.sms;
     solo.utilisation =
         utilisation_prior(graph_.labels[to_index(task.label)], static_cast<double>(shape.blocks) / room, work_.profile);
-    COHORT_TRY(KernelDemand demand, demand_of(shape, solo, work_.profile));
-    work_.kernels.push_back(std::move(demand));
+    COHORT_TRY(const KernelDemand demand, demand_of(shape, solo, work_.profile));
+    work_.kernels.push_back(demand);
     const auto kernel = static_cast<std::uint32_t>(work_.kernels.size() - 1);
     kernels_.emplace(key, kernel);
     return kernel;

@@ -39,6 +39,8 @@ class SqliteDatabase {
   SqliteDatabase(SqliteDatabase&&) noexcept;
   SqliteDatabase& operator=(SqliteDatabase&&) noexcept;
   ~SqliteDatabase();
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
 
   /// Ordinary tables, by name.
   [[nodiscard]] Result<std::vector<std::string>> tables() const;

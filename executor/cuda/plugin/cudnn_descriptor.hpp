@@ -21,6 +21,8 @@ class Descriptor {
   Descriptor(Descriptor&& other) noexcept : raw_(other.raw_) { other.raw_ = nullptr; }
   Descriptor& operator=(Descriptor&& other) noexcept;
   ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
 
   [[nodiscard]] cudnnBackendDescriptor_t raw() const { return raw_; }
 
