@@ -84,6 +84,8 @@ class Predictor {
     COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps_, parts));
     graphs_.note_changes(nullptr);
     COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
+    streams_ = std::count_if(graph.resources.begin(), graph.resources.end(),
+                             [](const Resource& resource) { return resource.kind == ResourceKind::kStream; });
     result.longest_path = schedule.longest_path / steps_;
     result.device_time = schedule.device_time / steps_;
     result.lower_bound = schedule.lower_bound / steps_;
@@ -214,6 +216,12 @@ class Predictor {
     result.doubt_contention(graphs_.unknown_devices().empty()
                                 ? "what kernels use of pipes and memory is taken by their kind"
                                 : "kernels share the device by the blocks they fill");
+    if (const auto& gpu = graphs_.gpu(); gpu && graphs_.unknown_devices().empty()) {
+      say(together && !what_if_.graphs && streams_ > gpu->connections, false,
+          fmt::format("{} streams share {} hardware connections (CUDA_DEVICE_MAX_CONNECTIONS): kernels of one wait for "
+                      "those launched before them",
+                      streams_, gpu->connections));
+    }
     say(together && what_if_.launch_threads > 1, false,
         "launches of several threads hold one lock for their whole length");
     say(what_if_.fuse != FuseChoice::kNone, false, "fused times are analytic, none was profiled");
@@ -262,6 +270,7 @@ class Predictor {
   const WhatIf& what_if_;
   WhatIfGraphs graphs_;
   int steps_ = 1;
+  std::ptrdiff_t streams_ = 0;  ///< of all members together
 };
 
 Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
