@@ -240,7 +240,7 @@ def header(options):
     devices = json.loads(subprocess.run([options.cohort, "devices", "--json"], capture_output=True, text=True).stdout or "[]")
     library = next((device.get("settings", {}).get("library") for device in devices if device.get("id") == "cpu:0"), None)
     return (f"{datetime.date.today()}, commit {commit}; {cpu}, {options.threads} threads each; {library or 'oneDNN'}, ONNX Runtime "
-            f"{onnxruntime.__version__} (CPU provider), {platform.platform()}")
+            f"{onnxruntime.__version__} (CPU provider), {platform.freedesktop_os_release()['PRETTY_NAME']}")
 
 
 def shown(ns):
