@@ -59,8 +59,8 @@ enum class Microbenchmark {
 /// about a thousand: beyond that a call's time is the device's.
 inline constexpr std::array kEmptyKernelLaunches{64, 256, 768};
 
-/// Empty kernels launched by several threads at a time, each on a stream of its own: a slice with this name that lasts as
-/// long as the longest thread took, and the two numbers as arguments.
+/// Empty kernels launched by several threads at a time, each on a stream of its own: a slice with this name that lasts
+/// as long as the longest thread took, and the two numbers as arguments.
 inline constexpr std::string_view kThreadedLaunchesRecord = "empty kernels from threads";
 inline constexpr std::string_view kLaunchThreadsArg = "launch threads";
 inline constexpr std::string_view kLaunchesOfThreadArg = "launches a thread";

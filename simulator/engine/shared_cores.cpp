@@ -35,7 +35,10 @@ class SharedCores final : public SharedDevice {
     for (Running& run : running_) run.remaining -= (to - now_) * run.rate;
     now_ = to;
     if (*next_ > now_ + kSameInstant) return;
-    const auto is_done = [](const Running& run) { return run.remaining <= kSameInstant * run.rate; };
+    // What is left may be less than doubles tell apart so late.
+    const auto is_done = [this](const Running& run) {
+      return run.remaining <= kSameInstant * run.rate || now_ + run.remaining / run.rate <= now_;
+    };
     for (const Running& run : running_) {
       if (is_done(run)) end(run.task);
     }

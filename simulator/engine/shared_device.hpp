@@ -40,6 +40,8 @@ class SharedDevice {
   virtual std::optional<Instant> next_event() = 0;
   /// Moves on, at most to next_event().
   virtual void advance(Instant to) = 0;
+  /// Where nothing goes on any more: starts a task that waits for no other, but is behind one that waits for it.
+  virtual bool let_pass() { return false; }
   /// Appends what happened since the last call, in order of time.
   virtual void take_moments(std::vector<TaskMoment>& moments) = 0;
 
@@ -47,7 +49,8 @@ class SharedDevice {
   SharedDevice() = default;
 };
 
-/// Cores, as simulate() says: tasks that ask for more than there are all run slower, helper threads spin.
+/// Cores, as simulate() says: tasks that ask for more than there are all run slower, helper threads spin. A resource's
+/// tasks on several cores come one at a time.
 /// `memory_use`: as in SimulationOptions.
 std::unique_ptr<SharedDevice> share_cores(const TaskGraph& graph, const DeviceProfile& device,
                                           std::span<const double> memory_use);
@@ -61,9 +64,10 @@ std::unique_ptr<SharedDevice> share_multiprocessors(const TaskGraph& graph);
 
 /// GPU number `device` (Resource::device): blocks placed on SMs and sharing throughput, copies on their engines
 /// (GpuEngine). Streams are dealt to hardware connections in turn. A connection keeps the order of launches: a kernel
-/// that waits for its stream holds up those launched behind it. Kernels whose launch is not known, and those that one
-/// call launches together, as a graph, wait in none. Kernels that `work` does not name run beside it by the part of the
-/// device that they fill. `work` was checked by check_gpu_work().
+/// that waits for its stream holds up those launched behind it, except one that it waits for itself, as only launches
+/// of several threads can come. Kernels whose launch is not known, and several that one call launches together, as a
+/// graph, wait in none. Kernels that `work` does not name run beside it by the part of the device that they fill.
+/// `work` was checked by check_gpu_work().
 std::unique_ptr<SharedDevice> share_gpu(const TaskGraph& graph, const GpuWork& work, std::int32_t device);
 
 }  // namespace cohort

@@ -18,7 +18,8 @@ class SharedGpu final : public SharedDevice {
         engine_(work.profile),
         connections_(static_cast<std::size_t>(work.profile.connections)),
         connection_of_(graph.resources.size(), 0),
-        way_(graph.tasks.size(), Way::kFree),
+        ready_(graph.resources.size()),
+        is_connected_(graph.tasks.size(), false),
         launches_(graph.tasks.size(), 0) {
     std::size_t streams = 0;
     for (std::size_t i = 0; i < graph.resources.size(); ++i) {
@@ -30,20 +31,27 @@ class SharedGpu final : public SharedDevice {
   }
 
   void launched(TaskId task) override {
-    if (way_[to_index(task)] != Way::kConnected || --launches_[to_index(task)] > 0) return;
-    way_[to_index(task)] = Way::kQueued;
-    queue_of(task).push_back(task);
+    if (!is_connected_[to_index(task)] || --launches_[to_index(task)] > 0) return;
+    const ResourceId stream = graph_.task(task).resource;
+    connections_[connection_of_[to_index(stream)]].push_back(stream);
   }
 
   void start(TaskId task) override {
-    Way& way = way_[to_index(task)];
-    if (way == Way::kFree) return hand_over(task);
-    way = Way::kParked;
-    std::deque<TaskId>& queue = queue_of(task);
-    while (!queue.empty() && way_[to_index(queue.front())] == Way::kParked) {
-      hand_over(queue.front());
-      queue.pop_front();
+    if (!is_connected_[to_index(task)]) return hand_over(task);
+    const std::size_t stream = to_index(graph_.task(task).resource);
+    ready_[stream].push_back(task);
+    std::deque<ResourceId>& places = connections_[connection_of_[stream]];
+    while (!places.empty() && hand_over_of(places.front())) places.pop_front();
+  }
+
+  bool let_pass() override {
+    for (std::deque<ResourceId>& places : connections_) {
+      const auto passing = std::find_if(places.begin(), places.end(), [&](ResourceId s) { return hand_over_of(s); });
+      if (passing == places.end()) continue;
+      places.erase(passing);
+      return true;
     }
+    return false;
   }
 
   std::optional<Instant> next_event() override {
@@ -66,33 +74,31 @@ class SharedGpu final : public SharedDevice {
   }
 
  private:
-  /// How a task comes to the device.
-  enum class Way : char {
-    kFree,       ///< waits in no connection
-    kConnected,  ///< will take its place in one when it is launched
-    kQueued,     ///< has its place
-    kParked,     ///< only its connection holds it up
-  };
-
   /// Kernels that wait in a connection: each the only one of its launches.
   void find_connected() {
-    std::vector<std::uint32_t> launched(graph_.tasks.size(), 0);  // by task: how many tasks it launches
+    const auto is_kernel = [&](TaskId task) {
+      const auto& work = work_.tasks[to_index(task)];
+      return work && std::holds_alternative<KernelTask>(*work);
+    };
+    std::vector<std::uint32_t> kernels(graph_.tasks.size(), 0);  // by task: how many it launches
     for (const Edge& edge : graph_.edges) {
-      if (edge.kind != EdgeKind::kLaunch) continue;
-      ++launched[to_index(edge.from)];
+      if (edge.kind != EdgeKind::kLaunch || !is_kernel(edge.to)) continue;
+      ++kernels[to_index(edge.from)];
       ++launches_[to_index(edge.to)];
     }
-    for (std::size_t i = 0; i < way_.size(); ++i) {
-      const auto& work = work_.tasks[i];
-      if (launches_[i] > 0 && work && std::holds_alternative<KernelTask>(*work)) way_[i] = Way::kConnected;
-    }
+    for (std::size_t i = 0; i < launches_.size(); ++i) is_connected_[i] = launches_[i] > 0;
     for (const Edge& edge : graph_.edges) {
-      if (edge.kind == EdgeKind::kLaunch && launched[to_index(edge.from)] > 1) way_[to_index(edge.to)] = Way::kFree;
+      if (edge.kind == EdgeKind::kLaunch && kernels[to_index(edge.from)] > 1) is_connected_[to_index(edge.to)] = false;
     }
   }
 
-  std::deque<TaskId>& queue_of(TaskId task) {
-    return connections_[connection_of_[to_index(graph_.task(task).resource)]];
+  /// Whether the stream had a kernel that waits for nothing but its place.
+  bool hand_over_of(ResourceId stream) {
+    std::deque<TaskId>& ready = ready_[to_index(stream)];
+    if (ready.empty()) return false;
+    hand_over(ready.front());
+    ready.pop_front();
+    return true;
   }
 
   void hand_over(TaskId id) {
@@ -113,10 +119,13 @@ class SharedGpu final : public SharedDevice {
   const TaskGraph& graph_;
   std::unique_ptr<SharedDevice> rest_;
   GpuEngine engine_;
-  std::vector<std::deque<TaskId>> connections_;  ///< kernels in the order of their launches
-  std::vector<std::uint32_t> connection_of_;     ///< by resource
-  std::vector<Way> way_;                         ///< by task
-  std::vector<std::uint32_t> launches_;          ///< by task: calls that launch it, not made yet
+  /// In the order of launches, the streams of kernels that were not handed over. A place is its stream's, not its
+  /// kernel's: where several threads launch into one stream, its order may be another than that of the calls.
+  std::vector<std::deque<ResourceId>> connections_;
+  std::vector<std::uint32_t> connection_of_;  ///< by resource
+  std::vector<std::deque<TaskId>> ready_;     ///< by resource: what only its connection holds up
+  std::vector<bool> is_connected_;            ///< by task
+  std::vector<std::uint32_t> launches_;       ///< by task: calls that launch it, not made yet
 };
 
 }  // namespace

@@ -179,7 +179,7 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
   COHORT_CHECK(check_memory_use(graph, options.memory_use));
   if (shares_cores || options.gpu || options.share_multiprocessors) {
-    COHORT_TRY(schedule.tasks, run_events(graph, order, options));
+    schedule.tasks = run_events(graph, order, options);
   } else {
     COHORT_TRY(schedule.tasks, run_flat(graph));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "simulator/engine/flat_run.hpp"
 #include "simulator/what_if/recorded_memory.hpp"
@@ -18,6 +19,17 @@ namespace {
 /// Steps simulated where input is made ahead: the first ones fill the buffers.
 constexpr int kSteps = 8;
 constexpr int kFillingSteps = 4;
+
+/// Streams with kernels, of the GPU that has most.
+std::size_t most_streams(const TaskGraph& graph) {
+  std::map<std::int32_t, std::set<ResourceId>> streams;
+  for (const Task& task : graph.tasks) {
+    if (task.kind == TaskKind::kKernel) streams[graph.resources[to_index(task.resource)].device].insert(task.resource);
+  }
+  std::size_t most = 0;
+  for (const auto& [device, of_device] : streams) most = std::max(most, of_device.size());
+  return most;
+}
 
 class Predictor {
  public:
@@ -84,8 +96,7 @@ class Predictor {
     COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps_, parts));
     graphs_.note_changes(nullptr);
     COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
-    streams_ = std::count_if(graph.resources.begin(), graph.resources.end(),
-                             [](const Resource& resource) { return resource.kind == ResourceKind::kStream; });
+    streams_ = most_streams(graph);
     result.longest_path = schedule.longest_path / steps_;
     result.device_time = schedule.device_time / steps_;
     result.lower_bound = schedule.lower_bound / steps_;
@@ -217,7 +228,7 @@ class Predictor {
                                 ? "what kernels use of pipes and memory is taken by their kind"
                                 : "kernels share the device by the blocks they fill");
     if (const auto& gpu = graphs_.gpu(); gpu && graphs_.unknown_devices().empty()) {
-      say(together && !what_if_.graphs && streams_ > gpu->connections, false,
+      say(together && !what_if_.graphs && streams_ > static_cast<std::size_t>(gpu->connections), false,
           fmt::format("{} streams share {} hardware connections (CUDA_DEVICE_MAX_CONNECTIONS): kernels of one wait for "
                       "those launched before them",
                       streams_, gpu->connections));
@@ -270,7 +281,7 @@ class Predictor {
   const WhatIf& what_if_;
   WhatIfGraphs graphs_;
   int steps_ = 1;
-  std::ptrdiff_t streams_ = 0;  ///< of all members together
+  std::size_t streams_ = 0;  ///< with kernels, of all members together, on one GPU
 };
 
 Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
