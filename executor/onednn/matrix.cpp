@@ -166,17 +166,6 @@ Implementations batched(const OpCall& call, const View& x, const Rows& rows, con
   return list;
 }
 
-/// ONNX orders gates input, output, forget, cell; oneDNN input, forget, cell, output.
-std::vector<float> reorder_gates(const std::vector<float>& values) {
-  const auto gate = static_cast<std::ptrdiff_t>(values.size() / 4);
-  std::vector<float> result;
-  result.reserve(values.size());
-  for (const std::ptrdiff_t from : {0, 2, 3, 1}) {
-    result.insert(result.end(), values.begin() + from * gate, values.begin() + (from + 1) * gate);
-  }
-  return result;
-}
-
 }  // namespace
 
 Implementations implementations(const Gemm& op, const OpCall& call, const dnnl::engine& engine) {
@@ -198,36 +187,6 @@ Implementations implementations(const Gemm& op, const OpCall& call, const dnnl::
   return product({y.shape[0], w[1], w[0], many ? x->strides[0] : w[1], many ? y.strides[0] : w[0], *rows,
                   [](const View& view) { return std::optional<Descriptor>(describe(view)); }},
                  call, engine);
-}
-
-Implementations implementations(const Lstm& op, const OpCall& call, const dnnl::engine& engine) {
-  if (!call.post_ops.empty() || !is_constant(call, 1) || !is_constant(call, 2) || !is_constant(call, 3)) return {};
-  const Shape& shape = shape_of(call.inputs[0]);
-  const std::int64_t inputs = shape[2], hidden = op.hidden;
-  const Descriptor x = describe_input(call, 0);
-  const Descriptor y = describe(call.outputs[0]);
-  const Shape layer = {1, 1, inputs, 4, hidden}, iteration = {1, 1, hidden, 4, hidden};
-  // Layer, direction, input, gate, output; each gate's matrix [H, I] row by row.
-  Binding w = bind_input(DNNL_ARG_WEIGHTS_LAYER, 1,
-                         describe(layer, {4 * hidden * inputs, 4 * hidden * inputs, 1, hidden * inputs, inputs}));
-  Binding r = bind_input(DNNL_ARG_WEIGHTS_ITER, 2,
-                         describe(iteration, {4 * hidden * hidden, 4 * hidden * hidden, 1, hidden * hidden, hidden}));
-  Binding b = bind_input(DNNL_ARG_BIAS, 3, describe_dense({1, 1, 4, hidden}));
-  for (Binding* const binding : {&w, &r, &b}) binding->rearrange = reorder_gates;
-  const dnnl::lstm_forward::desc description(
-      dnnl::prop_kind::forward_inference, dnnl::rnn_direction::unidirectional_left2right, x, Descriptor(), Descriptor(),
-      describe_any(layer), describe_any(iteration), b.descriptor, y, Descriptor(), Descriptor());
-  Binding from = bind_input(DNNL_ARG_SRC_LAYER, 0, x);
-  Binding to = bind_output(y);
-  to.argument = DNNL_ARG_DST_LAYER;
-  Implementations list;
-  append_implementations(dnnl::lstm_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
-                         {from, w, r, b, to}, list);
-  for (Implementation& way : list) {
-    // As with other recurrent layers, the library's reference is made of its fast matrix products.
-    if (way.algorithm.rfind("ref", 0) == 0) way.algorithm = "gemm";
-  }
-  return list;
 }
 
 }  // namespace cohort::onednn

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "executor/onednn/implementation.hpp"
@@ -55,6 +56,22 @@ bool has_usual_gates(const Recurrent& op) {
   return true;
 }
 
+Shape strides_of(const Operand& operand) {
+  if (const auto* const view = std::get_if<View>(&operand)) return view->strides;
+  return dense_strides(shape_of(operand), Layout::kNchw);
+}
+
+/// A layer's input, output or state, the values of one sample last. What strides of a single step or sample are says
+/// nothing, but the library's fast products take them for the length of a row all the same: they become dense ones.
+/// Absent where the values do not lie one behind the other, or rows over each other.
+std::optional<Descriptor> describe_rows(const Shape& shape, Shape strides) {
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] == 1) strides[d] = d + 1 == shape.size() ? 1 : shape[d + 1] * strides[d + 1];
+  }
+  if (strides.back() != 1 || strides[strides.size() - 2] < shape.back()) return std::nullopt;
+  return describe(shape, strides);
+}
+
 /// Descriptors of all operands of a layer in one direction.
 struct Layer {
   dnnl::rnn_direction direction;
@@ -94,6 +111,23 @@ Implementations run_layer(const Recurrent& op, const Layer& l, const std::vector
   return list;
 }
 
+/// Weights of all gates. Layer, direction, input, gate, output; each gate's matrix [H, I] row by row.
+Binding bind_weights(int argument, std::size_t operand, RecurrentCell cell, std::int64_t inputs, std::int64_t hidden) {
+  const std::int64_t gates = gate_count(cell), all = gates * hidden * inputs;
+  Binding binding =
+      bind_input(argument, operand, describe({1, 1, inputs, gates, hidden}, {all, all, 1, hidden * inputs, inputs}));
+  binding.rearrange = [cell](const std::vector<float>& values) {
+    return pick_gates(values, static_cast<std::size_t>(gate_count(cell)), gate_order(cell));
+  };
+  return binding;
+}
+
+Binding bind_layer_output(const Descriptor& y) {
+  Binding to = bind_output(y);
+  to.argument = DNNL_ARG_DST_LAYER;
+  return to;
+}
+
 /// Whether the library has the layer: one direction, its own functions, every sample of full length.
 bool is_plain(const Recurrent& op, const OpCall& call) {
   const bool constant = is_constant(call, 1) && is_constant(call, 2) && is_constant(call, 3);
@@ -110,45 +144,64 @@ Implementations implementations(const Recurrent& op, const OpCall& call, const d
   const View& out = call.outputs[0];
   const std::int64_t inputs = shape[2], hidden = op.hidden, gates = gate_count(op.cell);
   const bool split_bias = op.cell == RecurrentCell::kGru && op.linear_before_reset;
-  const Shape layer = {1, 1, inputs, gates, hidden}, iteration = {1, 1, hidden, gates, hidden};
 
   Layer l;
   l.direction = op.direction == Direction::kReverse ? dnnl::rnn_direction::unidirectional_right2left
                                                     : dnnl::rnn_direction::unidirectional_left2right;
-  l.x = describe_input(call, 0);
-  l.y = describe({out.shape[0], out.shape[2], hidden}, {out.strides[0], out.strides[2], out.strides[3]});
-  l.w = describe_any(layer);
-  l.r = describe_any(iteration);
+  const auto x = describe_rows(shape, strides_of(call.inputs[0]));
+  const auto y = describe_rows({out.shape[0], out.shape[2], hidden}, {out.strides[0], out.strides[2], out.strides[3]});
+  if (!x || !y) return {};
+  l.x = *x;
+  l.y = *y;
+  l.w = describe_any({1, 1, inputs, gates, hidden});
+  l.r = describe_any({1, 1, hidden, gates, hidden});
   l.bias = describe_dense({1, 1, split_bias ? gates + 1 : gates, hidden});
 
-  // Layer, direction, input, gate, output; each gate's matrix [H, I] row by row.
-  Binding w =
-      bind_input(DNNL_ARG_WEIGHTS_LAYER, 1,
-                 describe(layer, {gates * hidden * inputs, gates * hidden * inputs, 1, hidden * inputs, inputs}));
-  Binding r =
-      bind_input(DNNL_ARG_WEIGHTS_ITER, 2,
-                 describe(iteration, {gates * hidden * hidden, gates * hidden * hidden, 1, hidden * hidden, hidden}));
-  for (Binding* const binding : {&w, &r}) {
-    binding->rearrange = [cell = op.cell](const std::vector<float>& values) {
-      return pick_gates(values, static_cast<std::size_t>(gate_count(cell)), gate_order(cell));
-    };
-  }
   Binding bias = bind_input(DNNL_ARG_BIAS, 3, l.bias);
   bias.rearrange = rearrange_bias(op.cell, split_bias);
-  Binding to = bind_output(l.y);
-  to.argument = DNNL_ARG_DST_LAYER;
-  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC_LAYER, 0, l.x), w, r, bias, to};
-  const auto add_state = [&](int argument, std::size_t operand) {
-    const Operand& state = call.inputs[operand];
-    Shape strides = dense_strides(shape_of(state), Layout::kNchw);
-    if (const auto* const view = std::get_if<View>(&state)) strides = view->strides;
+  std::vector<Binding> bindings = {
+      bind_input(DNNL_ARG_SRC_LAYER, 0, l.x), bind_weights(DNNL_ARG_WEIGHTS_LAYER, 1, op.cell, inputs, hidden),
+      bind_weights(DNNL_ARG_WEIGHTS_ITER, 2, op.cell, hidden, hidden), bias, bind_layer_output(l.y)};
+  const auto add_state = [&](int argument, std::size_t operand, Descriptor& state) {
+    Shape strides = strides_of(call.inputs[operand]);
     strides.insert(strides.begin(), strides[0]);
-    bindings.push_back(bind_input(argument, operand, describe({1, 1, shape[1], hidden}, strides)));
-    return bindings.back().descriptor;
+    const auto rows = describe_rows({1, 1, shape[1], hidden}, strides);
+    if (!rows) return false;
+    state = *rows;
+    bindings.push_back(bind_input(argument, operand, state));
+    return true;
   };
-  if (op.has_state) l.state = add_state(DNNL_ARG_SRC_ITER, 4);
-  if (op.has_cell_state) l.cell = add_state(DNNL_ARG_SRC_ITER_C, 5);
+  if (op.has_state && !add_state(DNNL_ARG_SRC_ITER, 4, l.state)) return {};
+  if (op.has_cell_state && !add_state(DNNL_ARG_SRC_ITER_C, 5, l.cell)) return {};
   return run_layer(op, l, bindings, engine);
+}
+
+Implementations implementations(const Lstm& op, const OpCall& call, const dnnl::engine& engine) {
+  if (!call.post_ops.empty() || !is_constant(call, 1) || !is_constant(call, 2) || !is_constant(call, 3)) return {};
+  constexpr RecurrentCell kCell = RecurrentCell::kLstm;
+  const Shape& shape = shape_of(call.inputs[0]);
+  const std::int64_t inputs = shape[2], hidden = op.hidden, gates = gate_count(kCell);
+  const auto x = describe_rows(shape, strides_of(call.inputs[0]));
+  const auto y = describe_rows(call.outputs[0].shape, call.outputs[0].strides);
+  if (!x || !y) return {};
+  Layer l;
+  l.direction = dnnl::rnn_direction::unidirectional_left2right;
+  l.x = *x;
+  l.y = *y;
+  l.w = describe_any({1, 1, inputs, gates, hidden});
+  l.r = describe_any({1, 1, hidden, gates, hidden});
+  l.bias = describe_dense({1, 1, gates, hidden});
+  Binding bias = bind_input(DNNL_ARG_BIAS, 3, l.bias);
+  bias.rearrange = [](const std::vector<float>& values) {
+    return pick_gates(values, static_cast<std::size_t>(gate_count(kCell)), gate_order(kCell));
+  };
+  Recurrent layer;
+  layer.cell = kCell;
+  return run_layer(
+      layer, l,
+      {bind_input(DNNL_ARG_SRC_LAYER, 0, l.x), bind_weights(DNNL_ARG_WEIGHTS_LAYER, 1, kCell, inputs, hidden),
+       bind_weights(DNNL_ARG_WEIGHTS_ITER, 2, kCell, hidden, hidden), bias, bind_layer_output(l.y)},
+      engine);
 }
 
 }  // namespace cohort::onednn

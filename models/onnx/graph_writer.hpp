@@ -54,6 +54,7 @@ class GraphWriter {
   Result<void> write_node(const Op& op, const Convolution& convolution, const std::string& y);
   Result<void> write_node(const Op& op, const ConvTranspose& convolution, const std::string& y);
   Result<void> write_node(const Op& op, const Pool& pool, const std::string& y);
+  Result<void> write_padded_average(const Op& op, const Window& own, Window written, const std::string& y);
   Result<void> write_node(const Op& op, const MaxPoolIndices& pool, const std::string& y);
   Result<void> write_node(const Op& op, const Gemm& gemm, const std::string& y);
   Result<void> write_node(const Op& op, const MatMul& product, const std::string& y);

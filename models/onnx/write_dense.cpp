@@ -107,13 +107,34 @@ Result<void> GraphWriter::write_node(const Op& op, const Pool& pool, const std::
   const bool is_max = pool.kind == PoolKind::kMax;
   const WrittenWindow written =
       written_window(pool.window, pool.ceil_mode, shape_of(op, 0), model_.tensor(op.outputs[0]).shape);
-  if (written.has_other_pads && pool.count_include_pad && !is_max)
-    return fail(ErrorCode::kInvalidInput,
-                "an average that counts pads and rounds up differently by axis cannot be written");
+  if (written.has_other_pads && pool.count_include_pad && !is_max) {
+    return write_padded_average(op, pool.window, written.window, y);
+  }
   COHORT_TRY(Node* const node, add_plain_node(op, is_max ? "MaxPool" : "AveragePool", y));
   set_window(*node, written.window);
   if (written.rounds_up) set(*node, "ceil_mode", std::int64_t{1});
   if (pool.count_include_pad && !is_max) set(*node, "count_include_pad", std::int64_t{1});
+  return {};
+}
+
+/// An average that counts its own pads, but not those that `written` has for windows which rounding up adds: zeros in
+/// front of an average that counts none.
+Result<void> GraphWriter::write_padded_average(const Op& op, const Window& own, Window written, const std::string& y) {
+  const std::string padded = unique(y + "/padded");
+  COHORT_TRY(Node* const pad, add_plain_node(op, "Pad", padded));
+  std::vector<std::int64_t> pads = {0, 0};
+  pads.insert(pads.end(), own.pad_begin.begin(), own.pad_begin.end());
+  pads.insert(pads.end(), {0, 0});
+  pads.insert(pads.end(), own.pad_end.begin(), own.pad_end.end());
+  pad->add_input(write_integers(op.name + ".pads", pads));
+  for (std::size_t d = 0; d < own.pad_end.size(); ++d) {
+    written.pad_begin[d] = 0;
+    written.pad_end[d] -= own.pad_end[d];
+  }
+  Node& average = add_node(unique(op.name + "/average"), "AveragePool");
+  average.add_input(padded);
+  average.add_output(y);
+  set_window(average, written);
   return {};
 }
 

@@ -127,6 +127,27 @@ TEST(OnednnRecurrent, EqualsTheReferenceForEveryCellAndDirection) {
   }
 }
 
+/// What a transpose of the input leaves: strides of extents of one that say nothing, samples before steps, values
+/// apart.
+TEST(OnednnRecurrent, EqualsTheReferenceHoweverTheInputIsStrided) {
+  struct Strided {
+    Shape shape, strides;
+  };
+  for (const Strided& x : {Strided{{1, 1, 5}, {1, 1, 1}}, Strided{{1, 3, 5}, {1, 5, 1}}, Strided{{4, 1, 5}, {5, 1, 1}},
+                           Strided{{4, 3, 5}, {5, 20, 1}}, Strided{{4, 3, 5}, {1, 4, 12}}}) {
+    const View input{BufferId(0), 0, x.shape, x.strides};
+    const OpCall lstm = with_output(Lstm{6}, {input, weight({24, 5}), weight({24, 6}), weight({24})}, 1);
+    expect_equals_reference(CallRunner(lstm, 1, -0.3F, 0.3F));
+    for (const Recurrent& cell : {layer(RecurrentCell::kRnn, 6), layer(RecurrentCell::kGru, 6),
+                                  layer(RecurrentCell::kGru, 6, true), layer(RecurrentCell::kLstm, 6)}) {
+      const std::int64_t rows = gate_count(cell.cell) * cell.hidden;
+      const OpCall call =
+          with_output(cell, {input, weight({1, rows, 5}), weight({1, rows, cell.hidden}), weight({1, 2 * rows})}, 1);
+      expect_equals_reference(CallRunner(call, 1, -0.3F, 0.3F));
+    }
+  }
+}
+
 TEST(OnednnRecurrent, LeavesWhatTheLibraryLacksToTheReference) {
   Recurrent clipped = layer(RecurrentCell::kGru, 8);
   clipped.clip = 0.1F;
@@ -198,6 +219,21 @@ TEST(OnednnConvTranspose, EqualsTheReference) {
       CallRunner(with_output(transposed(square_window(2, 1, 0, 2), 1, 0), {x, weight({16, 8, 2, 2})}, 1)));
 }
 
+TEST(OnednnConvTranspose, EqualsTheReferenceInGroupsOfFewChannels) {
+  for (const std::int64_t groups : {2, 3}) {
+    for (const std::int64_t in : {1, 4, 8, 16, 20}) {
+      for (const std::int64_t out : {1, 4, 16, 20}) {
+        for (const std::int64_t extent : {1, 5}) {
+          const ConvTranspose op{{{1, 1}, {1, 2}, {0, 0}, {0, 0}, {1, 1}}, {0, 0}, groups};
+          const OpCall call =
+              with_output(op, {dense(0, {2, groups * in, extent, extent}), weight({groups * in, out, 1, 1})}, 1);
+          expect_equals_reference(CallRunner(call));
+        }
+      }
+    }
+  }
+}
+
 TEST(OnednnConvolution, OfOneAndThreeDimensionsEqualsTheReference) {
   const Window line{{3}, {2}, {1}, {1}, {1}};
   expect_equals_reference(
@@ -213,6 +249,13 @@ TEST(OnednnPool, OfOneAndThreeDimensionsEqualsTheReference) {
   for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
     expect_equals_reference(CallRunner(with_output(Pool{kind, line, false, false}, {dense(0, {2, 8, 20})}, 1)));
     expect_equals_reference(CallRunner(with_output(Pool{kind, box, false, false}, {dense(0, {2, 8, 4, 6, 4})}, 1)));
+  }
+}
+
+TEST(OnednnSoftmax, AlongOneElementEqualsTheReferenceBetweenLayouts) {
+  for (const bool logarithm : {false, true}) {
+    expect_equals_reference(CallRunner(with_output(Softmax{3, logarithm}, {dense(0, {2, 8, 1, 1}, Layout::kNchw)}, 1)));
+    expect_equals_reference(CallRunner(with_output(Softmax{1, logarithm}, {dense(0, {2, 8, 3, 5}, Layout::kNchw)}, 1)));
   }
 }
 

@@ -82,10 +82,12 @@ std::string describe(const Model& model) {
   return text;
 }
 
-std::uint64_t model_count() {
-  const char* const asked = std::getenv("COHORT_RANDOM_MODELS");
-  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 50;
+std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
+  const char* const asked = std::getenv(name);
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : otherwise;
 }
+std::uint64_t first_model() { return number_in_environment("COHORT_RANDOM_MODELS_FROM", 0); }
+std::uint64_t model_count() { return number_in_environment("COHORT_RANDOM_MODELS", 1000); }
 
 /// Writes a model, its inputs and what it must compute as files that other programs read.
 Result<void> write_case(const std::filesystem::path& folder, const LoadedModel& loaded, const std::string& model,
@@ -105,7 +107,7 @@ Result<void> write_case(const std::filesystem::path& folder, const LoadedModel& 
 
 TEST(RandomModels, ComputeTheSameWrittenAsOnnxAndReadAgain) {
   const char* const folder = std::getenv("COHORT_RANDOM_MODELS_TO");  // bench/peers/random_models.py
-  for (std::uint64_t seed = 0; seed < model_count(); ++seed) {
+  for (std::uint64_t seed = first_model(); seed < first_model() + model_count(); ++seed) {
     const LoadedModel loaded = random_model(seed);
     const auto bytes = onnx::serialize_model(loaded);
     ASSERT_TRUE(bytes) << bytes.error().message << "\n" << describe(loaded.model);
@@ -127,7 +129,7 @@ TEST(RandomModels, ComputeTheSameWrittenAsOnnxAndReadAgain) {
 TEST(RandomModels, GiveOnEveryDeviceSimplifiedOrNotWhatTheirOpsMean) {
   HostBackend reference(make_reference_kernels(1), reference_device_info(1));
   HostBackend onednn(make_onednn_kernels(1), reference_device_info(1));
-  for (std::uint64_t seed = 0; seed < model_count(); ++seed) {
+  for (std::uint64_t seed = first_model(); seed < first_model() + model_count(); ++seed) {
     const LoadedModel loaded = random_model(seed);
     const LoadedModel simple = simplify(loaded);
     ASSERT_TRUE(validate(simple.model)) << validate(simple.model).error().message;
