@@ -47,9 +47,9 @@ class EventLoop {
       // Ends come first: what they free may start at the same moment. What was started is placed together.
       while (take_moments() || finish_due() || start_due() || place()) {
       }
-      const Instant end = ends_.empty() ? kNever : ends_.top().first;
-      const Instant start = waiting_.empty() ? kNever : std::get<0>(waiting_.top());
-      const Instant next = std::min({next_on_devices_, end, start});
+      Instant next = next_on_devices_;
+      if (!ends_.empty()) next = std::min(next, ends_.top().first);
+      if (!waiting_.empty()) next = std::min(next, std::get<0>(waiting_.top()));
       if (next == kNever) {
         if (done_ < graph_.tasks.size() && let_pass()) continue;
         break;

@@ -176,11 +176,11 @@ TEST(EventLoop, PlacesBlocksOfKernelsOnStreamsThatEdgesOrder) {
   }
   for (Resource& resource : graph.resources) resource.discipline = Discipline::kOverlapping;
   SimulationOptions options;
-  options.gpu = work_of(graph, 80 * 4, Nanoseconds(100'000));  // half of what 80 SMs hold
+  options.gpu = work_of(graph, std::int64_t{80} * 4, Nanoseconds(100'000));  // half of what 80 SMs hold
   const Result<Schedule> beside = simulate(graph, options);
   ASSERT_TRUE(beside) << beside.error().message;
   EXPECT_EQ(beside->makespan, Nanoseconds(100'000));
-  options.gpu = work_of(graph, 80 * 8, Nanoseconds(100'000));  // all of it
+  options.gpu = work_of(graph, std::int64_t{80} * 8, Nanoseconds(100'000));  // all of it
   const Result<Schedule> in_turn = simulate(graph, options);
   ASSERT_TRUE(in_turn) << in_turn.error().message;
   EXPECT_NEAR(seconds(in_turn->makespan), 200e-6, 3e-6);
