@@ -23,7 +23,8 @@ class DemandSearch {
   Result<DemandFit> from(const Utilisation& start) const {
     Utilisation best = start;
     COHORT_TRY(double least, cost(best));
-    for (double step = kFirstStep; step >= kLastStep; step /= 2) {
+    double step = kFirstStep;
+    while (step >= kLastStep) {
       bool moved = true;
       for (int round = 0; moved && round < kMostRounds; ++round) {
         moved = false;
@@ -40,6 +41,7 @@ class DemandSearch {
           }
         }
       }
+      step /= 2;
     }
     DemandFit fit;
     fit.utilisation = best;
@@ -103,9 +105,9 @@ Result<DemandFit> fit_demand(const LaunchShape& launch, Nanoseconds solo,
     starts.emplace_back(cost, start);
   }
   std::stable_sort(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  COHORT_TRY(DemandFit best, search.from(starts[0].second));
-  COHORT_TRY(DemandFit other, search.from(starts[1].second));
-  return other.residual < best.residual ? std::move(other) : std::move(best);
+  COHORT_TRY(const DemandFit best, search.from(starts[0].second));
+  COHORT_TRY(const DemandFit other, search.from(starts[1].second));
+  return other.residual < best.residual ? other : best;
 }
 
 }  // namespace cohort
