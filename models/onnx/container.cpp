@@ -107,7 +107,6 @@ Result<Constant> parse_constant(const ::onnx::TensorProto& tensor, Folder folder
     case Proto::INT32:
       return constant_of<std::int32_t, std::int64_t>(tensor, std::move(shape), tensor.int32_data());
     case Proto::UINT8:
-      return constant_of<std::uint8_t, std::int64_t>(tensor, std::move(shape), tensor.int32_data());
     case Proto::BOOL:
       return constant_of<std::uint8_t, std::int64_t>(tensor, std::move(shape), tensor.int32_data());
     default:
