@@ -55,8 +55,8 @@ enum class Microbenchmark {
   /// repetitions each; `time` is the span divided by the repetitions. `kernel` is its op's signature.
   kReplicas,
 };
-/// Numbers of empty kernels to launch in a row. No more than a stream takes before a launch waits for the device, which is
-/// about a thousand: beyond that a call's time is the device's.
+/// Numbers of empty kernels to launch in a row. No more than a stream takes before a launch waits for the device, which
+/// is about a thousand: beyond that a call's time is the device's.
 inline constexpr std::array kEmptyKernelLaunches{64, 256, 768};
 
 /// Empty kernels launched by several threads at a time, each on a stream of its own: a slice with this name that lasts

@@ -5,19 +5,10 @@
 #include <utility>
 
 #include "tracer/summary/gpu_summary.hpp"
+#include "tracer/summary/report_text.hpp"
 
 namespace cohort {
 namespace {
-
-template <class... Args>
-void line(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-  out += '\n';
-}
-
-double percent(Nanoseconds part, Nanoseconds whole) {
-  return whole > Nanoseconds{} ? 100.0 * seconds(part) / seconds(whole) : 0.0;
-}
 
 /// Template arguments and parameters make a kernel's name longer than a screen is wide.
 std::string shortened(std::string_view name) {

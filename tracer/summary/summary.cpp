@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <tuple>
 #include <utility>
+
+#include "tracer/summary/report_text.hpp"
 
 namespace cohort {
 namespace {
@@ -123,16 +124,6 @@ void summarize_tracks(const Trace& trace, TraceSummary& summary) {
     if (track.is_device || !any_device) compared.push_back(std::move(busy[i]));
   }
   std::tie(summary.active, summary.overlapped) = concurrency(compared);
-}
-
-template <class... Args>
-void line(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-  out += '\n';
-}
-
-double percent(Nanoseconds part, Nanoseconds whole) {
-  return whole > Nanoseconds{} ? 100.0 * seconds(part) / seconds(whole) : 0.0;
 }
 
 void format_tracks(std::string& out, const TraceSummary& summary) {
