@@ -91,7 +91,8 @@ Implementations implementations(const LayerNormalization& op, const OpCall& call
 }
 
 Implementations implementations(const Softmax& op, const OpCall& call, const dnnl::engine& engine) {
-  // Along an axis of one element, oneDNN 2.6 goes by strides that say nothing, and writes outside the output.
+  // From one layout to another along an axis of one element, oneDNN 2.6 goes by strides that say nothing, and writes
+  // outside the output. Neither is left to it.
   const bool has_one = call.outputs[0].shape[static_cast<std::size_t>(op.axis)] == 1;
   if (!call.post_ops.empty() || has_one || !lies_as_output(call)) return {};
   const Descriptor data = describe(call.outputs[0]);

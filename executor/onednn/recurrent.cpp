@@ -111,14 +111,18 @@ Implementations run_layer(const Recurrent& op, const Layer& l, const std::vector
   return list;
 }
 
+Rearrange rearrange_gates(RecurrentCell cell) {
+  return [cell](const std::vector<float>& values) {
+    return pick_gates(values, static_cast<std::size_t>(gate_count(cell)), gate_order(cell));
+  };
+}
+
 /// Weights of all gates. Layer, direction, input, gate, output; each gate's matrix [H, I] row by row.
 Binding bind_weights(int argument, std::size_t operand, RecurrentCell cell, std::int64_t inputs, std::int64_t hidden) {
   const std::int64_t gates = gate_count(cell), all = gates * hidden * inputs;
   Binding binding =
       bind_input(argument, operand, describe({1, 1, inputs, gates, hidden}, {all, all, 1, hidden * inputs, inputs}));
-  binding.rearrange = [cell](const std::vector<float>& values) {
-    return pick_gates(values, static_cast<std::size_t>(gate_count(cell)), gate_order(cell));
-  };
+  binding.rearrange = rearrange_gates(cell);
   return binding;
 }
 
@@ -192,9 +196,7 @@ Implementations implementations(const Lstm& op, const OpCall& call, const dnnl::
   l.r = describe_any({1, 1, hidden, gates, hidden});
   l.bias = describe_dense({1, 1, gates, hidden});
   Binding bias = bind_input(DNNL_ARG_BIAS, 3, l.bias);
-  bias.rearrange = [](const std::vector<float>& values) {
-    return pick_gates(values, static_cast<std::size_t>(gate_count(kCell)), gate_order(kCell));
-  };
+  bias.rearrange = rearrange_gates(kCell);
   Recurrent layer;
   layer.cell = kCell;
   return run_layer(
