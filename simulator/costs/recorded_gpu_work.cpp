@@ -78,10 +78,10 @@ class WorkMaker {
   [[nodiscard]] double dram_time(const Task& task, const Trace& trace, CopyDirection direction) const {
     const bool inside = direction == CopyDirection::kDeviceToDevice;
     const auto bytes = task.step ? trace.integer_arg(trace.slices[*task.step], "bytes") : std::nullopt;
-    const double each = 1e9 / work_.profile.dram.per_second;
-    if (bytes) return (inside ? 2 : 1) * static_cast<double>(std::max(std::int64_t{0}, *bytes)) * each;
-    const double link = inside ? work_.profile.dram.per_second : work_.profile.to_device.per_second;
-    return static_cast<double>(task.duration.count()) * link * each / 1e9;
+    const double rate = work_.profile.dram.per_second;
+    if (bytes) return (inside ? 2 : 1) * static_cast<double>(std::max(std::int64_t{0}, *bytes)) / rate * 1e9;
+    const double time = static_cast<double>(task.duration.count());
+    return inside ? time : time * work_.profile.to_device.per_second / rate;
   }
 
   /// As recorded, with the blocks that Task::waves says: those of a fused kernel are all members'.

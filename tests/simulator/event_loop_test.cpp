@@ -82,6 +82,14 @@ TaskGraph launched_graph(std::string_view text) {
   return graph;
 }
 
+/// On a GPU with so many hardware connections, on which each kernel alone takes 1000 ns.
+std::string timeline_over(int connections, const TaskGraph& graph) {
+  SimulationOptions options;
+  options.gpu = work_of(graph, 80, Nanoseconds(1000));
+  options.gpu->profile.connections = connections;
+  return timeline_of(graph, options);
+}
+
 TEST(EventLoop, MakesFalseDependenciesOfRecordedStreamsThatShareAConnection) {
   const std::string_view text = R"(host: la 10, lb 10, lc 10
                                    s0: a 1000, b 1000
@@ -90,11 +98,8 @@ TEST(EventLoop, MakesFalseDependenciesOfRecordedStreamsThatShareAConnection) {
                                    lb -> b
                                    lc -> c)";
   const TaskGraph graph = launched_graph(text);
-  SimulationOptions options;
-  options.gpu = work_of(graph, 80, Nanoseconds(1000));
-  EXPECT_EQ(timeline_of(graph, options), "la 0-10\nlb 10-20\nlc 20-30\na 10-1010\nb 1010-2010\nc 30-1030\n");
-  options.gpu->profile.connections = 1;
-  EXPECT_EQ(timeline_of(graph, options), "la 0-10\nlb 10-20\nlc 20-30\na 10-1010\nb 1010-2010\nc 1010-2010\n");
+  EXPECT_EQ(timeline_over(8, graph), "la 0-10\nlb 10-20\nlc 20-30\na 10-1010\nb 1010-2010\nc 30-1030\n");
+  EXPECT_EQ(timeline_over(1, graph), "la 0-10\nlb 10-20\nlc 20-30\na 10-1010\nb 1010-2010\nc 1010-2010\n");
 }
 
 TEST(EventLoop, KeepsKernelsOfOneGraphLaunchOutOfConnections) {
@@ -107,10 +112,7 @@ TEST(EventLoop, KeepsKernelsOfOneGraphLaunchOutOfConnections) {
                                    l -> b
                                    b -> c)";
   const TaskGraph graph = launched_graph(text);
-  SimulationOptions options;
-  options.gpu = work_of(graph, 80, Nanoseconds(1000));
-  options.gpu->profile.connections = 1;
-  EXPECT_EQ(timeline_of(graph, options), "l 0-10\na 10-1010\nb 1010-2010\nc 2010-3010\n");
+  EXPECT_EQ(timeline_over(1, graph), "l 0-10\na 10-1010\nb 1010-2010\nc 2010-3010\n");
 }
 
 TEST(EventLoop, LetsAKernelPassOneThatWaitsForIt) {
@@ -121,10 +123,7 @@ TEST(EventLoop, LetsAKernelPassOneThatWaitsForIt) {
                                    lb -> b
                                    b -> c)";
   const TaskGraph graph = launched_graph(text);
-  SimulationOptions options;
-  options.gpu = work_of(graph, 80, Nanoseconds(1000));
-  options.gpu->profile.connections = 1;
-  EXPECT_EQ(timeline_of(graph, options), "lc 0-10\nlb 10-20\nb 20-1020\nc 1020-2020\n");
+  EXPECT_EQ(timeline_over(1, graph), "lc 0-10\nlb 10-20\nb 20-1020\nc 1020-2020\n");
 }
 
 TEST(EventLoop, KeepsTheOrderOfAStreamThatSeveralThreadsLaunchInto) {
@@ -136,10 +135,7 @@ TEST(EventLoop, KeepsTheOrderOfAStreamThatSeveralThreadsLaunchInto) {
                                    la -> a
                                    lb -> b)";
   const TaskGraph graph = launched_graph(text);
-  SimulationOptions options;
-  options.gpu = work_of(graph, 80, Nanoseconds(1000));
-  options.gpu->profile.connections = 1;
-  EXPECT_EQ(timeline_of(graph, options), "wait 0-50\nla 50-60\nlb 0-10\na 60-1060\nb 1060-2060\nc 0-1000\n");
+  EXPECT_EQ(timeline_over(1, graph), "wait 0-50\nla 50-60\nlb 0-10\na 60-1060\nb 1060-2060\nc 0-1000\n");
 }
 
 TEST(EventLoop, EndsTasksThatShareCoresHoweverLateItIs) {

@@ -100,6 +100,37 @@ TEST(RecordedLaunches, DecideWhatRunsBesideAKernelWhereTheyAreThere) {
   EXPECT_EQ(blocks_of(GpuDemands(gpu, RecordedLaunches(std::array<const Trace*, 1>{&trace}))), 14);
 }
 
+TEST(RecordedGpuWork, HasCopiesOnTheirEnginesWithTheDramOfTheirBytes) {
+  const GpuProfile gpu = *published_gpu_profile("NVIDIA H200");
+  Trace trace;
+  TaskGraph graph;
+  Task task;
+  task.resource = graph.add_resource("stream 0", ResourceKind::kStream);
+  task.kind = TaskKind::kCopy;
+  task.duration = std::chrono::microseconds(100);
+  const TrackId track = trace.add_track("GPU 0", "stream 0");
+  const std::array<Trace::NamedArg, 1> bytes{{{"bytes", std::int64_t{1'000'000}}}};
+  for (const char* name : {"Memcpy HtoD (Pinned -> Device)", "Memcpy DtoH (Device -> Pinned)",
+                           "Memcpy DtoD (Device -> Device)", "Memcpy PtoP (Device -> Device)"}) {
+    task.label = graph.add_label(name);
+    task.step = static_cast<std::uint32_t>(trace.slices.size());
+    graph.add_task(task);
+    trace.add_slice(track, name, "gpu_memcpy", Nanoseconds(0), task.duration, bytes);
+  }
+  const RecordedTasks all{&trace, 0, graph.tasks.size()};
+  const auto work = recorded_gpu_work(graph, std::span(&all, 1), gpu);
+  ASSERT_TRUE(work) << work.error().message;
+  ASSERT_EQ(work->copies.size(), 3U);
+  const double once = 1e6 / gpu.dram.per_second * 1e9;
+  EXPECT_EQ(work->copies[0].direction, CopyDirection::kHostToDevice);
+  EXPECT_EQ(work->copies[1].direction, CopyDirection::kDeviceToHost);
+  EXPECT_EQ(work->copies[2].direction, CopyDirection::kDeviceToDevice);
+  EXPECT_DOUBLE_EQ(work->copies[0].time_ns, 100'000);
+  EXPECT_DOUBLE_EQ(work->copies[0].dram_ns, once);
+  EXPECT_DOUBLE_EQ(work->copies[2].dram_ns, 2 * once) << "reads and writes";
+  EXPECT_FALSE(work->tasks[3]) << "between devices: no engine of this one";
+}
+
 TEST(MatrixProducts, AreToldByTheNamesOfLibrariesKernels) {
   for (const char* name : {"ampere_sgemm_128x64_nn", "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT", "flash_fwd_kernel",
                            "implicit_convolve_sgemm", "void conv2d_grouped_direct_kernel<float>"})
