@@ -19,6 +19,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::filesystem::path plan;
+  std::vector<std::filesystem::path> beside;
   std::filesystem::path output;
   std::filesystem::path outputs;
   std::string device;
@@ -35,6 +36,17 @@ ordered_json to_json(const SubjectTimes& times) {
   return {{"median_ns", times.median.count()},        {"lower_quartile_ns", times.lower.count()},
           {"upper_quartile_ns", times.upper.count()}, {"samples_ns", std::move(samples)},
           {"discarded", times.wall.discarded},        {"disturbed", times.disturbed}};
+}
+
+ordered_json beside_json(const PlanRun::Times& times) {
+  ordered_json json = ordered_json::array();
+  for (const SubjectTimes& other : times.beside) {
+    ordered_json one = to_json(other);
+    one["file"] = other.wall.what;
+    one["measured_speedup"] = speedup(times.baseline, other);
+    json.push_back(std::move(one));
+  }
+  return json;
 }
 
 std::string row(std::string_view name, const SubjectTimes& times, std::int64_t samples_per_step) {
@@ -73,6 +85,7 @@ void report(const Plan& plan, const PlanRun& plan_run, const PlanRun::Times& tim
     context.console.print_json(ordered_json{{"plan", to_json(times.plan)},
                                             {"baseline", to_json(times.baseline)},
                                             {"measured_speedup", times.speedup()},
+                                            {"beside", beside_json(times)},
                                             {"samples_per_step", samples},
                                             {"memory_bytes", program.memory.total().value},
                                             {"traced_samples_ns", traced_steps(trace)},
@@ -88,6 +101,11 @@ void report(const Plan& plan, const PlanRun& plan_run, const PlanRun::Times& tim
   context.console.print(row("together", times.plan, samples));
   context.console.print(row("one by one", times.baseline, samples));
   context.console.print(fmt::format("speedup   {:.2f}x measured\n", times.speedup()));
+  for (const SubjectTimes& other : times.beside) {
+    context.console.print(row("beside", other, samples));
+    context.console.print(
+        fmt::format("speedup   {:.2f}x measured: {}\n", speedup(times.baseline, other), other.wall.what));
+  }
   for (const BadImage& image : bad) context.console.note(fmt::format("skipped {} ({})", image.path, image.reason));
 }
 
@@ -137,6 +155,12 @@ Result<void> run(Options options, CommandContext& context) {
   auto opened = PlanRun::open(*backend, plan, members.models(), context.cancel);
   if (!opened) return in_context(options.plan.string(), opened.error());
   PlanRun& plan_run = **opened;
+  for (const std::filesystem::path& file : options.beside) {
+    COHORT_TRY(Plan other, read_plan(file));
+    COHORT_CHECK(set_precision(other, options.precision));
+    auto added = plan_run.add_beside(file.string(), other, members.models());
+    if (!added) return in_context(file.string(), added.error());
+  }
   // Before a long measurement, which is lost where they cannot be written; and of the first step, which reads the
   // same input in every run.
   if (!options.outputs.empty()) COHORT_CHECK(plan_run.write_outputs(options.outputs, context.overwrite));
@@ -144,7 +168,7 @@ Result<void> run(Options options, CommandContext& context) {
   measure.blocks = options.blocks;
   measure.most_rounds = 3 * options.blocks;
   measure.block = std::chrono::milliseconds(options.block_ms);
-  context.console.progress("measuring the plan and its baseline in turn");
+  context.console.progress("measuring the plan, its baseline and what is beside them in turn");
   COHORT_TRY(const PlanRun::Times times, plan_run.measure(measure));
   const auto tracer = options.no_kernels ? nullptr : tracer_of(backend->info().id);
   context.console.progress("tracing");
@@ -168,6 +192,8 @@ Command run_command() {
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
     app.add_option("PLAN", options->plan, "Plan to run (cohort plan writes one)")->required();
+    app.add_option("--beside", options->beside, "Other plans of the same members, to be measured in turn with it")
+        ->type_name("FILE");
     app.add_option("-o,--output", options->output, "Trace to write; PLAN.measured.json.gz unless given")
         ->type_name("FILE");
     app.add_option("--outputs", options->outputs,

@@ -1,6 +1,7 @@
 #include "executor/run/plan_run.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -51,6 +52,14 @@ Result<std::unique_ptr<PlanRun>> PlanRun::open(Backend& backend, const Plan& pla
   return run;
 }
 
+Result<void> PlanRun::add_beside(std::string name, const Plan& other, const MemberModels& members) {
+  if (other.members != plan_.members)
+    return fail(ErrorCode::kInvalidInput, "members are other than the plan's that it is to be measured beside");
+  COHORT_TRY(auto run, BatchRun::open(backend_, other, members, {nullptr, &cancel_}));
+  beside_.push_back({std::move(name), std::move(run)});
+  return {};
+}
+
 /// Each member's weights stay warm while it runs alone, so that members alike may be one that runs as often.
 Result<Nanoseconds> PlanRun::one_by_one(int steps) {
   Nanoseconds sum{};
@@ -67,9 +76,13 @@ Result<Nanoseconds> PlanRun::one_by_one(int steps) {
 
 Result<PlanRun::Times> PlanRun::measure(const MeasureOptions& options) {
   const Subject together{"plan", [this](int steps) { return plan_run_->timed_steps(steps, steady_now); }};
-  const std::vector<Subject> subjects{together, {"baseline", [this](int steps) { return one_by_one(steps); }}};
+  std::vector<Subject> subjects{together, {"baseline", [this](int steps) { return one_by_one(steps); }}};
+  for (const Beside& beside : beside_)
+    subjects.push_back({beside.name, [&beside](int steps) { return beside.run->timed_steps(steps, steady_now); }});
   COHORT_TRY(auto times, cohort::measure(subjects, options, steady_now, foreign_cpu_time, &cancel_));
-  return Times{std::move(times[0]), std::move(times[1])};
+  return Times{std::move(times[0]),
+               std::move(times[1]),
+               {std::move_iterator(times.begin() + 2), std::move_iterator(times.end())}};
 }
 
 std::vector<std::string> PlanRun::group_names() const {

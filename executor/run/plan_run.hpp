@@ -22,9 +22,14 @@ class PlanRun {
   static Result<std::unique_ptr<PlanRun>> open(Backend& backend, const Plan& plan, const MemberModels& members,
                                                const CancelToken& cancel);
 
+  /// Loads another plan of the same members, to be measured in turn with this one.
+  /// Errors: kInvalidInput where its members are others; those of BatchRun::open().
+  Result<void> add_beside(std::string name, const Plan& other, const MemberModels& members);
+
   struct Times {
     SubjectTimes plan;
     SubjectTimes baseline;
+    std::vector<SubjectTimes> beside;  ///< in the order in which they were added, by their names
 
     [[nodiscard]] double speedup() const { return cohort::speedup(baseline, plan); }
   };
@@ -53,6 +58,11 @@ class PlanRun {
     int members = 0;
   };
 
+  struct Beside {
+    std::string name;
+    std::unique_ptr<BatchRun> run;
+  };
+
   PlanRun(Backend& backend, Plan plan, const CancelToken& cancel);
   [[nodiscard]] std::vector<std::string> group_names() const;
   Result<Nanoseconds> one_by_one(int steps);
@@ -66,6 +76,7 @@ class PlanRun {
   StageSink stages_;
   std::unique_ptr<BatchRun> plan_run_;
   std::vector<Alone> alone_;
+  std::vector<Beside> beside_;
 };
 
 }  // namespace cohort

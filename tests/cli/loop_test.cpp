@@ -44,6 +44,31 @@ TEST_F(LoopTest, ProfilesPlansRunsAndCompares) {
               1e-3);  // whole nanoseconds
 }
 
+TEST_F(LoopTest, MeasuresPlansOfTheSameMembersSideBySide) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "2", "--candidates", "all"}).exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "3", "-o", "three.plan.json"}).exit_code, 0);
+  const auto run_beside = [&](const std::vector<std::string>& others, const std::string& format) {
+    std::vector<std::string> arguments{"run", "mlp.plan.json", "-f", format,    "--blocks", "1", "--block-ms",
+                                       "1",   "--iterations",  "1",  "--beside"};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    return cohort(arguments);
+  };
+  const Outcome ran = run_beside({"all/01.plan.json", "all/02.plan.json"}, "--json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto measured = nlohmann::json::parse(ran.out);
+  ASSERT_EQ(measured["beside"].size(), 2U);
+  EXPECT_EQ(measured["beside"][1]["file"], "all/02.plan.json");
+  EXPECT_NEAR(measured["beside"][1]["measured_speedup"].get<double>(),
+              measured["baseline"]["median_ns"].get<double>() / measured["beside"][1]["median_ns"].get<double>(), 1e-9);
+  EXPECT_THAT(run_beside({"all/02.plan.json"}, "-q").out, HasSubstr("x measured: all/02.plan.json\n"));
+
+  const Outcome other = run_beside({"three.plan.json"}, "-q");
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("three.plan.json: members are other than"));
+  EXPECT_EQ(run_beside({"missing.plan.json"}, "-q").exit_code, 3);
+}
+
 TEST_F(LoopTest, SimulatesAPlanThatWasEditedByHand) {
   ASSERT_EQ(profile().exit_code, 0);
   ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
