@@ -40,6 +40,19 @@ class ThreadScope {
   int before_;
 };
 
+/// Empties the library's cache of primitives, and keeps it empty: with one of an operation's primitives in it, oneDNN
+/// 2.6 lists the operation's implementations wrongly, the cached one twice and others not at all.
+class EmptyCache {
+ public:
+  EmptyCache() : before_(dnnl::get_primitive_cache_capacity()) { dnnl::set_primitive_cache_capacity(0); }
+  EmptyCache(const EmptyCache&) = delete;
+  EmptyCache& operator=(const EmptyCache&) = delete;
+  ~EmptyCache() { dnnl::set_primitive_cache_capacity(before_); }
+
+ private:
+  int before_;
+};
+
 /// Whether the library names an implementation as one of its plain loops.
 bool is_slow(const Implementation& way) { return way.algorithm.find("ref") != std::string::npos; }
 
@@ -188,6 +201,7 @@ class OnednnKernels final : public HostKernels {
     if (!is_new) return entry->second;
     const ThreadScope scope(threads);
     try {
+      const EmptyCache empty;
       entry->second =
           std::visit([&](const auto& op) { return onednn::implementations(op, call, engine_); }, call.attributes);
       tidy(entry->second);

@@ -61,6 +61,15 @@ TEST(OnednnAlternatives, AreTheSameEachTime) {
   EXPECT_EQ(algorithms(*make_onednn_kernels(2), convolution(), 2), first);
 }
 
+TEST(OnednnAlternatives, AreTheSameOnceOneOfThemIsPrepared) {
+  const OpCall call = with_output(Gemm{}, {dense(0, {1, 64}), weight({10, 64}), weight({10})}, 1);
+  const auto first = make_onednn_kernels(2);
+  const std::vector<std::string> names = algorithms(*first, call, 1);
+  const std::vector<std::vector<float>> weights{std::vector<float>(640), std::vector<float>(10)};
+  for (const std::string& name : names) ASSERT_TRUE(first->prepare(call, name, 1, weights));
+  EXPECT_EQ(algorithms(*make_onednn_kernels(2), call, 1), names);
+}
+
 TEST(OnednnAlternatives, RefuseACallWhoseShapesDoNotFit) {
   OpCall call = convolution();
   call.outputs[0] = dense(1, {2, 32, 9, 8});
