@@ -8,14 +8,18 @@
 namespace cohort {
 namespace {
 
-Shape stacked_shape(StackForm form, Shape shape, std::size_t parts) {
+/// Extents and strides of the tensors of `parts` members together: one after another, each as it lies alone in
+/// `layout`, or channels beside channels.
+std::pair<Shape, Shape> stacked(StackForm form, Shape shape, std::size_t parts, Layout layout) {
   const auto count = static_cast<std::int64_t>(parts);
-  if (form == StackForm::kModels) {
-    shape.insert(shape.begin(), count);
-  } else {
+  if (form == StackForm::kChannels) {
     shape[1] *= count;
+    return {shape, dense_strides(shape, layout)};
   }
-  return shape;
+  Shape strides = dense_strides(shape, layout);
+  strides.insert(strides.begin(), element_count(shape));
+  shape.insert(shape.begin(), count);
+  return {shape, strides};
 }
 
 }  // namespace
@@ -93,10 +97,11 @@ Value& Values::make_stack(const StackKey& key) {
     output = output || is_output(part.member, part.tensor);
   }
   const Tensor& first = tensor(key.parts[0].member, key.parts[0].tensor);
+  auto [shape, strides] =
+      stacked(key.form, first.shape, key.parts.size(), layout_of(key.parts[0].member, key.parts[0].tensor));
   View whole = allocate(fmt::format("{}/{}", member_ranges(members), first.name),
-                        output ? BufferKind::kOutput : BufferKind::kActivation,
-                        stacked_shape(key.form, first.shape, key.parts.size()), type_of(first));
-  whole.strides = dense_strides(whole.shape, layout_of(key.parts[0].member, key.parts[0].tensor));
+                        output ? BufferKind::kOutput : BufferKind::kActivation, shape, type_of(first));
+  whole.strides = std::move(strides);
   return stacks_.emplace(key, Value{whole, {}}).first->second;
 }
 

@@ -168,6 +168,16 @@ TEST(Lower, MembersWriteIntoTheBatchThatALaterStridedBatchReads) {
   EXPECT_THAT(program.steps[4].dependencies, ElementsAre(StepId{3}));
 }
 
+TEST(Lower, AStridedBatchKeepsEachMemberAsItLiesAlone) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.groups.push_back(group("last", {"fc"}, Strategy::kStridedBatch, 2));
+  const Program program = lowered(c);
+  const View batch = std::get<View>(program.steps.back().call.inputs[0]);
+  EXPECT_EQ(batch.shape, (Shape{2, 2, 8, 4, 4}));
+  EXPECT_EQ(batch.strides, (Shape{2 * 8 * 4 * 4, 8 * 4 * 4, 1, 4 * 8, 8})) << "each member channels last";
+}
+
 TEST(Lower, FusedGroupsRunOnTheStreamTheyAskForAndOnOneCoreWhereThereAreSeveral) {
   const Model model = two_layers();
   Case c = same_models(model, 4, Strategy::kStridedBatch, 2);
