@@ -23,10 +23,11 @@ struct DeviceInfo {
 };
 
 /// Keys of DeviceInfo::settings whose values are whole numbers.
-inline constexpr std::string_view kCoreCacheSetting = "core_cache_bytes";   ///< what a CPU's core caches alone
-inline constexpr std::string_view kLastCacheSetting = "l2_bytes";           ///< a GPU's last cache
-inline constexpr std::string_view kHostCoresSetting = "host_cores";         ///< of a GPU's host, for this process
-inline constexpr std::string_view kConnectionsSetting = "max_connections";  ///< CUDA_DEVICE_MAX_CONNECTIONS
+inline constexpr std::string_view kCoreCacheSetting = "core_cache_bytes";      ///< what a CPU's core caches alone
+inline constexpr std::string_view kSharedCacheSetting = "shared_cache_bytes";  ///< what a CPU's cores cache together
+inline constexpr std::string_view kLastCacheSetting = "l2_bytes";              ///< a GPU's last cache
+inline constexpr std::string_view kHostCoresSetting = "host_cores";            ///< of a GPU's host, for this process
+inline constexpr std::string_view kConnectionsSetting = "max_connections";     ///< CUDA_DEVICE_MAX_CONNECTIONS
 
 /// Absent where it is not known, or no whole number.
 std::optional<std::int64_t> number_setting(const DeviceInfo& device, std::string_view key);

@@ -7,6 +7,7 @@
 #include <dnnl.hpp>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "executor/host/core_binding.hpp"
 #include "executor/onednn/onednn_kernels.hpp"
@@ -28,6 +29,20 @@ Bytes memory() {
   struct sysinfo info {};
   if (sysinfo(&info) != 0) return {};
   return {static_cast<std::int64_t>(info.totalram) * static_cast<std::int64_t>(info.mem_unit)};
+}
+
+/// The level 3 cache of the first core that this process may use; zero where the system does not tell. sysconf() has
+/// the sum over all such caches of the package instead.
+Bytes shared_cache() {
+  const std::vector<int> cores = usable_cores();
+  for (int index = 0; !cores.empty(); ++index) {
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cores.front(), index);
+    int level = 0;
+    if (!(std::ifstream(folder + "level") >> level)) break;
+    std::int64_t kibibytes = 0;
+    if (level == 3 && std::ifstream(folder + "size") >> kibibytes) return Bytes{1024} * kibibytes;  // "32768K"
+  }
+  return {};
 }
 
 std::string isa_name(dnnl::cpu_isa isa) {
@@ -77,6 +92,8 @@ DeviceInfo onednn_device_info() {
   // Nothing, or zero, where a virtual machine does not tell.
   if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0)
     info.settings.emplace(kCoreCacheSetting, std::to_string(cache));
+  if (const Bytes cache = shared_cache(); cache.value > 0)
+    info.settings.emplace(kSharedCacheSetting, std::to_string(cache.value));
   return info;
 }
 

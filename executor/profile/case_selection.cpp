@@ -114,13 +114,12 @@ Result<void> add_groups(const Backend& backend, const ProfileOptions& options, c
   return {};
 }
 
-/// Numbers of copies that reach the footprints asked for.
-std::set<int> copy_counts(const ProfileOptions& options, const Model& single) {
+/// Numbers of calls, each of which touches `own` bytes, that reach the footprints asked for.
+std::set<int> copy_counts(const Backend& backend, const ProfileOptions& options, Bytes own, int most) {
   std::set<int> counts;
-  const std::int64_t own = std::max<std::int64_t>(1, call_bytes(single).value);
-  for (const Bytes footprint : options.footprints) {
-    const auto copies = static_cast<int>(std::min<std::int64_t>(footprint.value / own, options.most_copies));
-    if (copies > 1) counts.insert(copies);
+  for (const Bytes footprint : options.footprints ? *options.footprints : usual_footprints(backend.info())) {
+    const std::int64_t copies = footprint.value / std::max<std::int64_t>(1, own.value);
+    counts.insert(static_cast<int>(std::clamp<std::int64_t>(copies, 1, most)));
   }
   return counts;
 }
@@ -131,57 +130,47 @@ Nanoseconds median_time(const TimedCase& timed) {
   return median(std::move(times));
 }
 
-/// Of an alternative that is near the best on as many threads.
-void add_colder(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op, const TimedCase& warm,
-                std::vector<TimedCase>& cases) {
-  const auto add = [&](int copies, bool shared_input, int streams) {
-    TimedCase timed(warm.op_case);
-    timed.op_case.copies = copies;
-    timed.op_case.shared_input = shared_input;
-    timed.op_case.streams = streams;
-    cases.push_back(std::move(timed));
-  };
-  const bool shared = !op.reads_model_input;
-  const std::set<int> counts = copy_counts(options, op.single.model);
-  for (const int copies : counts) add(copies, shared, 1);
-  const int cores = backend.catalog().cores();
-  if (warm.op_case.threads > 1 || cores == 1) return;
-  // Enough calls on each core that the start and end, when one core is alone, do not count.
-  const int least = median_time(warm) > std::chrono::microseconds(200) ? 1 : 8;
-  add(least, least > 1, cores);
-  std::set<int> beside;
-  for (const int copies : counts) beside.insert(std::max(least + 1, copies / cores));
-  for (const int copies : beside) add(copies, shared, cores);
+/// Fewest calls in a row on each of several cores that, but for their start and end, run beside each other.
+int fewest_beside(const TimedCase& warm) {
+  constexpr std::chrono::microseconds kStart{5};  // cores start a microsecond or two apart
+  return static_cast<int>(1 + (kStart - Nanoseconds(1)) / std::max(Nanoseconds(1), median_time(warm)));
 }
 
-void add_colder_fused(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op,
-                      const TimedCase& warm, std::vector<TimedCase>& cases) {
-  constexpr Bytes kCold{64 << 20};
-  constexpr std::chrono::milliseconds kLong{5};  // such calls are cold by themselves
+/// The same with other calls between two uses of its bytes, and on every core at once.
+void add_colder(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op, const TimedCase& warm,
+                std::vector<TimedCase>& cases) {
+  constexpr std::chrono::milliseconds kLong{5};  // such a call meets little of what the last one left in caches
   const int width = warm.op_case.width;
-  const Bytes own = call_bytes(op.single.model) * width;
-  const auto copies = static_cast<int>(
-      std::min<std::int64_t>(kCold.value / std::max<std::int64_t>(1, own.value), options.most_copies / width));
-  const bool is_long = median_time(warm) >= kLong;
-  const Bytes caches{2 * number_setting(backend.info(), kCoreCacheSetting).value_or(0) * warm.op_case.threads};
-  const auto add = [&](int count, int streams) {
+  const auto add = [&](int copies, int streams) {
     TimedCase timed(warm.op_case);
-    timed.op_case.copies = count;
+    timed.op_case.copies = copies;
     timed.op_case.streams = streams;
+    if (width == 1) timed.op_case.shared_input = !op.reads_model_input;
     cases.push_back(std::move(timed));
   };
-  if (!is_long && copies > 1) {
-    // Beyond the cores' own caches, and beyond those that they share.
-    const auto beyond = static_cast<int>(caches.value / std::max<std::int64_t>(1, own.value)) + 1;
-    if (beyond > 1 && beyond < copies) add(beyond, 1);
-    add(copies, 1);
+  std::set<int> counts;
+  if (median_time(warm) < kLong)
+    counts =
+        copy_counts(backend, options, call_bytes(op.single.model) * width, std::max(1, options.most_copies / width));
+  for (const int copies : counts) {
+    if (copies > 1) add(copies, 1);
   }
   const int cores = backend.catalog().cores();
   if (warm.op_case.threads > 1 || cores == 1) return;
-  add(is_long ? 1 : std::max(2, copies / cores), cores);
+  const int fewest = fewest_beside(warm);
+  std::set<int> beside{fewest};
+  for (const int copies : counts) beside.insert(std::max(fewest, copies / cores));
+  for (const int copies : beside) add(copies, cores);
 }
 
 }  // namespace
+
+std::vector<Bytes> usual_footprints(const DeviceInfo& device) {
+  const Bytes shared{number_setting(device, kSharedCacheSetting).value_or(0)};
+  if (shared.value <= 0) return {Bytes{4 << 20}, Bytes{24 << 20}, Bytes{96 << 20}};
+  // What stays in such a cache, what may not where others use it, too, as much as it is, and what it keeps little of.
+  return {Bytes{shared.value * 3 / 8}, Bytes{shared.value * 5 / 8}, shared, Bytes{shared.value * 2}};
+}
 
 ProfiledOp profiled_op(const Model& model, const Op& op) {
   Model single = single_op_model(model, op);
@@ -226,16 +215,14 @@ std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions
   for (const TimedCase& timed : warm) {
     if (timed.failed || timed.copies_only || timed.op_case.flush.value > 0) continue;
     if (timed.op_case.multiprocessors > 0) continue;
-    if (timed.op_case.strategy != Strategy::kSerial) {
-      add_colder_fused(backend, options, op, timed, cases);
-      continue;
-    }
     const Nanoseconds own = median_time(timed);
-    const bool near_best = std::none_of(warm.begin(), warm.end(), [&](const TimedCase& other) {
-      const bool rivals = !other.failed && other.op_case.strategy == Strategy::kSerial &&
-                          other.op_case.flush.value == 0 && other.op_case.threads == timed.op_case.threads;
-      return rivals && seconds(own) > kNearBest * seconds(median_time(other));
-    });
+    const bool is_fused = timed.op_case.strategy != Strategy::kSerial;
+    const bool near_best = is_fused || std::none_of(warm.begin(), warm.end(), [&](const TimedCase& other) {
+                             const bool rivals = !other.failed && other.op_case.strategy == Strategy::kSerial &&
+                                                 other.op_case.flush.value == 0 &&
+                                                 other.op_case.threads == timed.op_case.threads;
+                             return rivals && seconds(own) > kNearBest * seconds(median_time(other));
+                           });
     if (near_best) add_colder(backend, options, op, timed, cases);
   }
   return cases;

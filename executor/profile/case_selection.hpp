@@ -32,6 +32,9 @@ struct TimedCase {
   std::unique_ptr<CaseRunner> runner;  ///< kept between passes where it is small
 };
 
+/// Footprints between which a device's caches end; of a CPU as its shared cache's size says, where it is known.
+std::vector<Bytes> usual_footprints(const DeviceInfo& device);
+
 /// `op` of `model`, with weights made up.
 ProfiledOp profiled_op(const Model& model, const Op& op);
 

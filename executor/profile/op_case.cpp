@@ -1,6 +1,7 @@
 #include "executor/profile/op_case.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "executor/runner.hpp"
@@ -99,12 +100,28 @@ ProfileRecord record_of(const Program& program, const Step& step, const OpCase& 
   return record;
 }
 
+/// Runs the program until its time no longer falls: a last cache that is shared with others, or that keeps what the
+/// cores' own caches let go, takes several rounds until it holds what is used in turn.
+Result<void> warm_up(Runner& runner, Nanoseconds limit, const CancelToken& cancel) {
+  constexpr int kSettled = 3;  // so many rounds without a better one
+  constexpr double kBetter = 0.98;
+  double best = std::numeric_limits<double>::infinity();
+  const Nanoseconds begin = steady_now();
+  for (int since_best = 0; since_best < kSettled && steady_now() - begin < limit;) {
+    COHORT_CHECK(cancel.check());
+    COHORT_TRY(const Nanoseconds time, runner.timed_steps(1, steady_now));
+    since_best = seconds(time) < kBetter * best ? 0 : since_best + 1;
+    best = std::min(best, seconds(time));
+  }
+  return {};
+}
+
 /// Runs the program until there are enough samples of each step.
 Result<CaseTiming> collect(Runner& runner, const OpCase& op_case, const TimingLimits& limits,
                            const CancelToken& cancel) {
   const Program& program = runner.program();
   DurationSink sink(program.steps.size(), program.streams);
-  COHORT_CHECK(runner.step(0));
+  COHORT_CHECK(warm_up(runner, limits.warm_up, cancel));
   runner.session().set_sink(&sink);
   const Nanoseconds overhead = clock_cost();
   std::vector<ProfileRecord> records;

@@ -37,6 +37,7 @@ struct TimingLimits {
   int most_samples = 400;
   Nanoseconds least_time = std::chrono::milliseconds(15);
   Nanoseconds most_time = std::chrono::milliseconds(400);
+  Nanoseconds warm_up = std::chrono::milliseconds(20);  ///< at most, unless the first round takes longer; each time
 };
 
 /// A model of `op` alone: what it reads becomes input, what it writes output, so that copies of it write

@@ -33,6 +33,9 @@ constexpr std::chrono::milliseconds kSpread{100};
 /// What is loaded stays so between passes while all of it takes no more.
 constexpr Bytes kMostKept{512 << 20};
 
+/// What takes longer to load is loaded once.
+constexpr std::chrono::milliseconds kQuickLoad{20};
+
 /// An op and its cases.
 struct OpCases {
   ProfiledOp op;
@@ -73,11 +76,12 @@ class CaseTimer {
     return {};
   }
 
-  /// Those that warm times call for; an op after the other, since loading them takes long.
+  /// Those that warm times call for, in as many passes.
   Result<void> time_colder() {
-    for (std::size_t op = 0; op < ops_.size(); ++op) {
-      ops_[op].colder = colder_cases(backend_, options_, ops_[op].op, ops_[op].warm);
-      for (int i = 0; i < passes(); ++i) COHORT_CHECK(pass(op, ops_[op].colder, i, "colder and beside itself"));
+    for (OpCases& op : ops_) op.colder = colder_cases(backend_, options_, op.op, op.warm);
+    for (int i = 0; i < passes(); ++i) {
+      for (std::size_t op = 0; op < ops_.size(); ++op)
+        COHORT_CHECK(pass(op, ops_[op].colder, i, "colder and beside itself"));
     }
     return {};
   }
@@ -147,19 +151,24 @@ class CaseTimer {
   }
 
   Result<void> time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last) {
+    Nanoseconds load{};
     if (timed.runner == nullptr) {
+      const Nanoseconds begin = steady_now();
       COHORT_TRY(timed.runner, CaseRunner::create(backend_, single, timed.op_case));
       kept_ = kept_ + timed.runner->memory();
+      load = steady_now() - begin;
     }
-    // What is too large to stay is not worth loading again: it takes long enough to meet the machine in many moods.
+    // What is too large to stay is loaded for each pass, unless that takes long: then so does it, and meets the machine
+    // in many moods at once.
     const bool stays = kept_.value <= kMostKept.value;
-    COHORT_TRY(CaseTiming timing, timed.runner->time(stays ? in_pass_ : options_.limits, cancel_));
+    const bool in_passes = stays || load <= kQuickLoad;
+    COHORT_TRY(CaseTiming timing, timed.runner->time(in_passes ? in_pass_ : options_.limits, cancel_));
     for (const ProfileRecord& call : timing.calls) timed.spent += call.time;
     if (timed.timing.calls.empty()) timed.timing.first = std::move(timing.first);
     std::move(timing.calls.begin(), timing.calls.end(), std::back_inserter(timed.timing.calls));
     std::move(timing.stack_copies.begin(), timing.stack_copies.end(), std::back_inserter(timed.timing.stack_copies));
-    timed.done = is_last || !stays || is_done(timed);
-    if (timed.done) {
+    timed.done = is_last || !in_passes || is_done(timed);
+    if (timed.done || !stays) {
       kept_ = Bytes{kept_.value - timed.runner->memory().value};
       timed.runner.reset();
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace cohort {
 struct ProfileOptions {
   Precision precision = Precision::kFloat32;  ///< in which everything is timed
   std::vector<int> fused_widths{4, 16};       ///< widths at which fused forms are timed; empty: none
-  /// Footprints at which weights are timed, beside that of one call: bytes touched between two uses.
-  std::vector<Bytes> footprints{Bytes{4 << 20}, Bytes{24 << 20}, Bytes{96 << 20}};
+  /// Footprints at which weights are timed, beside that of one call: bytes touched between two uses. Absent:
+  /// usual_footprints() of the device.
+  std::optional<std::vector<Bytes>> footprints;
   int most_copies = 256;
   int most_alternatives = 3;
   TimingLimits limits;  ///< of a case, over all passes

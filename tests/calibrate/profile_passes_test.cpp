@@ -26,7 +26,7 @@ Profiled profile(int passes, TimingLimits limits) {
   Profiled profiled;
   ProfileOptions options;
   options.fused_widths = {2};
-  options.footprints = {};
+  options.footprints.emplace();  // none
   options.passes = passes;
   options.limits = limits;
   options.progress = [&](const std::string& what) { profiled.progress.push_back(what); };

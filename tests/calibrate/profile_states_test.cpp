@@ -36,7 +36,7 @@ ProfileOptions quick() {
   ProfileOptions options;
   options.passes = 1;  // as on any GPU
   options.fused_widths = {2};
-  options.footprints = {};
+  options.footprints.emplace();  // none
   options.limits = {2, 2, Nanoseconds(0), std::chrono::seconds(1)};
   return options;
 }

@@ -275,7 +275,7 @@ TEST_F(DeviceTrace, OfAProfileHasTheKernelsOfEachOpAlternativeAndFusedForm) {
   ProfileOptions options;
   options.passes = 1;  // as on any GPU
   options.fused_widths = {2};
-  options.footprints = {};
+  options.footprints.emplace();  // none
   options.limits = {1, 1, Nanoseconds(0), Nanoseconds(0)};
   options.tracer = &tracer;
   const auto trace = profile_model(device, *batch.loaded[0], options, CancelToken());
