@@ -2,8 +2,8 @@
 """Predicted against measured speedup of model batches on the CPU device.
 
 For every case: profiles the model alone, plans, and runs in turn the plan, its baseline and the best candidates of
-other kinds of plan, so that the planner's choice can be judged. Needs nothing beyond Python's
-library; writes a Markdown table.
+other kinds of plan, so that the planner's choice can be judged. Needs nothing beyond Python's library; writes a
+Markdown table.
 
   bench/speedup_table.py --output bench/results/cpu.md        everything, about half an hour on 2 cores
   bench/speedup_table.py --quick                              a few small cases
@@ -76,8 +76,9 @@ class Bench:
         return file
 
     def measure(self, plan, others=()):
-        return self.call("run", plan, *(["--beside", *others] if others else []), "-f", "--json", "--blocks", self.options.blocks, "--block-ms", self.options.block_ms,
-                         "--iterations", 3, "-o", self.folder / "measured.json.gz")
+        beside = ["--beside", *others] if others else []
+        return self.call("run", plan, *beside, "-f", "--json", "--blocks", self.options.blocks,
+                         "--block-ms", self.options.block_ms, "--iterations", 3, "-o", self.folder / "measured.json.gz")
 
     def row(self, network, minibatch, count, source):
         profile = self.profile(network, minibatch)
@@ -112,8 +113,8 @@ class Bench:
             "samples_per_second": best["samples_per_step"] / best["plan"]["median_ns"] * 1e9,
             "regret": best["plan"]["median_ns"] / min(run["median_ns"] for run in [best["plan"], *best["beside"]]) - 1,
             "compared": len(others) + 1,
-            "discarded": best["plan"]["discarded"] + best["baseline"]["discarded"],
-            "disturbed": best["plan"]["disturbed"] or best["baseline"]["disturbed"],
+            "discarded": sum(run["discarded"] for run in [best["plan"], best["baseline"], *best["beside"]]),
+            "disturbed": any(run["disturbed"] for run in [best["plan"], best["baseline"], *best["beside"]]),
         }
 
     def measure_again(self, row):

@@ -120,6 +120,14 @@ Result<void> set_precision(Plan& plan, const std::string& text) {
   return {};
 }
 
+void note_unresolved(const Plan& plan, const std::filesystem::path& file, CommandContext& context) {
+  if (plan.resolved && plan.resolved->fingerprint == fingerprint(plan)) return;
+  context.console.note(fmt::format(
+      "{} is not resolved, or was edited since: the device's first choice of algorithm and threads is taken "
+      "(cohort plan PROFILE --resolve PLAN chooses by recorded cost)",
+      file.string()));
+}
+
 /// What the trace lacks, and what tracing changed.
 void note_tracing(const Trace& trace, CommandContext& context) {
   if (const auto reason = trace.info.settings.find(std::string(kNotRecorded)); reason != trace.info.settings.end())
@@ -146,11 +154,7 @@ Result<void> run(Options options, CommandContext& context) {
   if (plan.baselines.empty())
     context.console.note("the plan names no baseline: members alone run with the device's first choices");
 
-  if (!plan.resolved || plan.resolved->fingerprint != fingerprint(plan))
-    context.console.note(
-        "the plan is not resolved, or was edited since: the device's first choice of algorithm and threads is taken "
-        "(cohort plan PROFILE --resolve PLAN chooses by recorded cost)");
-
+  note_unresolved(plan, options.plan, context);
   context.console.progress("loading");
   auto opened = PlanRun::open(*backend, plan, members.models(), context.cancel);
   if (!opened) return in_context(options.plan.string(), opened.error());
@@ -158,6 +162,7 @@ Result<void> run(Options options, CommandContext& context) {
   for (const std::filesystem::path& file : options.beside) {
     COHORT_TRY(Plan other, read_plan(file));
     COHORT_CHECK(set_precision(other, options.precision));
+    note_unresolved(other, file, context);
     auto added = plan_run.add_beside(file.string(), other, members.models());
     if (!added) return in_context(file.string(), added.error());
   }
@@ -192,7 +197,8 @@ Command run_command() {
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<Options>();
     app.add_option("PLAN", options->plan, "Plan to run (cohort plan writes one)")->required();
-    app.add_option("--beside", options->beside, "Other plans of the same members, to be measured in turn with it")
+    app.add_option("--beside", options->beside,
+                   "Other plans of the same members, to be measured in turn with it: speedups are over its baseline")
         ->type_name("FILE");
     app.add_option("-o,--output", options->output, "Trace to write; PLAN.measured.json.gz unless given")
         ->type_name("FILE");

@@ -34,15 +34,14 @@ Bytes memory() {
 /// The level 3 cache of the first core that this process may use; zero where the system does not tell. sysconf() has
 /// the sum over all such caches of the package instead.
 Bytes shared_cache() {
-  const std::vector<int> cores = usable_cores();
-  for (int index = 0; !cores.empty(); ++index) {
-    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cores.front(), index);
+  const int core = usable_cores().front();
+  for (int index = 0;; ++index) {
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", core, index);
     int level = 0;
-    if (!(std::ifstream(folder + "level") >> level)) break;
+    if (!(std::ifstream(folder + "level") >> level)) return {};
     std::int64_t kibibytes = 0;
     if (level == 3 && std::ifstream(folder + "size") >> kibibytes) return Bytes{1024} * kibibytes;  // "32768K"
   }
-  return {};
 }
 
 std::string isa_name(dnnl::cpu_isa isa) {

@@ -40,16 +40,25 @@ class ThreadScope {
   int before_;
 };
 
-/// Empties the library's cache of primitives, and keeps it empty: with one of an operation's primitives in it, oneDNN
-/// 2.6 lists the operation's implementations wrongly, the cached one twice and others not at all.
+/// Empties the library's cache of primitives, which the whole process has in common, and keeps it empty: with one of an
+/// operation's primitives in it, oneDNN 2.6 lists the operation's implementations wrongly, the cached one twice and
+/// others not at all.
 class EmptyCache {
  public:
-  EmptyCache() : before_(dnnl::get_primitive_cache_capacity()) { dnnl::set_primitive_cache_capacity(0); }
+  EmptyCache() : lock_(mutex()), before_(dnnl::get_primitive_cache_capacity()) {
+    dnnl::set_primitive_cache_capacity(0);
+  }
   EmptyCache(const EmptyCache&) = delete;
   EmptyCache& operator=(const EmptyCache&) = delete;
   ~EmptyCache() { dnnl::set_primitive_cache_capacity(before_); }
 
  private:
+  static std::mutex& mutex() {
+    static std::mutex instance;
+    return instance;
+  }
+
+  std::scoped_lock<std::mutex> lock_;
   int before_;
 };
 

@@ -130,17 +130,21 @@ Nanoseconds median_time(const TimedCase& timed) {
   return median(std::move(times));
 }
 
-/// Fewest calls in a row on each of several cores that, but for their start and end, run beside each other.
-int fewest_beside(const TimedCase& warm) {
-  constexpr std::chrono::microseconds kStart{5};  // cores start a microsecond or two apart
-  return static_cast<int>(1 + (kStart - Nanoseconds(1)) / std::max(Nanoseconds(1), median_time(warm)));
+/// Fewest calls in a row on each of several cores that, but for their start and end, run beside each other; at most
+/// `most`.
+int fewest_beside(const TimedCase& warm, int cores, int most) {
+  const Nanoseconds start = cores * std::chrono::nanoseconds(2500);  // they start one after another
+  const auto calls = 1 + (start - Nanoseconds(1)) / std::max(Nanoseconds(1), median_time(warm));
+  return static_cast<int>(std::clamp<std::int64_t>(calls, 1, std::max(1, most / cores)));
 }
 
 /// The same with other calls between two uses of its bytes, and on every core at once.
 void add_colder(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op, const TimedCase& warm,
                 std::vector<TimedCase>& cases) {
-  constexpr std::chrono::milliseconds kLong{5};  // such a call meets little of what the last one left in caches
+  // To save time: what so long a call of many members reads anew is a small part of it.
+  constexpr std::chrono::milliseconds kLong{5};
   const int width = warm.op_case.width;
+  const int most = std::max(1, options.most_copies / width);
   const auto add = [&](int copies, int streams) {
     TimedCase timed(warm.op_case);
     timed.op_case.copies = copies;
@@ -149,15 +153,14 @@ void add_colder(const Backend& backend, const ProfileOptions& options, const Pro
     cases.push_back(std::move(timed));
   };
   std::set<int> counts;
-  if (median_time(warm) < kLong)
-    counts =
-        copy_counts(backend, options, call_bytes(op.single.model) * width, std::max(1, options.most_copies / width));
+  if (width == 1 || median_time(warm) < kLong)
+    counts = copy_counts(backend, options, call_bytes(op.single.model) * width, most);
   for (const int copies : counts) {
     if (copies > 1) add(copies, 1);
   }
   const int cores = backend.catalog().cores();
   if (warm.op_case.threads > 1 || cores == 1) return;
-  const int fewest = fewest_beside(warm);
+  const int fewest = fewest_beside(warm, cores, most);
   std::set<int> beside{fewest};
   for (const int copies : counts) beside.insert(std::max(fewest, copies / cores));
   for (const int copies : beside) add(copies, cores);
@@ -169,7 +172,13 @@ std::vector<Bytes> usual_footprints(const DeviceInfo& device) {
   const Bytes shared{number_setting(device, kSharedCacheSetting).value_or(0)};
   if (shared.value <= 0) return {Bytes{4 << 20}, Bytes{24 << 20}, Bytes{96 << 20}};
   // What stays in such a cache, what may not where others use it, too, as much as it is, and what it keeps little of.
-  return {Bytes{shared.value * 3 / 8}, Bytes{shared.value * 5 / 8}, shared, Bytes{shared.value * 2}};
+  std::vector<Bytes> footprints{Bytes{shared.value * 3 / 8}, Bytes{shared.value * 5 / 8}, shared, shared * 2};
+  const Bytes own{number_setting(device, kCoreCacheSetting).value_or(0)};
+  const Bytes beyond_own = own * 2 * device.cores;
+  if (own.value > 0 && beyond_own.value < footprints[0].value / 4) footprints.insert(footprints.begin(), beyond_own);
+  constexpr Bytes kMost{256 << 20};
+  for (Bytes& footprint : footprints) footprint = std::min(footprint, kMost);
+  return footprints;
 }
 
 ProfiledOp profiled_op(const Model& model, const Op& op) {

@@ -29,10 +29,11 @@ struct TimedCase {
   Nanoseconds spent{};                 ///< in all calls
   bool done = false;                   ///< no more passes are wanted
   bool failed = false;                 ///< the device does not run it after all
-  std::unique_ptr<CaseRunner> runner;  ///< kept between passes where it is small
+  bool in_passes = true;               ///< else all samples are taken in one go
+  std::unique_ptr<CaseRunner> runner;  ///< kept between passes while all that are kept are small together
 };
 
-/// Footprints between which a device's caches end; of a CPU as its shared cache's size says, where it is known.
+/// Footprints around the end of the cache that a CPU's cores share, where its size is known; else usual ones.
 std::vector<Bytes> usual_footprints(const DeviceInfo& device);
 
 /// `op` of `model`, with weights made up.

@@ -100,18 +100,19 @@ ProfileRecord record_of(const Program& program, const Step& step, const OpCase& 
   return record;
 }
 
-/// Runs the program until its time no longer falls: a last cache that is shared with others, or that keeps what the
-/// cores' own caches let go, takes several rounds until it holds what is used in turn.
+/// Runs the program until its time falls no further, but for small gains: a last cache that is shared with others, or
+/// that keeps what the cores' own caches let go, takes several rounds until it holds what is used in turn.
 Result<void> warm_up(Runner& runner, Nanoseconds limit, const CancelToken& cancel) {
-  constexpr int kSettled = 3;  // so many rounds without a better one
+  constexpr int kSettled = 3;  // so many rounds not much better than the best of those before
   constexpr double kBetter = 0.98;
   double best = std::numeric_limits<double>::infinity();
   const Nanoseconds begin = steady_now();
   for (int since_best = 0; since_best < kSettled && steady_now() - begin < limit;) {
     COHORT_CHECK(cancel.check());
     COHORT_TRY(const Nanoseconds time, runner.timed_steps(1, steady_now));
-    since_best = seconds(time) < kBetter * best ? 0 : since_best + 1;
-    best = std::min(best, seconds(time));
+    const bool is_better = seconds(time) < kBetter * best;
+    since_best = is_better ? 0 : since_best + 1;
+    if (is_better) best = seconds(time);
   }
   return {};
 }

@@ -37,7 +37,7 @@ struct TimingLimits {
   int most_samples = 400;
   Nanoseconds least_time = std::chrono::milliseconds(15);
   Nanoseconds most_time = std::chrono::milliseconds(400);
-  Nanoseconds warm_up = std::chrono::milliseconds(20);  ///< at most, unless the first round takes longer; each time
+  Nanoseconds warm_up = std::chrono::milliseconds(20);  ///< each time; no round is begun once it has passed
 };
 
 /// A model of `op` alone: what it reads becomes input, what it writes output, so that copies of it write
@@ -64,7 +64,7 @@ class CaseRunner {
   CaseRunner& operator=(const CaseRunner&) = delete;
   ~CaseRunner();
 
-  /// After one run that warms up. Errors: those of the steps; kInterrupted.
+  /// After some runs that warm up. Errors: those of the steps; kInterrupted.
   Result<CaseTiming> time(const TimingLimits& limits, const CancelToken& cancel);
   /// Weights, activations and workspace.
   [[nodiscard]] Bytes memory() const { return program_.memory.total(); }

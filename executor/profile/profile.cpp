@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kSpread{100};
 /// What is loaded stays so between passes while all of it takes no more.
 constexpr Bytes kMostKept{512 << 20};
 
-/// What takes longer to load is loaded once.
+/// What is too large to stay is loaded for each pass where its first load took no more; else it is timed in one go.
 constexpr std::chrono::milliseconds kQuickLoad{20};
 
 /// An op and its cases.
@@ -131,8 +131,10 @@ class CaseTimer {
     const OpCase& way = timed.op_case;
     if (timed.runner != nullptr) kept_ = Bytes{kept_.value - timed.runner->memory().value};
     timed.runner.reset();
-    timed.timing = {};
-    timed.failed = timed.done = true;
+    timed.done = true;
+    // Loaded for another pass: what it took in those before holds.
+    if (!timed.timing.calls.empty() && error.code != ErrorCode::kInterrupted) return {};
+    timed.failed = true;
     const bool runs = std::any_of(op.warm.begin(), op.warm.end(), [](const TimedCase& other) {
       return !other.failed && other.op_case.strategy == Strategy::kSerial && other.op_case.flush.value == 0;
     });
@@ -151,23 +153,20 @@ class CaseTimer {
   }
 
   Result<void> time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last) {
-    Nanoseconds load{};
+    const bool is_first = timed.timing.calls.empty();
+    const Nanoseconds begin = steady_now();
     if (timed.runner == nullptr) {
-      const Nanoseconds begin = steady_now();
       COHORT_TRY(timed.runner, CaseRunner::create(backend_, single, timed.op_case));
       kept_ = kept_ + timed.runner->memory();
-      load = steady_now() - begin;
     }
-    // What is too large to stay is loaded for each pass, unless that takes long: then so does it, and meets the machine
-    // in many moods at once.
     const bool stays = kept_.value <= kMostKept.value;
-    const bool in_passes = stays || load <= kQuickLoad;
-    COHORT_TRY(CaseTiming timing, timed.runner->time(in_passes ? in_pass_ : options_.limits, cancel_));
+    if (is_first) timed.in_passes = stays || steady_now() - begin <= kQuickLoad;
+    COHORT_TRY(CaseTiming timing, timed.runner->time(timed.in_passes ? in_pass_ : options_.limits, cancel_));
     for (const ProfileRecord& call : timing.calls) timed.spent += call.time;
-    if (timed.timing.calls.empty()) timed.timing.first = std::move(timing.first);
+    if (is_first) timed.timing.first = std::move(timing.first);
     std::move(timing.calls.begin(), timing.calls.end(), std::back_inserter(timed.timing.calls));
     std::move(timing.stack_copies.begin(), timing.stack_copies.end(), std::back_inserter(timed.timing.stack_copies));
-    timed.done = is_last || !in_passes || is_done(timed);
+    timed.done = is_last || !timed.in_passes || is_done(timed);
     if (timed.done || !stays) {
       kept_ = Bytes{kept_.value - timed.runner->memory().value};
       timed.runner.reset();

@@ -15,14 +15,15 @@
 namespace cohort {
 
 /// Runs a plan and its baseline side by side: every member alone, one after another, each in the best
-/// single-model plan that is known.
+/// single-model plan that is known; and other plans of the same members with them.
 class PlanRun {
  public:
   /// Errors: those of BatchRun::open(), for the plan and for the members alone.
   static Result<std::unique_ptr<PlanRun>> open(Backend& backend, const Plan& plan, const MemberModels& members,
                                                const CancelToken& cancel);
 
-  /// Loads another plan of the same members, to be measured in turn with this one.
+  /// Loads another plan of the same members, to be measured in turn with this one and its baseline, which is not the
+  /// other's own where they read other input or compute in another precision.
   /// Errors: kInvalidInput where its members are others; those of BatchRun::open().
   Result<void> add_beside(std::string name, const Plan& other, const MemberModels& members);
 

@@ -21,7 +21,7 @@ Shape dense_strides(const Shape& shape, Layout layout) {
   const std::size_t rank = shape.size();
   std::vector<std::size_t> order(rank);  // outermost first
   for (std::size_t i = 0; i < rank; ++i) order[i] = i;
-  // NHWC moves the channels of an image innermost; a leading model axis stays where it is.
+  // NHWC moves the channels of an image innermost.
   if (layout == Layout::kNhwc && rank >= 4) std::rotate(order.end() - 3, order.end() - 2, order.end());
   Shape strides(rank);
   std::int64_t stride = 1;

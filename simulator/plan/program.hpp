@@ -191,7 +191,7 @@ struct Program {
 /// "3", "0-15", "0-3,7": ascending members as task ids name them.
 std::string member_ranges(std::span<const MemberId> members);
 
-/// Strides of a dense tensor of `shape` whose 4-d form is in `layout`.
+/// Strides of a dense tensor of one member, whose 4-d form is in `layout`.
 Shape dense_strides(const Shape& shape, Layout layout);
 
 /// The arena buffers, inputs and outputs a step reads and writes.
