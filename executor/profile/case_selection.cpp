@@ -138,6 +138,17 @@ int fewest_beside(const TimedCase& warm, int cores, int most) {
   return static_cast<int>(std::clamp<std::int64_t>(calls, 1, std::max(1, most / cores)));
 }
 
+/// Whether an op reads what its cores have just written and still cache; where nobody knows how much they cache, they
+/// do.
+bool finds_input_cached(const Backend& backend, const ProfiledOp& op, int threads) {
+  if (op.reads_model_input) return false;
+  const Bytes caches{number_setting(backend.info(), kCoreCacheSetting).value_or(0) * threads};
+  Bytes read;
+  for (const TensorId id : op.single.model.inputs)
+    read += Bytes{element_count(op.single.model.tensor(id).shape) * std::int64_t{sizeof(float)}};
+  return caches.value == 0 || read.value <= caches.value;
+}
+
 /// The same with other calls between two uses of its bytes, and on every core at once.
 void add_colder(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op, const TimedCase& warm,
                 std::vector<TimedCase>& cases) {
@@ -149,7 +160,7 @@ void add_colder(const Backend& backend, const ProfileOptions& options, const Pro
     TimedCase timed(warm.op_case);
     timed.op_case.copies = copies;
     timed.op_case.streams = streams;
-    if (width == 1) timed.op_case.shared_input = !op.reads_model_input;
+    if (width == 1) timed.op_case.shared_input = finds_input_cached(backend, op, warm.op_case.threads);
     cases.push_back(std::move(timed));
   };
   std::set<int> counts;
