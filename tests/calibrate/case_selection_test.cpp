@@ -32,49 +32,75 @@ TEST(UsualFootprints, LieBetweenACoresCacheAndASharedOneFarLarger) {
               ElementsAre(Bytes{4 << 20}, Bytes{144 << 20}, Bytes{240 << 20}, Bytes{256 << 20}, Bytes{256 << 20}));
 }
 
-/// Calls in a row and cores at once of the colder cases of an mlp's first layer, once it is known to take `time`.
-std::vector<std::pair<int, int>> colder_calls(const std::vector<std::int64_t>& calls_in_footprints, Nanoseconds time,
-                                              int width = 1) {
-  const HostBackend device(make_reference_kernels(2), reference_device_info(2));
-  const Batch batch = equal_members("mlp", 1, {{"hidden", "256"}, {"inputs", "784"}}, 1);
-  const Model& model = batch.loaded[0]->model;
-  const ProfiledOp op = profiled_op(model, model.ops[0]);
-  ProfileOptions options;
-  options.footprints.emplace();
-  for (const std::int64_t calls : calls_in_footprints)
-    options.footprints->push_back(call_bytes(op.single.model) * calls * width + Bytes{1});
-  std::vector<TimedCase> warm;
-  warm.emplace_back(OpCase{});
-  warm.back().op_case.width = width;
-  if (width > 1) warm.back().op_case.strategy = Strategy::kStridedBatch;
-  warm.back().timing.calls.push_back(ProfileRecord{});
-  warm.back().timing.calls.back().time = time;
-  std::vector<std::pair<int, int>> calls;
-  for (const TimedCase& timed : colder_cases(device, options, op, warm))
-    calls.emplace_back(timed.op_case.copies, timed.op_case.streams);
-  return calls;
-}
+/// The colder cases of an mlp's op on two cores, once it is known to take `time` for `width` members.
+class ColderCases : public ::testing::Test {
+ protected:
+  std::vector<TimedCase> cases(std::size_t op_index, const std::vector<std::int64_t>& calls_in_footprints,
+                               Nanoseconds time, int width = 1) const {
+    DeviceInfo info = reference_device_info(2);
+    info.settings[std::string(kCoreCacheSetting)] = std::to_string(core_cache);
+    const HostBackend device(make_reference_kernels(2), info);
+    const Batch batch = equal_members("mlp", 1, {{"hidden", "256"}, {"inputs", "784"}}, 1);
+    const Model& model = batch.loaded[0]->model;
+    const ProfiledOp op = profiled_op(model, model.ops[op_index]);
+    ProfileOptions options;
+    options.footprints.emplace();
+    for (const std::int64_t calls : calls_in_footprints)
+      options.footprints->push_back(call_bytes(op.single.model) * calls * width + Bytes{1});
+    std::vector<TimedCase> warm;
+    warm.emplace_back(OpCase{});
+    warm.back().op_case.width = width;
+    if (width > 1) warm.back().op_case.strategy = Strategy::kStridedBatch;
+    warm.back().timing.calls.push_back(ProfileRecord{});
+    warm.back().timing.calls.back().time = time;
+    return colder_cases(device, options, op, warm);
+  }
 
-TEST(ColderCases, ReachTheFootprintsOnOneCoreAndOnAllTogether) {
-  EXPECT_THAT(colder_calls({1, 6, 40}, std::chrono::microseconds(7)),
+  /// Calls in a row and cores at once, of the first op.
+  [[nodiscard]] std::vector<std::pair<int, int>> calls(const std::vector<std::int64_t>& calls_in_footprints,
+                                                       Nanoseconds time, int width = 1) const {
+    std::vector<std::pair<int, int>> calls;
+    for (const TimedCase& timed : cases(0, calls_in_footprints, time, width))
+      calls.emplace_back(timed.op_case.copies, timed.op_case.streams);
+    return calls;
+  }
+
+  std::int64_t core_cache = 1 << 20;
+};
+
+TEST_F(ColderCases, ReachTheFootprintsOnOneCoreAndOnAllTogether) {
+  EXPECT_THAT(calls({1, 6, 40}, std::chrono::microseconds(7)),
               ElementsAre(Pair(6, 1), Pair(40, 1), Pair(1, 2), Pair(3, 2), Pair(20, 2)))
       << "one call on each core: what two members, one on each, find in the cores' own caches";
 }
 
-TEST(ColderCases, TakeEnoughCallsOnEachCoreThatTheyMeet) {
-  EXPECT_THAT(colder_calls({6, 40}, std::chrono::microseconds(1)),
+TEST_F(ColderCases, TakeEnoughCallsOnEachCoreThatTheyMeet) {
+  EXPECT_THAT(calls({6, 40}, std::chrono::microseconds(1)),
               ElementsAre(Pair(6, 1), Pair(40, 1), Pair(5, 2), Pair(20, 2)));
 }
 
-TEST(ColderCases, HoldNoMoreCallsThanAsked) {
+TEST_F(ColderCases, HoldNoMoreCallsThanAsked) {
   const int most = ProfileOptions().most_copies;
-  EXPECT_THAT(colder_calls({1000}, Nanoseconds(1)), ElementsAre(Pair(most, 1), Pair(most / 2, 2)));
-  EXPECT_THAT(colder_calls({1000}, Nanoseconds(1), 16), ElementsAre(Pair(most / 16, 1), Pair(most / 32, 2)));
+  EXPECT_THAT(calls({1000}, Nanoseconds(1)), ElementsAre(Pair(most, 1), Pair(most / 2, 2)));
+  EXPECT_THAT(calls({1000}, Nanoseconds(1), 16), ElementsAre(Pair(most / 16, 1), Pair(most / 32, 2)));
 }
 
-TEST(ColderCases, LeaveOutFootprintsOfLongCallsOfManyMembers) {
-  EXPECT_THAT(colder_calls({6, 40}, std::chrono::milliseconds(7), 4), ElementsAre(Pair(1, 2)));
-  EXPECT_THAT(colder_calls({6}, std::chrono::milliseconds(7)), ElementsAre(Pair(6, 1), Pair(1, 2), Pair(3, 2)));
+TEST_F(ColderCases, LeaveOutFootprintsOfLongCallsOfManyMembers) {
+  EXPECT_THAT(calls({6, 40}, std::chrono::milliseconds(7), 4), ElementsAre(Pair(1, 2)));
+  EXPECT_THAT(calls({6}, std::chrono::milliseconds(7)), ElementsAre(Pair(6, 1), Pair(1, 2), Pair(3, 2)));
+}
+
+TEST_F(ColderCases, ReadWhatWasJustWrittenWhereACoreStillCachesIt) {
+  const auto all_share_input = [&](std::size_t op_index) {
+    const std::vector<TimedCase> all = cases(op_index, {6}, std::chrono::microseconds(7));
+    EXPECT_EQ(all.size(), 3U);
+    return std::all_of(all.begin(), all.end(), [](const TimedCase& timed) { return timed.op_case.shared_input; });
+  };
+  constexpr std::size_t kFirst = 0, kSecond = 1;  // products of the model's input, and of 256 values
+  EXPECT_TRUE(all_share_input(kSecond));
+  EXPECT_FALSE(all_share_input(kFirst)) << "the model's input was written by nobody";
+  core_cache = 1 << 10;
+  EXPECT_FALSE(all_share_input(kSecond)) << "1 KiB of values fill the cache";
 }
 
 }  // namespace
