@@ -27,14 +27,15 @@ constexpr double kMostSteps = 1e8;
 struct Block {
   Nanoseconds per_step{};
   double interference = 0;  ///< foreign CPU time per time
+  Nanoseconds work{};       ///< of the probe, before or after: the longer one
 };
 
 /// Runs one subject's blocks.
 class SubjectRun {
  public:
   SubjectRun(const Subject& subject, const MeasureOptions& options, const TimeSource& now,
-             const InterferenceProbe& foreign_time)
-      : subject_(&subject), options_(&options), now_(&now), foreign_time_(&foreign_time) {}
+             const InterferenceProbe& foreign_time, WorkWatch& work)
+      : subject_(&subject), options_(&options), now_(&now), foreign_time_(&foreign_time), work_(&work) {}
 
   /// Finds how many steps fill a block, and goes on until two blocks agree.
   Result<void> warm_up(const CancelToken* cancel) {
@@ -58,7 +59,7 @@ class SubjectRun {
     COHORT_TRY(const Nanoseconds time, subject_->run(steps_));
     const Nanoseconds whole = std::max((*now_)() - start, Nanoseconds(1));  // with what the subject leaves untimed
     const std::optional<Nanoseconds> after = (*foreign_time_)();
-    Block block{time / steps_, 0};
+    Block block{time / steps_, 0, work_->next()};
     if (before && after) block.interference = std::max(0.0, seconds(*after - *before) / seconds(whole));
     blocks_.push_back(block);
     return {};
@@ -73,10 +74,10 @@ class SubjectRun {
     SubjectTimes times;
     times.wall.what = subject_->name;
     times.steps_per_block = steps_;
-    const double most = most_interference();
-    times.disturbed = most > options_->interference;
+    const double most = most_disturbance();
+    times.disturbed = most > 1;
     for (const Block& block : blocks_) {
-      if (block.interference <= most) times.wall.samples.push_back(block.per_step);
+      if (disturbance(block) <= most) times.wall.samples.push_back(block.per_step);
     }
     discard_outliers(times.wall.samples);
     times.wall.discarded = static_cast<int>(blocks_.size() - times.wall.samples.size());
@@ -87,18 +88,23 @@ class SubjectRun {
   }
 
  private:
-  [[nodiscard]] bool is_quiet(const Block& block) const { return block.interference <= options_->interference; }
+  /// At most 1 where it is none that counts.
+  [[nodiscard]] double disturbance(const Block& block) const {
+    return std::max(block.interference / options_->interference,
+                    (work_->slowed(block.work) - 1) / (WorkWatch::kSlowed - 1));
+  }
+  [[nodiscard]] bool is_quiet(const Block& block) const { return disturbance(block) <= 1; }
 
   void grow(Nanoseconds time) {
     const double wanted = steps_ * 1.1 * seconds(options_->block) / std::max(seconds(time), 1e-9);
     steps_ = static_cast<int>(std::min({std::max(std::ceil(wanted), steps_ + 1.0), steps_ * 10.0, kMostSteps}));
   }
 
-  /// Interference above which blocks are not kept.
-  [[nodiscard]] double most_interference() const {
-    if (undisturbed() >= std::min(kLeastBlocks, blocks_.size())) return options_->interference;
+  /// Above which blocks are not kept.
+  [[nodiscard]] double most_disturbance() const {
+    if (undisturbed() >= std::min(kLeastBlocks, blocks_.size())) return 1;
     std::vector<double> all;
-    for (const Block& block : blocks_) all.push_back(block.interference);
+    for (const Block& block : blocks_) all.push_back(disturbance(block));
     std::sort(all.begin(), all.end());
     return all[std::min(kLeastBlocks, all.size()) - 1];
   }
@@ -119,6 +125,7 @@ class SubjectRun {
   const MeasureOptions* options_;
   const TimeSource* now_;
   const InterferenceProbe* foreign_time_;
+  WorkWatch* work_;
   int steps_ = 1;
   std::vector<Block> blocks_;
 };
@@ -149,11 +156,13 @@ std::optional<Nanoseconds> foreign_cpu_time() {
 Result<std::vector<SubjectTimes>> measure(std::span<const Subject> subjects, const MeasureOptions& options,
                                           const TimeSource& now, const InterferenceProbe& foreign_time,
                                           const CancelToken* cancel) {
+  WorkWatch work(options.work_probe);
   std::vector<SubjectRun> runs;
   for (const Subject& subject : subjects) {
-    runs.emplace_back(subject, options, now, foreign_time);
+    runs.emplace_back(subject, options, now, foreign_time, work);
     COHORT_CHECK(runs.back().warm_up(cancel));
   }
+  (void)work.next();
   const Nanoseconds start = now();
   const auto enough = [&] {
     return std::all_of(runs.begin(), runs.end(), [&](const SubjectRun& run) {

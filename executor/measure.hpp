@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "executor/clock.hpp"
+#include "executor/work_watch.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {
@@ -37,6 +38,7 @@ struct MeasureOptions {
   Nanoseconds limit = std::chrono::minutes(2);         ///< no new round once this has passed
   double stable = 0.05;                                ///< two warm-up blocks this close end the warm-up
   double interference = 0.1;                           ///< most foreign CPU time per time of an undisturbed block
+  WorkProbe work_probe;                                ///< called between blocks; empty: nothing is
 };
 
 /// Times of one subject.
@@ -54,11 +56,12 @@ struct SubjectTimes {
 /// one step and lasts about `block`.
 ///
 /// A block is disturbed when other processes and the hypervisor took more CPU time from it than
-/// `interference` of its length; of the others, one whose time per step lies more than 3 scaled
+/// `interference` of its length, or the probe's work took longer than WorkWatch::kSlowed of its shortest time in
+/// this measurement right before or after it; of the others, one whose time per step lies more than 3 scaled
 /// median absolute deviations, and more than 3% of the median, from its subject's median. Disturbed
 /// blocks are discarded and counted. Rounds go on until each subject has `blocks` blocks without
-/// interference, or a limit is met; with fewer than 3 of them, the 3 blocks with the least
-/// interference (or all, if there are fewer) are taken instead, and `disturbed` says so.
+/// interference, or a limit is met; with fewer than 3 of them, the 3 blocks that were disturbed least
+/// (or all, if there are fewer) are taken instead, and `disturbed` says so.
 ///
 /// Errors: a subject's own; kInterrupted between blocks once cancelled.
 Result<std::vector<SubjectTimes>> measure(std::span<const Subject> subjects, const MeasureOptions& options,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "executor/core_probe.hpp"
 #include "executor/profile/case_selection.hpp"
 #include "executor/profile/kernels.hpp"
 #include "executor/profile/overheads.hpp"
@@ -47,7 +48,11 @@ struct OpCases {
 class CaseTimer {
  public:
   CaseTimer(Backend& backend, const ProfileOptions& options, const CancelToken& cancel)
-      : backend_(backend), options_(options), cancel_(cancel), in_pass_(options.limits) {
+      : backend_(backend),
+        options_(options),
+        cancel_(cancel),
+        in_pass_(options.limits),
+        watch_(options.work_probe || backend.info().kind != "cpu" ? options.work_probe : core_probe()) {
     const int passes = std::max(options.passes, 1);
     in_pass_.least_samples = (options.limits.least_samples + passes - 1) / passes;
     in_pass_.most_samples = (options.limits.most_samples + passes - 1) / passes;
@@ -152,6 +157,16 @@ class CaseTimer {
            (timed.spent >= kSpread && samples >= options_.limits.least_samples);
   }
 
+  /// Of a case's records, each with the work of its pass: those to be trusted, or all where none is.
+  [[nodiscard]] std::vector<ProfileRecord> undisturbed(std::vector<ProfileRecord> records,
+                                                       const std::vector<Nanoseconds>& works) const {
+    std::vector<ProfileRecord> kept;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (watch_.slowed(works[i]) <= WorkWatch::kSlowed) kept.push_back(records[i]);
+    }
+    return kept.empty() ? std::move(records) : kept;
+  }
+
   Result<void> time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last) {
     const bool is_first = timed.timing.calls.empty();
     const Nanoseconds begin = steady_now();
@@ -162,6 +177,9 @@ class CaseTimer {
     const bool stays = kept_.value <= kMostKept.value;
     if (is_first) timed.in_passes = stays || steady_now() - begin <= kQuickLoad;
     COHORT_TRY(CaseTiming timing, timed.runner->time(timed.in_passes ? in_pass_ : options_.limits, cancel_));
+    const Nanoseconds work = watch_.next();
+    timed.works.insert(timed.works.end(), timing.calls.size(), work);
+    timed.copy_works.insert(timed.copy_works.end(), timing.stack_copies.size(), work);
     for (const ProfileRecord& call : timing.calls) timed.spent += call.time;
     if (is_first) timed.timing.first = std::move(timing.first);
     std::move(timing.calls.begin(), timing.calls.end(), std::back_inserter(timed.timing.calls));
@@ -178,6 +196,7 @@ class CaseTimer {
   const ProfileOptions& options_;
   const CancelToken& cancel_;
   TimingLimits in_pass_;
+  WorkWatch watch_;
   Bytes kept_;  ///< memory of the runners that are loaded
   std::vector<OpCases> ops_;
   std::map<std::string, std::int64_t> left_out_;  ///< op, way and reason
@@ -196,9 +215,10 @@ void CaseTimer::write(Trace& trace) {
           add_profile_records(trace, "first executions", name, {timed.timing.first});
         if (!timed.copies_only)
           add_profile_records(trace, flushed ? "ops alone, caches flushed" : "ops alone", name,
-                              thinned(std::move(timed.timing.calls)));
+                              thinned(undisturbed(std::move(timed.timing.calls), timed.works)));
         if (!flushed && !timed.timing.stack_copies.empty())
-          add_profile_records(trace, "copies", "copy", thinned(std::move(timed.timing.stack_copies)));
+          add_profile_records(trace, "copies", "copy",
+                              thinned(undisturbed(std::move(timed.timing.stack_copies), timed.copy_works)));
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "executor/backend.hpp"
 #include "executor/device_tracer.hpp"
 #include "executor/profile/op_case.hpp"
+#include "executor/work_watch.hpp"
 #include "models/model.hpp"
 #include "tracer/trace.hpp"
 
@@ -26,6 +27,9 @@ struct ProfileOptions {
   /// Passes over all cases among which the time of each is divided: a machine that is disturbed for a while, as one
   /// that shares its cores with others, then spoils a part of every case's samples and not all samples of some.
   int passes = 5;
+  /// Samples during which its work was slowed are left out where a case has others; empty: core_probe() on a CPU, else
+  /// none.
+  WorkProbe work_probe;
   /// Records the kernels of each op, alternative and fused form, and of the whole model; null: they are not recorded.
   DeviceTracer* tracer = nullptr;
   /// Measures more into the profile before kernels are recorded: a tracer can slow what comes after it. May be empty.

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "executor/core_probe.hpp"
 #include "executor/input/npy.hpp"
 #include "executor/input_values.hpp"
 #include "executor/run/device_tasks.hpp"
@@ -74,7 +75,8 @@ Result<Nanoseconds> PlanRun::one_by_one(int steps) {
   return sum;
 }
 
-Result<PlanRun::Times> PlanRun::measure(const MeasureOptions& options) {
+Result<PlanRun::Times> PlanRun::measure(MeasureOptions options) {
+  if (backend_.info().kind == "cpu" && !options.work_probe) options.work_probe = core_probe();
   const Subject together{"plan", [this](int steps) { return plan_run_->timed_steps(steps, steady_now); }};
   std::vector<Subject> subjects{together, {"baseline", [this](int steps) { return one_by_one(steps); }}};
   for (const Beside& beside : beside_)

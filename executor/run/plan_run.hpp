@@ -35,7 +35,7 @@ class PlanRun {
     [[nodiscard]] double speedup() const { return cohort::speedup(baseline, plan); }
   };
   /// Interleaved wall times, without a trace.
-  Result<Times> measure(const MeasureOptions& options);
+  Result<Times> measure(MeasureOptions options);
 
   /// Traces some steps of the plan; wall times and the plan go with it, and what tracing cost: wall
   /// time "plan traced" beside "plan". With a tracer, which must not have been started, tasks last from their first
