@@ -5,6 +5,7 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "executor/clock.hpp"
@@ -59,7 +60,11 @@ class Ball {
 class CoreProbe {
  public:
   explicit CoreProbe(std::vector<int> cores) : cores_(std::move(cores)), times_(cores_.size()) {
-    for (std::size_t i = 1; i < cores_.size(); ++i) threads_.emplace_back([this, i] { work_when_asked(i); });
+    try {
+      for (std::size_t i = 1; i < cores_.size(); ++i) threads_.emplace_back([this, i] { work_when_asked(i); });
+    } catch (const std::system_error&) {  // no more threads: as many cores as there are
+    }
+    used_ = threads_.size() + 1;
   }
   CoreProbe(const CoreProbe&) = delete;
   CoreProbe& operator=(const CoreProbe&) = delete;
@@ -80,12 +85,12 @@ class CoreProbe {
     times_[0] = best_work();
     for (std::size_t left = working_; left > 0; left = working_) working_.wait(left);
     Nanoseconds talk{};
-    for (talking_ = 1; talking_ < cores_.size(); ++talking_) {
+    for (talking_ = 1; talking_ < used_; ++talking_) {
       talking_.notify_all();
       talk += serve();
     }
     bind_to_cores(cores_);
-    return *std::max_element(times_.begin(), times_.end()) + talk;
+    return *std::max_element(times_.begin(), times_.end()) + talk;  // of a core without a thread: 0
   }
 
  private:
@@ -133,6 +138,7 @@ class CoreProbe {
 
   std::vector<int> cores_;
   std::vector<Nanoseconds> times_;
+  std::size_t used_ = 1;  ///< cores, the caller's among them
   std::atomic<std::uint64_t> round_ = 0;
   std::atomic<std::size_t> working_ = 0;
   std::atomic<std::size_t> talking_ = 0;  ///< the place whose core returns the ball
