@@ -17,7 +17,7 @@ namespace {
 /// Keeps the units for floating point and for whole numbers busy at once, so that nothing is left over for a twin.
 Nanoseconds time_work() {
   constexpr int kRounds = 20000;
-  static volatile float sink = 0;
+  volatile float sink = 0;
   const Nanoseconds begin = steady_now();
   std::array<float, 32> values{};
   std::uint64_t product = 1;
