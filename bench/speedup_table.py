@@ -5,7 +5,7 @@ For every case: profiles the model alone, plans, and runs in turn the plan, its 
 other kinds of plan, so that the planner's choice can be judged. Needs nothing beyond Python's library; writes a
 Markdown table.
 
-  bench/speedup_table.py --output bench/results/cpu.md        everything, about half an hour on 2 cores
+  bench/speedup_table.py --output bench/results/cpu.md        everything, an hour or more on 2 cores
   bench/speedup_table.py --quick                              a few small cases
 """
 
