@@ -148,7 +148,8 @@ class CoreProbe {
 
 }  // namespace
 
-WorkProbe core_probe() {
+WorkProbe core_probe(const DeviceInfo& device) {
+  if (device.kind != "cpu") return {};
   std::vector<int> cores = cores_to_bind();
   if (cores.empty()) return {};
   return [probe = std::make_shared<CoreProbe>(std::move(cores))] { return probe->longest(); };

@@ -52,7 +52,7 @@ class CaseTimer {
         options_(options),
         cancel_(cancel),
         in_pass_(options.limits),
-        watch_(options.work_probe || backend.info().kind != "cpu" ? options.work_probe : core_probe()) {
+        watch_(options.work_probe ? options.work_probe : core_probe(backend.info())) {
     const int passes = std::max(options.passes, 1);
     in_pass_.least_samples = (options.limits.least_samples + passes - 1) / passes;
     in_pass_.most_samples = (options.limits.most_samples + passes - 1) / passes;

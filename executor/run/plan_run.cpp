@@ -76,7 +76,7 @@ Result<Nanoseconds> PlanRun::one_by_one(int steps) {
 }
 
 Result<PlanRun::Times> PlanRun::measure(MeasureOptions options) {
-  if (backend_.info().kind == "cpu" && !options.work_probe) options.work_probe = core_probe();
+  if (!options.work_probe) options.work_probe = core_probe(backend_.info());
   const Subject together{"plan", [this](int steps) { return plan_run_->timed_steps(steps, steady_now); }};
   std::vector<Subject> subjects{together, {"baseline", [this](int steps) { return one_by_one(steps); }}};
   for (const Beside& beside : beside_)

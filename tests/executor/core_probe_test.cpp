@@ -29,7 +29,9 @@ TEST(WorkWatch, TrustsEverythingWithoutAProbe) {
 
 TEST(CoreProbe, WorksOnEveryCoreAndLeavesTheCallersAsTheyWere) {
   const std::vector<int> before = usable_cores();
-  const WorkProbe probe = core_probe();
+  DeviceInfo cpu;
+  cpu.kind = "cpu";
+  const WorkProbe probe = core_probe(cpu);
   if (!probe) GTEST_SKIP() << "OMP_PROC_BIND is set: threads are bound by whoever set it";
   for (int i = 0; i < 3; ++i) EXPECT_GT(probe(), 0_ns);
   EXPECT_EQ(usable_cores(), before);
