@@ -12,13 +12,23 @@ constexpr double kSameInstant = 1e-3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// A wave this close to its end has ended.
 constexpr double kSameProgress = 1e-9;
+constexpr double kLeastFloor = 1e-3;  // ns; below, a block takes no time at all
+
+bool slows(std::span<const double> coefficients) {
+  return std::any_of(coefficients.begin(), coefficients.end(), [](double s) { return s > 0; });
+}
 
 }  // namespace
 
 GpuEngine::GpuEngine(const GpuProfile& gpu)
-    : gpu_(gpu), next_finish_(kNever), wave_end_(kNever), wave_until_(kNever), groups_(gpu) {
-  slows_ = std::any_of(gpu.slowdown.begin(), gpu.slowdown.end(), [](double s) { return s > 0; });
-}
+    : gpu_(gpu),
+      slows_(slows(gpu.slowdown)),
+      slows_neighbours_(slows(std::span(gpu.slowdown).first(kSmThroughputs))),
+      next_finish_(kNever),
+      wave_end_(kNever),
+      wave_until_(kNever),
+      room_(gpu),
+      groups_(gpu) {}
 
 bool GpuEngine::due(double finish) const { return finish <= now_ + kSameInstant; }
 
@@ -41,12 +51,16 @@ std::uint32_t GpuEngine::new_slot(const KernelDemand& kernel, std::uint32_t toke
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<std::uint32_t>(kernels_.size()));
     kernels_.emplace_back();
+    blocks_of_.emplace_back();
   }
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
   Kernel& state = kernels_[slot];
   state = Kernel{};
   state.demand = kernel;
+  state.demand.floor_ns = std::max(kernel.floor_ns, kLeastFloor);
+  for (std::size_t k = 0; k < kThroughputs; ++k) state.load[k] = kernel.work_ns[k] / state.demand.floor_ns;
+  state.cold_load = std::max(0.0, kernel.cold_dram_ns - kernel.work_ns.back()) / state.demand.floor_ns;
   state.token = token;
   state.sequence = next_sequence_++;
   state.pending = kernel.blocks;
@@ -64,12 +78,7 @@ std::uint32_t GpuEngine::new_slot(const KernelDemand& kernel, std::uint32_t toke
 }
 
 Result<void> check_fits(const KernelDemand& kernel, const GpuProfile& gpu) {
-  SmGroup empty;
-  empty.slots = gpu.sm.blocks;
-  empty.threads = gpu.sm.threads;
-  empty.registers = gpu.sm.registers;
-  empty.shared_memory = gpu.sm.shared_memory.value;
-  const int room = empty.room(kernel, 0);
+  const int room = room_when_empty(kernel, gpu.sm);
   if (kernel.blocks < 1 || kernel.cluster < 1 || std::int64_t{room} * gpu.sms < kernel.cluster) {
     return fail(ErrorCode::kInvalidInput,
                 "a kernel of {} blocks ({} threads, {} registers, {} bytes each) does not fit {}", kernel.blocks,
@@ -116,7 +125,6 @@ void GpuEngine::advance(double to) {
   settle();
   now_ = to;
   if (!due(next_finish_) || refill_in_place()) return;
-  synchronise();
   remove_finished();
   finish_persistent();
   finish_copies();
@@ -124,16 +132,19 @@ void GpuEngine::advance(double to) {
   unsettled_ = true;
 }
 
-/// Places what can be placed and rates what runs. Put off until the caller has given all that starts at this moment.
+/// Places what can be placed and, where that or an end changed what runs, rates it. Put off until the caller has given
+/// all that starts at this moment.
 void GpuEngine::settle() {
   if (!unsettled_) return;
   unsettled_ = false;
-  synchronise();
   give_back_waves();
   start_copies();
-  groups_.merge();
   dispatch();
-  set_rates();
+  if (changed_) {
+    synchronise();
+    set_rates();
+    changed_ = false;
+  }
   reserve_waves();
   find_next_finish();
 }
@@ -144,6 +155,7 @@ void GpuEngine::start_copies() {
     copy.running = true;
     copy.left = std::max(copy.queue.front().demand.time_ns, kSameInstant);
     copy.since = now_;
+    changed_ = true;
     emit(GpuEvent::Kind::kStarted, copy.queue.front().token);
   }
 }
@@ -152,10 +164,9 @@ void GpuEngine::dispatch() {
   for (std::size_t i = 0; i < waiting_.size();) {
     const std::uint32_t slot = waiting_[i];
     Kernel& kernel = kernels_[slot];
-    const std::int64_t placed = groups_.place(kernel.demand, slot, kernel.pending, now_);
-    kernel.pending -= placed;
-    kernel.resident += placed;
-    if (placed > 0 && !kernel.started) {
+    const PlacedBlocks placed = kernel.tried == room_given_ ? PlacedBlocks{} : place(slot);
+    kernel.pending -= placed.count;
+    if (placed.count > 0 && !kernel.started) {
       kernel.started = true;
       kernel.since = now_;
       emit(GpuEvent::Kind::kStarted, kernel.token);
@@ -170,17 +181,27 @@ void GpuEngine::dispatch() {
   }
 }
 
+PlacedBlocks GpuEngine::place(std::uint32_t slot) {
+  Kernel& kernel = kernels_[slot];
+  kernel.tried = room_given_;
+  const PlacedBlocks placed = room_.place(kernel.demand, blocks_of_[slot].by_sm, kernel.pending);
+  if (placed.count == 0) return placed;
+  changed_ = true;
+  blocks_of_[slot].add(placed);
+  groups_.add(kernel.load, placed);
+  cohorts_.add(slot, placed, now_);
+  return placed;
+}
+
 /// Brings all progress up to now.
 void GpuEngine::synchronise() {
-  for (SmGroup& group : groups_.all()) {
-    for (Cohort& cohort : group.live()) {
-      const Kernel& kernel = kernels_[cohort.slot];
-      if (!kernel.demand.persistent) cohort.left = std::max(0.0, cohort.left - cohort.rate * (now_ - cohort.since));
-      cohort.since = now_;
-    }
+  for (Cohort& cohort : cohorts_.all()) {
+    const Kernel& kernel = kernels_[cohort.slot];
+    if (!kernel.demand.persistent) cohort.left = std::max(0.0, cohort.left - cohort.rate * (now_ - cohort.since));
+    cohort.since = now_;
   }
-  for (Kernel& kernel : kernels_) {
-    if (!kernel.demand.persistent || kernel.resident == 0) continue;
+  for (const std::uint32_t slot : persistent_) {
+    Kernel& kernel = kernels_[slot];
     kernel.left = std::max(0.0, kernel.left - kernel.rate * (now_ - kernel.since));
     kernel.since = now_;
   }
@@ -193,26 +214,27 @@ void GpuEngine::synchronise() {
 
 /// Where one kernel's full waves are all there is, they follow each other without an event.
 void GpuEngine::reserve_waves() {
-  if (groups_.all().size() != 1 || groups_.all()[0].cohort_count != 1 || waiting_.empty()) return;
-  SmGroup& group = groups_.all()[0];
-  Cohort& cohort = group.cohorts[0];
+  if (cohorts_.all().size() != 1 || waiting_.empty()) return;
+  Cohort& cohort = cohorts_.all()[0];
   Kernel& kernel = kernels_[cohort.slot];
   if (waiting_[0] != cohort.slot || kernel.demand.cluster > 1 || kernel.demand.persistent) return;
-  const std::int64_t wave = std::int64_t{cohort.blocks} * group.count;
   // The last wave ends the kernel's time at the head of the line, so it is never among them.
-  const std::int64_t waves = (kernel.pending - 1) / wave;
-  kernel.pending -= waves * wave;
+  const std::int64_t blocks = cohorts_.blocks(cohort).count;
+  const std::int64_t waves = (kernel.pending - 1) / blocks;
+  kernel.pending -= waves * blocks;
   cohort.left += static_cast<double>(waves);
-  cohort.finish = now_ + cohort.left / cohort.rate;
+  cohort.finish = cohort.since + cohort.left / cohort.rate;
 }
 
 void GpuEngine::give_back_waves() {
-  if (groups_.all().size() != 1 || groups_.all()[0].cohort_count != 1) return;
-  Cohort& cohort = groups_.all()[0].cohorts[0];
+  if (cohorts_.all().size() != 1) return;
+  Cohort& cohort = cohorts_.all()[0];
   if (cohort.left <= 1 + kSameProgress || kernels_[cohort.slot].demand.persistent) return;
-  const double waves = std::ceil(cohort.left - kSameProgress) - 1;
+  synchronise();
+  const double waves = std::max(0.0, std::ceil(cohort.left - kSameProgress) - 1);
   cohort.left -= waves;
-  kernels_[cohort.slot].pending += static_cast<std::int64_t>(waves) * cohort.blocks * groups_.all()[0].count;
+  cohort.finish = now_ + cohort.left / cohort.rate;
+  kernels_[cohort.slot].pending += static_cast<std::int64_t>(waves) * cohorts_.blocks(cohort).count;
 }
 
 /// Blocks of the kernel at the head of the line that ended make room for just as many of its own. Only where that is
@@ -223,69 +245,56 @@ bool GpuEngine::refill_in_place() {
   Kernel& kernel = kernels_[head];
   if (kernel.demand.cluster > 1 || kernel.demand.persistent) return false;
   std::int64_t ended = 0;
-  for (const SmGroup& group : groups_.all()) {
-    for (const Cohort& cohort : group.live()) {
-      if (!due(cohort)) continue;
-      if (cohort.slot != head) return false;
-      ended += std::int64_t{cohort.blocks} * group.count;
-    }
+  for (const Cohort& cohort : cohorts_.all()) {
+    if (!due(cohort)) continue;
+    if (cohort.slot != head) return false;
+    ended += cohorts_.blocks(cohort).count;
   }
   if (ended == 0 || ended >= kernel.pending) return false;
   const auto copy_due = [&](const CopyQueue& copy) { return copy.running && due(copy.finish); };
   if (std::any_of(copies_.begin(), copies_.end(), copy_due)) return false;
   if (std::any_of(drains_.begin(), drains_.end(), [&](const Drain& d) { return due(d.end); })) return false;
-  for (const Kernel& other : kernels_) {
-    if (other.demand.persistent && other.resident > 0 && due(other.finish)) return false;
+  if (std::any_of(persistent_.begin(), persistent_.end(), [&](auto slot) { return due(kernels_[slot].finish); })) {
+    return false;
   }
   kernel.pending -= ended;
-  for (SmGroup& group : groups_.all()) {
-    for (Cohort& cohort : group.live()) {
-      if (!due(cohort)) continue;
-      cohort.left = 1;
-      cohort.since = now_;
-      cohort.finish = now_ + 1 / cohort.rate;
-    }
-    std::stable_sort(group.live().begin(), group.live().end(), [](const Cohort& a, const Cohort& b) {
-      return a.slot != b.slot ? a.slot < b.slot : a.finish < b.finish;
-    });
+  for (Cohort& cohort : cohorts_.all()) {
+    if (!due(cohort)) continue;
+    cohort.left = 1;
+    cohort.since = now_;
+    cohort.finish = now_ + 1 / cohort.rate;
   }
   find_next_finish();
   return true;
 }
 
+void GpuEngine::remove(std::uint32_t slot, const PlacedBlocks& blocks) {
+  changed_ = true;
+  ++room_given_;
+  room_.give_back(kernels_[slot].demand, blocks);
+  groups_.remove(kernels_[slot].load, blocks);
+  blocks_of_[slot].take(blocks);
+  retire_if_done(slot);
+}
+
 void GpuEngine::remove_finished() {
-  for (SmGroup& group : groups_.all()) {
-    for (std::size_t i = 0; i < group.cohort_count;) {
-      const std::uint32_t slot = group.cohorts[i].slot;
-      Kernel& kernel = kernels_[slot];
-      if (kernel.demand.persistent || !due(group.cohorts[i])) {
-        ++i;
-        continue;
-      }
-      kernel.resident -= groups_.remove(group, i, kernel.demand);
-      retire_if_done(slot);
-    }
-  }
+  cohorts_.remove_if([&](const Cohort& cohort) {
+    if (kernels_[cohort.slot].demand.persistent || !due(cohort)) return false;
+    remove(cohort.slot, cohorts_.blocks(cohort));
+    return true;
+  });
 }
 
 void GpuEngine::finish_persistent() {
-  for (std::uint32_t slot = 0; slot < kernels_.size(); ++slot) {
+  for (const std::uint32_t slot : persistent_) {
     Kernel& kernel = kernels_[slot];
-    if (!kernel.demand.persistent || kernel.resident == 0 || !due(kernel.finish)) continue;
-    for (SmGroup& group : groups_.all()) {
-      for (std::size_t i = 0; i < group.cohort_count;) {
-        if (group.cohorts[i].slot == slot) {
-          groups_.remove(group, i, kernel.demand);
-        } else {
-          ++i;
-        }
-      }
-    }
-    kernel.resident = 0;
+    if (!due(kernel.finish)) continue;
+    cohorts_.remove_if([&](const Cohort& cohort) { return cohort.slot == slot; });
     kernel.pending = 0;  // blocks that never found room would find nothing to do
     waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), slot), waiting_.end());
-    retire_if_done(slot);
+    remove(slot, PlacedBlocks(blocks_of_[slot]));
   }
+  std::erase_if(persistent_, [&](std::uint32_t slot) { return blocks_of_[slot].count == 0; });
 }
 
 void GpuEngine::finish_copies() {
@@ -294,6 +303,7 @@ void GpuEngine::finish_copies() {
     emit(GpuEvent::Kind::kEnded, copy.queue.front().token);
     copy.queue.pop_front();
     copy.running = false;
+    changed_ = true;
   }
 }
 
@@ -307,7 +317,7 @@ void GpuEngine::finish_drained() {
 
 void GpuEngine::retire_if_done(std::uint32_t slot) {
   const Kernel& kernel = kernels_[slot];
-  if (kernel.resident > 0 || kernel.pending > 0) return;
+  if (blocks_of_[slot].count > 0 || kernel.pending > 0) return;
   if (kernel.demand.fixed_ns > kSameInstant) {
     drains_.push_back({now_ + kernel.demand.fixed_ns, slot});
   } else {
@@ -327,25 +337,20 @@ void GpuEngine::end_kernel(std::uint32_t slot) {
 
 /// The first cohort's end; where there are many cohorts, the mean end of those that end close to it.
 void GpuEngine::find_wave_end() {
-  const Cohort* first = nullptr;
-  for (const SmGroup& group : groups_.all()) {
-    for (const Cohort& cohort : group.live()) {
-      if (first == nullptr || cohort.finish < first->finish) first = &cohort;
-    }
-  }
-  wave_end_ = wave_until_ = first == nullptr ? kNever : first->finish;
-  const double tolerated = groups_.tolerance();
-  if (first == nullptr || tolerated <= kSameProgress) return;
+  const auto all = cohorts_.all();
+  const auto first =
+      std::min_element(all.begin(), all.end(), [](const Cohort& a, const Cohort& b) { return a.finish < b.finish; });
+  wave_end_ = wave_until_ = first == all.end() ? kNever : first->finish;
+  const double tolerated = cohorts_.tolerance();
+  if (first == all.end() || tolerated <= kSameProgress) return;
   wave_until_ += tolerated / first->rate;
   double sum = 0;
   double blocks = 0;
-  for (const SmGroup& group : groups_.all()) {
-    for (const Cohort& cohort : group.live()) {
-      if (cohort.finish > wave_until_) continue;
-      const double weight = static_cast<double>(cohort.blocks) * group.count;
-      sum += (cohort.finish - wave_end_) * weight;
-      blocks += weight;
-    }
+  for (const Cohort& cohort : all) {
+    if (cohort.finish > wave_until_) continue;
+    const auto weight = static_cast<double>(cohorts_.blocks(cohort).count);
+    sum += (cohort.finish - wave_end_) * weight;
+    blocks += weight;
   }
   wave_end_ += sum / blocks;
 }

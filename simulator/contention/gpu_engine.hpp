@@ -7,10 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "simulator/contention/cohorts.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/contention/kernel_demand.hpp"
 #include "simulator/contention/max_min.hpp"
 #include "simulator/contention/sm_groups.hpp"
+#include "simulator/contention/sm_room.hpp"
 
 namespace cohort {
 
@@ -43,8 +45,9 @@ Result<void> check_fits(const KernelDemand& kernel, const GpuProfile& gpu);
 /// own; ties to the lowest SM); with `head_of_line` no other kernel places blocks before all of its are placed.
 /// A copy engine serves a direction in order. Rates: see docs/contention.md.
 ///
-/// SMs with equal contents are one group, blocks of a kernel that were placed together one cohort, so that the cost of
-/// an event grows with groups x kernels, not with blocks; full waves that only replace themselves cost one comparison.
+/// Blocks of a kernel that are equally far and equally fast are one cohort, wherever they are, and only SMs whose own
+/// throughput is used up are told apart: an event costs a pass over the SMs and over the cohorts, not over the blocks;
+/// full waves that only replace themselves cost one comparison.
 /// Deterministic. Time is in nanoseconds since the caller's start, a double: what is shared ends between nanoseconds.
 class GpuEngine {
  public:
@@ -67,13 +70,15 @@ class GpuEngine {
  private:
   struct Kernel {
     KernelDemand demand;
+    BlockLoad load{};      ///< that one block asks for while nothing holds it up
+    double cold_load = 0;  ///< what of DRAM's it asks for in addition with its data driven out of L2
     std::array<double, kThroughputs> sensitivity{};  ///< slowdown at full load of others, by what it uses most
     std::array<double, kThroughputs> own_load{};     ///< device-wide, of all its resident blocks
     std::uint32_t token = 0;
     std::uint64_t sequence = 0;
-    std::int64_t pending = 0;   ///< blocks not placed yet
-    std::int64_t resident = 0;  ///< blocks placed
+    std::int64_t pending = 0;  ///< blocks not placed yet
     bool started = false;
+    std::uint64_t tried = 0;  ///< `room_given_` when it was placed last: no more fits before there is new room
     // Of a persistent kernel, all its blocks together:
     double left = 0;  ///< blocks of work not done at `since`
     double rate = 0;
@@ -98,11 +103,10 @@ class GpuEngine {
   };
 
   struct Consumer {
-    std::uint32_t group = 0;
     std::uint32_t slot = 0;
-    int blocks = 0;      ///< an SM
-    double ceiling = 0;  ///< rate of one block that nothing holds up
-    std::array<double, kThroughputs> load{};
+    std::uint32_t group = 0;
+    double slowdown = 1;  ///< of its blocks' latency
+    BlockLoad load{};     ///< of them all, an SM's or the device's
   };
 
   std::uint32_t new_slot(const KernelDemand& kernel, std::uint32_t token);
@@ -110,10 +114,12 @@ class GpuEngine {
   void settle();
   void start_copies();
   void dispatch();
+  PlacedBlocks place(std::uint32_t slot);
   void synchronise();
   void give_back_waves();
   void reserve_waves();
   bool refill_in_place();
+  void remove(std::uint32_t slot, const PlacedBlocks& blocks);
   void remove_finished();
   void finish_persistent();
   void finish_copies();
@@ -122,8 +128,10 @@ class GpuEngine {
   void end_kernel(std::uint32_t slot);
   void set_rates();
   void add_consumers();
+  void add_consumer(std::uint32_t slot, std::uint32_t group, std::int64_t blocks, double cold);
   void slow_down();
   void share();
+  [[nodiscard]] bool tell_loaded_apart();
   void apply_rates();
   [[nodiscard]] double cold_part() const;
   void find_wave_end();
@@ -134,11 +142,14 @@ class GpuEngine {
   void emit(GpuEvent::Kind kind, std::uint32_t token) { events_.push_back({kind, token, now_}); }
 
   GpuProfile gpu_;
-  bool slows_ = false;  ///< some slowdown coefficient is not 0
+  bool slows_ = false;             ///< some slowdown coefficient is not 0
+  bool slows_neighbours_ = false;  ///< one of an SM's throughput
   double now_ = 0;
-  bool unsettled_ = false;  ///< something may be placed, or rates have changed
-  double next_finish_;      ///< of cohorts, persistent kernels, copies and drains; infinite without any
-  double wave_end_;         ///< the moment at which the next cohorts end: all that would up to `wave_until_`
+  bool unsettled_ = false;        ///< something may be placed, or rates have changed
+  bool changed_ = false;          ///< what runs has changed since it was rated
+  std::uint64_t room_given_ = 1;  ///< how often blocks have left room behind
+  double next_finish_;            ///< of cohorts, persistent kernels, copies and drains; infinite without any
+  double wave_end_;               ///< the moment at which the next cohorts end: all that would up to `wave_until_`
   double wave_until_;
   std::uint64_t next_sequence_ = 0;
   int grids_ = 0;
@@ -147,13 +158,20 @@ class GpuEngine {
   std::vector<std::uint32_t> waiting_;  ///< kernels with blocks to place, in order of dispatch
   std::deque<std::uint32_t> gate_;      ///< kernels beyond the cap of resident grids
   std::vector<std::uint32_t> persistent_;
+  std::vector<PlacedBlocks> blocks_of_;  ///< by slot
+  SmRoom room_;
   SmGroups groups_;
+  Cohorts cohorts_;
+  std::vector<std::uint32_t> on_device_;     ///< slots of kernels with blocks placed
+  std::vector<const BlocksBySm*> contents_;  ///< where they are
   std::array<CopyQueue, 3> copies_;
   std::vector<Drain> drains_;
   std::vector<GpuEvent> events_;
   std::vector<GpuEvent> taken_;
   MaxMin sharing_;
   std::vector<Consumer> consumers_;
+  std::vector<BlockLoad> group_load_;    ///< of slow_down()
+  std::vector<double> speed_elsewhere_;  ///< by slot: of its blocks in group 0, of what nothing holds up
 };
 
 }  // namespace cohort

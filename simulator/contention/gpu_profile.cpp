@@ -10,8 +10,6 @@ namespace cohort {
 namespace {
 
 constexpr std::string_view kFormat = "cohort gpu profile 1";
-constexpr int kMostSms = 256;    // what a set of SMs in the engine holds
-constexpr int kMostBlocks = 32;  // and what a group of SMs does
 constexpr int kMostCount = 1 << 20;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
@@ -169,7 +167,7 @@ Nanoseconds upload_time(const GpuProfile& profile, Bytes size) {
 }
 
 Result<void> validate(const GpuProfile& profile) {
-  if (profile.sms < 1 || profile.sms > kMostSms) {
+  if (profile.sms < 1 || static_cast<std::size_t>(profile.sms) > kMostSms) {
     return fail(ErrorCode::kInvalidInput, "sms is {}; it must be from 1 to {}", profile.sms, kMostSms);
   }
   for (const auto& [name, value] : {std::pair{"sm.threads", std::int64_t{profile.sm.threads}},
@@ -185,8 +183,15 @@ Result<void> validate(const GpuProfile& profile) {
                                     {"resident_grids", std::int64_t{profile.resident_grids}}}) {
     if (value < 1) return fail(ErrorCode::kInvalidInput, "{} is {}; it must be at least 1", name, value);
   }
-  if (profile.sm.blocks > kMostBlocks) {
-    return fail(ErrorCode::kInvalidInput, "sm.blocks is {}; it must be at most {}", profile.sm.blocks, kMostBlocks);
+  if (profile.sm.blocks > kMostBlocksOnSm) {
+    return fail(ErrorCode::kInvalidInput, "sm.blocks is {}; it must be at most {}", profile.sm.blocks, kMostBlocksOnSm);
+  }
+  for (const auto& [name, value] : {std::pair{"sm.threads", std::int64_t{profile.sm.threads}},
+                                    {"sm.registers", profile.sm.registers},
+                                    {"sm.shared_memory_bytes", profile.sm.shared_memory.value}}) {
+    if (value > kMostRoomOnSm) {
+      return fail(ErrorCode::kInvalidInput, "{} is {}; it must be at most {}", name, value, kMostRoomOnSm);
+    }
   }
   if (profile.launch.lock > profile.launch.call) {
     return fail(ErrorCode::kInvalidInput, "launch.lock_ns is {}; it is part of launch.call_ns, {}",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,11 @@ struct LaunchCosts {
 
   friend bool operator==(const LaunchCosts&, const LaunchCosts&) = default;
 };
+
+/// Bounds of validate(GpuProfile), several times what any GPU has; the engine counts with them.
+inline constexpr std::size_t kMostSms = 256;
+inline constexpr int kMostBlocksOnSm = 32;
+inline constexpr std::int64_t kMostRoomOnSm = 1 << 20;  ///< threads, registers, bytes of shared memory
 
 /// Facts of one GPU: published figures, or what a calibration found in their place.
 struct GpuProfile {

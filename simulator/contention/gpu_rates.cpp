@@ -1,21 +1,36 @@
 // Rates of GpuEngine: what resident blocks ask of throughput, and what each gets.
 
 #include <algorithm>
+#include <limits>
 
 #include "simulator/contention/gpu_engine.hpp"
 
 namespace cohort {
 namespace {
 
-constexpr double kLeastFloor = 1e-3;  // ns; below, a block takes no time at all
+/// Loads that add up to this little above 1 still fit: sums of rounded numbers. As in MaxMin.
+constexpr double kFull = 1 + 1e-12;
 constexpr std::size_t kDeviceThroughputs = kThroughputs - kSmThroughputs;
 
 }  // namespace
 
 void GpuEngine::set_rates() {
-  add_consumers();
-  if (slows_) slow_down();
-  share();
+  on_device_.clear();
+  contents_.clear();
+  for (std::uint32_t slot = 0; slot < kernels_.size(); ++slot) {
+    if (blocks_of_[slot].count == 0) continue;
+    on_device_.push_back(slot);
+    contents_.push_back(&blocks_of_[slot].by_sm);
+  }
+  // Rates at which every SM can give what it is asked for are those with all SMs' limits, too.
+  groups_.start(contents_, slows_neighbours_);
+  do {
+    groups_.sort_out(contents_);
+    add_consumers();
+    if (slows_) slow_down();
+    share();
+  } while (tell_loaded_apart());
+  cohorts_.sort_out(groups_);
   apply_rates();
 }
 
@@ -23,9 +38,7 @@ void GpuEngine::set_rates() {
 /// twice its size on.
 double GpuEngine::cold_part() const {
   double touched = 0;
-  for (const Kernel& kernel : kernels_) {
-    if (kernel.resident > 0) touched += static_cast<double>(kernel.demand.footprint.value);
-  }
+  for (const std::uint32_t slot : on_device_) touched += static_cast<double>(kernels_[slot].demand.footprint.value);
   return std::clamp(touched / static_cast<double>(gpu_.l2_size.value) - 1, 0.0, 1.0);
 }
 
@@ -33,38 +46,39 @@ double GpuEngine::cold_part() const {
 void GpuEngine::add_consumers() {
   consumers_.clear();
   const double cold = cold_part();
-  for (std::size_t g = 0; g < groups_.all().size(); ++g) {
-    const SmGroup& group = groups_.all()[g];
-    for (std::size_t i = 0; i < group.cohort_count; ++i) {
-      const Cohort& cohort = group.cohorts[i];
-      if (i > 0 && group.cohorts[i - 1].slot == cohort.slot) {
-        consumers_.back().blocks += cohort.blocks;
-      } else {
-        consumers_.push_back({static_cast<std::uint32_t>(g), cohort.slot, cohort.blocks, 0, {}});
-      }
+  const auto groups = static_cast<std::uint32_t>(groups_.size());
+  for (const std::uint32_t slot : on_device_) {
+    const auto blocks_in = [&](std::uint32_t group) {
+      return std::int64_t{blocks_of_[slot].by_sm[groups_.first_sm(group)]} * groups_.count(group);
+    };
+    std::int64_t rest = blocks_of_[slot].count;
+    for (std::uint32_t group = 1; group < groups; ++group) rest -= blocks_in(group);
+    if (rest > 0) add_consumer(slot, 0, rest, cold);
+    for (std::uint32_t group = 1; group < groups; ++group) {
+      if (blocks_in(group) > 0) add_consumer(slot, group, blocks_in(group), cold);
     }
   }
-  constexpr std::size_t kDram = static_cast<std::size_t>(Throughput::kDram);
-  for (Consumer& consumer : consumers_) {
-    const KernelDemand& kernel = kernels_[consumer.slot].demand;
-    consumer.ceiling = 1 / std::max(kernel.floor_ns, kLeastFloor);
-    const double on_sm = consumer.blocks * consumer.ceiling;
-    const double on_device = on_sm * groups_.all()[consumer.group].count;
-    for (std::size_t k = 0; k < kThroughputs; ++k) {
-      consumer.load[k] = kernel.work_ns[k] * (k < kSmThroughputs ? on_sm : on_device);
-    }
-    const double more = std::max(0.0, kernel.cold_dram_ns - kernel.work_ns[kDram]);
-    consumer.load[kDram] += cold * more * on_device;
+}
+
+void GpuEngine::add_consumer(std::uint32_t slot, std::uint32_t group, std::int64_t blocks, double cold) {
+  const Kernel& kernel = kernels_[slot];
+  Consumer& consumer = consumers_.emplace_back(Consumer{slot, group, 1, {}});
+  const auto on_device = static_cast<double>(blocks);
+  if (group != 0) {
+    const double on_sm = on_device / groups_.count(group);
+    for (std::size_t k = 0; k < kSmThroughputs; ++k) consumer.load[k] = kernel.load[k] * on_sm;
   }
+  for (std::size_t k = kSmThroughputs; k < kThroughputs; ++k) consumer.load[k] = kernel.load[k] * on_device;
+  consumer.load.back() += cold * kernel.cold_load * on_device;
 }
 
 /// Latency grows with what *other* kernels ask of the throughput that a kernel uses most, with the square of it.
 void GpuEngine::slow_down() {
-  std::vector<std::array<double, kSmThroughputs>> on_sm(groups_.all().size());
+  group_load_.assign(groups_.size(), {});
   std::array<double, kThroughputs> on_device{};
   for (const Consumer& consumer : consumers_) kernels_[consumer.slot].own_load = {};
   for (const Consumer& consumer : consumers_) {
-    for (std::size_t k = 0; k < kSmThroughputs; ++k) on_sm[consumer.group][k] += consumer.load[k];
+    for (std::size_t k = 0; k < kSmThroughputs; ++k) group_load_[consumer.group][k] += consumer.load[k];
     for (std::size_t k = kSmThroughputs; k < kThroughputs; ++k) {
       on_device[k] += consumer.load[k];
       kernels_[consumer.slot].own_load[k] += consumer.load[k];
@@ -79,22 +93,22 @@ void GpuEngine::slow_down() {
     double longer = 0;
     for (std::size_t k = 0; k < kThroughputs; ++k) {
       const double others =
-          k < kSmThroughputs ? on_sm[consumer.group][k] - consumer.load[k] : on_device[k] - kernel.own_load[k];
+          k < kSmThroughputs ? group_load_[consumer.group][k] - consumer.load[k] : on_device[k] - kernel.own_load[k];
       const double load = std::clamp(others, 0.0, 1.0);
       longer = std::max(longer, kernel.sensitivity[k] * load * load);
     }
-    consumer.ceiling /= 1 + longer;
+    consumer.slowdown = 1 + longer;
     for (double& load : consumer.load) load /= 1 + longer;
   }
 }
 
 void GpuEngine::share() {
-  const std::size_t device = groups_.all().size() * kSmThroughputs;
+  const std::size_t device = (groups_.size() - 1) * kSmThroughputs;
   sharing_.clear(device + kDeviceThroughputs);
   for (const Consumer& consumer : consumers_) {
     sharing_.add_consumer();
-    for (std::size_t k = 0; k < kSmThroughputs; ++k) {
-      sharing_.use(consumer.group * kSmThroughputs + k, consumer.load[k]);
+    for (std::size_t k = 0; k < kSmThroughputs && consumer.group != 0; ++k) {
+      sharing_.use((consumer.group - 1) * kSmThroughputs + k, consumer.load[k]);
     }
     for (std::size_t k = kSmThroughputs; k < kThroughputs; ++k) {
       sharing_.use(device + k - kSmThroughputs, consumer.load[k]);
@@ -109,28 +123,48 @@ void GpuEngine::share() {
   sharing_.solve();
 }
 
+/// Whether SMs of group 0 are asked for more than they have at these rates; they are told apart for the next try.
+bool GpuEngine::tell_loaded_apart() {
+  speed_elsewhere_.assign(kernels_.size(), 0);
+  double fastest = 0;
+  for (std::size_t c = 0; c < consumers_.size(); ++c) {
+    if (consumers_[c].group != 0) continue;
+    const Consumer& consumer = consumers_[c];
+    const double speed = sharing_.speed(c) / consumer.slowdown;
+    speed_elsewhere_[consumer.slot] = speed;
+    fastest = std::max(fastest, speed);
+  }
+  bool any = false;
+  for (const std::uint32_t sm : groups_.find_loaded(fastest)) {
+    BlockLoad load{};
+    for (const std::uint32_t slot : on_device_) {
+      const double blocks = blocks_of_[slot].by_sm[sm] * speed_elsewhere_[slot];
+      for (std::size_t k = 0; k < kSmThroughputs; ++k) load[k] += kernels_[slot].load[k] * blocks;
+    }
+    if (*std::max_element(load.begin(), load.end()) <= kFull) continue;
+    groups_.tell_apart(sm);
+    any = true;
+  }
+  return any;
+}
+
 void GpuEngine::apply_rates() {
   for (const std::uint32_t slot : persistent_) kernels_[slot].rate = 0;
   persistent_.clear();
   std::size_t c = 0;
-  for (SmGroup& group : groups_.all()) {
-    for (std::size_t i = 0; i < group.cohort_count; ++i) {
-      Cohort& cohort = group.cohorts[i];
-      if (i > 0 && group.cohorts[i - 1].slot != cohort.slot) ++c;
-      Kernel& kernel = kernels_[cohort.slot];
-      cohort.rate = consumers_[c].ceiling * sharing_.speed(c);
-      if (kernel.demand.persistent) {
-        if (std::find(persistent_.begin(), persistent_.end(), cohort.slot) == persistent_.end()) {
-          persistent_.push_back(cohort.slot);
-        }
-        kernel.rate += cohort.rate * cohort.blocks * group.count;
-        cohort.finish = std::numeric_limits<double>::infinity();
-      } else {
-        cohort.finish = now_ + cohort.left / cohort.rate;
-      }
+  for (Cohort& cohort : cohorts_.all()) {
+    if (consumers_[c].slot != cohort.slot || consumers_[c].group != cohort.group) ++c;
+    Kernel& kernel = kernels_[cohort.slot];
+    cohort.rate = sharing_.speed(c) / (consumers_[c].slowdown * kernel.demand.floor_ns);
+    if (kernel.demand.persistent) {
+      if (persistent_.empty() || persistent_.back() != cohort.slot) persistent_.push_back(cohort.slot);
+      kernel.rate += cohort.rate * static_cast<double>(cohorts_.blocks(cohort).count);
+      cohort.finish = std::numeric_limits<double>::infinity();
+    } else {
+      cohort.finish = now_ + cohort.left / cohort.rate;
     }
-    if (group.cohort_count > 0) ++c;
   }
+  c = consumers_.size();
   for (const std::uint32_t slot : persistent_) kernels_[slot].finish = now_ + kernels_[slot].left / kernels_[slot].rate;
   for (CopyQueue& copy : copies_) {
     copy.rate = sharing_.speed(c++);

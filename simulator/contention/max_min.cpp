@@ -1,6 +1,8 @@
 #include "simulator/contention/max_min.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 namespace cohort {
 namespace {
@@ -9,12 +11,14 @@ namespace {
 constexpr double kFull = 1 + 1e-12;
 /// Less than this of a resource's rising users is what subtractions leave of nothing.
 constexpr double kNothing = 1e-12;
+constexpr std::uint32_t kNoUse = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
 void MaxMin::clear(std::size_t resources) {
   uses_.clear();
   first_use_.clear();
+  last_use_.assign(resources, kNoUse);
   rising_.assign(resources, 0);
 }
 
@@ -23,44 +27,44 @@ std::size_t MaxMin::add_consumer() {
   return first_use_.size() - 1;
 }
 
-bool MaxMin::all_fit() const {
-  return std::all_of(rising_.begin(), rising_.end(), [](double amount) { return amount <= kFull; });
+/// Where what still rises would not fit at full speed.
+void MaxMin::queue(std::uint32_t resource) {
+  if (rising_[resource] <= kNothing || held_[resource] + rising_[resource] <= kFull) return;
+  queue_.push_back({std::max(0.0, (1 - held_[resource]) / rising_[resource]), resource});
+  std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
 }
 
 void MaxMin::solve() {
   speed_.assign(first_use_.size(), 1);
-  if (all_fit()) return;
+  if (std::all_of(rising_.begin(), rising_.end(), [](double amount) { return amount <= kFull; })) return;
   first_use_.push_back(static_cast<std::uint32_t>(uses_.size()));
   frozen_.assign(speed_.size(), 0);
   held_.assign(rising_.size(), 0);
-  for (;;) {
-    double level = 1;
-    std::size_t full = rising_.size();
-    for (std::size_t r = 0; r < rising_.size(); ++r) {
-      if (rising_[r] <= kNothing || held_[r] + rising_[r] * level <= kFull) continue;
-      const double reach = std::max(0.0, (1 - held_[r]) / rising_[r]);
-      if (reach < level) {
-        level = reach;
-        full = r;
-      }
+  for (std::uint32_t resource = 0; resource < rising_.size(); ++resource) queue(resource);
+  while (!queue_.empty()) {
+    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
+    const Reach next = queue_.back();
+    queue_.pop_back();
+    // Consumers that others have stopped meanwhile leave more to the rest: its turn may come later than it seemed.
+    const double level = std::max(0.0, (1 - held_[next.resource]) / rising_[next.resource]);
+    if (rising_[next.resource] > kNothing && level <= next.level) {
+      freeze(next.resource, level);
+    } else {
+      queue(next.resource);
     }
-    if (full == rising_.size()) break;
-    freeze(full, level);
   }
   first_use_.pop_back();
 }
 
-void MaxMin::freeze(std::size_t resource, double level) {
-  for (std::size_t c = 0; c < speed_.size(); ++c) {
-    if (frozen_[c]) continue;
-    const auto begin = uses_.begin() + first_use_[c];
-    const auto end = uses_.begin() + first_use_[c + 1];
-    if (std::none_of(begin, end, [&](const Use& use) { return use.resource == resource; })) continue;
-    frozen_[c] = 1;
-    speed_[c] = level;
-    for (auto use = begin; use != end; ++use) {
-      rising_[use->resource] -= use->amount;
-      held_[use->resource] += use->amount * level;
+void MaxMin::freeze(std::uint32_t resource, double level) {
+  for (std::uint32_t of = last_use_[resource]; of != kNoUse; of = uses_[of].before) {
+    const std::uint32_t consumer = uses_[of].consumer;
+    if (frozen_[consumer]) continue;
+    frozen_[consumer] = 1;
+    speed_[consumer] = level;
+    for (std::uint32_t u = first_use_[consumer]; u < first_use_[consumer + 1]; ++u) {
+      rising_[uses_[u].resource] -= uses_[u].amount;
+      held_[uses_[u].resource] += uses_[u].amount * level;
     }
   }
   rising_[resource] = 0;

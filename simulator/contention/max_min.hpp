@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace cohort {
@@ -16,7 +17,8 @@ namespace cohort {
 ///     tensor  b 0.5, c 0.5             b holds 0.33 of it, c rises on to 1
 ///
 /// So all users of one used-up resource lose the same part of their speed, as blocks do whose requests wait in one
-/// queue in proportion to what each asks for. Complexity: O(used-up resources x uses). Deterministic.
+/// queue in proportion to what each asks for. Complexity: O(uses + resources), with a logarithm of the resources that
+/// more is asked of than there is. Deterministic.
 /// Source: progressive filling; Bertsekas, Gallager, "Data Networks", 1992, section 6.5.2.
 class MaxMin {
  public:
@@ -26,7 +28,9 @@ class MaxMin {
   /// Of the consumer added last; `amount` >= 0, what it takes at speed 1.
   void use(std::size_t resource, double amount) {
     if (amount <= 0) return;
-    uses_.push_back({static_cast<std::uint32_t>(resource), amount});
+    const auto consumer = static_cast<std::uint32_t>(first_use_.size() - 1);
+    const auto here = static_cast<std::uint32_t>(uses_.size());
+    uses_.push_back({static_cast<std::uint32_t>(resource), consumer, std::exchange(last_use_[resource], here), amount});
     rising_[resource] += amount;
   }
   /// Fills in all speeds.
@@ -36,19 +40,31 @@ class MaxMin {
  private:
   struct Use {
     std::uint32_t resource;
+    std::uint32_t consumer;
+    std::uint32_t before;  ///< of the same resource
     double amount;
   };
+  /// When a resource was, or would have been, used up.
+  struct Reach {
+    double level;
+    std::uint32_t resource;
+    friend bool operator>(const Reach& a, const Reach& b) {
+      return a.level != b.level ? a.level > b.level : a.resource > b.resource;
+    }
+  };
 
-  [[nodiscard]] bool all_fit() const;
+  void queue(std::uint32_t resource);
   /// Stops the consumers that use `resource` at `level`.
-  void freeze(std::size_t resource, double level);
+  void freeze(std::uint32_t resource, double level);
 
   std::vector<Use> uses_;
   std::vector<std::uint32_t> first_use_;  ///< by consumer
+  std::vector<std::uint32_t> last_use_;   ///< by resource
   std::vector<double> speed_;
   std::vector<char> frozen_;
   std::vector<double> rising_;  ///< by resource: amount of consumers that still rise
   std::vector<double> held_;    ///< by resource: what the stopped ones take
+  std::vector<Reach> queue_;    ///< a heap, lowest level first
 };
 
 }  // namespace cohort

@@ -1,92 +1,70 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "simulator/contention/kernel_demand.hpp"
+#include "simulator/contention/gpu_profile.hpp"
+#include "simulator/contention/sm_room.hpp"
 
 namespace cohort {
 
-/// A set of at most 256 SMs by number.
-class SmSet {
- public:
-  static SmSet first(int count);
+/// By Throughput: how much of it a block asks for.
+using BlockLoad = std::array<double, kThroughputs>;
 
-  [[nodiscard]] int size() const;
-  [[nodiscard]] bool empty() const { return (words_[0] | words_[1] | words_[2] | words_[3]) == 0; }
-  [[nodiscard]] SmSet lowest(int count) const;  ///< `count` at most size()
-  friend SmSet operator|(const SmSet& a, const SmSet& b);
-  friend SmSet operator&(const SmSet& a, const SmSet& b);
-  [[nodiscard]] SmSet without(const SmSet& other) const;
-  friend bool operator==(const SmSet&, const SmSet&) = default;
-
- private:
-  std::array<std::uint64_t, 4> words_{};
-};
-
-/// Blocks of one kernel that were placed on an SM together and are equally far.
-struct Cohort {
-  std::uint32_t slot = 0;  ///< the kernel's
-  std::int32_t blocks = 0;
-  double left = 1;   ///< part of a block not done at `since`; above 1: whole waves that follow in the same place
-  double rate = 0;   ///< blocks a nanosecond
-  double since = 0;  ///< when `left` was so
-  double finish = 0;
-};
-
-/// SMs with equal contents.
-struct SmGroup {
-  static constexpr std::size_t kMostCohorts = 32;  ///< blocks an SM holds, by validate(GpuProfile)
-
-  SmSet sms;
-  int count = 0;  ///< of SMs
-  int threads = 0;
-  int slots = 0;
-  std::int64_t registers = 0;
-  std::int64_t shared_memory = 0;
-  std::size_t cohort_count = 0;
-  std::array<Cohort, kMostCohorts> cohorts;  ///< ascending by slot, then by `left`
-
-  [[nodiscard]] std::span<Cohort> live() { return {cohorts.data(), cohort_count}; }
-  [[nodiscard]] std::span<const Cohort> live() const { return {cohorts.data(), cohort_count}; }
-  /// Blocks of a kernel that still fit each of the SMs.
-  [[nodiscard]] int room(const KernelDemand& kernel, std::uint32_t slot) const;
-  [[nodiscard]] bool same_contents(const SmGroup& other, double tolerance) const;
-  /// Makes one of cohorts of a kernel that are nearly equally far.
-  void join_cohorts(double tolerance);
-  /// Takes over the SMs of a group of the same contents; progress becomes the mean over all SMs.
-  void join(const SmGroup& other);
-  /// Equal for groups of the same kernels and numbers of blocks, and rarely for others.
-  [[nodiscard]] std::uint64_t key() const;
-};
-
-/// All SMs of a device, grouped by contents.
+/// Which SMs run their blocks at rates of their own.
+///
+/// While what runs on an SM does not use up a throughput of its own, its blocks are as fast as their kernel is anywhere
+/// else: such SMs need not be told apart and form group 0, whatever is on them. The others are grouped by equal
+/// contents, from 1 on.
 class SmGroups {
  public:
   explicit SmGroups(const GpuProfile& gpu);
 
-  [[nodiscard]] std::vector<SmGroup>& all() { return groups_; }
-  [[nodiscard]] const std::vector<SmGroup>& all() const { return groups_; }
+  /// Blocks that begin and end, with what each asks for.
+  void add(const BlockLoad& of_block, const PlacedBlocks& blocks);
+  void remove(const BlockLoad& of_block, const PlacedBlocks& blocks);
 
-  /// Places up to `blocks` blocks, most room first, ties to the lowest SM; in whole clusters. Returns how many.
-  std::int64_t place(const KernelDemand& kernel, std::uint32_t slot, std::int64_t blocks, double now);
-  /// Takes a cohort off each SM of a group and returns its blocks on all of them.
-  std::int64_t remove(SmGroup& group, std::size_t cohort, const KernelDemand& kernel);
-  /// Joins groups of equal contents; `left` of every cohort must hold for the same moment.
-  void merge();
-  /// Parts of a block by which progress may differ and count as equal: grows with the number of cohorts.
-  [[nodiscard]] double tolerance() const;
+  /// All into group 0 or, with `neighbours`, all but SMs with several of the kernels.
+  void start(std::span<const BlocksBySm* const> kernels, bool neighbours);
+  /// SMs of group 0 whose blocks, each at `speed` of what it asks for, may use up a throughput; a few more, never
+  /// fewer.
+  [[nodiscard]] std::span<const std::uint32_t> find_loaded(double speed);
+  void tell_apart(std::uint32_t sm) {
+    apart_[sm] = 1;
+    any_apart_ = true;
+  }
+  /// Groups those that are told apart by what they hold of the kernels.
+  void sort_out(std::span<const BlocksBySm* const> kernels);
+
+  [[nodiscard]] std::uint32_t of(std::size_t sm) const { return group_[sm]; }
+  [[nodiscard]] std::size_t size() const { return counts_.size(); }
+  [[nodiscard]] int count(std::uint32_t group) const { return counts_[group]; }  ///< of SMs
+  [[nodiscard]] std::size_t first_sm(std::uint32_t group) const { return first_[group]; }
 
  private:
-  void add(std::size_t group, const KernelDemand& kernel, std::uint32_t slot, int blocks, double now);
-  /// Moves `part` of a group into one of its own and returns where that is.
-  std::size_t split(std::size_t group, const SmSet& part);
+  /// A block's load in whole parts, rounded up: sums are exact, and none is too low but where a block asks for
+  /// kMostLoad.
+  using LoadParts = std::uint16_t;
+  static constexpr int kPartsOfSm = 256;
+  static constexpr int kMostLoad = 65535 / kMostBlocksOnSm;
 
-  std::vector<SmGroup> groups_;
-  std::vector<int> rooms_;
-  std::vector<std::uint16_t> table_;  ///< of merge()
+  [[nodiscard]] static LoadParts parts_of(double load);
+  [[nodiscard]] std::uint16_t group_of_contents(std::size_t sm, std::span<const BlocksBySm* const> kernels);
+
+  std::size_t sms_;
+  int real_sms_;
+  std::array<std::array<LoadParts, kMostSms>, kSmThroughputs> load_{};
+  std::array<std::int64_t, kSmThroughputs> sum_{};  ///< of load_
+  std::array<std::uint8_t, kMostSms> apart_{};
+  bool any_apart_ = false;
+  std::array<std::uint16_t, kMostSms> group_{};
+  std::vector<int> counts_;             ///< by group
+  std::vector<std::size_t> first_;      ///< by group: its first SM
+  std::vector<std::uint16_t> of_hash_;  ///< of sort_out(): groups by hash of their contents
+  std::vector<std::uint32_t> loaded_;   ///< of find_loaded()
 };
 
 }  // namespace cohort

@@ -52,16 +52,17 @@ void report(const std::string& what, std::uint64_t cases, const Outcome& outcome
              outcome.over, outcome.engine.count(), outcome.oracle.count());
 }
 
-/// Streams of small kernels (16 to 136 blocks on 132 SMs) that share DRAM, one after another on each.
-void report_rate(int streams) {
-  constexpr int kKernels = 100'000;
+/// Streams of kernels of 16 to 136 times `scale` blocks on 132 SMs, one after another on each. They share DRAM; where
+/// they are large, the SMs' own pipes too.
+void report_rate(int streams, int scale) {
+  const int kernels = 100'000 / scale;
   const cohort::GpuProfile gpu = *cohort::published_gpu_profile("NVIDIA H100 80GB HBM3");
   std::vector<cohort::KernelDemand> kinds;
   for (int i = 0; i < 7; ++i) {
     cohort::SoloRun solo;
     solo.time = cohort::Nanoseconds(4000 + 1700 * i);
     solo.utilisation = {0.1, 0, 0.1, 0, 0.2, 0.05 + 0.05 * i};
-    kinds.push_back(cohort::demand_of({16 + 20 * i, 256, 32, cohort::Bytes{8192}, 1}, solo, gpu).value());
+    kinds.push_back(cohort::demand_of({scale * (16 + 20 * i), 256, 32, cohort::Bytes{8192}, 1}, solo, gpu).value());
   }
   cohort::GpuEngine engine(gpu);
   const auto start = [&](int kind, std::uint32_t stream) {
@@ -73,11 +74,12 @@ void report_rate(int streams) {
   while (const auto next = engine.next_event()) {
     engine.advance(*next);
     for (const cohort::GpuEvent& event : engine.take_events()) {
-      if (event.kind == cohort::GpuEvent::Kind::kEnded && started < kKernels) start(started++, event.token);
+      if (event.kind == cohort::GpuEvent::Kind::kEnded && started < kernels) start(started++, event.token);
     }
   }
   const double time = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  fmt::print("{} streams: {:.2f} M kernels/s\n", streams, kKernels / time / 1e6);
+  fmt::print("{} streams, {} to {} blocks: {:.2f} M kernels/s\n", streams, 16 * scale, 136 * scale,
+             kernels / time / 1e6);
 }
 
 }  // namespace
@@ -89,6 +91,8 @@ int main(int argc, char** argv) {
   report("random", cases, random);
   const std::uint64_t crowds = std::max<std::uint64_t>(1, cases / 100);
   report("out of step", crowds, compare(first, crowds, cohort::crowded_scenario));
-  for (const int streams : {1, 2, 4, 8, 16}) report_rate(streams);
+  for (const int scale : {1, 20}) {
+    for (const int streams : {1, 2, 4, 8, 16}) report_rate(streams, scale);
+  }
   return random.over == 0 ? 0 : 1;
 }
