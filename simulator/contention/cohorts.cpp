@@ -1,25 +1,20 @@
 #include "simulator/contention/cohorts.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace cohort {
 namespace {
 
-/// Two cohorts this close in progress are one: far below what matters, far above what rounding makes.
-constexpr double kSameProgress = 1e-9;
 /// Where kernels of several waves run beside each other, their blocks fall out of step for good. From so many cohorts
-/// on, beyond one for each kernel, progress that differs by this part of a block counts as equal: the mean stays the
-/// same, and what an event costs is bounded.
+/// on, beyond one for each kernel and group of SMs, progress that differs by this part of a block counts as equal: the
+/// mean stays the same, and what an event costs is bounded.
 constexpr std::size_t kFewCohorts = 24;
 constexpr std::size_t kManyCohorts = 64;
 constexpr double kCloseProgress = 0.01;
 constexpr double kCoarseProgress = 0.04;
 
 constexpr std::uint32_t kNoPart = std::numeric_limits<std::uint32_t>::max();
-
-bool same_rate(const Cohort& a, const Cohort& b) { return a.slot == b.slot && a.group == b.group; }
 
 bool in_order(const Cohort& a, const Cohort& b) {
   if (a.slot != b.slot) return a.slot < b.slot;
@@ -95,6 +90,23 @@ void Cohorts::join(Cohort& cohort, const Cohort& other) {
   free_places_.push_back(other.place);
 }
 
+/// Makes one of the cohorts before `rest`, the last of those of its rate. Returns their new end.
+std::size_t Cohorts::begin_anew(std::size_t begin, std::size_t rest, std::size_t end, double now) {
+  Cohort fresh = cohorts_[begin];
+  fresh.left = 1;
+  fresh.since = now;
+  fresh.finish = now + 1 / fresh.rate;
+  for (std::size_t i = begin + 1; i < rest; ++i) {
+    cohorts_[i].left = 1;
+    join(fresh, cohorts_[i]);
+  }
+  const auto at = [&](std::size_t i) { return cohorts_.begin() + static_cast<std::ptrdiff_t>(i); };
+  const auto behind = std::move(at(rest), at(end), at(begin));
+  *behind = fresh;
+  cohorts_.erase(behind + 1, at(end));
+  return begin + (end - rest) + 1;
+}
+
 void Cohorts::sort_out(const SmGroups& groups) {
   const std::size_t before = cohorts_.size();
   for (std::size_t i = 0; i < before; ++i) {
@@ -108,7 +120,9 @@ void Cohorts::sort_out(const SmGroups& groups) {
     std::sort(cohorts_.begin(), cohorts_.end(), in_order);
   }
   distinct_ = cohorts_.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < cohorts_.size(); ++i) if (!same_rate(cohorts_[i - 1], cohorts_[i])) ++distinct_;
+  for (std::size_t i = 1; i < cohorts_.size(); ++i) {
+    if (!same_rate(cohorts_[i - 1], cohorts_[i])) ++distinct_;
+  }
   const double tolerated = tolerance();
   std::size_t kept = 0;
   for (std::size_t i = 1; i < cohorts_.size(); ++i) {

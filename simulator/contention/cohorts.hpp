@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +11,9 @@
 
 namespace cohort {
 
+/// Two cohorts this close in progress are one: far below what matters, far above what rounding makes.
+inline constexpr double kSameProgress = 1e-9;
+
 /// Blocks of one kernel that are equally far and run at the same rate, wherever on the device.
 struct Cohort {
   std::uint32_t slot = 0;   ///< the kernel's
@@ -18,8 +22,10 @@ struct Cohort {
   double rate = 0;          ///< blocks a nanosecond
   double since = 0;         ///< when `left` was so
   double finish = 0;
-  std::uint32_t place = 0;
+  std::uint32_t place = 0;  ///< which of Cohorts' places holds its blocks
 };
+
+inline bool same_rate(const Cohort& a, const Cohort& b) { return a.slot == b.slot && a.group == b.group; }
 
 /// All that runs on a device.
 class Cohorts {
@@ -34,6 +40,10 @@ class Cohorts {
   template <typename Gone>
   void remove_if(Gone gone);
 
+  /// Where `ended(cohort)` holds other blocks of the kernel take the place of those that ended.
+  template <typename Ended>
+  void begin_anew(Ended ended, double now);
+
   /// Tells cohorts apart by groups of SMs, joins those of a kernel and group that are nearly equally far, and puts all
   /// in order of slot, group and progress. `left` must hold for the same moment.
   void sort_out(const SmGroups& groups);
@@ -45,6 +55,7 @@ class Cohorts {
   std::uint32_t new_place(const PlacedBlocks& blocks);
   void split(std::size_t cohort, const SmGroups& groups);
   void join(Cohort& cohort, const Cohort& other);
+  std::size_t begin_anew(std::size_t begin, std::size_t rest, std::size_t end, double now);
 
   std::vector<Cohort> cohorts_;
   std::size_t distinct_ = 0;  ///< pairs of kernel and group among them, when they were sorted out
@@ -64,6 +75,18 @@ void Cohorts::remove_if(Gone gone) {
     }
   }
   cohorts_.resize(kept);
+}
+
+template <typename Ended>
+void Cohorts::begin_anew(Ended ended, double now) {
+  for (std::size_t begin = 0; begin < cohorts_.size();) {
+    std::size_t end = begin + 1;
+    while (end < cohorts_.size() && same_rate(cohorts_[begin], cohorts_[end])) ++end;
+    std::size_t rest = begin;  // those that end come first, and what begins has most left
+    while (rest < end && ended(cohorts_[rest])) ++rest;
+    if (rest > begin) end = begin_anew(begin, rest, end, now);
+    begin = end;
+  }
 }
 
 }  // namespace cohort

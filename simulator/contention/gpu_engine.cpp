@@ -10,8 +10,6 @@ namespace {
 /// Below this, a moment is now: as in SharedDevice.
 constexpr double kSameInstant = 1e-3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// A wave this close to its end has ended.
-constexpr double kSameProgress = 1e-9;
 constexpr double kLeastFloor = 1e-3;  // ns; below, a block takes no time at all
 
 bool slows(std::span<const double> coefficients) {
@@ -26,14 +24,13 @@ GpuEngine::GpuEngine(const GpuProfile& gpu)
       slows_neighbours_(slows(std::span(gpu.slowdown).first(kSmThroughputs))),
       next_finish_(kNever),
       wave_end_(kNever),
-      wave_until_(kNever),
       room_(gpu),
       groups_(gpu) {}
 
 bool GpuEngine::due(double finish) const { return finish <= now_ + kSameInstant; }
 
 bool GpuEngine::due(const Cohort& cohort) const {
-  return due(cohort.finish) || (due(wave_end_) && cohort.finish <= wave_until_);
+  return due(cohort.finish) || (due(wave_end_) && ends_with_wave(cohort));
 }
 
 std::size_t GpuEngine::copy_queue_of(CopyDirection direction) const {
@@ -111,7 +108,9 @@ void GpuEngine::admit(std::uint32_t slot) {
 }
 
 void GpuEngine::start_copy(const CopyDemand& copy, std::uint32_t token) {
-  copies_[copy_queue_of(copy.direction)].queue.push_back({copy, token});
+  CopyDemand some_time = copy;
+  some_time.time_ns = std::max(copy.time_ns, kSameInstant);  // or what it takes of DRAM meanwhile would be no number
+  copies_[copy_queue_of(copy.direction)].queue.push_back({some_time, token});
   unsettled_ = true;
 }
 
@@ -153,7 +152,7 @@ void GpuEngine::start_copies() {
   for (CopyQueue& copy : copies_) {
     if (copy.running || copy.queue.empty()) continue;
     copy.running = true;
-    copy.left = std::max(copy.queue.front().demand.time_ns, kSameInstant);
+    copy.left = copy.queue.front().demand.time_ns;
     copy.since = now_;
     changed_ = true;
     emit(GpuEvent::Kind::kStarted, copy.queue.front().token);
@@ -258,12 +257,7 @@ bool GpuEngine::refill_in_place() {
     return false;
   }
   kernel.pending -= ended;
-  for (Cohort& cohort : cohorts_.all()) {
-    if (!due(cohort)) continue;
-    cohort.left = 1;
-    cohort.since = now_;
-    cohort.finish = now_ + 1 / cohort.rate;
-  }
+  cohorts_.begin_anew([&](const Cohort& cohort) { return due(cohort); }, now_);
   find_next_finish();
   return true;
 }
@@ -335,21 +329,27 @@ void GpuEngine::end_kernel(std::uint32_t slot) {
   }
 }
 
+/// Whether its end is as close to the first one's, in parts of its own blocks and of the first one's, as counts as
+/// equal.
+bool GpuEngine::ends_with_wave(const Cohort& cohort) const {
+  return cohort.finish <= wave_begin_ + wave_tolerance_ / std::max(wave_rate_, cohort.rate);
+}
+
 /// The first cohort's end; where there are many cohorts, the mean end of those that end close to it.
 void GpuEngine::find_wave_end() {
   const auto all = cohorts_.all();
   const auto first =
       std::min_element(all.begin(), all.end(), [](const Cohort& a, const Cohort& b) { return a.finish < b.finish; });
-  wave_end_ = wave_until_ = first == all.end() ? kNever : first->finish;
-  const double tolerated = cohorts_.tolerance();
-  if (first == all.end() || tolerated <= kSameProgress) return;
-  wave_until_ += tolerated / first->rate;
+  wave_end_ = wave_begin_ = first == all.end() ? kNever : first->finish;
+  wave_tolerance_ = cohorts_.tolerance();
+  if (wave_begin_ == kNever || wave_tolerance_ <= kSameProgress) return;
+  wave_rate_ = first->rate;
   double sum = 0;
   double blocks = 0;
   for (const Cohort& cohort : all) {
-    if (cohort.finish > wave_until_) continue;
+    if (!ends_with_wave(cohort)) continue;
     const auto weight = static_cast<double>(cohorts_.blocks(cohort).count);
-    sum += (cohort.finish - wave_end_) * weight;
+    sum += (cohort.finish - wave_begin_) * weight;
     blocks += weight;
   }
   wave_end_ += sum / blocks;

@@ -46,12 +46,12 @@ Result<void> check_fits(const KernelDemand& kernel, const GpuProfile& gpu);
 /// A copy engine serves a direction in order. Rates: see docs/contention.md.
 ///
 /// Blocks of a kernel that are equally far and equally fast are one cohort, wherever they are, and only SMs whose own
-/// throughput is used up are told apart: an event costs a pass over the SMs and over the cohorts, not over the blocks;
-/// full waves that only replace themselves cost one comparison.
+/// throughput is used up are told apart: else an event costs a pass over the SMs and over the cohorts, not over the
+/// blocks; full waves that only replace themselves cost one comparison.
 /// Deterministic. Time is in nanoseconds since the caller's start, a double: what is shared ends between nanoseconds.
 class GpuEngine {
  public:
-  explicit GpuEngine(const GpuProfile& gpu);
+  explicit GpuEngine(const GpuProfile& gpu);  ///< for which validate(gpu) holds
 
   /// `kernel` is copied; `token` comes back in events. Time: that of the last advance.
   /// Errors: as check_fits().
@@ -134,6 +134,7 @@ class GpuEngine {
   [[nodiscard]] bool tell_loaded_apart();
   void apply_rates();
   [[nodiscard]] double cold_part() const;
+  [[nodiscard]] bool ends_with_wave(const Cohort& cohort) const;
   void find_wave_end();
   void find_next_finish();
   [[nodiscard]] bool due(double finish) const;
@@ -145,12 +146,14 @@ class GpuEngine {
   bool slows_ = false;             ///< some slowdown coefficient is not 0
   bool slows_neighbours_ = false;  ///< one of an SM's throughput
   double now_ = 0;
-  bool unsettled_ = false;        ///< something may be placed, or rates have changed
+  bool unsettled_ = false;        ///< something was given or has ended since it was last looked what can be placed
   bool changed_ = false;          ///< what runs has changed since it was rated
   std::uint64_t room_given_ = 1;  ///< how often blocks have left room behind
   double next_finish_;            ///< of cohorts, persistent kernels, copies and drains; infinite without any
-  double wave_end_;               ///< the moment at which the next cohorts end: all that would up to `wave_until_`
-  double wave_until_;
+  double wave_end_;               ///< the moment at which the next cohorts end: all that end with the first of them
+  double wave_begin_ = 0;         ///< when that one would
+  double wave_rate_ = 1;          ///< its rate
+  double wave_tolerance_ = 0;     ///< parts of a block
   std::uint64_t next_sequence_ = 0;
   int grids_ = 0;
   std::vector<Kernel> kernels_;

@@ -47,7 +47,7 @@ struct LaunchCosts {
   friend bool operator==(const LaunchCosts&, const LaunchCosts&) = default;
 };
 
-/// Bounds of validate(GpuProfile), several times what any GPU has; the engine counts with them.
+/// Bounds of validate(GpuProfile), no less than any GPU has; the engine counts on them.
 inline constexpr std::size_t kMostSms = 256;
 inline constexpr int kMostBlocksOnSm = 32;
 inline constexpr std::int64_t kMostRoomOnSm = 1 << 20;  ///< threads, registers, bytes of shared memory

@@ -1,6 +1,7 @@
 // Rates of GpuEngine: what resident blocks ask of throughput, and what each gets.
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 #include "simulator/contention/gpu_engine.hpp"
@@ -8,8 +9,6 @@
 namespace cohort {
 namespace {
 
-/// Loads that add up to this little above 1 still fit: sums of rounded numbers. As in MaxMin.
-constexpr double kFull = 1 + 1e-12;
 constexpr std::size_t kDeviceThroughputs = kThroughputs - kSmThroughputs;
 
 }  // namespace
@@ -141,7 +140,7 @@ bool GpuEngine::tell_loaded_apart() {
       const double blocks = blocks_of_[slot].by_sm[sm] * speed_elsewhere_[slot];
       for (std::size_t k = 0; k < kSmThroughputs; ++k) load[k] += kernels_[slot].load[k] * blocks;
     }
-    if (*std::max_element(load.begin(), load.end()) <= kFull) continue;
+    if (*std::max_element(load.begin(), load.end()) <= kFullLoad) continue;
     groups_.tell_apart(sm);
     any = true;
   }
@@ -153,7 +152,11 @@ void GpuEngine::apply_rates() {
   persistent_.clear();
   std::size_t c = 0;
   for (Cohort& cohort : cohorts_.all()) {
-    if (consumers_[c].slot != cohort.slot || consumers_[c].group != cohort.group) ++c;
+    const auto is_for = [&](const Consumer& consumer) {
+      return consumer.slot == cohort.slot && consumer.group == cohort.group;
+    };
+    if (!is_for(consumers_[c])) ++c;
+    assert(is_for(consumers_[c]));  // both are in order of slot and group
     Kernel& kernel = kernels_[cohort.slot];
     cohort.rate = sharing_.speed(c) / (consumers_[c].slowdown * kernel.demand.floor_ns);
     if (kernel.demand.persistent) {

@@ -7,8 +7,6 @@
 namespace cohort {
 namespace {
 
-/// Amounts that add up to this little above 1 still fit: sums of rounded numbers.
-constexpr double kFull = 1 + 1e-12;
 /// Less than this of a resource's rising users is what subtractions leave of nothing.
 constexpr double kNothing = 1e-12;
 constexpr std::uint32_t kNoUse = std::numeric_limits<std::uint32_t>::max();
@@ -29,18 +27,19 @@ std::size_t MaxMin::add_consumer() {
 
 /// Where what still rises would not fit at full speed.
 void MaxMin::queue(std::uint32_t resource) {
-  if (rising_[resource] <= kNothing || held_[resource] + rising_[resource] <= kFull) return;
+  if (rising_[resource] <= kNothing || held_[resource] + rising_[resource] <= kFullLoad) return;
   queue_.push_back({std::max(0.0, (1 - held_[resource]) / rising_[resource]), resource});
   std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
 }
 
 void MaxMin::solve() {
   speed_.assign(first_use_.size(), 1);
-  if (std::all_of(rising_.begin(), rising_.end(), [](double amount) { return amount <= kFull; })) return;
+  if (std::all_of(rising_.begin(), rising_.end(), [](double amount) { return amount <= kFullLoad; })) return;
   first_use_.push_back(static_cast<std::uint32_t>(uses_.size()));
   frozen_.assign(speed_.size(), 0);
   held_.assign(rising_.size(), 0);
   for (std::uint32_t resource = 0; resource < rising_.size(); ++resource) queue(resource);
+  double reached = 0;  // levels only rise, but for rounding
   while (!queue_.empty()) {
     std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
     const Reach next = queue_.back();
@@ -48,7 +47,8 @@ void MaxMin::solve() {
     // Consumers that others have stopped meanwhile leave more to the rest: its turn may come later than it seemed.
     const double level = std::max(0.0, (1 - held_[next.resource]) / rising_[next.resource]);
     if (rising_[next.resource] > kNothing && level <= next.level) {
-      freeze(next.resource, level);
+      reached = std::max(reached, level);
+      freeze(next.resource, reached);
     } else {
       queue(next.resource);
     }

@@ -7,6 +7,9 @@
 
 namespace cohort {
 
+/// Loads that add up to this little above 1 still fit: sums of rounded numbers.
+inline constexpr double kFullLoad = 1 + 1e-12;
+
 /// Shares resources among consumers so that the slowest is as fast as it can be, then the next slowest, and so on.
 ///
 /// Every consumer has a speed from 0 to 1 (of what it would do alone) and takes `amount` x speed of each resource it

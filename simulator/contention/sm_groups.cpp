@@ -9,6 +9,7 @@ namespace {
 constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
 constexpr std::size_t kTable = 2 * kMostSms;
 constexpr int kTableShift = 64 - 9;
+static_assert(kTable == 1 << (64 - kTableShift));
 constexpr std::uint16_t kNoGroup = 0;
 
 }  // namespace

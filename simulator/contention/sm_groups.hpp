@@ -16,9 +16,9 @@ using BlockLoad = std::array<double, kThroughputs>;
 
 /// Which SMs run their blocks at rates of their own.
 ///
-/// While what runs on an SM does not use up a throughput of its own, its blocks are as fast as their kernel is anywhere
-/// else: such SMs need not be told apart and form group 0, whatever is on them. The others are grouped by equal
-/// contents, from 1 on.
+/// While what runs on an SM does not use up a throughput of its own, and its kernels do not slow each other before
+/// that, its blocks are as fast as their kernel is anywhere else: such SMs need not be told apart and form group 0,
+/// whatever is on them. The others are grouped by equal contents, from 1 on.
 class SmGroups {
  public:
   explicit SmGroups(const GpuProfile& gpu);

@@ -192,6 +192,29 @@ TEST(MaxMin, NeverGivesOutMoreThanThereIsAndLeavesNothingThatCouldBeUsed) {
   }
 }
 
+TEST(MaxMin, MakesEveryoneThatIsHeldUpOneOfTheFastestOnSomethingUsedUp) {
+  Random random(5);
+  for (int i = 0; i < 2000; ++i) {
+    auto amounts = random_amounts(random, 4);
+    if (i % 2 == 0) amounts[0][0] = 1e-11;  // so little that rounding decides what is left for it
+    const std::vector<double> result = speeds(amounts, 4);
+    for (std::size_t c = 0; c < amounts.size(); ++c) {
+      if (result[c] >= 1 - 1e-9) continue;
+      bool fastest = false;
+      for (std::size_t r = 0; r < 4; ++r) {
+        double used = 0;
+        double most = 0;
+        for (std::size_t other = 0; other < amounts.size(); ++other) {
+          used += amounts[other][r] * result[other];
+          if (amounts[other][r] > 0) most = std::max(most, result[other]);
+        }
+        fastest = fastest || (amounts[c][r] > 0 && used >= 1 - 1e-9 && result[c] >= most - 1e-9);
+      }
+      EXPECT_TRUE(fastest) << "case " << i << ", consumer " << c;
+    }
+  }
+}
+
 TEST(MaxMin, OneMoreConsumerNeverRaisesTheLeastSpeedNorAnyOnOneResource) {
   Random random(3);
   for (int i = 0; i < 2000; ++i) {

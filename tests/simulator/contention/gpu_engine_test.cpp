@@ -97,6 +97,14 @@ TEST(GpuEngine, SlowsACopyThatSharesDramWithAKernel) {
             "k 0-1250\ncopy 0-2250\n");
 }
 
+TEST(GpuEngine, EndsACopyThatTakesNoTimeAndStopsNobody) {
+  KernelDemand kernel = half_sm_kernel(8, 1000);
+  kernel.work_ns[kDramAt] = 100;
+  const CopyDemand copy{CopyDirection::kHostToDevice, 0, 0};
+  const Scenario scenario{four_sms(), {{item("k", kernel)}, {{"copy", copy, 0}}}};
+  EXPECT_EQ(timeline_of(scenario, run_engine(scenario)), "k 0-1000\ncopy 0-0\n");
+}
+
 TEST(GpuEngine, HalvesTheRatesOfTwoBandwidthBoundKernels) {
   KernelDemand kernel = half_sm_kernel(4, 1000);
   kernel.work_ns[kDramAt] = 250;

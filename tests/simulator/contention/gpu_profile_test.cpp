@@ -78,6 +78,7 @@ TEST(GpuProfile, NamesTheFieldThatIsWrong) {
   EXPECT_NE(message_with("\"sms\": 80", "\"sms\": 100000").find("sms is 100000"), std::string::npos);
   EXPECT_NE(message_with("\"7.0\"", "\"7\"").find("compute_capability"), std::string::npos);
   EXPECT_NE(message_with("\"threads\": 2048", "\"threads\": 0").find("sm.threads"), std::string::npos);
+  EXPECT_NE(message_with("\"blocks\": 32", "\"blocks\": 33").find("sm.blocks is 33"), std::string::npos);
   EXPECT_NE(message_with("\"registers\": 65536", "\"registers\": 65536000").find("sm.registers is 65536000"),
             std::string::npos);
   EXPECT_NE(message_with("\"gap_ns\": 750", "\"gap_ns\": -750").find("launch.gap_ns"), std::string::npos);
