@@ -246,7 +246,7 @@ def main():
     parser.add_argument("--blocks", type=int, default=9)
     parser.add_argument("--block-ms", type=int, default=80)
     parser.add_argument("--others", type=int, default=4, help="other kinds of plan to run for each case")
-    parser.add_argument("--minutes", type=float, help="start no case after this long")
+    parser.add_argument("--minutes", type=float, help="measure no further case, nor one again, after this long")
     parser.add_argument("--retries", type=int, default=2, help="how often rows are measured again whose baseline was not as profiled")
     parser.add_argument("--again", action="store_true", help="at the end measure every plan once more: the noise of the machine")
     options = parser.parse_args()
@@ -258,8 +258,12 @@ def main():
         bench = Bench(str(options.cohort), folder, images, options)
         bench.call("dataset", "synth", images, "--classes", 4, "--images-per-class", 64, "-q")
         rows = []
+
+        def is_over():
+            return options.minutes and time.monotonic() - begin > 60 * options.minutes
+
         for case in (case for case in cases(options.quick) if options.match in " ".join(map(str, case))):
-            if options.minutes and time.monotonic() - begin > 60 * options.minutes:
+            if is_over():
                 print(f"{options.minutes} minutes are over: {' '.join(map(str, case))} and what follows is left out", file=sys.stderr)
                 break
             rows.append(bench.row(*case))
@@ -268,7 +272,7 @@ def main():
                   f"measured {row['measured']:.2f}x ({error(row):+.1%}), regret {row['regret']:.1%}", file=sys.stderr, flush=True)
             write(options, rows)
         for _ in range(options.retries):
-            for row in (row for row in rows if abs(drift(row)) > SAME_MACHINE):
+            for row in (row for row in rows if abs(drift(row)) > SAME_MACHINE and not is_over()):
                 bench.try_row(row)
                 write(options, rows)
         for row in rows if options.again else []:
