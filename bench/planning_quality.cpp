@@ -3,17 +3,19 @@
 //     build/release/bin/planning_quality [--cases N]
 //
 // Prints
-//   regret     of N random small cases (200): how much longer the chosen plan's predicted step takes than the best of
-//   an
-//              exhaustive search over every strategy for every op and every way of running the rest
+//   regret     of N random small cases (200), on cores and on an H100: how much longer the chosen plan's predicted step
+//              takes than the best of an exhaustive search over every strategy for every op and every way of running
+//              the rest
 //   planning   of 16 members of 100 ops each: processor time, plans simulated and screened, on devices of 2 and 16
 //   cores
+//              and on an H100
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -30,11 +32,12 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-bool print_regret(std::uint64_t cases) {
+bool print_regret(std::uint64_t cases, std::string_view device,
+                  std::unique_ptr<RandomPlanning> (*make)(std::uint64_t)) {
   std::vector<double> regrets;
   std::size_t plans = 0;
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
-    const auto random = RandomPlanning::small(seed);
+    const auto random = make(seed);
     const auto planned = plan_model_batch(random->planning_case());
     const auto best = search_exhaustively(random->planning_case(), Objective::kThroughput);
     if (!planned || !best) {
@@ -51,18 +54,19 @@ bool print_regret(std::uint64_t cases) {
   const auto count = static_cast<double>(regrets.size());
   const auto none = std::count_if(regrets.begin(), regrets.end(), [](double regret) { return regret < 1e-9; });
   fmt::print(
-      "regret     {} cases, {} plans each on average: mean {:.3f}%, 90th percentile {:.3f}%, worst {:.3f}%, none in "
+      "regret     {}, {} cases, {} plans each on average: mean {:.3f}%, 90th percentile {:.3f}%, worst {:.3f}%, none "
+      "in "
       "{}\n",
-      regrets.size(), plans / regrets.size(), 100 * sum / count, 100 * regrets[regrets.size() * 9 / 10],
+      device, regrets.size(), plans / regrets.size(), 100 * sum / count, 100 * regrets[regrets.size() * 9 / 10],
       100 * regrets.back(), none);
   return true;
 }
 
-bool print_planning_time(int cores) {
+bool print_planning_time(std::string_view device, int cores, bool on_gpu) {
   constexpr std::size_t kOps = 100;
   constexpr std::size_t kMembers = 16;
   constexpr int kRuns = 5;
-  RandomPlanning random(7, {.ops = kOps, .members = kMembers, .cores = cores});
+  RandomPlanning random(7, {.ops = kOps, .members = kMembers, .cores = cores, .on_gpu = on_gpu});
   std::vector<double> times;
   for (int run = 0; run < kRuns; ++run) {
     const double before = processor_seconds();
@@ -73,8 +77,8 @@ bool print_planning_time(int cores) {
       return false;
     }
     if (run > 0) continue;
-    fmt::print("planning   {} members of {} ops on {} cores: {} simulated, {} screened out, best {:.2f}x\n", kMembers,
-               kOps, cores, planned->ranked.size(), planned->screened.size(), planned->ranked.front().speedup);
+    fmt::print("planning   {} members of {} ops on {}: {} simulated, {} screened out, best {:.2f}x\n", kMembers, kOps,
+               device, planned->ranked.size(), planned->screened.size(), planned->ranked.front().speedup);
   }
   std::sort(times.begin(), times.end());
   fmt::print("           {:.3f} s of processor time, median of {} ({:.3f} to {:.3f})\n", times[kRuns / 2], kRuns,
@@ -92,5 +96,9 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: planning_quality [--cases N]\n");
     return 2;
   }
-  return print_regret(cases) && print_planning_time(2) && print_planning_time(16) ? 0 : 1;
+  const bool printed = print_regret(cases, "cores", RandomPlanning::small) &&
+                       print_regret(cases, "H100", RandomPlanning::small_on_gpu) &&
+                       print_planning_time("2 cores", 2, false) && print_planning_time("16 cores", 16, false) &&
+                       print_planning_time("an H100", 1, true);
+  return printed ? 0 : 1;
 }

@@ -13,6 +13,7 @@ import argparse
 import datetime
 import gzip
 import json
+import os
 import pathlib
 import platform
 import statistics
@@ -104,28 +105,32 @@ class Bench:
         if values == "made up" and strategies - {"serial", "concurrent"}:
             single = self.profile(network, minibatch, fused=False)
             analytic = self.call("simulate", single, "--plan", plan, "--json")["predicted_speedup"]
-        row = {
-            "network": network, "minibatch": minibatch, "count": count, "input": source, "plan": top["name"],
-            "predicted": top["predicted_speedup"], "predicted_ms": top["step_ns"] / 1e6, "analytic": analytic,
-            "profile": profile, "file": plan, "others": others, "compared": len(others) + 1, "tries": 0, "again": None,
-        }
-        self.try_row(row)
-        return row
-
-    def try_row(self, row):
-        """Measures; of several tries the one counts whose baseline was nearest to what the profile says."""
-        times = self.measure(row["file"], row["others"])
+        times = self.measure(plan, others)
         runs = [times["plan"], times["baseline"], *times["beside"]]
-        row["tries"] += 1
-        tried = {
-            "measured": times["measured_speedup"], "baseline_ms": times["baseline"]["median_ns"] / 1e6,
-            "step_ms": times["plan"]["median_ns"] / 1e6,
+        return {
+            "case": (network, minibatch, count, source),
+            "network": network, "minibatch": minibatch, "count": count, "input": source, "plan": top["name"],
+            "predicted": top["predicted_speedup"], "measured": times["measured_speedup"], "analytic": analytic,
+            "baseline_ms": times["baseline"]["median_ns"] / 1e6, "profile": profile, "file": plan, "tries": 1, "again": None,
+            "step_ms": times["plan"]["median_ns"] / 1e6, "predicted_ms": top["step_ns"] / 1e6,
             "samples_per_second": times["samples_per_step"] / times["plan"]["median_ns"] * 1e9,
             "regret": times["plan"]["median_ns"] / min(run["median_ns"] for run in [times["plan"], *times["beside"]]) - 1,
+            "compared": len(others) + 1,
             "discarded": sum(run["discarded"] for run in runs), "disturbed": any(run["disturbed"] for run in runs),
         }
-        if row["tries"] == 1 or abs(drift({**row, **tried})) < abs(drift(row)):
+
+    def forget(self, network, minibatch):
+        """What was profiled of a network, so that it is profiled anew."""
+        for what in ("", "-single"):
+            (self.folder / f"{network}-{minibatch}{what}.trace.json.gz").unlink(missing_ok=True)
+
+    def try_again(self, row):
+        """The same row from a new profile; of both the one whose baseline was nearer to what its profile says."""
+        tried = self.row(*row["case"])
+        tries = row["tries"] + 1
+        if abs(drift(tried)) < abs(drift(row)):
             row.update(tried)
+        row["tries"] = tries
 
     def measure_again(self, row):
         row["again"] = self.measure(row["file"])["measured_speedup"]
@@ -176,38 +181,57 @@ def decode_ms(profile):
     return sum(statistics.median(times) for times in stages.values())
 
 
-def sharing(rows, cores=2):
+def sharing(rows):
     """How much of what sharing can give is reached: 16(D + C)/(D + 16C) from decode and compute measured alone."""
     lines = []
     for network in ("smallcnn", "alexnet5"):
         pick = {row["input"]: row for row in rows if (row["network"], row["minibatch"], row["count"]) == (network, 16, 16)}
         if "JPEG, shared" not in pick or "made up, shared" not in pick:
             continue
-        d = decode_ms(pick["JPEG, shared"]["profile"]) * 16 / cores
+        d = decode_ms(pick["JPEG, shared"]["profile"]) * 16 / cores()
         c = pick["made up, shared"]["baseline_ms"] / 16
         limit = 16 * (d + c) / (d + 16 * c)
         got = pick["JPEG, shared"]["measured"]
-        lines.append(f"- Sharing JPEG input among 16 {network}, minibatch 16: D = {d:.2f} ms, C = {c:.2f} ms on {cores} cores, limit "
+        lines.append(f"- Sharing JPEG input among 16 {network}, minibatch 16: D = {d:.2f} ms, C = {c:.2f} ms on {cores()} cores, limit "
                      f"{limit:.2f}x, measured {got:.2f}x ({got / limit:.0%} of it), {pick['JPEG, shared']['samples_per_second']:.0f} images/s "
                      "over all members (more than all of it where a member alone leaves cores idle between decoding and computing)")
     return lines
 
 
-def table(rows, call):
+def said(*command):
+    """What a program says, empty where there is none."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        return ""
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def provenance():
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    commit = said("git", "-C", ROOT, "rev-parse", "--short", "HEAD") + (
+        " with changes" if said("git", "-C", ROOT, "status", "--porcelain", "--untracked-files=no") else "")
+    return (f"{datetime.date.today()}, commit {commit}; {cpu}, {cores()} cores, oneDNN {said('dpkg-query', '-W', '-f', '${Version}', 'libdnnl-dev')}, "
+            f"gcc {said('gcc', '-dumpfullversion')}, {system}")
+
+
+def table(rows, call, made):
     held = [row for row in rows if row["network"] in HELD_OUT]
     tuned = [row for row in rows if row["network"] not in HELD_OUT]
     good = sum(row["regret"] <= 0.05 for row in rows)
     out = [
         "# Predicted against measured speedup, CPU device", "",
-        f"`{call}`, {datetime.date.today()}, commit {commit}; {cpu}, 2 cores, oneDNN 2.6.3, gcc 12.2, Debian 12.", "",
+        f"`{call}`, {made}.", "",
         "Speedup is over the best single-model plan, members one after another. Step times are medians of interleaved",
         "blocks; `lost` counts disturbed blocks that were discarded, `*` rows that were never quiet. `regret` is how much",
         "longer the chosen plan took than the fastest of the kinds of plan (`of` so many) that were run in turn with it.",
         "`analytic` is the prediction for the same plan from single ops only, `baseline` how far the baseline's",
         "time was from what the profile says. `tries`: where that was further than "
-        f"{SAME_MACHINE:.0%}, the row was measured again after all", "others, and the try counts whose baseline was nearest.", "",
+        f"{SAME_MACHINE:.0%}, the network was profiled and the row measured again", "after all others; the try counts whose baseline was nearest to its profile.", "",
         f"- Tuned networks: {summary(tuned)}",
         f"- Held out (squeezenet1_1, resnet18): {summary(held)}",
         f"- Fusion predicted from single ops only: {summary(rows, 'analytic')}; the same rows with fused calls profiled: "
@@ -233,7 +257,7 @@ def write(options, rows):
     """After every row: what was measured is kept whatever comes next."""
     if options.output:
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(table(rows, command()))
+        options.output.write_text(table(rows, command(), options.made))
 
 
 def main():
@@ -247,9 +271,10 @@ def main():
     parser.add_argument("--block-ms", type=int, default=80)
     parser.add_argument("--others", type=int, default=4, help="other kinds of plan to run for each case")
     parser.add_argument("--minutes", type=float, help="measure no further case, nor one again, after this long")
-    parser.add_argument("--retries", type=int, default=2, help="how often rows are measured again whose baseline was not as profiled")
+    parser.add_argument("--retries", type=int, default=2, help="how often rows whose baseline was not as profiled are profiled and measured again")
     parser.add_argument("--again", action="store_true", help="at the end measure every plan once more: the noise of the machine")
     options = parser.parse_args()
+    options.made = provenance()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.profiles or pathlib.Path(temporary)
@@ -272,14 +297,19 @@ def main():
                   f"measured {row['measured']:.2f}x ({error(row):+.1%}), regret {row['regret']:.1%}", file=sys.stderr, flush=True)
             write(options, rows)
         for _ in range(options.retries):
-            for row in (row for row in rows if abs(drift(row)) > SAME_MACHINE and not is_over()):
-                bench.try_row(row)
-                write(options, rows)
+            off = [row for row in rows if abs(drift(row)) > SAME_MACHINE]
+            for model in dict.fromkeys((row["network"], row["minibatch"]) for row in off):
+                if is_over():
+                    break
+                bench.forget(*model)
+                for row in (row for row in off if (row["network"], row["minibatch"]) == model):
+                    bench.try_again(row)
+                    write(options, rows)
         for row in rows if options.again else []:
             bench.measure_again(row)
             write(options, rows)
     if not options.output:
-        print(table(rows, command()))
+        print(table(rows, command(), options.made))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,12 @@
 #include "cli/trace_simulation.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "base/file.hpp"
 #include "cli/run_report.hpp"
@@ -141,6 +146,19 @@ Result<void> read_case(const SharedSimulationOptions& shared, const StepOptions&
   return {};
 }
 
+/// Names what was asked for that one member has no use for.
+void note_what_changes_nothing(const WhatIf& what_if, CommandContext& context) {
+  if (what_if.models > 1) return;
+  std::vector<std::string_view> options;
+  if (what_if.streams) options.push_back("--streams");
+  if (what_if.launch_threads > 1) options.push_back("--launch-threads");
+  if (what_if.fuse != FuseChoice::kNone) options.push_back("--fuse");
+  if (what_if.shared_input) options.push_back("--input shared");
+  if (options.empty()) return;
+  context.console.note(fmt::format("{}: nothing changes with one member of a trace; --models N makes several",
+                                   fmt::join(options, ", ")));
+}
+
 Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, const StepOptions& options,
                          const WhatIf& what_if, std::optional<int> second_minibatch, CommandContext& context) {
   std::vector<Trace> traces;
@@ -148,6 +166,7 @@ Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, con
   traces.push_back(std::move(first));
   WhatIfCase what_if_case;
   COHORT_CHECK(read_case(shared, options, second_minibatch, traces, what_if_case, context));
+  note_what_changes_nothing(what_if, context);
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
   if (!shared.output.empty()) COHORT_CHECK(write_trace(shared.output, prediction.trace, context.overwrite));
   if (context.json) {

@@ -181,7 +181,7 @@ Result<void> run(Options options, CommandContext& context) {
   trace.info.settings.merge(provenance());
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
   report(plan, plan_run, times, trace, context);
-  if (tracer != nullptr) note_tracing(trace, context);
+  note_tracing(trace, context);
   context.console.note(fmt::format("wrote {}", options.output.string()));
   return {};
 }

@@ -138,9 +138,10 @@ Result<GpuWork> recorded_gpu_work(const TaskGraph& graph, std::span<const Record
 
 std::optional<CopyDirection> recorded_copy_direction(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  if (has("HtoD")) return CopyDirection::kHostToDevice;
-  if (has("DtoH")) return CopyDirection::kDeviceToHost;
-  if (has("DtoD")) return CopyDirection::kDeviceToDevice;
+  // CUPTI's spelling, then that of ROCm's tracer.
+  if (has("HtoD") || has("HostToDevice")) return CopyDirection::kHostToDevice;
+  if (has("DtoH") || has("DeviceToHost")) return CopyDirection::kDeviceToHost;
+  if (has("DtoD") || has("DeviceToDevice")) return CopyDirection::kDeviceToDevice;
   return std::nullopt;
 }
 

@@ -83,7 +83,7 @@ class Reader {
     RecordedCall call{id, slice.start, slice.end(), static_cast<std::uint32_t>(place->second), *kind};
     if (call.kind == CallKind::kCopy || call.kind == CallKind::kMemset)
       call.synchronous = name.find("Async") == std::string_view::npos;
-    if (name == "cudaStreamCreate") records_.creates_blocking_streams = true;
+    if (name == "cudaStreamCreate" || name == "hipStreamCreate") records_.creates_blocking_streams = true;
     records_.calls.push_back(call);
   }
 

@@ -2,11 +2,16 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "executor/input/npy.hpp"
 #include "tests/cli/loop.hpp"
 #include "tests/models/onnx_text.hpp"
 #include "tracer/file/trace_file.hpp"
+#include "tracer/profile_record.hpp"
 
 namespace cohort {
 namespace {
@@ -29,6 +34,7 @@ TEST_F(LoopTest, ProfilesPlansRunsAndCompares) {
 
   const Outcome ran = run_shortly("mlp.plan.json");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("tracing changed the time of a step by"));
   const auto measured = nlohmann::json::parse(ran.out);
   EXPECT_GT(measured["measured_speedup"].get<double>(), 0);
   EXPECT_EQ(measured["samples_per_step"], 6);
@@ -98,6 +104,34 @@ TEST_F(LoopTest, SimulatesAPlanThatWasEditedByHand) {
   EXPECT_THAT(ran.err, Not(HasSubstr("is not resolved")));
 }
 
+TEST_F(LoopTest, ProfilesPlansAndRunsMembersThatReadImages) {
+  make_photos();
+  write("net.onnx", onnx_model(13, input_text("x", {2, 3, 8, 8}) + output_text("y") + node_text("Relu", {"x"}, {"r"}) +
+                                       node_text("GlobalAveragePool", {"r"}, {"y"})));
+  const Outcome made = cohort({"profile", "net.onnx", "--data", "photos", "--device", "reference", "-q"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto profiled = read_trace(path("net.trace.json.gz"));
+  ASSERT_TRUE(profiled) << profiled.error().message;
+  EXPECT_TRUE(std::any_of(profiled->slices.begin(), profiled->slices.end(), [&](const Slice& slice) {
+    return profiled->text_arg(slice, "signature").value_or("") == kInputDecodeRecord;
+  }));
+  for (const char* const sharing : {"shared", "separate"}) {
+    const Outcome planned =
+        cohort({"plan", "net.trace.json.gz", "--data", "photos", "--input", sharing, "-n", "2", "-f", "--json"});
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    EXPECT_THAT(read("net.plan.json"), HasSubstr(R"("source": "folder")"));
+    const Outcome ran = run_shortly("net.plan.json");
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const Outcome compared = cohort({"compare", "net.predicted.json.gz", "net.measured.json.gz", "--json"});
+    ASSERT_EQ(compared.exit_code, 0) << compared.err;
+    const auto comparison = nlohmann::json::parse(compared.out);
+    EXPECT_TRUE(comparison["only_predicted"].empty()) << comparison["only_predicted"];
+    EXPECT_TRUE(comparison["only_measured"].empty()) << comparison["only_measured"];
+    std::filesystem::remove(path("net.measured.json.gz"));
+    std::filesystem::remove_all(path("results"));
+  }
+}
+
 TEST_F(LoopTest, KeepsResultsOfTheSameImagesHoweverLongItMeasures) {
   make_photos();
   ASSERT_EQ(run_shortly("photos.plan.json").exit_code, 0);
@@ -106,6 +140,25 @@ TEST_F(LoopTest, KeepsResultsOfTheSameImagesHoweverLongItMeasures) {
       cohort({"run", "-f", "photos.plan.json", "--blocks", "2", "--block-ms", "5", "--outputs", "results"}).exit_code,
       0);
   EXPECT_TRUE(read("results/lenet5-1/fc3.npy") == results);
+}
+
+TEST_F(LoopTest, RunsOnArraysThatThePlanNames) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "2"}).exit_code, 0);
+  edit("mlp.plan.json", R"("source":"generated")", R"("source":"arrays","path":"arrays")");
+  const Outcome missing = run_shortly("mlp.plan.json");
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("arrays/input.npy"));
+  const std::vector<float> ones(16, 1);
+  std::filesystem::create_directory(path("arrays"));
+  ASSERT_TRUE(write_npy(path("arrays/input.npy"), std::array<std::int64_t, 2>{1, 8}, std::span(ones).first(8),
+                        Overwrite::kAllow));
+  EXPECT_THAT(run_shortly("mlp.plan.json").err,
+              HasSubstr("arrays/input.npy: shape [1, 8] does not fit input input of shape [2, 8]"));
+  ASSERT_TRUE(write_npy(path("arrays/input.npy"), std::array<std::int64_t, 2>{2, 8}, ones, Overwrite::kAllow));
+  const Outcome ran = run_shortly("mlp.plan.json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_FALSE(read("results/mlp-1/fc3.npy").empty());
 }
 
 TEST_F(LoopTest, TakesAnOnnxFileWithItsOpenDimensions) {
@@ -200,6 +253,16 @@ TEST_F(LoopTest, RefusesWhatDoesNotFitBeforeAnythingRuns) {
   EXPECT_EQ(planned.exit_code, 5);
   EXPECT_THAT(planned.err, HasSubstr("limits.memory_bytes is 100 B"));
   EXPECT_THAT(files(), ElementsAre("mlp.trace.json.gz"));
+
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4", "--limit", "memory=1GiB", "-o", "mine.plan.json", "-q"})
+                .exit_code,
+            0);
+  edit("mine.plan.json", "1073741824", "100");
+  const std::vector<std::string> before = files();
+  const Outcome ran = run_shortly("mine.plan.json");
+  EXPECT_EQ(ran.exit_code, 5);
+  EXPECT_THAT(ran.err, HasSubstr("limits.memory_bytes is 100 B"));
+  EXPECT_EQ(files(), before);
 }
 
 TEST_F(LoopTest, RefusesUseThatMakesNoSense) {

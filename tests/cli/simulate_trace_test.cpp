@@ -10,6 +10,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// Two kernels behind their launches and a wait, as PyTorch's profiler writes them.
 constexpr std::string_view kTrace = R"({"schemaVersion": 1, "traceEvents": [
@@ -120,6 +121,15 @@ TEST_F(SimulateTrace, NamesOptionsThatItHasNoUseFor) {
   const Outcome mixed = cohort({"simulate", "t.json", COHORT_TRACES "/lenet5-b1.trace.json.gz", "--models", "2"});
   EXPECT_EQ(mixed.exit_code, 3);
   EXPECT_THAT(mixed.err, HasSubstr("is a profile and t.json the trace of a run"));
+}
+
+TEST_F(SimulateTrace, SaysWhatChangesNothingWithOneMember) {
+  write("t.json", kTrace);
+  const Outcome alone = cohort({"simulate", "t.json", "--streams", "2", "--fuse", "auto", "--graphs"});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.err, HasSubstr("--streams, --fuse: nothing changes with one member of a trace"));
+  const Outcome several = cohort({"simulate", "t.json", "--streams", "2", "--graphs", "--models", "2"});
+  EXPECT_THAT(several.err, Not(HasSubstr("nothing changes")));
 }
 
 TEST_F(SimulateTrace, RefusesWhatItCannotRead) {

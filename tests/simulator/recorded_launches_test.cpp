@@ -100,6 +100,19 @@ TEST(RecordedLaunches, DecideWhatRunsBesideAKernelWhereTheyAreThere) {
   EXPECT_EQ(blocks_of(GpuDemands(gpu, RecordedLaunches(std::array<const Trace*, 1>{&trace}))), 14);
 }
 
+TEST(RecordedGpuWork, KnowsWhereCopiesGoByCuptisNamesAndByRocms) {
+  for (const char* name : {"Memcpy HtoD (Pinned -> Device)", "CopyHostToDevice"}) {
+    EXPECT_EQ(recorded_copy_direction(name), CopyDirection::kHostToDevice) << name;
+  }
+  for (const char* name : {"Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost"}) {
+    EXPECT_EQ(recorded_copy_direction(name), CopyDirection::kDeviceToHost) << name;
+  }
+  for (const char* name : {"Memcpy DtoD (Device -> Device)", "CopyDeviceToDevice"}) {
+    EXPECT_EQ(recorded_copy_direction(name), CopyDirection::kDeviceToDevice) << name;
+  }
+  EXPECT_EQ(recorded_copy_direction("Memcpy PtoP (Device -> Device)"), std::nullopt);
+}
+
 TEST(RecordedGpuWork, HasCopiesOnTheirEnginesWithTheDramOfTheirBytes) {
   const GpuProfile gpu = *published_gpu_profile("NVIDIA H200");
   Trace trace;

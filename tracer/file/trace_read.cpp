@@ -241,7 +241,7 @@ void TraceReader::read_device(ondemand::object& device) {
       if (!field.value().get_string().get(text)) info.name = text;
     } else if (!field.value().get_int64().get(number)) {
       if (name == "id") id = number;
-      if (name == "totalGlobalMem") info.memory = {number};
+      if (name == "totalGlobalMem" && number > 0) info.memory = {number};
       if (name == "numSms" && number > 0 && number < std::numeric_limits<int>::max())
         info.cores = static_cast<int>(number);
       if (name != "id" && name != "totalGlobalMem" && name != "numSms") info.settings[name] = std::to_string(number);

@@ -1,0 +1,10 @@
+# Installs a build into an empty folder, and runs what is there. BUILD: the build's folder, PREFIX: where to.
+file(REMOVE_RECURSE ${PREFIX})
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${PREFIX}/bin/cohort --version OUTPUT_VARIABLE version COMMAND_ERROR_IS_FATAL ANY)
+if(NOT version MATCHES "[0-9]+\\.[0-9]+")
+  message(FATAL_ERROR "the installed program says of its version: ${version}")
+endif()
+if(NOT EXISTS ${PREFIX}/share/bash-completion/completions/cohort)
+  message(FATAL_ERROR "no completion for bash in ${PREFIX}")
+endif()
