@@ -108,7 +108,6 @@ class Bench:
         times = self.measure(plan, others)
         runs = [times["plan"], times["baseline"], *times["beside"]]
         return {
-            "case": (network, minibatch, count, source),
             "network": network, "minibatch": minibatch, "count": count, "input": source, "plan": top["name"],
             "predicted": top["predicted_speedup"], "measured": times["measured_speedup"], "analytic": analytic,
             "baseline_ms": times["baseline"]["median_ns"] / 1e6, "profile": profile, "file": plan, "tries": 1, "again": None,
@@ -126,7 +125,7 @@ class Bench:
 
     def try_again(self, row):
         """The same row from a new profile; of both the one whose baseline was nearer to what its profile says."""
-        tried = self.row(*row["case"])
+        tried = self.row(row["network"], row["minibatch"], row["count"], row["input"])
         tries = row["tries"] + 1
         if abs(drift(tried)) < abs(drift(row)):
             row.update(tried)

@@ -151,9 +151,12 @@ class CatalogWithABrokenWay final : public OpCatalog {
   bool alone_;
 };
 
-class GpuWithABrokenWay final : public Backend {
+/// A GPU whose ops are listed by another catalog on top of its own.
+template <class Catalog>
+class GpuWith final : public Backend {
  public:
-  explicit GpuWithABrokenWay(bool alone) : catalog_(gpu_.catalog(), alone) {}
+  template <class... Arguments>
+  explicit GpuWith(Arguments... arguments) : catalog_(gpu_.catalog(), arguments...) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
   [[nodiscard]] const OpCatalog& catalog() const override { return catalog_; }
@@ -163,7 +166,7 @@ class GpuWithABrokenWay final : public Backend {
 
  private:
   FakeGpuBackend gpu_;
-  CatalogWithABrokenWay catalog_;
+  Catalog catalog_;
 };
 
 /// Of eight multiprocessors; matrix products can be made for fewer.
@@ -185,21 +188,10 @@ class CatalogOfParts final : public OpCatalog {
   const OpCatalog& whole_;
 };
 
-class GpuOfParts final : public Backend {
- public:
-  [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
-  [[nodiscard]] const OpCatalog& catalog() const override { return catalog_; }
-  Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) override {
-    return gpu_.load(program, weights);
-  }
-
- private:
-  FakeGpuBackend gpu_;
-  CatalogOfParts catalog_{gpu_.catalog()};
-};
+;
 
 TEST(ProfileParts, OfAGpuAreTimedForProductsThatCanBeMadeForThem) {
-  GpuOfParts device;
+  GpuWith<CatalogOfParts> device;
   const Batch batch = equal_members("lenet5", 1, {}, 1);
   const auto trace = profile_model(device, *batch.loaded[0], quick(), CancelToken());
   ASSERT_TRUE(trace) << trace.error().message;
@@ -217,7 +209,7 @@ TEST(ProfileParts, OfAGpuAreTimedForProductsThatCanBeMadeForThem) {
 }
 
 TEST(ProfileFailures, OfOneWayToRunAnOpLeaveTheOthersTimed) {
-  GpuWithABrokenWay device(false);
+  GpuWith<CatalogWithABrokenWay> device(false);
   const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
   ProfileOptions options = quick();
   options.fused_widths = {};
@@ -237,7 +229,7 @@ TEST(ProfileFailures, OfOneWayToRunAnOpLeaveTheOthersTimed) {
 }
 
 TEST(ProfileFailures, OfEveryWayEndTheProfileWithTheReason) {
-  GpuWithABrokenWay device(true);
+  GpuWith<CatalogWithABrokenWay> device(true);
   const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
   const auto trace = profile_model(device, *batch.loaded[0], quick(), CancelToken());
   ASSERT_FALSE(trace);
