@@ -102,6 +102,9 @@ void add_planning_options(CLI::App& app, PlanningOptions& options) {
   app.add_option("--input-seed", options.seed, "Order of the images, and made-up values")
       ->check(is_whole_number)
       ->capture_default_str();
+  app.add_option("--device-profile", options.gpu_profile,
+                 "Figures of the GPU (cohort calibrate --fit); the published ones unless given")
+      ->type_name("FILE");
   app.add_option("--limit", options.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=BYTES");
   add_precision_option(app, options.precision, "What ops compute in: as the profiles do unless given");
 }
@@ -142,7 +145,7 @@ Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::pat
 }
 
 /// A GPU shares itself among streams as its figures say; without them nothing can be said of streams.
-Result<void> PlanningInput::read_gpu_figures(const std::filesystem::path& file) {
+Result<void> PlanningInput::read_gpu_profile(const std::filesystem::path& file) {
   std::optional<GpuProfile> figures;
   if (!file.empty()) {
     COHORT_TRY(const std::string text, read_file(file));
@@ -321,7 +324,7 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
   COHORT_CHECK(check_utf8("--data", options.data));
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles, read));
-  COHORT_CHECK(input->read_gpu_figures(options.gpu_figures));
+  COHORT_CHECK(input->read_gpu_profile(options.gpu_profile));
   if (options.launch_threads > 1 && input->device_.kind != "cuda")
     return fail(ErrorCode::kUsage, "--launch-threads {}: the profiles are of {}; only a GPU's steps are launched",
                 options.launch_threads, input->device_.id);
@@ -332,11 +335,11 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
 }
 
 Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std::filesystem::path>& profiles,
-                                                           Plan plan, const std::filesystem::path& gpu_figures,
+                                                           Plan plan, const std::filesystem::path& gpu_profile,
                                                            const TraceReadOptions& read) {
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(profiles, read));
-  COHORT_CHECK(input->read_gpu_figures(gpu_figures));
+  COHORT_CHECK(input->read_gpu_profile(gpu_profile));
   COHORT_CHECK(input->check_profiled("the plan's precision", plan.precision));
   input->choices_.push_back(plan.members);
   input->base_ = std::move(plan);

@@ -35,7 +35,7 @@ struct PlanningOptions {
   std::uint64_t seed = 0;
   std::vector<std::string> limits;    ///< of bytes
   std::string precision;              ///< empty: that of the profiles
-  std::filesystem::path gpu_figures;  ///< a fitted profile of the GPU; the published figures unless given
+  std::filesystem::path gpu_profile;  ///< a fitted profile of the GPU; the published figures unless given
   bool choose_minibatch = false;      ///< profiles that differ in their minibatch alone stand for one choice
 };
 
@@ -54,7 +54,7 @@ class PlanningInput {
   static Result<std::unique_ptr<PlanningInput>> open(const PlanningOptions& options, const TraceReadOptions& read);
   /// For a plan that is there already.
   static Result<std::unique_ptr<PlanningInput>> open(const std::vector<std::filesystem::path>& profiles, Plan plan,
-                                                     const std::filesystem::path& gpu_figures,
+                                                     const std::filesystem::path& gpu_profile,
                                                      const TraceReadOptions& read);
 
   [[nodiscard]] const PlanningCase& planning_case() const { return cases_.front(); }
@@ -68,7 +68,7 @@ class PlanningInput {
   PlanningInput() = default;
   Result<void> read_profiles(const std::vector<std::filesystem::path>& files, const TraceReadOptions& read);
   [[nodiscard]] Result<void> check_profiled(std::string_view asked, Precision precision) const;
-  Result<void> read_gpu_figures(const std::filesystem::path& file);
+  Result<void> read_gpu_profile(const std::filesystem::path& file);
   Result<void> set_base(const PlanningOptions& options);
   Result<void> choose_members(const PlanningOptions& options);
   Result<void> check_repeated(const PlanningOptions& options) const;

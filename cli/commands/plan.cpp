@@ -211,7 +211,7 @@ Result<void> resolve(const Options& options, CommandContext& context) {
   COHORT_TRY(Plan plan, read_plan(options.resolve));
   plan.resolved.reset();
   COHORT_TRY(const auto input,
-             PlanningInput::open(options.planning.profiles, plan, options.planning.gpu_figures, context.read));
+             PlanningInput::open(options.planning.profiles, plan, options.planning.gpu_profile, context.read));
   COHORT_TRY(const Files files, files_for(options, *input, context));
   auto prediction = predict_plan(input->planning_case(), plan, input->device());
   if (!prediction) return in_context(options.resolve.string(), prediction.error());
@@ -275,9 +275,6 @@ Command plan_command() {
                  "and what was not simulated and why");
     app.add_flag("--pareto", options->pareto,
                  "Also print time against memory: the plans that no other beats in both, with less workspace, too");
-    app.add_option("--gpu-figures", options->planning.gpu_figures,
-                   "Fitted figures of the profiled GPU (cohort calibrate --fit); the published ones unless given")
-        ->type_name("FILE");
     app.add_option("--rows", options->rows, "Candidates to print")->check(is_whole_number)->capture_default_str();
     app.add_option("--candidates", options->candidates,
                    "Write every ranked plan into this folder, by rank, and with --pareto those too")

@@ -91,7 +91,7 @@ Result<std::unique_ptr<PlanningInput>> open_input(const Options& options, const 
     plan.resolved.reset();
     plan.baselines.clear();
   }
-  return PlanningInput::open(options.planning.profiles, std::move(plan), options.planning.gpu_figures, read);
+  return PlanningInput::open(options.planning.profiles, std::move(plan), options.planning.gpu_profile, read);
 }
 
 std::string to_text(const WorkspaceRules& rules) {
@@ -141,7 +141,7 @@ Result<SharedSimulationOptions> shared_options(const Options& options) {
   shared.buffers = given(options.buffers_option, options.planning.buffers);
   shared.input = given(options.input_option, options.planning.input);
   COHORT_TRY(shared.workspace, workspace_limit(options));
-  shared.device_profile = options.planning.gpu_figures;
+  shared.device_profile = options.planning.gpu_profile;
   shared.output = options.output;
   return shared;
 }
@@ -220,9 +220,6 @@ Command simulate_command() {
                    "Limit of all workspaces together, as --limit workspace=; what it costs, and what the same part for "
                    "each member would")
         ->type_name("BYTES");
-    app.add_option("--device-profile", options->planning.gpu_figures,
-                   "Figures of the GPU (cohort calibrate --fit) instead of published ones")
-        ->type_name("FILE");
     options->models_option = app.get_option("--models");
     options->input_option = app.get_option("--input");
     options->buffers_option = app.get_option("--buffers");

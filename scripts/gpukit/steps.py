@@ -100,7 +100,7 @@ def planned(name, profile_file, count, options=(), members=None):
     who = ["--members", members] if members else ["-n", count]
     profiles = profile_file if isinstance(profile_file, list) else [profile_file]
     figures = fitted_figures()
-    figures = ["--gpu-figures", figures] if figures else []
+    figures = ["--device-profile", figures] if figures else []
     table = cohort("plan", *profiles, *who, *options, *figures, "-f", "--json", "-o", folder / "best.plan.json", "--candidates", folder)
     files = [file for file in sorted(folder.glob("*.plan.json")) if file.name != "best.plan.json"]
     return table["ranked"], files or [folder / "best.plan.json"]

@@ -184,16 +184,16 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
     COHORT_TRY(schedule.tasks, run_flat(graph));
   }
   schedule.busy.resize(graph.resources.size());
-  std::int64_t work = 0;
+  double work = 0;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     const Task& task = graph.tasks[i];
     schedule.makespan = std::max(schedule.makespan, schedule.tasks[i].end);
     schedule.busy[to_index(task.resource)] += schedule.tasks[i].end - schedule.tasks[i].start;
     schedule.serial_sum += task.duration;
     const bool on_gpu = options.gpu && options.gpu->tasks[i];
-    work += on_gpu ? 0 : task.duration.count() * task.cores;
+    if (!on_gpu) work += static_cast<double>(task.duration.count()) * task.cores;
   }
-  schedule.core_time = Nanoseconds(work / options.device.cores);
+  schedule.core_time = Nanoseconds(static_cast<std::int64_t>(work / options.device.cores));
   schedule.longest_path = longest_path(graph, order, before);
   const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu) : BusiestThroughput{};
   schedule.device_time = options.gpu ? throughput.time : device_time(graph);

@@ -54,7 +54,29 @@ Result<void> check_ranges(const TaskGraph& graph) {
                   edge.delay.count());
     }
   }
-  return {};
+  return check_total_time(graph);
+}
+
+Result<void> check_total_time(const TaskGraph& graph, double copies) {
+  const auto most = static_cast<double>(kLongestGraph.count());
+  double durations = 0;
+  for (const Task& task : graph.tasks) durations += static_cast<double>(task.duration.count());
+  double delays = 0;
+  for (const Edge& edge : graph.edges) delays += static_cast<double>(std::max(edge.delay, Nanoseconds(0)).count());
+  if ((durations + delays) * copies <= most) return {};
+  // A path leaves each task once: of thousands of moments that one clock holds, the last counts.
+  std::vector<Nanoseconds> longest(graph.tasks.size());
+  for (const Edge& edge : graph.edges) {
+    Nanoseconds& delay = longest[to_index(edge.from)];
+    delay = std::max(delay, edge.delay);
+  }
+  delays = 0;
+  for (const Nanoseconds delay : longest) delays += static_cast<double>(delay.count());
+  if ((durations + delays) * copies <= most) return {};
+  constexpr double kYear = 365.0 * 24 * 3600 * 1e9;
+  return fail(ErrorCode::kInvalidInput,
+              "the tasks take {:.3g} years one after another, more than {:.3g}: their times are wrong",
+              (durations + delays) * copies / kYear, most / kYear);
 }
 
 std::vector<std::vector<TaskId>> queues_of(const TaskGraph& graph) {

@@ -69,8 +69,11 @@ Result<Change> scale(TaskGraph& graph, const Selection& selection, double times_
   Change change;
   for (const TaskId id : selection) {
     Task& task = graph.tasks[to_index(id)];
-    const double shorter = static_cast<double>(task.duration.count()) / times_faster;
-    const Nanoseconds duration(std::llround(shorter));
+    const double scaled = static_cast<double>(task.duration.count()) / times_faster;
+    if (scaled > static_cast<double>(kLongestGraph.count())) {
+      return fail(ErrorCode::kInvalidInput, "{} made {} times faster would take years", graph.label(id), times_faster);
+    }
+    const Nanoseconds duration(std::llround(scaled));
     if (duration != task.duration) ++change.tasks_changed;
     task.duration = duration;
   }

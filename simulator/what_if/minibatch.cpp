@@ -149,7 +149,9 @@ std::vector<std::optional<std::uint32_t>> launching_calls(const TaskGraph& graph
 }
 
 void set_time(Task& task, double time, Change& change) {
-  const Nanoseconds duration(std::max(std::int64_t{0}, static_cast<std::int64_t>(std::llround(time))));
+  // One that takes longer is refused with its graph.
+  constexpr auto kMost = 2 * static_cast<double>(kLongestGraph.count());
+  const Nanoseconds duration(std::llround(std::clamp(time, 0.0, kMost)));
   if (duration != task.duration) ++change.tasks_changed;
   task.duration = duration;
 }

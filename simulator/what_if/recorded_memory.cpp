@@ -24,7 +24,8 @@ std::optional<RecordedMemory> recorded_memory(const Trace& trace, const std::opt
   }
   const auto busiest = std::max_element(
       devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.second.records < b.second.records; });
-  if (busiest == devices.end() || busiest->second.least < 0) return std::nullopt;
+  constexpr double kNoDevice = 1e15;  // a damaged counter
+  if (busiest == devices.end() || busiest->second.least < 0 || busiest->second.most > kNoDevice) return std::nullopt;
   RecordedMemory memory;
   memory.kept = Bytes{static_cast<std::int64_t>(busiest->second.least)};
   memory.step = Bytes{static_cast<std::int64_t>(busiest->second.most)} - memory.kept;

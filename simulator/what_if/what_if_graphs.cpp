@@ -93,6 +93,7 @@ Result<void> WhatIfGraphs::change_minibatch() {
 Result<TaskGraph> WhatIfGraphs::one(std::size_t index, const WhatIfStage& stage, int steps) {
   TaskGraph graph = steps_[index];
   COHORT_CHECK(change_one(index, stage, steps, graph));
+  COHORT_CHECK(check_total_time(graph, static_cast<double>(what_if_.models) * static_cast<double>(steps_.size())));
   return graph;
 }
 

@@ -89,6 +89,34 @@ TEST(FlatRun, NamesWhatIsOutOfRange) {
   EXPECT_EQ(flat_timeline(graph), "task 1 (b, iteration 0): resource 4 of 1");
 }
 
+TEST(FlatRun, RefusesMoreYearsThanTimeHolds) {
+  constexpr const char* kRefused = "the tasks take 12 years one after another, more than 10: their times are wrong";
+  const Nanoseconds years = kLongestGraph * 3 / 5;
+  TaskGraph graph = graph_from("s0: a 1, b 1");
+  for (Task& task : graph.tasks) task.duration = years;
+  EXPECT_EQ(flat_timeline(graph), kRefused);
+  const Result<Schedule> simulated = simulate(graph, {});
+  ASSERT_FALSE(simulated);
+  EXPECT_EQ(simulated.error().message, kRefused);
+  graph.tasks[0].duration = Nanoseconds(0);
+  EXPECT_TRUE(run_flat(graph));
+  EXPECT_FALSE(check_total_time(graph, 2));
+  graph.add_edge(TaskId(0), TaskId(1), EdgeKind::kEvent, years);
+  EXPECT_EQ(flat_timeline(graph), kRefused);
+}
+
+TEST(FlatRun, CountsOneOfAllMomentsThatAClockHolds) {
+  TaskGraph graph = graph_from(R"(clock: begin 0
+                                  s0: a 1
+                                  s1: b 1
+                                  s2: c 1)");
+  const Nanoseconds late = kLongestGraph - Nanoseconds(3);
+  for (std::uint32_t i = 1; i < 4; ++i) graph.add_edge(TaskId(0), TaskId(i), EdgeKind::kPinned, late, Anchor::kStart);
+  const Result<std::vector<TaskTimes>> times = run_flat(graph);
+  ASSERT_TRUE(times) << times.error().message;
+  EXPECT_EQ((*times)[3].end, late + Nanoseconds(1));
+}
+
 TEST(FlatRun, NamesTheTasksOfACycle) {
   EXPECT_EQ(flat_timeline(graph_from(R"(s0: a 1, b 1
                                         b -> a)")),

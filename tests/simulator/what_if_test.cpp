@@ -387,5 +387,19 @@ TEST(WhatIf, RefusesNumbersOutOfRange) {
   }
 }
 
+TEST(WhatIf, RefusesMembersWhoseTimesDoNotAddUp) {
+  Case one(kCopyAndCompute);
+  one.what_if_case.graphs[0].graph.tasks.back().duration = kLongestGraph / 3;
+  EXPECT_TRUE(predict_what_if(one.what_if_case, models(2)));
+  const Result<WhatIfPrediction> many = predict_what_if(one.what_if_case, models(4));
+  ASSERT_FALSE(many);
+  EXPECT_THAT(many.error().message, HasSubstr("years one after another"));
+  WhatIf slower;
+  slower.scale.emplace_back("conv", 1e-15);
+  const Result<WhatIfPrediction> slow = predict_what_if(one.what_if_case, slower);
+  ASSERT_FALSE(slow);
+  EXPECT_THAT(slow.error().message, HasSubstr("conv made 1e-15 times faster would take years"));
+}
+
 }  // namespace
 }  // namespace cohort

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "executor/host/host_session.hpp"
 #include "executor/reference/reference_kernels.hpp"
+#include "simulator/plan/lower.hpp"
 #include "tests/strategies/scheduled.hpp"
 #ifdef COHORT_WITH_ONEDNN
 #include "executor/onednn/onednn_kernels.hpp"
@@ -185,6 +187,40 @@ TEST(Layouts, NchwGivesTheSameAsNhwc) {
       plan.layout = Layout::kNchw;
       expect_members_as_alone(backend, plan, batch);
     }
+  }
+}
+
+/// No step but the model's ops, each reading images as the ops before it wrote them: no reorder in between.
+TEST(Layouts, OfImagesStayFromOpToOp) {
+  const auto backend = make_backend("onednn");
+  if (!backend) GTEST_SKIP() << "this build has no onednn";
+  for (const char* network : {"lenet5", "alexnet5", "smallcnn", "squeezenet1_1", "resnet18"}) {
+    const Batch batch = equal_members(network, 1, {}, 1);
+    const Plan plan = uniform_plan(batch.members, Strategy::kSerial, 1);
+    const MemberModels members = batch.models();
+    const auto program = lower(plan, members.models, backend->catalog());
+    ASSERT_TRUE(program) << program.error().message;
+    std::vector<std::string> steps;
+    std::map<std::size_t, Shape> strides_in;  // what was written last, by buffer
+    std::size_t handed_on = 0;
+    for (const Step& step : program->steps) {
+      steps.push_back(step.op);
+      for (const Operand& operand : step.call.inputs) {
+        const auto* const view = std::get_if<View>(&operand);
+        if (view == nullptr || view->shape.size() != 4 || strides_in.count(to_index(view->buffer)) == 0) continue;
+        for (std::size_t axis = 0; axis < 4; ++axis) {
+          if (view->shape[axis] == 1) continue;  // its stride says nothing
+          EXPECT_EQ(strides_in[to_index(view->buffer)][axis], view->strides[axis]) << network << " " << step.op;
+        }
+        ++handed_on;
+      }
+      for (const View& view : step.call.outputs) strides_in[to_index(view.buffer)] = view.strides;
+    }
+    std::vector<std::string> ops;
+    for (const Op& op : members.models[0]->ops) ops.push_back(op.name);
+    for (const std::string& step : steps)
+      EXPECT_EQ(std::count(ops.begin(), ops.end(), step), 1) << network << " has no op " << step;
+    EXPECT_GE(handed_on, 3U) << network;
   }
 }
 
