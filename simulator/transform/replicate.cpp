@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "simulator/costs/recorded_gpu_work.hpp"
 
@@ -36,21 +37,72 @@ std::vector<std::vector<ResourceId>> add_resource_sets(TaskGraph& graph, const R
   return sets;
 }
 
-/// Orders ops of different members that follow each other on an overlapping stream.
-std::size_t order_members(TaskGraph& graph, ResourceId stream, Nanoseconds gap) {
-  std::vector<TaskId> ops;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    if (graph.tasks[i].resource == stream) ops.push_back(TaskId(i));
+/// By task: its place in an order that edges and queues agree with, and positions as far as these let them. An op
+/// without a launch record stands where it began, which may be behind ops that were launched before it and ran after
+/// it.
+Result<std::vector<std::int64_t>> places(const TaskGraph& graph) {
+  COHORT_TRY(const TaskOrder order, order_tasks(graph));
+  std::vector<std::int64_t> position(graph.tasks.size());
+  for (std::size_t i = 0; i < position.size(); ++i) position[i] = graph.tasks[i].position;
+  std::vector<std::optional<TaskId>> behind(graph.tasks.size());
+  for (const std::vector<TaskId>& queue : order.queues) {
+    for (std::size_t i = 1; i < queue.size(); ++i) behind[to_index(queue[i - 1])] = queue[i];
   }
-  std::stable_sort(ops.begin(), ops.end(),
-                   [&](TaskId a, TaskId b) { return graph.task(a).position < graph.task(b).position; });
-  std::size_t added = 0;
-  for (std::size_t i = 1; i < ops.size(); ++i) {
-    if (graph.task(ops[i - 1]).member == graph.task(ops[i]).member) continue;
-    graph.add_edge(ops[i - 1], ops[i], EdgeKind::kStreamOrder, gap);
-    ++added;
+  for (const TaskId id : order.topological) {
+    const std::size_t from = to_index(id);
+    const auto move = [&](TaskId to) { position[to_index(to)] = std::max(position[to_index(to)], position[from]); };
+    for (std::uint32_t k = order.first_edge[from]; k < order.first_edge[from + 1]; ++k)
+      move(graph.edges[order.edges[k]].to);
+    if (behind[from]) move(*behind[from]);
   }
-  return added;
+  std::vector<TaskId> sorted = order.topological;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](TaskId a, TaskId b) { return position[to_index(a)] < position[to_index(b)]; });
+  std::vector<std::int64_t> place(graph.tasks.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i) place[to_index(sorted[i])] = static_cast<std::int64_t>(i);
+  return place;
+}
+
+/// By task: the place of the first op that the same call launched, where they follow each other on their stream; else
+/// its own.
+std::vector<std::int64_t> places_of_launches(const TaskGraph& graph, const std::vector<std::int64_t>& place) {
+  std::vector<std::optional<TaskId>> call(graph.tasks.size());
+  for (const Edge& edge : graph.edges) {
+    if (edge.kind == EdgeKind::kLaunch) call[to_index(edge.to)] = edge.from;
+  }
+  std::vector<TaskId> sorted(graph.tasks.size());
+  for (std::size_t i = 0; i < place.size(); ++i) sorted[static_cast<std::size_t>(place[i])] = TaskId(i);
+  std::vector<std::optional<TaskId>> last(graph.resources.size());
+  std::vector<std::int64_t> of_launch = place;
+  for (const TaskId id : sorted) {
+    std::optional<TaskId>& before = last[to_index(graph.task(id).resource)];
+    if (before && call[to_index(id)] && call[to_index(id)] == call[to_index(*before)])
+      of_launch[to_index(id)] = of_launch[to_index(*before)];
+    before = id;
+  }
+  return of_launch;
+}
+
+/// Orders ops of different members that follow each other on overlapping streams, by turn, member and place.
+void order_members(TaskGraph& graph, const std::vector<std::int64_t>& place, const std::vector<std::int64_t>& turn,
+                   const ReplicateOptions& options) {
+  std::vector<std::vector<TaskId>> streams(graph.resources.size());
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) streams[to_index(graph.tasks[i].resource)].push_back(TaskId(i));
+  const auto key = [&](TaskId id) {
+    const std::size_t one = to_index(id) % place.size();
+    const auto member = static_cast<std::int64_t>(to_index(id) / place.size());
+    const bool whole = options.turns == Turns::kWhole;
+    return std::tuple(whole ? member : turn[one], whole ? turn[one] : member, place[one]);
+  };
+  for (std::size_t r = 0; r < streams.size(); ++r) {
+    if (graph.resources[r].discipline != Discipline::kOverlapping) continue;
+    std::vector<TaskId>& ops = streams[r];
+    std::sort(ops.begin(), ops.end(), [&](TaskId a, TaskId b) { return key(a) < key(b); });
+    for (std::size_t i = 1; i < ops.size(); ++i) {
+      if (to_index(ops[i - 1]) / place.size() != to_index(ops[i]) / place.size())
+        graph.add_edge(ops[i - 1], ops[i], EdgeKind::kStreamOrder, options.stream_gap);
+    }
+  }
 }
 
 }  // namespace
@@ -132,36 +184,43 @@ Result<Change> replicate(TaskGraph& graph, const ReplicateOptions& options) {
   }
   const std::size_t tasks = graph.tasks.size();
   const std::size_t edges = graph.edges.size();
+  COHORT_TRY(const std::vector<std::int64_t> place, places(graph));
+  const std::vector<std::int64_t> of_launch = places_of_launches(graph, place);
   const std::vector<std::vector<ResourceId>> sets = add_resource_sets(graph, options);
-  const auto [least, most] = std::minmax_element(graph.tasks.begin(), graph.tasks.end(),
-                                                 [](const Task& a, const Task& b) { return a.position < b.position; });
-  const std::int64_t length = tasks == 0 ? 0 : most->position - least->position + 1;
+  const auto members = static_cast<std::int64_t>(sets.size());
   Change change;
   graph.tasks.reserve(tasks * sets.size());
   graph.edges.reserve(edges * sets.size());
-  for (std::size_t m = 1; m < sets.size(); ++m) {
+  for (std::size_t m = 0; m < sets.size(); ++m) {
+    const auto member = static_cast<std::int64_t>(m);
     for (std::size_t i = 0; i < tasks; ++i) {
       Task task = graph.tasks[i];
       task.resource = sets[m][to_index(task.resource)];
       task.member += static_cast<std::int32_t>(m);
-      if (options.turns == Turns::kWhole) task.position += length * static_cast<std::int64_t>(m);
-      graph.tasks.push_back(task);
+      task.position = options.turns == Turns::kWhole ? place[i] + member * static_cast<std::int64_t>(tasks)
+                                                     : place[i] * members + member;
+      if (m > 0) graph.tasks.push_back(task);
+      if (m == 0) graph.tasks[i] = task;
     }
-    for (std::size_t i = 0; i < edges; ++i) {
+    for (std::size_t i = 0; m > 0 && i < edges; ++i) {
       Edge edge = graph.edges[i];
       edge.from = TaskId(to_index(edge.from) + m * tasks);
       edge.to = TaskId(to_index(edge.to) + m * tasks);
       graph.edges.push_back(edge);
     }
   }
+  const std::size_t copied = graph.edges.size();
+  order_members(graph, place, options.within_launches ? place : of_launch, options);
+  if (auto acyclic = check_acyclic(graph); !acyclic) {
+    if (options.within_launches) return tl::unexpected<Error>(acyclic.error());
+    // Something waits for a part of a launch: members' launches cannot stay whole.
+    graph.edges.resize(copied);
+    order_members(graph, place, place, options);
+    COHORT_CHECK(check_acyclic(graph));
+  }
   change.tasks_added = graph.tasks.size() - tasks;
   change.edges_added = graph.edges.size() - edges;
-  for (std::size_t r = 0; r < graph.resources.size(); ++r) {
-    if (graph.resources[r].discipline != Discipline::kOverlapping) continue;
-    change.edges_added += order_members(graph, ResourceId(r), options.stream_gap);
-  }
   change.tasks_changed = hold_shared_engines(graph, options.thread_sets > 1);
-  COHORT_CHECK(check_acyclic(graph));
   return change;
 }
 

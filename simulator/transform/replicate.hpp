@@ -15,6 +15,7 @@ struct ReplicateOptions {
   int stream_sets = 1;  ///< copies of the device's streams; member m uses copy m % stream_sets
   int thread_sets = 1;  ///< copies of the host's threads, likewise
   Turns turns = Turns::kInterleaved;
+  bool within_launches = false;  ///< members of a stream take turns op by op, not launch by launch of several ops
   Nanoseconds stream_gap{};  ///< between ops of two members on one stream
 };
 

@@ -133,6 +133,7 @@ Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage&
   options.members = what_if_.models;
   options.stream_gap = case_.graphs[index].typical.stream_gap;
   options.turns = stage.together ? Turns::kInterleaved : Turns::kWhole;
+  options.within_launches = stage.fused;  // else one member's part of a graph would wait for another's whole
   if (stage.together) {
     options.stream_sets = std::min(what_if_.models, what_if_.streams.value_or(what_if_.models));
     options.thread_sets = std::min(what_if_.models, what_if_.launch_threads);

@@ -275,6 +275,25 @@ TEST(WhatIf, FusesKernelsThatLeaveRoomAndTheirLaunches) {
   EXPECT_EQ(one.changes.back().second.tasks_removed, 7 * 2);  // a launch and the work before it
 }
 
+TEST(WhatIf, FusesOpsOfRecordedGraphsWhereMembersShareStreams) {
+  constexpr std::string_view kGraph = R"(
+    main cudaGraphLaunch        0   8  c1
+    main cudaDeviceSynchronize 10  70  c2
+    s7   first                 12  32  c1
+    s7   second                33  63  c1)";
+  WhatIf what_if = models(4);
+  what_if.streams = 2;
+  what_if.fuse = FuseChoice::kAuto;
+  const WhatIfPrediction prediction = filling(Case(kGraph), 0.1F).predict(what_if);
+  expect_sound(prediction);
+  int kernels = 0;
+  for (const Slice& slice : prediction.trace.slices) {
+    const std::string_view name = prediction.trace.name(slice);
+    kernels += name == "first" || name == "second" ? 1 : 0;
+  }
+  EXPECT_EQ(kernels, 2);
+}
+
 TEST(WhatIf, ComposesEverything) {
   WhatIf what_if = models(4);
   what_if.graphs = true;
