@@ -183,6 +183,15 @@ std::optional<std::int64_t> Trace::integer_arg(const Slice& slice, std::string_v
   return *integer;
 }
 
+std::optional<std::int64_t> Trace::integer_arg(const Slice& slice, std::optional<StringId> key) const {
+  if (!slice.args || !key) return std::nullopt;
+  for (const auto& [name, value] : args[to_index(*slice.args)]) {
+    if (name != *key) continue;
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::vector<std::int64_t>> Trace::integers_arg(const Slice& slice, std::string_view key) const {
   const ArgValue* value = find_arg(*this, slice, key);
   if (value == nullptr) return std::nullopt;

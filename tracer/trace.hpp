@@ -142,6 +142,8 @@ struct Trace {
   /// An argument of a slice; absent where the slice has none of that name or type.
   [[nodiscard]] std::optional<std::string_view> text_arg(const Slice& slice, std::string_view key) const;
   [[nodiscard]] std::optional<std::int64_t> integer_arg(const Slice& slice, std::string_view key) const;
+  /// The same by what StringTable::find() gave for the name, for loops over all slices.
+  [[nodiscard]] std::optional<std::int64_t> integer_arg(const Slice& slice, std::optional<StringId> key) const;
   /// Whole numbers of a list such as a kernel's "grid", also where it is text: "[8, 16, 5]".
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers_arg(const Slice& slice, std::string_view key) const;
 };

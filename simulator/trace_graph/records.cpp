@@ -51,18 +51,9 @@ class Reader {
  private:
   [[nodiscard]] std::optional<StringId> key(std::string_view name) const { return trace_.strings.find(name); }
 
-  [[nodiscard]] std::optional<std::int64_t> integer(const Slice& slice, std::optional<StringId> name) const {
-    if (!slice.args || !name) return std::nullopt;
-    for (const auto& [arg, value] : trace_.args[to_index(*slice.args)]) {
-      if (arg != *name) continue;
-      if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
-    }
-    return std::nullopt;
-  }
-
   std::uint32_t stream_of(const Slice& slice, std::int64_t stream) {
-    const std::int64_t device = integer(slice, device_).value_or(0);
-    const std::int64_t context = integer(slice, context_).value_or(0);
+    const std::int64_t device = trace_.integer_arg(slice, device_).value_or(0);
+    const std::int64_t context = trace_.integer_arg(slice, context_).value_or(0);
     const auto [place, is_new] = stream_ids_.try_emplace({device, context, stream}, records_.streams.size());
     if (is_new) records_.streams.push_back({device, context, stream, slice.track});
     return static_cast<std::uint32_t>(place->second);
@@ -70,7 +61,7 @@ class Reader {
 
   /// Of an op: its stream argument, else the track it stands on.
   std::uint32_t own_stream(const Slice& slice) {
-    const auto stream = integer(slice, stream_);
+    const auto stream = trace_.integer_arg(slice, stream_);
     return stream_of(slice, stream ? *stream : trace_.tracks[to_index(slice.track)].tid);
   }
 
@@ -97,7 +88,7 @@ class Reader {
     if (kind == SliceKind::kMemset) op.kind = TaskKind::kMemset;
     op.pageable = op.kind == TaskKind::kCopy && trace_.name(slice).find("Pageable") != std::string_view::npos;
     records_.ops.push_back(op);
-    op_correlations_.push_back(integer(slice, correlation_));
+    op_correlations_.push_back(trace_.integer_arg(slice, correlation_));
   }
 
   /// Puts calls in order of time and drops those within another call of their thread. What a dropped
@@ -119,20 +110,20 @@ class Reader {
         around = static_cast<std::uint32_t>(kept.size());
         kept.push_back(call);
       }
-      if (const auto correlation = integer(trace_.slice(call.slice), correlation_))
+      if (const auto correlation = trace_.integer_arg(trace_.slice(call.slice), correlation_))
         records_.call_of.try_emplace(*correlation, *around);
     }
     calls = std::move(kept);
   }
 
   void add_sync(const Slice& slice) {
-    const auto correlation = integer(slice, correlation_);
+    const auto correlation = trace_.integer_arg(slice, correlation_);
     if (!correlation) return;
     const auto call = records_.call_of.find(*correlation);
     if (call == records_.call_of.end()) return;
     std::optional<std::int64_t> id;
     for (const char* name : {"cuda_event_sync_id", "cudaEventSyncId", "event sync id", "wait_on_cuda_event_sync_id"}) {
-      if (!id) id = integer(slice, key(name));
+      if (!id) id = trace_.integer_arg(slice, key(name));
     }
     if (kinds_(slice) == SliceKind::kEventRecord) {
       if (id) records_.event_recordings[*id] = call->second;
@@ -145,9 +136,9 @@ class Reader {
       if (!stream || *stream < 0 || *stream == kNoStream) return std::nullopt;
       return stream_of(slice, *stream);
     };
-    sync.stream = known_stream(integer(slice, stream_));
-    sync.source = known_stream(integer(slice, key("wait_on_stream")));
-    const auto record = integer(slice, key("wait_on_cuda_event_record_corr_id"));
+    sync.stream = known_stream(trace_.integer_arg(slice, stream_));
+    sync.source = known_stream(trace_.integer_arg(slice, key("wait_on_stream")));
+    const auto record = trace_.integer_arg(slice, key("wait_on_cuda_event_record_corr_id"));
     if (record && *record >= 0) sync.record_correlation = record;
     records_.syncs.try_emplace(call->second, sync);
   }

@@ -13,6 +13,71 @@ bool is_scope(SliceKind kind, std::string_view name) {
   return kind == SliceKind::kPythonFunction && name.rfind("nn.Module", 0) == 0;
 }
 
+/// Ranges by track, those that begin first and enclose others in front.
+using Ranges = std::vector<std::vector<std::uint32_t>>;
+
+void sort_by_nesting(const std::vector<Slice>& slices, Ranges& ranges) {
+  for (std::vector<std::uint32_t>& track : ranges) {
+    std::stable_sort(track.begin(), track.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return slices[a].start != slices[b].start ? slices[a].start < slices[b].start : slices[a].end() > slices[b].end();
+    });
+  }
+}
+
+/// Which layers a backward op belongs to. It runs on a thread of its own, outside of all that the program marked; the
+/// op of the forward pass whose gradient it computes has the same "Sequence number".
+class BackwardLayers {
+ public:
+  BackwardLayers(const Trace& trace, const SliceKinds& kinds, const Ranges& ranges)
+      : trace_(trace),
+        sequence_key_(trace.strings.find("Sequence number")),
+        thread_key_(trace.strings.find("Fwd thread id")) {
+    if (!sequence_key_ || !thread_key_) return;
+    around_.resize(trace.slices.size());
+    for (const std::vector<std::uint32_t>& track : ranges) {
+      std::vector<std::uint32_t> open;  // layers
+      for (const std::uint32_t range : track) {
+        while (!open.empty() && trace.slices[open.back()].end() <= trace.slices[range].start) open.pop_back();
+        if (!open.empty()) around_[range] = open.back();
+        if (kinds(trace.slices[range]) != SliceKind::kOp) {
+          open.push_back(range);
+        } else if (const auto sequence = integer(range, sequence_key_); sequence && !is_backward(range)) {
+          forward_[*sequence].push_back(range);
+        }
+      }
+    }
+  }
+
+  /// Of another range than a backward op's, none. The outermost first.
+  [[nodiscard]] std::vector<std::uint32_t> of(std::uint32_t range) const {
+    std::vector<std::uint32_t> layers;
+    if (!is_backward(range)) return layers;
+    const auto sequence = integer(range, sequence_key_);
+    const auto found = sequence ? forward_.find(*sequence) : forward_.end();
+    if (found == forward_.end()) return layers;
+    // Ops around and before it that need no gradient have the number, too: the last to begin is the one.
+    std::optional<std::uint32_t> op;
+    for (const std::uint32_t candidate : found->second) {
+      const Nanoseconds start = trace_.slices[candidate].start;
+      if (start < trace_.slices[range].start && (!op || start >= trace_.slices[*op].start)) op = candidate;
+    }
+    for (auto layer = op ? around_[*op] : std::nullopt; layer; layer = around_[*layer]) layers.push_back(*layer);
+    std::reverse(layers.begin(), layers.end());
+    return layers;
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::int64_t> integer(std::uint32_t range, std::optional<StringId> key) const {
+    return trace_.integer_arg(trace_.slices[range], key);
+  }
+  [[nodiscard]] bool is_backward(std::uint32_t range) const { return integer(range, thread_key_).value_or(0) > 0; }
+
+  const Trace& trace_;
+  std::optional<StringId> sequence_key_, thread_key_;
+  std::vector<std::optional<std::uint32_t>> around_;                      ///< by slice: the innermost layer around it
+  std::unordered_map<std::int64_t, std::vector<std::uint32_t>> forward_;  ///< by sequence number
+};
+
 /// Finds what encloses each call: ranges that the program or its framework marked on the same thread.
 class ScopeFinder {
  public:
@@ -21,7 +86,7 @@ class ScopeFinder {
   }
 
   void run() {
-    std::vector<std::vector<std::uint32_t>> ranges(draft_.trace.tracks.size());
+    Ranges ranges(draft_.trace.tracks.size());
     const SliceKinds kinds(draft_.trace.strings);
     for (std::uint32_t i = 0; i < draft_.trace.slices.size(); ++i) {
       const Slice& slice = draft_.trace.slices[i];
@@ -29,6 +94,8 @@ class ScopeFinder {
       ranges[to_index(slice.track)].push_back(i);
       if (const auto id = external_id(slice)) by_external_.try_emplace(*id, i);
     }
+    sort_by_nesting(draft_.trace.slices, ranges);
+    backward_.emplace(draft_.trace, kinds, ranges);
     std::vector<std::vector<std::uint32_t>> calls(draft_.trace.tracks.size());
     for (const std::uint32_t call : draft_.call_order) {
       calls[to_index(draft_.records.threads[draft_.records.calls[call].thread])].push_back(call);
@@ -40,12 +107,7 @@ class ScopeFinder {
 
  private:
   [[nodiscard]] std::optional<std::int64_t> external_id(const Slice& slice) const {
-    if (!external_key_ || !slice.args) return std::nullopt;
-    for (const auto& [name, value] : draft_.trace.args[to_index(*slice.args)]) {
-      if (name != *external_key_) continue;
-      if (const auto* id = std::get_if<std::int64_t>(&value)) return *id;
-    }
-    return std::nullopt;
+    return draft_.trace.integer_arg(slice, external_key_);
   }
 
   ScopeId scope(std::optional<ScopeId> parent, StringId name) {
@@ -55,12 +117,22 @@ class ScopeFinder {
     return place->second;
   }
 
-  void sweep(std::vector<std::uint32_t>& ranges, const std::vector<std::uint32_t>& calls) {
+  /// The scope of ranges that enclose each other, the outermost first.
+  std::optional<ScopeId> scope_of(const std::vector<std::uint32_t>& ranges) {
+    std::optional<ScopeId> innermost;
+    bool in_layers = false;
+    for (const std::uint32_t range : ranges) {
+      const std::vector<std::uint32_t> layers = in_layers ? std::vector<std::uint32_t>() : backward_->of(range);
+      for (const std::uint32_t layer : layers) innermost = scope(innermost, draft_.trace.slices[layer].name);
+      in_layers = in_layers || !layers.empty();
+      innermost = scope(innermost, draft_.trace.slices[range].name);
+    }
+    return innermost;
+  }
+
+  void sweep(const std::vector<std::uint32_t>& ranges, const std::vector<std::uint32_t>& calls) {
     if (calls.empty()) return;
     const std::vector<Slice>& slices = draft_.trace.slices;
-    std::stable_sort(ranges.begin(), ranges.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return slices[a].start != slices[b].start ? slices[a].start < slices[b].start : slices[a].end() > slices[b].end();
-    });
     std::vector<std::uint32_t> open;
     std::size_t next = 0;
     for (const std::uint32_t index : calls) {
@@ -70,8 +142,7 @@ class ScopeFinder {
         open.push_back(ranges[next]);
       }
       while (!open.empty() && slices[open.back()].end() <= call.start) open.pop_back();
-      std::optional<ScopeId> innermost;
-      for (const std::uint32_t range : open) innermost = scope(innermost, slices[range].name);
+      std::optional<ScopeId> innermost = scope_of(open);
       if (!innermost) {
         const auto id = external_id(draft_.trace.slice(call.slice));
         const auto found = id ? by_external_.find(*id) : by_external_.end();
@@ -96,6 +167,7 @@ class ScopeFinder {
 
   Draft& draft_;
   std::optional<StringId> external_key_;
+  std::optional<BackwardLayers> backward_;
   std::unordered_map<std::int64_t, std::uint32_t> by_external_;
   std::map<std::pair<std::optional<ScopeId>, LabelId>, ScopeId> scopes_;
   std::vector<std::optional<ScopeId>> call_scopes_;  ///< by call

@@ -274,6 +274,15 @@ TEST(TraceGraph, LeavesThreadsThatOnlyLookOnOutOfAnIsolatedStep) {
   EXPECT_EQ(replayed(graph_of(text, options)), "a 8-100\ncudaLaunchKernel 0-5\n");
 }
 
+/// The ops and layers around a task, the innermost first.
+std::vector<std::string> path_of(const TraceGraph& graph, std::size_t task) {
+  std::vector<std::string> names;
+  for (auto scope = graph.graph.tasks[task].scope; scope; scope = graph.graph.scopes[to_index(*scope)].parent) {
+    names.push_back(graph.graph.labels[to_index(graph.graph.scopes[to_index(*scope)].label)]);
+  }
+  return names;
+}
+
 TEST(TraceGraph, KnowsTheOpsAroundEachKernel) {
   const TraceGraph graph = graph_of(R"(
     main #step              0 50
@@ -283,15 +292,37 @@ TEST(TraceGraph, KnowsTheOpsAroundEachKernel) {
     main cudaLaunchKernel  30 35  c2
     s7   gemm              12 40  c1
     s7   relu              41 60  c2)");
-  const auto path = [&](std::size_t task) {
-    std::vector<std::string> names;
-    for (auto scope = graph.graph.tasks[task].scope; scope; scope = graph.graph.scopes[to_index(*scope)].parent) {
-      names.push_back(graph.graph.labels[to_index(graph.graph.scopes[to_index(*scope)].label)]);
-    }
-    return names;
-  };
-  EXPECT_THAT(path(1), testing::ElementsAre("aten::addmm", "aten::linear", "step"));
-  EXPECT_THAT(path(2), testing::ElementsAre("step"));
+  EXPECT_THAT(path_of(graph, 1), testing::ElementsAre("aten::addmm", "aten::linear", "step"));
+  EXPECT_THAT(path_of(graph, 2), testing::ElementsAre("step"));
+}
+
+TEST(TraceGraph, PutsABackwardOpIntoTheLayersOfTheForwardOpWhoseGradientItComputes) {
+  const TraceGraph graph = graph_of(R"(
+    main   #block                  0 30
+    main   #fc1                    1 20
+    main   @aten::linear           2 18 Sequence~number=7
+    main   @aten::addmm            3 17 Sequence~number=7 Fwd~thread~id=0
+    main   cudaLaunchKernel        4  9 c1
+    main   #fc2                   21 29
+    main   @aten::relu            22 28 Sequence~number=8
+    main   cudaLaunchKernel       23 25 c2
+    engine @evaluate:Relu         30 39 Sequence~number=8 Fwd~thread~id=1
+    engine cudaLaunchKernel       31 33 c3
+    engine @evaluate:Addmm        40 60 Sequence~number=7 Fwd~thread~id=1
+    engine @AddmmBackward0        41 59 Sequence~number=7 Fwd~thread~id=1
+    engine @aten::mm              42 58
+    engine cudaLaunchKernel       43 48 c4
+    engine @evaluate:Unknown      60 70 Sequence~number=99 Fwd~thread~id=1
+    engine cudaLaunchKernel       61 63 c5
+    s7     gemm                   12 20 c1
+    s7     relu                   26 28 c2
+    s7     relu_grad              34 38 c3
+    s7     gemm_grad              50 60 c4
+    s7     other                  64 66 c5)");
+  EXPECT_THAT(path_of(graph, 1), testing::ElementsAre("aten::addmm", "aten::linear", "fc1", "block"));
+  EXPECT_THAT(path_of(graph, 3), testing::ElementsAre("evaluate:Relu", "fc2", "block"));
+  EXPECT_THAT(path_of(graph, 4), testing::ElementsAre("aten::mm", "AddmmBackward0", "evaluate:Addmm", "fc1", "block"));
+  EXPECT_THAT(path_of(graph, 5), testing::ElementsAre("evaluate:Unknown"));
 }
 
 TEST(TraceGraph, SaysThatAnEmptyWindowHoldsNothing) {
