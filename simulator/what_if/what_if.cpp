@@ -233,7 +233,7 @@ class Predictor {
                       "those launched before them",
                       streams_, gpu->connections));
     }
-    say(together && what_if_.launch_threads > 1, false,
+    say(together && what_if_.launch_threads > 1 && !graphs_.lock_part(), false,
         "launches of several threads hold one lock for their whole length");
     say(what_if_.fuse != FuseChoice::kNone, false, "fused times are analytic, none was profiled");
     say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");

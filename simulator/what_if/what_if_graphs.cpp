@@ -6,6 +6,7 @@
 
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/edit.hpp"
+#include "simulator/transform/launch_lock.hpp"
 #include "simulator/transform/replicate.hpp"
 #include "simulator/transform/select.hpp"
 #include "simulator/what_if/minibatch.hpp"
@@ -123,6 +124,8 @@ Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::
     for (Task& task : graph.tasks) task.holds.reset();
     hold_shared_engines(graph, true);
   }
+  if (const auto part = lock_part(); part && stage.together)
+    COHORT_CHECK(note("driver lock", shorten_locks(graph, *part)));
   return graph;
 }
 
@@ -142,6 +145,11 @@ Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage&
   if (stage.shared) COHORT_CHECK(share_input(graph));
   if (stage.fused) COHORT_CHECK(fuse(index, graph));
   return graph;
+}
+
+std::optional<double> WhatIfGraphs::lock_part() const {
+  if (!gpu_ || !unknown_devices_.empty() || gpu_->launch.lock >= gpu_->launch.call) return std::nullopt;
+  return seconds(gpu_->launch.lock) / seconds(gpu_->launch.call);
 }
 
 /// A CPU's tasks ask for the threads that they were recorded with.

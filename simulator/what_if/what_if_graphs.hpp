@@ -44,6 +44,8 @@ class WhatIfGraphs {
   [[nodiscard]] int cores() const { return cores_; }
   [[nodiscard]] const std::vector<std::string>& unknown_devices() const { return unknown_devices_; }
   [[nodiscard]] const std::optional<GpuProfile>& gpu() const { return gpu_; }
+  /// The part of a launch in which it holds the driver's lock; absent where figures do not say.
+  [[nodiscard]] std::optional<double> lock_part() const;
   [[nodiscard]] const std::vector<std::string>& minibatch_doubts() const { return minibatch_doubts_; }
   /// What the host does in one step of each trace beside launches: gone with them, and kept beside the graphs'.
   struct HostTime {

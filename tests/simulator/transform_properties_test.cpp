@@ -9,6 +9,7 @@
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/edit.hpp"
 #include "simulator/transform/graph_launch.hpp"
+#include "simulator/transform/launch_lock.hpp"
 #include "simulator/transform/merge.hpp"
 #include "simulator/transform/replicate.hpp"
 #include "simulator/transform/retime.hpp"
@@ -220,10 +221,15 @@ TEST(TransformProperties, AppendingLeavesBothPartsTheirTimes) {
 TEST(TransformProperties, ReplicatingGivesEachMemberAllWorkAndItsOrder) {
   Random random(26);
   for (int round = 0; round < kRounds; ++round) {
-    const TaskGraph before = random_graph(random);
+    TaskGraph before = random_graph(random);
+    for (const TaskId kernel : some_of(before, random, 4)) {  // its launch was not recorded, or long before it ran
+      Task& task = before.tasks[to_index(kernel)];
+      if (is_kernel(task)) task.position += static_cast<std::int64_t>(random.below(60)) - 30;
+    }
     const Reach waits = reach_of(before);
     ReplicateOptions options;
     options.members = 3;
+    options.within_launches = random.below(2) == 0;
     options.stream_sets = 1 + static_cast<int>(random.below(3));
     options.thread_sets = 1 + static_cast<int>(random.below(3));
     options.turns = random.below(2) == 0 ? Turns::kWhole : Turns::kInterleaved;
@@ -251,6 +257,31 @@ TEST(TransformProperties, ReplicatingGivesEachMemberAllWorkAndItsOrder) {
       for (std::size_t b = tasks; b < now.size(); ++b) across = across || now[a][b];
     }
     EXPECT_TRUE(across || (options.stream_sets >= 2 && options.thread_sets >= 2));
+  }
+}
+
+TEST(TransformProperties, ShorterLocksKeepAllHostWorkAndWhoWaitsForWhom) {
+  Random random(32);
+  for (int round = 0; round < kRounds; ++round) {
+    TaskGraph before = random_graph(random);
+    ReplicateOptions options;
+    options.members = options.stream_sets = options.thread_sets = 2;
+    ASSERT_TRUE(replicate(before, options));
+    const Reach waits = reach_of(before);
+    TaskGraph after = before;
+    const Result<Change> change = shorten_locks(after, static_cast<double>(random.below(5)) / 4);
+    ASSERT_TRUE(change) << change.error().message;
+    expect_counted(before, after, *change);
+    const Reach now = reach_of(after);
+    std::vector<Nanoseconds> busy(before.resources.size());
+    for (const Task& task : before.tasks) busy[to_index(task.resource)] += task.duration;
+    for (const Task& task : after.tasks) busy[to_index(task.resource)] -= task.duration;
+    EXPECT_EQ(busy, std::vector<Nanoseconds>(before.resources.size()));
+    for (std::size_t a = 0; a < waits.size(); ++a) {
+      for (std::size_t b = 0; b < waits.size(); ++b) {
+        EXPECT_TRUE(now[a][b] || !waits[a][b]) << round << ": " << a << " before " << b;
+      }
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "simulator/transform/capture.hpp"
 #include "simulator/transform/edit.hpp"
 #include "simulator/transform/graph_launch.hpp"
+#include "simulator/transform/launch_lock.hpp"
 #include "simulator/transform/merge.hpp"
 #include "simulator/transform/replicate.hpp"
 #include "simulator/transform/retime.hpp"
@@ -162,6 +163,30 @@ TEST(Transform, LetsLaunchesOfSeveralThreadsHoldOneLock) {
   ASSERT_TRUE(replicate(graph, options));
   // Four first launches of 5 us one after another: the last kernel a begins 8 us after the start of the fourth.
   EXPECT_THAT(flat(graph), HasSubstr("a 23000-35000\n"));
+}
+
+TEST(Transform, LetsLaunchesHoldTheirLockInTheirLastPartOnly) {
+  TaskGraph graph = graph_from(R"(t0: a 10, c 10
+                                  t1: b 10
+                                  s0: x 4, z 4
+                                  s1: y 4
+                                  ^a -> x +8
+                                  ^b -> y +8
+                                  ^c -> z +2)");
+  for (Edge& edge : graph.edges) edge.kind = EdgeKind::kLaunch;
+  for (Task& task : graph.tasks) {
+    if (graph.label(TaskId(&task - graph.tasks.data())) < "x") task.kind = TaskKind::kLaunch;
+  }
+  hold_shared_engines(graph, true);
+  TaskGraph whole = graph;
+  EXPECT_EQ(flat(whole), "a 0-10\nc 20-30\nb 10-20\nx 8-12\nz 22-26\ny 18-22\n");
+  const Result<Change> change = shorten_locks(graph, 0.4);
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_EQ(change->tasks_added, 3);
+  EXPECT_EQ(change->edges_added, 3);
+  // b's lock is free when a's part with it ends at 10; y starts 8 after b began, and 2 after its lock.
+  EXPECT_EQ(flat(graph), "a 0-6\nc 10-16\nb 0-6\nx 8-12\nz 16-20\ny 12-16\na 6-10\nc 16-20\nb 10-14\n");
+  EXPECT_FALSE(shorten_locks(graph, 1.5));
 }
 
 TEST(Transform, MergesCopiesOfAnOpIntoOneWithTheUnionOfTheirDependencies) {

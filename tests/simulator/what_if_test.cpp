@@ -16,6 +16,7 @@ namespace cohort {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// Kernels of 2 us each behind launches of 5 us with 5 us of the framework's work between them: the GPU idles.
 std::string launch_bound(int kernels) {
@@ -144,6 +145,22 @@ TEST(WhatIf, TakesCalibratedFiguresOfTheDevice) {
   EXPECT_EQ(calibrated.confidence(), Confidence::kMedium);
   ASSERT_EQ(calibrated.doubts.size(), 1);
   EXPECT_EQ(calibrated.doubts[0].why, "245 us of the host's work between launches a step is taken to go with them");
+}
+
+TEST(WhatIf, LaunchesFromThreadsBesideEachOtherWhereACalibrationSaysHowLongTheLockIsHeld) {
+  WhatIf what_if = models(4);
+  what_if.launch_threads = 4;
+  what_if.gpu = published_gpu_profile("Tesla V100-SXM2-32GB");
+  const Case launches(launch_bound(50));
+  const WhatIfPrediction whole = launches.predict(what_if);
+  EXPECT_THAT(whole.doubts.back().why + whole.doubts.front().why, HasSubstr("hold one lock for their whole length"));
+  what_if.gpu->launch.lock = what_if.gpu->launch.call / 4;
+  const WhatIfPrediction part = launches.predict(what_if);
+  // 50 launches of 5 us from each of 4 threads, one after another, or a quarter of each.
+  EXPECT_GE(whole.step_time, Nanoseconds(1'000'000));
+  EXPECT_LT(part.step_time, Nanoseconds(600'000));
+  for (const Doubt& doubt : part.doubts) EXPECT_THAT(doubt.why, Not(HasSubstr("one lock")));
+  expect_sound(part);
 }
 
 TEST(WhatIf, KeepsTheHostsPausesBesideGraphsAndSaysThatItCannotTell) {
