@@ -132,9 +132,10 @@ Result<void> check_rates(const GpuProfile& profile) {
   }
   for (const Throughput throughput : kAll) {
     const double slowdown = profile.slowdown[static_cast<std::size_t>(throughput)];
-    if (!(slowdown >= 0) || !std::isfinite(slowdown)) {
-      return fail(ErrorCode::kInvalidInput, "slowdown.{} is {}; it must not be negative", to_string(throughput),
-                  slowdown);
+    constexpr double kMostSlowdown = 100;  // times: what is more is damaged
+    if (!(slowdown >= 0 && slowdown <= kMostSlowdown)) {
+      return fail(ErrorCode::kInvalidInput, "slowdown.{} is {}; it must be from 0 to {}", to_string(throughput),
+                  slowdown, kMostSlowdown);
     }
   }
   return {};
@@ -167,6 +168,7 @@ Nanoseconds upload_time(const GpuProfile& profile, Bytes size) {
 }
 
 Result<void> validate(const GpuProfile& profile) {
+  constexpr Nanoseconds kLongestLaunch = std::chrono::minutes(1);  // what is longer is damaged
   if (profile.sms < 1 || static_cast<std::size_t>(profile.sms) > kMostSms) {
     return fail(ErrorCode::kInvalidInput, "sms is {}; it must be from 1 to {}", profile.sms, kMostSms);
   }
@@ -176,6 +178,7 @@ Result<void> validate(const GpuProfile& profile) {
                                     {"sm.partitions", std::int64_t{profile.sm.partitions}},
                                     {"sm.register_unit", std::int64_t{profile.sm.register_unit}},
                                     {"sm.shared_memory_bytes", profile.sm.shared_memory.value},
+                                    {"sm.shared_memory_of_block_bytes", profile.sm.shared_memory_of_block.value},
                                     {"sm.shared_memory_unit_bytes", profile.sm.shared_memory_unit.value},
                                     {"l2_size_bytes", profile.l2_size.value},
                                     {"copy_engines", std::int64_t{profile.copy_engines}},
@@ -188,9 +191,14 @@ Result<void> validate(const GpuProfile& profile) {
   }
   for (const auto& [name, value] : {std::pair{"sm.threads", std::int64_t{profile.sm.threads}},
                                     {"sm.registers", profile.sm.registers},
-                                    {"sm.shared_memory_bytes", profile.sm.shared_memory.value}}) {
-    if (value > kMostRoomOnSm) {
-      return fail(ErrorCode::kInvalidInput, "{} is {}; it must be at most {}", name, value, kMostRoomOnSm);
+                                    {"sm.partitions", std::int64_t{profile.sm.partitions}},
+                                    {"sm.register_unit", std::int64_t{profile.sm.register_unit}},
+                                    {"sm.shared_memory_bytes", profile.sm.shared_memory.value},
+                                    {"sm.shared_memory_of_block_bytes", profile.sm.shared_memory_of_block.value},
+                                    {"sm.shared_memory_unit_bytes", profile.sm.shared_memory_unit.value},
+                                    {"sm.reserved_shared_memory_bytes", profile.sm.reserved_shared_memory.value}}) {
+    if (value < 0 || value > kMostRoomOnSm) {
+      return fail(ErrorCode::kInvalidInput, "{} is {}; it must be from 0 to {}", name, value, kMostRoomOnSm);
     }
   }
   if (profile.launch.lock > profile.launch.call) {
@@ -199,8 +207,9 @@ Result<void> validate(const GpuProfile& profile) {
   }
   Result<void> times;
   visit_launch(profile.launch, [&](std::string_view name, Nanoseconds time) {
-    if (times && time < Nanoseconds(0)) {
-      times = fail(ErrorCode::kInvalidInput, "launch.{} is {}; it must not be negative", name, time.count());
+    if (times && (time < Nanoseconds(0) || time > kLongestLaunch)) {
+      times = fail(ErrorCode::kInvalidInput, "launch.{} is {}; it must be from 0 to {}", name, time.count(),
+                   kLongestLaunch.count());
     }
   });
   COHORT_CHECK(times);

@@ -289,7 +289,7 @@ Result<void> NsightReader::read_gpus() {
     info.id = fmt::format("cuda:{}", device);
     info.kind = "cuda";
     info.name = std::string(row.text(1).value_or(""));
-    info.memory = {row.integer(2).value_or(0)};
+    info.memory = {std::max(std::int64_t{0}, row.integer(2).value_or(0))};  // a damaged one is unknown
     constexpr std::int64_t kMostCores = 1'000'000;
     info.cores = static_cast<int>(std::clamp(row.integer(3).value_or(1), std::int64_t{1}, kMostCores));
     for (std::size_t i = 0; i < kFacts.size(); ++i) {
