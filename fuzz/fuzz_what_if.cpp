@@ -47,7 +47,7 @@ std::vector<WhatIf> questions(const Trace& trace) {
 }
 
 void check_prediction(const WhatIfPrediction& prediction) {
-  // Ends of kernels are rounded one by one, and of steps of years to what a double holds.
+  // Ends of kernels are rounded one by one, and long ones to what a double holds.
   const auto rounding =
       Nanoseconds(static_cast<std::int64_t>(prediction.trace.slices.size())) + prediction.step_time / 1'000'000'000;
   require(prediction.lower_bound <= prediction.step_time + rounding, "a step takes no less than its lower bound");

@@ -132,10 +132,10 @@ Result<void> check_rates(const GpuProfile& profile) {
   }
   for (const Throughput throughput : kAll) {
     const double slowdown = profile.slowdown[static_cast<std::size_t>(throughput)];
-    constexpr double kMostSlowdown = 100;  // times: what is more is damaged
-    if (!(slowdown >= 0 && slowdown <= kMostSlowdown)) {
+    constexpr double kMostTimes = 100;  // times: what is more is damaged
+    if (!(slowdown >= 0 && slowdown <= kMostTimes)) {
       return fail(ErrorCode::kInvalidInput, "slowdown.{} is {}; it must be from 0 to {}", to_string(throughput),
-                  slowdown, kMostSlowdown);
+                  slowdown, kMostTimes);
     }
   }
   return {};
@@ -197,9 +197,13 @@ Result<void> validate(const GpuProfile& profile) {
                                     {"sm.shared_memory_of_block_bytes", profile.sm.shared_memory_of_block.value},
                                     {"sm.shared_memory_unit_bytes", profile.sm.shared_memory_unit.value},
                                     {"sm.reserved_shared_memory_bytes", profile.sm.reserved_shared_memory.value}}) {
-    if (value < 0 || value > kMostRoomOnSm) {
-      return fail(ErrorCode::kInvalidInput, "{} is {}; it must be from 0 to {}", name, value, kMostRoomOnSm);
+    if (value > kMostRoomOnSm) {
+      return fail(ErrorCode::kInvalidInput, "{} is {}; it must be at most {}", name, value, kMostRoomOnSm);
     }
+  }
+  if (profile.sm.reserved_shared_memory < Bytes{0}) {
+    return fail(ErrorCode::kInvalidInput, "sm.reserved_shared_memory_bytes is {}; it must not be negative",
+                profile.sm.reserved_shared_memory.value);
   }
   if (profile.launch.lock > profile.launch.call) {
     return fail(ErrorCode::kInvalidInput, "launch.lock_ns is {}; it is part of launch.call_ns, {}",

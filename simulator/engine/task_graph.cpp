@@ -73,10 +73,9 @@ Result<void> check_total_time(const TaskGraph& graph, double copies) {
   delays = 0;
   for (const Nanoseconds delay : longest) delays += static_cast<double>(delay.count());
   if ((durations + delays) * copies <= most) return {};
-  constexpr double kYear = 365.0 * 24 * 3600 * 1e9;
-  return fail(ErrorCode::kInvalidInput,
-              "the tasks take {:.3g} years one after another, more than {:.3g}: their times are wrong",
-              (durations + delays) * copies / kYear, most / kYear);
+  constexpr double kDay = 24.0 * 3600 * 1e9;
+  return fail(ErrorCode::kInvalidInput, "the tasks take {:.3g} days one after another; {:.3g} are the most",
+              (durations + delays) * copies / kDay, most / kDay);
 }
 
 std::vector<std::vector<TaskId>> queues_of(const TaskGraph& graph) {

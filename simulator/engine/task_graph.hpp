@@ -144,9 +144,9 @@ Result<void> explain_cycle(const TaskGraph& graph);
 /// The checks of order_tasks() that come before order.
 Result<void> check_ranges(const TaskGraph& graph);
 
-/// What the tasks of a graph may take one after another: far from what 63 bits of nanoseconds hold, so that no time
-/// overflows in whatever order they run, and however much they slow each other down.
-constexpr Nanoseconds kLongestGraph = std::chrono::hours(10 * 365 * 24);
+/// What the tasks of a graph may take one after another. Up to it a double holds nanoseconds exactly, and what a
+/// thousand tasks take that slow each other down adds up to no more than 63 bits hold.
+constexpr Nanoseconds kLongestGraph = std::chrono::hours(100 * 24);
 /// Checks that `copies` of the graph, each task with the longest of the delays that follow it, take no longer than
 /// that. Errors: kInvalidInput.
 Result<void> check_total_time(const TaskGraph& graph, double copies = 1);

@@ -24,8 +24,10 @@ void sort_by_nesting(const std::vector<Slice>& slices, Ranges& ranges) {
   }
 }
 
-/// Which layers a backward op belongs to. It runs on a thread of its own, outside of all that the program marked; the
-/// op of the forward pass whose gradient it computes has the same "Sequence number".
+/// Which layers a backward op belongs to. It runs on a thread of the engine, outside of all that the program marked;
+/// the op of the forward pass whose gradient it computes has the same "Sequence number". Threads count for themselves,
+/// so that what the engine's thread computes again (checkpointing) has numbers of its own: other threads' ops come
+/// first.
 class BackwardLayers {
  public:
   BackwardLayers(const Trace& trace, const SliceKinds& kinds, const Ranges& ranges)
@@ -46,6 +48,10 @@ class BackwardLayers {
         }
       }
     }
+    for (auto& [sequence, ops] : forward_) {
+      std::stable_sort(ops.begin(), ops.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return trace.slices[a].start < trace.slices[b].start; });
+    }
   }
 
   /// Of another range than a backward op's, none. The outermost first.
@@ -55,18 +61,27 @@ class BackwardLayers {
     const auto sequence = integer(range, sequence_key_);
     const auto found = sequence ? forward_.find(*sequence) : forward_.end();
     if (found == forward_.end()) return layers;
-    // Ops around and before it that need no gradient have the number, too: the last to begin is the one.
-    std::optional<std::uint32_t> op;
-    for (const std::uint32_t candidate : found->second) {
-      const Nanoseconds start = trace_.slices[candidate].start;
-      if (start < trace_.slices[range].start && (!op || start >= trace_.slices[*op].start)) op = candidate;
-    }
+    const auto op = forward_of(range, found->second);
     for (auto layer = op ? around_[*op] : std::nullopt; layer; layer = around_[*layer]) layers.push_back(*layer);
     std::reverse(layers.begin(), layers.end());
     return layers;
   }
 
  private:
+  /// Ops around and before the one that needs a gradient have its number, too: the last to begin is the one.
+  [[nodiscard]] std::optional<std::uint32_t> forward_of(std::uint32_t backward,
+                                                        const std::vector<std::uint32_t>& ops) const {
+    const Slice& slice = trace_.slices[backward];
+    const auto behind = std::lower_bound(ops.begin(), ops.end(), slice.start, [&](std::uint32_t op, Nanoseconds time) {
+      return trace_.slices[op].start < time;
+    });
+    constexpr std::ptrdiff_t kMostLooks = 64;
+    const auto least = behind - std::min(kMostLooks, behind - ops.begin());
+    for (auto op = behind; op != least;) {
+      if (trace_.slices[*--op].track != slice.track) return *op;
+    }
+    return behind == ops.begin() ? std::nullopt : std::optional(*std::prev(behind));
+  }
   [[nodiscard]] std::optional<std::int64_t> integer(std::uint32_t range, std::optional<StringId> key) const {
     return trace_.integer_arg(trace_.slices[range], key);
   }
@@ -123,7 +138,10 @@ class ScopeFinder {
     bool in_layers = false;
     for (const std::uint32_t range : ranges) {
       const std::vector<std::uint32_t> layers = in_layers ? std::vector<std::uint32_t>() : backward_->of(range);
-      for (const std::uint32_t layer : layers) innermost = scope(innermost, draft_.trace.slices[layer].name);
+      for (const std::uint32_t layer : layers) {
+        const bool around = std::find(ranges.begin(), ranges.end(), layer) != ranges.end();  // of both passes
+        if (!around) innermost = scope(innermost, draft_.trace.slices[layer].name);
+      }
       in_layers = in_layers || !layers.empty();
       innermost = scope(innermost, draft_.trace.slices[range].name);
     }

@@ -66,14 +66,16 @@ Result<Change> scale(TaskGraph& graph, const Selection& selection, double times_
     return fail(ErrorCode::kInvalidInput, "a factor of {}; it must be positive", times_faster);
   }
   COHORT_CHECK(mask_of(graph, selection));
+  const auto scaled = [&](TaskId id) { return static_cast<double>(graph.task(id).duration.count()) / times_faster; };
+  for (const TaskId id : selection) {
+    if (scaled(id) > static_cast<double>(kLongestGraph.count())) {
+      return fail(ErrorCode::kInvalidInput, "{} made {} times faster would take months", graph.label(id), times_faster);
+    }
+  }
   Change change;
   for (const TaskId id : selection) {
     Task& task = graph.tasks[to_index(id)];
-    const double scaled = static_cast<double>(task.duration.count()) / times_faster;
-    if (scaled > static_cast<double>(kLongestGraph.count())) {
-      return fail(ErrorCode::kInvalidInput, "{} made {} times faster would take years", graph.label(id), times_faster);
-    }
-    const Nanoseconds duration(std::llround(scaled));
+    const Nanoseconds duration(std::llround(scaled(id)));
     if (duration != task.duration) ++change.tasks_changed;
     task.duration = duration;
   }

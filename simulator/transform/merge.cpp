@@ -46,6 +46,34 @@ std::size_t keep_queue_order(TaskGraph& graph, const std::vector<TaskId>& stands
   return added;
 }
 
+/// What follows a task that goes waits for what stood before it on the same stream.
+std::size_t bridge_streams(TaskGraph& graph, const std::vector<TaskId>& stands_for) {
+  const std::size_t edges = graph.edges.size();
+  std::vector<std::vector<Edge>> into(graph.tasks.size());
+  std::vector<std::vector<Edge>> out(graph.tasks.size());
+  const auto goes = [&](TaskId task) { return stands_for[to_index(task)] != task; };
+  const auto note = [&](const Edge& edge) {
+    if (goes(edge.from)) out[to_index(edge.from)].push_back(edge);
+    if (goes(edge.to)) into[to_index(edge.to)].push_back(edge);
+  };
+  for (const Edge& edge : graph.edges) {
+    if (edge.kind == EdgeKind::kStreamOrder) note(edge);
+  }
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    for (const Edge& before : into[i]) {
+      for (const Edge& behind : out[i]) {
+        Edge bridge = behind;
+        bridge.from = before.from;
+        bridge.delay = std::max(Nanoseconds(0), behind.delay);  // nobody recorded that these two overlap
+        if (graph.task(bridge.from).resource != graph.task(bridge.to).resource) continue;
+        graph.edges.push_back(bridge);
+        note(bridge);  // of tasks that go and follow each other, those with larger ids bridge on
+      }
+    }
+  }
+  return graph.edges.size() - edges;
+}
+
 Result<Change> collapse(TaskGraph& graph, const std::vector<TaskId>& stands_for, bool drop_others_edges) {
   std::vector<bool> keep(graph.tasks.size());
   for (std::size_t i = 0; i < keep.size(); ++i) keep[i] = stands_for[i] == TaskId(i);
@@ -102,7 +130,9 @@ Result<Change> share(TaskGraph& graph, std::span<const Selection> groups) {
   std::vector<TaskId> stands_for = each_itself(graph);
   for (const Selection& group : groups) COHORT_CHECK(point_to_first(graph, group, stands_for));
   TaskGraph shared = graph;
-  COHORT_TRY(const Change change, collapse(shared, stands_for, true));
+  const std::size_t added = bridge_streams(shared, stands_for);
+  COHORT_TRY(Change change, collapse(shared, stands_for, true));
+  change.edges_added = added;
   graph = std::move(shared);
   return change;
 }

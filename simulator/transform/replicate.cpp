@@ -88,18 +88,20 @@ void order_members(TaskGraph& graph, const std::vector<std::int64_t>& place, con
                    const ReplicateOptions& options) {
   std::vector<std::vector<TaskId>> streams(graph.resources.size());
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) streams[to_index(graph.tasks[i].resource)].push_back(TaskId(i));
+  const auto member_of = [&](TaskId id) { return static_cast<std::int64_t>(to_index(id) / place.size()); };
   const auto key = [&](TaskId id) {
     const std::size_t one = to_index(id) % place.size();
-    const auto member = static_cast<std::int64_t>(to_index(id) / place.size());
+    const std::int64_t member = member_of(id);
     const bool whole = options.turns == Turns::kWhole;
     return std::tuple(whole ? member : turn[one], whole ? turn[one] : member, place[one]);
   };
   for (std::size_t r = 0; r < streams.size(); ++r) {
     if (graph.resources[r].discipline != Discipline::kOverlapping) continue;
     std::vector<TaskId>& ops = streams[r];
+    if (ops.empty() || member_of(ops.front()) == member_of(ops.back())) continue;  // copies stand member by member
     std::sort(ops.begin(), ops.end(), [&](TaskId a, TaskId b) { return key(a) < key(b); });
     for (std::size_t i = 1; i < ops.size(); ++i) {
-      if (to_index(ops[i - 1]) / place.size() != to_index(ops[i]) / place.size())
+      if (member_of(ops[i - 1]) != member_of(ops[i]))
         graph.add_edge(ops[i - 1], ops[i], EdgeKind::kStreamOrder, options.stream_gap);
     }
   }

@@ -16,7 +16,7 @@ struct ReplicateOptions {
   int thread_sets = 1;  ///< copies of the host's threads, likewise
   Turns turns = Turns::kInterleaved;
   bool within_launches = false;  ///< members of a stream take turns op by op, not launch by launch of several ops
-  Nanoseconds stream_gap{};  ///< between ops of two members on one stream
+  Nanoseconds stream_gap{};      ///< between ops of two members on one stream
 };
 
 /// Makes a graph of one member's tasks one of `members` copies, which differ in Task::member.

@@ -151,7 +151,7 @@ std::vector<std::optional<std::uint32_t>> launching_calls(const TaskGraph& graph
 void set_time(Task& task, double time, Change& change) {
   // One that takes longer is refused with its graph.
   constexpr auto kMost = 2 * static_cast<double>(kLongestGraph.count());
-  const Nanoseconds duration(std::llround(std::clamp(time, 0.0, kMost)));
+  const Nanoseconds duration(time > 0 ? std::llround(std::min(time, kMost)) : 0);  // 0 for what is no number, too
   if (duration != task.duration) ++change.tasks_changed;
   task.duration = duration;
 }

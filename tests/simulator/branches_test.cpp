@@ -39,9 +39,10 @@ Model towers(int count) {
 }
 
 /// A made-up device of two cores on which all cores take `all_cores` of one core's time.
-class Bench {
+class BranchBench {
  public:
-  Bench(Model model, std::size_t members, double all_cores) : model_(std::move(model)), base_(fake_base(members)) {
+  BranchBench(Model model, std::size_t members, double all_cores)
+      : model_(std::move(model)), base_(fake_base(members)) {
     const auto times = [all_cores](const FakeCall& call) -> std::optional<std::int64_t> {
       if (call.strategy != Strategy::kSerial) return std::nullopt;
       const double time = call.op.starts_with("conv") ? 1'000'000 : 50'000;
@@ -79,7 +80,7 @@ bool offers_branches(const PlanningResult& result) {
 }
 
 TEST(Branches, WinForOneMemberWhereSecondCoresHelpASingleOpLittle) {
-  const PlanningResult result = Bench(towers(2), 1, 0.95).plan();
+  const PlanningResult result = BranchBench(towers(2), 1, 0.95).plan();
   const PlanCandidate& first = result.ranked.front();
   EXPECT_THAT(first.name, HasSubstr("branches x2"));
   // conv1 on all cores, a tower on each stream, their sum.
@@ -97,18 +98,18 @@ TEST(Branches, WinForOneMemberWhereSecondCoresHelpASingleOpLittle) {
 }
 
 TEST(Branches, LoseWhereEveryOpUsesAllCoresWell) {
-  EXPECT_THAT(Bench(towers(2), 1, 0.5).plan().ranked.front().name, Not(HasSubstr("branches")));
+  EXPECT_THAT(BranchBench(towers(2), 1, 0.5).plan().ranked.front().name, Not(HasSubstr("branches")));
 }
 
 TEST(Branches, AreOfferedForFewMembersThatHaveThem) {
-  EXPECT_TRUE(offers_branches(Bench(towers(3), 3, 0.8).plan()));
-  EXPECT_FALSE(offers_branches(Bench(towers(3), 5, 0.8).plan()));
-  EXPECT_FALSE(offers_branches(Bench(fake_cnn(1), 1, 0.8).plan()));
+  EXPECT_TRUE(offers_branches(BranchBench(towers(3), 3, 0.8).plan()));
+  EXPECT_FALSE(offers_branches(BranchBench(towers(3), 5, 0.8).plan()));
+  EXPECT_FALSE(offers_branches(BranchBench(fake_cnn(1), 1, 0.8).plan()));
 }
 
 TEST(Branches, AreTheSameAgain) {
-  const PlanningResult first = Bench(towers(4), 2, 0.8).plan();
-  const PlanningResult again = Bench(towers(4), 2, 0.8).plan();
+  const PlanningResult first = BranchBench(towers(4), 2, 0.8).plan();
+  const PlanningResult again = BranchBench(towers(4), 2, 0.8).plan();
   ASSERT_EQ(first.ranked.size(), again.ranked.size());
   for (std::size_t i = 0; i < first.ranked.size(); ++i)
     EXPECT_EQ(write_plan(first.ranked[i].plan), write_plan(again.ranked[i].plan)) << first.ranked[i].name;

@@ -11,7 +11,7 @@
 namespace cohort {
 namespace {
 
-constexpr int kRounds = 60;
+constexpr int kEngineRounds = 60;
 
 SimulationOptions sharing() {
   SimulationOptions options;
@@ -216,7 +216,7 @@ TEST(EventLoop, TakesQueuesAndEdgesForTheSameOrderOnRandomKernels) {
 
 TEST(EventLoop, TakesRecordedDurationsWhereNothingIsShared) {
   Random random(3);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kEngineRounds; ++round) {
     TaskGraph graph = random_graph(random);
     for (Task& task : graph.tasks) task.waves = 0.01F;
     const Result<std::vector<TaskTimes>> alone = run_flat(graph);
@@ -231,7 +231,7 @@ TEST(EventLoop, TakesRecordedDurationsWhereNothingIsShared) {
 
 TEST(EventLoop, StaysBetweenItsBounds) {
   Random random(4);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kEngineRounds; ++round) {
     const TaskGraph graph = random_graph(random);
     const Result<Schedule> schedule = simulate(graph, sharing());
     ASSERT_TRUE(schedule) << schedule.error().message;

@@ -89,11 +89,11 @@ TEST(FlatRun, NamesWhatIsOutOfRange) {
   EXPECT_EQ(flat_timeline(graph), "task 1 (b, iteration 0): resource 4 of 1");
 }
 
-TEST(FlatRun, RefusesMoreYearsThanTimeHolds) {
-  constexpr const char* kRefused = "the tasks take 12 years one after another, more than 10: their times are wrong";
-  const Nanoseconds years = kLongestGraph * 3 / 5;
+TEST(FlatRun, RefusesMoreDaysThanSumsHold) {
+  constexpr const char* kRefused = "the tasks take 120 days one after another; 100 are the most";
+  const Nanoseconds days = kLongestGraph * 3 / 5;
   TaskGraph graph = graph_from("s0: a 1, b 1");
-  for (Task& task : graph.tasks) task.duration = years;
+  for (Task& task : graph.tasks) task.duration = days;
   EXPECT_EQ(flat_timeline(graph), kRefused);
   const Result<Schedule> simulated = simulate(graph, {});
   ASSERT_FALSE(simulated);
@@ -101,7 +101,7 @@ TEST(FlatRun, RefusesMoreYearsThanTimeHolds) {
   graph.tasks[0].duration = Nanoseconds(0);
   EXPECT_TRUE(run_flat(graph));
   EXPECT_FALSE(check_total_time(graph, 2));
-  graph.add_edge(TaskId(0), TaskId(1), EdgeKind::kEvent, years);
+  graph.add_edge(TaskId(0), TaskId(1), EdgeKind::kEvent, days);
   EXPECT_EQ(flat_timeline(graph), kRefused);
 }
 

@@ -28,8 +28,8 @@ struct Feeding {
 
 /// fc1 of 10 us, then fc2 of 5 us, of members on streams of their own. A launch takes the host 4 us and the device 7 us
 /// from its start, a graph 3 us; kernels stand 1 us apart.
-struct Bench {
-  explicit Bench(const Feeding& feeding)
+struct FeedingBench {
+  explicit FeedingBench(const Feeding& feeding)
       : plan(uniform_plan(fake_base(feeding.members).members, Strategy::kConcurrent,
                           static_cast<int>(feeding.members))) {
     plan.launch = feeding.launch;
@@ -100,7 +100,7 @@ struct Bench {
 
 TEST(GpuInput, IsCopiedBesideTheStepBeforeWhereThereAreTwoBuffers) {
   // Both buffers on the host are free once the first two copies have been waited for, then one after each wait.
-  EXPECT_EQ(Bench({.decode = 4_us}).timeline(60_us),
+  EXPECT_EQ(FeedingBench({.decode = 4_us}).timeline(60_us),
             "copies to the device: input 0 15-20, input 0 23-28, input 0 52-57\n"
             "decode worker 0: input 0 0-8, input 0 8-16, input 0 37-45, input 0 45-53, input 0 59-67\n"
             "host: upload 8-12, launch 12-15, upload 16-20, wait 37-37, launch 37-40, upload 45-49, wait 59-59, "
@@ -109,7 +109,7 @@ TEST(GpuInput, IsCopiedBesideTheStepBeforeWhereThereAreTwoBuffers) {
 }
 
 TEST(GpuInput, IsCopiedBetweenStepsWhereThereIsOneBuffer) {
-  EXPECT_EQ(Bench({.buffers = 1, .decode = 4_us}).timeline(70_us),
+  EXPECT_EQ(FeedingBench({.buffers = 1, .decode = 4_us}).timeline(70_us),
             "copies to the device: input 0 15-20, input 0 52-57\n"
             "decode worker 0: input 0 0-8, input 0 37-45\n"
             "host: upload 8-12, launch 12-15, wait 37-37, upload 45-49, launch 49-52\n"
@@ -117,7 +117,7 @@ TEST(GpuInput, IsCopiedBetweenStepsWhereThereIsOneBuffer) {
 }
 
 TEST(GpuInput, IsCopiedForEachMemberWhereItIsSeparate) {
-  EXPECT_EQ(Bench({.decode = 4_us, .members = 2, .sharing = InputSharing::kSeparate}).timeline(45_us),
+  EXPECT_EQ(FeedingBench({.decode = 4_us, .members = 2, .sharing = InputSharing::kSeparate}).timeline(45_us),
             "copies to the device: input 0 23-28, input 1 28-33, input 0 39-44, "
             "input 1 44-49\n"
             "decode worker 0: input 0 0-8, input 1 8-16, input 0 16-24, input 1 24-32\n"
@@ -127,7 +127,7 @@ TEST(GpuInput, IsCopiedForEachMemberWhereItIsSeparate) {
 }
 
 TEST(GpuInput, IsGivenByALaunchThreadWhereThereAreSeveral) {
-  EXPECT_EQ(Bench({.members = 2, .launch = LaunchMode::kSingle, .launch_threads = 2}).timeline(45_us),
+  EXPECT_EQ(FeedingBench({.members = 2, .launch = LaunchMode::kSingle, .launch_threads = 2}).timeline(45_us),
             "copies to the device: input 0 11-16, input 0 21-26\n"
             "decode worker 0: input 0 0-4, input 0 4-8, input 0 33-37, input 0 37-41\n"
             "driver lock: upload 7-8, launch 10-11, launch 11-12, launch 14-15, launch 15-16, upload 17-18, "
@@ -145,7 +145,7 @@ TEST(GpuInput, TakesAStepTheLongestOfDecodingCopyingAndComputingOrAllInTurn) {
   for (const Nanoseconds decode : {1_us, 5_us, 20_us}) {
     for (const Nanoseconds copy : {3_us, 12_us, 40_us}) {
       for (const int buffers : {1, 2, 3}) {
-        Bench bench({.buffers = buffers, .decode = decode, .copy = copy});
+        FeedingBench bench({.buffers = buffers, .decode = decode, .copy = copy});
         const Prediction prediction = bench.predicted();
         // A graph launch of 3 us, then kernels 3 us after it; the copy begins 7 us after the call behind the launch.
         const Nanoseconds longest = std::max({3_us + 3_us + kKernels, 3_us + 7_us + copy, 2 * decode});
@@ -166,14 +166,14 @@ TEST(GpuInput, TakesAStepTheLongestOfDecodingCopyingAndComputingOrAllInTurn) {
 }
 
 TEST(GpuInput, NamesTheCopiesWhereTheyBind) {
-  const Prediction prediction = Bench({.copy = 100_us}).predicted();
+  const Prediction prediction = FeedingBench({.copy = 100_us}).predicted();
   EXPECT_EQ(prediction.binding.resource, "copies to the device");
   EXPECT_GE(prediction.lower_bound, 100_us);
-  EXPECT_EQ(Bench({.decode = 50_us}).predicted().binding.resource, "decode worker 0");
+  EXPECT_EQ(FeedingBench({.decode = 50_us}).predicted().binding.resource, "decode worker 0");
 }
 
 TEST(GpuInput, IsDrawnByMinibatchInThePredictedTrace) {
-  Bench bench({.members = 2, .sharing = InputSharing::kSeparate});
+  FeedingBench bench({.members = 2, .sharing = InputSharing::kSeparate});
   const auto run = predict_run(bench.prediction_case(), {});
   ASSERT_TRUE(run.has_value()) << run.error().message;
   std::string copies;
@@ -190,7 +190,7 @@ TEST(GpuInput, IsDrawnByMinibatchInThePredictedTrace) {
 }
 
 TEST(GpuInput, ThatIsOnTheDeviceAlreadyIsNotCopied) {
-  Bench bench({});
+  FeedingBench bench({});
   bench.plan.input.source = InputSource::kGenerated;
   EXPECT_EQ(bench.predicted().step_time, 22_us);
   EXPECT_EQ(bench.timeline(30_us),

@@ -156,9 +156,9 @@ TEST(GpuPlanner, AttributionAddsUpAndBoundsHold) {
   }
 }
 
-/// x, then towers of two convolutions each, added up.
-Model towers(int count) {
-  ModelBuilder builder("towers");
+/// x, then towers_without_pools of two convolutions each, added up.
+Model towers_without_pools(int count) {
+  ModelBuilder builder("towers_without_pools");
   const ModelBuilder::ConvolutionOptions same{.channels = 4, .kernel = 3, .stride = 1, .pad = 1};
   const TensorId x = builder.convolution("conv", builder.input("x", {1, 4, 8, 8}), same);
   TensorId sum{};
@@ -205,8 +205,8 @@ TEST(GpuPlanner, DoesNotGroupWhatAStridedBatchRuns) {
 }
 
 TEST(GpuPlanner, RunsBranchesOfSmallKernelsSideBySide) {
-  // conv, three towers side by side, two sums: 20 us + 2 x 20 us + 2 x 20 us; in turn 9 x 20 us.
-  GpuBench bench(towers(3), 1, 20_us);
+  // conv, three towers_without_pools side by side, two sums: 20 us + 2 x 20 us + 2 x 20 us; in turn 9 x 20 us.
+  GpuBench bench(towers_without_pools(3), 1, 20_us);
   const PlanningResult result = bench.plan();
   const PlanCandidate& best = result.ranked.front();
   EXPECT_THAT(best.name, HasSubstr("branches x"));
@@ -220,13 +220,13 @@ TEST(GpuPlanner, RunsBranchesOfSmallKernelsSideBySide) {
 }
 
 TEST(GpuPlanner, OffersNoBranchesToManyMembers) {
-  GpuBench bench(towers(2), 8, 20_us);
+  GpuBench bench(towers_without_pools(2), 8, 20_us);
   for (const PlanCandidate& each : bench.plan().ranked) EXPECT_THAT(each.name, testing::Not(HasSubstr("branches")));
 }
 
 TEST(GpuPlanner, BoundsWhatItDoesNotSimulate) {
   GpuBench mixed({layers(64), layers(96)}, 4, 9_us);
-  GpuBench branched(towers(3), 2, 9_us);
+  GpuBench branched(towers_without_pools(3), 2, 9_us);
   for (GpuBench* bench : {&mixed, &branched}) {
     const PlanningResult all = bench->plan();
     for (const ScreenedCandidate& each : bench->plan(true, {.most_simulated = 1}).screened) {

@@ -28,8 +28,8 @@ LaunchCosts costs_with_lock(Nanoseconds lock) {
 }
 
 /// fc1 of 10 us, then fc2 of 5 us, of members on streams of their own, launched one by one on a GPU that has room.
-struct Bench {
-  Bench(Plan the_plan, int threads, Nanoseconds lock) : plan(std::move(the_plan)) {
+struct LaunchBench {
+  LaunchBench(Plan the_plan, int threads, Nanoseconds lock) : plan(std::move(the_plan)) {
     plan.launch = LaunchMode::kSingle;
     plan.launch_threads = threads;
     const auto times = [](const FakeCall& call) { return std::optional(call.op == "fc1" ? 10'000 : 5'000); };
@@ -79,7 +79,7 @@ struct Bench {
 Plan two_streams() { return uniform_plan(fake_base(2).members, Strategy::kConcurrent, 2); }
 
 TEST(LaunchThreads, OneThreadLaunchesStepAfterStep) {
-  EXPECT_EQ(Bench(two_streams(), 1, 1_us).timeline(),
+  EXPECT_EQ(LaunchBench(two_streams(), 1, 1_us).timeline(),
             "host: launch 0-4\nhost: launch 4-8\nhost: launch 8-12\nhost: launch 12-16\n"
             "stream 0: 0/fc1 7-17\nstream 1: 1/fc1 11-21\n"
             "stream 0: 0/fc2 18-23\nstream 1: 1/fc2 22-27\n"
@@ -87,7 +87,7 @@ TEST(LaunchThreads, OneThreadLaunchesStepAfterStep) {
 }
 
 TEST(LaunchThreads, TwoThreadsLaunchTheirStreamsAndTakeTurnsAtTheLock) {
-  EXPECT_EQ(Bench(two_streams(), 2, 1_us).timeline(),
+  EXPECT_EQ(LaunchBench(two_streams(), 2, 1_us).timeline(),
             "host: launch 0-0\n"
             "launch thread 0: launch 0-3\ndriver lock: launch 3-4\n"
             "launch thread 1: launch 0-3\ndriver lock: launch 4-5\n"
@@ -99,7 +99,7 @@ TEST(LaunchThreads, TwoThreadsLaunchTheirStreamsAndTakeTurnsAtTheLock) {
 }
 
 TEST(LaunchThreads, GainNothingWhereTheLockIsHeldForWholeLaunches) {
-  EXPECT_EQ(Bench(two_streams(), 2, 4_us).timeline(),
+  EXPECT_EQ(LaunchBench(two_streams(), 2, 4_us).timeline(),
             "host: launch 0-0\n"
             "launch thread 0: launch 0-0\ndriver lock: launch 0-4\n"
             "launch thread 1: launch 0-0\ndriver lock: launch 4-8\n"
@@ -115,7 +115,7 @@ TEST(LaunchThreads, WaitForTheLaunchOnAnotherThreadThatAStepNeeds) {
   Plan plan = uniform_plan(fake_base(1).members, Strategy::kConcurrent, 2);
   plan.groups[0].ops = {"fc1", "fc2"};
   plan.groups[0].op_streams = {0, 1};
-  EXPECT_EQ(Bench(plan, 2, 1_us).timeline(),
+  EXPECT_EQ(LaunchBench(plan, 2, 1_us).timeline(),
             "host: launch 0-0\n"
             "launch thread 0: launch 0-3\ndriver lock: launch 3-4\n"
             "launch thread 1: launch 4-7\ndriver lock: launch 7-8\n"
@@ -125,7 +125,7 @@ TEST(LaunchThreads, WaitForTheLaunchOnAnotherThreadThatAStepNeeds) {
 
 TEST(LaunchThreads, BoundsHoldAndTheLockIsNamedWhereItBinds) {
   Plan plan = uniform_plan(fake_base(16).members, Strategy::kConcurrent, 16);
-  Bench eight(plan, 8, 2_us);
+  LaunchBench eight(plan, 8, 2_us);
   const Result<Prediction> prediction = predict(eight.prediction_case());
   ASSERT_TRUE(prediction.has_value()) << prediction.error().message;
   // 32 launches hold the lock for 2 us each.
@@ -134,7 +134,7 @@ TEST(LaunchThreads, BoundsHoldAndTheLockIsNamedWhereItBinds) {
   EXPECT_EQ(prediction->binding.resource, "driver lock");
   EXPECT_LE(prediction->lower_bound, prediction->step_time);
   EXPECT_LE(prediction->step_time, prediction->upper_bound);
-  const Result<Prediction> one = predict(Bench(plan, 1, 2_us).prediction_case());
+  const Result<Prediction> one = predict(LaunchBench(plan, 1, 2_us).prediction_case());
   ASSERT_TRUE(one.has_value()) << one.error().message;
   EXPECT_GE(one->step_time, 128_us);
 }

@@ -325,6 +325,23 @@ TEST(TraceGraph, PutsABackwardOpIntoTheLayersOfTheForwardOpWhoseGradientItComput
   EXPECT_THAT(path_of(graph, 5), testing::ElementsAre("evaluate:Unknown"));
 }
 
+TEST(TraceGraph, TakesNoOpThatTheEnginesThreadComputesAgainForTheForwardOne) {
+  // With checkpoints the engine's thread runs forward ops itself, and counts them for itself.
+  const TraceGraph graph = graph_of(R"(
+    main   #first                  0 10
+    main   @aten::linear           1  9 Sequence~number=0
+    main   cudaLaunchKernel        2  4 c1
+    main   #second                11 20
+    main   @aten::linear          12 19 Sequence~number=1
+    engine #second                21 29
+    engine @aten::linear          22 28 Sequence~number=0
+    engine @evaluate:Addmm        30 40 Sequence~number=0 Fwd~thread~id=1
+    engine cudaLaunchKernel       31 33 c2
+    s7     gemm                    6 10 c1
+    s7     gemm_grad              36 40 c2)");
+  EXPECT_THAT(path_of(graph, 2), testing::ElementsAre("evaluate:Addmm", "first"));
+}
+
 TEST(TraceGraph, SaysThatAnEmptyWindowHoldsNothing) {
   TraceGraphOptions options;
   options.window = TimeWindow{Nanoseconds(900'000), Nanoseconds(901'000)};

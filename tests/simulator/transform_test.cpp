@@ -44,7 +44,7 @@ Nanoseconds makespan(const Result<std::vector<TaskTimes>>& times) {
 
 Selection named(const TaskGraph& graph, std::string_view name) { return select_named(graph, name); }
 
-constexpr int kRounds = 60;
+constexpr int kTransformRounds = 60;
 
 TEST(Transform, SelectsByNameAndByTheOpsAround) {
   TaskGraph graph = graph_from("s0: conv 1, relu 1, gemm_tn 1");
@@ -165,6 +165,69 @@ TEST(Transform, LetsLaunchesOfSeveralThreadsHoldOneLock) {
   EXPECT_THAT(flat(graph), HasSubstr("a 23000-35000\n"));
 }
 
+/// One call that launches x and y on one stream.
+constexpr std::string_view kOneLaunchOfTwo = R"(t0: a 2
+                                                s0: x 10, y 5
+                                                ^a -> x +1
+                                                ^a -> y +1
+                                                x -> y)";
+
+TaskGraph launches(TaskGraph graph) {
+  for (Edge& edge : graph.edges) {
+    if (edge.anchor == Anchor::kStart) edge.kind = EdgeKind::kLaunch;
+  }
+  for (Resource& resource : graph.resources) {
+    if (resource.name[0] == 's') resource.discipline = Discipline::kOverlapping;
+  }
+  return graph;
+}
+
+TEST(Transform, KeepsLaunchesOfSeveralOpsWholeWhereMembersShareAStream) {
+  TaskGraph graph = launches(graph_from(kOneLaunchOfTwo));
+  ReplicateOptions options;
+  options.members = 2;
+  ASSERT_TRUE(replicate(graph, options));
+  EXPECT_EQ(flat(graph), "a 0-2\nx 1-11\ny 11-16\na 2-4\nx 16-26\ny 26-31\n");
+  graph = launches(graph_from(kOneLaunchOfTwo));
+  options.within_launches = true;
+  ASSERT_TRUE(replicate(graph, options));
+  EXPECT_EQ(flat(graph), "a 0-2\nx 1-11\ny 21-26\na 2-4\nx 11-21\ny 26-31\n");
+}
+
+TEST(Transform, LetsLaunchesTakeTurnsOpByOpWhereSomethingWaitsForAPartOfThem) {
+  // The thread waits for x before it launches z, and y, of x's launch, waits for z.
+  TaskGraph graph = launches(graph_from(R"(t0: a 2, w 0, b 2
+                                           s0: x 10, y 5
+                                           s1: z 3
+                                           ^a -> x +1
+                                           ^a -> y +1
+                                           x -> y
+                                           x -> w
+                                           ^b -> z +1
+                                           z -> y)"));
+  ReplicateOptions options;
+  options.members = 2;
+  const Result<Change> change = replicate(graph, options);
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_EQ(flat(graph),
+            "a 0-2\nw 11-11\nb 21-23\nx 1-11\ny 25-30\nz 22-25\n"
+            "a 2-4\nw 21-21\nb 23-25\nx 11-21\ny 30-35\nz 25-28\n");
+}
+
+TEST(Transform, KeepsTheOrderOfAStreamWhereATaskOfItIsShared) {
+  // Two members on one stream, each with a copy between its kernels: the second's goes.
+  TaskGraph graph = graph_from(R"(s0: p 5, copy 3, q 5, p2 5, copy2 3, q2 5
+                                  p -> copy
+                                  copy -> q
+                                  q -> p2
+                                  p2 -> copy2
+                                  copy2 -> q2)");
+  graph.resources[0].discipline = Discipline::kOverlapping;
+  for (Edge& edge : graph.edges) edge.kind = EdgeKind::kStreamOrder;
+  ASSERT_TRUE(share(graph, std::vector<Selection>{{TaskId(1), TaskId(4)}}));
+  EXPECT_EQ(flat(graph), "p 0-5\ncopy 5-8\nq 8-13\np2 13-18\nq2 18-23\n");
+}
+
 TEST(Transform, LetsLaunchesHoldTheirLockInTheirLastPartOnly) {
   TaskGraph graph = graph_from(R"(t0: a 10, c 10
                                   t1: b 10
@@ -175,17 +238,21 @@ TEST(Transform, LetsLaunchesHoldTheirLockInTheirLastPartOnly) {
                                   ^c -> z +2)");
   for (Edge& edge : graph.edges) edge.kind = EdgeKind::kLaunch;
   for (Task& task : graph.tasks) {
-    if (graph.label(TaskId(&task - graph.tasks.data())) < "x") task.kind = TaskKind::kLaunch;
+    task.kind = graph.labels[to_index(task.label)] < "x" ? TaskKind::kLaunch : TaskKind::kKernel;
   }
   hold_shared_engines(graph, true);
   TaskGraph whole = graph;
   EXPECT_EQ(flat(whole), "a 0-10\nc 20-30\nb 10-20\nx 8-12\nz 22-26\ny 18-22\n");
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) graph.tasks[i].position = static_cast<std::int64_t>(i);
   const Result<Change> change = shorten_locks(graph, 0.4);
   ASSERT_TRUE(change) << change.error().message;
   EXPECT_EQ(change->tasks_added, 3);
   EXPECT_EQ(change->edges_added, 3);
-  // b's lock is free when a's part with it ends at 10; y starts 8 after b began, and 2 after its lock.
-  EXPECT_EQ(flat(graph), "a 0-6\nc 10-16\nb 0-6\nx 8-12\nz 16-20\ny 12-16\na 6-10\nc 16-20\nb 10-14\n");
+  // b's lock is free when a's part with it ends at 10; y starts 8 after b began, and 2 after its lock. z starts 2 after
+  // c, which takes the lock as soon.
+  EXPECT_EQ(flat(graph), "a 0-6\nc 10-12\nb 0-6\nx 8-12\nz 14-18\ny 12-16\na 6-10\nc 14-22\nb 10-14\n");
+  EXPECT_EQ(graph.tasks[0].kind, TaskKind::kHostWork);
+  EXPECT_EQ(graph.tasks[6].kind, TaskKind::kLaunch);
   EXPECT_FALSE(shorten_locks(graph, 1.5));
 }
 

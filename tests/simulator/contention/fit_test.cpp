@@ -11,7 +11,7 @@
 namespace cohort {
 namespace {
 
-constexpr int kRepetitions = 5;
+constexpr int kFitRepetitions = 5;
 
 double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
 
@@ -42,7 +42,7 @@ class Recording {
   }
 
   void add(const MicrobenchmarkRecord& record, bool held_out = false) {
-    for (int i = 0; i < kRepetitions; ++i) {
+    for (int i = 0; i < kFitRepetitions; ++i) {
       MicrobenchmarkRecord off = record;
       for (Nanoseconds* time : {&off.time, &off.partner_time, &off.host_time}) {
         *time = Nanoseconds(std::llround(ns(*time) * noisy(noise_, random_)));
@@ -89,7 +89,7 @@ class Recording {
     for (const std::int64_t threads : {1, 2, 4, 8}) {
       const Nanoseconds each = std::max(gpu_.launch.call, gpu_.launch.lock * threads);
       const std::array<Trace::NamedArg, 2> args{{{kLaunchThreadsArg, threads}, {kLaunchesOfThreadArg, kLaunches}}};
-      for (int i = 0; i < kRepetitions; ++i) {
+      for (int i = 0; i < kFitRepetitions; ++i) {
         const double time = ns(each) * static_cast<double>(kLaunches) * noisy(noise_, random_);
         trace_.add_slice(track_, kThreadedLaunchesRecord, "calibration", Nanoseconds(0), nanoseconds(time), args);
       }

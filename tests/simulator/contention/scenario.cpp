@@ -11,7 +11,7 @@
 namespace cohort {
 namespace {
 
-constexpr double kSameInstant = 1e-3;
+constexpr double kSameMoment = 1e-3;
 
 GpuProfile random_gpu(Random& random) {
   GpuProfile gpu = *published_gpu_profile(random.below(2) == 0 ? "NVIDIA H100 80GB HBM3" : "Tesla V100-SXM2-32GB");
@@ -145,7 +145,7 @@ ScenarioTimes run_engine(const Scenario& scenario) {
     for (std::size_t s = 0; s < scenario.streams.size(); ++s) {
       if (busy[s] || next[s] == scenario.streams[s].size()) continue;
       const ScenarioItem& item = scenario.streams[s][next[s]];
-      if (item.not_before > engine.now() + kSameInstant) {
+      if (item.not_before > engine.now() + kSameMoment) {
         arrival = std::min(arrival, item.not_before);
         continue;
       }
