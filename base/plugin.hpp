@@ -24,6 +24,12 @@ class SharedLibrary {
     COHORT_TRY(void* const address, symbol(name));
     return reinterpret_cast<Function*>(address);
   }
+  /// The same, into a pointer that says what `Function` is.
+  template <class Function>
+  Result<void> find(const char* name, Function*& pointer) const {
+    COHORT_TRY(pointer, function<Function>(name));
+    return {};
+  }
   /// The file it came from, as the loader sees it.
   [[nodiscard]] std::filesystem::path file() const;
 

@@ -110,24 +110,18 @@ struct Cudnn {
   }
 };
 
-template <class Function>
-Result<void> find(const SharedLibrary& library, const char* name, Function*& function) {
-  COHORT_TRY(function, library.function<Function>(name));
-  return {};
-}
-
 Result<Cudnn> load_cudnn() {
   COHORT_TRY(const SharedLibrary library, load_cuda_library("libcudnn.so.9"));
   Cudnn cudnn;
-  COHORT_CHECK(find(library, "cudnnGetVersion", cudnn.version));
+  COHORT_CHECK(library.find("cudnnGetVersion", cudnn.version));
   if (cudnn.version() < 90800)
     return fail(ErrorCode::kDeviceMissing, "cuDNN {} does not describe devices; 9.8 or later does", cudnn.version());
-  COHORT_CHECK(find(library, "cudnnGetErrorString", cudnn.error_string));
-  COHORT_CHECK(find(library, "cudnnBackendCreateDescriptor", cudnn.create));
-  COHORT_CHECK(find(library, "cudnnBackendDestroyDescriptor", cudnn.destroy));
-  COHORT_CHECK(find(library, "cudnnBackendSetAttribute", cudnn.set));
-  COHORT_CHECK(find(library, "cudnnBackendFinalize", cudnn.finalize));
-  COHORT_CHECK(find(library, "cudnnBackendGetAttribute", cudnn.get));
+  COHORT_CHECK(library.find("cudnnGetErrorString", cudnn.error_string));
+  COHORT_CHECK(library.find("cudnnBackendCreateDescriptor", cudnn.create));
+  COHORT_CHECK(library.find("cudnnBackendDestroyDescriptor", cudnn.destroy));
+  COHORT_CHECK(library.find("cudnnBackendSetAttribute", cudnn.set));
+  COHORT_CHECK(library.find("cudnnBackendFinalize", cudnn.finalize));
+  COHORT_CHECK(library.find("cudnnBackendGetAttribute", cudnn.get));
   return cudnn;
 }
 

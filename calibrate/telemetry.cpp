@@ -40,19 +40,13 @@ void find_if_there(const SharedLibrary& library, const char* name, Function*& fu
   if (const auto found = library.function<Function>(name)) function = *found;
 }
 
-template <class Function>
-Result<void> find(const SharedLibrary& library, const char* name, Function*& function) {
-  COHORT_TRY(function, library.function<Function>(name));
-  return {};
-}
-
 }  // namespace
 
 Result<void> Telemetry::Nvml::open(const std::string& pci_bus_id) {
   COHORT_TRY(const SharedLibrary library, load_driver_library("libnvidia-ml.so.1"));
-  COHORT_CHECK(find(library, "nvmlInit_v2", init));
-  COHORT_CHECK(find(library, "nvmlShutdown", shutdown));
-  COHORT_CHECK(find(library, "nvmlDeviceGetHandleByPciBusId_v2", device_of_bus));
+  COHORT_CHECK(library.find("nvmlInit_v2", init));
+  COHORT_CHECK(library.find("nvmlShutdown", shutdown));
+  COHORT_CHECK(library.find("nvmlDeviceGetHandleByPciBusId_v2", device_of_bus));
   // What a driver lacks of these is not read; the rest is.
   find_if_there(library, "nvmlDeviceGetClockInfo", clock);
   find_if_there(library, "nvmlDeviceGetPowerUsage", power);

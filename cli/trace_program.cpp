@@ -66,12 +66,6 @@ Result<Trace> read_spools(const CuptiPlugin& plugin, const std::vector<fs::path>
   return plugin.decode(std::vector<std::string_view>(contents.begin(), contents.end()));
 }
 
-std::int64_t dropped_records(const Trace& trace) {
-  std::int64_t dropped = 0;
-  for (const auto& [reason, records] : trace.info.dropped) dropped += records;
-  return dropped;
-}
-
 void report(const TraceProgramOptions& options, const Trace& trace, const ChildEnd& end, CommandContext& context) {
   const auto kernels = std::count_if(trace.slices.begin(), trace.slices.end(),
                                      [&](const Slice& slice) { return trace.strings[slice.category] == "kernel"; });
@@ -92,7 +86,7 @@ void report(const TraceProgramOptions& options, const Trace& trace, const ChildE
   }
   context.console.print(
       fmt::format("{}: {} kernels in {}, {} records lost or not drawn{}\n", options.program[0], kernels,
-                  format_time(end.wall), dropped_records(trace),
+                  format_time(end.wall), trace.info.dropped_records(),
                   complete ? "" : "; the recording has no end, since the program did not end as programs do"));
   for (const auto& [reason, records] : trace.info.dropped)
     context.console.note(fmt::format("  {} {}", records, reason));

@@ -11,6 +11,13 @@ target_compile_options(
             $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict> # false in gcc 12
             "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 
+# CMAKE_UNITY_BUILD, which the sanitizers' presets set, compiles eight files as one: most of the time goes into headers.
+# Names in unnamed namespaces must then differ among the files of a target; tests that share one say
+# SKIP_UNITY_BUILD_INCLUSION.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(cohort_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>) # of another file's names
+endif()
+
 # cohort_library(NAME [SOURCES a.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...])
 # A static library cohort_NAME with the alias cohort::NAME, position-independent so that plugins can take it in.
 function(cohort_library name)

@@ -9,7 +9,7 @@ namespace cohort::infer {
 namespace {
 
 /// Far above any real extent, far below where products of two could overflow.
-constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
 
 std::size_t position(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
@@ -67,7 +67,7 @@ Result<Shape> output(const TensorSlice& op, const Shapes& shapes) {
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (op.count[d] == 0) continue;
     const bool in_range = op.count[d] >= 1 && op.count[d] <= x[d] && op.start[d] >= 0 && op.start[d] < x[d] &&
-                          op.step[d] > -kMost && op.step[d] < kMost;
+                          op.step[d] > -kMostExtent && op.step[d] < kMostExtent;
     std::int64_t last = -1;
     const bool overflows = in_range && __builtin_mul_overflow(op.count[d] - 1, op.step[d], &last);
     if (in_range && !overflows) last += op.start[d];
@@ -84,7 +84,7 @@ Result<Shape> output(const Pad& op, const Shapes& shapes) {
   COHORT_CHECK(expect_per_axis("end", op.end.size(), y));
   for (std::size_t d = 0; d < y.size(); ++d) {
     for (const std::int64_t pad : {op.begin[d], op.end[d]}) {
-      if (pad < -kMost || pad > kMost)
+      if (pad < -kMostExtent || pad > kMostExtent)
         return fail(ErrorCode::kInvalidInput, "{} elements more on dimension {} are not possible", pad, d);
     }
     const std::int64_t kept = y[d] + std::min<std::int64_t>(op.begin[d], 0) + std::min<std::int64_t>(op.end[d], 0);
@@ -114,8 +114,8 @@ Result<Shape> output(const Tile& op, const Shapes& shapes) {
   Shape y = shapes[0];
   COHORT_CHECK(expect_per_axis("repeats", op.repeats.size(), y));
   for (std::size_t d = 0; d < y.size(); ++d) {
-    if (op.repeats[d] < 0 || op.repeats[d] > kMost)
-      return fail(ErrorCode::kInvalidInput, "repeats must be from 0 to {}, not {}", kMost, op.repeats[d]);
+    if (op.repeats[d] < 0 || op.repeats[d] > kMostExtent)
+      return fail(ErrorCode::kInvalidInput, "repeats must be from 0 to {}, not {}", kMostExtent, op.repeats[d]);
     if (__builtin_mul_overflow(y[d], op.repeats[d], &y[d])) y[d] = INT64_MAX;
   }
   return y;

@@ -3,16 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/overloaded.hpp"
+
 namespace cohort {
 
 namespace {
-
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
 
 std::string canonical_window(const Window& window) {
   return fmt::format("kernel={} stride={} pad={}+{} dilation={}", fmt::join(window.kernel, "x"),

@@ -1,17 +1,11 @@
 #include <limits>
 
+#include "base/overloaded.hpp"
 #include "models/op.hpp"
 
 namespace cohort {
 
 namespace {
-
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
 
 Result<void> expect(std::span<const ElementType> types, std::size_t input, ElementType expected) {
   if (input >= types.size() || types[input] == expected) return {};

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace cohort {
 namespace {
 
@@ -42,8 +44,6 @@ constexpr std::array<std::pair<std::string_view, CallKind>, 33> kWhole = {{
     {"MemPrefetchAsync", CallKind::kCopy},
     {"MemcpyWithStream", CallKind::kCopy},
 }};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Without "_v7000", "_v2", "_ptsz", "_ptds", "_spt" at its end.
 std::string_view without_suffixes(std::string_view name) {

@@ -11,7 +11,7 @@ namespace {
 // More than any device has; sums and multiples of records stay far from the largest number.
 constexpr std::int64_t kMostCount = 65536;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
-constexpr Nanoseconds kMostTime = std::chrono::hours(24);
+constexpr Nanoseconds kLongestRecord = std::chrono::hours(24);
 
 std::optional<int> int_arg(const Trace& trace, const Slice& slice, std::string_view key, std::int64_t least) {
   const auto value = trace.integer_arg(slice, key);
@@ -71,7 +71,7 @@ std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& 
   const auto footprint = bytes_arg(trace, slice, "footprint bytes");
   const auto workspace = bytes_arg(trace, slice, "workspace bytes");
   const auto packed_weights = bytes_arg(trace, slice, "packed weight bytes");
-  if (slice.duration < Nanoseconds(0) || slice.duration > kMostTime) return std::nullopt;
+  if (slice.duration < Nanoseconds(0) || slice.duration > kLongestRecord) return std::nullopt;
   if (!signature || !strategy || !algorithm) return std::nullopt;
   const auto state = state_of(trace, slice);
   if (!state || !width || !threads || !neighbours || !footprint || !workspace || !packed_weights) return std::nullopt;

@@ -127,6 +127,12 @@ const WallTimes* TraceInfo::wall(std::string_view what) const {
   return found == wall_times.end() ? nullptr : &*found;
 }
 
+std::int64_t TraceInfo::dropped_records() const {
+  std::int64_t sum = 0;
+  for (const auto& [reason, records] : dropped) sum += records;
+  return sum;
+}
+
 TrackId Trace::add_track(std::string process, std::string thread) {
   std::int64_t last_pid = 0;
   std::optional<std::int64_t> pid;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -22,6 +23,10 @@ enum class StringId : std::uint32_t {};
 enum class TrackId : std::uint32_t {};
 enum class SliceId : std::uint32_t {};
 enum class ArgsId : std::uint32_t {};
+
+/// Times of a trace lie within this of zero, a quarter of what they are kept in, so that a start, a duration and a base
+/// add up without overflow.
+inline constexpr Nanoseconds kMostTime(std::numeric_limits<std::int64_t>::max() / 4);
 
 /// Strings kept once each; ids count up from 0, and id 0 is the empty string.
 class StringTable {
@@ -118,6 +123,7 @@ struct TraceInfo {
   std::map<std::string, std::int64_t> dropped;  ///< records not kept, by reason
 
   [[nodiscard]] const WallTimes* wall(std::string_view what) const;
+  [[nodiscard]] std::int64_t dropped_records() const;
 };
 
 /// Everything with time on it: what was recorded, predicted or measured. Plain data; the functions

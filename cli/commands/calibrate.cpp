@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct CalibrateCommandOptions {
   std::string device = "cuda:0";
   std::filesystem::path output;
   std::filesystem::path properties;
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> write_properties(const CalibrationPlugin& plugi
 }
 
 /// From measurements that were made before to a profile.
-Result<void> fit_recording(const Options& options, CommandContext& context) {
+Result<void> fit_recording(const CalibrateCommandOptions& options, CommandContext& context) {
   const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
   COHORT_CHECK(check_writable(output, context.overwrite));
   COHORT_TRY(const Trace recording, read_trace(options.fit, context.read));
@@ -54,9 +54,9 @@ Result<void> fit_recording(const Options& options, CommandContext& context) {
   return {};
 }
 
-Result<void> run(const Options& given, CommandContext& context) {
+Result<void> run(const CalibrateCommandOptions& given, CommandContext& context) {
   if (!given.fit.empty()) return fit_recording(given, context);
-  Options options = given;
+  CalibrateCommandOptions options = given;
   if (options.output.empty()) options.output = "calibration.trace.json.gz";
   COHORT_TRY(const int index, gpu_index(options.device));
   COHORT_CHECK(check_writable(options.output, context.overwrite));
@@ -100,7 +100,7 @@ Command calibrate_command() {
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<CalibrateCommandOptions>();
     app.add_option("--device", options->device, "GPU to measure")->capture_default_str();
     app.add_option("--repetitions", options->repetitions, "Times each measurement is made")
         ->check(CLI::Range(1, 1000))

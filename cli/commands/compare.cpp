@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct CompareCommandOptions {
   std::filesystem::path predicted;
   std::filesystem::path measured;
   std::size_t rows = 20;
@@ -62,7 +62,7 @@ Result<Trace> read_kind(const std::filesystem::path& file, TraceKind kind, const
               to_string(trace.info.kind));
 }
 
-Result<void> run(const Options& options, CommandContext& context) {
+Result<void> run(const CompareCommandOptions& options, CommandContext& context) {
   if (options.tolerance && !(*options.tolerance >= 0))
     return fail(ErrorCode::kUsage, "--tolerance must not be negative, not {}", *options.tolerance);
   COHORT_TRY(const Trace predicted, read_kind(options.predicted, TraceKind::kPredicted, context.read));
@@ -94,7 +94,7 @@ Command compare_command() {
       "  cohort compare lenet5.predicted.json.gz lenet5.measured.json.gz";
   command.reads_traces = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<CompareCommandOptions>();
     app.add_option("PREDICTED", options->predicted, "Trace that cohort plan or simulate wrote")->required();
     app.add_option("MEASURED", options->measured, "Trace that cohort run wrote")->required();
     app.add_option("--rows", options->rows, "Tasks to print")->check(is_whole_number)->capture_default_str();

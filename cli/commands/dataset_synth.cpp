@@ -10,12 +10,12 @@
 namespace cohort {
 namespace {
 
-struct Options {
+struct DatasetSynthCommandOptions {
   std::filesystem::path folder;
   SynthOptions synth;
 };
 
-Result<void> run(const Options& options, CommandContext& context) {
+Result<void> run(const DatasetSynthCommandOptions& options, CommandContext& context) {
   SynthOptions synth = options.synth;
   synth.force = context.overwrite == Overwrite::kAllow;
   synth.cancel = &context.cancel;
@@ -42,7 +42,7 @@ Command dataset_synth_command() {
   command.example = "cohort dataset synth photos --classes 4 --images-per-class 25";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<DatasetSynthCommandOptions>();
     SynthOptions& synth = options->synth;
     app.add_option("FOLDER", options->folder, "Folder to make; must be new or empty without -f")->required();
     app.add_option("--classes", synth.classes, "Number of classes")->capture_default_str()->type_name("N");

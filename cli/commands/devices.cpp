@@ -33,7 +33,7 @@ std::string to_text(const DeviceInfo& device) {
   return text;
 }
 
-Result<void> run(CommandContext& context) {
+Result<void> print_devices(CommandContext& context) {
   const std::vector<DeviceInfo> devices = list_devices();
   if (context.json) {
     ordered_json list = ordered_json::array();
@@ -52,7 +52,7 @@ Command devices_command() {
   command.name = "devices";
   command.help = "List the devices: which are here, what they are, and why others are not";
   command.example = "cohort devices";
-  command.setup = [](CLI::App& /*app*/) -> RunFunction { return run; };
+  command.setup = [](CLI::App& /*app*/) -> RunFunction { return print_devices; };
   return command;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct ModelsCommandOptions {
   ModelOptions model;
   std::filesystem::path output;
 };
@@ -58,7 +58,7 @@ std::string to_text(const Network& network, const Model& model) {
   return text;
 }
 
-Result<void> export_model(const Options& options, CommandContext& context) {
+Result<void> export_model(const ModelsCommandOptions& options, CommandContext& context) {
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const ModelSource source, model_source(options.model));
   LoadedModel loaded;
@@ -79,7 +79,7 @@ Result<void> export_model(const Options& options, CommandContext& context) {
   return {};
 }
 
-Result<void> list(const Options& options, CommandContext& context) {
+Result<void> list(const ModelsCommandOptions& options, CommandContext& context) {
   COHORT_TRY(const ModelSource source, model_source(options.model));
   if (source.model.empty() && !source.arguments.empty())
     return fail(ErrorCode::kUsage, "--set needs the NAME of the network it is for");
@@ -102,7 +102,7 @@ Result<void> list(const Options& options, CommandContext& context) {
   return {};
 }
 
-Result<void> run(const Options& options, CommandContext& context) {
+Result<void> run(const ModelsCommandOptions& options, CommandContext& context) {
   return options.output.empty() ? list(options, context) : export_model(options, context);
 }
 
@@ -115,7 +115,7 @@ Command models_command() {
   command.example = "cohort models mlp --set hidden=512 --export mlp.onnx";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ModelsCommandOptions>();
     auto* name = app.add_option("NAME", options->model.model, "Only this network");
     app.add_option("--export", options->output, "Write the network NAME with random weights as ONNX")
         ->type_name("FILE.onnx")

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct PlanCommandOptions {
   PlanningOptions planning;
   std::filesystem::path resolve;  ///< a plan to resolve instead of searching for one
   std::filesystem::path output;
@@ -146,7 +146,7 @@ struct Files {
   std::filesystem::path predicted;
 };
 
-Result<Files> files_for(const Options& options, const PlanningInput& input, const CommandContext& context) {
+Result<Files> files_for(const PlanCommandOptions& options, const PlanningInput& input, const CommandContext& context) {
   Files files;
   files.plan = options.output.empty() ? std::filesystem::path(input.name() + ".plan.json") : options.output;
   files.predicted = files.plan;
@@ -174,7 +174,7 @@ void report(const Files& files, ordered_json document, const std::string& text, 
 }
 
 /// What was found before Ctrl-C is written all the same; the exit code says that there may be better.
-Result<void> search(const Options& options, CommandContext& context) {
+Result<void> search(const PlanCommandOptions& options, CommandContext& context) {
   PlanningOptions planning = options.planning;
   PlannerOptions planner;
   COHORT_TRY(planner.objective, objective_from(options.objective));
@@ -207,7 +207,7 @@ Result<void> search(const Options& options, CommandContext& context) {
 }
 
 /// Chooses algorithm and threads of every step of a plan that is there already.
-Result<void> resolve(const Options& options, CommandContext& context) {
+Result<void> resolve(const PlanCommandOptions& options, CommandContext& context) {
   COHORT_TRY(Plan plan, read_plan(options.resolve));
   plan.resolved.reset();
   COHORT_TRY(const auto input,
@@ -228,7 +228,7 @@ Result<void> resolve(const Options& options, CommandContext& context) {
 }
 
 /// What is looked for unless it is given.
-void add_searched_options(CLI::App& app, Options& options) {
+void add_searched_options(CLI::App& app, PlanCommandOptions& options) {
   app.get_option("--decode-workers")
       ->description("Threads that decode; with --data the best of 1, 2, 4 ... and all cores unless given");
   options.buffers_option = app.get_option("--buffers");
@@ -258,7 +258,7 @@ Command plan_command() {
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<PlanCommandOptions>();
     add_planning_options(app, options->planning);
     add_searched_options(app, *options);
     app.get_option("--limit")->description(

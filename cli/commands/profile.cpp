@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct ProfileCommandOptions {
   ModelOptions model;
   std::string device{default_device()};
   std::string data;
@@ -88,7 +88,7 @@ double median_ratio(const Trace& trace, std::string_view a, std::string_view b) 
   return typical(a) / typical(b);
 }
 
-Result<void> run(Options options, CommandContext& context) {
+Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   if (!context.program.empty()) {
     if (!options.model.model.empty()) return fail(ErrorCode::kUsage, "give a MODEL or a program after --, not both");
     options.trace.program = context.program;
@@ -161,7 +161,7 @@ Command profile_command() {
   command.takes_program = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ProfileCommandOptions>();
     app.add_option("MODEL", options->model.model, "A built-in network (cohort models lists them) or an .onnx file");
     add_model_options(app, options->model);
     add_precision_option(app, options->precision,

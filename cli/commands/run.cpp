@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct RunCommandOptions {
   std::filesystem::path plan;
   std::vector<std::filesystem::path> beside;
   std::filesystem::path output;
@@ -140,7 +140,7 @@ void note_tracing(const Trace& trace, CommandContext& context) {
   context.console.note(fmt::format("tracing changed the time of a step by {:+.1f}%", 100 * (ratio - 1)));
 }
 
-Result<void> run(Options options, CommandContext& context) {
+Result<void> run(RunCommandOptions options, CommandContext& context) {
   COHORT_TRY(Plan plan, read_plan(options.plan));
   COHORT_CHECK(set_precision(plan, options.precision));
   if (options.output.empty()) {
@@ -195,7 +195,7 @@ Command run_command() {
   command.example = "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RunCommandOptions>();
     app.add_option("PLAN", options->plan, "Plan to run (cohort plan writes one)")->required();
     app.add_option("--beside", options->beside,
                    "Other plans of the same members, to be measured in turn with it: speedups are over its baseline")

@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
-  explicit Options(CLI::App& app) : traces(app) {}
+struct SimulateCommandOptions {
+  explicit SimulateCommandOptions(CLI::App& app) : traces(app) {}
 
   TraceSimulation traces;
   PlanningOptions planning;
@@ -41,7 +41,7 @@ std::string is_strategy(const std::string& text) {
   return strategy ? std::string() : strategy.error().message;
 }
 
-Result<Plan> plan_of(const Options& options, const PlanningInput& input) {
+Result<Plan> plan_of(const SimulateCommandOptions& options, const PlanningInput& input) {
   if (!options.plan.empty()) return *input.planning_case().base;
   COHORT_TRY(const Strategy strategy, strategy_from(options.strategy));
   const Plan& base = *input.planning_case().base;
@@ -64,7 +64,7 @@ std::vector<std::string> given(const std::vector<const CLI::Option*>& options) {
   return names;
 }
 
-Result<std::optional<Bytes>> workspace_limit(const Options& options) {
+Result<std::optional<Bytes>> workspace_limit(const SimulateCommandOptions& options) {
   if (options.workspace.empty()) return std::nullopt;
   const auto is_same = [](const std::string& limit) { return limit.starts_with("workspace="); };
   if (std::any_of(options.planning.limits.begin(), options.planning.limits.end(), is_same)) {
@@ -74,7 +74,7 @@ Result<std::optional<Bytes>> workspace_limit(const Options& options) {
   return limit;
 }
 
-Result<std::unique_ptr<PlanningInput>> open_input(const Options& options, const TraceReadOptions& read) {
+Result<std::unique_ptr<PlanningInput>> open_input(const SimulateCommandOptions& options, const TraceReadOptions& read) {
   COHORT_TRY(const std::optional<Bytes> workspace, workspace_limit(options));
   if (options.plan.empty()) {
     PlanningOptions planning = options.planning;
@@ -130,7 +130,7 @@ std::string to_text(const PlanReport& report) {
                  report.workspace ? to_text(*report.workspace) : "");
 }
 
-Result<SharedSimulationOptions> shared_options(const Options& options) {
+Result<SharedSimulationOptions> shared_options(const SimulateCommandOptions& options) {
   const auto given = [](const CLI::Option* option, auto value) {
     return option->count() > 0 ? std::optional(value) : std::nullopt;
   };
@@ -146,7 +146,7 @@ Result<SharedSimulationOptions> shared_options(const Options& options) {
   return shared;
 }
 
-Result<void> run_traces(const Options& options, Trace first, CommandContext& context) {
+Result<void> run_traces(const SimulateCommandOptions& options, Trace first, CommandContext& context) {
   if (const auto names = given(options.of_profiles); !names.empty()) {
     return fail(ErrorCode::kUsage, "{} is the trace of a run; {}: of profiles (cohort profile MODEL)",
                 options.planning.profiles.front().string(), names_of(names));
@@ -155,7 +155,7 @@ Result<void> run_traces(const Options& options, Trace first, CommandContext& con
   return options.traces.run(shared, std::move(first), context);
 }
 
-Result<void> run_plan(const Options& options, CommandContext& context) {
+Result<void> run_plan(const SimulateCommandOptions& options, CommandContext& context) {
   if (const auto names = options.traces.given(); !names.empty()) {
     return fail(ErrorCode::kUsage, "{} is a profile; {}: of traces of runs{}",
                 options.planning.profiles.front().string(), names_of(names),
@@ -179,7 +179,7 @@ Result<void> run_plan(const Options& options, CommandContext& context) {
 }
 
 /// A trace of a run is replayed or changed; a profile is what plans are predicted from.
-Result<void> run(const Options& options, CommandContext& context) {
+Result<void> run(const SimulateCommandOptions& options, CommandContext& context) {
   if (!options.plan.empty()) return run_plan(options, context);
   COHORT_TRY(Trace first, read_trace(options.planning.profiles.front(), context.read));
   if (first.info.kind == TraceKind::kProfile) return run_plan(options, context);
@@ -202,7 +202,7 @@ Command simulate_command() {
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>(app);
+    const auto options = std::make_shared<SimulateCommandOptions>(app);
     add_planning_options(app, options->planning);
     app.get_option("PROFILE")->description("Profiles of the members' models (cohort profile), or traces of runs");
     auto* plan =

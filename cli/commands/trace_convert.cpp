@@ -10,21 +10,15 @@
 namespace cohort {
 namespace {
 
-struct Options {
-  explicit Options(CLI::App& app) : steps(app) {}
+struct TraceConvertCommandOptions {
+  explicit TraceConvertCommandOptions(CLI::App& app) : steps(app) {}
 
   StepOptionSet steps;
   std::filesystem::path input;
   std::filesystem::path output;
 };
 
-std::int64_t dropped_records(const Trace& trace) {
-  std::int64_t sum = 0;
-  for (const auto& [reason, count] : trace.info.dropped) sum += count;
-  return sum;
-}
-
-Result<void> run(const Options& options, CommandContext& context) {
+Result<void> run(const TraceConvertCommandOptions& options, CommandContext& context) {
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(Trace whole, read_trace(options.input, context.read));
   const auto part = options.steps.take(std::move(whole));
@@ -41,7 +35,7 @@ Result<void> run(const Options& options, CommandContext& context) {
   } else {
     context.console.note(fmt::format("wrote {}: {} slices on {} tracks; {} records or arguments not kept",
                                      options.output.string(), trace.slices.size(), trace.tracks.size(),
-                                     dropped_records(trace)));
+                                     trace.info.dropped_records()));
   }
   return {};
 }
@@ -59,7 +53,7 @@ Command trace_convert_command() {
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>(app);
+    const auto options = std::make_shared<TraceConvertCommandOptions>(app);
     app.add_option("IN", options->input, "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();
     app.add_option("OUT", options->output, "File to write (.json or .json.gz)")->required();

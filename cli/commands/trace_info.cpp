@@ -117,15 +117,15 @@ ordered_json to_json(const GpuSummary& summary) {
   return value;
 }
 
-struct Options {
-  explicit Options(CLI::App& app) : steps(app) {}
+struct TraceInfoCommandOptions {
+  explicit TraceInfoCommandOptions(CLI::App& app) : steps(app) {}
 
   StepOptionSet steps;
   std::filesystem::path file;
   bool tracks = false;
 };
 
-Result<void> run(const Options& options, CommandContext& context) {
+Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context) {
   COHORT_TRY(Trace whole, read_trace(options.file, context.read));
   const auto part = options.steps.take(std::move(whole));
   if (!part) return in_context(options.file.string(), part.error());
@@ -160,7 +160,7 @@ Command trace_info_command() {
       "  (also of PyTorch's profiler: trace.json.gz; of Nsight Systems: nsys export --type sqlite report.nsys-rep)";
   command.reads_traces = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>(app);
+    const auto options = std::make_shared<TraceInfoCommandOptions>(app);
     app.add_option("FILE", options->file,
                    "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();

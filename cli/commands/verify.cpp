@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct VerifyCommandOptions {
   std::vector<std::filesystem::path> folders;
   std::string device{default_device()};
   std::string filter;
@@ -65,7 +65,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-Result<std::vector<std::filesystem::path>> selected_cases(const Options& options) {
+Result<std::vector<std::filesystem::path>> selected_cases(const VerifyCommandOptions& options) {
   COHORT_TRY(std::vector<std::filesystem::path> folders, find_cases(options.folders));
   if (options.filter.empty()) return folders;
   std::regex pattern;
@@ -81,7 +81,7 @@ Result<std::vector<std::filesystem::path>> selected_cases(const Options& options
   return folders;
 }
 
-Result<void> run(const Options& options, CommandContext& context) {
+Result<void> run(const VerifyCommandOptions& options, CommandContext& context) {
   COHORT_TRY(const auto backend, open_device(options.device));
   COHORT_TRY(const auto folders, selected_cases(options));
   std::vector<CaseResult> results;
@@ -120,7 +120,7 @@ Command verify_command() {
       "cohort verify /usr/lib/python3/dist-packages/onnx/backend/test/data --filter '^test_conv_'\n"
       "  (these cases are Debian's package libonnx-testdata)";
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<VerifyCommandOptions>();
     app.add_option("DIR", options->folders, "Folders that are searched at any depth")->required();
     app.add_option("--device", options->device, "Device to run on (cohort devices lists them)")->capture_default_str();
     app.add_option("--filter", options->filter, "Only cases whose folder's name matches this regular expression")

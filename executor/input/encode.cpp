@@ -8,7 +8,7 @@
 namespace cohort {
 namespace {
 
-struct DestroyHandle {
+struct DestroyEncoder {
   void operator()(void* handle) const noexcept { tjDestroy(handle); }
 };
 struct FreeBuffer {
@@ -25,7 +25,7 @@ Result<std::string> encode_jpeg(const PixelView& pixels, int quality) {
   assert(pixels.channels == 1 || pixels.channels == 3);
   assert(pixels.values.size() == static_cast<std::size_t>(pixels.width) * static_cast<std::size_t>(pixels.height) *
                                      static_cast<std::size_t>(pixels.channels));
-  const std::unique_ptr<void, DestroyHandle> handle(tjInitCompress());
+  const std::unique_ptr<void, DestroyEncoder> handle(tjInitCompress());
   if (handle == nullptr)
     return fail(ErrorCode::kDoesNotFit, "cannot start the JPEG encoder: {}", tjGetErrorStr2(nullptr));
   unsigned char* data = nullptr;

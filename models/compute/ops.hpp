@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,6 +14,8 @@
 namespace cohort::reference {
 
 using Inputs = std::span<const ConstTensor>;
+
+inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 void compute(const Convolution& op, Inputs inputs, const Tensor& y);
 void compute(const ConvTranspose& op, Inputs inputs, const Tensor& y);

@@ -7,8 +7,6 @@
 namespace cohort::reference {
 namespace {
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-
 /// One sample of an LSTM over all time steps.
 class LstmSample {
  public:

@@ -8,7 +8,7 @@ namespace cohort {
 
 namespace {
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_alexnet(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("alexnet");
   TensorId x = b.input("input", {minibatch, 3, 224, 224});
@@ -38,7 +38,7 @@ Network alexnet() {
   return {"alexnet",
           "AlexNet on 3x224x224 (Krizhevsky, arXiv:1404.5997, widths as in torchvision)",
           {{"classes", "1000", "number of outputs"}},
-          make};
+          make_alexnet};
 }
 
 }  // namespace cohort

@@ -10,7 +10,7 @@ namespace cohort {
 
 namespace {
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_alexnet5(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t hidden, integer_argument(arguments, "hidden", 1, 16384));
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("alexnet5");
@@ -38,7 +38,7 @@ Network alexnet5() {
   return {"alexnet5",
           "three convolutions and two fully connected layers on 3x227x227 (our reading of ModelBatch's, SysML 2018)",
           {{"hidden", "1024", "width of the first fully connected layer"}, {"classes", "1000", "number of outputs"}},
-          make};
+          make_alexnet5};
 }
 
 }  // namespace cohort

@@ -32,7 +32,7 @@ TensorId transition(ModelBuilder& b, const std::string& name, TensorId x) {
   return average_pool(b, name + ".pool", y, 2, 2);
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_densenet121(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("densenet121");
   TensorId x = b.input("input", {minibatch, 3, 224, 224});
@@ -54,7 +54,7 @@ Network densenet121() {
   return {"densenet121",
           "DenseNet-121 on 3x224x224 (Huang et al., arXiv:1608.06993)",
           {{"classes", "1000", "number of outputs"}},
-          make};
+          make_densenet121};
 }
 
 }  // namespace cohort

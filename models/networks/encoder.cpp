@@ -10,7 +10,7 @@ namespace cohort {
 
 namespace {
 
-constexpr float kEpsilon = 1e-12F;
+constexpr float kNormEpsilon = 1e-12F;
 
 struct Sizes {
   std::int64_t minibatch = 1, tokens = 0, width = 0, heads = 0;
@@ -20,7 +20,7 @@ TensorId normalized(ModelBuilder& b, const std::string& name, TensorId x) {
   const std::int64_t width = b.shape(x).back();
   const TensorId scale = b.weight(name + ".scale", {width});
   const TensorId shift = b.weight(name + ".shift", {width});
-  return b.add(name, LayerNormalization{1, kEpsilon}, {x, scale, shift});
+  return b.add(name, LayerNormalization{1, kNormEpsilon}, {x, scale, shift});
 }
 
 /// [samples * tokens, width] -> a matrix for each sample and head: [tokens, width / heads], or with
@@ -65,7 +65,7 @@ TensorId layer(ModelBuilder& b, const std::string& name, TensorId x, const Sizes
   return normalized(b, name + ".norm", add(b, name + ".add", y, x));
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_encoder(std::int64_t minibatch, const NetworkArguments& arguments) {
   Sizes sizes;
   sizes.minibatch = minibatch;
   COHORT_TRY(const std::int64_t layers, integer_argument(arguments, "layers", 1, 256));
@@ -93,7 +93,7 @@ Network encoder() {
            {"tokens", "128", "length of a sequence"},
            {"width", "128", "features of a token"},
            {"heads", "2", "attention heads, which divide the width"}},
-          make};
+          make_encoder};
 }
 
 }  // namespace cohort

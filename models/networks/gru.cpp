@@ -9,7 +9,7 @@ namespace cohort {
 
 namespace {
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_gru(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t steps, integer_argument(arguments, "steps", 1, 65536));
   COHORT_TRY(const std::int64_t inputs, integer_argument(arguments, "inputs", 1, 65536));
   COHORT_TRY(const std::int64_t hidden, integer_argument(arguments, "hidden", 1, 8192));
@@ -40,7 +40,7 @@ Network gru() {
        {"inputs", "128", "features of a step"},
        {"hidden", "128", "width of the GRU layer"},
        {"classes", "128", "number of outputs a step"}},
-      make};
+      make_gru};
 }
 
 }  // namespace cohort

@@ -93,7 +93,7 @@ TensorId block_c(ModelBuilder& b, const std::string& name, TensorId x) {
   return concat(b, name, {narrow, three, twice, pool_branch(b, name, x, 192)});
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_inception_v3(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("inception_v3");
   TensorId x = b.input("input", {minibatch, 3, 299, 299});
@@ -124,7 +124,7 @@ Network inception_v3() {
   return {"inception_v3",
           "Inception v3 on 3x299x299 (Szegedy et al., arXiv:1512.00567)",
           {{"classes", "1000", "number of outputs"}},
-          make};
+          make_inception_v3};
 }
 
 }  // namespace cohort

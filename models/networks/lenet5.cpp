@@ -19,7 +19,7 @@ TensorId tanh(ModelBuilder& b, std::string name, TensorId x) {
   return b.add(std::move(name), Activation{ActivationKind::kTanh, 0, 0}, {x});
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_lenet5(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("lenet5");
   TensorId x = b.input("input", {minibatch, 1, 28, 28});
@@ -45,7 +45,7 @@ Network lenet5() {
   return {"lenet5",
           "two convolutions and three fully connected layers on 1x28x28 (LeCun et al. 1998)",
           {{"classes", "10", "number of outputs"}},
-          make};
+          make_lenet5};
 }
 
 }  // namespace cohort

@@ -9,7 +9,7 @@ namespace cohort {
 
 namespace {
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_lstm(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t steps, integer_argument(arguments, "steps", 1, 65536));
   COHORT_TRY(const std::int64_t inputs, integer_argument(arguments, "inputs", 1, 65536));
   COHORT_TRY(const std::int64_t hidden, integer_argument(arguments, "hidden", 1, 8192));
@@ -35,7 +35,7 @@ Network lstm() {
            {"inputs", "128", "features of a step"},
            {"hidden", "128", "width of the LSTM layer"},
            {"classes", "128", "number of outputs a step"}},
-          make};
+          make_lstm};
 }
 
 }  // namespace cohort

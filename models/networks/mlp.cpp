@@ -7,7 +7,7 @@ namespace cohort {
 
 namespace {
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_mlp(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t inputs, integer_argument(arguments, "inputs", 1, 1'000'000));
   COHORT_TRY(const std::int64_t hidden, integer_argument(arguments, "hidden", 1, 16384));
   COHORT_TRY(const std::int64_t layers, integer_argument(arguments, "layers", 0, 256));
@@ -32,7 +32,7 @@ Network mlp() {
            {"hidden", "256", "width of each hidden layer"},
            {"layers", "2", "number of hidden layers"},
            {"classes", "10", "number of outputs"}},
-          make};
+          make_mlp};
 }
 
 }  // namespace cohort

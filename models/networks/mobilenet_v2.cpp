@@ -31,7 +31,7 @@ TensorId block(ModelBuilder& b, const std::string& name, TensorId x, const Stage
   return stride == 1 && channels_in == stage.channels ? add(b, name + ".add", y, x) : y;
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_mobilenet_v2(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("mobilenet_v2");
   TensorId x = b.input("input", {minibatch, 3, 224, 224});
@@ -53,7 +53,7 @@ Network mobilenet_v2() {
   return {"mobilenet_v2",
           "MobileNetV2 1.0 on 3x224x224 (Sandler et al., arXiv:1801.04381)",
           {{"classes", "1000", "number of outputs"}},
-          make};
+          make_mobilenet_v2};
 }
 
 }  // namespace cohort

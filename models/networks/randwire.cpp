@@ -93,7 +93,7 @@ TensorId stage(ModelBuilder& b, const std::string& name, TensorId x, std::int64_
   return sum;
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_randwire(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t channels, integer_argument(arguments, "channels", 2, 1024));
   COHORT_TRY(const std::int64_t nodes, integer_argument(arguments, "nodes", 5, 256));
   COHORT_TRY(const std::int64_t seed, integer_argument(arguments, "wiring", 0, INT32_MAX));
@@ -121,7 +121,7 @@ Network randwire() {
            {"nodes", "32", "nodes of each of three stages"},
            {"wiring", "0", "seed of the wiring"},
            {"classes", "1000", "number of outputs"}},
-          make};
+          make_randwire};
 }
 
 }  // namespace cohort

@@ -19,7 +19,7 @@ TensorId block(ModelBuilder& b, const std::string& name, TensorId x, std::int64_
   return b.relu(name + ".relu2", add(b, name + ".add", y, shortcut));
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_resnet18(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("resnet18");
   TensorId x = b.input("input", {minibatch, 3, 224, 224});
@@ -40,7 +40,7 @@ Network resnet18() {
   return {"resnet18",
           "ResNet-18 on 3x224x224 (He et al., arXiv:1512.03385)",
           {{"classes", "1000", "number of outputs"}},
-          make};
+          make_resnet18};
 }
 
 }  // namespace cohort

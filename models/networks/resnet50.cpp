@@ -29,7 +29,7 @@ TensorId block(ModelBuilder& b, const std::string& name, TensorId x, const Bottl
   return b.relu(name + ".relu3", add(b, name + ".add", y, shortcut));
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_resnet50(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("resnet50");
   TensorId x = b.input("input", {minibatch, 3, 224, 224});
@@ -52,7 +52,7 @@ Network resnet50() {
   return {"resnet50",
           "ResNet-50 on 3x224x224 (He et al., arXiv:1512.03385)",
           {{"classes", "1000", "number of outputs"}},
-          make};
+          make_resnet50};
 }
 
 }  // namespace cohort

@@ -11,7 +11,7 @@ namespace cohort {
 
 namespace {
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_smallcnn(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t width, integer_argument(arguments, "width", 1, 1024));
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("smallcnn");
@@ -32,7 +32,7 @@ Network smallcnn() {
           "five 3x3 convolutions of stride 2 on 3x227x227 (our own, after arXiv:1412.6806)",
           {{"width", "16", "channels of the first convolution; the others have 2, 2, 4 and 4 times as many"},
            {"classes", "10", "number of outputs"}},
-          make};
+          make_smallcnn};
 }
 
 }  // namespace cohort

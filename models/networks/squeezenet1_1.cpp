@@ -24,7 +24,7 @@ TensorId fire(ModelBuilder& b, const std::string& name, TensorId x, std::int64_t
   return b.add(name + ".concat", Concat{1}, {narrow, wide});
 }
 
-Result<Model> make(std::int64_t minibatch, const NetworkArguments& arguments) {
+Result<Model> make_squeezenet1_1(std::int64_t minibatch, const NetworkArguments& arguments) {
   COHORT_TRY(const std::int64_t classes, classes_argument(arguments));
   ModelBuilder b("squeezenet1_1");
   TensorId x = b.input("input", {minibatch, 3, 224, 224});
@@ -55,7 +55,7 @@ Network squeezenet1_1() {
   return {"squeezenet1_1",
           "SqueezeNet 1.1 on 3x224x224 (Iandola et al., arXiv:1602.07360)",
           {{"classes", "1000", "number of outputs"}},
-          make};
+          make_squeezenet1_1};
 }
 
 }  // namespace cohort

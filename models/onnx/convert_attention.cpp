@@ -11,12 +11,7 @@ namespace cohort::onnx {
 namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
-constexpr auto kWhole = ElementType::kInt32;
-
-Result<TensorId> binary(NodeImport& node, std::string_view suffix, BinaryKind kind, TensorId a, TensorId b,
-                        ElementType element = ElementType::kFloat32) {
-  return node.emit(suffix, Binary{kind, element}, {a, b});
-}
+constexpr auto kIndexElement = ElementType::kInt32;
 
 /// Vaswani et al., arXiv:1706.03762, with the masks, shared heads and cache of ONNX's Attention. Shapes
 /// here: q [N, H, S, D]; k, v [N, K, L, D or E], each of whose K heads serves H/K of q's in turn.
@@ -163,7 +158,7 @@ class AttentionImport {
     may_mask_rows_ = true;
     COHORT_TRY(const TensorId positions, key_positions());
     COHORT_TRY(const TensorId length, lengths());
-    COHORT_TRY(const TensorId used, binary(node_, "used", BinaryKind::kLess, positions, length, kWhole));
+    COHORT_TRY(const TensorId used, binary(node_, "used", BinaryKind::kLess, positions, length, kIndexElement));
     COHORT_TRY(const TensorId part, bias_of(used));
     return add_bias(part);
   }
@@ -195,7 +190,7 @@ class AttentionImport {
     COHORT_CHECK(node_.claim(keys_));
     std::vector<float> values(static_cast<std::size_t>(keys_));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
-    return node_.made_weight("positions", {keys_}, std::move(values), kWhole);
+    return node_.made_weight("positions", {keys_}, std::move(values), kIndexElement);
   }
   /// How many keys each sample has, as [N, 1, 1, 1].
   Result<TensorId> lengths() {
@@ -210,13 +205,14 @@ class AttentionImport {
     for (std::int64_t query = 0; query < queries_; ++query) {
       for (std::int64_t key = 0; key < keys_; ++key) ahead.push_back(static_cast<float>(key - query + queries_));
     }
-    COHORT_TRY(const TensorId distance, node_.made_weight("ahead", {queries_, keys_}, std::move(ahead), kWhole));
+    COHORT_TRY(const TensorId distance, node_.made_weight("ahead", {queries_, keys_}, std::move(ahead), kIndexElement));
     COHORT_TRY(const TensorId length, lengths());
-    COHORT_TRY(const TensorId past, binary(node_, "past", BinaryKind::kSub, distance, length, kWhole));
+    COHORT_TRY(const TensorId past, binary(node_, "past", BinaryKind::kSub, distance, length, kIndexElement));
     const auto limit = [&](std::string_view suffix, BinaryKind kind, std::int64_t value) -> Result<void> {
       COHORT_TRY(const TensorId allowed,
                  binary(node_, suffix, kind, past,
-                        node_.scalar(fmt::format("{}_limit", suffix), static_cast<float>(value), kWhole), kWhole));
+                        node_.scalar(fmt::format("{}_limit", suffix), static_cast<float>(value), kIndexElement),
+                        kIndexElement));
       COHORT_TRY(const TensorId part, bias_of(allowed));
       return add_bias(part);
     };

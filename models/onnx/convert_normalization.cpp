@@ -16,10 +16,6 @@ Result<std::vector<TensorId>> first_inputs(NodeImport& node, std::size_t count) 
   return inputs;
 }
 
-Result<TensorId> binary(NodeImport& node, std::string_view suffix, BinaryKind kind, TensorId a, TensorId b) {
-  return node.emit(suffix, Binary{kind}, {a, b});
-}
-
 /// Mean and variance of x over `axes`, which stay as ones, and 1/sqrt(variance + epsilon).
 struct Moments {
   TensorId mean{}, variance{}, scale{};

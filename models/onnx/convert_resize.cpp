@@ -47,7 +47,7 @@ Result<std::vector<Number>> for_axes(std::vector<Number> all, const std::vector<
   return all;
 }
 
-Result<std::vector<std::size_t>> axes_of(NodeImport& node, std::size_t rank) {
+Result<std::vector<std::size_t>> resized_axes(NodeImport& node, std::size_t rank) {
   std::vector<std::int64_t> all(rank);
   std::iota(all.begin(), all.end(), 0);
   COHORT_TRY(const auto given, node.integer_list("axes", std::move(all)));
@@ -148,7 +148,7 @@ Result<void> convert_resize(NodeImport& node) {
   resize.exclude_outside = exclude_outside != 0;
   resize.antialias = antialias != 0;
   node.ignore("extrapolation_value");  // of positions outside, which only cropping has
-  COHORT_TRY(const auto axes, axes_of(node, x.size()));
+  COHORT_TRY(const auto axes, resized_axes(node, x.size()));
   if (resize.positions == ResizePositions::kCrop) COHORT_CHECK(set_crop(node, x.size(), axes, resize));
   if (node.has_input(3)) {
     COHORT_TRY(const auto sizes, node.integers(3, "sizes"));

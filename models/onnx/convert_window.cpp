@@ -7,15 +7,16 @@ namespace cohort::onnx {
 
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 30;
+constexpr std::int64_t kMostWindow = std::int64_t{1} << 30;
 
 /// Limits that keep sums and products of window fields in range; infer_shape checks the rest.
 Result<void> check_list(std::string_view name, const std::vector<std::int64_t>& values, std::size_t size) {
   if (values.size() != size)
     return fail(ErrorCode::kInvalidInput, "attribute {} must have {} entries, not {}", name, size, values.size());
   for (const std::int64_t value : values) {
-    if (value < 0 || value > kMost)
-      return fail(ErrorCode::kInvalidInput, "attribute {} must hold numbers from 0 to {}, not {}", name, kMost, value);
+    if (value < 0 || value > kMostWindow)
+      return fail(ErrorCode::kInvalidInput, "attribute {} must hold numbers from 0 to {}, not {}", name, kMostWindow,
+                  value);
   }
   return {};
 }
@@ -161,7 +162,7 @@ Result<void> set_transpose_pads(NodeImport& node, const Shape& x, ConvTranspose&
   COHORT_TRY(auto extents, node.integer_list("output_shape", {}));
   if (extents.size() == rank + 2) extents.erase(extents.begin(), extents.begin() + 2);
   for (std::size_t i = 0; i < rank; ++i) {
-    if (x[i + 2] > kMost) return fail(ErrorCode::kInvalidInput, "x {} is too large", to_string(x));
+    if (x[i + 2] > kMostWindow) return fail(ErrorCode::kInvalidInput, "x {} is too large", to_string(x));
   }
   if (!extents.empty()) {
     COHORT_CHECK(check_list("output_shape", extents, rank));

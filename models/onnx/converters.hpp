@@ -8,6 +8,12 @@
 
 namespace cohort::onnx {
 
+/// An op on two tensors of one element type, named as the node with `suffix`.
+inline Result<TensorId> binary(NodeImport& node, std::string_view suffix, BinaryKind kind, TensorId a, TensorId b,
+                               ElementType element = ElementType::kFloat32) {
+  return node.emit(suffix, Binary{kind, element}, {a, b});
+}
+
 // convert_window.cpp
 Result<void> convert_conv(NodeImport& node);
 Result<void> convert_conv_transpose(NodeImport& node);

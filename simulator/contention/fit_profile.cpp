@@ -16,7 +16,6 @@ namespace {
 
 using Records = std::vector<MicrobenchmarkRecord>;
 
-double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
 Nanoseconds rounded(double time) { return Nanoseconds(std::llround(std::max(0.0, time))); }
 
 Records of(const Records& records, Microbenchmark benchmark) {

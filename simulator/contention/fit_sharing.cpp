@@ -12,8 +12,6 @@ namespace {
 
 constexpr double kMostSlowdown = 3;
 
-double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
-
 std::optional<KernelDemand> spin_kernel(const MicrobenchmarkRecord& record, const GpuProfile& gpu) {
   const Result<Occupancy> held = occupancy(record.launch, gpu.sm);
   if (!held) return std::nullopt;

@@ -14,6 +14,8 @@ struct Measurement {
   bool held_out = false;
 };
 
+inline double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
+
 /// The medians of records that follow each other and differ in times only, in their order.
 std::vector<Measurement> measurements_of(const Trace& trace);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kHalvings = 60;
 constexpr double kSameTime = 1 + 1e-9;
-constexpr double kLeastFloor = 1e-2;  // ns
+constexpr double kLeastLatency = 1e-2;  // ns
 
 constexpr std::size_t kDram = static_cast<std::size_t>(Throughput::kDram);
 
@@ -47,7 +47,7 @@ Result<void> fit_floor(KernelDemand& kernel, double target, const GpuProfile& gp
   double high = target / waves;
   COHORT_TRY(double time, time_with(high));
   if (time > target * kSameTime) {
-    double low = std::min(kLeastFloor, high / 2);
+    double low = std::min(kLeastLatency, high / 2);
     COHORT_TRY(const double least, time_with(low));
     if (least > target) scale_work(kernel, target / least);
     for (int i = 0; i < kHalvings && high - low > high * 1e-12; ++i) {

@@ -7,7 +7,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::array<std::pair<Precision, std::string_view>, 4> kPrecisions = {{
+constexpr std::array<std::pair<Precision, std::string_view>, 4> kPrecisionNames = {{
     {Precision::kFloat32, "float32"},
     {Precision::kTf32, "tf32"},
     {Precision::kBfloat16, "bfloat16"},
@@ -17,7 +17,7 @@ constexpr std::array<std::pair<Precision, std::string_view>, 4> kPrecisions = {{
 }  // namespace
 
 std::string_view to_string(Precision precision) {
-  return std::find_if(kPrecisions.begin(), kPrecisions.end(),
+  return std::find_if(kPrecisionNames.begin(), kPrecisionNames.end(),
                       [&](const auto& entry) { return entry.first == precision; })
       ->second;
 }
@@ -28,7 +28,7 @@ std::string_view to_string(DataType type) {
 
 Result<Precision> precision_from(std::string_view text) {
   std::string known;
-  for (const auto& [precision, name] : kPrecisions) {
+  for (const auto& [precision, name] : kPrecisionNames) {
     if (name == text) return precision;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   }

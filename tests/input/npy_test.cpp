@@ -20,7 +20,7 @@ std::string file_of(int version, std::string_view header, std::string_view data)
   return bytes.append(header).append(data);
 }
 
-std::string message_of(std::string_view bytes) {
+std::string reading_message(std::string_view bytes) {
   const auto array = parse_npy(bytes);
   return array ? "no error" : array.error().message;
 }
@@ -80,10 +80,11 @@ TEST(Npy, SaysWhatIsWrongWithAFile) {
   const auto header = [](std::string_view dtype, std::string_view order, std::string_view shape) {
     return fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}\n", dtype, order, shape);
   };
-  const auto with = [&](std::string_view text) { return message_of(file_of(1, text, kOne)); };
-  EXPECT_THAT(message_of(""), HasSubstr("not a .npy file"));
-  EXPECT_THAT(message_of("PK\x03\x04 an .npz"), HasSubstr("not a .npy file"));
-  EXPECT_THAT(message_of(file_of(4, header("'<f4'", "False", "(1,)"), kOne)), HasSubstr("version 4.0 is not known"));
+  const auto with = [&](std::string_view text) { return reading_message(file_of(1, text, kOne)); };
+  EXPECT_THAT(reading_message(""), HasSubstr("not a .npy file"));
+  EXPECT_THAT(reading_message("PK\x03\x04 an .npz"), HasSubstr("not a .npy file"));
+  EXPECT_THAT(reading_message(file_of(4, header("'<f4'", "False", "(1,)"), kOne)),
+              HasSubstr("version 4.0 is not known"));
   EXPECT_THAT(with(header("'<f8'", "False", "(1,)")), HasSubstr("holds '<f8'; expected float32"));
   EXPECT_THAT(with(header("'>f4'", "False", "(1,)")), HasSubstr("holds '>f4'"));
   EXPECT_THAT(with(header("[('a', '<f4')]", "False", "(1,)")), HasSubstr("holds records"));
@@ -96,12 +97,12 @@ TEST(Npy, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(with(header("'<f4'", "False", "()") + "x"), HasSubstr("nothing more"));
   EXPECT_THAT(with("{'descr': '<f4'}"), HasSubstr("all of 'descr', 'fortran_order' and 'shape'"));
   EXPECT_THAT(with("{'colour': '<f4'}"), HasSubstr("only 'descr'"));
-  EXPECT_THAT(message_of(file_of(1, header("'<f4'", "False", "(1,)"), kOne + kOne)), HasSubstr("8 are there"));
+  EXPECT_THAT(reading_message(file_of(1, header("'<f4'", "False", "(1,)"), kOne + kOne)), HasSubstr("8 are there"));
 }
 
 TEST(Npy, TakesNoMemoryForDataThatIsNotThere) {
   const auto with_shape = [](std::string_view shape) {
-    return message_of(
+    return reading_message(
         file_of(1, fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': {}, }}", shape), kOne));
   };
   EXPECT_THAT(with_shape("(1000000, 1000000)"), HasSubstr("needs 4000000000000 bytes of data; 4 are there"));
@@ -114,7 +115,7 @@ TEST(Npy, RefusesEveryCutFile) {
   const std::vector<std::int64_t> shape{2};
   const std::string bytes = encode_npy(shape, std::vector<float>{1, 2});
   for (std::size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_NE(message_of(bytes.substr(0, length)), "no error") << length;
+    EXPECT_NE(reading_message(bytes.substr(0, length)), "no error") << length;
 }
 
 TEST(Npy, NamesTheFile) {

@@ -35,8 +35,8 @@ std::string truncated_jpeg() {
   return jpeg.substr(0, jpeg.size() / 2);
 }
 
-std::unique_ptr<InputPipelines> open(const TemporaryFolder& folder, const InputOptions& options,
-                                     std::vector<PipelineOptions> pipelines) {
+std::unique_ptr<InputPipelines> open_pipelines(const TemporaryFolder& folder, const InputOptions& options,
+                                               std::vector<PipelineOptions> pipelines) {
   auto opened = InputPipelines::open(scan(folder.path()), options, std::move(pipelines));
   EXPECT_TRUE(opened) << opened.error().message;
   return opened ? std::move(*opened) : nullptr;
@@ -64,7 +64,7 @@ TEST_F(BadImagesTest, ArePassedOverForTheNextGoodOne) {
   InputOptions options;
   options.shuffle = false;
   const Buffers buffers(6, 2);
-  const auto pipelines = open(folder_, options, {buffers.options()});
+  const auto pipelines = open_pipelines(folder_, options, {buffers.options()});
   EXPECT_TRUE(pipelines->bad_images().empty());
   const auto minibatches = receive(*pipelines, 0, buffers, 2);
   ASSERT_EQ(minibatches.size(), 2U);
@@ -79,7 +79,7 @@ TEST_F(BadImagesTest, AreNamedWithReasonAndCount) {
   options.shuffle = false;
   options.workers = 2;
   const Buffers buffers(6, 2);
-  const auto pipelines = open(folder_, options, {buffers.options()});
+  const auto pipelines = open_pipelines(folder_, options, {buffers.options()});
   receive(*pipelines, 0, buffers, 2);
   const auto bad = pipelines->bad_images();
   ASSERT_EQ(bad.size(), 6U);
@@ -102,7 +102,7 @@ TEST_F(BadImagesTest, ChangeNothingWithTheNumberOfWorkersOrPipelines) {
     InputOptions options;
     options.workers = workers;
     const Buffers buffers(5, 2);
-    const auto pipelines = open(folder_, options, {buffers.options()});
+    const auto pipelines = open_pipelines(folder_, options, {buffers.options()});
     auto minibatches = receive(*pipelines, 0, buffers, count);
     std::vector<std::string> report;
     for (const BadImage& image : pipelines->bad_images())
@@ -121,7 +121,7 @@ TEST_F(BadImagesTest, CountForEveryPipelineThatMeetsThem) {
   options.workers = 2;
   const Buffers first(12, 1);
   const Buffers second(12, 1);
-  const auto pipelines = open(folder_, options, {first.options(), second.options()});
+  const auto pipelines = open_pipelines(folder_, options, {first.options(), second.options()});
   EXPECT_EQ(receive(*pipelines, 0, first, 1), receive(*pipelines, 1, second, 1));
   const auto bad = pipelines->bad_images();
   ASSERT_EQ(bad.size(), 6U);
@@ -136,7 +136,7 @@ TEST_F(BadImagesTest, FailTheirMinibatchWhenFatalAndTheFirstIsNamed) {
     options.workers = workers;
     options.on_bad_image = OnBadImage::kFatal;
     const Buffers buffers(12, 2);
-    const auto pipelines = open(folder_, options, {buffers.options()});
+    const auto pipelines = open_pipelines(folder_, options, {buffers.options()});
     for (int again = 0; again < 2; ++again) {
       const auto ready = pipelines->next(0);
       ASSERT_FALSE(ready);
@@ -152,7 +152,7 @@ TEST_F(BadImagesTest, LeaveEarlierMinibatchesAloneWhenFatal) {
   options.workers = 4;
   options.on_bad_image = OnBadImage::kFatal;
   const Buffers buffers(1, 4);
-  const auto pipelines = open(folder_, options, {buffers.options()});
+  const auto pipelines = open_pipelines(folder_, options, {buffers.options()});
   EXPECT_EQ(receive(*pipelines, 0, buffers, 1).size(), 1U);
   EXPECT_FALSE(pipelines->next(0));
 }
@@ -163,7 +163,7 @@ TEST(BadImages, AreAnErrorWhenThereIsNothingElse) {
   const Buffers buffers(4, 2);
   InputOptions options;
   options.workers = 3;
-  const auto pipelines = open(folder, options, {buffers.options()});
+  const auto pipelines = open_pipelines(folder, options, {buffers.options()});
   const auto ready = pipelines->next(0);
   ASSERT_FALSE(ready);
   EXPECT_EQ(ready.error().code, ErrorCode::kInvalidInput);
@@ -177,7 +177,7 @@ TEST(BadImages, LeaveOneGoodImageToFillEveryPlace) {
   const Buffers buffers(20, 2);
   InputOptions options;
   options.workers = 3;
-  const auto pipelines = open(folder, options, {buffers.options()});
+  const auto pipelines = open_pipelines(folder, options, {buffers.options()});
   for (const Received& minibatch : receive(*pipelines, 0, buffers, 3)) EXPECT_THAT(minibatch.images, testing::Each(6U));
   EXPECT_EQ(pipelines->bad_images().size(), 8U);
 }

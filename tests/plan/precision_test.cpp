@@ -22,7 +22,7 @@ class HalfCatalog final : public testing::TestCatalog {
   int multiprocessors() const override { return 100; }
 };
 
-Model two_layers() {
+Model two_products() {
   ModelBuilder builder("mlp");
   TensorId x = builder.input("x", {4, 16});
   x = builder.linear("fc1", x, 32);
@@ -37,7 +37,7 @@ class PrecisionLowering : public ::testing::Test {
   }
   Result<Program> lowered() const { return lower(plan_, std::vector<const Model*>{&model_, &model_}, catalog_); }
 
-  Model model_ = two_layers();
+  Model model_ = two_products();
   HalfCatalog catalog_;
   Plan plan_;
 };

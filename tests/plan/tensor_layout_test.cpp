@@ -69,7 +69,7 @@ Program lowered(const Model& model, bool strides) {
   return program ? std::move(*program) : Program{};
 }
 
-std::vector<std::string> tasks(const Program& program) {
+std::vector<std::string> task_names(const Program& program) {
   std::vector<std::string> names;
   for (const Step& step : program.steps) names.push_back(step.task);
   return names;
@@ -106,7 +106,7 @@ TEST(TensorLayouts, GoWithAnOpThatIsTimedAlone) {
 TEST(LowerAliases, LeaveOnlyProductsAndSoftmaxOfAnAttention) {
   const Model model = attention();
   const Program program = lowered(model, true);
-  EXPECT_THAT(tasks(program), ElementsAre("0/scores", "0/softmax", "0/context", "0/out"));
+  EXPECT_THAT(task_names(program), ElementsAre("0/scores", "0/softmax", "0/context", "0/out"));
   const View key = std::get<View>(program.steps[0].call.inputs[1]);
   EXPECT_EQ(key.shape, (Shape{2, 3, 2, 5}));
   EXPECT_EQ(key.strides, (Shape{30, 2, 1, 6}));
@@ -117,19 +117,19 @@ TEST(LowerAliases, LeaveOnlyProductsAndSoftmaxOfAnAttention) {
 
 TEST(LowerAliases, CopyWhereTheDeviceReadsNoStridedViews) {
   const Model model = attention();
-  EXPECT_THAT(tasks(lowered(model, false)),
+  EXPECT_THAT(task_names(lowered(model, false)),
               ElementsAre("0/query.by_head:split", "0/key.by_head:split", "0/scores", "0/softmax",
                           "0/value.by_head:split", "0/context", "0/joined", "0/out"));
 }
 
 TEST(LowerAliases, WriteAProductInItsOwnOrderWhereOthersReadIt) {
   const Program program = lowered(attention(true), true);
-  EXPECT_THAT(tasks(program), ElementsAre("0/scores", "0/softmax", "0/context", "0/relu", "0/joined", "0/out"));
+  EXPECT_THAT(task_names(program), ElementsAre("0/scores", "0/softmax", "0/context", "0/relu", "0/joined", "0/out"));
 }
 
 TEST(LowerAliases, TakeATransposeToChannelsLastForNothing) {
   const Model model = convolution_and_rows();
-  EXPECT_THAT(tasks(lowered(model, false)), ElementsAre("0/conv", "0/norm", "0/pool"));
+  EXPECT_THAT(task_names(lowered(model, false)), ElementsAre("0/conv", "0/norm", "0/pool"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-OpTime us(std::int64_t time) {
+OpTime microseconds(std::int64_t time) {
   return {std::chrono::microseconds(time), std::chrono::microseconds(time), std::nullopt};
 }
 
@@ -118,7 +118,7 @@ TEST(Stages, HoldNothingThatWaitsForALaterOneAndMergeWhatMeets) {
 
 TEST(Stages, PutsTheBranchesOfADiamondSideBySideAndTheRestOnAllCores) {
   // top -> a, top -> b1 -> b2, both -> sum
-  std::vector<OpTime> times{us(10), us(40), us(20), us(20), us(10)};
+  std::vector<OpTime> times{microseconds(10), microseconds(40), microseconds(20), microseconds(20), microseconds(10)};
   times[0].wide = times[4].wide = std::chrono::microseconds(6);
   const OpGraph graph = op_graph(times, {{0, 1}, {0, 2}, {2, 3}, {1, 4}, {3, 4}});
   const StreamSetting setting{2, std::chrono::microseconds(1)};
@@ -132,7 +132,7 @@ TEST(Stages, PutsTheBranchesOfADiamondSideBySideAndTheRestOnAllCores) {
 }
 
 TEST(Stages, RunInTurnWhereBesideOneAnotherIsSlower) {
-  std::vector<OpTime> times(3, us(10));
+  std::vector<OpTime> times(3, microseconds(10));
   for (OpTime& time : times) time.beside = std::chrono::microseconds(21);
   const OpGraph graph = op_graph(times, {});
   const StreamSetting setting{2, Nanoseconds(0)};

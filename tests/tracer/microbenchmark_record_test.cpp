@@ -9,7 +9,7 @@ namespace {
 
 using namespace literals;
 
-MicrobenchmarkRecord some_record() {
+MicrobenchmarkRecord some_microbenchmark() {
   MicrobenchmarkRecord record;
   record.benchmark = Microbenchmark::kTransferBesideKernel;
   record.kernel = "copy";
@@ -32,15 +32,15 @@ MicrobenchmarkRecord some_record() {
 TEST(MicrobenchmarkRecord, SurvivesATraceFile) {
   Trace trace;
   const TrackId track = trace.add_track("device", "microbenchmarks");
-  add_microbenchmark_record(trace, track, 5_us, some_record());
+  add_microbenchmark_record(trace, track, 5_us, some_microbenchmark());
   const auto read = parse_trace(trace_to_json(trace));
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_EQ(read->slices.size(), 1U);
-  EXPECT_EQ(microbenchmark_record_of(*read, read->slices[0]), some_record());
+  EXPECT_EQ(microbenchmark_record_of(*read, read->slices[0]), some_microbenchmark());
 }
 
 TEST(MicrobenchmarkRecord, KeepsThatATransferHasNoDirection) {
-  MicrobenchmarkRecord record = some_record();
+  MicrobenchmarkRecord record = some_microbenchmark();
   record.benchmark = Microbenchmark::kSpin;
   record.direction = std::nullopt;
   Trace trace;
@@ -52,7 +52,7 @@ TEST(MicrobenchmarkRecord, IsAbsentWhereAnArgumentIsMissingOrUnknown) {
   for (const auto& [key, value] :
        {std::pair<std::string, std::string>{"blocks", ""}, {"benchmark", "guess"}, {"direction", "sideways"}}) {
     Trace trace;
-    const SliceId id = add_microbenchmark_record(trace, trace.add_track("d", "m"), 0_ns, some_record());
+    const SliceId id = add_microbenchmark_record(trace, trace.add_track("d", "m"), 0_ns, some_microbenchmark());
     Args& args = trace.args[to_index(*trace.slice(id).args)];
     for (auto& [name, arg] : args) {
       if (trace.strings[name] == key) arg = trace.strings.intern(value);

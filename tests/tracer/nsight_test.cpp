@@ -38,7 +38,7 @@ std::string database(const std::string& sql) {
   return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
 }
 
-Trace read(const std::string& sql) {
+Trace read_export(const std::string& sql) {
   auto trace = parse_trace(database(sql));
   EXPECT_TRUE(trace) << trace.error().message;
   return trace ? std::move(*trace) : Trace{};
@@ -104,7 +104,7 @@ const Slice& find(const Trace& trace, SliceKind kind, int position = 0) {
 }
 
 TEST(Nsight, ReadsKernelsWithTheirLaunchConfiguration) {
-  const Trace trace = read(kReport);
+  const Trace trace = read_export(kReport);
   const Slice& kernel = find(trace, SliceKind::kKernel);
   EXPECT_EQ(trace.name(kernel), "void gemm<float>(float*)");
   EXPECT_EQ(kernel.start, 10_us);
@@ -122,7 +122,7 @@ TEST(Nsight, ReadsKernelsWithTheirLaunchConfiguration) {
 }
 
 TEST(Nsight, LinksCallsToWhatTheyLaunchedAlsoThroughGraphs) {
-  const Trace trace = read(kReport);
+  const Trace trace = read_export(kReport);
   ASSERT_EQ(trace.flows.size(), 4U);
   EXPECT_EQ(trace.name(trace.slice(trace.flows[0].from)), "cudaLaunchKernel");
   const Slice& node = find(trace, SliceKind::kKernel, 2);
@@ -133,7 +133,7 @@ TEST(Nsight, LinksCallsToWhatTheyLaunchedAlsoThroughGraphs) {
 }
 
 TEST(Nsight, TellsCallsOfTheDriverFromThoseOfTheRuntime) {
-  const Trace trace = read(kReport);
+  const Trace trace = read_export(kReport);
   const Slice& driver = find(trace, SliceKind::kDriverCall);
   EXPECT_EQ(trace.name(driver), "cuLaunchKernelEx");
   const Track& track = trace.tracks[to_index(driver.track)];
@@ -144,14 +144,14 @@ TEST(Nsight, TellsCallsOfTheDriverFromThoseOfTheRuntime) {
 }
 
 TEST(Nsight, NamesCopiesAsPyTorchDoes) {
-  const Trace trace = read(kReport);
+  const Trace trace = read_export(kReport);
   const Slice& copy = find(trace, SliceKind::kCopy);
   EXPECT_EQ(trace.name(copy), "Memcpy HtoD (Pinned -> Device)");
   EXPECT_EQ(trace.integer_arg(copy, "bytes"), 4096);
 }
 
 TEST(Nsight, FindsTheStreamWhoseEventIsWaitedFor) {
-  const Trace trace = read(kReport);
+  const Trace trace = read_export(kReport);
   const Slice& wait = find(trace, SliceKind::kSynchronization);
   EXPECT_EQ(trace.text_arg(wait, "cuda_sync_kind"), "Stream Wait Event");
   EXPECT_EQ(trace.integer_arg(wait, "stream"), 7);
@@ -163,7 +163,7 @@ TEST(Nsight, FindsTheStreamWhoseEventIsWaitedFor) {
 }
 
 TEST(Nsight, ReadsRangesAndCountsMarks) {
-  const Trace trace = read(kReport);
+  const Trace trace = read_export(kReport);
   EXPECT_EQ(trace.name(find(trace, SliceKind::kAnnotation)), "forward");
   const Slice& range = find(trace, SliceKind::kAnnotation, 1);
   EXPECT_EQ(trace.name(range), "data");
@@ -173,7 +173,7 @@ TEST(Nsight, ReadsRangesAndCountsMarks) {
 }
 
 TEST(Nsight, KeepsTheFactsOfTheGpuThatRanTheKernels) {
-  const DeviceInfo device = read(kReport).info.device;
+  const DeviceInfo device = read_export(kReport).info.device;
   EXPECT_EQ(device.id, "cuda:0");
   EXPECT_EQ(device.name, "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(device.cores, 132);
@@ -184,14 +184,14 @@ TEST(Nsight, KeepsTheFactsOfTheGpuThatRanTheKernels) {
 }
 
 TEST(Nsight, RoundTripsThroughJson) {
-  const std::string once = trace_to_json(read(kReport));
+  const std::string once = trace_to_json(read_export(kReport));
   const auto again = parse_trace(once);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(trace_to_json(*again), once);
 }
 
 TEST(Nsight, NeedsNoColumnBeyondTimes) {
-  const Trace trace = read(
+  const Trace trace = read_export(
       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (START INT, END INT, shortName TEXT);"
       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5,7,'k')");
   ASSERT_EQ(trace.slices.size(), 1U);
@@ -200,7 +200,7 @@ TEST(Nsight, NeedsNoColumnBeyondTimes) {
 }
 
 TEST(Nsight, KeepsCorrelationsOfProcessesApart) {
-  const Trace trace = read(R"(
+  const Trace trace = read_export(R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
     INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1,2,16777217,5,'a'), (1,2,33554434,5,'b');
     CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, streamId, correlationId, globalPid, shortName);
@@ -212,7 +212,7 @@ TEST(Nsight, KeepsCorrelationsOfProcessesApart) {
 }
 
 TEST(Nsight, CountsRecordsItCannotRead) {
-  const Trace trace = read(R"(
+  const Trace trace = read_export(R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId);
     INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (NULL,1,0,7), (5,4,0,7), (0,0,0,7), ('a',2,0,7),
       (9223372036854775806,9223372036854775807,0,7), (1,2,-3,7), (1,2,0,9223372036854775807), (1,2,0,7);)");
@@ -239,11 +239,11 @@ TEST(Nsight, ReadsFilesByTheirContent) {
   ASSERT_TRUE(write_file(path, database(kReport), Overwrite::kAllow));
   const auto trace = read_trace(path);
   ASSERT_TRUE(trace) << trace.error().message;
-  EXPECT_EQ(trace_to_json(*trace), trace_to_json(read(kReport)));
+  EXPECT_EQ(trace_to_json(*trace), trace_to_json(read_export(kReport)));
   std::filesystem::resize_file(path, 3000);
   const auto cut = read_trace(path);
   ASSERT_FALSE(cut);
-  EXPECT_THAT(cut.error().message, HasSubstr("nsight_test.trace: an SQLite database that cannot be read"));
+  EXPECT_THAT(cut.error().message, HasSubstr("nsight_test.trace: an SQLite database that cannot be read_export"));
 }
 
 TEST(Nsight, SurvivesAnySingleByteChanged) {

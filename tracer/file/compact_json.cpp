@@ -2,13 +2,14 @@
 
 #include <cstddef>
 
+#include "base/text.hpp"
+
 namespace cohort {
 namespace {
 
 constexpr std::size_t kMostDepth = 64;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// Walks a JSON text once; what is open stands in `closers_`.

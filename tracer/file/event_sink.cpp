@@ -14,9 +14,6 @@
 namespace cohort {
 namespace {
 
-/// Half the range of a clock, so that a start, a duration and a base add up without overflow.
-constexpr Nanoseconds kMostTime(std::numeric_limits<std::int64_t>::max() / 4);
-
 bool in_range(Nanoseconds time) { return time >= -kMostTime && time <= kMostTime; }
 
 std::string_view to_string(Drop reason) {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.hpp"
+
 namespace cohort {
 namespace {
 
@@ -13,7 +15,7 @@ struct Spelled {
   std::string_view usual;
 };
 
-constexpr std::array<Spelled, 36> kCategories = {{
+constexpr std::array<Spelled, 36> kSpelledCategories = {{
     {"kernel", "kernel"},
     {"concurrent_kernel", "kernel"},
     {"gpu_kernel", "kernel"},
@@ -81,14 +83,6 @@ constexpr std::array<SpelledKey, 19> kKeys = {{
     {"shared memory", "shared memory", true, false},
 }};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -107,17 +101,17 @@ std::optional<Value>& slot(std::vector<std::optional<Value>>& slots, StringId id
 StringId Spelling::category(StringId given) {
   auto& known = slot(categories_, given);
   if (known) return *known;
-  const std::string text = lower(strings_[given]);
-  const auto* const found =
-      std::find_if(kCategories.begin(), kCategories.end(), [&](const Spelled& entry) { return entry.given == text; });
-  known = found == kCategories.end() ? given : strings_.intern(found->usual);
+  const std::string text = to_lower(strings_[given]);
+  const auto* const found = std::find_if(kSpelledCategories.begin(), kSpelledCategories.end(),
+                                         [&](const Spelled& entry) { return entry.given == text; });
+  known = found == kSpelledCategories.end() ? given : strings_.intern(found->usual);
   return *known;
 }
 
 const Spelling::Key& Spelling::key(StringId given) {
   auto& known = slot(keys_, given);
   if (known) return *known;
-  const std::string text = lower(strings_[given]);
+  const std::string text = to_lower(strings_[given]);
   const auto* const found =
       std::find_if(kKeys.begin(), kKeys.end(), [&](const SpelledKey& entry) { return entry.given == text; });
   known = found == kKeys.end() ? Key{given, false, false}
@@ -138,7 +132,7 @@ void Spelling::argument(std::pair<StringId, ArgValue>& arg) {
 
 std::optional<std::int64_t> stream_number(std::string_view thread) {
   constexpr std::string_view kWord = "stream";
-  if (lower(thread.substr(0, kWord.size())) != kWord) return std::nullopt;
+  if (to_lower(thread.substr(0, kWord.size())) != kWord) return std::nullopt;
   thread.remove_prefix(kWord.size());
   while (!thread.empty() && (thread.front() == ' ' || thread.front() == '#')) thread.remove_prefix(1);
   const auto number = whole_number(thread);

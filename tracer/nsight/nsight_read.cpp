@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.hpp"
 #include "tracer/nsight/nsight.hpp"
 #include "tracer/nsight/nsight_reader.hpp"
 
 namespace cohort {
 namespace {
-
-constexpr Nanoseconds kMostTime(std::numeric_limits<std::int64_t>::max() / 4);
 
 /// Nsight's serialised ids hold the process in bits 24 to 47 and the thread in bits 0 to 23.
 std::int64_t pid_of(std::int64_t global) { return (global >> 24) & 0xffffff; }
@@ -23,7 +22,7 @@ std::string_view without_version(std::string_view name) {
   const std::size_t mark = name.rfind("_v");
   if (mark == std::string_view::npos || mark + 2 == name.size()) return name;
   const std::string_view version = name.substr(mark + 2);
-  const bool digits = std::all_of(version.begin(), version.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = std::all_of(version.begin(), version.end(), is_digit);
   return digits && version.size() >= 4 ? name.substr(0, mark) : name;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text.hpp"
+
 namespace cohort {
 namespace {
 
@@ -15,13 +17,6 @@ std::string quoted(std::string_view name) {
     out += c;
   }
   return out + '"';
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
 }
 
 }  // namespace
@@ -121,12 +116,12 @@ Result<SqliteDatabase::Cursor> SqliteDatabase::select(std::string_view table,
     COHORT_TRY(const Cursor all, prepare("SELECT * FROM " + quoted(table) + " LIMIT 0"));
     for (int i = 0; i < sqlite3_column_count(all.statement.get()); ++i) {
       const char* name = sqlite3_column_name(all.statement.get(), i);
-      if (name != nullptr) there.push_back(lower(name));
+      if (name != nullptr) there.push_back(to_lower(name));
     }
   }
   std::string sql = "SELECT ";
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const bool has = std::find(there.begin(), there.end(), lower(columns[i])) != there.end();
+    const bool has = std::find(there.begin(), there.end(), to_lower(columns[i])) != there.end();
     if (i > 0) sql += ", ";
     sql += has ? quoted(columns[i]) : "NULL";
   }

@@ -182,8 +182,7 @@ Result<void> check(const StepOptions& options) {
     return fail(ErrorCode::kUsage, "steps are either annotations or repetitions, not both");
   if (options.window && (named || options.index))
     return fail(ErrorCode::kUsage, "a time window excludes steps by annotation, repetition or index");
-  constexpr Nanoseconds kMost(std::numeric_limits<std::int64_t>::max() / 4);
-  if (options.window && (options.window->start < -kMost || options.window->end > kMost))
+  if (options.window && (options.window->start < -kMostTime || options.window->end > kMostTime))
     return fail(ErrorCode::kUsage, "the time window lies outside any trace");
   if (options.window && options.window->end <= options.window->start)
     return fail(ErrorCode::kUsage, "the time window ends before it starts");

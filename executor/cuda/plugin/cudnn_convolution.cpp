@@ -26,7 +26,7 @@ std::int64_t alignment(const View& view) {
   return bytes;
 }
 
-cudnnDataType_t native_type(DataType type) {
+cudnnDataType_t cudnn_type(DataType type) {
   return type == DataType::kBfloat16  ? CUDNN_DATA_BFLOAT16
          : type == DataType::kFloat16 ? CUDNN_DATA_HALF
                                       : CUDNN_DATA_FLOAT;
@@ -122,7 +122,7 @@ class Chain {
       : y_(call.outputs[0]), parts_(parts), left_(operations) {}
 
   cudnnBackendDescriptor_t add_tensor(std::int64_t id, const Extents& extents, std::int64_t align) {
-    return keep(tensor(id, extents, align, native_type(y_.type), false));
+    return keep(tensor(id, extents, align, cudnn_type(y_.type), false));
   }
   cudnnBackendDescriptor_t keep(Descriptor part) {
     parts_.push_back(std::move(part));
@@ -132,7 +132,7 @@ class Chain {
   cudnnBackendDescriptor_t next_result() {
     const bool last = --left_ == 0;
     const Extents extents{y_.shape, y_.strides};
-    const cudnnDataType_t type = last ? native_type(y_.type) : CUDNN_DATA_FLOAT;
+    const cudnnDataType_t type = last ? cudnn_type(y_.type) : CUDNN_DATA_FLOAT;
     result_ = keep(tensor(last ? kYId : next_virtual_++, extents, alignment(y_), type, !last));
     return result_;
   }
