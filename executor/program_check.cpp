@@ -7,10 +7,6 @@ namespace {
 
 constexpr std::int64_t kElement = sizeof(float);  // of inputs and outputs
 
-bool in_arena(const Buffer& buffer) {
-  return buffer.kind == BufferKind::kActivation || buffer.kind == BufferKind::kWorkspace;
-}
-
 Result<void> check_buffer(const Program& program, const Buffer& buffer) {
   if (buffer.size.value < 0) return fail(ErrorCode::kInvalidInput, "buffer \"{}\" has a negative size", buffer.name);
   if (!in_arena(buffer)) return {};

@@ -26,12 +26,6 @@ constexpr std::array<std::pair<std::string_view, SliceKind>, 14> kCategories = {
 
 }  // namespace
 
-SliceKind slice_kind_from(std::string_view category) {
-  const auto* const found =
-      std::find_if(kCategories.begin(), kCategories.end(), [&](const auto& entry) { return entry.first == category; });
-  return found == kCategories.end() ? SliceKind::kOther : found->second;
-}
-
 SliceKinds::SliceKinds(const StringTable& strings) : kinds_(strings.size(), SliceKind::kOther) {
   for (const auto& [category, kind] : kCategories) {
     if (const auto id = strings.find(category)) kinds_[to_index(*id)] = kind;

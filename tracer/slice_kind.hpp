@@ -34,8 +34,6 @@ constexpr bool is_device_work(SliceKind kind) {
 }
 constexpr bool is_call(SliceKind kind) { return kind == SliceKind::kRuntimeCall || kind == SliceKind::kDriverCall; }
 
-SliceKind slice_kind_from(std::string_view category);
-
 /// Kinds of a trace's slices, one look-up each.
 class SliceKinds {
  public:

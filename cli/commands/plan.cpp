@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/planning.hpp"
+#include "cli/step_options.hpp"
 #include "cli/text_checks.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -26,25 +26,16 @@ struct PlanCommandOptions {
   const CLI::Option* launch_threads_option = nullptr;
 };
 
-/// "10ms", "1.5s", "250us": as people write latencies.
-std::optional<Nanoseconds> parse_time(std::string_view text) {
-  double value = 0;
-  const auto number = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit(number.ptr, static_cast<std::size_t>(text.data() + text.size() - number.ptr));
-  const double scale = unit == "s" ? 1e9 : unit == "ms" ? 1e6 : unit == "us" ? 1e3 : unit == "ns" ? 1 : 0;
-  constexpr double kMost = 1e18;  // about 30 years
-  if (number.ec != std::errc() || scale == 0 || !(value > 0) || value * scale > kMost) return std::nullopt;
-  return Nanoseconds(static_cast<std::int64_t>(value * scale));
-}
-
 /// Takes latency=... out of the limits; what is left is of memory.
 Result<std::optional<Nanoseconds>> take_latency_limit(std::vector<std::string>& limits) {
   constexpr std::string_view kName = "latency=";
   std::optional<Nanoseconds> latency;
   for (const std::string& text : limits) {
     if (!text.starts_with(kName)) continue;
-    latency = parse_time(std::string_view(text).substr(kName.size()));
-    if (!latency) return fail(ErrorCode::kUsage, "--limit latency must be like latency=10ms, not \"{}\"", text);
+    const Result<Nanoseconds> time = parse_time(std::string_view(text).substr(kName.size()));
+    if (!time || *time <= Nanoseconds(0))
+      return fail(ErrorCode::kUsage, "--limit latency must be like latency=10ms, not \"{}\"", text);
+    latency = *time;
   }
   limits.erase(std::remove_if(limits.begin(), limits.end(), [&](const auto& text) { return text.starts_with(kName); }),
                limits.end());
@@ -282,10 +273,16 @@ Command plan_command() {
     app.add_option("-o,--output", options->output,
                    "Plan to write; NAME.plan.json unless given. The predicted trace goes beside it")
         ->type_name("FILE");
-    app.add_option("--resolve", options->resolve,
-                   "Instead of searching, choose algorithms and threads by recorded cost for this plan, made or edited "
-                   "by hand")
-        ->type_name("PLAN");
+    CLI::Option* const resolved = app.add_option(
+        "--resolve", options->resolve,
+        "Instead of searching, choose algorithms and threads by recorded cost for this plan, made or edited "
+        "by hand");
+    resolved->type_name("PLAN");
+    for (const char* name : {"--models", "--members", "--data", "--input", "--bad-images", "--decode-workers",
+                             "--buffers", "--input-seed", "--limit", "--precision", "--launch-threads", "--objective",
+                             "--explain", "--pareto", "--rows", "--candidates", "--choose-minibatch"}) {
+      resolved->excludes(app.get_option(name));  // the plan says it, or nothing is searched
+    }
     return [options](CommandContext& context) {
       return options->resolve.empty() ? search(*options, context) : resolve(*options, context);
     };

@@ -49,6 +49,7 @@ Result<Plan> plan_of(const SimulateCommandOptions& options, const PlanningInput&
   plan.device = base.device;
   plan.input = base.input;
   plan.limits = base.limits;
+  plan.precision = base.precision;
   COHORT_CHECK(validate(plan));
   return plan;
 }

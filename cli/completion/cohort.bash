@@ -42,7 +42,7 @@ _cohort() {
       COMPREPLY=($(compgen -d -- "$cur"))
       return
       ;;
-    -o | --output | --members | --export | --plan)
+    -o | --output | --members | --export | --plan | --resolve | --beside | --device-profile | --fit | --kernels)
       _cohort_files "*"
       return
       ;;
@@ -52,7 +52,7 @@ _cohort() {
     return
   fi
   case $command in
-    trace | compare | plan | simulate) _cohort_files "*.json" "*.json.gz" "*.sqlite" ;;
+    trace | compare | plan | simulate | calibrate) _cohort_files "*.json" "*.json.gz" "*.sqlite" ;;
     run) _cohort_files "*.json" ;;
     profile | models)
       local names

@@ -8,10 +8,6 @@
 namespace cohort {
 namespace {
 
-bool in_arena(const Buffer& buffer) {
-  return buffer.kind == BufferKind::kActivation || buffer.kind == BufferKind::kWorkspace;
-}
-
 bool may_share(const std::optional<View>& a, const std::optional<View>& b) { return !a || !b || may_overlap(*a, *b); }
 
 }  // namespace

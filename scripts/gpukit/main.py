@@ -37,7 +37,7 @@ def parsed(text, arguments):
                         help="also keep all results in this .tar.gz, renewed every half minute and after every stage; what is "
                         "more than 15 MB goes into FILE-2.tar.gz and so on, four in all")
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's or the release build's unless given")
+    parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's, the gpu build's or the release build's unless given")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")
     parser.add_argument("--keep-going", action="store_true",
                         help="go on after a wrong result; calibration and peers do not depend on it")

@@ -17,7 +17,7 @@ def root():
 
 
 def cohort_program(given=None):
-    """The program: the one given, the bundle's, or the release build's."""
+    """The program: the one given, the bundle's, the gpu build's, or the release build's."""
     if given:
         return pathlib.Path(given)
     for place in ("bin/cohort", "build/gpu/bin/cohort", "build/release/bin/cohort"):

@@ -37,6 +37,10 @@ struct Buffer {
   Bytes offset;               ///< in the arena; zero for inputs and outputs
   std::vector<StepId> users;  ///< ascending; the first writes it unless it is an input
 };
+/// Activations and workspaces share the arena; all else has memory of its own.
+inline bool in_arena(const Buffer& buffer) {
+  return buffer.kind == BufferKind::kActivation || buffer.kind == BufferKind::kWorkspace;
+}
 
 /// Elements of a buffer seen as a tensor. Strides are in elements; a zero stride repeats.
 struct View {

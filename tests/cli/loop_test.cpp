@@ -96,6 +96,8 @@ TEST_F(LoopTest, SimulatesAPlanThatWasEditedByHand) {
 
   const Outcome resolved =
       cohort({"plan", "mlp.trace.json.gz", "--resolve", "mine.plan.json", "-o", "resolved.plan.json", "--json"});
+  EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--resolve", "mine.plan.json", "--limit", "memory=1GiB"}).exit_code,
+            2);
   ASSERT_EQ(resolved.exit_code, 0) << resolved.err;
   EXPECT_EQ(nlohmann::json::parse(resolved.out)["step_ns"], nlohmann::json::parse(simulated.out)["predicted_ns"]);
   EXPECT_THAT(files(), Contains("resolved.predicted.json.gz"));

@@ -30,6 +30,17 @@ class SimulateProfile : public ProgramTest {
   }
 };
 
+TEST_F(SimulateProfile, LooksForOpsInThePrecisionOfTheProfile) {
+  ASSERT_EQ(cohort({"trace", "convert", kProfile, "half.json"}).exit_code, 0);
+  std::string text = read("half.json");
+  const std::size_t model = text.find("\"model\":\"lenet5\"");
+  ASSERT_NE(model, std::string::npos);
+  text.insert(model, "\"precision\":\"bfloat16\",");
+  write("half.json", text);
+  // Its ops are those of float32.
+  EXPECT_THAT(refusal({"simulate", "half.json"}, 3), HasSubstr("-> [1, 6, 28, 28] in bfloat16\"; profile a model"));
+}
+
 TEST_F(SimulateProfile, SaysAllThatAWhatIfOnATraceSays) {
   const json result = simulate({"-n", "4", "--strategy", "concurrent", "--streams", "2", "-o", "p.json.gz"});
   ASSERT_TRUE(result.is_object());

@@ -93,7 +93,6 @@ class NsightReader {
   std::map<std::int64_t, std::string> process_names_;
   std::map<std::int64_t, std::string> thread_names_;
   std::map<std::int64_t, std::int64_t> kernels_of_device_;
-  std::map<std::int64_t, std::string> gpu_names_;  ///< by device id
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, TrackId> device_tracks_;
   std::map<std::pair<std::int64_t, bool>, TrackId> host_tracks_;
   std::set<std::pair<std::int64_t, std::int64_t>> used_tids_;
