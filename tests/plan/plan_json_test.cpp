@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "simulator/plan/plan.hpp"
 
@@ -55,6 +57,26 @@ TEST(PlanJson, ReadsBackWhatItWrites) {
   const auto read = parse_plan(write_plan(plan));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, plan);
+}
+
+TEST(PlanJson, ReadsTheExamplesOfItsDocument) {
+  std::ifstream document(COHORT_DOCS "/plan.md");
+  std::vector<std::string> blocks(1);
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("    ")) {
+      blocks.back() += line + "\n";
+    } else if (!blocks.back().empty()) {
+      blocks.emplace_back();
+    }
+  }
+  ASSERT_EQ(blocks.size(), 3U);  // a plan, members, and nothing behind them
+  const auto plan = parse_plan(blocks[0]);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(validate(*plan));
+  EXPECT_EQ(plan->members.size(), 16U);
+  const auto mixed = parse_members(blocks[1]);
+  ASSERT_TRUE(mixed) << mixed.error().message;
+  EXPECT_EQ(mixed->size(), 5U);
 }
 
 TEST(PlanJson, ReadsBackLaunchThreads) {
