@@ -243,7 +243,7 @@ TEST(Nsight, ReadsFilesByTheirContent) {
   std::filesystem::resize_file(path, 3000);
   const auto cut = read_trace(path);
   ASSERT_FALSE(cut);
-  EXPECT_THAT(cut.error().message, HasSubstr("nsight_test.trace: an SQLite database that cannot be read_export"));
+  EXPECT_THAT(cut.error().message, HasSubstr("nsight_test.trace: an SQLite database that cannot be read"));
 }
 
 TEST(Nsight, SurvivesAnySingleByteChanged) {
