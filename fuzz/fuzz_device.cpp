@@ -1,10 +1,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
+#include "fuzz/require.hpp"
 #include "simulator/contention/co_run.hpp"
 
 // Whatever the bytes: a GPU's profile or a message. What was read writes and reads back the same, and kernels run side
@@ -12,11 +11,7 @@
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
+using cohort::require;
 
 void run_kernels(const cohort::GpuProfile& gpu) {
   const auto kernel = [&](std::int64_t blocks, double dram) {

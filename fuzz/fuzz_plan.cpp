@@ -1,9 +1,8 @@
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "fuzz/require.hpp"
 #include "models/builder.hpp"
 #include "simulator/plan/lower.hpp"
 
@@ -14,11 +13,7 @@ namespace {
 
 using cohort::Result;
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
+using cohort::require;
 
 /// A device that takes every call in two ways, one with workspace.
 class AnyCatalog final : public cohort::OpCatalog {

@@ -1,10 +1,9 @@
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
+#include "fuzz/require.hpp"
 #include "models/builder.hpp"
 #include "simulator/contention/fit_profile.hpp"
 #include "simulator/costs/recorded_catalog.hpp"
@@ -16,11 +15,7 @@
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
+using cohort::require;
 
 /// fc1 -> fc2: what the profiles of the corpus were made of.
 cohort::Model small_model() {

@@ -1,10 +1,9 @@
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <vector>
 
+#include "fuzz/require.hpp"
 #include "simulator/what_if/replay.hpp"
 #include "simulator/what_if/what_if.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -14,12 +13,6 @@
 
 namespace cohort {
 namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 std::vector<WhatIf> questions(const Trace& trace) {
   std::vector<WhatIf> all(6);

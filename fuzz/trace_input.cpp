@@ -1,23 +1,12 @@
 #include "fuzz/trace_input.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-
+#include "fuzz/require.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/steps/steps.hpp"
 #include "tracer/summary/gpu_summary.hpp"
 #include "tracer/summary/summary.hpp"
 
 namespace cohort {
-namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
 
 void check_trace_input(std::string_view bytes) {
   TraceReadOptions options;

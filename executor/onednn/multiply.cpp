@@ -86,7 +86,8 @@ Implementations implementations(const MatMul& op, const OpCall& call, const dnnl
     const std::optional<PostOps> post_ops = make_post_ops(call, present);
     if (rows && result && post_ops) {
       const auto matrix = static_cast<std::ptrdiff_t>(b.shape.size()) - 2;
-      const FactorExtents inner{{b.shape.begin() + matrix, b.shape.end()}, {b.strides.begin() + matrix, b.strides.end()}};
+      const FactorExtents inner{{b.shape.begin() + matrix, b.shape.end()},
+                                {b.strides.begin() + matrix, b.strides.end()}};
       return product(*rows, inner, *result, call, *post_ops, engine);
     }
   }
