@@ -1,8 +1,9 @@
 #include "executor/input/image_folder.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <system_error>
+
+#include "base/text.hpp"
 
 namespace cohort {
 namespace {
@@ -12,8 +13,7 @@ namespace fs = std::filesystem;
 bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
 
 bool named_as_jpeg(const fs::path& path) {
-  std::string extension = path.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string extension = to_lower(path.extension().string());
   return extension == ".jpg" || extension == ".jpeg";
 }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <initializer_list>
 
+#include "base/text.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 
 namespace cohort {
@@ -86,8 +86,7 @@ GpuProfile profile_of(std::string_view device, const Sheet& sheet) {
 }  // namespace
 
 std::optional<GpuProfile> published_gpu_profile(std::string_view device) {
-  std::string name(device);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string name = to_lower(device);
   const auto has = [&](std::initializer_list<std::string_view> words) {
     return std::any_of(words.begin(), words.end(),
                        [&](std::string_view word) { return name.find(word) != std::string::npos; });

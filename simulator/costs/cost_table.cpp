@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 
 namespace cohort {
 namespace {
@@ -36,7 +37,7 @@ std::optional<double> copied_elements(std::string_view signature) {
   double extent = 0;
   bool digits = false;
   for (const char c : signature.substr(kCopyPrefix.size())) {
-    if (c >= '0' && c <= '9') {
+    if (is_digit(c)) {
       extent = extent * 10 + (c - '0');
       digits = true;
     } else if (digits) {

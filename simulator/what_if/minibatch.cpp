@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/text.hpp"
 #include "simulator/costs/recorded_gpu_work.hpp"
 #include "tracer/slice_kind.hpp"
 
@@ -45,7 +46,7 @@ std::vector<Extents> parse_dims(std::string_view text) {
     } else if (text[i] == ']') {
       if (depth-- == 2 && !extents.empty()) inputs.push_back(extents);
       extents.clear();
-    } else if (depth == 2 && text[i] >= '0' && text[i] <= '9') {
+    } else if (depth == 2 && is_digit(text[i])) {
       std::int64_t extent = 0;
       const auto read = std::from_chars(text.data() + i, text.data() + text.size(), extent);
       if (read.ec != std::errc()) return {};
