@@ -220,9 +220,18 @@ Result<void> PlanningInput::check_profiled(std::string_view asked, Precision pre
               to_string(precision), to_string(precision_), to_string(precision));
 }
 
+/// Whether `here` would run ops as the profiled device did: by the same library, for the same instructions.
+bool is_profiled_device(const DeviceInfo& here, const DeviceInfo& profiled) {
+  const auto agree = [&](const char* key) {
+    const auto mine = here.settings.find(key), recorded = profiled.settings.find(key);
+    return mine == here.settings.end() || recorded == profiled.settings.end() || mine->second == recorded->second;
+  };
+  return here.name == profiled.name && agree("isa") && agree("library");
+}
+
 Result<void> PlanningInput::prepare() {
   // The device may be elsewhere: then what was recorded of it must do.
-  if (auto opened = open_device(device_.id); opened && (*opened)->info().name == device_.name)
+  if (auto opened = open_device(device_.id); opened && is_profiled_device((*opened)->info(), device_))
     backend_ = std::move(*opened);
   catalog_ = std::make_unique<ProfiledDeviceCatalog>(*costs_, device_, precision_, common_.device.cores,
                                                      backend_ ? &backend_->catalog() : nullptr);

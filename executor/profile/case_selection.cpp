@@ -51,7 +51,7 @@ std::vector<int> thread_counts(const Backend& backend) {
 Result<std::vector<Alternative>> ways_of(const Backend& backend, const ProfiledOp& op, const OpCase& op_case) {
   std::vector<Alternative> ways;
   const auto choose = [&](const CostKey& key, std::span<const Alternative> alternatives) {
-    if (!key.signature.starts_with("Copy ")) ways.assign(alternatives.begin(), alternatives.end());
+    if (!key.signature.starts_with(kCopyPrefix)) ways.assign(alternatives.begin(), alternatives.end());
     return std::size_t{0};
   };
   std::vector<Member> members;
@@ -114,6 +114,22 @@ Result<void> add_groups(const Backend& backend, const ProfileOptions& options, c
   return {};
 }
 
+/// What stands in a stack of channels, read by members on their own.
+void add_splits(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op,
+                std::vector<TimedCase>& cases) {
+  for (const FusedForm& form : fused_forms(op)) {
+    if (form.strategy == Strategy::kStridedBatch) continue;  // whose parts are dense
+    for (const int threads : thread_counts(backend)) {
+      for (const int width : options.fused_widths) {
+        OpCase op_case{form.strategy, width, threads, "", 1, form.shared_input, 1, options.precision, {}, op.layout};
+        op_case.splits = true;
+        cases.emplace_back(std::move(op_case), true);
+      }
+    }
+    return;  // parts of all forms lie alike
+  }
+}
+
 /// Numbers of calls, each of which touches `own` bytes, that reach the footprints asked for.
 std::set<int> copy_counts(const Backend& backend, const ProfileOptions& options, Bytes own, int most) {
   std::set<int> counts;
@@ -157,7 +173,7 @@ void add_colder(const Backend& backend, const ProfileOptions& options, const Pro
   const int width = warm.op_case.width;
   const int most = std::max(1, options.most_copies / width);
   const auto add = [&](int copies, int streams) {
-    TimedCase timed(warm.op_case);
+    TimedCase timed(warm.op_case, warm.copies_only);
     timed.op_case.copies = copies;
     timed.op_case.streams = streams;
     if (width == 1) timed.op_case.shared_input = finds_input_cached(backend, op, warm.op_case.threads);
@@ -178,6 +194,12 @@ void add_colder(const Backend& backend, const ProfileOptions& options, const Pro
 }
 
 }  // namespace
+
+bool has_stacked_channels(const ProfiledOp& op) {
+  const std::vector<FusedForm> forms = fused_forms(op);
+  return std::any_of(forms.begin(), forms.end(),
+                     [](const FusedForm& form) { return form.strategy != Strategy::kStridedBatch; });
+}
 
 std::vector<Bytes> usual_footprints(const DeviceInfo& device) {
   const Bytes shared{number_setting(device, kSharedCacheSetting).value_or(0)};
@@ -218,6 +240,7 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
       }
     }
   }
+  if (fused && op.times_split) add_splits(backend, options, op, cases);
   COHORT_CHECK(add_groups(backend, options, op, cases));
   if (const Bytes flush{number_setting(backend.info(), kLastCacheSetting).value_or(0)}; flush.value > 0) {
     for (std::size_t i = 0, warm = cases.size(); i < warm; ++i) {
@@ -233,7 +256,8 @@ std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions
                                     const std::vector<TimedCase>& warm) {
   std::vector<TimedCase> cases;
   for (const TimedCase& timed : warm) {
-    if (timed.failed || timed.copies_only || timed.op_case.flush.value > 0) continue;
+    const bool needless = timed.copies_only && !timed.op_case.splits;
+    if (timed.failed || needless || timed.op_case.flush.value > 0) continue;
     if (timed.op_case.multiprocessors > 0) continue;
     const Nanoseconds own = median_time(timed);
     const bool is_fused = timed.op_case.strategy != Strategy::kSerial;

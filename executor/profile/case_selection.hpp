@@ -17,6 +17,7 @@ struct ProfiledOp {
   LoadedModel single;              ///< the op as a model of its own
   Layout layout = Layout::kNhwc;   ///< layout_alone()
   bool reads_model_input = false;  ///< which comes from afar, where what others read was mostly just written
+  bool times_split = false;        ///< members' parts copied out of a stack of what it writes are timed, too
 };
 
 /// A way of running an op and what was measured of it so far.
@@ -24,7 +25,7 @@ struct TimedCase {
   explicit TimedCase(OpCase way, bool for_copies = false) : op_case(std::move(way)), copies_only(for_copies) {}
 
   OpCase op_case;
-  bool copies_only;  ///< wanted for the copies that stack inputs, not for the op
+  bool copies_only;  ///< wanted for the copies that stack inputs or split outputs, not for the op
   CaseTiming timing;
   std::vector<Nanoseconds> works;  ///< of each of the timing's calls: WorkWatch::next() of its pass
   std::vector<Nanoseconds> copy_works;
@@ -40,6 +41,9 @@ std::vector<Bytes> usual_footprints(const DeviceInfo& device);
 
 /// `op` of `model`, with weights made up.
 ProfiledOp profiled_op(const Model& model, const Op& op);
+
+/// Whether a fused form of it writes all members' channels as one tensor.
+bool has_stacked_channels(const ProfiledOp& op);
 
 /// Every alternative and fused form with warm weights, alone, on one thread and on all; where the size of a GPU's last
 /// cache is known, each also with that flushed. Errors: those of lower().

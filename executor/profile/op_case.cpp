@@ -13,6 +13,8 @@ namespace {
 
 /// Of the member that drives the others' bytes out of caches, and of its only op.
 constexpr std::string_view kFlush = "flush caches";
+/// Of the op that reads each member's part of a stack.
+constexpr std::string_view kReader = "read a part";
 
 /// Durations of every step of every program step, in preallocated memory of each stream.
 class DurationSink final : public TaskSink {
@@ -63,6 +65,12 @@ Plan plan_of(const OpCase& op_case) {
       if (op_case.width == 1) group.strategy = Strategy::kConcurrent;
       group.streams = {static_cast<std::uint32_t>(call % op_case.streams)};
     }
+    plan.groups.push_back(group);
+    if (!op_case.splits) continue;
+    group.name = fmt::format("{} {}", kReader, call);
+    group.ops = {std::string(kReader)};
+    group.strategy = op_case.streams > 1 ? Strategy::kConcurrent : Strategy::kSerial;
+    if (op_case.streams > 1) group.streams.resize(group.members.size(), group.streams.front());
     plan.groups.push_back(std::move(group));
   }
   if (op_case.flush.value > 0) {
@@ -83,6 +91,22 @@ Model flush_model(Bytes bytes) {
   ModelBuilder builder{std::string(kFlush)};
   builder.output(builder.relu(std::string(kFlush), builder.input("bytes", {1, bytes.value / 4})));
   return *builder.finish();
+}
+
+/// `single` with a pooling over nothing behind its op.
+Model with_reader(const Model& single) {
+  Model model = single;
+  const Tensor& read = model.tensor(single.outputs[0]);
+  const std::vector<std::int64_t> ones(read.shape.size() - 2, 1), zeros(ones.size(), 0);
+  const auto result = static_cast<TensorId>(model.tensors.size());
+  model.tensors.push_back({std::string(kReader), read.shape, TensorRole::kActivation, read.element});
+  model.ops.push_back({std::string(kReader),
+                       Pool{PoolKind::kMax, {ones, ones, zeros, zeros, ones}},
+                       {},
+                       {single.outputs[0]},
+                       {result}});
+  model.outputs = {result};
+  return model;
 }
 
 ProfileRecord record_of(const Program& program, const Step& step, const OpCase& op_case) {
@@ -136,10 +160,10 @@ Result<CaseTiming> collect(Runner& runner, const OpCase& op_case, const TimingLi
     COHORT_CHECK(cancel.check());
     COHORT_CHECK(runner.step(0));
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
-      if (program.steps[i].op == kFlush) continue;
+      if (program.steps[i].op == kFlush || program.steps[i].op == kReader) continue;
       ProfileRecord record = records[i];
       record.time = std::max(Nanoseconds(1), sink.duration(i) - overhead);
-      const bool is_copy = record.signature.starts_with("Copy ");
+      const bool is_copy = record.signature.starts_with(kCopyPrefix);
       (is_copy ? timing.stack_copies : timing.calls).push_back(std::move(record));
     }
     const Nanoseconds spent = steady_now() - begin;
@@ -183,7 +207,8 @@ Result<Program> case_program(const Backend& backend, const Model& single, const 
   const Plan plan = plan_of(op_case);
   const bool flushes = op_case.flush.value > 0;
   const Model flush = flushes ? flush_model(op_case.flush) : Model{};
-  std::vector<const Model*> models(plan.members.size(), &single);
+  const Model reading = op_case.splits ? with_reader(single) : Model{};
+  std::vector<const Model*> models(plan.members.size(), op_case.splits ? &reading : &single);
   if (flushes) models.back() = &flush;
   const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
     const auto found = std::find_if(alternatives.begin(), alternatives.end(),

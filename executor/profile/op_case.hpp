@@ -29,6 +29,9 @@ struct OpCase {
       Bytes{};  ///< so much is read, and so much written, before each round of calls: drives them out of caches
   Layout layout = Layout::kNhwc;  ///< layout_alone() of the op in its model
   int multiprocessors = 0;        ///< of a GPU, that the op is made for; 0: all
+  /// A cheap op of each member alone reads what a fused form wrote, so that each member's part is copied out of the
+  /// stack where the device needs it dense.
+  bool splits = false;
 };
 
 /// How long to time a case.

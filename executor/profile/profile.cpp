@@ -62,9 +62,11 @@ class CaseTimer {
 
   Result<void> choose_warm(const Model& model) {
     std::set<std::string> seen;
+    std::set<Shape> split;
     for (const Op& op : model.ops) {
       if (!seen.insert(signature_of(model, op)).second) continue;
       OpCases& added = ops_.emplace_back(OpCases{profiled_op(model, op), {}, {}});
+      added.op.times_split = has_stacked_channels(added.op) && split.insert(model.tensor(op.outputs[0]).shape).second;
       auto cases = warm_cases(backend_, options_, added.op);
       if (!cases) return in_context(fmt::format("profiling {}", op.name), cases.error());
       added.warm = std::move(*cases);

@@ -6,12 +6,9 @@
 #include <utility>
 
 #include "base/statistics.hpp"
-#include "base/text.hpp"
 
 namespace cohort {
 namespace {
-
-constexpr std::string_view kCopyPrefix = "Copy ";
 
 /// On two cores an AlexNet-like step on both took 9.2 ms alone and 32.0 ms beside two busy workers,
 /// where its share of the cores accounts for 18.4 ms (oneDNN 2.6 on OpenMP, measured once).
@@ -29,25 +26,6 @@ double count(Nanoseconds time) { return static_cast<double>(time.count()); }
 /// The line through two points, at `x`.
 double line(std::pair<double, double> a, std::pair<double, double> b, double x) {
   return a.second + (b.second - a.second) * (x - a.first) / (b.first - a.first);
-}
-
-/// Elements in "Copy [16, 3, 227, 227]".
-std::optional<double> copied_elements(std::string_view signature) {
-  double elements = 1;
-  double extent = 0;
-  bool digits = false;
-  for (const char c : signature.substr(kCopyPrefix.size())) {
-    if (is_digit(c)) {
-      extent = extent * 10 + (c - '0');
-      digits = true;
-    } else if (digits) {
-      elements *= extent;
-      extent = 0;
-      digits = false;
-    }
-  }
-  if (elements < 1) return std::nullopt;
-  return elements;
 }
 
 Bytes scaled(Bytes bytes, double factor) { return {std::llround(static_cast<double>(bytes.value) * factor)}; }
@@ -114,6 +92,26 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
     const double caches = std::get<int>(form) * (neighbours + 1);
     curve.cached = scaled(core_cache, kCachedPart * caches);
     curve.uncached = scaled(core_cache, kUncachedPart * caches);
+  }
+  for (auto& [signature, entry] : entries_) {
+    if (signature.starts_with(kCopyPrefix)) copies_.emplace(signature, parse_copy(signature));
+    for (auto& [form, widths] : entry.forms) {
+      for (auto& [width, timing] : widths) correct(timing);
+    }
+  }
+}
+
+/// Nothing is faster with less of its data in caches or beside more neighbours. Where records say so, the machine was
+/// slower while the easier case was timed, and the harder one tells how long that takes at most.
+void CostTable::correct(Timing& timing) {
+  for (auto& [neighbours, curve] : timing.by_neighbours) {
+    for (auto& [footprint, time] : curve.points) {
+      for (auto busier = timing.by_neighbours.find(neighbours); busier != timing.by_neighbours.end(); ++busier) {
+        for (const auto& [colder, harder] : busier->second.points) {
+          if (colder >= footprint) time = std::min(time, harder);
+        }
+      }
+    }
   }
 }
 
@@ -298,36 +296,43 @@ Result<Cost> CostTable::recorded_cost(const CostKey& key, const CostContext& con
   return Cost{rounded(std::max(time, least)), CostOrigin::kInterpolated};
 }
 
-/// A copy costs what its bytes do, whatever its shape.
+/// As copies of its kind do; where none was recorded, as any.
 Result<Cost> CostTable::copy_cost(const CostKey& key, const CostContext& context) const {
-  std::map<double, double> by_elements;
-  for (auto it = entries_.lower_bound(kCopyPrefix); it != entries_.end(); ++it) {
-    if (!std::string_view(it->first).starts_with(kCopyPrefix)) break;
-    CostKey recorded = key;
-    WidthCosts costs = width_costs(it->second, recorded, context);
-    for (int threads = 1; costs.empty() && threads < key.threads; ++threads) {
-      recorded.threads = threads;
-      costs = width_costs(it->second, recorded, context);
-    }
-    if (costs.empty()) continue;
-    if (it->first == key.signature) return Cost{rounded(costs.begin()->second), CostOrigin::kProfiled};
-    if (const auto elements = copied_elements(it->first)) by_elements[*elements] = costs.begin()->second;
-  }
-  const std::optional<double> asked = copied_elements(key.signature);
-  if (by_elements.empty() || !asked) {
+  if (copies_.empty())
     return fail(ErrorCode::kInvalidInput, "no recorded time of a copy (\"{}\"); profile again with this version",
                 key.signature);
+  const auto time_of = [&](const std::string& signature) -> std::optional<double> {
+    CostKey recorded = key;
+    WidthCosts costs = width_costs(*find(signature), recorded, context);
+    for (int threads = 1; costs.empty() && threads < key.threads; ++threads) {
+      recorded.threads = threads;
+      costs = width_costs(*find(signature), recorded, context);
+    }
+    return costs.empty() ? std::nullopt : std::optional(costs.begin()->second);
+  };
+  if (find(key.signature) != nullptr) {
+    if (const auto time = time_of(key.signature)) return Cost{rounded(*time), CostOrigin::kProfiled};
   }
-  const auto above = by_elements.lower_bound(*asked);
-  double time = 0;
-  if (above == by_elements.begin()) {
-    time = above->second * *asked / above->first;
-  } else if (above == by_elements.end()) {
-    time = by_elements.rbegin()->second * *asked / by_elements.rbegin()->first;
-  } else {
-    time = line(*std::prev(above), *above, *asked);
+  const CopySignature asked = parse_copy(key.signature);
+  CopyTimes of_kind, of_all;
+  for (const auto& [signature, copy] : copies_) {
+    const auto time = time_of(signature);
+    if (!time) continue;
+    of_all.add(copy, *time);
+    if (copy.kind == asked.kind) of_kind.add(copy, *time);
   }
-  return Cost{rounded(time), CostOrigin::kInterpolated};
+  std::optional<double> time = of_kind.time(asked);
+  if (!time) time = of_all.time(asked);
+  if (!time)
+    return fail(ErrorCode::kInvalidInput, "no recorded time of a copy (\"{}\") on {} threads; profile again",
+                key.signature, key.threads);
+  return Cost{rounded(*time), CostOrigin::kInterpolated};
+}
+
+bool CostTable::splits(const Shape& shape) const {
+  return std::any_of(copies_.begin(), copies_.end(), [text = to_string(shape)](const auto& copy) {
+    return copy.second.shape == text && copy.second.kind.starts_with(" out of");
+  });
 }
 
 bool CostTable::has(const CostKey& key) const {
@@ -397,8 +402,7 @@ std::vector<Alternative> CostTable::alternatives(const CostKey& key) const {
   if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_alternatives(key);
   const Entry* entry = find(key.signature);
   if (entry == nullptr && std::string_view(key.signature).starts_with(kCopyPrefix)) {
-    const auto any = entries_.lower_bound(kCopyPrefix);
-    if (any != entries_.end() && std::string_view(any->first).starts_with(kCopyPrefix)) entry = &any->second;
+    if (!copies_.empty()) entry = find(copies_.begin()->first);
   }
   std::vector<Alternative> alternatives;
   for (int threads = key.threads; entry != nullptr && threads >= 1 && alternatives.empty(); --threads) {

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "simulator/costs/copy_times.hpp"
 #include "simulator/engine/device_profile.hpp"
 #include "simulator/plan/op_catalog.hpp"
 #include "simulator/plan/program.hpp"
@@ -64,6 +65,9 @@ class CostTable {
   /// Whether launches of several such ops side by side were recorded.
   [[nodiscard]] bool has_group(std::string_view signature, int threads) const;
 
+  /// Whether tensors of this shape were recorded as copied out of stacks before ops read them.
+  [[nodiscard]] bool splits(const Shape& shape) const;
+
   /// The ways recorded to run a call on up to `threads` cores, the library's first choice first;
   /// empty where there is none. Widths never recorded take those of the nearest, sizes scaled.
   [[nodiscard]] std::vector<Alternative> alternatives(const CostKey& key) const;
@@ -90,6 +94,7 @@ class CostTable {
   };
   using WidthCosts = std::map<int, double>;
 
+  static void correct(Timing& timing);
   [[nodiscard]] static double curve_time(const Curve& curve, Bytes footprint);
   [[nodiscard]] static double timing_at(const Timing& timing, const CostContext& context);
   [[nodiscard]] static std::size_t points_of(const Timing& timing);
@@ -107,6 +112,7 @@ class CostTable {
   [[nodiscard]] const Entry* find(std::string_view signature) const;
 
   std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, CopySignature> copies_;  ///< of those the copies
 };
 
 /// The device of recorded profiles: its cores, and overheads where they were recorded.

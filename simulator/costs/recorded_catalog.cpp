@@ -1,5 +1,9 @@
 #include "simulator/costs/recorded_catalog.hpp"
 
+#include <algorithm>
+
+#include "simulator/plan/tensor_layout.hpp"
+
 namespace cohort {
 
 Result<std::vector<Alternative>> RecordedCatalog::alternatives(const OpCall& call, int threads) const {
@@ -16,6 +20,14 @@ Result<std::vector<Alternative>> RecordedCatalog::alternatives(const OpCall& cal
                 call.signature);
   }
   return found;
+}
+
+bool RecordedCatalog::accepts_strides(const OpCall& call) const {
+  if (std::holds_alternative<Gemm>(call.attributes) || std::holds_alternative<MatMul>(call.attributes)) return true;
+  return std::none_of(call.inputs.begin(), call.inputs.end(), [&](const Operand& operand) {
+    const View* const view = std::get_if<View>(&operand);
+    return view != nullptr && stack_parts(*view) > 1 && costs_->splits(view->shape);
+  });
 }
 
 }  // namespace cohort

@@ -15,8 +15,8 @@ class RecordedCatalog final : public OpCatalog {
 
   /// Errors: kInvalidInput naming the op that was not recorded, and what to profile.
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
-  /// Always: the host devices that are profiled run calls on stacked views as they are.
-  bool accepts_strides(const OpCall& /*call*/) const override { return true; }
+  /// Not where the profile has members' parts copied out of stacks, for all but matrix products.
+  bool accepts_strides(const OpCall& call) const override;
   /// What the profile was recorded in.
   std::vector<Precision> precisions() const override { return {precision_}; }
   int multiprocessors() const override { return multiprocessors_; }

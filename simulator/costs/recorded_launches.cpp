@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/costs/copy_times.hpp"
 #include "simulator/costs/recorded_gpu_work.hpp"
 
 namespace cohort {
+namespace {
+
+/// Copies of equal shape launch the same kernel, in and out of stacks, too.
+std::string launch_signature(std::string_view signature) {
+  return recorded_signature(signature.starts_with(kCopyPrefix) ? without_stack(signature) : std::string(signature));
+}
+
+}  // namespace
 
 RecordedLaunches::RecordedLaunches(std::span<const Trace* const> profiles) {
   constexpr std::int64_t kMostWidth = 65536;
@@ -19,7 +28,7 @@ RecordedLaunches::RecordedLaunches(std::span<const Trace* const> profiles) {
       const auto shape = launch_shape(*profile, slice);
       if (!signature || !strategy || !algorithm || !shape || !width || *width < 1 || *width > kMostWidth) continue;
       for (const std::string_view of : {*algorithm, std::string_view()}) {
-        auto& widths = forms_[{recorded_signature(*signature), std::string(*strategy), std::string(of)}];
+        auto& widths = forms_[{launch_signature(*signature), std::string(*strategy), std::string(of)}];
         const auto [place, is_new] = widths.try_emplace(static_cast<int>(*width), Longest{slice.duration, *shape});
         if (!is_new && slice.duration > place->second.time) place->second = {slice.duration, *shape};
         if (algorithm->empty()) break;
@@ -30,7 +39,7 @@ RecordedLaunches::RecordedLaunches(std::span<const Trace* const> profiles) {
 
 std::optional<LaunchShape> RecordedLaunches::find(const CostKey& key) const {
   const auto of = [&](std::string_view signature) {
-    return forms_.find({recorded_signature(signature), std::string(to_string(key.strategy)), key.algorithm});
+    return forms_.find({launch_signature(signature), std::string(to_string(key.strategy)), key.algorithm});
   };
   auto found = of(key.signature);
   if (found == forms_.end()) found = of(for_all_multiprocessors(key.signature));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/plan/lowering.hpp"
+#include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
 namespace {
@@ -15,13 +16,16 @@ Strategy cost_form(const Op& op, const FusedOp& fused, Strategy strategy) {
   return fused.form == StackForm::kChannels && !convolution ? Strategy::kGroupedConvolution : strategy;
 }
 
-/// "Copy [2, 3]", "Copy [2, 3] in bfloat16", "Copy [2, 3] to bfloat16".
-std::string copy_signature(const Shape& shape, DataType from, DataType to) {
-  const std::string text = fmt::format("Copy {}", to_string(shape));
-  if (from != to)
-    return to == DataType::kFloat32 ? fmt::format("{} from {}", text, to_string(from))
-                                    : fmt::format("{} to {}", text, to_string(to));
-  return to == DataType::kFloat32 ? text : fmt::format("{} in {}", text, to_string(to));
+/// "Copy [2, 3]", "Copy [2, 3] out of a stack of 16", "Copy [2, 3] in bfloat16", "Copy [2, 3] to bfloat16". The bytes
+/// that a copy moves say little of one in or out of a stack: rows that are short and far apart each take a cache line.
+std::string copy_signature(const View& from, const View& to) {
+  std::string text = fmt::format("{}{}", kCopyPrefix, to_string(from.shape));
+  if (const std::int64_t parts = stack_parts(from); parts > 1) text += fmt::format(" out of{}{}", kStackOf, parts);
+  if (const std::int64_t parts = stack_parts(to); parts > 1) text += fmt::format(" into{}{}", kStackOf, parts);
+  if (from.type == to.type)
+    return to.type == DataType::kFloat32 ? text : fmt::format("{} in {}", text, to_string(to.type));
+  return to.type == DataType::kFloat32 ? fmt::format("{} from {}", text, to_string(from.type))
+                                       : fmt::format("{} to {}", text, to_string(to.type));
 }
 
 }  // namespace
@@ -256,7 +260,7 @@ Result<StepId> Lowering::copy(const Value& from, const View& to, const MemberTen
   call.attributes = Reshape{};
   call.inputs = {from.view};
   call.outputs = {to};
-  call.signature = copy_signature(tensor.shape, from.view.type, to.type);
+  call.signature = copy_signature(from.view, to);
   call.precision = plan_.precision;
   return add_step(call, fmt::format("{}:{}", tensor.name, why), context, from.producers);
 }

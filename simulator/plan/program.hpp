@@ -110,6 +110,9 @@ inline constexpr std::string_view kGroupPrefix = "Group: ";
 /// multiprocessors"; all of them, 0, go without saying. And back.
 std::string signature_for(int multiprocessors, std::string signature);
 std::string_view for_all_multiprocessors(std::string_view signature);
+/// What a copy's signature begins with, and what stands before the number of parts of a stack in it.
+inline constexpr std::string_view kCopyPrefix = "Copy ";
+inline constexpr std::string_view kStackOf = " a stack of ";
 /// The signature of a grouped call, and what it says: ops by signature, and how often each stands there. That of any
 /// other call is one op, once.
 std::string grouped_signature(const std::map<std::string, int>& ops);

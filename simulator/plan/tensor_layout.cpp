@@ -78,6 +78,15 @@ Layout layout_alone(const Model& model, const Op& op, Layout layout) {
   return any && all ? Layout::kNchw : layout;
 }
 
+std::int64_t stack_parts(const View& view) {
+  const std::int64_t own = element_count(view.shape);
+  std::int64_t spread = own;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] > 1) spread = std::max(spread, view.shape[i] * view.strides[i]);
+  }
+  return own == 0 ? 1 : spread / own;
+}
+
 std::optional<Shape> reshaped_strides(const View& view, const Shape& shape) {
   Shape strides(shape.size(), 1);
   if (element_count(shape) == 0) return dense_strides(shape, Layout::kNchw);

@@ -22,4 +22,8 @@ Layout layout_alone(const Model& model, const Op& op, Layout layout);
 /// would have to move. Both have equally many elements.
 std::optional<Shape> reshaped_strides(const View& view, const Shape& shape);
 
+/// Of how many equal parts a view is one, where its rows lie so far apart that others of the kind fit between them:
+/// 1 where it fills its memory, in whatever order.
+std::int64_t stack_parts(const View& view);
+
 }  // namespace cohort

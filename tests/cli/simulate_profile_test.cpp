@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
@@ -93,6 +94,38 @@ TEST_F(SimulateProfile, HoldsBothRulesOfAWorkspaceLimitSideBySide) {
   EXPECT_EQ(limited, simulate({"-n", "4", "--limit", "workspace=60KiB"}));
   EXPECT_THAT(cohort({"simulate", kProfile, "-n", "4", "--workspace", "60KiB"}).out,
               HasSubstr("the same part for each member (ModelBatch)"));
+}
+
+TEST_F(SimulateProfile, HandsAWorkspaceToWhoeverRunsWhereEqualPartsAreTooSmall) {
+  ASSERT_EQ(cohort({"trace", "convert", kProfile, "other.json"}).exit_code, 0);
+  json profile = json::parse(read("other.json"));
+  profile["cohort"]["device"]["name"] = "another CPU";  // whose library is not here to be asked
+  std::size_t changed = 0;
+  for (json& event : profile["traceEvents"]) {
+    if (event["name"] != "conv1" || event["args"].value("algorithm", "") != "jit:avx512_core") continue;
+    event["args"]["workspace bytes"] = 20'000;  // of the fastest way to run it
+    ++changed;
+  }
+  ASSERT_GT(changed, 0U);
+  write("other.json", profile.dump());
+  const Outcome outcome = cohort({"simulate", "other.json", "-n", "4", "--workspace", "60KiB", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json rules = json::parse(outcome.out)["workspace_rules"];
+  EXPECT_EQ(rules["whole_batch"], rules["unlimited"]) << "one member at a time needs it";
+  EXPECT_GT(rules["equal_shares"]["predicted_ns"], rules["whole_batch"]["predicted_ns"]) << "15 KiB are too few";
+  EXPECT_LT(rules["equal_shares"]["workspace_bytes"], rules["whole_batch"]["workspace_bytes"]);
+}
+
+TEST_F(SimulateProfile, SaysTheSameWhateverElseTheMachineCanDo) {
+  std::vector<std::string> answers;
+  for (const char* const instructions : {"SSE41", "AVX2"}) {  // neither is what the profile was recorded with
+    ::setenv("ONEDNN_MAX_CPU_ISA", instructions, 1);
+    const Outcome outcome = cohort({"plan", kProfile, "-n", "8", "-f", "-o", "p.plan.json", "--json"});
+    ::unsetenv("ONEDNN_MAX_CPU_ISA");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    answers.push_back(outcome.out + read("p.plan.json"));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
 }
 
 TEST_F(SimulateProfile, LimitsTheWorkspaceOfAPlanThatIsThere) {

@@ -135,6 +135,7 @@ TEST(Lower, SplitsAStackWhereTheDeviceCannotReadStridedChannels) {
   const Program program = lowered(c, TestCatalog(2, false));
   EXPECT_THAT(tasks(program),
               ElementsAre("0-1/conv", "0-1/relu", "0-1/pool", "0/pool:split", "0/fc", "1/pool:split", "1/fc"));
+  EXPECT_EQ(program.steps[3].cost.signature, "Copy [2, 8, 4, 4] out of a stack of 2");
 }
 
 TEST(Lower, GroupedConvolutionStacksCopiesOfItsInput) {
@@ -143,6 +144,7 @@ TEST(Lower, GroupedConvolutionStacksCopiesOfItsInput) {
   c.plan.groups.insert(c.plan.groups.begin(), group("first", {"conv"}, Strategy::kGroupedConvolution, 2));
   const Program program = lowered(c);
   EXPECT_EQ(tasks(program)[0], "0/x:stack");
+  EXPECT_EQ(program.steps[0].cost.signature, "Copy [2, 3, 8, 8] into a stack of 2");
   EXPECT_EQ(tasks(program)[2], "0-1/conv");
   EXPECT_EQ(std::get<Convolution>(program.steps[2].call.attributes).groups, 2);
   EXPECT_EQ(std::get<View>(program.steps[2].call.inputs[0]).shape, (Shape{2, 6, 8, 8}));

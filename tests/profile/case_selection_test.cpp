@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "executor/host/host_session.hpp"
+#include "executor/recording/recording_backend.hpp"
 #include "executor/reference/reference_kernels.hpp"
 #include "tests/strategies/batch.hpp"
 
@@ -101,6 +102,45 @@ TEST_F(ColderCases, ReadWhatWasJustWrittenWhereACoreStillCachesIt) {
   EXPECT_FALSE(all_share_input(kFirst)) << "the model's input was written by nobody";
   core_cache = 1 << 10;
   EXPECT_FALSE(all_share_input(kSecond)) << "1 KiB of values fill the cache";
+}
+
+/// A convolution's cases that copy members' parts out of a stack, on one core that reads no strided tensors.
+TEST(SplitCases, CopyEachMembersPartOutOfTheStack) {
+  RecordingOptions device;
+  device.accepts_strides = false;
+  const RecordingBackend backend(device);
+  const Batch batch = equal_members("lenet5", 1, {}, 1);
+  const Model& model = batch.loaded[0]->model;
+  ProfileOptions options;
+  options.fused_widths = {2, 3};
+  options.footprints.emplace(1, Bytes{1 << 20});
+  ProfiledOp op = profiled_op(model, model.ops[0]);
+  EXPECT_TRUE(has_stacked_channels(op));
+  const auto splits = [&] {
+    auto cases = warm_cases(backend, options, op);
+    EXPECT_TRUE(cases) << cases.error().message;
+    std::erase_if(*cases, [](const TimedCase& timed) { return !timed.op_case.splits; });
+    return std::move(*cases);
+  };
+  EXPECT_TRUE(splits().empty()) << "another op writes stacks of that shape";
+  op.times_split = true;
+  std::vector<TimedCase> warm = splits();
+  ASSERT_EQ(warm.size(), 2U);
+  const std::vector<std::string> stacks = {"Copy [1, 6, 28, 28] out of a stack of 2",
+                                           "Copy [1, 6, 28, 28] out of a stack of 3"};
+  for (std::size_t i = 0; i < warm.size(); ++i) {
+    EXPECT_TRUE(warm[i].copies_only);
+    const auto program = case_program(backend, op.single.model, warm[i].op_case);
+    ASSERT_TRUE(program) << program.error().message;
+    EXPECT_EQ(std::count_if(program->steps.begin(), program->steps.end(),
+                            [&](const Step& step) { return step.cost.signature == stacks[i]; }),
+              static_cast<std::ptrdiff_t>(i) + 2);
+    warm[i].timing.calls.push_back(ProfileRecord{});
+  }
+  const std::vector<TimedCase> colder = colder_cases(backend, options, op, warm);
+  EXPECT_EQ(colder.size(), 2U);
+  for (const TimedCase& timed : colder)
+    EXPECT_TRUE(timed.op_case.splits && timed.copies_only && timed.op_case.copies > 1);
 }
 
 }  // namespace

@@ -188,6 +188,57 @@ TEST(CostTable, CostsACopyByItsSize) {
   EXPECT_EQ(cost_of(table, serial("Copy [50]")), interpolated(50));
 }
 
+TEST(CostTable, CostsACopyOutOfAStackByTheStack) {
+  const auto copy = [](const std::string& what, std::int64_t ns) {
+    return record("Copy [" + what, Strategy::kSerial, 1, 1, ns);
+  };
+  const CostTable table(std::vector{copy("10, 10]", 10), copy("10, 10] out of a stack of 4", 100),
+                                    copy("10, 10] out of a stack of 16", 220), copy("20, 10] out of a stack of 4", 300),
+                                    copy("10, 10] into a stack of 4", 70), copy("10, 10] into a stack of 16", 50)});
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10]")), profiled(10));
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10] out of a stack of 16")), profiled(220));
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10] out of a stack of 10")), interpolated(160));
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10] out of a stack of 64")), interpolated(700));
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10] out of a stack of 2")), interpolated(100));
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10] into a stack of 64")), interpolated(50))
+      << "never less than smaller ones";
+  EXPECT_EQ(cost_of(table, serial("Copy [5, 30] out of a stack of 4")), interpolated(200)) << "by what it moves";
+  EXPECT_EQ(cost_of(table, serial("Copy [5, 30] out of a stack of 16")), interpolated(260));
+}
+
+TEST(RecordedCatalog, HasPartsCopiedOutOfStacksWhereTheProfileHas) {
+  const CostTable costs(std::vector{record("Copy [2, 6, 4, 4] out of a stack of 16", Strategy::kSerial, 1, 1, 10),
+                                    record("Copy [2, 8, 4, 4] into a stack of 16", Strategy::kSerial, 1, 1, 10)});
+  const RecordedCatalog catalog(costs, 1);
+  const auto accepts = [&](std::int64_t channels, std::int64_t stacked, OpAttributes attributes) {
+    OpCall call;
+    call.attributes = std::move(attributes);
+    call.inputs = {View{{}, 0, {2, channels, 4, 4}, {16 * stacked, 1, 4 * stacked, stacked}}};
+    return catalog.accepts_strides(call);
+  };
+  EXPECT_FALSE(accepts(6, 24, Pool{}));
+  EXPECT_TRUE(accepts(6, 6, Pool{})) << "it is dense";
+  EXPECT_TRUE(accepts(8, 24, Pool{})) << "nothing was copied out";
+  EXPECT_TRUE(accepts(6, 24, Gemm{})) << "products read rows at any distance";
+}
+
+TEST(CostTable, CostsACopyOfAKindThatWasNotRecordedAsAnyOther) {
+  const CostTable table(std::vector{record("Copy [10, 10]", Strategy::kSerial, 1, 1, 10),
+                                    record("Copy [20, 10]", Strategy::kSerial, 1, 1, 30)});
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10] out of a stack of 16")), interpolated(10));
+  EXPECT_EQ(cost_of(table, serial("Copy [15, 10] into a stack of 4")), interpolated(20));
+  EXPECT_EQ(cost_of(table, serial("Copy [10, 10] to bfloat16")), interpolated(10));
+}
+
+TEST(CostTable, NothingIsFasterWithColderDataOrBesideOthers) {
+  const CostTable table(
+      std::vector{at(kConv, 1_KiB, 0, 100), at(kConv, 4_KiB, 0, 80), at(kConv, 2_KiB, 1, 70), at(kConv, 8_KiB, 1, 90)});
+  EXPECT_EQ(cost_of(table, serial("conv"), {1_KiB, 0}), profiled(70)) << "the machine was slow when it was timed";
+  EXPECT_EQ(cost_of(table, serial("conv"), {4_KiB, 0}), profiled(80)) << "nobody was seen to be faster at this";
+  EXPECT_EQ(cost_of(table, serial("conv"), {2_KiB, 1}), profiled(70));
+  EXPECT_EQ(cost_of(table, serial("conv"), {8_KiB, 1}), profiled(90));
+}
+
 TEST(CostTable, NamesTheOpThatWasNotProfiled) {
   const CostTable table(std::vector{kConv});
   const Result<Cost> cost = table.cost({"gemm [2, 8]", Strategy::kSerial, 1, 2, ""}, {});
