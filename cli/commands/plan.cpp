@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -6,6 +8,7 @@
 #include "cli/planning.hpp"
 #include "cli/step_options.hpp"
 #include "cli/text_checks.hpp"
+#include "cli/trace_planning.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -14,6 +17,11 @@ namespace {
 using nlohmann::ordered_json;
 
 struct PlanCommandOptions {
+  explicit PlanCommandOptions(CLI::App& app) : steps(app) {}
+
+  StepOptionSet steps;
+  std::vector<const CLI::Option*> of_traces;    ///< options that profiles do not have
+  std::vector<const CLI::Option*> of_profiles;  ///< options that traces of runs do not have
   PlanningOptions planning;
   std::filesystem::path resolve;  ///< a plan to resolve instead of searching for one
   std::filesystem::path output;
@@ -22,6 +30,7 @@ struct PlanCommandOptions {
   std::string objective = "throughput";
   bool explain = false;
   bool pareto = false;
+  const CLI::Option* input_option = nullptr;
   const CLI::Option* buffers_option = nullptr;
   const CLI::Option* launch_threads_option = nullptr;
 };
@@ -218,6 +227,49 @@ Result<void> resolve(const PlanCommandOptions& options, CommandContext& context)
   return {};
 }
 
+/// "--step, --window"; empty where none was given.
+std::string given(const std::vector<const CLI::Option*>& options) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options) {
+    if (option->count() > 0) names.push_back(option->get_name());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<void> search_traces(const PlanCommandOptions& options, Trace first, CommandContext& context) {
+  const std::vector<std::filesystem::path>& files = options.planning.profiles;
+  if (const std::string names = given(options.of_profiles); !names.empty())
+    return fail(ErrorCode::kUsage, "{} is the trace of a run; {}: of profiles (cohort profile MODEL)",
+                files.front().string(), names);
+  COHORT_TRY(const StepOptions step, options.steps.options());
+  const auto if_given = [](const CLI::Option* option, int value) {
+    return option->count() > 0 ? std::optional(value) : std::nullopt;
+  };
+  TracePlanningOptions traces;
+  traces.files = files;
+  traces.models = options.planning.count;
+  traces.buffers = if_given(options.buffers_option, options.planning.buffers);
+  traces.launch_threads = if_given(options.launch_threads_option, options.planning.launch_threads);
+  traces.shared_input = options.input_option->count() > 0 && options.planning.input == "shared";
+  traces.limits = options.planning.limits;
+  traces.device_profile = options.planning.gpu_profile;
+  traces.rows = options.rows;
+  traces.explain = options.explain;
+  traces.output = options.output;
+  return plan_traces(traces, std::move(first), step, context);
+}
+
+/// Profiles of models are planned with; traces of runs can only be asked what would be if.
+Result<void> run(const PlanCommandOptions& options, CommandContext& context) {
+  if (!options.resolve.empty()) return resolve(options, context);
+  COHORT_TRY(Trace first, read_trace(options.planning.profiles.front(), context.read));
+  if (first.info.kind != TraceKind::kProfile) return search_traces(options, std::move(first), context);
+  if (const std::string names = given(options.of_traces); !names.empty())
+    return fail(ErrorCode::kUsage, "{} is a profile; {}: of traces of runs", options.planning.profiles.front().string(),
+                names);
+  return search(options, context);
+}
+
 /// What is looked for unless it is given.
 void add_searched_options(CLI::App& app, PlanCommandOptions& options) {
   app.get_option("--decode-workers")
@@ -245,13 +297,19 @@ Command plan_command() {
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n"
       "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=1s --explain\n"
       "  cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n"
-      "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -n 16 -f --choose-minibatch";
+      "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -n 16 -f --choose-minibatch\n"
+      "  (also of PyTorch's profiler, how to run its steps together: cohort plan trace.json.gz -n 8)";
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
-    const auto options = std::make_shared<PlanCommandOptions>();
+    const std::size_t before = app.get_options().size();
+    const auto options = std::make_shared<PlanCommandOptions>(app);
+    for (std::size_t i = before; i < app.get_options().size(); ++i) options->of_traces.push_back(app.get_options()[i]);
     add_planning_options(app, options->planning);
+    app.get_option("PROFILE")->description(
+        "Profiles of the members' models (cohort profile); or traces of runs, whose steps are run together");
     add_searched_options(app, *options);
+    options->input_option = app.get_option("--input");
     app.get_option("--limit")->description(
         "memory=8GiB, workspace=64MiB, or latency=10ms of a member's results at the 99th percentile");
     app.add_option(
@@ -271,7 +329,8 @@ Command plan_command() {
                    "Write every ranked plan into this folder, by rank, and with --pareto those too")
         ->type_name("FOLDER");
     app.add_option("-o,--output", options->output,
-                   "Plan to write; NAME.plan.json unless given. The predicted trace goes beside it")
+                   "Plan to write; NAME.plan.json unless given. The predicted trace goes beside it. Of traces of runs "
+                   "the predicted trace; NAME.predicted.json.gz unless given")
         ->type_name("FILE");
     CLI::Option* const resolved = app.add_option(
         "--resolve", options->resolve,
@@ -283,9 +342,11 @@ Command plan_command() {
                              "--explain", "--pareto", "--rows", "--candidates", "--choose-minibatch"}) {
       resolved->excludes(app.get_option(name));  // the plan says it, or nothing is searched
     }
-    return [options](CommandContext& context) {
-      return options->resolve.empty() ? search(*options, context) : resolve(*options, context);
-    };
+    for (const char* name : {"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--precision",
+                             "--objective", "--pareto", "--candidates", "--choose-minibatch"}) {
+      options->of_profiles.push_back(app.get_option(name));
+    }
+    return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;
 }

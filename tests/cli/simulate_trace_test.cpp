@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "program.hpp"
 
@@ -130,6 +131,46 @@ TEST_F(SimulateTrace, SaysWhatChangesNothingWithOneMember) {
   EXPECT_THAT(alone.err, HasSubstr("--streams, --fuse: nothing changes with one member of a trace"));
   const Outcome several = cohort({"simulate", "t.json", "--streams", "2", "--graphs", "--models", "2"});
   EXPECT_THAT(several.err, Not(HasSubstr("nothing changes")));
+}
+
+TEST_F(SimulateTrace, IsPlannedWithAsFarAsATraceGoes) {
+  write("t.b.json", kTrace);
+  const Outcome outcome = cohort({"plan", "t.b.json", "-n", "4", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result["predicted"], "t.b.predicted.json.gz");
+  EXPECT_EQ(result["baseline_ns"], 500'000);
+  const json& best = result["ranked"][0];
+  EXPECT_LE(best["predicted_ns"], result["ranked"][1]["predicted_ns"]);
+  EXPECT_TRUE(best["because"].is_array());
+  // What it says of a way is what simulate says of it.
+  std::vector<std::string> simulate{"simulate", "t.b.json", "--models", "4", "--json"};
+  std::istringstream name(best["name"].get<std::string>());
+  for (std::string word; name >> word;) simulate.push_back(word);
+  const Outcome same = cohort(simulate);
+  ASSERT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_EQ(json::parse(same.out)["predicted_ns"], best["predicted_ns"]);
+  EXPECT_EQ(cohort({"trace", "info", "t.b.predicted.json.gz"}).exit_code, 0);
+  const Outcome text = cohort({"plan", "t.b.json", "-n", "4", "-f", "--explain", "--rows", "1"});
+  EXPECT_THAT(text.out, HasSubstr("one after another (baseline)"));
+  EXPECT_THAT(text.out, HasSubstr("critical path:"));
+  EXPECT_THAT(text.out, HasSubstr("more\n"));
+}
+
+TEST_F(SimulateTrace, IsNotPlannedWithWhereOnlyAProfileWouldDo) {
+  write("t.json", kTrace);
+  const Outcome of_profiles = cohort({"plan", "t.json", "-n", "4", "--objective", "balanced", "--pareto"});
+  EXPECT_EQ(of_profiles.exit_code, 2);
+  EXPECT_THAT(of_profiles.err, HasSubstr("t.json is the trace of a run; --objective, --pareto: of profiles"));
+  const Outcome limit = cohort({"plan", "t.json", "--limit", "workspace=1MiB"});
+  EXPECT_EQ(limit.exit_code, 2);
+  EXPECT_THAT(limit.err, HasSubstr("only memory=BYTES"));
+  const Outcome unknown = cohort({"plan", "t.json", "--limit", "memory=1MiB"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("records no allocations"));
+  const Outcome step = cohort({"plan", COHORT_TRACES "/lenet5-b1.trace.json.gz", "--step", "1"});
+  EXPECT_EQ(step.exit_code, 2);
+  EXPECT_THAT(step.err, HasSubstr("lenet5-b1.trace.json.gz is a profile; --step: of traces of runs"));
 }
 
 TEST_F(SimulateTrace, RefusesWhatItCannotRead) {

@@ -1,0 +1,154 @@
+#include "simulator/what_if/rank_what_ifs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace cohort {
+namespace {
+
+constexpr std::size_t kRefined = 3;  // of the best ways without fusion and with one launching thread
+
+std::string name_of(const WhatIf& what_if) {
+  std::string name;
+  if (what_if.streams) name += fmt::format(" --streams {}", *what_if.streams);
+  if (what_if.graphs) name += " --graphs";
+  if (what_if.launch_threads > 1) name += fmt::format(" --launch-threads {}", what_if.launch_threads);
+  if (what_if.fuse == FuseChoice::kAuto) name += " --fuse auto";
+  return name.empty() ? "each on streams of its own" : name.substr(1);
+}
+
+/// 1, 2, 4, ... and as many as members.
+std::set<int> powers_up_to(int members) {
+  std::set<int> numbers{members};
+  for (int number = 1; number < members; number *= 2) numbers.insert(number);
+  return numbers;
+}
+
+class Ranking {
+ public:
+  Ranking(const WhatIfCase& what_if_case, const WhatIf& base, const RankOptions& options)
+      : case_(what_if_case), base_(base), options_(options) {}
+
+  Result<WhatIfRanking> run() {
+    for (const int streams : stream_counts()) {
+      for (const bool graphs : {false, true}) {
+        WhatIf way = base_;
+        way.graphs = graphs;
+        if (base_.models > 1) way.streams = streams;
+        COHORT_TRY(const bool go_on, try_way(std::move(way)));
+        if (!go_on) return finished();
+      }
+    }
+    sort();
+    for (const WhatIf& way : refined()) {
+      COHORT_TRY(const bool go_on, try_way(way));
+      if (!go_on) return finished();
+    }
+    return finished();
+  }
+
+ private:
+  [[nodiscard]] std::set<int> stream_counts() const {
+    if (!options_.streams) return {base_.streams.value_or(base_.models)};
+    return powers_up_to(base_.models);
+  }
+
+  /// The best so far with kernels fused, and with more threads that launch.
+  [[nodiscard]] std::vector<WhatIf> refined() const {
+    std::vector<WhatIf> ways;
+    if (base_.models == 1) return ways;
+    for (std::size_t i = 0; i < std::min(kRefined, result_.ranked.size()); ++i) {
+      const WhatIf& best = result_.ranked[i].what_if;
+      ways.push_back(best);
+      ways.back().fuse = FuseChoice::kAuto;
+      if (best.graphs || !options_.launch_threads) continue;
+      for (const int threads : {2, 4}) {
+        if (threads > best.streams.value_or(1)) continue;
+        ways.push_back(best);
+        ways.back().launch_threads = threads;
+      }
+    }
+    return ways;
+  }
+
+  /// False once cancelled.
+  Result<bool> try_way(WhatIf way) {
+    if (options_.cancel != nullptr && options_.cancel->cancelled()) {
+      result_.interrupted = true;
+      if (result_.ranked.empty()) return tl::unexpected<Error>(options_.cancel->check().error());
+      return false;
+    }
+    std::string name = name_of(way);
+    Result<WhatIfPrediction> prediction = predict_what_if(case_, way);
+    ++done_;
+    if (options_.progress) options_.progress(done_);
+    if (!prediction) {
+      refuse(std::move(name), prediction.error());
+      return true;
+    }
+    if (options_.memory_limit) {
+      const std::optional<Bytes> needed = prediction->memory.total();
+      if (!needed)
+        return fail(ErrorCode::kNegativeAnswer, "--limit memory: nobody can tell what the members need: {}",
+                    prediction->memory.unknown);
+      if (*needed > *options_.memory_limit) {
+        refuse(std::move(name),
+               {ErrorCode::kDoesNotFit, fmt::format("it needs {}, the limit is {}", format_bytes(*needed),
+                                                    format_bytes(*options_.memory_limit))});
+        return true;
+      }
+    }
+    keep({std::move(name), std::move(way), std::move(*prediction)});
+    return true;
+  }
+
+  void refuse(std::string name, Error error) {
+    result_.refused.push_back({std::move(name), error.message});
+    if (!first_refusal_) first_refusal_ = std::move(error);
+  }
+
+  /// Timelines of many members are large: only the best's is kept.
+  void keep(RankedWhatIf found) {
+    auto& ranked = result_.ranked;
+    const auto faster = [&](const RankedWhatIf& other) {
+      return other.prediction.step_time <= found.prediction.step_time;
+    };
+    if (std::any_of(ranked.begin(), ranked.end(), faster)) {
+      found.prediction.trace = Trace();
+    } else {
+      for (RankedWhatIf& other : ranked) other.prediction.trace = Trace();
+    }
+    ranked.push_back(std::move(found));
+  }
+
+  /// Of equally long steps what was tried first stays ahead: it is the simpler one.
+  void sort() {
+    std::stable_sort(result_.ranked.begin(), result_.ranked.end(), [](const RankedWhatIf& a, const RankedWhatIf& b) {
+      return a.prediction.step_time < b.prediction.step_time;
+    });
+  }
+
+  Result<WhatIfRanking> finished() {
+    if (result_.ranked.empty()) return tl::unexpected<Error>(*first_refusal_);
+    sort();
+    return std::move(result_);
+  }
+
+  const WhatIfCase& case_;
+  const WhatIf& base_;
+  const RankOptions& options_;
+  WhatIfRanking result_;
+  std::optional<Error> first_refusal_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base, const RankOptions& options) {
+  return Ranking(what_if_case, base, options).run();
+}
+
+}  // namespace cohort

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "simulator/what_if/what_if.hpp"
+
+namespace cohort {
+
+/// What is looked for; what is not stays as the base says.
+struct RankOptions {
+  bool streams = true;
+  bool launch_threads = true;
+  /// Of each member's weights and what a step needs beside them, where the trace recorded allocations.
+  std::optional<Bytes> memory_limit = std::nullopt;
+  const CancelToken* cancel = nullptr;
+  std::function<void(std::size_t done)> progress = {};
+};
+
+/// A way of running the members that a trace was asked about.
+struct RankedWhatIf {
+  std::string name;  ///< as options of `cohort simulate`: "--streams 4 --graphs"
+  WhatIf what_if;
+  WhatIfPrediction prediction;  ///< `trace` is that of the best only
+};
+
+struct RefusedWhatIf {
+  std::string name;
+  std::string reason;
+};
+
+struct WhatIfRanking {
+  std::vector<RankedWhatIf> ranked;  ///< shortest step first; never empty
+  std::vector<RefusedWhatIf> refused;
+  bool interrupted = false;  ///< cancelled once something had been found: more might have been
+};
+
+/// Looks for the best way to run `base.models` members of each trace together: on how many sets of streams, launched
+/// one by one or as graphs, by how many host threads, with kernels fused where that is predicted to gain. All numbers
+/// of streams are tried with both ways to launch; fusion and launch threads on the best of these.
+/// Errors: those of predict_what_if() where no way can be predicted; kDoesNotFit where none keeps the limit;
+/// kNegativeAnswer for a limit where the traces record no allocations; kInterrupted where nothing had been found.
+Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base,
+                                    const RankOptions& options = {});
+
+}  // namespace cohort
