@@ -148,6 +148,11 @@ Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::pat
 Result<void> PlanningInput::read_gpu_profile(const std::filesystem::path& file) {
   std::optional<GpuProfile> figures;
   if (!file.empty()) {
+    if (device_.kind != "cuda") {
+      return fail(ErrorCode::kUsage,
+                  "--device-profile {}: the profiles are of {}; only those of a GPU have a use for it", file.string(),
+                  device_.kind.empty() ? "no known device" : device_.id);
+    }
     COHORT_TRY(const std::string text, read_file(file));
     auto profile = parse_gpu_profile(text);
     if (!profile) return in_context(file.string(), profile.error());

@@ -138,8 +138,9 @@ Result<void> read_case(const SharedSimulationOptions& shared, const StepOptions&
       return fail(ErrorCode::kInvalidInput, "{} is a profile and {} the trace of a run: simulate either of them",
                   file.string(), shared.files.front().string());
     }
-    const auto added = second_minibatch && i == 1 ? what_if_case.add_second(traces[i], options, *second_minibatch)
-                                                  : what_if_case.add(traces[i], options);
+    const auto added = second_minibatch && i == 1
+                           ? what_if_case.add_second(traces[i], options, *second_minibatch, file.string())
+                           : what_if_case.add(traces[i], options, file.string());
     if (!added) return in_context(file.string(), added.error());
     COHORT_CHECK(context.cancel.check());
   }

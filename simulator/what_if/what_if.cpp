@@ -31,12 +31,22 @@ std::size_t most_streams(const TaskGraph& graph) {
   return most;
 }
 
+std::string described(const DeviceInfo& device) {
+  if (device.name.empty()) return device.kind.empty() ? "a CPU" : device.kind;
+  return fmt::format("\"{}\"", device.name);
+}
+
 class Predictor {
  public:
   Predictor(const WhatIfCase& what_if_case, const WhatIf& what_if)
       : case_(what_if_case), what_if_(what_if), graphs_(what_if_case, what_if), steps_(what_if.buffers ? kSteps : 1) {}
 
   Result<WhatIfPrediction> run() {
+    if (what_if_.gpu && graphs_.on_host()) {
+      return fail(ErrorCode::kUsage,
+                  "--device-profile: {} was recorded on {}, which is no GPU; the figures of one say nothing of it",
+                  case_.name_of(0), described(case_.traces.front()->info.device));
+    }
     WhatIfPrediction result;
     result.members = case_.graphs.size() * static_cast<std::size_t>(what_if_.models);
     COHORT_TRY(const Nanoseconds traced, alone());
@@ -240,6 +250,12 @@ class Predictor {
     if (what_if_.graphs) doubt_host_time(result);
     say(what_if_.mixed_precision, true,
         "mixed precision is taken to make matrix products 3 and all else 2 times faster");
+    for (const std::string& device : graphs_.foreign_devices()) {
+      say(true, true,
+          fmt::format(
+              "the figures are of \"{}\", the recording is of \"{}\": kernels keep the times that they took there",
+              what_if_.gpu->device, device));
+    }
     for (const std::string& device : graphs_.unknown_devices()) {
       say(!on_host && (together || what_if_.graphs), true, fmt::format("no figures of device \"{}\"", device));
     }
@@ -284,6 +300,26 @@ class Predictor {
   std::size_t streams_ = 0;  ///< with kernels, of all members together, on one GPU
 };
 
+/// Kernels' times are of the device that they were recorded on, and members share one.
+Result<void> check_same_device(const WhatIfCase& what_if_case) {
+  const DeviceInfo& first = what_if_case.traces.front()->info.device;
+  const auto differ = [](const std::string& a, const std::string& b) { return !a.empty() && !b.empty() && a != b; };
+  const auto check_one = [&](const std::string& file, const DeviceInfo& device) -> Result<void> {
+    if (!differ(first.name, device.name) && !differ(first.kind, device.kind)) return {};
+    const auto called = [](const DeviceInfo& of) { return of.name.empty() ? of.kind : of.name; };
+    return fail(ErrorCode::kInvalidInput,
+                "{} was recorded on \"{}\", {} on \"{}\": what runs together runs on one device; record both on the "
+                "same one, or simulate each alone",
+                file, called(device), what_if_case.name_of(0), called(first));
+  };
+  for (std::size_t i = 1; i < what_if_case.traces.size(); ++i) {
+    COHORT_CHECK(check_one(what_if_case.name_of(i), what_if_case.traces[i]->info.device));
+  }
+  const auto& second = what_if_case.second;
+  if (!second) return {};
+  return check_one(second->name.empty() ? "the second trace" : second->name, second->trace->info.device);
+}
+
 Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   if (what_if_case.graphs.empty()) return fail(ErrorCode::kUsage, "no trace");
   constexpr int kMost = 4096;
@@ -301,6 +337,7 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   if (what_if_case.second && what_if_case.graphs.size() != 1) {
     return fail(ErrorCode::kUsage, "two recorded minibatches: exactly two traces, of one model");
   }
+  COHORT_CHECK(check_same_device(what_if_case));
   if (!(what_if.copy_speed > 0)) return fail(ErrorCode::kUsage, "--copy-speed {}: positive", what_if.copy_speed);
   for (const auto& [pattern, times] : what_if.scale) {
     if (!(times > 0)) return fail(ErrorCode::kUsage, "--scale {}={}: positive", pattern, times);
@@ -319,20 +356,26 @@ Result<TraceGraph> step_graph(const Trace& trace, const StepOptions& options, st
 
 }  // namespace
 
-Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step) {
+Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step, std::string name) {
   std::optional<TimeWindow> window;
   COHORT_TRY(TraceGraph graph, step_graph(trace, step, window));
+  names.resize(traces.size());
+  names.push_back(std::move(name));
   traces.push_back(&trace);
   graphs.push_back(std::move(graph));
   windows.push_back(window);
   return {};
 }
 
-Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step, int minibatch) {
+Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step, int minibatch, std::string name) {
   std::optional<TimeWindow> window;
   COHORT_TRY(TraceGraph graph, step_graph(trace, step, window));
-  second = Second{&trace, std::move(graph), minibatch};
+  second = Second{&trace, std::move(graph), minibatch, std::move(name)};
   return {};
+}
+
+std::string WhatIfCase::name_of(std::size_t index) const {
+  return index < names.size() && !names[index].empty() ? names[index] : fmt::format("trace {}", index + 1);
 }
 
 bool WhatIf::any() const {

@@ -36,7 +36,7 @@ struct WhatIf {
   std::vector<std::pair<std::string, double>> scale;  ///< device work by pattern, times faster
   bool mixed_precision = false;
   double copy_speed = 1;                  ///< copies from and to the host, times faster
-  std::optional<GpuProfile> gpu;          ///< figures of the traces' device, calibrated; published ones unless given
+  std::optional<GpuProfile> gpu;          ///< figures of the traces' GPU, calibrated; published ones unless given
   std::optional<int> minibatch;           ///< samples of a member's step
   std::optional<int> recorded_minibatch;  ///< as traced; needed with `minibatch`
 
@@ -65,6 +65,7 @@ struct WhatIfPrediction : RunReport {
 /// Traces made ready for what-ifs: one step each, alone on an idle device.
 struct WhatIfCase {
   std::vector<const Trace*> traces;
+  std::vector<std::string> names;                  ///< by trace: its file; where missing the trace's number
   std::vector<TraceGraph> graphs;                  ///< by trace; made with in_flight false
   std::vector<std::optional<TimeWindow>> windows;  ///< by trace: the step; absent: all of it
   /// Of the first trace's model, at another minibatch.
@@ -72,16 +73,20 @@ struct WhatIfCase {
     const Trace* trace = nullptr;
     TraceGraph graph;
     int minibatch = 1;
+    std::string name;
   };
   std::optional<Second> second;
 
-  /// A step of a trace as a further member, chosen as select_replay_step() does.
+  /// A step of a trace as a further member, chosen as select_replay_step() does. `name`: of its file.
   /// Errors: as that and build_trace_graph().
-  Result<void> add(const Trace& trace, const StepOptions& step);
-  Result<void> add_second(const Trace& trace, const StepOptions& step, int minibatch);
+  Result<void> add(const Trace& trace, const StepOptions& step, std::string name = {});
+  Result<void> add_second(const Trace& trace, const StepOptions& step, int minibatch, std::string name = {});
+  /// Of a trace, in messages: "a.json", "trace 1".
+  [[nodiscard]] std::string name_of(std::size_t index) const;
 };
 
-/// Errors: kUsage for numbers out of range; kNegativeAnswer naming what the traces cannot answer, as
+/// Errors: kUsage for numbers out of range, and for a GPU's figures where a CPU was recorded; kInvalidInput naming both
+/// traces where they were recorded on different devices; kNegativeAnswer naming what the traces cannot answer, as
 /// fusing ops that no kernel belongs to, or a minibatch that they say nothing of.
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if);
 

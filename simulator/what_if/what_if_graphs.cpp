@@ -54,6 +54,19 @@ Selection launches_of(const TaskGraph& graph, const std::vector<bool>& ops) {
   });
 }
 
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// Drivers before 460 leave out who made a device: "A100-SXM4-40GB". A name that one side lacks contradicts nothing.
+bool same_gpu(std::string_view recorded, std::string_view figures) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  for (std::string_view* name : {&recorded, &figures}) {
+    if (name->starts_with(kMaker)) name->remove_prefix(kMaker.size());
+  }
+  return recorded.empty() || figures.empty() || recorded == figures;
+}
+
 }  // namespace
 
 WhatIfGraphs::WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if)
@@ -65,8 +78,10 @@ WhatIfGraphs::WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if
                             [](const Task& task) { return is_device_work(task.kind); });
   }
   for (const Trace* trace : case_.traces) {
-    const auto profile = what_if.gpu ? what_if.gpu : published_gpu_profile(trace->info.device.name);
-    if (!profile) unknown_devices_.push_back(trace->info.device.name);
+    const std::string& device = trace->info.device.name;
+    const auto profile = what_if.gpu ? what_if.gpu : published_gpu_profile(device);
+    if (!profile) add_once(unknown_devices_, device);
+    if (what_if.gpu && !same_gpu(device, what_if.gpu->device)) add_once(foreign_devices_, device);
     launch_costs_.push_back(profile ? profile->launch : LaunchCosts{});
     known_.push_back(profile.has_value());
     if (profile && !gpu_) gpu_ = profile;

@@ -43,6 +43,8 @@ class WhatIfGraphs {
   /// Of the CPU, where on_host().
   [[nodiscard]] int cores() const { return cores_; }
   [[nodiscard]] const std::vector<std::string>& unknown_devices() const { return unknown_devices_; }
+  /// Recorded devices whose names are not that of the figures given.
+  [[nodiscard]] const std::vector<std::string>& foreign_devices() const { return foreign_devices_; }
   [[nodiscard]] const std::optional<GpuProfile>& gpu() const { return gpu_; }
   /// The part of a launch in which it holds the driver's lock; absent where figures do not say.
   [[nodiscard]] std::optional<double> lock_part() const;
@@ -73,8 +75,9 @@ class WhatIfGraphs {
   std::vector<bool> known_;                ///< by trace: its device has figures
   bool on_host_ = true;                    ///< runs of a CPU: tasks share its cores
   int cores_ = 1;
-  std::optional<GpuProfile> gpu_;  ///< of the first trace whose device has figures
+  std::optional<GpuProfile> gpu_;  ///< of the traces' device, where it has figures
   std::vector<std::string> unknown_devices_;
+  std::vector<std::string> foreign_devices_;
   std::vector<std::string> minibatch_doubts_;
   std::vector<HostTime> host_times_;  ///< by trace, of one step launched as graphs
   Changes* changes_ = nullptr;

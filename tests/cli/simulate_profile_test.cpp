@@ -42,6 +42,12 @@ TEST_F(SimulateProfile, LooksForOpsInThePrecisionOfTheProfile) {
   EXPECT_THAT(refusal({"simulate", "half.json"}, 3), HasSubstr("-> [1, 6, 28, 28] in bfloat16\"; profile a model"));
 }
 
+TEST_F(SimulateProfile, RefusesAGpusFiguresForACpusProfile) {
+  write("gpu.json", "{}");
+  EXPECT_THAT(refusal({"simulate", kProfile, "-n", "2", "--device-profile", "gpu.json"}, 2),
+              HasSubstr("--device-profile gpu.json: the profiles are of cpu:0; only those of a GPU have a use for it"));
+}
+
 TEST_F(SimulateProfile, SaysAllThatAWhatIfOnATraceSays) {
   const json result = simulate({"-n", "4", "--strategy", "concurrent", "--streams", "2", "-o", "p.json.gz"});
   ASSERT_TRUE(result.is_object());

@@ -100,6 +100,17 @@ TEST_F(SimulateTrace, TakesSeveralTracesTogether) {
   EXPECT_EQ(json::parse(outcome.out)["members"], 4);
 }
 
+TEST_F(SimulateTrace, RefusesTracesOfDifferentDevicesByTheirFiles) {
+  const auto of = [](const std::string& device) {
+    return R"({"deviceProperties": [{"id": 0, "name": ")" + device + R"("}], )" + std::string(kTrace.substr(1));
+  };
+  write("a.json", of("Tesla V100-SXM2-32GB"));
+  write("b.json", of("NVIDIA H100 80GB HBM3"));
+  const Outcome outcome = cohort({"simulate", "a.json", "b.json"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("b.json was recorded on \"NVIDIA H100 80GB HBM3\", a.json on \"Tesla V100"));
+}
+
 TEST_F(SimulateTrace, SaysWhatATraceCannotAnswer) {
   write("t.json", kTrace);
   const Outcome workspace = cohort({"simulate", "t.json", "--workspace", "1GiB"});

@@ -133,7 +133,9 @@ TEST(WhatIf, SaysHowMuchDependsOnContentionAndLowersItsConfidenceByThat) {
 TEST(WhatIf, TakesCalibratedFiguresOfTheDevice) {
   WhatIf what_if;
   what_if.graphs = true;
-  const Case launches(launch_bound(50));
+  Trace trace = gpu_trace_from(launch_bound(50));
+  trace.info.device.name = "";
+  const Case launches(std::vector<Trace>{trace});
   const WhatIfPrediction published = launches.predict(what_if);
   what_if.gpu = published_gpu_profile("Tesla V100-SXM2-32GB");
   what_if.gpu->launch.graph_call = Nanoseconds(1'000'000);
@@ -348,14 +350,20 @@ TEST(WhatIf, RunsMembersOfSeveralTracesTogether) {
   expect_sound(prediction);
 }
 
-TEST(WhatIf, LetsMembersOfACpusTraceShareItsCores) {
+/// Of two cores: one op of 1 us, one of half that.
+Trace cpu_trace() {
   Trace trace;
+  trace.info.device.kind = "cpu";
   trace.info.device.cores = 2;
   const TrackId track = trace.add_track("cpu", "stream 0");
   const std::array<Trace::NamedArg, 2> args{{{kIterationArg, std::int64_t{0}}, {"threads", std::int64_t{1}}}};
   trace.add_slice(track, "conv", "task", Nanoseconds(0), Nanoseconds(1000), args);
   trace.add_slice(track, "fc", "task", Nanoseconds(1000), Nanoseconds(500), args);
-  const Case cpu(std::vector<Trace>{trace});
+  return trace;
+}
+
+TEST(WhatIf, LetsMembersOfACpusTraceShareItsCores) {
+  const Case cpu(std::vector<Trace>{cpu_trace()});
   EXPECT_EQ(cpu.predict(models(2)).step_time, Nanoseconds(1500));
   EXPECT_EQ(cpu.predict(models(4)).step_time, Nanoseconds(3000));
   WhatIf what_if;
@@ -422,6 +430,51 @@ TEST(WhatIf, PromisesNoGainOfGraphsWhereARecordingIsSetUpWork) {
   EXPECT_LT(prediction.speedup, 1.1);
   EXPECT_EQ(prediction.confidence(), Confidence::kLow);
   EXPECT_THAT(prediction.doubts.front().why, HasSubstr("a step is not for launches"));
+}
+
+TEST(WhatIf, RefusesTracesOfDifferentDevices) {
+  const auto recorded_on = [](const char* device) {
+    Trace trace = gpu_trace_from(kCopyAndCompute);
+    trace.info.device.name = device;
+    return trace;
+  };
+  Case two({recorded_on("Tesla V100-SXM2-32GB"), recorded_on("NVIDIA H100 80GB HBM3")});
+  two.what_if_case.names = {"a.json", "b.json"};
+  const Result<WhatIfPrediction> prediction = predict_what_if(two.what_if_case, {});
+  ASSERT_FALSE(prediction);
+  EXPECT_EQ(prediction.error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(prediction.error().message,
+            "b.json was recorded on \"NVIDIA H100 80GB HBM3\", a.json on \"Tesla V100-SXM2-32GB\": what runs together "
+            "runs on one device; record both on the same one, or simulate each alone");
+  // A recording that does not name its device may be of the same.
+  EXPECT_TRUE(predict_what_if(Case({recorded_on("NVIDIA H200"), recorded_on("")}).what_if_case, {}));
+}
+
+TEST(WhatIf, RefusesAGpusFiguresForACpusTrace) {
+  WhatIf what_if = models(2);
+  what_if.gpu = published_gpu_profile("NVIDIA H200");
+  const Case cpu(std::vector<Trace>{cpu_trace()});
+  const Result<WhatIfPrediction> prediction = predict_what_if(cpu.what_if_case, what_if);
+  ASSERT_FALSE(prediction);
+  EXPECT_EQ(prediction.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(prediction.error().message, HasSubstr("trace 1 was recorded on cpu, which is no GPU"));
+}
+
+TEST(WhatIf, DoubtsFiguresOfAnotherDevice) {
+  WhatIf what_if = models(2);
+  what_if.gpu = published_gpu_profile("NVIDIA A100-SXM4-40GB");
+  const auto doubts = [&](const char* recorded) {
+    Trace trace = gpu_trace_from(kCopyAndCompute);
+    trace.info.device.name = recorded;
+    std::string grave;
+    for (const Doubt& doubt : Case(std::vector<Trace>{trace}).predict(what_if).doubts)
+      grave += doubt.grave ? doubt.why : "";
+    return grave;
+  };
+  EXPECT_THAT(doubts("Tesla V100-SXM2-32GB"),
+              HasSubstr("the figures are of \"NVIDIA A100-SXM4-40GB\", the recording is of \"Tesla V100-SXM2-32GB\""));
+  for (const char* same : {"NVIDIA A100-SXM4-40GB", "A100-SXM4-40GB", ""})
+    EXPECT_THAT(doubts(same), Not(HasSubstr("the figures are of")));
 }
 
 TEST(WhatIf, RefusesNumbersOutOfRange) {
