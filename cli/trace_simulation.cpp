@@ -206,7 +206,7 @@ TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : st
       ->capture_default_str();
   app.add_option("--scale", scale_, "Of a run's trace: kernels of that name, op or layer are x times faster")
       ->type_name("PATTERN=x");
-  app.add_flag("--mixed-precision", mixed_precision_, "Of a run's trace: as if it computed in 16 bits");
+  app.add_flag("--mixed-precision", mixed_precision_, "Of a run's trace: as if all of it computed in 16 bits");
   app.add_option("--minibatch", minibatch_,
                  "Of a run's trace: samples of a member's step; needs recorded shapes, or a second trace")
       ->type_name("N");

@@ -34,7 +34,7 @@ struct WhatIf {
   bool shared_input = false;                          ///< copies to the device are made once for all members of a trace
   std::optional<int> buffers;                         ///< input is copied ahead, so many steps
   std::vector<std::pair<std::string, double>> scale;  ///< device work by pattern, times faster
-  bool mixed_precision = false;
+  bool mixed_precision = false;           ///< kernels but those that compute in 16 bits already (computes_in_16_bits())
   double copy_speed = 1;                  ///< copies from and to the host, times faster
   std::optional<GpuProfile> gpu;          ///< figures of the traces' GPU, calibrated; published ones unless given
   std::optional<int> minibatch;           ///< samples of a member's step

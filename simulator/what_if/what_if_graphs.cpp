@@ -10,6 +10,7 @@
 #include "simulator/transform/replicate.hpp"
 #include "simulator/transform/select.hpp"
 #include "simulator/what_if/minibatch.hpp"
+#include "tracer/kernel_name.hpp"
 
 namespace cohort {
 namespace {
@@ -236,14 +237,7 @@ Result<void> WhatIfGraphs::retime_tasks(TaskGraph& graph) {
     }
     COHORT_CHECK(note("scale " + pattern, scale(graph, named, times)));
   }
-  if (what_if_.mixed_precision) {
-    for (const bool products : {true, false}) {
-      const Selection kernels = select(graph, [&](const Task& task) {
-        return task.kind == TaskKind::kKernel && is_matrix_product(graph.labels[to_index(task.label)]) == products;
-      });
-      COHORT_CHECK(note("mixed precision", scale(graph, kernels, products ? kTensorCores : kHalvedTraffic)));
-    }
-  }
+  if (what_if_.mixed_precision) COHORT_CHECK(halve_precision(graph));
   if (what_if_.copy_speed != 1) {
     const Selection copies = select(graph, [&](const Task& task) { return is_host_copy(graph, task, false); });
     if (copies.empty()) {
@@ -252,6 +246,30 @@ Result<void> WhatIfGraphs::retime_tasks(TaskGraph& graph) {
     COHORT_CHECK(note("copy speed", scale(graph, copies, what_if_.copy_speed)));
   }
   return {};
+}
+
+/// Kernels whose names tell operands of 16 bits already keep their times.
+Result<void> WhatIfGraphs::halve_precision(TaskGraph& graph) {
+  const auto gains = [](const TaskGraph& of, const Task& task) {
+    return task.kind == TaskKind::kKernel && !computes_in_16_bits(of.labels[to_index(task.label)]);
+  };
+  if (!any_step_has(gains)) {
+    return fail(ErrorCode::kNegativeAnswer,
+                "--mixed-precision: the step has no kernels but those that compute in 16 bits already, by their names");
+  }
+  for (const bool products : {true, false}) {
+    const Selection kernels = select(graph, [&](const Task& task) {
+      return gains(graph, task) && is_matrix_product(graph.labels[to_index(task.label)]) == products;
+    });
+    COHORT_CHECK(note("mixed precision", scale(graph, kernels, products ? kTensorCores : kHalvedTraffic)));
+  }
+  return {};
+}
+
+bool WhatIfGraphs::any_step_has(const std::function<bool(const TaskGraph&, const Task&)>& holds) const {
+  return std::any_of(steps_.begin(), steps_.end(), [&](const TaskGraph& graph) {
+    return std::any_of(graph.tasks.begin(), graph.tasks.end(), [&](const Task& task) { return holds(graph, task); });
+  });
 }
 
 Result<void> WhatIfGraphs::share_input(TaskGraph& graph) {

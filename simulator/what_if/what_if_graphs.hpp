@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,6 +62,8 @@ class WhatIfGraphs {
   Result<void> launch_as_graphs(std::size_t index, TaskGraph& graph);
   Result<void> buffer_input(TaskGraph& graph, const Selection& copies);
   Result<void> retime_tasks(TaskGraph& graph);
+  Result<void> halve_precision(TaskGraph& graph);
+  [[nodiscard]] bool any_step_has(const std::function<bool(const TaskGraph&, const Task&)>& holds) const;
   Result<void> share_input(TaskGraph& graph);
   [[nodiscard]] Fusion fusion_of(std::size_t index, const TaskGraph& graph, const Selection& group) const;
   Result<Selection> chosen_to_fuse(const TaskGraph& graph) const;

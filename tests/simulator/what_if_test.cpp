@@ -280,6 +280,25 @@ TEST(WhatIf, KnowsMixedPrecisionAndFasterCopies) {
   EXPECT_EQ(Case(kCopyAndCompute).predict(what_if).step_time, Nanoseconds(606'000));
 }
 
+TEST(WhatIf, LeavesKernelsAloneThatComputeIn16BitsAlready) {
+  constexpr std::string_view kMixed = R"(
+    main cudaLaunchKernel       0    4  c1
+    main cudaLaunchKernel       5    9  c2
+    main cudaDeviceSynchronize 10  310  c3
+    s7   ampere_bf16_s16816gemm_bf16_128x128 8 108 c1
+    s7   {}                  109  309  c2)";
+  WhatIf what_if;
+  what_if.mixed_precision = true;
+  const auto step = [&](const char* other) { return Case(fmt::format(kMixed, other)).predict(what_if).step_time; };
+  EXPECT_EQ(step("relu"), Nanoseconds(210'000));
+  EXPECT_EQ(step("sm80_xmma_gemm_f32f32_tf32f32_f32"), Nanoseconds(310'000 - 133'333));
+  const Case done(fmt::format(kMixed, "sm80_xmma_gemm_f16f16_f16f32_f32"));
+  const Result<WhatIfPrediction> nothing = predict_what_if(done.what_if_case, what_if);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, ErrorCode::kNegativeAnswer);
+  EXPECT_THAT(nothing.error().message, HasSubstr("compute in 16 bits already"));
+}
+
 TEST(WhatIf, FusesKernelsThatLeaveRoomAndTheirLaunches) {
   WhatIf what_if = models(8);
   what_if.fuse = FuseChoice::kAuto;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tracer/call_kind.hpp"
+#include "tracer/kernel_name.hpp"
 #include "tracer/slice_kind.hpp"
 #include "tracer/steps/cut.hpp"
 
@@ -26,16 +27,11 @@ struct Facts {
   std::int64_t waits_on_unknown = 0;   ///< for an event whose stream is not stated
   std::int64_t without_grid = 0;       ///< kernels
   std::int64_t without_registers = 0;  ///< kernels
-  std::int64_t collectives = 0;        ///< kernels of NCCL and RCCL
+  std::int64_t collectives = 0;        ///< kernels of NCCL and its like
   std::int64_t short_kernels = 0;      ///< under 10 us
   bool whole_microseconds = true;      ///< all device times
   std::set<std::int64_t> devices;
 };
-
-bool is_collective(std::string_view name) {
-  return name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel") || name.starts_with("rcclKernel") ||
-         name.starts_with("void ncclKernel") || name.starts_with("void ncclDevKernel");
-}
 
 void add_call(Facts& facts, CallKind kind) {
   ++facts.calls;
