@@ -30,6 +30,7 @@ class WorkMaker {
 
   Result<GpuWork> make(std::span<const RecordedTasks> parts) {
     for (const RecordedTasks& part : parts) {
+      known_.clear();
       for (std::size_t i = part.first; i < part.end; ++i) {
         const Task& task = graph_.tasks[i];
         if (task.duration <= Nanoseconds(0)) continue;
@@ -44,11 +45,21 @@ class WorkMaker {
   }
 
  private:
+  /// Members' copies of a kernel are told by what they were recorded as, before their launch is looked up.
   Result<std::uint32_t> kernel_of(const Task& task, const Trace& trace) {
-    const auto key = std::tuple(task.label, task.duration, task.waves);
+    const auto copy = std::tuple(task.step, task.label, task.duration, task.waves);
+    const auto found = known_.find(copy);
+    if (found != known_.end()) return found->second;
+    COHORT_TRY(const std::uint32_t kernel, kernel_of_shape(task, shape_of(task, trace)));
+    known_.emplace(copy, kernel);
+    return kernel;
+  }
+
+  Result<std::uint32_t> kernel_of_shape(const Task& task, const LaunchShape& shape) {
+    const auto key = std::tuple(task.label, task.duration, shape.blocks, shape.threads, shape.registers,
+                                shape.shared_memory.value, shape.cluster);
     const auto found = kernels_.find(key);
     if (found != kernels_.end()) return found->second;
-    const LaunchShape shape = shape_of(task, trace);
     COHORT_TRY(const Occupancy held, occupancy(shape, work_.profile.sm));
     SoloRun solo;
     solo.time = task.duration;
@@ -106,7 +117,10 @@ class WorkMaker {
 
   const TaskGraph& graph_;
   GpuWork work_;
-  std::map<std::tuple<LabelId, Nanoseconds, float>, std::uint32_t> kernels_;
+  /// Of the part at hand: by slice, name, time and waves.
+  std::map<std::tuple<std::optional<std::uint32_t>, LabelId, Nanoseconds, float>, std::uint32_t> known_;
+  /// By name, time, blocks, threads, registers, shared memory and cluster.
+  std::map<std::tuple<LabelId, Nanoseconds, std::int64_t, int, int, std::int64_t, int>, std::uint32_t> kernels_;
   std::map<std::tuple<CopyDirection, Nanoseconds, double>, std::uint32_t> copies_;
 };
 

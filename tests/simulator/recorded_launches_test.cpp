@@ -2,6 +2,7 @@
 
 #include "simulator/costs/recorded_launches.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -142,6 +143,39 @@ TEST(RecordedGpuWork, HasCopiesOnTheirEnginesWithTheDramOfTheirBytes) {
   EXPECT_DOUBLE_EQ(work->copies[0].dram_ns, once);
   EXPECT_DOUBLE_EQ(work->copies[2].dram_ns, 2 * once) << "reads and writes";
   EXPECT_FALSE(work->tasks[3]) << "between devices: no engine of this one";
+}
+
+TEST(RecordedGpuWork, TellsKernelsOfOneNameAndTimeApartByTheirLaunches) {
+  Trace trace;
+  TaskGraph graph;
+  Task task;
+  task.resource = graph.add_resource("stream 0", ResourceKind::kStream);
+  task.label = graph.add_label("gemm");
+  task.kind = TaskKind::kKernel;
+  task.duration = std::chrono::microseconds(100);
+  task.waves = 1;
+  const TrackId track = trace.add_track("GPU 0", "stream 0");
+  const auto launch = [&](std::int64_t threads, std::int64_t registers) {
+    const std::string block = fmt::format("[{},1,1]", threads);
+    const std::array<Trace::NamedArg, 3> args{{{"grid", std::string_view("[64,1,1]")},
+                                               {"block", std::string_view(block)},
+                                               {"registers per thread", registers}}};
+    task.step = static_cast<std::uint32_t>(trace.slices.size());
+    trace.add_slice(track, "gemm", "kernel", Nanoseconds(0), task.duration, args);
+    graph.add_task(task);
+  };
+  launch(256, 32);
+  launch(1024, 32);
+  launch(256, 128);
+  launch(256, 32);
+  graph.add_task(task);  // a further member's
+  const RecordedTasks all{&trace, 0, graph.tasks.size()};
+  const auto work = recorded_gpu_work(graph, std::span(&all, 1), *published_gpu_profile("NVIDIA H200"));
+  ASSERT_TRUE(work) << work.error().message;
+  std::vector<std::uint32_t> kernels;
+  for (const auto& of : work->tasks) kernels.push_back(std::get<KernelTask>(*of).kernel);
+  EXPECT_EQ(kernels, (std::vector<std::uint32_t>{0, 1, 2, 0, 0}));
+  EXPECT_EQ(work->kernels[1].block.threads, 1024);
 }
 
 TEST(MatrixProducts, AreToldByTheNamesOfLibrariesKernels) {
