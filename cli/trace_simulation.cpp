@@ -217,6 +217,9 @@ TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : st
       ->type_name("A[,B]");
   app.add_option("--copy-speed", copy_speed_, "Of a run's trace: copies from and to the host are x times faster")
       ->type_name("x");
+  app.add_option("--interconnect-speed", interconnect_speed_,
+                 "Of a run's trace: copies between GPUs and collectives (NCCL, RCCL, MSCCL) are x times faster")
+      ->type_name("x");
   const std::vector<CLI::Option*> all = app.get_options();
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(options_before), all.end());
 }
@@ -246,6 +249,7 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   what_if.graphs = graphs_;
   what_if.mixed_precision = mixed_precision_;
   what_if.copy_speed = copy_speed_;
+  what_if.interconnect_speed = interconnect_speed_;
   if (!shared.device_profile.empty()) {
     COHORT_TRY(const std::string text, read_file(shared.device_profile));
     auto gpu = parse_gpu_profile(text);

@@ -49,6 +49,7 @@ class TraceSimulation {
   std::vector<std::string> scale_;
   bool mixed_precision_ = false;
   double copy_speed_ = 1;
+  double interconnect_speed_ = 1;
   std::optional<int> minibatch_;
   std::vector<int> recorded_minibatches_;
 };

@@ -159,6 +159,10 @@ std::optional<CopyDirection> recorded_copy_direction(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_peer_copy(std::string_view name) {
+  return name.find("PtoP") != std::string_view::npos || name.find("Peer") != std::string_view::npos;
+}
+
 bool is_matrix_product(std::string_view kernel) {
   // nvjet: cuBLAS on Hopper and later; fmha, flash and sdpa: fused attention.
   constexpr std::array<std::string_view, 13> kParts = {"gemm",     "winograd", "scudnn", "cutlass", "gemv",

@@ -38,6 +38,10 @@ std::array<double, kThroughputs> utilisation_prior(std::string_view kernel, doub
 /// devices.
 std::optional<CopyDirection> recorded_copy_direction(std::string_view name);
 
+/// Whether a recorded copy goes from one GPU to another by its name: "Memcpy PtoP (Device -> Device)" of CUPTI, Nsight
+/// and PyTorch, names with "Peer" of HIP. ROCm's "CopyDeviceToDevice" says nothing of that.
+bool is_peer_copy(std::string_view name);
+
 /// By the names that cuBLAS, cuDNN, CUTLASS and their relatives give.
 bool is_matrix_product(std::string_view kernel);
 

@@ -90,8 +90,7 @@ class Predictor {
       return {};
     };
     const bool several = result.members > 1;
-    COHORT_CHECK(go("faster tasks", &WhatIfStage::retimed,
-                    !what_if_.scale.empty() || what_if_.mixed_precision || what_if_.copy_speed != 1));
+    COHORT_CHECK(go("faster tasks", &WhatIfStage::retimed, what_if_.retimes()));
     COHORT_CHECK(go("launch removal", &WhatIfStage::graphs, what_if_.graphs));
     COHORT_CHECK(go("sharing", &WhatIfStage::shared, what_if_.shared_input && what_if_.models > 1));
     COHORT_CHECK(go("overlap", &WhatIfStage::together, several || what_if_.buffers.has_value()));
@@ -251,6 +250,8 @@ class Predictor {
     say(what_if_.mixed_precision, true,
         "mixed precision is taken to make matrix products 3 and all else 2 times faster, but for kernels whose names "
         "tell 16 bits already");
+    say(what_if_.interconnect_speed != 1, false,
+        "copies between GPUs and collectives are taken to be bound by the interconnect for all of their time");
     for (const std::string& device : graphs_.foreign_devices()) {
       say(true, true,
           fmt::format(
@@ -340,6 +341,9 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   }
   COHORT_CHECK(check_same_device(what_if_case));
   if (!(what_if.copy_speed > 0)) return fail(ErrorCode::kUsage, "--copy-speed {}: positive", what_if.copy_speed);
+  if (!(what_if.interconnect_speed > 0)) {
+    return fail(ErrorCode::kUsage, "--interconnect-speed {}: positive", what_if.interconnect_speed);
+  }
   for (const auto& [pattern, times] : what_if.scale) {
     if (!(times > 0)) return fail(ErrorCode::kUsage, "--scale {}={}: positive", pattern, times);
   }
@@ -381,8 +385,10 @@ std::string WhatIfCase::name_of(std::size_t index) const {
 
 bool WhatIf::any() const {
   return models != 1 || streams || launch_threads != 1 || fuse != FuseChoice::kNone || graphs || shared_input ||
-         buffers || minibatch || !scale.empty() || mixed_precision || copy_speed != 1 || gpu;
+         buffers || minibatch || retimes() || gpu;
 }
+
+bool WhatIf::retimes() const { return !scale.empty() || mixed_precision || copy_speed != 1 || interconnect_speed != 1; }
 
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   COHORT_CHECK(check(what_if_case, what_if));

@@ -36,11 +36,14 @@ struct WhatIf {
   std::vector<std::pair<std::string, double>> scale;  ///< device work by pattern, times faster
   bool mixed_precision = false;           ///< kernels but those that compute in 16 bits already (computes_in_16_bits())
   double copy_speed = 1;                  ///< copies from and to the host, times faster
+  double interconnect_speed = 1;          ///< copies between GPUs and collectives' kernels, times faster
   std::optional<GpuProfile> gpu;          ///< figures of the traces' GPU, calibrated; published ones unless given
   std::optional<int> minibatch;           ///< samples of a member's step
   std::optional<int> recorded_minibatch;  ///< as traced; needed with `minibatch`
 
   [[nodiscard]] bool any() const;
+  /// Whether tasks' own times are changed.
+  [[nodiscard]] bool retimes() const;
 };
 
 /// What another minibatch alone does to one member's step.

@@ -35,6 +35,12 @@ bool is_host_copy(const TaskGraph& graph, const Task& task, bool to_device_only)
   return direction == CopyDirection::kHostToDevice || (!to_device_only && direction == CopyDirection::kDeviceToHost);
 }
 
+bool is_between_gpus(const TaskGraph& graph, const Task& task) {
+  const std::string& name = graph.labels[to_index(task.label)];
+  return (task.kind == TaskKind::kCopy && is_peer_copy(name)) ||
+         (task.kind == TaskKind::kKernel && is_collective(name));
+}
+
 /// Tasks recorded for the launch of these ops and no others: the calls, the host's work before them, their waits.
 Selection launches_of(const TaskGraph& graph, const std::vector<bool>& ops) {
   using Call = std::tuple<std::uint32_t, std::int32_t, std::int32_t>;  // slice, member, iteration
@@ -244,6 +250,15 @@ Result<void> WhatIfGraphs::retime_tasks(TaskGraph& graph) {
       return fail(ErrorCode::kNegativeAnswer, "--copy-speed: the step copies nothing from or to the host");
     }
     COHORT_CHECK(note("copy speed", scale(graph, copies, what_if_.copy_speed)));
+  }
+  if (what_if_.interconnect_speed != 1) {
+    if (!any_step_has(is_between_gpus)) {
+      return fail(
+          ErrorCode::kNegativeAnswer,
+          "--interconnect-speed: the step copies nothing between GPUs and has no kernels of NCCL, RCCL or MSCCL");
+    }
+    const Selection between = select(graph, [&](const Task& task) { return is_between_gpus(graph, task); });
+    COHORT_CHECK(note("interconnect speed", scale(graph, between, what_if_.interconnect_speed)));
   }
   return {};
 }

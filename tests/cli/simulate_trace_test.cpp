@@ -122,6 +122,9 @@ TEST_F(SimulateTrace, SaysWhatATraceCannotAnswer) {
   EXPECT_THAT(unknown.err, HasSubstr("attention"));
   const Outcome input = cohort({"simulate", "t.json", "--input", "shared", "--models", "2"});
   EXPECT_EQ(input.exit_code, 1);
+  const Outcome between = cohort({"simulate", "t.json", "--interconnect-speed", "2"});
+  EXPECT_EQ(between.exit_code, 1);
+  EXPECT_THAT(between.err, HasSubstr("--interconnect-speed: the step copies nothing between GPUs"));
 }
 
 TEST_F(SimulateTrace, NamesOptionsThatItHasNoUseFor) {

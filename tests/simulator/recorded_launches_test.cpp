@@ -112,6 +112,10 @@ TEST(RecordedGpuWork, KnowsWhereCopiesGoByCuptisNamesAndByRocms) {
     EXPECT_EQ(recorded_copy_direction(name), CopyDirection::kDeviceToDevice) << name;
   }
   EXPECT_EQ(recorded_copy_direction("Memcpy PtoP (Device -> Device)"), std::nullopt);
+  for (const char* name : {"Memcpy PtoP (Device -> Device)", "Memcpy PtoP", "hipMemcpyPeer", "CopyPeerToPeer"})
+    EXPECT_TRUE(is_peer_copy(name)) << name;
+  for (const char* name : {"Memcpy DtoD (Device -> Device)", "CopyDeviceToDevice", "Memcpy HtoD (Pinned -> Device)"})
+    EXPECT_FALSE(is_peer_copy(name)) << name;
 }
 
 TEST(RecordedGpuWork, HasCopiesOnTheirEnginesWithTheDramOfTheirBytes) {

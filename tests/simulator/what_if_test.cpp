@@ -280,6 +280,29 @@ TEST(WhatIf, KnowsMixedPrecisionAndFasterCopies) {
   EXPECT_EQ(Case(kCopyAndCompute).predict(what_if).step_time, Nanoseconds(606'000));
 }
 
+TEST(WhatIf, KnowsAFasterInterconnect) {
+  constexpr std::string_view kTwoGpus = R"(
+    main cudaLaunchKernel       0    4  c1
+    main cudaMemcpyPeerAsync    5    9  c2
+    main cudaLaunchKernel      10   14  c3
+    main cudaDeviceSynchronize 15  420  c4
+    s7   ncclDevKernel_AllReduce_Sum_f32_RING_LL 8 208 c1
+    s7   Memcpy_PtoP_(Device_->_Device) 209 309 c2
+    s7   relu                 310  410  c3)";
+  WhatIf what_if;
+  what_if.interconnect_speed = 2;
+  const WhatIfPrediction prediction = Case(kTwoGpus).predict(what_if);
+  EXPECT_EQ(prediction.step_time, Nanoseconds(420'000 - 100'000 - 50'000));
+  EXPECT_EQ(prediction.gain.front().cause, "faster tasks");
+  EXPECT_EQ(prediction.changes.front().second.tasks_changed, 2);
+  const Result<WhatIfPrediction> nothing = predict_what_if(Case(kCopyAndCompute).what_if_case, what_if);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, ErrorCode::kNegativeAnswer);
+  EXPECT_THAT(nothing.error().message, HasSubstr("copies nothing between GPUs"));
+  what_if.interconnect_speed = 0;
+  EXPECT_EQ(predict_what_if(Case(kTwoGpus).what_if_case, what_if).error().code, ErrorCode::kUsage);
+}
+
 TEST(WhatIf, LeavesKernelsAloneThatComputeIn16BitsAlready) {
   constexpr std::string_view kMixed = R"(
     main cudaLaunchKernel       0    4  c1
