@@ -9,6 +9,7 @@
 
 #include "simulator/engine/flat_run.hpp"
 #include "simulator/what_if/recorded_memory.hpp"
+#include "simulator/what_if/recording_doubts.hpp"
 #include "simulator/what_if/replay.hpp"
 #include "simulator/what_if/timeline_trace.hpp"
 #include "simulator/what_if/what_if_graphs.hpp"
@@ -203,8 +204,7 @@ class Predictor {
     if (stage.together) at_a_time = std::min(what_if_.models, what_if_.streams.value_or(what_if_.models));
     if (stage.fused) at_a_time = what_if_.models;
     for (std::size_t i = 0; i < case_.traces.size(); ++i) {
-      const auto window = i < case_.windows.size() ? case_.windows[i] : std::nullopt;
-      const auto recorded = recorded_memory(*case_.traces[i], window);
+      const auto recorded = recorded_memory(*case_.traces[i], case_.window_of(i));
       if (!recorded) {
         BatchMemory unknown;
         unknown.device = memory.device;
@@ -270,8 +270,25 @@ class Predictor {
     }
     say(left_out > 0, false, fmt::format("{} ops in flight before the step are left out", left_out));
     say(unresolved > 0, false, fmt::format("{} waiting calls keep their recorded length", unresolved));
+    doubt_recording(result);
     result.doubt_memory();
     result.sort_doubts();
+  }
+
+  void doubt_recording(WhatIfPrediction& result) const {
+    PathDoubts of_path = path_doubts(result.facts);
+    RecordingUse use;
+    use.side_by_side = result.members > 1;
+    use.collectives = !of_path.collectives;
+    for (std::optional<Doubt>* doubt : {&of_path.memory, &of_path.collectives}) {
+      if (*doubt) result.doubts.push_back(std::move(**doubt));
+    }
+    for (std::size_t i = 0; i < case_.traces.size(); ++i) {
+      for (Doubt& doubt : recording_doubts(*case_.traces[i], case_.window_of(i), use)) {
+        if (case_.traces.size() > 1) doubt.why = fmt::format("{}: {}", case_.name_of(i), doubt.why);
+        result.doubts.push_back(std::move(doubt));
+      }
+    }
   }
 
   /// No trace says whether the host's time between launches is theirs.
@@ -377,6 +394,10 @@ Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step,
   COHORT_TRY(TraceGraph graph, step_graph(trace, step, window));
   second = Second{&trace, std::move(graph), minibatch, std::move(name)};
   return {};
+}
+
+std::optional<TimeWindow> WhatIfCase::window_of(std::size_t index) const {
+  return index < windows.size() ? windows[index] : std::nullopt;
 }
 
 std::string WhatIfCase::name_of(std::size_t index) const {

@@ -84,6 +84,7 @@ struct WhatIfCase {
   /// Errors: as that and build_trace_graph().
   Result<void> add(const Trace& trace, const StepOptions& step, std::string name = {});
   Result<void> add_second(const Trace& trace, const StepOptions& step, int minibatch, std::string name = {});
+  [[nodiscard]] std::optional<TimeWindow> window_of(std::size_t index) const;
   /// Of a trace, in messages: "a.json", "trace 1".
   [[nodiscard]] std::string name_of(std::size_t index) const;
 };

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <filesystem>
 #include <numeric>
 
 #include "simulator/what_if/replay.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
+#include "tests/simulator/what_if_case.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -17,79 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-/// Kernels of 2 us each behind launches of 5 us with 5 us of the framework's work between them: the GPU idles.
-std::string launch_bound(int kernels) {
-  std::string text = "main #step 0 100000\n";
-  for (int i = 0; i < kernels; ++i) {
-    text += fmt::format("main @layer{} {} {}\n", i, 10 * i, 10 * i + 6);
-    text += fmt::format("main cudaLaunchKernel {} {} c{}\n", 10 * i, 10 * i + 5, i + 1);
-    text += fmt::format("s7 small {} {} c{}\n", 10 * i + 7, 10 * i + 9, i + 1);
-  }
-  text += fmt::format("main cudaDeviceSynchronize {} {} c999\n", 10 * kernels, 10 * kernels + 6);
-  return text;
-}
-
-/// One copy of the input, then three large kernels launched far ahead.
-constexpr std::string_view kCopyAndCompute = R"(
-  main cudaMemcpyAsync        0    4  c1
-  main cudaLaunchKernel       5    9  c2
-  main cudaLaunchKernel      10   14  c3
-  main cudaLaunchKernel      15   19  c4
-  main cudaDeviceSynchronize 20  706  c5
-  s7   Memcpy_HtoD_(Pinned_->_Device) 8 208 c1
-  s7   conv                 209  409  c2
-  s7   relu                 410  500  c3
-  s7   gemm                 501  700  c4)";
-
-struct Case {
-  explicit Case(std::vector<Trace> of) : traces(std::move(of)) {
-    TraceGraphOptions options;
-    options.in_flight = false;
-    for (const Trace& trace : traces) {
-      Result<TraceGraph> graph = build_trace_graph(trace, options);
-      EXPECT_TRUE(graph.has_value()) << graph.error().message;
-      what_if_case.traces.push_back(&trace);
-      what_if_case.graphs.push_back(std::move(*graph));
-    }
-  }
-  explicit Case(std::string_view text) : Case(std::vector<Trace>{gpu_trace_from(text)}) {}
-
-  WhatIfPrediction predict(const WhatIf& what_if) const {
-    Result<WhatIfPrediction> prediction = predict_what_if(what_if_case, what_if);
-    EXPECT_TRUE(prediction.has_value()) << prediction.error().message;
-    return prediction ? std::move(*prediction) : WhatIfPrediction{};
-  }
-
-  std::vector<Trace> traces;
-  WhatIfCase what_if_case;
-};
-
-/// Every kernel takes this part of the device.
-Case filling(Case of, float waves) {
-  for (TraceGraph& graph : of.what_if_case.graphs) {
-    for (Task& task : graph.graph.tasks) {
-      if (task.kind == TaskKind::kKernel) task.waves = waves;
-    }
-  }
-  return of;
-}
-
-void expect_sound(const WhatIfPrediction& prediction) {
-  // Ends of kernels are rounded one by one.
-  const Nanoseconds rounding(static_cast<std::int64_t>(prediction.trace.slices.size()));
-  EXPECT_LE(prediction.lower_bound, prediction.step_time + rounding);
-  EXPECT_LE(prediction.step_time, prediction.upper_bound);
-  Nanoseconds gain{};
-  for (const GainPart& part : prediction.gain) gain += part.gain;
-  EXPECT_EQ(gain, prediction.baseline - prediction.step_time);
-}
-
-WhatIf models(int count) {
-  WhatIf what_if;
-  what_if.models = count;
-  return what_if;
-}
 
 TEST(WhatIf, PredictsTheTracedStepWhereNothingIsChanged) {
   const WhatIfPrediction prediction = Case(kCopyAndCompute).predict({});
@@ -115,40 +42,6 @@ TEST(WhatIf, SeesGraphsHelpWhereLaunchesBind) {
   expect_sound(graphs);
 }
 
-TEST(WhatIf, SaysHowMuchDependsOnContentionAndLowersItsConfidenceByThat) {
-  const Case launches(launch_bound(50));
-  const WhatIfPrediction host_bound = filling(launches, 0.1F).predict(models(4));
-  // The host's thread binds: how kernels share the device hardly matters.
-  EXPECT_LE(host_bound.kernels_in_turn - host_bound.without_contention, host_bound.step_time / 20);
-  const WhatIfPrediction shared = filling(Case(kCopyAndCompute), 0.5F).predict(models(4));
-  EXPECT_LT(shared.without_contention, shared.step_time);
-  EXPECT_LE(shared.step_time, shared.kernels_in_turn);
-  EXPECT_EQ(shared.confidence(), Confidence::kLow);
-  EXPECT_THAT(shared.doubts.front().why, HasSubstr("if none ran beside another"));
-  const WhatIfPrediction alone = Case(kCopyAndCompute).predict({});
-  EXPECT_EQ(alone.kernels_in_turn, alone.step_time);
-  EXPECT_EQ(alone.confidence(), Confidence::kHigh);
-}
-
-TEST(WhatIf, TakesCalibratedFiguresOfTheDevice) {
-  WhatIf what_if;
-  what_if.graphs = true;
-  Trace trace = gpu_trace_from(launch_bound(50));
-  trace.info.device.name = "";
-  const Case launches(std::vector<Trace>{trace});
-  const WhatIfPrediction published = launches.predict(what_if);
-  what_if.gpu = published_gpu_profile("Tesla V100-SXM2-32GB");
-  what_if.gpu->launch.graph_call = Nanoseconds(1'000'000);
-  const WhatIfPrediction calibrated = launches.predict(what_if);
-  EXPECT_GT(calibrated.step_time, Nanoseconds(1'000'000));
-  EXPECT_LT(published.step_time, Nanoseconds(1'000'000));
-  EXPECT_EQ(published.confidence(), Confidence::kLow);  // the trace names no device
-  // That the framework's work goes with the launches is taken to be so.
-  EXPECT_EQ(calibrated.confidence(), Confidence::kMedium);
-  ASSERT_EQ(calibrated.doubts.size(), 1);
-  EXPECT_EQ(calibrated.doubts[0].why, "245 us of the host's work between launches a step is taken to go with them");
-}
-
 TEST(WhatIf, LaunchesFromThreadsBesideEachOtherWhereACalibrationSaysHowLongTheLockIsHeld) {
   WhatIf what_if = models(4);
   what_if.launch_threads = 4;
@@ -163,34 +56,6 @@ TEST(WhatIf, LaunchesFromThreadsBesideEachOtherWhereACalibrationSaysHowLongTheLo
   EXPECT_LT(part.step_time, Nanoseconds(600'000));
   for (const Doubt& doubt : part.doubts) EXPECT_THAT(doubt.why, Not(HasSubstr("one lock")));
   expect_sound(part);
-}
-
-TEST(WhatIf, KeepsTheHostsPausesBesideGraphsAndSaysThatItCannotTell) {
-  const auto predict = [](int pause) {
-    Trace trace = gpu_trace_from(fmt::format(R"(
-      main cudaLaunchKernel    0    5  c1
-      main cudaLaunchKernel   10   15  c2
-      main cudaLaunchKernel   {0} {1}  c3
-      main cudaLaunchKernel   {2} {3}  c4
-      s7   a                   7    9  c1
-      s7   a                  17   19  c2
-      s7   a                  {4} {5}  c3
-      s7   a                  {6} {7}  c4)",
-                                             15 + pause, 20 + pause, 25 + pause, 30 + pause, 22 + pause, 24 + pause,
-                                             32 + pause, 34 + pause));
-    trace.info.device.name = "Tesla V100-SXM2-16GB";
-    WhatIf what_if;
-    what_if.graphs = true;
-    return Case(std::vector<Trace>{trace}).predict(what_if);
-  };
-  const WhatIfPrediction feeding = predict(5);
-  EXPECT_GT(feeding.speedup, 1.8);
-  EXPECT_EQ(feeding.confidence(), Confidence::kMedium);
-  const WhatIfPrediction pausing = predict(1000);
-  EXPECT_LT(pausing.speedup, 1.1);
-  EXPECT_GE(pausing.step_time, Nanoseconds(1'000'000));
-  EXPECT_EQ(pausing.confidence(), Confidence::kLow);
-  EXPECT_THAT(pausing.doubts.front().why, HasSubstr("1.00 ms of the host's time a step is not for launches"));
 }
 
 TEST(WhatIf, GivesEachMemberItsWeightsAndEachStreamItsActivations) {
@@ -392,18 +257,6 @@ TEST(WhatIf, RunsMembersOfSeveralTracesTogether) {
   expect_sound(prediction);
 }
 
-/// Of two cores: one op of 1 us, one of half that.
-Trace cpu_trace() {
-  Trace trace;
-  trace.info.device.kind = "cpu";
-  trace.info.device.cores = 2;
-  const TrackId track = trace.add_track("cpu", "stream 0");
-  const std::array<Trace::NamedArg, 2> args{{{kIterationArg, std::int64_t{0}}, {"threads", std::int64_t{1}}}};
-  trace.add_slice(track, "conv", "task", Nanoseconds(0), Nanoseconds(1000), args);
-  trace.add_slice(track, "fc", "task", Nanoseconds(1000), Nanoseconds(500), args);
-  return trace;
-}
-
 TEST(WhatIf, LetsMembersOfACpusTraceShareItsCores) {
   const Case cpu(std::vector<Trace>{cpu_trace()});
   EXPECT_EQ(cpu.predict(models(2)).step_time, Nanoseconds(1500));
@@ -472,51 +325,6 @@ TEST(WhatIf, PromisesNoGainOfGraphsWhereARecordingIsSetUpWork) {
   EXPECT_LT(prediction.speedup, 1.1);
   EXPECT_EQ(prediction.confidence(), Confidence::kLow);
   EXPECT_THAT(prediction.doubts.front().why, HasSubstr("a step is not for launches"));
-}
-
-TEST(WhatIf, RefusesTracesOfDifferentDevices) {
-  const auto recorded_on = [](const char* device) {
-    Trace trace = gpu_trace_from(kCopyAndCompute);
-    trace.info.device.name = device;
-    return trace;
-  };
-  Case two({recorded_on("Tesla V100-SXM2-32GB"), recorded_on("NVIDIA H100 80GB HBM3")});
-  two.what_if_case.names = {"a.json", "b.json"};
-  const Result<WhatIfPrediction> prediction = predict_what_if(two.what_if_case, {});
-  ASSERT_FALSE(prediction);
-  EXPECT_EQ(prediction.error().code, ErrorCode::kInvalidInput);
-  EXPECT_EQ(prediction.error().message,
-            "b.json was recorded on \"NVIDIA H100 80GB HBM3\", a.json on \"Tesla V100-SXM2-32GB\": what runs together "
-            "runs on one device; record both on the same one, or simulate each alone");
-  // A recording that does not name its device may be of the same.
-  EXPECT_TRUE(predict_what_if(Case({recorded_on("NVIDIA H200"), recorded_on("")}).what_if_case, {}));
-}
-
-TEST(WhatIf, RefusesAGpusFiguresForACpusTrace) {
-  WhatIf what_if = models(2);
-  what_if.gpu = published_gpu_profile("NVIDIA H200");
-  const Case cpu(std::vector<Trace>{cpu_trace()});
-  const Result<WhatIfPrediction> prediction = predict_what_if(cpu.what_if_case, what_if);
-  ASSERT_FALSE(prediction);
-  EXPECT_EQ(prediction.error().code, ErrorCode::kUsage);
-  EXPECT_THAT(prediction.error().message, HasSubstr("trace 1 was recorded on cpu, which is no GPU"));
-}
-
-TEST(WhatIf, DoubtsFiguresOfAnotherDevice) {
-  WhatIf what_if = models(2);
-  what_if.gpu = published_gpu_profile("NVIDIA A100-SXM4-40GB");
-  const auto doubts = [&](const char* recorded) {
-    Trace trace = gpu_trace_from(kCopyAndCompute);
-    trace.info.device.name = recorded;
-    std::string grave;
-    for (const Doubt& doubt : Case(std::vector<Trace>{trace}).predict(what_if).doubts)
-      grave += doubt.grave ? doubt.why : "";
-    return grave;
-  };
-  EXPECT_THAT(doubts("Tesla V100-SXM2-32GB"),
-              HasSubstr("the figures are of \"NVIDIA A100-SXM4-40GB\", the recording is of \"Tesla V100-SXM2-32GB\""));
-  for (const char* same : {"NVIDIA A100-SXM4-40GB", "A100-SXM4-40GB", ""})
-    EXPECT_THAT(doubts(same), Not(HasSubstr("the figures are of")));
 }
 
 TEST(WhatIf, RefusesNumbersOutOfRange) {

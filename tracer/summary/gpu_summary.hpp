@@ -45,10 +45,18 @@ struct LaunchSummary {
 
 /// How far something the trace lacks lowers what a prediction from it is worth.
 enum class Severity { kNote, kLowers, kPrevents };
+/// What of a prediction it bears on.
+enum class Bearing {
+  kTimes,        ///< of tasks, their order, and which there are
+  kSharing,      ///< how kernels run beside each other
+  kCollectives,  ///< what is known of these
+  kDevice,       ///< on which it all ran
+};
 struct Shortcoming {
   Severity severity = Severity::kNote;
   std::string what;    ///< is missing or odd
   std::string effect;  ///< on predictions
+  Bearing bearing = Bearing::kTimes;
 };
 
 /// What a trace of a GPU holds for those who predict from it.

@@ -80,8 +80,11 @@ Facts collect(const Trace& trace) {
 
 class Shortcomings {
  public:
-  void add(bool holds, Severity severity, std::string what, std::string effect) {
-    if (holds) list_.push_back({severity, std::move(what), std::move(effect)});
+  void add(bool holds, Severity severity, std::string what, std::string effect, Bearing bearing = Bearing::kTimes) {
+    if (holds) list_.push_back({severity, std::move(what), std::move(effect), bearing});
+  }
+  void add(std::optional<Shortcoming> shortcoming) {
+    if (shortcoming) list_.push_back(std::move(*shortcoming));
   }
   std::vector<Shortcoming> sorted() {
     std::stable_sort(list_.begin(), list_.end(),
@@ -100,7 +103,7 @@ void judge_host(Shortcomings& list, const GpuSummary& summary, const Facts& fact
   const bool many = share(summary.orphans, work) > 0.01;
   list.add(facts.calls > 0 && summary.orphans > 0, many ? Severity::kLowers : Severity::kNote,
            fmt::format("{} of {} pieces of device work have no call", summary.orphans, work),
-           "they are pinned to the times they were recorded at");
+           "a replay pins them to the times they were recorded at, a what-if lets them follow what is ahead of them");
   list.add(summary.idle_calls > 0,
            share(summary.idle_calls, summary.launch.launches) > 0.01 ? Severity::kLowers : Severity::kNote,
            fmt::format("{} launch calls whose kernels are missing", summary.idle_calls),
@@ -119,13 +122,13 @@ void judge_device(Shortcomings& list, const Trace& trace, const GpuSummary& summ
   list.add(summary.kernels == 0 && summary.graphs == 0, Severity::kPrevents, "no kernels",
            "there is nothing to predict from");
   list.add(trace.info.device.name.empty(), Severity::kLowers, "the device is not named",
-           "how kernels share it can only be predicted once a device is given");
+           "how kernels share it can only be predicted once a device is given", Bearing::kDevice);
   list.add(facts.without_grid > 0, Severity::kLowers,
            fmt::format("{} of {} kernels without grid and block sizes", facts.without_grid, summary.kernels),
-           "how many fit beside each other is unknown");
+           "how many fit beside each other is unknown", Bearing::kSharing);
   list.add(facts.without_registers > 0 && facts.without_grid < summary.kernels, Severity::kNote,
            fmt::format("{} of {} kernels without registers", facts.without_registers, summary.kernels),
-           "occupancy is an upper limit");
+           "occupancy is an upper limit", Bearing::kSharing);
   list.add(summary.graphs > 0, Severity::kLowers, fmt::format("{} graphs recorded as a whole", summary.graphs),
            "what runs inside them is unknown; record their nodes");
   const double overlap = summary.busy > Nanoseconds{} ? seconds(summary.overlapped) / seconds(summary.busy) : 0.0;
@@ -134,7 +137,7 @@ void judge_device(Shortcomings& list, const Trace& trace, const GpuSummary& summ
            "durations of kernels that ran together include waiting for each other");
   list.add(facts.collectives > 0, Severity::kLowers,
            fmt::format("{} kernels of collective communication", facts.collectives),
-           "their durations include waiting for other devices");
+           "their durations include waiting for other devices", Bearing::kCollectives);
   list.add(facts.devices.size() > 1, Severity::kNote, fmt::format("{} devices at work", facts.devices.size()),
            "one device at a time is predicted");
 }
@@ -157,6 +160,16 @@ void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& s
            "recorded with Python stacks or memory events", "the host's gaps are longer than without the recording");
   list.add(facts.ops == 0, Severity::kNote, "neither operators nor annotations",
            "what-ifs can name kernels, not layers");
+  const Nanoseconds active = summary.active ? summary.active->length() : Nanoseconds{};
+  const double busy = active > Nanoseconds{} ? seconds(summary.busy) / seconds(active) : 1.0;
+  list.add(busy < 0.2, Severity::kNote, fmt::format("the device is busy for {:.1f}% of the time", 100 * busy),
+           "set-up, or a host that cannot keep up: choose a step or a window");
+  list.add(dropped_records(trace));
+}
+
+}  // namespace
+
+std::optional<Shortcoming> dropped_records(const Trace& trace) {
   std::int64_t dropped = 0;
   for (const auto& [reason, count] : trace.info.dropped) {
     // Flows say again what correlation ids say, and instants have no length.
@@ -164,16 +177,12 @@ void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& s
                           reason == "instant event" || reason == "NVTX record that is no range";
     if (!harmless) dropped += count;
   }
-  const Nanoseconds active = summary.active ? summary.active->length() : Nanoseconds{};
-  const double busy = active > Nanoseconds{} ? seconds(summary.busy) / seconds(active) : 1.0;
-  list.add(busy < 0.2, Severity::kNote, fmt::format("the device is busy for {:.1f}% of the time", 100 * busy),
-           "set-up, or a host that cannot keep up: choose a step or a window");
-  list.add(dropped > 0,
-           share(dropped, static_cast<std::int64_t>(trace.slices.size())) > 0.01 ? Severity::kLowers : Severity::kNote,
-           fmt::format("{} records of the file could not be kept", dropped), "see below, under 'not kept'");
+  if (dropped == 0) return std::nullopt;
+  const double part = share(dropped, static_cast<std::int64_t>(trace.slices.size()));
+  return Shortcoming{part > 0.01 ? Severity::kLowers : Severity::kNote,
+                     fmt::format("{} records of the file could not be kept", dropped),
+                     "trace info lists them under 'not kept'"};
 }
-
-}  // namespace
 
 std::vector<Shortcoming> find_shortcomings(const Trace& trace, const GpuSummary& summary) {
   const Facts facts = collect(trace);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "tracer/summary/gpu_summary.hpp"
@@ -8,5 +9,8 @@ namespace cohort {
 
 /// What predictions from the trace must do without, worst first. `summary` is complete but for this.
 std::vector<Shortcoming> find_shortcomings(const Trace& trace, const GpuSummary& summary);
+
+/// Of these: records of a trace's file that were not kept; absent where that is nothing that matters.
+std::optional<Shortcoming> dropped_records(const Trace& trace);
 
 }  // namespace cohort

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/report/run_report.hpp"
+#include "tracer/steps/steps.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// What a what-if asks of a recording.
+struct RecordingUse {
+  bool side_by_side = false;  ///< its kernels run beside others, or are fused
+  bool collectives = true;    ///< nothing else says what is odd about these
+};
+
+/// What the recording of a step lacks or distorts, as `cohort trace info` says of it: what prevents predictions is
+/// grave, and so is all that lowers confidence where that is as much as makes it low there. Which device it was is left
+/// to the what-if. `window`: the step's, by the host's moments; absent: the whole trace. Time: O(n log n) in the
+/// slices.
+std::vector<Doubt> recording_doubts(const Trace& trace, const std::optional<TimeWindow>& window,
+                                    const RecordingUse& use);
+
+/// Of what one recording says little: calls that allocate or free memory, and collectives, where either takes more than
+/// a quarter of the critical path.
+struct PathDoubts {
+  std::optional<Doubt> memory, collectives;
+};
+PathDoubts path_doubts(const RunFacts& facts);
+
+}  // namespace cohort
