@@ -96,6 +96,12 @@ class Predictor {
     COHORT_CHECK(go("sharing", &WhatIfStage::shared, what_if_.shared_input && what_if_.models > 1));
     COHORT_CHECK(go("overlap", &WhatIfStage::together, several || what_if_.buffers.has_value()));
     COHORT_CHECK(go("fusion", &WhatIfStage::fused, what_if_.fuse != FuseChoice::kNone && what_if_.models > 1));
+    if (stage.fused && what_if_.fuse == FuseChoice::kAuto && result.gain.back().gain <= Nanoseconds(0)) {
+      stage.fused = false;
+      result.unfused = -result.gain.back().gain;
+      last -= *result.unfused;
+      result.gain.pop_back();
+    }
     result.step_time = last;
     return {};
   }
@@ -105,6 +111,7 @@ class Predictor {
     std::vector<RecordedTasks> parts;
     COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps_, parts));
     graphs_.note_changes(nullptr);
+    if (result.unfused) result.changes.emplace_back("fuse: nothing, as it does not pay", Change{});
     COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
     streams_ = most_streams(graph);
     result.longest_path = schedule.longest_path / steps_;
@@ -244,7 +251,7 @@ class Predictor {
     }
     say(together && what_if_.launch_threads > 1 && !graphs_.lock_part(), false,
         "launches of several threads hold one lock for their whole length");
-    say(what_if_.fuse != FuseChoice::kNone, false, "fused times are analytic, none was profiled");
+    say(what_if_.fuse != FuseChoice::kNone && !result.unfused, false, "fused times are analytic, none was profiled");
     say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");
     if (what_if_.graphs) doubt_host_time(result);
     say(what_if_.mixed_precision, true,

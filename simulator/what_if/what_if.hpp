@@ -19,7 +19,7 @@ namespace cohort {
 
 enum class FuseChoice {
   kNone,
-  kAuto,   ///< kernels that leave so much of the device free that one for all members is faster
+  kAuto,   ///< kernels that leave half of the device free, where fusing all of them makes the whole step faster
   kNamed,  ///< those that are asked for by name
 };
 
@@ -62,6 +62,8 @@ struct WhatIfPrediction : RunReport {
   Nanoseconds longest_path{};
   Nanoseconds device_time{};  ///< kernel time by the part of the device it fills
   std::optional<MinibatchGain> minibatch;
+  /// Where FuseChoice::kAuto found that fusing does not pay, so that nothing is fused: what it would have cost.
+  std::optional<Nanoseconds> unfused;
   std::vector<std::pair<std::string, Change>> changes;
 };
 

@@ -201,6 +201,25 @@ TEST(WhatIf, FusesKernelsThatLeaveRoomAndTheirLaunches) {
   EXPECT_EQ(one.changes.back().second.tasks_removed, 7 * 2);  // a launch and the work before it
 }
 
+TEST(WhatIf, FusesNothingByItselfWhereThatDoesNotPay) {
+  // Three times two fifths of the device side by side take 1.2 times as long as one, fused two whole waves.
+  const Case room = filling(Case(kCopyAndCompute), 0.4F);
+  WhatIf what_if = models(3);
+  const WhatIfPrediction apart = room.predict(what_if);
+  what_if.fuse = FuseChoice::kNamed;
+  what_if.fused = {"conv", "relu", "gemm"};
+  const WhatIfPrediction fused = room.predict(what_if);
+  ASSERT_GT(fused.step_time, apart.step_time);
+  what_if.fuse = FuseChoice::kAuto;
+  const WhatIfPrediction chosen = room.predict(what_if);
+  EXPECT_EQ(chosen.step_time, apart.step_time);
+  EXPECT_EQ(chosen.unfused, fused.step_time - apart.step_time);
+  EXPECT_EQ(chosen.gain.size(), apart.gain.size());
+  EXPECT_EQ(chosen.changes.back().first, "fuse: nothing, as it does not pay");
+  EXPECT_EQ(trace_to_json(chosen.trace), trace_to_json(apart.trace));
+  expect_sound(chosen);
+}
+
 TEST(WhatIf, FusesOpsOfRecordedGraphsWhereMembersShareStreams) {
   constexpr std::string_view kGraph = R"(
     main cudaGraphLaunch        0   8  c1
