@@ -153,12 +153,12 @@ Result<void> read_case(const SharedSimulationOptions& shared, const StepOptions&
   return {};
 }
 
-/// Names what was asked for that one member has no use for.
-void note_what_changes_nothing(const WhatIf& what_if, CommandContext& context) {
+/// Names what was asked for that one member of a trace has no use for.
+void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, CommandContext& context) {
   if (what_if.models > 1) return;
   std::vector<std::string_view> options;
   if (what_if.streams) options.push_back("--streams");
-  if (what_if.launch_threads > 1) options.push_back("--launch-threads");
+  if (what_if.launch_threads > 1 && traces == 1) options.push_back("--launch-threads");
   if (what_if.fuse != FuseChoice::kNone) options.push_back("--fuse");
   if (what_if.shared_input) options.push_back("--input shared");
   if (options.empty()) return;
@@ -173,7 +173,7 @@ Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, con
   traces.push_back(std::move(first));
   WhatIfCase what_if_case;
   COHORT_CHECK(read_case(shared, options, second_minibatch, traces, what_if_case, context));
-  note_what_changes_nothing(what_if, context);
+  note_what_changes_nothing(what_if, what_if_case.traces.size(), context);
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
   if (!shared.output.empty()) COHORT_CHECK(write_trace(shared.output, prediction.trace, context.overwrite));
   if (context.json) {
@@ -208,7 +208,8 @@ TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : st
       ->type_name("none|auto|OPS")
       ->capture_default_str();
   app.add_flag("--graphs", graphs_, "Of a run's trace: launches between waits become one graph launch");
-  app.add_option("--launch-threads", launch_threads_, "Of a run's trace: host threads that launch for members")
+  app.add_option("--launch-threads", launch_threads_,
+                 "Of a run's trace: host threads that launch for members, those of all traces together")
       ->capture_default_str();
   app.add_option("--scale", scale_, "Of a run's trace: kernels of that name, op or layer are x times faster")
       ->type_name("PATTERN=x");

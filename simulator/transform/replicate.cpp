@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -107,7 +108,98 @@ void order_members(TaskGraph& graph, const std::vector<std::int64_t>& place, con
   }
 }
 
+/// Where a task of a host thread stands among those of all traces.
+struct HostTurn {
+  double launched = 0;  ///< part of its trace's launches that come before it
+  std::size_t part = 0;
+  std::int64_t place = 0;
+  TaskId task{};
+};
+
+bool on_host_thread(const TaskGraph& graph, const Task& task) {
+  return graph.resources[to_index(task.resource)].kind == ResourceKind::kHostThread;
+}
+
+/// In an order that agrees with each trace's own, so that shared threads close no cycle.
+std::vector<HostTurn> host_turns(const TaskGraph& graph, std::span<const MemberTasks> parts,
+                                 const std::vector<std::int64_t>& place) {
+  std::vector<HostTurn> turns;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const std::size_t first = turns.size();
+    for (std::size_t i = parts[p].first; i < parts[p].end; ++i) {
+      if (on_host_thread(graph, graph.tasks[i])) turns.push_back({0, p, place[i], TaskId(i)});
+    }
+    const auto begin = turns.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(begin, turns.end(), [](const HostTurn& a, const HostTurn& b) { return a.place < b.place; });
+    const auto is_launch = [&](const HostTurn& turn) { return graph.task(turn.task).kind == TaskKind::kLaunch; };
+    const auto launches = static_cast<double>(std::count_if(begin, turns.end(), is_launch));
+    double launched = 0;
+    for (auto turn = begin; turn != turns.end(); ++turn) {
+      turn->launched = launches > 0 ? launched / launches : 0;
+      if (is_launch(*turn)) ++launched;
+    }
+  }
+  std::sort(turns.begin(), turns.end(), [](const HostTurn& a, const HostTurn& b) {
+    return std::tie(a.launched, a.part, a.place) < std::tie(b.launched, b.part, b.place);
+  });
+  return turns;
+}
+
+/// A trace's threads that launch kernels: by their set, then by the first such launch.
+std::vector<std::tuple<int, std::int64_t, ResourceId>> launching_threads(const TaskGraph& graph,
+                                                                         const MemberTasks& part,
+                                                                         const std::vector<bool>& launches,
+                                                                         const std::vector<std::int64_t>& place) {
+  std::int32_t member = std::numeric_limits<std::int32_t>::max();  // the first
+  for (std::size_t i = part.first; i < part.end; ++i) member = std::min(member, graph.tasks[i].member);
+  std::map<ResourceId, std::pair<int, std::int64_t>> found;
+  for (std::size_t i = part.first; i < part.end; ++i) {
+    const Task& task = graph.tasks[i];
+    if (!launches[i] || !on_host_thread(graph, task)) continue;
+    const auto [at, is_new] =
+        found.try_emplace(task.resource, std::pair((task.member - member) % part.thread_sets, place[i]));
+    if (!is_new) at->second.second = std::min(at->second.second, place[i]);
+  }
+  std::vector<std::tuple<int, std::int64_t, ResourceId>> threads;
+  for (const auto& [thread, of] : found) threads.emplace_back(of.first, of.second, thread);
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
 }  // namespace
+
+Result<Change> share_threads(TaskGraph& graph, std::span<const MemberTasks> parts, int sets) {
+  COHORT_TRY(const std::vector<std::int64_t> place, places(graph));
+  std::vector<bool> launches(graph.tasks.size());  // a kernel
+  for (const Edge& edge : graph.edges) {
+    if (edge.kind == EdgeKind::kLaunch && graph.task(edge.to).kind == TaskKind::kKernel)
+      launches[to_index(edge.from)] = true;
+  }
+  std::vector<std::optional<ResourceId>> now(graph.resources.size());
+  std::vector<std::vector<ResourceId>> threads(static_cast<std::size_t>(sets));
+  int members = 0;
+  for (const MemberTasks& part : parts) {
+    std::map<int, std::size_t> used;  // by set of the part: threads that it has had
+    for (const auto& [set, launch, thread] : launching_threads(graph, part, launches, place)) {
+      std::vector<ResourceId>& of_set = threads[static_cast<std::size_t>((members + set) % sets)];
+      const std::size_t k = used[set]++;
+      if (k == of_set.size()) of_set.push_back(thread);
+      now[to_index(thread)] = of_set[k];
+    }
+    members += part.members;
+  }
+  Change change;
+  std::int64_t position = 0;
+  for (const HostTurn& turn : host_turns(graph, parts, place)) {
+    Task& task = graph.tasks[to_index(turn.task)];
+    const ResourceId thread = now[to_index(task.resource)].value_or(task.resource);
+    if (thread != task.resource) ++change.tasks_changed;
+    task.resource = thread;
+    task.position = position++;
+  }
+  COHORT_CHECK(check_acyclic(graph));
+  return change;
+}
 
 std::size_t hold_shared_engines(TaskGraph& graph, bool lock) {
   std::map<std::pair<std::int32_t, bool>, ResourceId> engines;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "simulator/transform/change.hpp"
 
 namespace cohort {
@@ -34,6 +37,26 @@ Result<Change> replicate(TaskGraph& graph, const ReplicateOptions& options);
 
 /// Adds another graph's tasks as further members on resources of its own: members that differ.
 Change append(TaskGraph& graph, const TaskGraph& other);
+
+/// Tasks [first, end) of a graph: the members of one trace as replicate() made them.
+struct MemberTasks {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  int members = 1;
+  int thread_sets = 1;
+};
+
+/// Lets members of traces that append() put together launch from the same `sets` sets of host threads, dealt to one
+/// member after another:
+///
+///     two traces, one set
+///     thread    |a|a|a|  thread of trace 1   |b|b|        ->    thread    |a|b|a|a|b|
+///
+/// Of a trace the thread that launches a kernel first is the first one of its set, and so on; threads that launch no
+/// kernels stay its own. Traces take turns so that each has made the same part of its launches; of equal parts the
+/// first trace's come first. `parts` in order, from the start of the graph; positions on host threads are made anew.
+/// Errors: as order_tasks().
+Result<Change> share_threads(TaskGraph& graph, std::span<const MemberTasks> parts, int sets);
 
 /// Lets copies from and to the host hold the engine of their direction, and launches the driver lock
 /// of their process, where `lock` is true.

@@ -27,7 +27,7 @@ enum class FuseChoice {
 struct WhatIf {
   int models = 1;              ///< members of each trace
   std::optional<int> streams;  ///< sets of streams that members share; as many as members unless given
-  int launch_threads = 1;      ///< sets of host threads
+  int launch_threads = 1;      ///< sets of host threads, each as a trace has them, for members of all traces together
   FuseChoice fuse = FuseChoice::kNone;
   std::vector<std::string> fused;  ///< patterns of kernels, ops or layers (select_named())
   bool graphs = false;

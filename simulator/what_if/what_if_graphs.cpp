@@ -136,15 +136,19 @@ Result<Schedule> WhatIfGraphs::run(const TaskGraph& graph, const WhatIfStage& st
 
 Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::vector<RecordedTasks>& parts) {
   TaskGraph graph;
+  std::vector<MemberTasks> members;
   for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
-    COHORT_TRY(const TaskGraph members, members_of(i, stage, steps));
+    COHORT_TRY(const TaskGraph of_trace, members_of(i, stage, steps));
     const std::size_t first = graph.tasks.size();
-    append(graph, members);
+    append(graph, of_trace);
     parts.push_back({case_.traces[i], first, graph.tasks.size()});
+    members.push_back({first, graph.tasks.size(), what_if_.models, std::min(what_if_.models, what_if_.launch_threads)});
   }
-  if (stage.together && case_.graphs.size() > 1) {  // one lock and one set of engines for all
+  if (stage.together && case_.graphs.size() > 1) {  // one program: its threads, its lock and its engines are for all
+    const int sets = std::min(what_if_.models * static_cast<int>(case_.graphs.size()), what_if_.launch_threads);
+    COHORT_CHECK(note("share threads", share_threads(graph, members, sets)));
     for (Task& task : graph.tasks) task.holds.reset();
-    hold_shared_engines(graph, true);
+    hold_shared_engines(graph, sets > 1);
   }
   if (const auto part = lock_part(); part && stage.together)
     COHORT_CHECK(note("driver lock", shorten_locks(graph, *part)));

@@ -276,6 +276,27 @@ TEST(WhatIf, RunsMembersOfSeveralTracesTogether) {
   expect_sound(prediction);
 }
 
+TEST(WhatIf, LaunchesForAllTracesFromTheSameThreads) {
+  const Case two =
+      filling(Case(std::vector<Trace>{gpu_trace_from(launch_bound(50)), gpu_trace_from(launch_bound(20))}), 0.05F);
+  WhatIf what_if;
+  const WhatIfPrediction one_thread = two.predict(what_if);
+  EXPECT_NEAR(one_thread.speedup, 1, 0.05);
+  EXPECT_THAT(one_thread.binding.resource, HasSubstr("thread"));
+  EXPECT_EQ(one_thread.changes.front().first, "share threads");
+  what_if.launch_threads = 2;
+  const WhatIfPrediction two_threads = two.predict(what_if);
+  EXPECT_GT(two_threads.speedup, 1.25);  // of 1.4: 500 us and 200 us of one thread each
+  expect_sound(one_thread);
+  expect_sound(two_threads);
+  // Members of both, two for each thread.
+  what_if.models = 2;
+  const WhatIfPrediction four = two.predict(what_if);
+  EXPECT_GE(four.step_time, Nanoseconds(690'000));
+  EXPECT_GT(four.speedup, 1.5);
+  expect_sound(four);
+}
+
 TEST(WhatIf, LetsMembersOfACpusTraceShareItsCores) {
   const Case cpu(std::vector<Trace>{cpu_trace()});
   EXPECT_EQ(cpu.predict(models(2)).step_time, Nanoseconds(1500));
