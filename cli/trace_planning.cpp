@@ -53,7 +53,8 @@ Result<void> read_case(const TracePlanningOptions& options, const StepOptions& s
     if (traces[i].info.kind == TraceKind::kProfile)
       return fail(ErrorCode::kInvalidInput, "{} is a profile and {} the trace of a run: plan with either of them",
                   file.string(), options.files.front().string());
-    if (const auto added = what_if_case.add(traces[i], step); !added) return in_context(file.string(), added.error());
+    if (const auto added = what_if_case.add(traces[i], step, file.string()); !added)
+      return in_context(file.string(), added.error());
     COHORT_CHECK(context.cancel.check());
   }
   return {};

@@ -59,14 +59,16 @@ class Ranking {
   /// The best so far with kernels fused, and with more threads that launch.
   [[nodiscard]] std::vector<WhatIf> refined() const {
     std::vector<WhatIf> ways;
-    if (base_.models == 1) return ways;
+    const auto traces = static_cast<int>(case_.graphs.size());
     for (std::size_t i = 0; i < std::min(kRefined, result_.ranked.size()); ++i) {
       const WhatIf& best = result_.ranked[i].what_if;
-      ways.push_back(best);
-      ways.back().fuse = FuseChoice::kAuto;
+      if (base_.models > 1) {
+        ways.push_back(best);
+        ways.back().fuse = FuseChoice::kAuto;
+      }
       if (best.graphs || !options_.launch_threads) continue;
       for (const int threads : {2, 4}) {
-        if (threads > best.streams.value_or(1)) continue;
+        if (threads > best.streams.value_or(1) * traces) continue;
         ways.push_back(best);
         ways.back().launch_threads = threads;
       }
@@ -87,6 +89,11 @@ class Ranking {
     if (options_.progress) options_.progress(done_);
     if (!prediction) {
       refuse(std::move(name), prediction.error());
+      return true;
+    }
+    if (prediction->unfused) {  // the same way is there without it
+      refuse(std::move(name), {ErrorCode::kNegativeAnswer,
+                               fmt::format("fusing would take {} longer", format_time(*prediction->unfused))});
       return true;
     }
     if (options_.memory_limit) {
