@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <numeric>
 
@@ -48,13 +49,16 @@ TEST(WhatIf, LaunchesFromThreadsBesideEachOtherWhereACalibrationSaysHowLongTheLo
   what_if.gpu = published_gpu_profile("Tesla V100-SXM2-32GB");
   const Case launches(launch_bound(50));
   const WhatIfPrediction whole = launches.predict(what_if);
-  EXPECT_THAT(whole.doubts.back().why + whole.doubts.front().why, HasSubstr("hold one lock for their whole length"));
+  const auto says_lock = [](const Doubt& doubt) {
+    return doubt.why.find("hold one lock for their") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(whole.doubts.begin(), whole.doubts.end(), says_lock));
   what_if.gpu->launch.lock = what_if.gpu->launch.call / 4;
   const WhatIfPrediction part = launches.predict(what_if);
   // 50 launches of 5 us from each of 4 threads, one after another, or a quarter of each.
   EXPECT_GE(whole.step_time, Nanoseconds(1'000'000));
   EXPECT_LT(part.step_time, Nanoseconds(600'000));
-  for (const Doubt& doubt : part.doubts) EXPECT_THAT(doubt.why, Not(HasSubstr("one lock")));
+  EXPECT_TRUE(std::none_of(part.doubts.begin(), part.doubts.end(), says_lock));
   expect_sound(part);
 }
 
