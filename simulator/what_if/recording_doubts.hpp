@@ -17,9 +17,9 @@ struct RecordingUse {
 };
 
 /// What the recording of a step lacks or distorts, as `cohort trace info` says of it: what prevents predictions is
-/// grave, and so is all that lowers confidence where that is as much as makes it low there. Which device it was is left
-/// to the what-if. `window`: the step's, by the host's moments; absent: the whole trace. Time: O(n log n) in the
-/// slices.
+/// grave, and so is all that lowers confidence where that is as much as makes it low there. Which device it was, and
+/// what has no call, is left to the what-if. `window`: the step's, by the host's moments; absent: the whole trace.
+/// Time: O(n log n) in the slices.
 std::vector<Doubt> recording_doubts(const Trace& trace, const std::optional<TimeWindow>& window,
                                     const RecordingUse& use);
 

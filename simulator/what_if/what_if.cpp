@@ -273,11 +273,18 @@ class Predictor {
     for (const std::string& why : graphs_.minibatch_doubts()) say(true, !case_.second, why);
     std::size_t left_out = 0;
     std::size_t unresolved = 0;
+    std::size_t ops = 0;
+    std::size_t orphans = 0;
     for (const TraceGraph& graph : case_.graphs) {
+      ops += graph.counts.ops;
+      orphans += graph.counts.calls > 0 ? graph.counts.without_launch_record : 0;
       left_out += graph.counts.left_out;
       unresolved += graph.counts.unresolved_waits;
     }
     say(left_out > 0, false, fmt::format("{} ops in flight before the step are left out", left_out));
+    constexpr std::size_t kFew = 100;  // one in so many
+    say(orphans * kFew > ops, false,
+        fmt::format("{} of {} ops have no call and follow what is ahead of them on their streams", orphans, ops));
     say(unresolved > 0, false, fmt::format("{} waiting calls keep their recorded length", unresolved));
     doubt_recording(result);
     result.doubt_memory();
@@ -295,7 +302,8 @@ class Predictor {
     for (std::size_t i = 0; i < case_.traces.size(); ++i) {
       for (Doubt& doubt : recording_doubts(*case_.traces[i], case_.window_of(i), use)) {
         if (case_.traces.size() > 1) doubt.why = fmt::format("{}: {}", case_.name_of(i), doubt.why);
-        result.doubts.push_back(std::move(doubt));
+        const auto same = [&](const Doubt& other) { return other.why == doubt.why; };  // a file may be given twice
+        if (std::none_of(result.doubts.begin(), result.doubts.end(), same)) result.doubts.push_back(std::move(doubt));
       }
     }
   }

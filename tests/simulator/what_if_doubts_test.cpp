@@ -142,9 +142,8 @@ TEST(WhatIf, DoubtsWhatItsRecordingLacks) {
 }
 
 TEST(WhatIf, DoubtsTheRecordingOfTheStepAlone) {
-  // A stream whose kernels have no launch, behind the window that is asked for.
-  const std::string text =
-      std::string(kCopyAndCompute) + "\n  s9 orphan 2000 2100 c77\n  s7 late 2000 2010 c78\n  main #end 2000 2300";
+  // Behind the window that is asked for a launch whose kernel is missing.
+  const std::string text = std::string(kCopyAndCompute) + "\n  main cudaLaunchKernel 2000 2005 c77";
   Trace trace = gpu_trace_from(text);
   trace.info.settings["profile_memory"] = "1";
   trace.info.dropped["slice without a time"] = 1;
@@ -154,12 +153,20 @@ TEST(WhatIf, DoubtsTheRecordingOfTheStepAlone) {
     for (const Doubt& doubt : recording_doubts(trace, window, use)) all += doubt.why + "; ";
     return all;
   };
-  EXPECT_THAT(all_of(std::nullopt), HasSubstr("2 of 6 pieces of device work have no call"));
+  EXPECT_THAT(all_of(std::nullopt), HasSubstr("1 launch calls whose kernels are missing"));
   const std::string step = all_of(TimeWindow{Nanoseconds(0), Nanoseconds(1'000'000)});
-  EXPECT_THAT(step, Not(HasSubstr("have no call")));
+  EXPECT_THAT(step, Not(HasSubstr("kernels are missing")));
   EXPECT_THAT(step, Not(HasSubstr("no steps")));
   EXPECT_THAT(step, HasSubstr("recorded with Python stacks or memory events"));
   EXPECT_THAT(step, HasSubstr("1 records of the file could not be kept"));
+}
+
+TEST(WhatIf, DoubtsWorkWithoutCallsOnceAndByWhatItDoesWithIt) {
+  const WhatIfPrediction prediction =
+      Case(std::string(kCopyAndCompute) + "\n  s7 orphan 702 705 c77").predict(WhatIf{});
+  const std::string doubts = doubts_of(prediction, false) + doubts_of(prediction, true);
+  EXPECT_THAT(doubts, HasSubstr("1 of 5 ops have no call and follow what is ahead of them on their streams"));
+  EXPECT_THAT(doubts, Not(HasSubstr("pieces of device work have no call")));
 }
 
 TEST(WhatIf, DoubtsStepsThatAllocateMemoryOrWaitForOtherDevices) {

@@ -103,7 +103,7 @@ void judge_host(Shortcomings& list, const GpuSummary& summary, const Facts& fact
   const bool many = share(summary.orphans, work) > 0.01;
   list.add(facts.calls > 0 && summary.orphans > 0, many ? Severity::kLowers : Severity::kNote,
            fmt::format("{} of {} pieces of device work have no call", summary.orphans, work),
-           "a replay pins them to the times they were recorded at, a what-if lets them follow what is ahead of them");
+           "they are pinned to the times they were recorded at", Bearing::kOrphans);
   list.add(summary.idle_calls > 0,
            share(summary.idle_calls, summary.launch.launches) > 0.01 ? Severity::kLowers : Severity::kNote,
            fmt::format("{} launch calls whose kernels are missing", summary.idle_calls),
