@@ -15,7 +15,7 @@ namespace cohort {
 namespace {
 
 std::vector<WhatIf> questions(const Trace& trace) {
-  std::vector<WhatIf> all(6);
+  std::vector<WhatIf> all(7);
   all[0].models = 3;
   all[1].models = 2;
   all[1].graphs = true;
@@ -32,6 +32,7 @@ std::vector<WhatIf> questions(const Trace& trace) {
   all[4].copy_speed = 2;
   all[5].recorded_minibatch = 1;
   all[5].minibatch = 4096;
+  all[6].interconnect_speed = 2;
   if (!published_gpu_profile(trace.info.device.name)) {
     all.push_back(all[0]);
     all.back().gpu = published_gpu_profile("NVIDIA H100 80GB HBM3");
@@ -52,6 +53,17 @@ void check_prediction(const WhatIfPrediction& prediction) {
   require(again.has_value(), "a predicted trace can be read");
 }
 
+void check_answer(const WhatIfCase& what_if_case, const WhatIf& question) {
+  const auto prediction = predict_what_if(what_if_case, question);
+  if (prediction) {
+    check_prediction(*prediction);
+  } else {
+    const std::string& message = prediction.error().message;
+    require(!message.empty(), "an error of a what-if says something");
+    require(message.find("wait for each other") == std::string::npos, "no what-if makes tasks wait for each other");
+  }
+}
+
 void check_trace(const Trace& trace) {
   TraceGraphOptions options;
   if (const auto graph = build_trace_graph(trace, options)) {
@@ -62,16 +74,14 @@ void check_trace(const Trace& trace) {
     require(!added.error().message.empty(), "an error says something");
     return;
   }
-  for (const WhatIf& question : questions(trace)) {
-    const auto prediction = predict_what_if(what_if_case, question);
-    if (prediction) {
-      check_prediction(*prediction);
-    } else {
-      const std::string& message = prediction.error().message;
-      require(!message.empty(), "an error of a what-if says something");
-      require(message.find("wait for each other") == std::string::npos, "no what-if makes tasks wait for each other");
-    }
-  }
+  for (const WhatIf& question : questions(trace)) check_answer(what_if_case, question);
+  // Of two traces, whose members share host threads.
+  if (!what_if_case.add(trace, {})) return;
+  check_answer(what_if_case, {});
+  WhatIf threads;
+  threads.models = 2;
+  threads.launch_threads = 3;
+  check_answer(what_if_case, threads);
 }
 
 }  // namespace
