@@ -271,6 +271,17 @@ class Predictor {
       say(!on_host && (together || what_if_.graphs), true, fmt::format("no figures of device \"{}\"", device));
     }
     for (const std::string& why : graphs_.minibatch_doubts()) say(true, !case_.second, why);
+    doubt_counts(result);
+    doubt_recording(result);
+    result.doubt_memory();
+    result.sort_doubts();
+  }
+
+  /// What building the steps' graphs had to leave out or to take as it was.
+  void doubt_counts(WhatIfPrediction& result) const {
+    const auto say = [&](bool holds, std::string text) {
+      if (holds) result.doubts.push_back({false, std::move(text)});
+    };
     std::size_t left_out = 0;
     std::size_t unresolved = 0;
     std::size_t ops = 0;
@@ -281,14 +292,11 @@ class Predictor {
       left_out += graph.counts.left_out;
       unresolved += graph.counts.unresolved_waits;
     }
-    say(left_out > 0, false, fmt::format("{} ops in flight before the step are left out", left_out));
+    say(left_out > 0, fmt::format("{} ops in flight before the step are left out", left_out));
     constexpr std::size_t kFew = 100;  // one in so many
-    say(orphans * kFew > ops, false,
+    say(orphans * kFew > ops,
         fmt::format("{} of {} ops have no call and follow what is ahead of them on their streams", orphans, ops));
-    say(unresolved > 0, false, fmt::format("{} waiting calls keep their recorded length", unresolved));
-    doubt_recording(result);
-    result.doubt_memory();
-    result.sort_doubts();
+    say(unresolved > 0, fmt::format("{} waiting calls keep their recorded length", unresolved));
   }
 
   void doubt_recording(WhatIfPrediction& result) const {
