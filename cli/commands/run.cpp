@@ -203,7 +203,8 @@ Command run_command() {
     app.add_option("-o,--output", options->output, "Trace to write; PLAN.measured.json.gz unless given")
         ->type_name("FILE");
     app.add_option("--outputs", options->outputs,
-                   "Keep each member's results of the first step as .npy below this folder")
+                   "Keep each member's results of the first step as .npy below this folder, and those of plans beside "
+                   "it below beside-1, beside-2 ... in it")
         ->type_name("FOLDER");
     app.add_option("--device", options->device, "Another device than the plan's");
     add_precision_option(app, options->precision, "Another precision than the plan's, for the members alone, too");

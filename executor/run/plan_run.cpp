@@ -159,9 +159,9 @@ Result<Trace> PlanRun::trace(const Times& times, int iterations, DeviceTracer* t
   return trace;
 }
 
-Result<void> PlanRun::write_outputs(const std::filesystem::path& folder, Overwrite overwrite) {
-  COHORT_CHECK(plan_run_->step());
-  const Program& program = plan_run_->program();
+Result<void> PlanRun::write_outputs_of(BatchRun& run, const std::filesystem::path& folder, Overwrite overwrite) const {
+  COHORT_CHECK(run.step());
+  const Program& program = run.program();
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     const ProgramOutput& output = program.outputs[i];
     const auto into = folder / plan_.members[to_index(output.member)].name;
@@ -170,10 +170,17 @@ Result<void> PlanRun::write_outputs(const std::filesystem::path& folder, Overwri
     if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", into.string(), error.message());
     std::string name = output.name;
     std::replace(name.begin(), name.end(), '/', '_');
-    COHORT_TRY(auto elements, plan_run_->runner().session().read_output(i));
+    COHORT_TRY(auto elements, run.runner().session().read_output(i));
     const std::vector<float> values = as_numbers(output.element, std::move(elements));
     COHORT_CHECK(write_npy(into / (name + ".npy"), output.view.shape, values, overwrite));
   }
+  return {};
+}
+
+Result<void> PlanRun::write_outputs(const std::filesystem::path& folder, Overwrite overwrite) {
+  COHORT_CHECK(write_outputs_of(*plan_run_, folder, overwrite));
+  for (std::size_t i = 0; i < beside_.size(); ++i)
+    COHORT_CHECK(write_outputs_of(*beside_[i].run, folder / fmt::format("beside-{}", i + 1), overwrite));
   return {};
 }
 

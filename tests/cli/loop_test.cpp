@@ -75,6 +75,20 @@ TEST_F(LoopTest, MeasuresPlansOfTheSameMembersSideBySide) {
   EXPECT_EQ(run_beside({"missing.plan.json"}, "-q").exit_code, 3);
 }
 
+TEST_F(LoopTest, KeepsResultsOfPlansBesideApart) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "2", "--candidates", "all"}).exit_code, 0);
+  const Outcome ran = cohort({"run", "mlp.plan.json", "--blocks", "1", "--block-ms", "1", "--iterations", "1",
+                              "--outputs", "results", "--beside", "mlp.plan.json", "all/02.plan.json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  for (const std::string& member : {"mlp-0", "mlp-1"}) {
+    const std::string expected = read("results/" + member + "/fc3.npy");
+    EXPECT_FALSE(expected.empty());
+    EXPECT_TRUE(read("results/beside-1/" + member + "/fc3.npy") == expected);
+    EXPECT_EQ(read("results/beside-2/" + member + "/fc3.npy").size(), expected.size());
+  }
+}
+
 TEST_F(LoopTest, SimulatesAPlanThatWasEditedByHand) {
   ASSERT_EQ(profile().exit_code, 0);
   ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
