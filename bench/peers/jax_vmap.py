@@ -4,8 +4,8 @@
   bench/peers/jax_vmap.py --mode vmap --network lenet5 --minibatch 16 --count 16
 
 Modes: vmap (jit of jax.vmap over stacked weights), one_by_one (the jitted network, called for each member in turn), unrolled
-(one jit of all members, written out one after another). Prints one JSON object with every repetition, in whole nanoseconds a
-step. Outputs are compared with those of one_by_one. float32 at the highest matmul precision unless --tf32, as Cohort's
+(one jit of all members, written out one after another). Of --minibatch and --count each may be several, separated by commas.
+Prints one JSON object a case with every repetition, in whole nanoseconds a step. Outputs are compared with those of one_by_one. float32 at the highest matmul precision unless --tf32, as Cohort's
 float32. Needs JAX; exit code 4 where it, or the device, is missing.
 """
 
@@ -204,7 +204,7 @@ def main():
     except RuntimeError as error:
         print(f"JAX finds no {options.device}: {error}", file=sys.stderr)
         return 4
-    return report(measure(options, device), "one_by_one")
+    return report(lambda case: measure(case, device), options, "one_by_one")
 
 
 if __name__ == "__main__":

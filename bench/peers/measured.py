@@ -9,13 +9,25 @@ import time
 TOLERANCE = {False: 1e-3, True: 3e-2}
 
 
+def numbers(text):
+    """Of "1,16": [1, 16]."""
+    return [int(word) for word in text.split(",")]
+
+
+def cases_of(options):
+    """The options of each case that was asked for: of every count each minibatch, in the order given."""
+    for count in options.count:
+        for minibatch in options.minibatch:
+            yield argparse.Namespace(**{**vars(options), "count": count, "minibatch": minibatch})
+
+
 def parser_of(text, networks, modes, devices):
     """Options of a peer; the first mode and the first device are taken unless others are asked for."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mode", default=modes[0], choices=modes)
     parser.add_argument("--network", choices=sorted(networks), required=True)
-    parser.add_argument("--minibatch", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--minibatch", type=numbers, default=[1], metavar="N[,N...]")
+    parser.add_argument("--count", type=numbers, default=[1], metavar="N[,N...]")
     parser.add_argument("--device", default=devices[0], choices=devices)
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--blocks", type=int, default=7)
@@ -42,10 +54,16 @@ def timed(step, wait, options):
     return times, steps
 
 
-def report(result, against):
-    """Prints a result as one JSON object, or says that it is wrong. The exit code."""
-    if not result["largest_difference"] <= TOLERANCE[result["tf32"]]:
-        print(f"{result['mode']} differs from {against} by {result['largest_difference']}", file=sys.stderr)
-        return 1
-    print(json.dumps(result))
-    return 0
+def report(measure, options, against):
+    """Measures each case and prints it as one JSON object a line, at once, so that what ends the process leaves those before
+    it. One that is wrong is told instead, and the next is measured. The exit code."""
+    code = 0
+    for case in cases_of(options):
+        result = measure(case)
+        if result["largest_difference"] <= TOLERANCE[result["tf32"]]:
+            print(json.dumps(result), flush=True)
+        else:
+            print(f"{result['mode']} of {result['members']} members at minibatch {result['minibatch']} differs from {against} by "
+                  f"{result['largest_difference']}", file=sys.stderr)
+            code = 1
+    return code

@@ -2,11 +2,12 @@
 """The same model batches in PyTorch, to hold Cohort against: N copies of a network that read one shared input.
 
   bench/peers/pytorch.py --mode eager --network lenet5 --minibatch 16 --count 16
+  bench/peers/pytorch.py --mode vmap --network mlp --minibatch 1,16 --count 1,4,16      six cases in one process
 
 Modes: eager (members one after another), streams (one stream a member), graphs (one after another, captured into one CUDA
 graph), stream_graphs (a captured graph with a stream a member), vmap (torch.func.vmap over stacked weights), compile
-(torch.compile of each member), compile_vmap (torch.compile over vmap). Prints one JSON object with every repetition, in
-whole nanoseconds a step. Outputs are compared with eager's. float32 without TF32 unless --tf32, as Cohort's float32.
+(torch.compile of each member), compile_vmap (torch.compile over vmap). Prints one JSON object a case with every repetition,
+in whole nanoseconds a step. Outputs are compared with eager's. float32 without TF32 unless --tf32, as Cohort's float32.
 Needs PyTorch; exit code 4 where it, or the device, is missing.
 """
 
@@ -222,7 +223,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = options.tf32
     torch.backends.cudnn.allow_tf32 = options.tf32
     torch.backends.cudnn.benchmark = True
-    return report(measure(options, device), "eager")
+    return report(lambda case: measure(case, device), options, "eager")
 
 
 if __name__ == "__main__":
