@@ -7,11 +7,13 @@ import json
 import os
 import pathlib
 import platform
+import re
 
 from . import places
-from .results import Results, content_hash, pack
+from .results import Results, content_hash, pack, parts_in
 from .runner import Interrupted, Runner, choose
 from .stages import NETWORKS, PART_SECONDS, Tools, all_stages
+from .subset import LEFT_OUT, keep_subset
 
 
 @dataclasses.dataclass
@@ -36,11 +38,16 @@ def parsed(text, arguments):
     parser.add_argument("--pack", type=pathlib.Path, metavar="FILE",
                         help="also keep all results in this .tar.gz, renewed every half minute and after every stage; what is "
                         "more than 15 MB goes into FILE-2.tar.gz and so on, four in all")
+    parser.add_argument("--subset", type=pathlib.Path, metavar="FOLDER",
+                        help="measure nothing: of the results there are, write all figures, the calibration and what of the traces "
+                        "fits into a new FOLDER of at most --subset-mb")
+    parser.add_argument("--subset-mb", type=float, default=10, metavar="MB")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's, the gpu build's or the release build's unless given")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")
     parser.add_argument("--keep-going", action="store_true",
                         help="go on after a wrong result; calibration and peers do not depend on it")
+    parser.add_argument("--only", type=re.compile, metavar="REGEX", help="only measurements whose name this is found in")
     parser.add_argument("--list", action="store_true", help="print the stages and end")
     parser.add_argument("--scale", type=float, default=1.0, help="shorten all times by this factor, for rehearsals")
     return parser.parse_args(arguments)
@@ -74,19 +81,48 @@ def identity_of(cohort, device):
     return content_hash(cohort.resolve(), *places.plugin_files(cohort), device.get("name", ""), json.dumps(device.get("settings", {})))
 
 
-def run_parts(runner, chosen, dropped, wanted, folders):
+def only_some(stages, pattern):
+    """Stages with those of their units whose names a pattern is found in, and none without any."""
+    if pattern is None:
+        return stages
+    chosen = [(stage, [unit for unit in stage.units() if pattern.search(unit.name)]) for stage in stages]
+    return [dataclasses.replace(stage, units=lambda units=units: units) for stage, units in chosen if units]
+
+
+def run_parts(runner, chosen, dropped, wanted, folders, budget):
+    """A part ends after its own time, and all of them after `budget` seconds; None: no more than their times."""
+    begin = runner.now()
     for part in wanted:
         print(f"part {part}", flush=True)
         Results(folders.results / f"part-{part}.jsonl").add(
             {"stage": "begin", "status": "begin", "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
              "host": platform.machine()})
-        if not runner.run(part, [s for s in chosen if s.part == part], [s for s in dropped if s.part == part]):
+        left = PART_SECONDS if budget is None else min(PART_SECONDS, budget - (runner.now() - begin) / runner.scale)
+        if not runner.run(part, [s for s in chosen if s.part == part], [s for s in dropped if s.part == part], max(0.0, left)):
             return 1
     return 1 if runner.failed else 0
 
 
+def write_subset(folder, into, most_mb):
+    """The exit code."""
+    if not parts_in(folder):
+        print(f"gpu-check: no results in {folder}")
+        return 3
+    if into.exists():
+        print(f"gpu-check: --subset {into} is there already; name a new folder")
+        return 2
+    left_out = keep_subset(folder, into, int(most_mb * 1e6))
+    if left_out is None:
+        print(f"gpu-check: figures and calibration alone are more than {most_mb:g} MB")
+        return 5
+    print(f"a subset is in {into}" + (f"; {len(left_out)} traces did not fit, {LEFT_OUT} names them" if left_out else ""))
+    return 0
+
+
 def main(text, arguments=None):
     options = parsed(text, arguments)
+    if options.subset:
+        return write_subset(options.results, options.subset, options.subset_mb)
     folders = Folders(options.results, options.device)
     cohort = places.cohort_program(options.cohort)
     wanted = ["A", "B", "C"] if options.part == "all" else [options.part]
@@ -95,7 +131,7 @@ def main(text, arguments=None):
         return 4
     cohort = cohort.resolve()
     networks = [network for network in NETWORKS if network in options.networks.split(",")]
-    stages = [stage for stage in all_stages(Tools(cohort), folders, networks) if stage.part in wanted]
+    stages = only_some([stage for stage in all_stages(Tools(cohort), folders, networks) if stage.part in wanted], options.only)
     budget = options.budget if options.budget is not None else PART_SECONDS * len(wanted)
     chosen, dropped = choose(stages, budget)
     if options.list:
@@ -120,7 +156,7 @@ def main(text, arguments=None):
     if options.pack:
         runner.keep = lambda: pack(folders.results, options.pack)
     try:
-        code = run_parts(runner, chosen, dropped, wanted, folders)
+        code = run_parts(runner, chosen, dropped, wanted, folders, options.budget)
     except Interrupted:
         print("gpu-check: interrupted; the same command goes on from here")
         return 130

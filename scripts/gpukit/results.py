@@ -1,5 +1,6 @@
 """Results on disk: one JSON object a line, written whole and flushed before the next measurement begins."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -17,6 +18,11 @@ def content_hash(*parts):
     return digest.hexdigest()[:16]
 
 
+def parts_in(folder):
+    """Files of results, of gpu-check itself or of a subset, which packs them."""
+    return sorted(file for pattern in ("part-*.jsonl", "part-*.jsonl.gz") for file in pathlib.Path(folder).glob(pattern))
+
+
 class Results:
     """The lines of one part. A line that a kill has torn is not a line: it is left where it is and ignored."""
 
@@ -24,7 +30,8 @@ class Results:
         self.file = pathlib.Path(file)
         self.lines = []
         if self.file.exists():
-            for line in self.file.read_text(errors="replace").splitlines():
+            content = gzip.decompress(self.file.read_bytes()) if self.file.suffix == ".gz" else self.file.read_bytes()
+            for line in content.decode(errors="replace").splitlines():
                 try:
                     self.lines.append(json.loads(line))
                 except json.JSONDecodeError:

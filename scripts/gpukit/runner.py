@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from .results import Results, content_hash
 # Exit codes of cohort that mean "not here" rather than "wrong".
 MISSING = 4
 KEEP_SECONDS = 30
+PATIENCE = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))  # how a command is ended, and the seconds it is given
 
 
 @dataclasses.dataclass
@@ -24,6 +26,7 @@ class Unit:
     command: list
     seconds: float = 60  # more than it should ever take
     files: list = dataclasses.field(default_factory=list)  # whose content its result depends on, beside the program
+    wrong: Callable[[str], Optional[str]] = lambda _: None  # of what it printed where its exit code says that all is well
 
 
 @dataclasses.dataclass
@@ -54,6 +57,20 @@ class Interrupted(Exception):
     pass
 
 
+def figures_in(text, torn=False):
+    """What a command printed, where it is JSON: one object, or one a line, which are its cases. Where it was ended, the last
+    line may be `torn`. None: something else was printed."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        lines = text.splitlines()[: -1 if torn and not text.endswith("\n") else None]
+    try:
+        cases = [json.loads(line) for line in lines]
+    except json.JSONDecodeError:
+        return None
+    return {"cases": cases} if cases and all(isinstance(case, dict) for case in cases) else None
+
+
 class Runner:
     def __init__(self, folder, identity, environment, say, scale=1.0, keep_going=False, now=time.monotonic):
         """`identity`: what all results depend on (program, device). `scale` shortens all times, for rehearsals;
@@ -74,8 +91,9 @@ class Runner:
         signal.signal(signal.SIGINT, handle)
         signal.signal(signal.SIGTERM, handle)
 
-    def run(self, part, stages, dropped):
-        """Runs the stages of a part. Raises Interrupted."""
+    def run(self, part, stages, dropped, seconds=math.inf):
+        """Runs the stages of a part in `seconds` and the patience for the last command. Raises Interrupted."""
+        end = self.now() + seconds * self.scale
         results = Results(self.folder / f"part-{part}.jsonl")
         for stage in dropped:
             results.add({"stage": stage.name, "status": "dropped", "reason": "the budget does not reach so far"})
@@ -85,7 +103,7 @@ class Runner:
             begin = self.now()
             limit = stage.seconds * self.scale + spare
             try:
-                wrong = self.run_stage(results, stage, begin + limit)
+                wrong = self.run_stage(results, stage, min(begin + limit, end))
             finally:
                 self.keep()
                 self.kept = self.now()
@@ -125,6 +143,9 @@ class Runner:
             return "dropped"
         limit = min(left, unit.seconds * self.scale)
         line.update(self.execute(unit.command, limit))
+        wrong = unit.wrong(line.get("text", "")) if line["status"] == "ok" else None
+        if wrong is not None:
+            line.update({"status": "failed", "reason": wrong})
         results.add(line)
         if self.interrupted:
             raise Interrupted
@@ -153,23 +174,23 @@ class Runner:
         result = {"seconds": round(self.now() - begin, 3), "exit_code": code}
         if self.interrupted:
             return {**result, "status": "interrupted"}
+        figures = figures_in(out, torn=timed_out)
+        result.update({"result": figures} if figures is not None else {})
         if timed_out:
             return {**result, "status": "timeout", "reason": f"took longer than {limit:.0f} s", "stderr": err[-2000:]}
         if code == MISSING:
             return {**result, "status": "unavailable", "reason": err.strip()[-2000:]}
         if code != 0:
-            return {**result, "status": "failed", "reason": err.strip()[-2000:], "stdout": out[-2000:]}
-        try:
-            return {**result, "status": "ok", "result": json.loads(out)}
-        except json.JSONDecodeError:
-            return {**result, "status": "ok", "text": out[-20000:]}
+            return {**result, "status": "failed", "reason": err.strip()[-2000:],
+                    **({"stdout": out[-2000:]} if figures is None else {})}
+        return {**result, "status": "ok", **({"text": out[-20000:]} if figures is None else {})}
 
     def end_child(self):
         """Asks the running command's group to end, then makes it."""
         child = self.child
         if child is None or child.poll() is not None:
             return
-        for number, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0)):
+        for number, patience in PATIENCE:
             try:
                 os.killpg(child.pid, number)
                 child.wait(timeout=patience)

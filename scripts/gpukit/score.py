@@ -1,29 +1,39 @@
 """Command line of scripts/gpu-score."""
 
 import argparse
+import itertools
 import json
+import math
 import pathlib
 import statistics
 import sys
 import tempfile
 
 from . import naive, places
-from .results import Results
+from .results import Results, parts_in
 
 HELD_OUT = ("squeezenet1_1", "resnet18")
+AGAIN = " (again)"
 CLOSE = 0.05  # a choice is good if it is at most this much slower than the fastest plan that was run
+
+
+def lines_with_results(folder):
+    """Units that gave figures; of one that was measured more than once, as after another build, each."""
+    for file in parts_in(folder):
+        for line in Results(file).lines:
+            # Of several plans one may have failed: the others were measured all the same.
+            if line.get("status") in ("ok", "failed") and isinstance(line.get("result"), dict):
+                yield line
 
 
 def measured_cases(folder):
     """Every result of several members: network, members, profile, and its plans in the order of the planner's ranking."""
     cases = {}
-    for file in sorted(folder.glob("part-*.jsonl")):
-        for line in Results(file).lines:
-            result = line.get("result") or {}
-            if line.get("status") != "ok" or "plans" not in result or result.get("members", 0) < 2:
-                continue
-            if not all("plan_file" in plan for plan in result["plans"]) or line["unit"].endswith(" (again)"):
-                continue
+    for line in lines_with_results(folder):
+        result = line["result"]
+        if "plans" not in result or result.get("members", 0) < 2 or line["unit"].endswith(AGAIN):
+            continue
+        if all("plan_file" in plan for plan in result["plans"]):
             cases[line["unit"]] = result
     return cases
 
@@ -37,13 +47,19 @@ def fitted_figures(cohort, folder, into):
 
 
 def predicted(cohort, profile, plan, figures):
-    """Speedup that the simulator gives a plan today, with figures of the GPU or the published ones; None where it cannot."""
-    with tempfile.NamedTemporaryFile("w", suffix=".plan.json") as file:
-        json.dump(plan, file)
-        file.flush()
-        text = places.output_of(cohort, "simulate", profile, "--plan", file.name, "--json",
-                                *(["--device-profile", figures] if figures else []))
-    return json.loads(text)["predicted_speedup"] if text else None
+    """Speedup that the simulator gives a plan today, with figures of the GPU or the published ones, and whether with the
+    algorithms that ran: those that the plan says, where it does and the profile knows them, and else its own choice.
+    None, False where it cannot."""
+    bare = {key: value for key, value in plan.items() if key != "resolved"}
+    for which in [plan, bare] if "resolved" in plan else [bare]:
+        with tempfile.NamedTemporaryFile("w", suffix=".plan.json") as file:
+            json.dump(which, file)
+            file.flush()
+            text = places.output_of(cohort, "simulate", profile, "--plan", file.name, "--json",
+                                    *(["--device-profile", figures] if figures else []))
+        if text:
+            return json.loads(text)["predicted_speedup"], "resolved" in which
+    return None, False
 
 
 def undisturbed(plan, members):
@@ -72,24 +88,30 @@ def rows_of(cohort, folder, figures):
         if profile not in shares:
             shares[profile] = naive.share_of_device(profile) if profile.exists() else None
         for rank, plan in enumerate(result["plans"]):
+            speedup, as_it_ran = predicted(cohort, profile, plan["plan_file"], figures)
             rows.append({"case": unit, "network": result["network"], "minibatch": result["minibatch"],
                          "members": result["members"], "rank": rank, "plan": plan["plan"],
                          "measured": plan["measured"]["measured_speedup"],
-                         "predicted": predicted(cohort, profile, plan["plan_file"], figures),
-                         "published": predicted(cohort, profile, plan["plan_file"], None) if figures else None,
+                         "predicted": speedup, "algorithms_that_ran": as_it_ran,
+                         "published": predicted(cohort, profile, plan["plan_file"], None)[0] if figures else None,
                          "precision": result.get("precision", "float32"),
                          "undisturbed": undisturbed(plan["plan_file"], result["members"]),
                          "by_capacity": by_capacity(plan["plan_file"], result["members"], shares[profile])})
     return rows
 
 
-def summary(rows, key="predicted"):
-    """Median, 90th percentile and worst of the relative errors, as shares; None without rows."""
-    errors = sorted(abs(row[key] - row["measured"]) / row["measured"] for row in rows if row[key] is not None)
-    if not errors:
+def spread(shares):
+    """Median, 90th percentile and worst; None without any."""
+    if not shares:
         return None
-    return {"rows": len(errors), "median": statistics.median(errors), "p90": errors[min(len(errors) - 1, int(0.9 * len(errors)))],
-            "worst": errors[-1]}
+    shares = sorted(shares)
+    return {"rows": len(shares), "median": statistics.median(shares), "p90": shares[min(len(shares) - 1, int(0.9 * len(shares)))],
+            "worst": shares[-1]}
+
+
+def summary(rows, key="predicted"):
+    """Of the relative errors, as shares."""
+    return spread([abs(row[key] - row["measured"]) / row["measured"] for row in rows if row[key] is not None])
 
 
 def good_choices(rows):
@@ -101,22 +123,53 @@ def good_choices(rows):
     return {"good": good, "of": len(cases)}
 
 
+def kendalls_tau(pairs):
+    """Kendall's tau-b of two rankings, 1 where they agree and -1 where one is the other reversed; None where one of them does
+    not rank at all. Source: Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945)."""
+    agreed = first = second = 0
+    for (a, b), (c, d) in itertools.combinations(pairs, 2):
+        agreed += ((a > c) - (a < c)) * ((b > d) - (b < d))
+        first += a != c
+        second += b != d
+    return agreed / math.sqrt(first * second) if first and second else None
+
+
+def ranking(rows, key="predicted"):
+    """Kendall's tau between predicted and measured speedups of the plans of a case, averaged over the cases that have
+    several; None without one."""
+    cases = {}
+    for row in rows:
+        if row[key] is not None:
+            cases.setdefault(row["case"], []).append((row[key], row["measured"]))
+    found = [tau for tau in map(kendalls_tau, cases.values()) if tau is not None]
+    return {"cases": len(found), "mean_tau": statistics.fmean(found)} if found else None
+
+
+def figures_of(result):
+    """What can be held against a second measurement, by kind and name: speedups of plans, times of ops and of peers' steps."""
+    found = {}
+    for place, plan in enumerate(result.get("plans", [])):
+        found["plans", place] = plan.get("measured", {}).get("measured_speedup")
+    for op in result.get("ops", []):
+        found["ops", op["op"], op["strategy"], op["width"], op["algorithm"]] = op["warm_ns"]
+    for case in [*result.get("cases", []), *([result] if "step_ns" in result else [])]:
+        found["peers", case["minibatch"], case["members"]] = statistics.median(case["step_ns"])
+    return {name: value for name, value in found.items() if value}
+
+
 def noise(folder):
-    """How far speedups of plans that were measured twice are apart, as a share; None where none were."""
-    first, again = {}, {}
-    for file in sorted(folder.glob("part-*.jsonl")):
-        for line in Results(file).lines:
-            result = line.get("result") or {}
-            if line.get("status") != "ok" or not all("measured" in plan for plan in result.get("plans", [{}])):
-                continue
-            name = line["unit"]
-            kept = again if name.endswith(" (again)") else first
-            kept[name.removesuffix(" (again)")] = [plan["measured"]["measured_speedup"] for plan in result["plans"]]
-    apart = sorted(abs(a - b) / a for name, values in again.items() for a, b in zip(first.get(name, []), values) if a > 0)
-    if not apart:
-        return None
-    return {"rows": len(apart), "median": statistics.median(apart), "p90": apart[min(len(apart) - 1, int(0.9 * len(apart)))],
-            "worst": apart[-1]}
+    """How far what was measured twice is apart, as a share, by kind: plans' speedups, ops alone, peers. None where nothing was."""
+    first, second = {}, {}
+    for line in lines_with_results(folder):
+        kept = second if line["unit"].endswith(AGAIN) else first
+        kept[line["unit"].removesuffix(AGAIN)] = figures_of(line["result"])
+    found = {}
+    for unit, figures in second.items():
+        for name, value in figures.items():
+            before = first.get(unit, {}).get(name)
+            if before:
+                found.setdefault(name[0], []).append(abs(before - value) / before)
+    return {kind: spread(found.get(kind, [])) for kind in ("plans", "ops", "peers")}
 
 
 def report_of(rows, folder):
@@ -125,7 +178,8 @@ def report_of(rows, folder):
     return {"tuned": summary(tuned), "held_out": summary(held), "published_figures": summary(rows, "published"), "choices": good_choices(rows),
             "undisturbed_streams": summary(rows, "undisturbed"), "capacity_over_work": summary(rows, "by_capacity"),
             "predicted_where_kernels_are_known": summary([row for row in rows if row["by_capacity"] is not None]),
-            "noise": noise(folder),
+            **{"noise" if kind == "plans" else f"noise_of_{kind}": found for kind, found in noise(folder).items()},
+            "ranking": ranking(rows), "ranking_held_out": ranking(held),
             "predicted_where_streams_are_alone": summary([row for row in rows if row["undisturbed"] is not None]),
             "not_predicted": sum(row["predicted"] is None for row in rows)}
 
@@ -167,5 +221,10 @@ def main(text, arguments=None):
     print(line_of("streams with known kernels", report["predicted_where_kernels_are_known"]))
     print(line_of("streams with known kernels, guessed min(N, capacity / work)", report["capacity_over_work"]))
     print(line_of("the same plan measured twice", report["noise"]))
+    print(line_of("the same op measured twice", report["noise_of_ops"]))
+    print(line_of("the same case of a peer measured twice", report["noise_of_peers"]))
+    for name, of in (("plans of a case ranked", report["ranking"]), ("held out", report["ranking_held_out"])):
+        if of is not None:
+            print(f"{name}: Kendall's tau {of['mean_tau']:.2f} on average over {of['cases']} cases")
     print(f"the planner's choice within {CLOSE:.0%} of the best: {report['choices']['good']} of {report['choices']['of']}")
     return 0

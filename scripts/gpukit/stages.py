@@ -1,8 +1,11 @@
 """The stages in order of value, and what each of them runs."""
 
+import dataclasses
 import importlib.util
+import itertools
 import os
 import pathlib
+import re
 import sys
 
 from . import places
@@ -15,6 +18,7 @@ COMPILED_NETWORKS = ["mlp", "lenet5", "resnet18"]
 PRECISION_NETWORKS = ["alexnet5", "resnet18", "mlp"]
 LAUNCH_NETWORKS = ["mlp", "lenet5"]  # of many short kernels
 OVERHEAD_NETWORKS = ["lenet5", "resnet18"]
+COUNTER_NETWORKS = ["resnet18", "alexnet5", "lstm", "squeezenet1_1", "smallcnn", "mlp", "lenet5"]  # most time in kernels first
 PRECISIONS = ["tf32", "bfloat16", "float16"]
 PART_SECONDS = 570  # 9.5 minutes
 STEP_FILES = ["step.py", "steps.py", "tool_steps.py"]
@@ -68,10 +72,22 @@ def step(name, words, seconds=60):
 
 
 def walls(networks, minibatches, counts, most=5, precision=None):
-    """Small cases first, so that a limit on the time leaves out the least."""
+    """In the order given, networks innermost, so that a limit on the time leaves out whole sizes and no network."""
     extra = ["--precision", precision] if precision else []
     return [step("wall", [network, "--minibatch", minibatch, "--count", count, "--most", most, *extra])
             for count in counts for minibatch in minibatches for network in networks]
+
+
+def in_turn(first, second):
+    """All pairs, so that the first few already hold each of both."""
+    return [(first[(place + shift) % len(first)], second[place % len(second)])
+            for shift, place in itertools.product(range(len(first)), range(len(second)))]
+
+
+def more_walls(networks, sizes, most=3):
+    """Of every network and size some before more of any: (minibatch, count) pairs that part A leaves out."""
+    return [unit for (minibatch, count), network in in_turn(sizes, networks)
+            for unit in walls([network], [minibatch], [count], most)]
 
 
 def peer_script(module):
@@ -79,12 +95,14 @@ def peer_script(module):
 
 
 def peers(module, modes, networks, minibatches, counts, extra=()):
+    """A process for each network and mode, which measures every size: what it imports takes seconds to load."""
     script = peer_script(module)
     label = "".join(" " + str(word).lstrip("-") for word in extra)
-    return [Unit(f"{module} {mode} {network} b{minibatch} n{count}{label}",
-                 [sys.executable, script, "--mode", mode, "--network", network, "--minibatch", minibatch, "--count", count, *extra],
+    sizes = [",".join(map(str, numbers)) for numbers in (minibatches, counts)]
+    return [Unit(f"{module} {mode} {network} b{sizes[0]} n{sizes[1]}{label}",
+                 [sys.executable, script, "--mode", mode, "--network", network, "--minibatch", sizes[0], "--count", sizes[1], *extra],
                  60, [script, peer_script("measured")])
-            for count in counts for minibatch in minibatches for network in networks for mode in modes]
+            for network in networks for mode in modes]
 
 
 def needs_peer(tools, module, package):
@@ -92,14 +110,19 @@ def needs_peer(tools, module, package):
 
 
 def modelbatch(networks):
-    """ModelBatch's figures (SysML 2018): 2, many fully connected layers at once; 3, sharers of preprocessing; 4b."""
+    """ModelBatch's figures (SysML 2018): 4b; 3, sharers of preprocessing; 2, many fully connected layers at once. What says
+    most of each comes first."""
+    def layers(width, minibatch):
+        return step("wall", ["mlp", "--set", "layers=0", "--set", f"inputs={width}", "--set", f"classes={width}",
+                             "--minibatch", minibatch, "--count", 64, "--most", 2])
+
+    def sharers(count):
+        return step("wall", ["smallcnn", "--minibatch", 16, "--count", count, "--input", "jpeg", "--most", 1])
+
     units = [step("wall", ["alexnet5", "--minibatch", 16, "--count", 16, "--input", source, "--most", 3])
              for source in ("jpeg", "device")]
-    units += [step("wall", ["mlp", "--set", "layers=0", "--set", f"inputs={width}", "--set", f"classes={width}",
-                            "--minibatch", minibatch, "--count", 64, "--most", 2])
-              for width in (1000, 4000) for minibatch in (1, 16, 64, 128, 512, 2048)]
-    units += [step("wall", ["smallcnn", "--minibatch", 16, "--count", count, "--input", "jpeg", "--most", 1])
-              for count in (1, 2, 4, 8, 16)]
+    units += [sharers(16), sharers(1), layers(1000, 64), layers(4000, 64), *map(sharers, (4, 2, 8))]
+    units += [layers(width, minibatch) for minibatch in (1, 512, 16, 2048, 128) for width in (1000, 4000)]
     return [unit for unit in units if unit.name.split()[1] in networks]
 
 
@@ -109,6 +132,15 @@ STRATEGY_TESTS = "*/gpu:-*.EveryAlternative*:*.EveryWay*"
 WAY_TESTS = "*.EveryAlternative*/gpu:*.EveryWay*/gpu"
 
 
+def nothing_tested(text):
+    """Of what tests print that all passed: they must be some. Skipped ones pass."""
+    passed = re.search(r"\[  PASSED  \] (\d+) test", text)
+    if passed and int(passed[1]) > 0:
+        return None
+    skipped = re.search(r"\[  SKIPPED \] (\d+) test", text)
+    return f"no test ran: {skipped[1]} were skipped" if skipped else "no test ran"
+
+
 def gpu_tests(cohort, name, chosen, seconds):
     """Tests that need a GPU, where they are built: against plain loops on the host."""
     program = cohort.parent / "cuda_gpu_test"
@@ -116,8 +148,9 @@ def gpu_tests(cohort, name, chosen, seconds):
         return []
     libraries = places.root() / "lib"  # of a bundle
     search = [str(libraries), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]  # the driver may be found by it
-    words = ["env", "LD_LIBRARY_PATH=" + ":".join(search)] if libraries.is_dir() else []
-    return [Unit(name, [*words, program, "--gtest_brief=1", f"--gtest_filter={chosen}"], seconds, [program])]
+    # Without a plugin that opens the tests would be skipped, and that is no success.
+    words = ["env", "COHORT_REQUIRE_GPU=1"] + (["LD_LIBRARY_PATH=" + ":".join(search)] if libraries.is_dir() else [])
+    return [Unit(name, [*words, program, "--gtest_brief=1", f"--gtest_filter={chosen}"], seconds, [program], nothing_tested)]
 
 
 def part_a(tools, folders, networks):
@@ -132,9 +165,10 @@ def part_a(tools, folders, networks):
         Stage("calibration", "A", 100, lambda: [Unit("calibrate", calibrate, 110)], lambda: tools.command("calibrate")),
         Stage("op table", "A", 120, lambda: [step("optable", [network, "--minibatch", minibatch])
                                             for minibatch in (1, 16) for network in networks]),
-        Stage("counters", "A", 80, lambda: [step("counters", [network]) for network in networks],
+        Stage("counters", "A", 80, lambda: [step("counters", [network, "--minibatch", minibatch, "--most", 12])
+                                            for minibatch in (1, 16) for network in only(COUNTER_NETWORKS, networks)],
               lambda: tools.program("ncu")),
-        Stage("wall times", "A", 180, lambda: walls(networks, (1, 16), (4, 16))),
+        Stage("wall times", "A", 180, lambda: walls(networks, (1, 16), (16, 4, 1))),
         Stage("every way to run an op", "A", 30, lambda: gpu_tests(tools.cohort, "tests of every way to run an op", WAY_TESTS, 60),
               lambda: tools.file(tools.cohort.parent / "cuda_gpu_test")),
     ]
@@ -143,14 +177,13 @@ def part_a(tools, folders, networks):
 def part_b(tools, networks):
     return [
         Stage("more wall times", "B", 150, lambda: [
-            *walls(networks, (1, 16), (8,), most=3),
             step("mixed", only(EQUALITY_NETWORKS, networks)),
             *[step("launchers", [network, "--count", 16]) for network in only(LAUNCH_NETWORKS, networks)],
-            *walls(networks, (64,), (4, 16), most=3), *walls(networks, (1, 16), (2, 32, 1), most=3),
+            *more_walls(networks, [(1, 8), (64, 16), (1, 32), (16, 8), (1, 2), (64, 4), (16, 32), (16, 2)]),
         ]),
         Stage("precisions", "B", 50, lambda: [
-            unit for precision in PRECISIONS
-            for unit in walls(only(PRECISION_NETWORKS, networks), (16,), (4,), most=2, precision=precision)],
+            unit for precision, network in in_turn(PRECISIONS, only(PRECISION_NETWORKS, networks))
+            for unit in walls([network], (16,), (4,), most=2, precision=precision)],
               lambda: tools.option("profile", "--precision")),
         Stage("traces", "B", 80, lambda: [step("trace", [network, "--count", 16, "--most", 2]) for network in networks]),
         Stage("kernels of networks beside themselves and in pairs", "B", 80,
@@ -158,32 +191,47 @@ def part_b(tools, networks):
               lambda: tools.option("profile", "--beside")),
         Stage("ModelBatch's experiments", "B", 120, lambda: modelbatch(networks)),
         Stage("tracer overhead", "B", 40, lambda: [
-            *[step("overhead", [network]) for network in only(OVERHEAD_NETWORKS, networks)],
-            *(peers("pytorch", ("eager",), only(OVERHEAD_NETWORKS, networks), (1,), (4,), ["--profiler"])
-              if needs_peer(tools, "pytorch", "torch") is None else [])]),
-        Stage("memory checks", "B", 20, lambda: [step("sanitizer", networks[:1])], lambda: tools.program("compute-sanitizer")),
+            unit for network in only(OVERHEAD_NETWORKS, networks)
+            for unit in [step("overhead", [network]),
+                         *(peers("pytorch", ("eager",), [network], (1,), (4,), ["--profiler"])
+                           if network in PEER_NETWORKS and needs_peer(tools, "pytorch", "torch") is None else [])]]),
+        Stage("memory checks", "B", 20, lambda: [step("sanitizer", [networks[0], "--check", check])
+                                                for check in ("memcheck", "racecheck")],
+              lambda: tools.program("compute-sanitizer")),
     ]
-
-
-def every_tenth(units):
-    """A tenth of the units under other names, so that they are measured once more."""
-    return [Unit(unit.name + " (again)", unit.command, unit.seconds, unit.files) for unit in units[::10]]
 
 
 def part_c(tools, networks):
     torch = needs_peer(tools, "pytorch", "torch")
-    eager = peers("pytorch", ("eager", "streams", "graphs", "vmap"), only(PEER_NETWORKS, networks), (1, 16), (16, 4, 1))
-    # Wall times of parts A and B, and the peers that are here.
-    measured = [*walls(networks, (1, 16), (4, 16)), *walls(networks, (1, 16), (8,), most=3), *(eager if torch is None else [])]
     return [
-        Stage("PyTorch", "C", 150, lambda: eager, lambda: torch),
+        Stage("PyTorch", "C", 150, lambda: peers("pytorch", ("eager", "vmap", "graphs", "streams"), only(PEER_NETWORKS, networks),
+                                                 (1, 16), (16, 4, 1)), lambda: torch),
         Stage("torch.compile", "C", 100, lambda: peers("pytorch", ("compile", "compile_vmap"), only(COMPILED_NETWORKS, networks),
                                                        (1,), (16,)), lambda: torch),
         Stage("JAX", "C", 50, lambda: peers("jax_vmap", ("vmap", "one_by_one"), only(COMPILED_NETWORKS, networks), (1,), (16,)),
               lambda: needs_peer(tools, "jax_vmap", "jax")),
-        Stage("noise floor", "C", 60, lambda: every_tenth(measured)),
     ]
 
 
+# Stages of which a tenth is measured again, what decides most first. Calibrations repeat every figure themselves; what says
+# right or wrong, and traces to look at, give no figure to compare.
+REPEATED = ["wall times", "op table", "PyTorch", "more wall times", "precisions", "ModelBatch's experiments",
+            "kernels of networks beside themselves and in pairs", "tracer overhead", "JAX", "counters", "torch.compile"]
+
+
+def again(unit):
+    """A unit under another name, so that it is measured once more."""
+    command = [*unit.command, "--again"] if "gpukit.step" in unit.command else unit.command
+    return dataclasses.replace(unit, name=unit.name + " (again)", command=command)
+
+
+def a_tenth_again(stages):
+    """A tenth of the units of each stage that can be run here, one of each stage in turn."""
+    found = {stage.name: [again(unit) for unit in stage.units()[::10]] for stage in stages if stage.missing() is None}
+    rounds = itertools.zip_longest(*[found[name] for name in REPEATED if name in found])
+    return [unit for turn in rounds for unit in turn if unit is not None]
+
+
 def all_stages(tools, folders, networks):
-    return [*part_a(tools, folders, networks), *part_b(tools, networks), *part_c(tools, networks)]
+    stages = [*part_a(tools, folders, networks), *part_b(tools, networks), *part_c(tools, networks)]
+    return [*stages, Stage("noise floor", "C", 60, lambda: a_tenth_again(stages))]

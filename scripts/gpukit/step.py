@@ -26,10 +26,14 @@ def main():
         step.add_argument("--input")
         step.add_argument("--precision")
         step.add_argument("--set", action="append", default=[])
+        step.add_argument("--check", default="memcheck")
+        step.add_argument("--again", action="store_true")
     arguments = parser.parse_args()
     try:
         print(json.dumps(arguments.function(arguments)))
     except StepError as error:
+        if error.result is not None:
+            print(json.dumps(error.result))
         print(error, file=sys.stderr)
         return error.code
     return 0

@@ -22,12 +22,15 @@ TRACES = pathlib.Path(os.environ.get("GPUKIT_TRACES", "."))
 IDENTITY = os.environ.get("GPUKIT_IDENTITY", "")  # of program and device: what recordings depend on
 # Strategies agree with the serial run of each member within this, of the largest value of the output (float32).
 TOLERANCE = 2e-4
+BLOCK_MS = 30  # many steps of what a GPU runs at once; six plans and baselines take turns
 
 
 class StepError(Exception):
-    def __init__(self, message, code=1):
+    """`result`: what was measured all the same."""
+
+    def __init__(self, message, code=1, result=None):
         super().__init__(message)
-        self.code = code
+        self.code, self.result = code, result
 
 
 def cohort(*arguments):
@@ -51,10 +54,11 @@ def recorded(file, *command):
     return file
 
 
-def profile(network, minibatch, settings=(), data=None, precision=None, quick=False):
-    """The profile of a network, kept among the results. A quick one has single ops alone, for checks and not for predictions."""
+def profile(network, minibatch, settings=(), data=None, precision=None, quick=False, again=False):
+    """The profile of a network, kept among the results. A quick one has single ops alone, for checks and not for predictions;
+    one made again lies beside the first."""
     label = "".join("-" + text.replace("=", "") for text in settings) + ("-data" if data else "")
-    label += (f"-{precision}" if precision else "") + ("-quick" if quick else "")
+    label += (f"-{precision}" if precision else "") + ("-quick" if quick else "") + ("-again" if again else "")
     extra = [word for text in settings for word in ("--set", text)] + (["--data", data] if data else [])
     extra += (["--precision", precision] if precision else []) + (["--no-fused", "--no-kernels"] if quick else [])
     return recorded((WORK if quick else TRACES) / f"{network}-b{minibatch}{label}.trace.json.gz", "profile", network,
@@ -106,34 +110,91 @@ def planned(name, profile_file, count, options=(), members=None):
     return table["ranked"], files or [folder / "best.plan.json"]
 
 
-def run_kinds(name, ranked, files, most, blocks):
-    """Runs the best plan of each kind, each interleaved with its baseline. `run` gives every repetition."""
-    rows, kinds = [], set()
+def of_each_kind(ranked, files, most):
+    """The best plan of each kind, in the order of the ranking: what was predicted of it, and its file."""
+    chosen, kinds = [], set()
     for place, file in enumerate(files):
-        plan = json.loads(file.read_text())
-        if kind_of(plan) in kinds or len(rows) >= most:
+        kind = kind_of(json.loads(file.read_text()))
+        if kind not in kinds and len(chosen) < most:
+            kinds.add(kind)
+            chosen.append((ranked[place] if place < len(ranked) else {}, file))
+    return chosen
+
+
+def measured_together(name, files, blocks, iterations=1):
+    """Times of plans of the same members, which take turns with one baseline in one process: a start costs seconds. What `run`
+    tells of the first, and the times of each of the others."""
+    beside = ["--beside", *files[1:]] if files[1:] else []
+    ran = cohort("run", files[0], "-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", blocks, "--block-ms", BLOCK_MS,
+                 "--iterations", iterations, "-o", WORK / f"{name}.measured.json.gz", *beside)
+    others = ran.pop("beside", [])
+    return [ran, *({"measured_speedup": other.pop("measured_speedup"), "plan": other} for other in others)]
+
+
+def measured_or_not(name, files, blocks, iterations):
+    """The same, or of each plan alone where one of them spoils it: its times, or why there are none."""
+    try:
+        return measured_together(name, files, blocks, iterations)
+    except StepError as error:
+        if len(files) == 1 or error.code == 4:
+            raise
+    found = []
+    for file in files:
+        try:
+            found += measured_together(name, [file], blocks, iterations)
+        except StepError as error:
+            found.append(error)
+    return found
+
+
+def run_kinds(name, ranked, files, most, blocks, iterations=1):
+    """Runs the best plan of each kind. `run` gives every repetition. The plan is kept with the algorithms that ran. Those that
+    ran, and what went wrong with others."""
+    chosen = of_each_kind(ranked, files, most)
+    rows, wrong = [], []
+    for (predicted, file), ran in zip(chosen, measured_or_not(name, [file for _, file in chosen], blocks, iterations)):
+        if isinstance(ran, StepError):
+            wrong.append(f"{predicted.get('name', file.name)}: {ran}")
             continue
-        kinds.add(kind_of(plan))
-        plan.pop("resolved", None)  # follows from the profile, and is long
-        ran = cohort("run", file, "-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", blocks, "--block-ms", 50,
-                     "--iterations", 1, "-o", WORK / f"{name}.measured.json.gz")
-        predicted = ranked[place] if place < len(ranked) else {}
         rows.append({"plan": predicted.get("name"), "predicted_speedup": predicted.get("predicted_speedup"),
-                     "predicted_step_ns": predicted.get("step_ns"), "measured": ran, "plan_file": plan})
-    return rows
+                     "predicted_step_ns": predicted.get("step_ns"), "measured": ran, "plan_file": json.loads(file.read_text())})
+    return rows, wrong
+
+
+def told(result, wrong):
+    """A result, which is also kept where a part of it went wrong."""
+    if wrong:
+        raise StepError("; ".join(wrong), result=result)
+    return result
+
+
+def preprocessing(file, steps):
+    """Nanoseconds that a step's input and its tasks took in a measured trace, and the share of the input in their sum: what
+    ModelBatch's figure 3 shows."""
+    with gzip.open(file, "rt") as text:
+        events = json.load(text)["traceEvents"]
+    spent = {kind: sum(event["dur"] for event in events if event.get("ph") == "X" and event.get("cat") == kind) * 1000 / steps
+             for kind in ("input", "task")}
+    both = sum(spent.values())
+    return {"input_ns": round(spent["input"]), "tasks_ns": round(spent["task"]), "share": spent["input"] / both if both else None}
 
 
 def wall(arguments):
-    """Every kind of plan for N copies, measured in turn with its baseline; raw repetitions."""
+    """Every kind of plan for N copies, measured in turn with one baseline; raw repetitions."""
     name = f"{arguments.network}-b{arguments.minibatch}-n{arguments.count}" + ("-" + arguments.input if arguments.input else "")
     name += "-" + arguments.precision if arguments.precision else ""
     data = images() if arguments.input == "jpeg" else None
     file = profile(arguments.network, arguments.minibatch, arguments.set, data, arguments.precision)
     options = ["--data", data] if data else []
     ranked, files = planned(name, file, arguments.count, options)
-    return {"network": arguments.network, "set": arguments.set, "minibatch": arguments.minibatch, "members": arguments.count,
-            "input": arguments.input or "on the device", "precision": arguments.precision or "float32", "profile": file.name,
-            "plans": run_kinds(name, ranked, files, arguments.most, arguments.blocks)}
+    steps = 20 if data else 1  # enough images that every decode worker has had its share
+    plans, wrong = run_kinds(name, ranked, files, arguments.most, arguments.blocks, steps)
+    result = {"network": arguments.network, "set": arguments.set, "minibatch": arguments.minibatch, "members": arguments.count,
+              "input": arguments.input or "on the device", "precision": arguments.precision or "float32", "profile": file.name,
+              "plans": plans}
+    if data and plans and not wrong:
+        result["preprocessing"] = preprocessing(WORK / f"{name}.measured.json.gz", steps)
+    return told(result, wrong)
 
 
 def launchers(arguments):
@@ -145,14 +206,12 @@ def launchers(arguments):
     if plan is None:
         raise StepError(f"{arguments.network}: the planner ranks no plan of four streams", 4)
     plan = {**plan, "launch": "single"}
-    plan.pop("resolved", None)
-    rows = []
-    for threads in (1, 2, 4):
-        file = WORK / name / f"threads-{threads}.json"
+    plan.pop("resolved", None)  # was for another plan
+    written = {threads: WORK / name / f"threads-{threads}.json" for threads in (1, 2, 4)}
+    for threads, file in written.items():
         file.write_text(json.dumps({**plan, "launch_threads": threads}))
-        ran = cohort("run", file, "-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", arguments.blocks, "--block-ms", 50,
-                     "--iterations", 1, "-o", WORK / f"{name}.measured.json.gz")
-        rows.append({"launch_threads": threads, "measured": ran})
+    ran = measured_together(name, list(written.values()), arguments.blocks)
+    rows = [{"launch_threads": threads, "measured": times} for threads, times in zip(written, ran)]
     return {"network": arguments.network, "minibatch": arguments.minibatch, "members": arguments.count, "plan_file": plan,
             "threads": rows}
 
@@ -164,8 +223,9 @@ def mixed(arguments):
     members.write_text(json.dumps({"members": [{"name": f"{network}-{seed}", "model": network, "minibatch": arguments.minibatch,
                                                 "seed": seed} for seed in range(2)
                                                for network in arguments.networks]}))
-    ranked, plans = planned("mixed", files, 0, members=members)
-    return {"networks": arguments.networks, "plans": run_kinds("mixed", ranked, plans, arguments.most, arguments.blocks)}
+    ranked, files = planned("mixed", files, 0, members=members)
+    plans, wrong = run_kinds("mixed", ranked, files, arguments.most, arguments.blocks)
+    return told({"networks": arguments.networks, "plans": plans}, wrong)
 
 
 def read_npy(file):
@@ -200,31 +260,37 @@ def largest_difference(folder, expected):
     return worst
 
 
+def serial_plan(folder, plans):
+    """The file of a plan that runs every member after the other: one of those ranked, or one made of the first."""
+    for file, plan in plans:
+        if plan["streams"] == 1 and {group["strategy"] for group in plan["groups"]} == {"serial"}:
+            return file
+    plan = dict(plans[0][1], streams=1)
+    plan["groups"] = [dict(group, strategy="serial") for group in plan["groups"]]
+    plan.pop("resolved", None)
+    file = folder / "serial.plan.json"
+    file.write_text(json.dumps(plan))
+    return file
+
+
 def equality(arguments):
-    """Every kind of plan gives each member what the serial plan gives it. Fails where one does not."""
+    """Every kind of plan gives each member what the serial plan gives it. Fails where one does not. All run in one process."""
     name = f"equal-{arguments.network}"
     ranked, files = planned(name, profile(arguments.network, arguments.minibatch, quick=True), arguments.count)
-    plans = [(file, json.loads(file.read_text())) for file in files]
-    serial = [file for file, plan in plans if plan["streams"] == 1 and {g["strategy"] for g in plan["groups"]} == {"serial"}]
-    if not serial:
-        plan = dict(plans[0][1], streams=1)
-        plan["groups"] = [dict(group, strategy="serial") for group in plan["groups"]]
-        plan.pop("resolved", None)
-        serial = [WORK / name / "serial.plan.json"]
-        serial[0].write_text(json.dumps(plan))
-    quick = ["-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", 1, "--block-ms", 1, "--iterations", 1,
-             "-o", WORK / "equal.json.gz"]
+    serial = serial_plan(WORK / name, [(file, json.loads(file.read_text())) for file in files])
+    chosen = of_each_kind(ranked, files, len(files))
+    outputs = WORK / name / "outputs"
+    cohort("run", serial, "-f", "--json", "--no-kernels", "--device", DEVICE, "--blocks", 1, "--block-ms", 1, "--iterations", 1,
+           "-o", WORK / "equal.json.gz", "--outputs", outputs, "--beside", *[file for _, file in chosen])
+    others = [outputs / f"beside-{place + 1}" for place in range(len(chosen))]
     expected = WORK / name / "expected"
-    cohort("run", serial[0], *quick, "--outputs", expected)
-    rows, kinds, wrong = [], set(), []
-    for place, (file, plan) in enumerate(plans):
-        if kind_of(plan) in kinds:
-            continue
-        kinds.add(kind_of(plan))
-        folder = WORK / name / f"outputs-{place}"
-        cohort("run", file, *quick, "--outputs", folder)
+    expected.mkdir()
+    for member in set(outputs.iterdir()) - set(others):
+        member.rename(expected / member.name)
+    rows, wrong = [], []
+    for (predicted, file), folder in zip(chosen, others):
         difference = largest_difference(folder, expected)
-        label = ranked[place]["name"] if place < len(ranked) else file.name
+        label = predicted.get("name", file.name)
         rows.append({"plan": label, "largest_difference": difference})
         if difference is None or not difference <= TOLERANCE:
             wrong.append(f"{label}: {'outputs missing' if difference is None else difference}")
@@ -257,31 +323,35 @@ def op_times(events):
 def optable(arguments):
     """The profile of one network: each op and alternative, warm, with flushed caches, and for the first time. Kept as a
     trace, which also holds the kernels of each with their geometry. What was left out stands beside it, with the reason."""
-    file = profile(arguments.network, arguments.minibatch)
+    file = profile(arguments.network, arguments.minibatch, again=arguments.again)
     with gzip.open(file) as opened:
         content = json.load(opened)
     return {"network": arguments.network, "minibatch": arguments.minibatch, "trace": file.name, "bytes": file.stat().st_size,
             "ops": op_times(content["traceEvents"]), "left_out": content.get("cohort", {}).get("dropped", {})}
 
 
+def streams_first(chosen):
+    """The best plan that uses streams before the others: how kernels overlap is what a trace shows best."""
+    streams = next((entry for entry in chosen if json.loads(entry[1].read_text())["streams"] > 1), None)
+    return chosen if streams is None else [streams, *(entry for entry in chosen if entry is not streams)]
+
+
 def trace(arguments):
-    """Traces of a few steps of each kind of plan: tasks, and the kernels, copies and calls that they are made of."""
+    """Traces of a few steps of the best plan with streams, and of the best of other kinds: tasks, and the kernels, copies and
+    calls that they are made of."""
     name = f"{arguments.network}-b{arguments.minibatch}-n{arguments.count}"
     ranked, files = planned("trace-" + name, profile(arguments.network, arguments.minibatch), arguments.count)
-    kept, kinds = [], set()
-    for place, file in enumerate(files):
-        kind = kind_of(json.loads(file.read_text()))
-        if kind in kinds or len(kinds) >= arguments.most:
-            continue
-        kinds.add(kind)
-        out = TRACES / f"{name}-{len(kinds)}.measured.json.gz"
+    kept = []
+    for place, (predicted, file) in enumerate(streams_first(of_each_kind(ranked, files, len(files)))[: arguments.most]):
+        out = TRACES / f"{name}-{place + 1}.measured.json.gz"
         ran = cohort("run", file, "-f", "--json", "--device", DEVICE, "--blocks", 3, "--block-ms", 20, "--iterations", 2, "-o", out)
-        kept.append({"plan": ranked[place]["name"] if place < len(ranked) else file.name, "trace": out.name, "bytes": out.stat().st_size,
-                     "measured": ran})
+        kept.append({"plan": predicted.get("name", file.name), "streams": json.loads(file.read_text())["streams"], "trace": out.name,
+                     "bytes": out.stat().st_size, "measured": ran})
+    result = {"network": arguments.network, "traces": kept}
     missing = [entry["measured"]["kernels_not_recorded"] for entry in kept if entry["measured"].get("kernels_not_recorded")]
     if missing:
-        raise StepError(f"traces of tasks alone were kept, kernels were not recorded: {missing[0]}")
-    return {"network": arguments.network, "traces": kept}
+        raise StepError(f"traces of tasks alone were kept, kernels were not recorded: {missing[0]}", result=result)
+    return result
 
 
 def provenance(_arguments):
