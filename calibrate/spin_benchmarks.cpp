@@ -94,10 +94,27 @@ void small_behind_whole(const Bench& bench) {
   }
 }
 
-/// How many grids can be resident at a time.
+/// How many grids can be resident at a time. There are more streams than hardware connections
+/// (CUDA_DEVICE_MAX_CONNECTIONS, among the device's settings): an event behind a kernel would keep what the next stream
+/// gave to the same connection waiting until that kernel ends, and the cap on connections would look like one on grids.
+/// So streams hold nothing but a kernel each, and the host's clock times them, from the first launch to the last end.
 void many_small_grids(const Bench& bench) {
   constexpr Nanoseconds kLong = std::chrono::milliseconds(10);  // longer than it takes to start them all
-  for (const int instances : {64, 128, 129, 256}) measure(bench, {1, 32, 0}, instances, kLong);
+  const Shape small{1, 32, 0};
+  for (const int instances : {64, 128, 129, 256}) {
+    const Streams streams = make_streams(instances);
+    MicrobenchmarkRecord record = spin_record(small, instances, kLong);
+    for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+      if (bench.recorder.was_cancelled()) return;
+      const Nanoseconds before = host_now();
+      for (const auto& stream : streams)
+        check(launch_spin(small, static_cast<std::uint64_t>(kLong.count()), nullptr, stream->get()), "spin kernel");
+      record.host_time = host_now() - before;
+      synchronize_device();
+      record.time = host_now() - before;
+      if (repetition >= 0) bench.recorder.add(record);
+    }
+  }
 }
 
 /// Which block ran where and when, for two kernels begun together: the dispatch rule can be read off.
