@@ -113,10 +113,10 @@ def counters(arguments):
             found.setdefault(key, {"name": row["Kernel Name"], "grid": key[1], "block": key[2],
                                    **{counter: counter_value(row.get(counter)) for counter in wanted}})
 
-    take("--kernel-name", f"regex:^({'|'.join(functions)})$", "--filter-mode", "per-launch-config", "--launch-count", "1")
+    take("--kernel-name", f"regex:^({'|'.join(map(re.escape, functions))})$", "--filter-mode", "per-launch-config", "--launch-count", "1")
     missed = [function for function in functions if function not in {key[0] for key in found}]
     if missed:
-        take("--kernel-id", f"::regex:^({'|'.join(missed)})$:1")
+        take("--kernel-id", f"::regex:^({'|'.join(map(re.escape, missed))})$:1")
     counted = sum(time for key, time in kernels if key in found)
     return {"network": arguments.network, "minibatch": arguments.minibatch, "units": units, "kernels": list(found.values()),
             "share_of_kernel_time": counted / max(1, sum(time for _, time in kernels)),
