@@ -174,13 +174,17 @@ bool VariantMaker::covers_all(const Runs& runs) const {
   return fused == all;
 }
 
+/// As the base says, on a GPU whose figures tell what launches cost in both ways.
+std::vector<LaunchMode> VariantMaker::launch_modes() const {
+  if (case_.gpu == nullptr) return {case_.base->launch};
+  return {LaunchMode::kGraph, LaunchMode::kSingle};
+}
+
 /// What becomes of ops that are not fused, and how everything is launched.
 std::vector<Variant> VariantMaker::rests() const {
   const Plan& base = *case_.base;
-  std::vector<LaunchMode> launches{base.launch};
-  if (case_.gpu != nullptr) launches = {LaunchMode::kGraph, LaunchMode::kSingle};
   std::vector<Variant> rests;
-  for (const LaunchMode launch : launches) {
+  for (const LaunchMode launch : launch_modes()) {
     const auto add = [&](RestKind rest, int streams) {
       rests.push_back({{}, rest, streams, base.input.sharing, launch, input_setting(base)});
       rests.back().launch_threads = base.launch_threads;
@@ -278,14 +282,12 @@ void VariantMaker::add_branches(std::vector<Variant>& variants) const {
   for (const int streams : counts) {
     for (const BranchSchedule schedule : kBranchSchedules) {
       if (schedule == BranchSchedule::kStagesApart) continue;  // the same steps, only with more to wait for
-      variants.push_back({{},
-                          RestKind::kBranches,
-                          streams,
-                          case_.base->input.sharing,
-                          case_.base->launch,
-                          input_setting(*case_.base),
-                          schedule});
-      variants.back().launch_threads = case_.base->launch_threads;
+      for (const LaunchMode launch : launch_modes()) {
+        const Plan& base = *case_.base;
+        variants.push_back(
+            {{}, RestKind::kBranches, streams, base.input.sharing, launch, input_setting(base), schedule});
+        variants.back().launch_threads = base.launch_threads;
+      }
     }
   }
 }

@@ -103,6 +103,7 @@ class VariantMaker {
   [[nodiscard]] Runs runs_for(const std::vector<Strategy>& strategies) const;
   [[nodiscard]] Runs greedy_runs(RestKind rest, int streams);
   [[nodiscard]] std::vector<int> stream_counts() const;
+  [[nodiscard]] std::vector<LaunchMode> launch_modes() const;
   [[nodiscard]] std::vector<Variant> rests() const;
   void add_branches(std::vector<Variant>& variants) const;
   [[nodiscard]] bool can_group(std::size_t member_class, std::size_t op, Strategy strategy) const;

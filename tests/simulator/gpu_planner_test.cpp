@@ -219,6 +219,21 @@ TEST(GpuPlanner, RunsBranchesOfSmallKernelsSideBySide) {
       << print(result, 100);
 }
 
+TEST(GpuPlanner, LaunchesBranchesInBothWays) {
+  GpuBench bench(towers_without_pools(3), 1, 20_us);
+  const PlanningResult result = bench.plan();
+  std::size_t captured = 0;
+  std::size_t single = 0;
+  for (const PlanCandidate& each : result.ranked) {
+    if (!each.name.starts_with("branches")) continue;
+    const bool by_name = each.name.ends_with(", launched one by one");
+    EXPECT_EQ(by_name, each.plan.launch == LaunchMode::kSingle) << each.name;
+    ++(by_name ? single : captured);
+  }
+  EXPECT_GT(captured, 0U) << print(result, 100);
+  EXPECT_EQ(single, captured) << print(result, 100);
+}
+
 TEST(GpuPlanner, OffersNoBranchesToManyMembers) {
   GpuBench bench(towers_without_pools(2), 8, 20_us);
   for (const PlanCandidate& each : bench.plan().ranked) EXPECT_THAT(each.name, testing::Not(HasSubstr("branches")));
