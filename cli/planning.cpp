@@ -68,6 +68,7 @@ Result<void> check_ranges(const PlanningOptions& options) {
     return fail(ErrorCode::kUsage, "{} must be from {} to {}, not {}", option, least, most, value);
   };
   COHORT_CHECK(check("-n", options.count, 1, 65536));
+  COHORT_CHECK(check("--choose-models", options.choose_models.value_or(1), 1, 65536));
   COHORT_CHECK(check("--buffers", options.buffers, 1, 1024));
   COHORT_CHECK(check("--launch-threads", options.launch_threads, 1, 64));
   return check("--decode-workers", options.decode_workers, 0, 1024);
@@ -293,6 +294,14 @@ Result<std::vector<std::vector<ModelSource>>> by_minibatch(const std::vector<Mod
   return choices;
 }
 
+/// 1, 2, 4, ... and the most.
+std::vector<int> counts_up_to(int most) {
+  std::vector<int> counts;
+  for (int count = 1; count < most; count *= 2) counts.push_back(count);
+  counts.push_back(most);
+  return counts;
+}
+
 Result<void> PlanningInput::choose_members(const PlanningOptions& options) {
   if (!options.members.empty()) {
     COHORT_TRY(const std::string text, read_file(options.members));
@@ -306,9 +315,13 @@ Result<void> PlanningInput::choose_members(const PlanningOptions& options) {
   if (options.choose_minibatch) {
     COHORT_TRY(choices, by_minibatch(sources_));
   }
+  std::vector<int> counts{options.count};
+  if (options.choose_models) counts = counts_up_to(*options.choose_models);
   for (const std::vector<ModelSource>& choice : choices) {
-    std::vector<Member>& members = choices_.emplace_back();
-    for (const ModelSource& source : choice) add_members(source, options.count, choice.size() > 1, members);
+    for (const int count : counts) {
+      std::vector<Member>& members = choices_.emplace_back();
+      for (const ModelSource& source : choice) add_members(source, count, choice.size() > 1, members);
+    }
   }
   return {};
 }

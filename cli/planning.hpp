@@ -37,6 +37,7 @@ struct PlanningOptions {
   std::string precision;              ///< empty: that of the profiles
   std::filesystem::path gpu_profile;  ///< a fitted profile of the GPU; the published figures unless given
   bool choose_minibatch = false;      ///< profiles that differ in their minibatch alone stand for one choice
+  std::optional<int> choose_models;   ///< instead of `count`: 1, 2, 4, ... and so many, to choose from
 };
 
 /// "8GiB", "512MiB", "1000". Errors: kUsage naming the option.
@@ -58,7 +59,7 @@ class PlanningInput {
                                                      const TraceReadOptions& read);
 
   [[nodiscard]] const PlanningCase& planning_case() const { return cases_.front(); }
-  /// One for each minibatch to choose from; else one.
+  /// One for each minibatch or number of members to choose from; else one.
   [[nodiscard]] const std::vector<PlanningCase>& cases() const { return cases_; }
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
   /// Of the first profile: what files are called.

@@ -91,7 +91,27 @@ ordered_json to_json(const PlanCandidate& candidate, const PlanCandidate& best) 
   return json;
 }
 
-ordered_json to_json(const PlanningResult& result) {
+/// Each case that was chosen from.
+ordered_json cases_json(const PlanningResult& result) {
+  ordered_json cases = ordered_json::array();
+  for (const CaseOutcome& each : result.cases) {
+    const PlanCandidate& best = result.ranked[each.best];
+    cases.push_back({{"name", each.name},
+                     {"members", each.members},
+                     {"baseline_ns", each.baseline.count()},
+                     {"samples_per_second", each.baseline_samples_per_second},
+                     {"best_rank", each.best + 1},
+                     {"best_step_ns", best.prediction.step_time.count()},
+                     {"best_samples_per_second", best.prediction.samples_per_second},
+                     {"best_speedup", best.speedup},
+                     {"best_p99_latency_ns", best.prediction.p99_latency.count()},
+                     {"best_memory_bytes", best.prediction.memory.total().value}});
+  }
+  return cases;
+}
+
+/// `by_models`: its cases differ in their number of members.
+ordered_json to_json(const PlanningResult& result, bool by_models) {
   ordered_json ranked = ordered_json::array();
   for (const PlanCandidate& candidate : result.ranked) ranked.push_back(to_json(candidate, result.ranked.front()));
   ordered_json screened = ordered_json::array();
@@ -109,14 +129,9 @@ ordered_json to_json(const PlanningResult& result) {
                       {"memory_bytes", point.memory.total().value},
                       {"workspace_bytes", point.memory.workspace.value}});
   }
-  ordered_json minibatches = ordered_json::array();
-  for (const MinibatchBaseline& each : result.minibatches) {
-    minibatches.push_back({{"name", each.name},
-                           {"baseline_ns", each.step_time.count()},
-                           {"samples_per_second", each.samples_per_second}});
-  }
   return {{"baseline_ns", result.baseline.step_time.count()},
-          {"minibatches", std::move(minibatches)},
+          {"minibatches", by_models ? ordered_json::array() : cases_json(result)},
+          {"model_batches", by_models ? cases_json(result) : ordered_json::array()},
           {"objective", to_string(result.objective)},
           {"interrupted", result.interrupted},
           {"ranked", std::move(ranked)},
@@ -190,9 +205,9 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   planner.progress = [&](std::size_t done, std::size_t of) {
     context.console.progress(fmt::format("simulated {} of at most {} plans", done, of));
   };
-  COHORT_TRY(const PlanningResult result, planning.choose_minibatch
-                                              ? plan_best_minibatch(input->cases(), planner)
-                                              : plan_model_batch(input->planning_case(), planner));
+  const bool chooses = planning.choose_minibatch || planning.choose_models;
+  COHORT_TRY(const PlanningResult result,
+             chooses ? plan_best_of(input->cases(), planner) : plan_model_batch(input->planning_case(), planner));
   context.console.clear_progress();
   const PlanCandidate& best = result.ranked.front();
   COHORT_TRY(const PlanPrediction prediction,
@@ -201,7 +216,7 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   if (!options.candidates.empty()) COHORT_CHECK(write_candidates(result, options.candidates, context.overwrite));
   std::string text = options.explain ? explain(result, options.rows) : print(result, options.rows);
   if (options.pareto) text += "\n" + print_pareto(result);
-  report(files, to_json(result), text, context);
+  report(files, to_json(result, planning.choose_models.has_value()), text, context);
   if (result.interrupted) return context.cancel.check();
   return {};
 }
@@ -281,10 +296,17 @@ void add_searched_options(CLI::App& app, PlanCommandOptions& options) {
       app.add_option("--launch-threads", options.planning.launch_threads,
                      "Of a GPU: host threads that launch, where several streams' steps are launched one by one; the "
                      "best of 1, 2, 4 and 8 unless given");
+  app.add_option("--choose-models", options.planning.choose_models,
+                 "Instead of -n: of 1, 2, 4, ... and MAX members of each profiled model the number that is best by the "
+                 "objective, with throughput in samples a second over all members; the fewest within 2% of the best")
+      ->type_name("MAX")
+      ->excludes(app.get_option("--models"))
+      ->excludes(app.get_option("--members"));
   app.add_flag("--choose-minibatch", options.planning.choose_minibatch,
                "Of profiles that differ only in their minibatch, run one: what is best by the objective, with "
-               "throughput in samples a second")
-      ->excludes(app.get_option("--members"));
+               "throughput in samples a second; the least within 2% of the best")
+      ->excludes(app.get_option("--members"))
+      ->excludes(app.get_option("--choose-models"));
 }
 
 }  // namespace
@@ -296,6 +318,7 @@ Command plan_command() {
   command.example =
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n"
       "  cohort plan lenet5.trace.json.gz -n 16 -f --objective balanced --limit latency=1s --explain\n"
+      "  cohort plan lenet5.trace.json.gz -f --choose-models 32 --limit memory=1GiB\n"
       "  cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n"
       "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -n 16 -f --choose-minibatch\n"
       "  (also of PyTorch's profiler, how to run its steps together: cohort plan trace.json.gz -n 8)";
@@ -337,9 +360,10 @@ Command plan_command() {
         "Instead of searching, choose algorithms and threads by recorded cost for this plan, made or edited "
         "by hand");
     resolved->type_name("PLAN");
-    for (const char* name : {"--models", "--members", "--data", "--input", "--bad-images", "--decode-workers",
-                             "--buffers", "--input-seed", "--limit", "--precision", "--launch-threads", "--objective",
-                             "--explain", "--pareto", "--rows", "--candidates", "--choose-minibatch"}) {
+    for (const char* name :
+         {"--models", "--members", "--data", "--input", "--bad-images", "--decode-workers", "--buffers", "--input-seed",
+          "--limit", "--precision", "--launch-threads", "--objective", "--explain", "--pareto", "--rows",
+          "--candidates", "--choose-minibatch", "--choose-models"}) {
       resolved->excludes(app.get_option(name));  // the plan says it, or nothing is searched
     }
     for (const char* name : {"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--precision",

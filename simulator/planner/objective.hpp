@@ -29,7 +29,7 @@ Result<Objective> objective_from(std::string_view text);
 std::vector<double> member_gains(const Prediction& prediction, std::span<const Nanoseconds> alone);
 
 /// What the objective wants least of: nanoseconds, or for kBalancedGain 1 / the least gain.
-/// Of members with the same minibatches the most samples a second are the least step time; plan_best_minibatch()
+/// Of the same members with the same minibatches the most samples a second are the least step time; plan_best_of()
 /// compares others.
 double objective_cost(Objective objective, const Prediction& prediction, std::span<const Nanoseconds> alone);
 

@@ -75,7 +75,7 @@ struct PlanCandidate {
   /// paper; absent where it does not fit that way.
   std::optional<Nanoseconds> equal_shares;
   std::string explanation;        ///< one line: why it wins or loses
-  std::size_t planning_case = 0;  ///< of plan_best_minibatch()
+  std::size_t planning_case = 0;  ///< of plan_best_of()
 };
 
 struct RefusedCandidate {
@@ -119,22 +119,24 @@ struct PlannerOptions {
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
 
-/// One after another at one of several minibatches.
-struct MinibatchBaseline {
-  std::string name;  ///< "minibatch 16"
-  Nanoseconds step_time{};
-  double samples_per_second = 0;  ///< over all members
+/// One of several cases: its members one after another, and the best that was found for it.
+struct CaseOutcome {
+  std::string name;  ///< "16 members", "minibatch 16"
+  std::size_t members = 0;
+  Nanoseconds baseline{};                  ///< one step of every member
+  double baseline_samples_per_second = 0;  ///< over all members
+  std::size_t best = 0;                    ///< in PlanningResult::ranked
 };
 
 struct PlanningResult {
-  BaselinePrediction baseline;  ///< at the first candidate's minibatch
+  BaselinePrediction baseline;  ///< of the first candidate's case
   Objective objective = Objective::kThroughput;
   std::vector<PlanCandidate> ranked;  ///< best first; never empty
   std::vector<ScreenedCandidate> screened;
   std::vector<RefusedCandidate> refused;
-  std::vector<ParetoPoint> pareto;             ///< fastest first; where asked for
-  std::vector<MinibatchBaseline> minibatches;  ///< where one of several was chosen, in the order of the cases
-  bool interrupted = false;                    ///< cancelled once something had been found: more might have been
+  std::vector<ParetoPoint> pareto;  ///< fastest first; where asked for
+  std::vector<CaseOutcome> cases;   ///< of plan_best_of(), in their order: those that have a plan
+  bool interrupted = false;         ///< cancelled once something had been found: more might have been
 };
 
 /// Looks for the best way to run a model batch by the objective: serial (each op on the threads that suit it, on
@@ -145,13 +147,18 @@ struct PlanningResult {
 /// keeps the limits; kInterrupted where nothing has been found before it was cancelled.
 Result<PlanningResult> plan_model_batch(const PlanningCase& planning_case, const PlannerOptions& options = {});
 
-/// Looks for the best plan over several minibatches: `cases` are the same members at another one each. With throughput
-/// as objective candidates are ranked by samples a second, and what the first minibatches promise rules out plans of
-/// the later ones; by other objectives as in plan_model_batch(), where the least minibatch mostly wins unless a limit
-/// or the samples a second count. Speedup and gains are against members one after another at the candidate's own
-/// minibatch. Pareto points are those of the best minibatch. Errors: those of plan_model_batch() for the first case,
-/// where none of them has a plan.
-Result<PlanningResult> plan_best_minibatch(std::span<const PlanningCase> cases, const PlannerOptions& options = {});
+/// What counts as no difference between cases: runs of one plan differ by more.
+inline constexpr double kAsGood = 0.02;
+
+/// Looks for the best plan over several cases: the same members at another minibatch each, or another number of them.
+/// With throughput as objective candidates are ranked by samples a second over all members, by other objectives as in
+/// plan_model_batch(), where the least minibatch, or one member, mostly wins unless a limit or the samples a second
+/// count. The first is the one with the fewest samples a step of those that are within kAsGood of the best: what
+/// saturates takes more memory and time for nothing. What other cases promise rules out plans of the later ones, and
+/// where members do not fit into memory, more of them are not looked at. Speedup and gains are against the candidate's
+/// own members one after another at its own minibatch. Pareto points are those of the first candidate's case.
+/// Errors: those of plan_model_batch() for the first case that was looked at, where none of them has a plan.
+Result<PlanningResult> plan_best_of(std::span<const PlanningCase> cases, const PlannerOptions& options = {});
 
 /// The best single-model plans of all members, and what they take. `cancel` may be null.
 Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case, const CancelToken* cancel = nullptr);

@@ -58,6 +58,25 @@ std::string explain_one(const PlanningResult& result, std::size_t place) {
   return text;
 }
 
+std::string baseline_text(Nanoseconds step_time, const std::string& more) {
+  return fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  one after another{} (baseline)\n", "-", format_time(step_time),
+                     1.0, "", more);
+}
+
+/// Of each of several cases: its members one after another, and the best of them together.
+std::string cases_text(const PlanningResult& result) {
+  std::string text;
+  for (const CaseOutcome& each : result.cases) {
+    text += baseline_text(each.baseline,
+                          fmt::format(", {}, {:.4g} samples a second", each.name, each.baseline_samples_per_second));
+    const PlanCandidate& best = result.ranked[each.best];
+    text += fmt::format("{:36}best, rank {}: {} a step, {:.2f}x, {:.4g} samples a second, {}\n", "", each.best + 1,
+                        format_time(best.prediction.step_time), best.speedup, best.prediction.samples_per_second,
+                        format_bytes(best.prediction.memory.total()));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string binding_text(const Prediction& prediction) {
@@ -86,13 +105,7 @@ std::string print(const PlanningResult& result, std::size_t most_rows) {
                         each.speedup, format_time(each.prediction.lower_bound), each.name, "", each.explanation);
   }
   if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
-  const auto add_baseline = [&](Nanoseconds step_time, const std::string& more) {
-    text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  one after another{} (baseline)\n", "-", format_time(step_time),
-                        1.0, "", more);
-  };
-  if (result.minibatches.empty()) add_baseline(result.baseline.step_time, "");
-  for (const MinibatchBaseline& each : result.minibatches)
-    add_baseline(each.step_time, fmt::format(", {}, {:.4g} samples a second", each.name, each.samples_per_second));
+  text += result.cases.empty() ? baseline_text(result.baseline.step_time, "") : cases_text(result);
   const bool gains = std::any_of(result.ranked.begin(), result.ranked.end(),
                                  [](const PlanCandidate& each) { return each.speedup > 1; });
   if (!gains && !result.ranked.empty()) text += "none gains: run these members one after another\n";
@@ -124,6 +137,7 @@ std::string explain(const PlanningResult& result, std::size_t most_rows) {
                   result.ranked.size(), result.screened.size(), result.refused.size());
   for (std::size_t i = 0; i < shown; ++i) text += explain_one(result, i);
   if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
+  text += cases_text(result);
   for (const ScreenedCandidate& each : result.screened) {
     text += fmt::format("not simulated: {}: at least {} a step{}\n", each.name, format_time(each.bound),
                         each.cannot_win ? ", no better than 1" : "; others promised more");

@@ -253,7 +253,8 @@ TEST_F(LoopTest, ChoosesAmongTheMinibatchesThatWereProfiled) {
   ASSERT_EQ(plan["minibatches"].size(), 2U);
   EXPECT_EQ(plan["minibatches"][0]["name"], "minibatch 2");
   EXPECT_EQ(plan["minibatches"][1]["name"], "minibatch 8");
-  for (std::size_t i = 1; i < plan["ranked"].size(); ++i)
+  EXPECT_TRUE(plan["model_batches"].empty());
+  for (std::size_t i = 2; i < plan["ranked"].size(); ++i)  // the first may be the least that is as good
     EXPECT_GE(plan["ranked"][i - 1]["samples_per_second"], plan["ranked"][i]["samples_per_second"]);
   const Outcome ran = run_shortly("chosen.plan.json");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;

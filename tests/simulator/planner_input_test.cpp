@@ -98,66 +98,6 @@ TEST(PlannerInput, AttributionAddsUpWithOtherInputSettings) {
   }
 }
 
-/// The same members at minibatches of 2 and 8; a step at 8 takes `longer` times one at 2.
-class TwoMinibatches {
- public:
-  explicit TwoMinibatches(double longer)
-      : two_(cnn_bench({.beside = 1.0})), eight_({fake_cnn(8)}, 4, [longer](const FakeCall& call) {
-          const auto time = times_of({.beside = 1.0})(call);
-          return time ? std::optional(static_cast<std::int64_t>(static_cast<double>(*time) * longer)) : std::nullopt;
-        }) {
-    for (Member& member : eight_.base.members) member.source.minibatch = 8;
-  }
-  [[nodiscard]] PlanningResult plan(const PlannerOptions& options = {}) const {
-    const std::vector<PlanningCase> cases{two_.planning_case(), eight_.planning_case()};
-    auto result = plan_best_minibatch(cases, options);
-    EXPECT_TRUE(result) << result.error().message;
-    return result ? *std::move(result) : PlanningResult{};
-  }
-
- private:
-  PlannerBench two_, eight_;
-};
-
-TEST(PlannerMinibatch, IsTheOneWithTheMostSamplesASecond) {
-  const PlanningResult large = TwoMinibatches(3).plan();
-  EXPECT_EQ(large.ranked.front().plan.members[0].source.minibatch, 8);
-  EXPECT_EQ(large.ranked.front().planning_case, 1U);
-  EXPECT_THAT(large.ranked.front().name, EndsWith(", minibatch 8"));
-  EXPECT_THAT(large.ranked.front().explanation, HasSubstr(" samples a second; "));
-  const PlanningResult small = TwoMinibatches(5).plan();
-  EXPECT_EQ(small.ranked.front().plan.members[0].source.minibatch, 2);
-  EXPECT_EQ(small.ranked.front().planning_case, 0U);
-  for (const PlanningResult* result : {&large, &small}) {
-    ASSERT_EQ(result->minibatches.size(), 2U);
-    EXPECT_EQ(result->minibatches[0].name, "minibatch 2");
-    for (std::size_t i = 1; i < result->ranked.size(); ++i) {
-      EXPECT_GE(result->ranked[i - 1].prediction.samples_per_second, result->ranked[i].prediction.samples_per_second);
-    }
-    EXPECT_THAT(print(*result), HasSubstr("one after another, minibatch 8, "));
-  }
-}
-
-TEST(PlannerMinibatch, IsTheOneThatKeepsTheLatencyLimit) {
-  // A step takes 4.4 ms at 2 and 13.2 ms at 8, with more samples a second.
-  PlannerOptions options;
-  options.latency_limit = 5_ms;
-  const PlanningResult result = TwoMinibatches(3).plan(options);
-  EXPECT_EQ(result.ranked.front().plan.members[0].source.minibatch, 2);
-  const auto refused = [](const RefusedCandidate& each) { return each.name == "minibatch 8"; };
-  EXPECT_TRUE(std::any_of(result.refused.begin(), result.refused.end(), refused)) << print(result);
-  EXPECT_EQ(result.minibatches.size(), 1U);
-}
-
-TEST(PlannerMinibatch, RulesOutPlansByWhatAnotherMinibatchPromises) {
-  // At 2 no plan reaches half of the samples a second that are there at 8.
-  const PlanningResult result = TwoMinibatches(1).plan({.least_simulated = 1});
-  const auto ruled_out = std::count_if(result.screened.begin(), result.screened.end(), [](const auto& each) {
-    return each.cannot_win && each.name.ends_with(", minibatch 2");
-  });
-  EXPECT_GT(ruled_out, 5) << explain(result, 100);
-}
-
 /// Cancels at a given call and counts those that come after it.
 class CancellingCatalog final : public OpCatalog {
  public:

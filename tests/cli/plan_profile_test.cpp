@@ -1,0 +1,85 @@
+// `cohort plan` on a recorded profile.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.hpp"
+
+namespace cohort {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A profile of lenet5 that was recorded on a CPU with two cores.
+const std::string kProfile = COHORT_TRACES "/lenet5-b1.trace.json.gz";
+
+class PlanProfile : public ProgramTest {
+ protected:
+  json plan(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"plan", kProfile, "--json", "-f", "-o", "p.plan.json"});
+    const Outcome outcome = cohort(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
+  }
+  std::string refusal(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"plan", kProfile});
+    const Outcome outcome = cohort(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+    return outcome.err;
+  }
+  /// Members of the plan that was written.
+  std::size_t members() {
+    const json written = json::parse(read("p.plan.json"));
+    std::size_t count = 0;
+    for (const json& each : written["members"]) count += each.value("count", 1U);
+    return count;
+  }
+};
+
+TEST_F(PlanProfile, ChoosesTheNumberOfMembers) {
+  const json result = plan({"--choose-models", "12"});
+  ASSERT_TRUE(result.is_object());
+  EXPECT_TRUE(result["minibatches"].empty());
+  std::vector<std::size_t> sizes;
+  double most = 0;
+  for (const json& each : result["model_batches"]) {
+    sizes.push_back(each["members"]);
+    most = std::max(most, each["best_samples_per_second"].get<double>());
+    const json& best = result["ranked"][each["best_rank"].get<std::size_t>() - 1];
+    EXPECT_EQ(best["step_ns"], each["best_step_ns"]);
+    EXPECT_NEAR(best["predicted_speedup"].get<double>(),
+                each["baseline_ns"].get<double>() / each["best_step_ns"].get<double>(), 1e-6);
+  }
+  EXPECT_THAT(sizes, ElementsAre(1, 2, 4, 8, 12));
+  EXPECT_GE(result["ranked"][0]["samples_per_second"].get<double>() * 1.02, most);
+  EXPECT_THAT(result["ranked"][0]["name"].get<std::string>(), HasSubstr(std::to_string(members()) + " member"));
+  EXPECT_EQ(cohort({"simulate", kProfile, "--plan", "p.plan.json"}).exit_code, 0);
+  const Outcome text = cohort({"plan", kProfile, "-f", "--choose-models", "4"});
+  EXPECT_THAT(text.out, HasSubstr("one after another, 1 member, "));
+  EXPECT_THAT(text.out, HasSubstr("one after another, 4 members, "));
+}
+
+TEST_F(PlanProfile, ChoosesAsManyMembersAsTheLimitsAllow) {
+  const json small = plan({"--choose-models", "16", "--limit", "memory=2MiB"});
+  ASSERT_TRUE(small.is_object());
+  EXPECT_EQ(members(), 4U) << "8 need 2.2 MiB";
+  for (const json& each : small["model_batches"]) EXPECT_LE(each["best_memory_bytes"], 2 << 20);
+  plan({"--choose-models", "16", "--limit", "latency=40us"});
+  EXPECT_EQ(members(), 4U) << "8 take 64 us";
+  EXPECT_EQ(cohort({"plan", kProfile, "--choose-models", "4", "--limit", "memory=100"}).exit_code, 5);
+}
+
+TEST_F(PlanProfile, SaysWhichChoicesExcludeEachOther) {
+  EXPECT_THAT(refusal({"--choose-models", "8", "-n", "4"}), HasSubstr("--models excludes --choose-models"));
+  EXPECT_THAT(refusal({"--choose-models", "8", "--members", "m.json"}), HasSubstr("--choose-models"));
+  EXPECT_THAT(refusal({"--choose-models", "8", "--choose-minibatch"}), HasSubstr("excludes --choose-minibatch"));
+  EXPECT_THAT(refusal({"--choose-models", "8", "--resolve", "p.plan.json"}), HasSubstr("--resolve"));
+  EXPECT_THAT(refusal({"--choose-models", "0"}), HasSubstr("--choose-models must be from 1 to 65536, not 0"));
+}
+
+}  // namespace
+}  // namespace cohort

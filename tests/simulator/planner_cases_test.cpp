@@ -1,0 +1,193 @@
+// The choice among several cases: minibatches, and numbers of members.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tests/simulator/planner_bench.hpp"
+
+namespace cohort {
+namespace {
+
+using namespace literals;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// The same members at minibatches of 2 and 8; a step at 8 takes `longer` times one at 2.
+class TwoMinibatches {
+ public:
+  explicit TwoMinibatches(double longer)
+      : two_(cnn_bench({.beside = 1.0})), eight_({fake_cnn(8)}, 4, [longer](const FakeCall& call) {
+          const auto time = times_of({.beside = 1.0})(call);
+          return time ? std::optional(static_cast<std::int64_t>(static_cast<double>(*time) * longer)) : std::nullopt;
+        }) {
+    for (Member& member : eight_.base.members) member.source.minibatch = 8;
+  }
+  [[nodiscard]] PlanningResult plan(const PlannerOptions& options = {}) const {
+    const std::vector<PlanningCase> cases{two_.planning_case(), eight_.planning_case()};
+    auto result = plan_best_of(cases, options);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *std::move(result) : PlanningResult{};
+  }
+
+ private:
+  PlannerBench two_, eight_;
+};
+
+TEST(PlannerMinibatch, IsTheOneWithTheMostSamplesASecond) {
+  const PlanningResult large = TwoMinibatches(3).plan();
+  EXPECT_EQ(large.ranked.front().plan.members[0].source.minibatch, 8);
+  EXPECT_EQ(large.ranked.front().planning_case, 1U);
+  EXPECT_THAT(large.ranked.front().name, EndsWith(", minibatch 8"));
+  EXPECT_THAT(large.ranked.front().explanation, HasSubstr(" samples a second; "));
+  const PlanningResult small = TwoMinibatches(5).plan();
+  EXPECT_EQ(small.ranked.front().plan.members[0].source.minibatch, 2);
+  EXPECT_EQ(small.ranked.front().planning_case, 0U);
+  for (const PlanningResult* result : {&large, &small}) {
+    ASSERT_EQ(result->cases.size(), 2U);
+    EXPECT_EQ(result->cases[0].name, "minibatch 2");
+    for (std::size_t i = 1; i < result->ranked.size(); ++i) {
+      EXPECT_GE(result->ranked[i - 1].prediction.samples_per_second, result->ranked[i].prediction.samples_per_second);
+    }
+    EXPECT_THAT(print(*result), HasSubstr("one after another, minibatch 8, "));
+  }
+}
+
+TEST(PlannerMinibatch, IsTheOneThatKeepsTheLatencyLimit) {
+  // A step takes 4.4 ms at 2 and 13.2 ms at 8, with more samples a second.
+  PlannerOptions options;
+  options.latency_limit = 5_ms;
+  const PlanningResult result = TwoMinibatches(3).plan(options);
+  EXPECT_EQ(result.ranked.front().plan.members[0].source.minibatch, 2);
+  const auto refused = [](const RefusedCandidate& each) { return each.name == "minibatch 8"; };
+  EXPECT_TRUE(std::any_of(result.refused.begin(), result.refused.end(), refused)) << print(result);
+  EXPECT_EQ(result.cases.size(), 1U);
+}
+
+TEST(PlannerMinibatch, RulesOutPlansByWhatAnotherMinibatchPromises) {
+  // At 2 no plan reaches half of the samples a second that are there at 8.
+  const PlanningResult result = TwoMinibatches(1).plan({.least_simulated = 1});
+  const auto ruled_out = std::count_if(result.screened.begin(), result.screened.end(), [](const auto& each) {
+    return each.cannot_win && each.name.ends_with(", minibatch 2");
+  });
+  EXPECT_GT(ruled_out, 5) << explain(result, 100);
+}
+
+/// 1, 2, 4 and 8 of the same members on two cores: each takes 2.4 ms on one of them, 0.9 of it on both.
+class NumbersOfMembers {
+ public:
+  explicit NumbersOfMembers(double strided = 1) {
+    for (const std::size_t members : {1U, 2U, 4U, 8U})
+      benches_.push_back(cnn_bench({.all_cores = 0.9, .beside = 1.0, .strided = strided}, members));
+  }
+  void limit_memory(Bytes limit) {
+    for (PlannerBench& bench : benches_) bench.base.limits.memory = limit;
+  }
+  [[nodiscard]] Bytes least_memory_of_four() const {
+    Bytes least{INT64_MAX};
+    for (const PlanCandidate& each : benches_[2].plan({.least_simulated = 1000, .most_simulated = 1000}).ranked)
+      least = std::min(least, each.prediction.memory.total());
+    return least;
+  }
+  [[nodiscard]] Result<PlanningResult> plan(const PlannerOptions& options = {}) const {
+    std::vector<PlanningCase> cases;
+    for (const PlannerBench& bench : benches_) cases.push_back(bench.planning_case());
+    return plan_best_of(cases, options);
+  }
+
+ private:
+  std::vector<PlannerBench> benches_;
+};
+
+TEST(PlannerMembers, AreTheFewestWhereMoreGainNothing) {
+  const auto result = NumbersOfMembers().plan();
+  ASSERT_TRUE(result) << result.error().message;
+  const PlanCandidate& best = result->ranked.front();
+  EXPECT_EQ(best.plan.members.size(), 2U) << "they fill both cores";
+  EXPECT_EQ(best.planning_case, 1U);
+  EXPECT_THAT(best.name, EndsWith(", 2 members"));
+  EXPECT_THAT(best.explanation, HasSubstr(" samples a second; "));
+  EXPECT_EQ(result->baseline.alone.size(), 2U);
+  EXPECT_NEAR(best.speedup, seconds(result->baseline.step_time) / seconds(best.prediction.step_time), 1e-9);
+  ASSERT_EQ(result->cases.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const CaseOutcome& each = result->cases[i];
+    EXPECT_EQ(each.members, std::size_t{1} << i);
+    EXPECT_EQ(each.baseline, result->cases[0].baseline * static_cast<std::int64_t>(each.members));
+    EXPECT_EQ(result->ranked[each.best].plan.members.size(), each.members);
+    EXPECT_EQ(result->ranked[each.best].planning_case, i);
+  }
+  EXPECT_EQ(result->cases[1].best, 0U);
+  EXPECT_EQ(result->cases[0].name, "1 member");
+  EXPECT_THAT(print(*result), HasSubstr("one after another, 8 members, "));
+  EXPECT_THAT(explain(*result), HasSubstr("best, rank 1: "));
+}
+
+TEST(PlannerMembers, AreTheFewestOfThoseThatAreAsGood) {
+  // From 4 on each stream fuses its members' products, 10% of a tenth of a step.
+  const auto result = NumbersOfMembers(0.9).plan();
+  ASSERT_TRUE(result) << result.error().message;
+  const auto rate = [&](std::size_t place) { return result->ranked[place].prediction.samples_per_second; };
+  EXPECT_EQ(result->ranked.front().plan.members.size(), 2U) << print(*result);
+  EXPECT_THAT(result->ranked.front().explanation, StartsWith("fewest members within 2% of the best; "));
+  EXPECT_LT(rate(0), rate(1));
+  EXPECT_GE(rate(0) * (1 + kAsGood), rate(1));
+  EXPECT_THAT(result->ranked[1].explanation, Not(HasSubstr("fewest")));
+  for (std::size_t i = 2; i < result->ranked.size(); ++i) EXPECT_GE(rate(i - 1), rate(i));
+}
+
+TEST(PlannerMembers, AreMoreWhereThatGains) {
+  const auto result = NumbersOfMembers(0.1).plan();
+  ASSERT_TRUE(result) << result.error().message;
+  // Two on each core have products to fuse; more of them gain nothing more.
+  EXPECT_EQ(result->ranked.front().plan.members.size(), 4U) << print(*result);
+}
+
+TEST(PlannerMembers, AreAsManyAsHaveRoomInMemory) {
+  NumbersOfMembers numbers(0.1);
+  numbers.limit_memory(numbers.least_memory_of_four() - Bytes{1});
+  const auto result = numbers.plan();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->ranked.front().plan.members.size(), 1U) << "there is room for 2 in turn, which gain nothing";
+  EXPECT_EQ(result->cases.size(), 2U);
+  const auto reason_of = [&](std::string_view name) {
+    const auto found = std::find_if(result->refused.begin(), result->refused.end(),
+                                    [&](const RefusedCandidate& each) { return each.name == name; });
+    return found == result->refused.end() ? "" : found->reason;
+  };
+  EXPECT_THAT(reason_of("4 members"), HasSubstr("limits.memory_bytes is "));
+  EXPECT_EQ(reason_of("8 members"), "4 members do not fit");
+  numbers.limit_memory(Bytes{100});
+  EXPECT_EQ(numbers.plan().error().code, ErrorCode::kDoesNotFit);
+}
+
+TEST(PlannerMembers, AreAsManyAsKeepTheLatencyLimit) {
+  // On both cores 2 members take 2.4 ms, 4 twice and 8 four times as long, less what fusion saves.
+  const auto result = NumbersOfMembers(0.5).plan({.latency_limit = 5_ms});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->ranked.front().plan.members.size(), 4U) << print(*result);
+  EXPECT_LE(result->ranked.front().prediction.p99_latency, 5_ms);
+  EXPECT_EQ(result->cases.size(), 3U);
+}
+
+TEST(PlannerMembers, AreOneWhereLatencyAloneCounts) {
+  const auto result = NumbersOfMembers().plan({.objective = Objective::kP99Latency});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->ranked.front().plan.members.size(), 1U) << print(*result);
+}
+
+TEST(PlannerMembers, SayOnceWhatSeveralOfThemRefuse) {
+  const auto result = NumbersOfMembers().plan({.latency_limit = 1000_ms});
+  ASSERT_TRUE(result) << result.error().message;
+  std::set<std::pair<std::string, std::string>> said;
+  for (const RefusedCandidate& each : result->refused) EXPECT_TRUE(said.emplace(each.name, each.reason).second);
+}
+
+}  // namespace
+}  // namespace cohort
