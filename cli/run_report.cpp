@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "simulator/planner/planner.hpp"
-
 namespace cohort {
 namespace {
 
@@ -112,6 +110,28 @@ std::string facts_text(const RunFacts& facts) {
   return text + "\n" + tasks_text(facts, whole);
 }
 
+std::string to_text(const WorkspaceRules& rules) {
+  const auto way = [](const WorkspaceRules::Way& each) {
+    return fmt::format("{} a step, {} used", format_time(each.step_time), format_bytes(each.workspace));
+  };
+  return fmt::format(
+      "workspace limit {}\n  over the whole model batch: {}\n  the same part for each member (ModelBatch): {}\n"
+      "  without a limit: {}\n",
+      format_bytes(rules.limit), way(rules.whole_batch),
+      rules.equal_shares ? way(*rules.equal_shares) : "not possible: " + rules.refused, way(rules.unlimited));
+}
+
+ordered_json to_json(const WorkspaceRules& rules) {
+  const auto way = [](const WorkspaceRules::Way& each) {
+    return ordered_json{{"predicted_ns", each.step_time.count()}, {"workspace_bytes", each.workspace.value}};
+  };
+  return {{"limit_bytes", rules.limit.value},
+          {"whole_batch", way(rules.whole_batch)},
+          {"equal_shares", rules.equal_shares ? way(*rules.equal_shares) : ordered_json()},
+          {"equal_shares_refused", rules.refused},
+          {"unlimited", way(rules.unlimited)}};
+}
+
 std::string memory_text(const BatchMemory& memory) {
   if (!memory.unknown.empty()) return fmt::format("memory unknown: {}\n", memory.unknown);
   const auto bytes = [](const std::optional<Bytes>& value) { return format_bytes(value.value_or(Bytes{})); };
@@ -125,6 +145,12 @@ std::string memory_text(const BatchMemory& memory) {
   }
   if (memory.device) text += fmt::format("; the device has {}", bytes(memory.device));
   return text + ")\n";
+}
+
+std::string doubts_text(const RunReport& report) {
+  std::string text = fmt::format("confidence {}\n", to_string(report.confidence()));
+  for (const Doubt& doubt : report.doubts) text += fmt::format("  {}{}\n", doubt.grave ? "grave: " : "", doubt.why);
+  return text;
 }
 
 }  // namespace
@@ -163,9 +189,33 @@ std::string to_text(const RunReport& report, std::string_view what, std::string_
   }
   text += between;
   text += facts_text(report.facts) + memory_text(report.memory);
-  text += fmt::format("confidence {}\n", to_string(report.confidence()));
-  for (const Doubt& doubt : report.doubts) text += fmt::format("  {}{}\n", doubt.grave ? "grave: " : "", doubt.why);
-  return text;
+  return text + doubts_text(report);
+}
+
+ordered_json to_json(const PlanReport& report) {
+  ordered_json json = to_json(static_cast<const RunReport&>(report));
+  json["samples_per_second"] = report.samples_per_second;
+  if (report.workspace) json["workspace_rules"] = to_json(*report.workspace);
+  return json;
+}
+
+std::string to_text(const PlanReport& report) {
+  const std::string_view steps = report.members == 1 ? "member's step" : "members' steps";
+  return to_text(report, fmt::format("{} {}", report.members, steps),
+                 fmt::format("{:.0f} samples/s", report.samples_per_second),
+                 report.workspace ? to_text(*report.workspace) : "");
+}
+
+std::string path_text(const RunReport& report) { return facts_text(report.facts) + doubts_text(report); }
+
+std::string confidence_line(const RunReport& report) {
+  std::string text = fmt::format("confidence {}", to_string(report.confidence()));
+  std::string_view separator = ": ";
+  for (const Doubt& doubt : report.doubts) {
+    text += fmt::format("{}{}{}", separator, doubt.grave ? "grave: " : "", doubt.why);
+    separator = "; ";
+  }
+  return text + "\n";
 }
 
 }  // namespace cohort

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/planning.hpp"
+#include "cli/run_report.hpp"
 #include "cli/step_options.hpp"
 #include "cli/text_checks.hpp"
 #include "cli/trace_planning.hpp"
@@ -172,9 +173,34 @@ Result<Files> files_for(const PlanCommandOptions& options, const PlanningInput& 
   return files;
 }
 
-Result<void> write(const PlanPrediction& prediction, const Files& files, const CommandContext& context) {
-  COHORT_CHECK(write_file(files.plan, write_plan(prediction.plan), context.overwrite));
-  return write_trace(files.predicted, prediction.run.trace, context.overwrite);
+Result<void> write(const Plan& plan, const Trace& predicted, const Files& files, const CommandContext& context) {
+  COHORT_CHECK(write_file(files.plan, write_plan(plan), context.overwrite));
+  return write_trace(files.predicted, predicted, context.overwrite);
+}
+
+/// Writes the best plan and returns what can be said of it; nothing once interrupted: who asked for an end wants it
+/// now.
+Result<std::optional<PlanReport>> write_best(const PlanningResult& result, const PlanningInput& input,
+                                             const Files& files, const CommandContext& context) {
+  const PlanCandidate& best = result.ranked.front();
+  const PlanningCase& planning_case = input.cases()[best.planning_case];
+  if (result.interrupted) {
+    COHORT_TRY(const PlanPrediction prediction, predict_plan(planning_case, best.plan, input.device()));
+    COHORT_CHECK(write(prediction.plan, prediction.run.trace, files, context));
+    return std::nullopt;
+  }
+  COHORT_TRY(PlanReport report, report_plan(planning_case, best.plan, input.device()));
+  COHORT_CHECK(write(report.plan, report.trace, files, context));
+  return report;
+}
+
+/// The table, or reasons; then how sure the prediction of the best is, and with reasons its critical path.
+std::string to_text(const PlanningResult& result, const std::optional<PlanReport>& best,
+                    const PlanCommandOptions& options) {
+  std::string text = options.explain ? explain(result, options.rows) : print(result, options.rows);
+  if (best) text += options.explain ? "the best, as written:\n" + path_text(*best) : confidence_line(*best);
+  if (options.pareto) text += "\n" + print_pareto(result);
+  return text;
 }
 
 void report(const Files& files, ordered_json document, const std::string& text, CommandContext& context) {
@@ -209,14 +235,11 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   COHORT_TRY(const PlanningResult result,
              chooses ? plan_best_of(input->cases(), planner) : plan_model_batch(input->planning_case(), planner));
   context.console.clear_progress();
-  const PlanCandidate& best = result.ranked.front();
-  COHORT_TRY(const PlanPrediction prediction,
-             predict_plan(input->cases()[best.planning_case], best.plan, input->device()));
-  COHORT_CHECK(write(prediction, files, context));
+  COHORT_TRY(const std::optional<PlanReport> best, write_best(result, *input, files, context));
   if (!options.candidates.empty()) COHORT_CHECK(write_candidates(result, options.candidates, context.overwrite));
-  std::string text = options.explain ? explain(result, options.rows) : print(result, options.rows);
-  if (options.pareto) text += "\n" + print_pareto(result);
-  report(files, to_json(result, planning.choose_models.has_value()), text, context);
+  ordered_json document = to_json(result, planning.choose_models.has_value());
+  document["best"] = best ? to_json(*best) : ordered_json();
+  report(files, std::move(document), to_text(result, best, options), context);
   if (result.interrupted) return context.cancel.check();
   return {};
 }
@@ -230,7 +253,7 @@ Result<void> resolve(const PlanCommandOptions& options, CommandContext& context)
   COHORT_TRY(const Files files, files_for(options, *input, context));
   auto prediction = predict_plan(input->planning_case(), plan, input->device());
   if (!prediction) return in_context(options.resolve.string(), prediction.error());
-  COHORT_CHECK(write(*prediction, files, context));
+  COHORT_CHECK(write(prediction->plan, prediction->run.trace, files, context));
   const Nanoseconds step = prediction->run.prediction.step_time;
   report(files,
          {{"step_ns", step.count()},
@@ -344,7 +367,7 @@ Command plan_command() {
         ->capture_default_str();
     app.add_flag("--explain", options->explain,
                  "Say of every plan its bounds, what binds it, where its gain comes from and what it lost to the best, "
-                 "and what was not simulated and why");
+                 "what was not simulated and why, and of the best its critical path and confidence");
     app.add_flag("--pareto", options->pareto,
                  "Also print time against memory: the plans that no other beats in both, with less workspace, too");
     app.add_option("--rows", options->rows, "Candidates to print")->check(is_whole_number)->capture_default_str();

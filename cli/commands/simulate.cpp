@@ -95,42 +95,6 @@ Result<std::unique_ptr<PlanningInput>> open_input(const SimulateCommandOptions& 
   return PlanningInput::open(options.planning.profiles, std::move(plan), options.planning.gpu_profile, read);
 }
 
-std::string to_text(const WorkspaceRules& rules) {
-  const auto way = [](const WorkspaceRules::Way& each) {
-    return fmt::format("{} a step, {} used", format_time(each.step_time), format_bytes(each.workspace));
-  };
-  return fmt::format(
-      "workspace limit {}\n  over the whole model batch: {}\n  the same part for each member (ModelBatch): {}\n"
-      "  without a limit: {}\n",
-      format_bytes(rules.limit), way(rules.whole_batch),
-      rules.equal_shares ? way(*rules.equal_shares) : "not possible: " + rules.refused, way(rules.unlimited));
-}
-
-ordered_json to_json(const WorkspaceRules& rules) {
-  const auto way = [](const WorkspaceRules::Way& each) {
-    return ordered_json{{"predicted_ns", each.step_time.count()}, {"workspace_bytes", each.workspace.value}};
-  };
-  return {{"limit_bytes", rules.limit.value},
-          {"whole_batch", way(rules.whole_batch)},
-          {"equal_shares", rules.equal_shares ? way(*rules.equal_shares) : ordered_json()},
-          {"equal_shares_refused", rules.refused},
-          {"unlimited", way(rules.unlimited)}};
-}
-
-ordered_json to_json(const PlanReport& report) {
-  ordered_json json = to_json(static_cast<const RunReport&>(report));
-  json["samples_per_second"] = report.samples_per_second;
-  if (report.workspace) json["workspace_rules"] = to_json(*report.workspace);
-  return json;
-}
-
-std::string to_text(const PlanReport& report) {
-  const std::string_view steps = report.members == 1 ? "member's step" : "members' steps";
-  return to_text(report, fmt::format("{} {}", report.members, steps),
-                 fmt::format("{:.0f} samples/s", report.samples_per_second),
-                 report.workspace ? to_text(*report.workspace) : "");
-}
-
 Result<SharedSimulationOptions> shared_options(const SimulateCommandOptions& options) {
   const auto given = [](const CLI::Option* option, auto value) {
     return option->count() > 0 ? std::optional(value) : std::nullopt;

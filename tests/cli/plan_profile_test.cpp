@@ -13,6 +13,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A profile of lenet5 that was recorded on a CPU with two cores.
 const std::string kProfile = COHORT_TRACES "/lenet5-b1.trace.json.gz";
@@ -79,6 +80,28 @@ TEST_F(PlanProfile, SaysWhichChoicesExcludeEachOther) {
   EXPECT_THAT(refusal({"--choose-models", "8", "--choose-minibatch"}), HasSubstr("excludes --choose-minibatch"));
   EXPECT_THAT(refusal({"--choose-models", "8", "--resolve", "p.plan.json"}), HasSubstr("--resolve"));
   EXPECT_THAT(refusal({"--choose-models", "0"}), HasSubstr("--choose-models must be from 1 to 65536, not 0"));
+}
+
+TEST_F(PlanProfile, SaysOfTheBestWhatSimulateSaysOfAPlan) {
+  json result = plan({"-n", "4"});
+  ASSERT_TRUE(result.is_object());
+  const Outcome simulated = cohort({"simulate", kProfile, "--plan", "p.plan.json", "--json"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_EQ(result["best"], json::parse(simulated.out));
+  const json& best = result["best"];
+  EXPECT_EQ(best["predicted_ns"], result["ranked"][0]["step_ns"]);
+  EXPECT_EQ(best["confidence"], "medium");
+  EXPECT_FALSE(best["because"].empty());
+  EXPECT_FALSE(best["critical_path"].empty());
+  EXPECT_TRUE(best["tasks"][0]["least_slack_ns"].is_number_integer());
+  EXPECT_GT(best["device_busy"], 0.0);
+  const Outcome text = cohort({"plan", kProfile, "-n", "4", "-f"});
+  EXPECT_THAT(text.out, HasSubstr("\nconfidence medium: "));
+  EXPECT_THAT(text.out, Not(HasSubstr("critical path")));
+  const Outcome explained = cohort({"plan", kProfile, "-n", "4", "-f", "--explain"});
+  EXPECT_THAT(explained.out, HasSubstr("the best, as written:\ndevice busy "));
+  EXPECT_THAT(explained.out, HasSubstr("\ncritical path: "));
+  EXPECT_THAT(explained.out, HasSubstr("\nconfidence medium\n  "));
 }
 
 }  // namespace
