@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
+#include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {
@@ -102,6 +104,27 @@ TEST_F(PlanProfile, SaysOfTheBestWhatSimulateSaysOfAPlan) {
   EXPECT_THAT(explained.out, HasSubstr("the best, as written:\ndevice busy "));
   EXPECT_THAT(explained.out, HasSubstr("\ncritical path: "));
   EXPECT_THAT(explained.out, HasSubstr("\nconfidence medium\n  "));
+}
+
+TEST_F(PlanProfile, WritesTheBestSoFarWhenInterrupted) {
+  const std::vector<std::string> words{"plan", COHORT_TRACES "/squeezenet1_1-b1.trace.json.gz", "-n", "256"};
+  std::vector<std::string> as_json = words;
+  as_json.insert(as_json.end(), {"--json", "-o", "json.plan.json"});
+  const Outcome outcome = signal_at("simulated 1 of", SIGINT, as_json);
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  const json result = json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(result.is_object()) << outcome.out;
+  EXPECT_EQ(result["interrupted"], true);
+  EXPECT_TRUE(result["best"].is_null());
+  EXPECT_GE(result["ranked"].size(), 1U);
+  EXPECT_THAT(files(), ElementsAre("json.plan.json", "json.predicted.json.gz"));
+  EXPECT_TRUE(read_trace(path("json.predicted.json.gz")));
+  const Outcome simulated = cohort({"simulate", words[1], "--plan", "json.plan.json", "--json"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_EQ(json::parse(simulated.out)["predicted_ns"], result["ranked"][0]["step_ns"]);
+  const Outcome text = signal_at("simulated 1 of", SIGTERM, words);
+  EXPECT_EQ(text.exit_code, 130) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("interrupted: the best of what was looked at by then"));
 }
 
 }  // namespace

@@ -45,13 +45,16 @@ int open_terminal(int& master) {
   return ::open(::ptsname(master), O_RDWR | O_NOCTTY);
 }
 
-std::string read_terminal(int master) {
+/// All that is written until the other side is closed; calls `shown` with what there is each time.
+template <class Shown>
+std::string read_terminal(int master, const Shown& shown) {
   std::string text;
   std::array<char, 4096> chunk{};
   while (true) {  // fails with EIO once the other side is closed
     const ssize_t count = ::read(master, chunk.data(), chunk.size());
     if (count <= 0) return text;
     text.append(chunk.data(), static_cast<std::size_t>(count));
+    shown(text);
   }
 }
 
@@ -86,12 +89,34 @@ Outcome ProgramTest::execute(const std::vector<std::string>& words, const Redire
   ::close(err);
   Outcome outcome;
   if (to.error_terminal) {
-    outcome.err = read_terminal(master);
+    outcome.err = read_terminal(master, [](const std::string& /*text*/) {});
     ::close(master);
   }
   outcome.exit_code = wait_for(process);
   if (!to.closed_pipe && to.out.empty()) outcome.out = read_file(out_file).value();
   if (!to.error_terminal) outcome.err = read_file(err_file).value();
+  return outcome;
+}
+
+Outcome ProgramTest::signal_at(const std::string& text, int signal, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {COHORT_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const auto out_file = folder_.parent_path() / "out";
+  int master = -1;
+  const int out = open_for_writing(out_file);
+  const int err = open_terminal(master);
+  const pid_t process = spawn(std::move(words), folder_, out, err);
+  ::close(out);
+  ::close(err);
+  bool sent = false;
+  Outcome outcome;
+  outcome.err = read_terminal(master, [&](const std::string& shown) {
+    if (sent || shown.find(text) == std::string::npos) return;
+    sent = ::kill(process, signal) == 0;
+  });
+  ::close(master);
+  outcome.exit_code = wait_for(process);
+  outcome.out = read_file(out_file).value();
   return outcome;
 }
 

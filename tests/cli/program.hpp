@@ -35,6 +35,8 @@ class ProgramTest : public ::testing::Test {
   Outcome cohort(const std::vector<std::string>& arguments, const Redirection& to = {});
   /// Any program, by path.
   Outcome execute(const std::vector<std::string>& words, const Redirection& to = {});
+  /// Runs cohort with standard error on a terminal and sends `signal` as soon as that shows `text`.
+  Outcome signal_at(const std::string& text, int signal, const std::vector<std::string>& arguments);
   /// Starts cohort with its output thrown away.
   pid_t start(const std::vector<std::string>& arguments);
   /// Waits until a started program handles `signal` itself. False where it ended before.
