@@ -361,7 +361,8 @@ Command plan_command() {
     app.add_option(
            "--objective", options->objective,
            "throughput; step-time: a program step from its launch to its end; p99-latency: until a member's "
-           "results are there, 99th percentile over members and steps; balanced: the largest gain of the member "
+           "results are there, 99th percentile (nearest rank) over members and steps of a predicted schedule without "
+           "chance, so that below 100 of them it is the longest; balanced: the largest gain of the member "
            "that gains least, against an equal share of the device")
         ->check(CLI::IsMember({"throughput", "step-time", "p99-latency", "balanced"}))
         ->capture_default_str();
