@@ -341,6 +341,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
   base_.input.buffers = options.buffers;
   base_.input.seed = options.seed;
   base_.launch_threads = options.launch_threads;
+  if (options.launch && device_.kind == "cuda") base_.launch = *options.launch;
   COHORT_TRY(base_.limits, parse_limits(options.limits));
   return {};
 }
@@ -352,9 +353,11 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles, read));
   COHORT_CHECK(input->read_gpu_profile(options.gpu_profile));
-  if (options.launch_threads > 1 && input->device_.kind != "cuda")
-    return fail(ErrorCode::kUsage, "--launch-threads {}: the profiles are of {}; only a GPU's steps are launched",
-                options.launch_threads, input->device_.id);
+  if (input->device_.kind != "cuda" && (options.launch_threads > 1 || options.launch == LaunchMode::kGraph)) {
+    const bool threads = options.launch_threads > 1;
+    return fail(ErrorCode::kUsage, "{}: the profiles are of {}; only a GPU's steps are launched",
+                threads ? fmt::format("--launch-threads {}", options.launch_threads) : "--graphs", input->device_.id);
+  }
   COHORT_CHECK(input->set_base(options));
   COHORT_CHECK(input->choose_members(options));
   COHORT_CHECK(input->prepare());

@@ -32,6 +32,7 @@ struct PlanningOptions {
   int decode_workers = 0;
   int buffers = 2;
   int launch_threads = 1;
+  std::optional<LaunchMode> launch;  ///< of a GPU's steps; kGraph is a usage error of another device's
   std::uint64_t seed = 0;
   std::vector<std::string> limits;    ///< of bytes
   std::string precision;              ///< empty: that of the profiles

@@ -202,15 +202,6 @@ Result<std::pair<std::string, double>> parse_scale(const std::string& text) {
 TraceSimulation::TraceSimulation(CLI::App& app) : TraceSimulation(app, app.get_options().size()) {}
 
 TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : steps_(app) {
-  app.add_option("--fuse", fuse_,
-                 "Of a run's trace: kernels made one for all members: none, auto, or names of kernels, ops or layers, "
-                 "',' between them, '*' for any text")
-      ->type_name("none|auto|OPS")
-      ->capture_default_str();
-  app.add_flag("--graphs", graphs_, "Of a run's trace: launches between waits become one graph launch");
-  app.add_option("--launch-threads", launch_threads_,
-                 "Of a run's trace: host threads that launch for members, those of all traces together")
-      ->capture_default_str();
   app.add_option("--scale", scale_, "Of a run's trace: kernels of that name, op or layer are x times faster")
       ->type_name("PATTERN=x");
   app.add_flag("--mixed-precision", mixed_precision_, "Of a run's trace: as if all of it computed in 16 bits");
@@ -252,8 +243,10 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   what_if.streams = shared.streams;
   what_if.buffers = shared.buffers;
   what_if.shared_input = shared.input == "shared";
-  what_if.launch_threads = launch_threads_;
-  what_if.graphs = graphs_;
+  what_if.launch_threads = shared.launch_threads;
+  what_if.graphs = shared.graphs;
+  what_if.fuse = shared.fuse.choice;
+  what_if.fused = shared.fuse.names;
   what_if.mixed_precision = mixed_precision_;
   what_if.copy_speed = copy_speed_;
   what_if.interconnect_speed = interconnect_speed_;
@@ -267,17 +260,6 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   if (!recorded_minibatches_.empty()) what_if.recorded_minibatch = recorded_minibatches_.front();
   if (recorded_minibatches_.size() == 2 && shared.files.size() != 2) {
     return fail(ErrorCode::kUsage, "--recorded-minibatch A,B: of two traces of one model, not {}", shared.files.size());
-  }
-  if (fuse_ == "auto") {
-    what_if.fuse = FuseChoice::kAuto;
-  } else if (fuse_ != "none") {
-    what_if.fuse = FuseChoice::kNamed;
-    for (std::size_t start = 0; start <= fuse_.size();) {
-      const std::size_t comma = std::min(fuse_.find(',', start), fuse_.size());
-      what_if.fused.push_back(fuse_.substr(start, comma - start));
-      if (what_if.fused.back().empty()) return fail(ErrorCode::kUsage, "--fuse '{}': an empty name", fuse_);
-      start = comma + 1;
-    }
   }
   if (!recorded_minibatches_.empty() && !minibatch_) {
     return fail(ErrorCode::kUsage, "--recorded-minibatch: --minibatch says which one is asked for");

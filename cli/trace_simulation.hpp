@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/fuse_option.hpp"
 #include "cli/step_options.hpp"
 #include "simulator/what_if/what_if.hpp"
 #include "tracer/trace.hpp"
@@ -20,6 +21,9 @@ struct SharedSimulationOptions {
   std::optional<int> models, streams, buffers;
   std::optional<std::string> input;
   std::optional<Bytes> workspace;
+  FuseRequest fuse;
+  bool graphs = false;
+  int launch_threads = 1;
   std::filesystem::path device_profile;
   std::filesystem::path output;
 };
@@ -30,7 +34,7 @@ class TraceSimulation {
   /// Declares the options that only traces of runs have.
   explicit TraceSimulation(CLI::App& app);
 
-  /// Those of them that were given: "--fuse".
+  /// Those of them that were given: "--scale".
   [[nodiscard]] std::vector<std::string> given() const;
 
   /// `first`: the first file's trace.
@@ -43,9 +47,6 @@ class TraceSimulation {
 
   StepOptionSet steps_;
   std::vector<const CLI::Option*> options_;
-  std::string fuse_ = "none";
-  bool graphs_ = false;
-  int launch_threads_ = 1;
   std::vector<std::string> scale_;
   bool mixed_precision_ = false;
   double copy_speed_ = 1;

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/fuse_option.hpp"
 #include "cli/planning.hpp"
 #include "cli/run_report.hpp"
 #include "cli/trace_simulation.hpp"
+#include "simulator/planner/fuse_ops.hpp"
 #include "simulator/planner/plan_report.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -31,6 +33,8 @@ struct SimulateCommandOptions {
   std::filesystem::path plan;
   std::string strategy = "serial";
   int streams = 1;
+  std::string fuse = "none";
+  bool graphs = false;
   std::string workspace;
   std::filesystem::path output;
 };
@@ -41,17 +45,51 @@ std::string is_strategy(const std::string& text) {
   return strategy ? std::string() : strategy.error().message;
 }
 
+Result<Plan> fused_plan(const FuseRequest& fuse, Strategy strategy, const SimulateCommandOptions& options,
+                        const PlanningInput& input) {
+  std::optional<std::vector<std::string>> names;
+  if (fuse.choice == FuseChoice::kNamed) names = fuse.names;
+  const bool on_streams = strategy == Strategy::kConcurrent;
+  auto plan = plan_with_fused_ops(input.planning_case(), on_streams ? RestKind::kConcurrent : RestKind::kSerialBest,
+                                  on_streams ? options.streams : 1, names);
+  if (!plan) return in_context("--fuse", plan.error());
+  COHORT_CHECK(validate(*plan));
+  return plan;
+}
+
 Result<Plan> plan_of(const SimulateCommandOptions& options, const PlanningInput& input) {
   if (!options.plan.empty()) return *input.planning_case().base;
   COHORT_TRY(const Strategy strategy, strategy_from(options.strategy));
+  COHORT_TRY(const FuseRequest fuse, parse_fuse(options.fuse));
   const Plan& base = *input.planning_case().base;
+  if (base.launch_threads > options.streams)
+    return fail(ErrorCode::kUsage, "--launch-threads {}: each launches one stream or more; --streams is {}",
+                base.launch_threads, options.streams);
+  if (fuse.choice != FuseChoice::kNone && base.members.size() > 1) return fused_plan(fuse, strategy, options, input);
   Plan plan = uniform_plan(base.members, strategy, options.streams);
   plan.device = base.device;
   plan.input = base.input;
   plan.limits = base.limits;
   plan.precision = base.precision;
+  plan.launch = base.launch;
+  plan.launch_threads = base.launch_threads;
   COHORT_CHECK(validate(plan));
   return plan;
+}
+
+/// What no profile can answer, and what excludes each other.
+Result<void> check_what_ifs(const SimulateCommandOptions& options) {
+  if (!options.plan.empty()) return {};  // which says it all
+  const int threads = options.planning.launch_threads;
+  if (threads > 1 && options.graphs)
+    return fail(ErrorCode::kUsage, "--launch-threads {} and --graphs: a graph is one launch; give one of them",
+                threads);
+  COHORT_TRY(const FuseRequest fuse, parse_fuse(options.fuse));
+  COHORT_TRY(const Strategy strategy, strategy_from(options.strategy));
+  if (fuse.choice != FuseChoice::kNone && strategy != Strategy::kSerial && strategy != Strategy::kConcurrent)
+    return fail(ErrorCode::kUsage, "--fuse {}: --strategy {} says already how all ops run; leave one of them out",
+                options.fuse, options.strategy);
+  return {};
 }
 
 /// "--fuse, --graphs"
@@ -80,6 +118,7 @@ Result<std::unique_ptr<PlanningInput>> open_input(const SimulateCommandOptions& 
   if (options.plan.empty()) {
     PlanningOptions planning = options.planning;
     if (workspace) planning.limits.push_back(fmt::format("workspace={}", workspace->value));
+    planning.launch = options.graphs ? LaunchMode::kGraph : LaunchMode::kSingle;
     return PlanningInput::open(planning, read);
   }
   if (const auto names = given(options.of_members); !names.empty()) {
@@ -106,6 +145,9 @@ Result<SharedSimulationOptions> shared_options(const SimulateCommandOptions& opt
   shared.buffers = given(options.buffers_option, options.planning.buffers);
   shared.input = given(options.input_option, options.planning.input);
   COHORT_TRY(shared.workspace, workspace_limit(options));
+  COHORT_TRY(shared.fuse, parse_fuse(options.fuse));
+  shared.graphs = options.graphs;
+  shared.launch_threads = options.planning.launch_threads;
   shared.device_profile = options.planning.gpu_profile;
   shared.output = options.output;
   return shared;
@@ -128,9 +170,12 @@ Result<void> run_plan(const SimulateCommandOptions& options, CommandContext& con
                     ? ""
                     : "; profile at another minibatch instead");
   }
+  COHORT_CHECK(check_what_ifs(options));
   if (!options.output.empty()) COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const auto input, open_input(options, context.read));
   COHORT_TRY(const Plan plan, plan_of(options, *input));
+  if (plan.members.size() == 1 && options.fuse != "none" && options.plan.empty())
+    context.console.note("--fuse: nothing changes with one member; -n N makes several");
   COHORT_TRY(const PlanReport report, report_plan(input->planning_case(), plan, input->device()));
   COHORT_CHECK(context.cancel.check());
   if (!options.output.empty()) COHORT_CHECK(write_trace(options.output, report.trace, context.overwrite));
@@ -141,6 +186,23 @@ Result<void> run_plan(const SimulateCommandOptions& options, CommandContext& con
   }
   if (!options.output.empty()) context.console.note(fmt::format("wrote {}", options.output.string()));
   return {};
+}
+
+/// What-ifs of how steps are launched and which ops members compute together.
+std::vector<const CLI::Option*> add_what_ifs(CLI::App& app, SimulateCommandOptions& options) {
+  return {app.add_option("--fuse", options.fuse,
+                         "Ops made one for all members: none, auto (what is faster so), or names of ops, of a run's "
+                         "trace also of kernels and layers, ',' between them, '*' for any text; of profiles where "
+                         "--strategy is serial or concurrent")
+              ->type_name("none|auto|OPS")
+              ->capture_default_str(),
+          app.add_flag("--graphs", options.graphs,
+                       "Of a GPU: launches between waits, of profiles a whole step's, become one graph launch; without "
+                       "it launches are one by one"),
+          app.add_option("--launch-threads", options.planning.launch_threads,
+                         "Of a GPU: host threads that launch for members; of profiles not with --graphs, and no more "
+                         "than --streams")
+              ->capture_default_str()};
 }
 
 /// A trace of a run is replayed or changed; a profile is what plans are predicted from.
@@ -181,6 +243,7 @@ Command simulate_command() {
                                   ->excludes(plan)
                                   ->check(CLI::Range(1, 1024))
                                   ->capture_default_str();
+    const std::vector<const CLI::Option*> what_ifs = add_what_ifs(app, *options);
     app.add_option("--workspace", options->workspace,
                    "Limit of all workspaces together, as --limit workspace=; what it costs, and what the same part for "
                    "each member would")
@@ -200,6 +263,7 @@ Command simulate_command() {
     for (const CLI::Option* shared : {options->models_option, options->input_option, options->buffers_option}) {
       options->of_members.push_back(shared);
     }
+    options->of_members.insert(options->of_members.end(), what_ifs.begin(), what_ifs.end());
     app.add_option("-o,--output", options->output, "Write the predicted trace")->type_name("FILE");
     return [options](CommandContext& context) { return run(*options, context); };
   };

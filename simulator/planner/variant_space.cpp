@@ -33,7 +33,7 @@ std::vector<Variant> VariantMaker::one_op_changed(const Variant& variant) const 
   std::size_t ops = 0;
   for (const auto& mine : possible) ops += mine.size();
   if (ops > kMostChangedOps) return {};
-  std::vector<std::vector<std::optional<Strategy>>> wish;
+  std::vector<Wish> wish;
   for (const auto& mine : possible) wish.emplace_back(mine.size());
   for (const FusedRun& run : variant.fused) {
     for (const std::size_t op : run.ops) wish[run.member_class][op] = run.strategy;
@@ -66,7 +66,7 @@ Result<std::vector<Variant>> VariantMaker::all_variants(std::size_t most) const 
   }
   std::vector<Runs> assignments;
   std::vector<std::vector<std::size_t>> place;
-  std::vector<std::vector<std::optional<Strategy>>> wish;
+  std::vector<Wish> wish;
   for (const auto& ops : possible) {
     place.emplace_back(ops.size(), 0);
     wish.emplace_back(ops.size());

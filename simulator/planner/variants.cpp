@@ -88,7 +88,7 @@ bool VariantMaker::is_core(std::size_t member_class, std::size_t op, Strategy st
 }
 
 /// Runs of neighbouring ops with the same wish, from the first that the strategy is for.
-VariantMaker::Runs VariantMaker::runs_of(const std::vector<std::vector<std::optional<Strategy>>>& wish) const {
+VariantMaker::Runs VariantMaker::runs_of(const std::vector<Wish>& wish) const {
   Runs runs;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     std::optional<Strategy> open;
@@ -108,7 +108,7 @@ VariantMaker::Runs VariantMaker::runs_of(const std::vector<std::vector<std::opti
 }
 
 VariantMaker::Runs VariantMaker::runs_for(const std::vector<Strategy>& strategies) const {
-  std::vector<std::vector<std::optional<Strategy>>> wish;
+  std::vector<Wish> wish;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     auto& mine = wish.emplace_back(classes_[c].signatures.size());
     if (classes_[c].members.size() < 2) continue;
@@ -125,7 +125,7 @@ VariantMaker::Runs VariantMaker::runs_for(const std::vector<Strategy>& strategie
 
 /// Op by op whatever its recorded times say is faster.
 VariantMaker::Runs VariantMaker::greedy_runs(RestKind rest, int streams) {
-  std::vector<std::vector<std::optional<Strategy>>> wish;
+  std::vector<Wish> wish;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     auto& mine = wish.emplace_back(classes_[c].signatures.size());
     const auto width = static_cast<std::int64_t>(classes_[c].members.size());

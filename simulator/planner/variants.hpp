@@ -80,6 +80,10 @@ class VariantMaker {
   /// The variants whose concurrent members' products are made for another part of the GPU's multiprocessors; none where
   /// no profile tells what they take so.
   [[nodiscard]] std::vector<Variant> multiprocessors_changed(const Variant& variant) const;
+  /// The variant, of which nothing is fused yet, with ops fused: those that `patterns` name (matches_pattern()), each
+  /// in the fastest recorded way that can take it; without any op by op what recorded times say is faster. Errors:
+  /// kNegativeAnswer naming the pattern that no op has, or the op that nothing can fuse, and why.
+  [[nodiscard]] Result<Variant> with_fused(Variant rest, const std::optional<std::vector<std::string>>& patterns);
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
   /// "concurrent x2 + strided batch (fc1, fc2)"
@@ -94,14 +98,27 @@ class VariantMaker {
 
  private:
   using Runs = std::vector<FusedRun>;
+  using Wish = std::vector<std::optional<Strategy>>;                              ///< of a class, by op
   using Wishes = std::vector<std::vector<std::vector<std::optional<Strategy>>>>;  ///< by class and op: what is possible
 
   [[nodiscard]] bool can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] bool is_core(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] Wishes possible_wishes() const;
-  [[nodiscard]] Runs runs_of(const std::vector<std::vector<std::optional<Strategy>>>& wish) const;
+  [[nodiscard]] Runs runs_of(const std::vector<Wish>& wish) const;
   [[nodiscard]] Runs runs_for(const std::vector<Strategy>& strategies) const;
   [[nodiscard]] Runs greedy_runs(RestKind rest, int streams);
+  /// What it costs to run a named op in some way.
+  struct Choice {
+    bool follows_any = false;  ///< else only what is fused in the same way
+    bool recorded = true;
+    Nanoseconds time{};
+  };
+  [[nodiscard]] std::optional<Choice> choice_of(std::size_t member_class, std::size_t op, bool named,
+                                                std::optional<Strategy> strategy, int streams);
+  [[nodiscard]] Result<Wish> fastest_wish(std::size_t member_class, const std::vector<std::string>& patterns,
+                                          int streams);
+  [[nodiscard]] bool fusion_is_recorded(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
+  [[nodiscard]] Error why_not_fused(std::size_t member_class, std::size_t op) const;
   [[nodiscard]] std::vector<int> stream_counts() const;
   [[nodiscard]] std::vector<LaunchMode> launch_modes() const;
   [[nodiscard]] std::vector<Variant> rests() const;

@@ -143,9 +143,75 @@ TEST_F(SimulateProfile, LimitsTheWorkspaceOfAPlanThatIsThere) {
               HasSubstr("--models, --input: p.plan.json says that itself"));
 }
 
+TEST_F(SimulateProfile, FusesOpsThatAreAskedFor) {
+  const auto gain = [](const json& result) { return result["gain"]["fusion_ns"].get<std::int64_t>(); };
+  const json apart = simulate({"-n", "4"});
+  EXPECT_EQ(apart, simulate({"-n", "4", "--fuse", "none"}));
+  EXPECT_EQ(gain(apart), 0);
+  const json named = simulate({"-n", "4", "--fuse", "conv*,pool1"});
+  EXPECT_NE(gain(named), 0);
+  EXPECT_NE(named["predicted_ns"], apart["predicted_ns"]);
+  const json faster = simulate({"-n", "4", "--fuse", "auto"});
+  EXPECT_GT(gain(faster), 0);
+  EXPECT_LT(faster["predicted_ns"], apart["predicted_ns"]);
+  const json spread = simulate({"-n", "4", "--fuse", "fc2", "--strategy", "concurrent", "--streams", "2"});
+  EXPECT_GT(gain(spread), 0);
+  EXPECT_GT(spread["gain"]["overlap_ns"], 0);
+  const Outcome alone = cohort({"simulate", kProfile, "--fuse", "auto"});
+  EXPECT_EQ(alone.exit_code, 0);
+  EXPECT_THAT(alone.err, HasSubstr("--fuse: nothing changes with one member"));
+}
+
+TEST_F(SimulateProfile, SaysWhyOpsAreNotFused) {
+  const auto refused = [&](const std::string& fuse, int exit_code, const std::string& strategy = "serial") {
+    return refusal({"simulate", kProfile, "-n", "4", "--fuse", fuse, "--strategy", strategy}, exit_code);
+  };
+  EXPECT_THAT(refused("pool1", 1), HasSubstr("--fuse: op pool1 (AveragePool) is only fused along with the op ahead"));
+  EXPECT_THAT(refused("fc1,attention", 1), HasSubstr("--fuse: attention: no op that several equal members have"));
+  EXPECT_THAT(refused("fc1,", 2), HasSubstr("--fuse 'fc1,': an empty name"));
+  EXPECT_THAT(refused("auto", 2, "strided_batch"), HasSubstr("--strategy strided_batch says already"));
+  write("p.json", "{}");
+  EXPECT_THAT(refusal({"simulate", kProfile, "--plan", "p.json", "--fuse", "auto", "--graphs"}, 2),
+              HasSubstr("--fuse, --graphs: p.json says that itself"));
+}
+
+TEST_F(SimulateProfile, LaunchesOnAGpuAlone) {
+  EXPECT_THAT(refusal({"simulate", kProfile, "--graphs"}, 2),
+              HasSubstr("--graphs: the profiles are of cpu:0; only a GPU's steps are launched"));
+  EXPECT_THAT(refusal({"simulate", kProfile, "--launch-threads", "2"}, 2),
+              HasSubstr("--launch-threads 2: the profiles are of cpu:0; only a GPU's steps are launched"));
+}
+
+TEST_F(SimulateProfile, LaunchesOneByOneOnAGpuUnlessAskedForGraphs) {
+  ASSERT_EQ(cohort({"trace", "convert", kProfile, "gpu.json"}).exit_code, 0);
+  std::string text = read("gpu.json");
+  const std::string cpu = R"("id":"cpu:0","kind":"cpu","name":"AMD EPYC","cores":2)";
+  ASSERT_NE(text.find(cpu), std::string::npos);
+  write("gpu.json", text.replace(text.find(cpu), cpu.size(),
+                                 R"("id":"cuda:0","kind":"cuda","name":"NVIDIA H100 80GB HBM3","cores":1)"));
+  const auto of_gpu = [&](std::vector<std::string> options) {
+    std::vector<std::string> words{"simulate",   "gpu.json",   "-n",        "4", "--json",
+                                   "--strategy", "concurrent", "--streams", "4", "-f"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Outcome outcome = cohort(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
+  };
+  const json single = of_gpu({});
+  const json graphs = of_gpu({"--graphs"});
+  EXPECT_EQ(single["binding"], "host");
+  EXPECT_NE(graphs["binding"], "host");
+  EXPECT_LT(graphs["predicted_ns"], single["predicted_ns"]);
+  // Published figures have launches hold the driver's lock: threads gain nothing.
+  EXPECT_EQ(of_gpu({"--launch-threads", "2"})["binding"], "driver lock");
+  EXPECT_THAT(refusal({"simulate", "gpu.json", "--launch-threads", "2"}, 2), HasSubstr("--streams is 1"));
+  EXPECT_THAT(refusal({"simulate", "gpu.json", "--launch-threads", "2", "--graphs"}, 2),
+              HasSubstr("a graph is one launch"));
+}
+
 TEST_F(SimulateProfile, NamesOptionsThatItHasNoUseFor) {
-  EXPECT_THAT(refusal({"simulate", kProfile, "--step", "1", "--graphs"}, 2),
-              HasSubstr("lenet5-b1.trace.json.gz is a profile; --step, --graphs: of traces of runs"));
+  EXPECT_THAT(refusal({"simulate", kProfile, "--step", "1", "--scale", "fc1=2"}, 2),
+              HasSubstr("lenet5-b1.trace.json.gz is a profile; --step, --scale: of traces of runs"));
   EXPECT_THAT(refusal({"simulate", kProfile, "--minibatch", "4"}, 2), HasSubstr("profile at another minibatch"));
   EXPECT_THAT(refusal({"simulate", kProfile, "--workspace", "lots"}, 2), HasSubstr("--workspace 'lots': write it as"));
   EXPECT_THAT(refusal({"simulate", kProfile, "--workspace", "1KiB", "--limit", "workspace=1KiB"}, 2),
