@@ -332,6 +332,22 @@ void add_searched_options(CLI::App& app, PlanCommandOptions& options) {
       ->excludes(app.get_option("--choose-models"));
 }
 
+/// Once all others are there: the plan says what they would, or nothing is searched.
+void add_resolve_option(CLI::App& app, PlanCommandOptions& options) {
+  CLI::Option* const resolved = app.add_option(
+      "--resolve", options.resolve,
+      "Instead of searching, choose algorithms and threads by recorded cost for this plan, made or edited "
+      "by hand");
+  resolved->type_name("PLAN");
+  for (const char* name : {"--models",         "--members",          "--data",          "--input",  "--bad-images",
+                           "--decode-workers", "--buffers",          "--input-seed",    "--limit",  "--precision",
+                           "--launch-threads", "--objective",        "--explain",       "--pareto", "--rows",
+                           "--candidates",     "--choose-minibatch", "--choose-models", "--step",   "--steps",
+                           "--annotation",     "--repetition",       "--window"}) {
+    resolved->excludes(app.get_option(name));
+  }
+}
+
 }  // namespace
 
 Command plan_command() {
@@ -379,19 +395,9 @@ Command plan_command() {
                    "Plan to write; NAME.plan.json unless given. The predicted trace goes beside it. Of traces of runs "
                    "the predicted trace; NAME.predicted.json.gz unless given")
         ->type_name("FILE");
-    CLI::Option* const resolved = app.add_option(
-        "--resolve", options->resolve,
-        "Instead of searching, choose algorithms and threads by recorded cost for this plan, made or edited "
-        "by hand");
-    resolved->type_name("PLAN");
-    for (const char* name :
-         {"--models", "--members", "--data", "--input", "--bad-images", "--decode-workers", "--buffers", "--input-seed",
-          "--limit", "--precision", "--launch-threads", "--objective", "--explain", "--pareto", "--rows",
-          "--candidates", "--choose-minibatch", "--choose-models"}) {
-      resolved->excludes(app.get_option(name));  // the plan says it, or nothing is searched
-    }
+    add_resolve_option(app, *options);
     for (const char* name : {"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--precision",
-                             "--objective", "--pareto", "--candidates", "--choose-minibatch"}) {
+                             "--objective", "--pareto", "--candidates", "--choose-minibatch", "--choose-models"}) {
       options->of_profiles.push_back(app.get_option(name));
     }
     return [options](CommandContext& context) { return run(*options, context); };
