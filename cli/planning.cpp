@@ -91,6 +91,7 @@ void add_planning_options(CLI::App& app, PlanningOptions& options) {
       ->excludes(count);
   app.add_option("--data", options.data, "Folder of labelled JPEGs to decode; made-up values unless given")
       ->type_name("FOLDER");
+  add_image_options(app, options.images);
   app.add_option("--input", options.input, "One input for all members, or one each")
       ->check(CLI::IsMember({"shared", "separate"}))
       ->capture_default_str();
@@ -235,6 +236,13 @@ bool is_profiled_device(const DeviceInfo& here, const DeviceInfo& profiled) {
   return here.name == profiled.name && agree("isa") && agree("library");
 }
 
+Result<void> PlanningInput::check_images(const std::vector<std::filesystem::path>& files,
+                                         std::string_view asked) const {
+  for (std::size_t i = 0; i < files.size(); ++i)
+    COHORT_CHECK(check_timed_alike(base_.input, asked, profiles_[i], files[i]));
+  return {};
+}
+
 Result<void> PlanningInput::prepare() {
   // The device may be elsewhere: then what was recorded of it must do.
   if (auto opened = open_device(device_.id); opened && is_profiled_device((*opened)->info(), device_))
@@ -335,6 +343,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
   }
   base_.input.source = options.data.empty() ? InputSource::kGenerated : InputSource::kFolder;
   base_.input.path = options.data;
+  COHORT_TRY(base_.input.images, images_of(options.images));
   base_.input.sharing = options.input == "shared" ? InputSharing::kShared : InputSharing::kSeparate;
   base_.input.bad_images = options.bad_images == "fatal" ? BadImages::kFatal : BadImages::kSkip;
   base_.input.decode_workers = options.decode_workers > 0 ? options.decode_workers : host_cores(device_);
@@ -359,6 +368,7 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions
                 threads ? fmt::format("--launch-threads {}", options.launch_threads) : "--graphs", input->device_.id);
   }
   COHORT_CHECK(input->set_base(options));
+  COHORT_CHECK(input->check_images(options.profiles, "--resize"));
   COHORT_CHECK(input->choose_members(options));
   COHORT_CHECK(input->prepare());
   return input;
@@ -373,6 +383,7 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std
   COHORT_CHECK(input->check_profiled("the plan's precision", plan.precision));
   input->choices_.push_back(plan.members);
   input->base_ = std::move(plan);
+  COHORT_CHECK(input->check_images(profiles, "the plan's input.resize"));
   COHORT_CHECK(input->prepare());
   return input;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/image_options.hpp"
 #include "cli/members.hpp"
 #include "executor/backend.hpp"
 #include "simulator/costs/recorded_catalog.hpp"
@@ -27,6 +28,7 @@ struct PlanningOptions {
   int count = 1;
   std::filesystem::path members;
   std::string data;
+  ImageOptions images;
   std::string input = "shared";
   std::string bad_images = "skip";
   int decode_workers = 0;
@@ -70,6 +72,8 @@ class PlanningInput {
   PlanningInput() = default;
   Result<void> read_profiles(const std::vector<std::filesystem::path>& files, const TraceReadOptions& read);
   [[nodiscard]] Result<void> check_profiled(std::string_view asked, Precision precision) const;
+  [[nodiscard]] Result<void> check_images(const std::vector<std::filesystem::path>& files,
+                                          std::string_view asked) const;
   Result<void> read_gpu_profile(const std::filesystem::path& file);
   Result<void> set_base(const PlanningOptions& options);
   Result<void> choose_members(const PlanningOptions& options);

@@ -35,6 +35,18 @@ std::vector<int> decode_cores(const Program& program, std::span<const int> usabl
   return cores_beside(launch_cores(program.launch_threads, usable), usable);
 }
 
+ImageTarget image_target(const ImagePreparation& images) {
+  ImageTarget target;
+  target.resize = images.resize;
+  target.random_crop = images.random_crop;
+  target.random_flip = images.random_flip;
+  for (std::size_t c = 0; c < target.mean.size(); ++c) {
+    target.mean[c] = static_cast<float>(images.mean[c]);
+    target.stddev[c] = static_cast<float>(images.std[c]);
+  }
+  return target;
+}
+
 Result<std::unique_ptr<Feeder>> Feeder::open(Runner& runner, ImageFolder folder, const InputOptions& options,
                                              const ImageTarget& target) {
   std::vector<PipelineOptions> pipelines;

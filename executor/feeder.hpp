@@ -9,12 +9,16 @@
 #include "executor/clock.hpp"
 #include "executor/input/pipeline.hpp"
 #include "executor/runner.hpp"
+#include "simulator/plan/image_preparation.hpp"
 
 namespace cohort {
 
 /// Those of `usable` cores that workers which decode for a program keep to: not those of its launch threads, each of
 /// which has one to itself and would wait for it. Empty: any.
 std::vector<int> decode_cores(const Program& program, std::span<const int> usable);
+
+/// What a plan says of images, for the pipelines; what follows from a network's input is left as it is.
+ImageTarget image_target(const ImagePreparation& images);
 
 /// Feeds a runner with images: each step takes the next minibatch of every input, and the workers
 /// decode the ones after it meanwhile.

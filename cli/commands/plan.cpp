@@ -400,6 +400,7 @@ Command plan_command() {
                              "--objective", "--pareto", "--candidates", "--choose-minibatch", "--choose-models"}) {
       options->of_profiles.push_back(app.get_option(name));
     }
+    for (const char* name : kImageOptions) options->of_profiles.push_back(app.get_option(name));
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -7,11 +7,13 @@
 #include "cli/command.hpp"
 #include "cli/cupti_tracer.hpp"
 #include "cli/devices.hpp"
+#include "cli/image_options.hpp"
 #include "cli/members.hpp"
 #include "cli/model_options.hpp"
 #include "cli/precision_option.hpp"
 #include "cli/provenance.hpp"
 #include "cli/trace_program.hpp"
+#include "executor/feeder.hpp"
 #include "executor/input/stages.hpp"
 #include "executor/profile/beside.hpp"
 #include "executor/profile/profile.hpp"
@@ -27,6 +29,7 @@ struct ProfileCommandOptions {
   ModelOptions model;
   std::string device{default_device()};
   std::string data;
+  ImageOptions images;
   std::string precision;
   std::vector<int> fused_widths{4, 16};
   bool no_fused = false;
@@ -36,22 +39,37 @@ struct ProfileCommandOptions {
   TraceProgramOptions trace;
 };
 
-/// Times the stages of the input for the first image input of a model.
-Result<void> profile_input(const std::string& data, const Model& model, const CancelToken& cancel, Trace& trace) {
+/// The input whose stages are timed.
+struct TimedInput {
+  ImagePreparation images;
+  ImageTarget target;
+  ImageFolder folder;
+};
+
+/// For the first image input of a model; what is wrong with it is told before minutes of profiling.
+Result<TimedInput> timed_input(const ProfileCommandOptions& options, const Model& model) {
   const Shape* shape = nullptr;
   for (const TensorId id : model.inputs) {
     if (model.tensor(id).shape.size() == 4) shape = &model.tensor(id).shape;
   }
   if (shape == nullptr)
     return fail(ErrorCode::kInvalidInput, "--data: {} has no input of images [N, C, H, W]", model.name);
-  ImageTarget target;
-  target.channels = static_cast<int>((*shape)[1]);
-  target.height = static_cast<int>((*shape)[2]);
-  target.width = static_cast<int>((*shape)[3]);
-  COHORT_TRY(const ImageFolder folder, scan_image_folder(data));
+  TimedInput input;
+  COHORT_TRY(input.images, images_of(options.images));
+  input.target = image_target(input.images);
+  input.target.channels = static_cast<int>((*shape)[1]);
+  input.target.height = static_cast<int>((*shape)[2]);
+  input.target.width = static_cast<int>((*shape)[3]);
+  if (const auto valid = validate(input.target); !valid)
+    return in_context(fmt::format("--data: {}", model.name), valid.error());
+  COHORT_TRY(input.folder, scan_image_folder(options.data));
+  return input;
+}
+
+Result<void> profile_input(const TimedInput& input, const CancelToken& cancel, Trace& trace) {
   StageSampling sampling;
   sampling.cancel = &cancel;
-  COHORT_TRY(const StageSamples samples, measure_input_stages(folder, target, sampling));
+  COHORT_TRY(const StageSamples samples, measure_input_stages(input.folder, input.target, sampling));
   const auto add = [&](std::string_view signature, const std::vector<Nanoseconds>& times) {
     std::vector<ProfileRecord> records;
     for (const Nanoseconds time : times) {
@@ -66,6 +84,7 @@ Result<void> profile_input(const std::string& data, const Model& model, const Ca
   add(kInputReadRecord, samples.read);
   add(kInputDecodeRecord, samples.decode);
   add(kInputResizeRecord, samples.transform);
+  write_images(input.images, trace.info.settings);
   return {};
 }
 
@@ -102,6 +121,10 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
   COHORT_TRY(const auto backend, open_device(options.device));
 
+  std::optional<TimedInput> input;
+  if (!options.data.empty()) {
+    COHORT_TRY(input, timed_input(options, loaded.model));
+  }
   ProfileOptions profile;
   if (!options.precision.empty()) {
     COHORT_TRY(profile.precision, precision_from(options.precision));
@@ -117,8 +140,7 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
       context.console.progress("profiling ops beside others");
       COHORT_CHECK(profile_beside(*backend, loaded, profile, context.cancel, trace));
     }
-    if (options.data.empty()) return {};
-    return profile_input(options.data, loaded.model, context.cancel, trace);
+    return input ? profile_input(*input, context.cancel, trace) : Result<void>();
   };
   COHORT_TRY(Trace trace, profile_model(*backend, loaded, profile, context.cancel));
   trace.info.settings.merge(provenance());
@@ -170,6 +192,7 @@ Command profile_command() {
         ->capture_default_str();
     app.add_option("--data", options->data, "Folder of labelled JPEGs: time reading, decoding and resizing, too")
         ->type_name("FOLDER");
+    add_image_options(app, options->images);
     auto* widths = app.add_option("--fused-widths", options->fused_widths, "Members of the fused calls that are timed")
                        ->delimiter(',')
                        ->check(CLI::Range(2, 1024));

@@ -258,6 +258,7 @@ Command simulate_command() {
     };
     options->of_profiles =
         collect({"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--limit", "--precision"});
+    for (const char* const name : kImageOptions) options->of_profiles.push_back(app.get_option(name));
     options->of_members = options->of_profiles;
     options->of_profiles.push_back(strategy);
     for (const CLI::Option* shared : {options->models_option, options->input_option, options->buffers_option}) {

@@ -1,7 +1,5 @@
 #include "executor/input/image_loader.hpp"
 
-#include <cmath>
-
 #include "base/random.hpp"
 
 namespace cohort {
@@ -43,10 +41,8 @@ Result<void> ImageLoader::load(const std::filesystem::path& path, std::uint64_t 
   };
   const auto decode = [&](const std::string& jpeg) {
     const Stage stage(*this, InputStage::kDecode);
-    const auto zoomed = [&](int extent) {
-      return static_cast<int>(std::ceil(static_cast<double>(extent) * static_cast<double>(target.zoom)));
-    };
-    return decoder_.decode(jpeg, {target.channels, zoomed(target.width), zoomed(target.height)});
+    return decoder_.decode(
+        jpeg, {target.channels, target.resize.value_or(target.width), target.resize.value_or(target.height)});
   };
   COHORT_TRY(const std::string jpeg, read());
   const Result<PixelView> pixels = decode(jpeg);

@@ -13,8 +13,10 @@ Result<void> validate(const ImageTarget& target) {
   if (target.height < 1 || target.width < 1 || target.height > kMostExtent || target.width > kMostExtent)
     return fail(ErrorCode::kInvalidInput, "the input wants images of {} x {} (height x width); each must be 1 to {}",
                 target.height, target.width, kMostExtent);
-  if (!(target.zoom >= 1.0F && target.zoom <= 16.0F))
-    return fail(ErrorCode::kInvalidInput, "zoom is {}; must be 1 to 16", target.zoom);
+  const int least = std::max(target.height, target.width);
+  if (target.resize && (*target.resize < least || *target.resize > kMostExtent))
+    return fail(ErrorCode::kInvalidInput, "resize is {}; must be {} to {} for images of {} x {} (height x width)",
+                *target.resize, least, kMostExtent, target.height, target.width);
   for (const float stddev : target.stddev)
     if (!(stddev > 0.0F)) return fail(ErrorCode::kInvalidInput, "stddev is {}; must be above 0", stddev);
   return {};
@@ -22,8 +24,8 @@ Result<void> validate(const ImageTarget& target) {
 
 Crop covering_size(int width, int height, const ImageTarget& target) {
   const double scale =
-      std::max(static_cast<double>(target.width) / width, static_cast<double>(target.height) / height) *
-      static_cast<double>(target.zoom);
+      target.resize ? static_cast<double>(*target.resize) / std::min(width, height)
+                    : std::max(static_cast<double>(target.width) / width, static_cast<double>(target.height) / height);
   Crop crop;
   crop.resized_width = std::max(target.width, static_cast<int>(std::lround(width * scale)));
   crop.resized_height = std::max(target.height, static_cast<int>(std::lround(height * scale)));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,10 +21,10 @@ struct ImageTarget {
   int height = 224;
   int width = 224;
   ImageLayout layout = ImageLayout::kNhwc;
-  float zoom = 1.0F;         ///< resized to this multiple of the smallest size that covers height x width; 256/224 is
-                             ///< what ImageNet networks are used to
-  bool random_crop = false;  ///< else the middle
-  bool random_flip = false;  ///< left to right, every other image
+  std::optional<int> resize = {};  ///< pixels of the shorter side; absent: the smallest size that covers height x
+                                   ///< width. ImageNet networks of 224 x 224 are used to 256
+  bool random_crop = false;                             ///< else the middle
+  bool random_flip = false;                             ///< left to right, every other image
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F};    ///< per channel, of values in [0, 1]; ImageNet's
   std::array<float, 3> stddev{0.229F, 0.224F, 0.225F};  ///< a single channel uses the first entry
 
@@ -45,7 +46,7 @@ struct Crop {
   bool flip = false;
 };
 
-/// Size after resizing pixels of width x height so that they cover the target, aspect kept to a pixel.
+/// Size after resizing pixels of width x height as the target says, aspect kept to a pixel.
 Crop covering_size(int width, int height, const ImageTarget& target);
 /// covering_size with the place of the crop and the flip drawn from `random` (always the same number of
 /// draws).

@@ -50,7 +50,8 @@ Result<std::unique_ptr<BatchRun>> BatchRun::open(Backend& backend, const Plan& p
 Result<void> BatchRun::open_input(const Plan& plan, const BatchRunOptions& options) {
   if (plan.input.source == InputSource::kFolder) {
     COHORT_TRY(ImageFolder folder, scan_image_folder(plan.input.path));
-    COHORT_TRY(feeder_, Feeder::open(*runner_, std::move(folder), input_options(plan, options)));
+    COHORT_TRY(feeder_, Feeder::open(*runner_, std::move(folder), input_options(plan, options),
+                                     image_target(plan.input.images)));
     return {};
   }
   return fill_inputs(*runner_, [&](const ProgramInput& input, InputPlace place) -> Result<std::vector<float>> {

@@ -43,6 +43,7 @@ Result<Program> Lowering::run() {
   program_.member_count = models_.size();
   steps_of_group_.resize(plan_.groups.size());
   add_inputs();
+  COHORT_CHECK(check_images());
   COHORT_CHECK(convert_inputs(launches));
   reserve_stacks(launches);
   for (const Launch& launch : launches)

@@ -22,6 +22,21 @@ Result<void> Lowering::check_multiprocessors() const {
   return {};
 }
 
+/// Images must be large enough, once resized, for every input to be cut out of them.
+Result<void> Lowering::check_images() const {
+  const std::optional<int> resize = plan_.input.images.resize;
+  if (plan_.input.source != InputSource::kFolder || !resize) return {};
+  for (const ProgramInput& input : program_.inputs) {
+    if (input.shape.size() != 4) continue;
+    const std::int64_t least = std::max(input.shape[2], input.shape[3]);
+    if (*resize < least)
+      return fail(ErrorCode::kInvalidInput,
+                  "input.resize: images of {} pixels do not hold the {} x {} (height x width) of input {}; at least {}",
+                  *resize, input.shape[2], input.shape[3], input.name, least);
+  }
+  return {};
+}
+
 /// Inputs arrive in float32; where the plan stores another type, its ops read a copy, made once on the stream of
 /// the first of them.
 Result<void> Lowering::convert_inputs(std::span<const Launch> launches) {

@@ -39,6 +39,7 @@ class Lowering {
   // Inputs and launches
   void add_inputs();
   [[nodiscard]] Result<void> check_multiprocessors() const;
+  [[nodiscard]] Result<void> check_images() const;
   Result<void> convert_inputs(std::span<const Launch> launches);
   void reserve_stacks(std::span<const Launch> launches);
   Result<void> lower_single(const Launch& launch);

@@ -115,6 +115,14 @@ Result<void> validate_launch_threads(const Plan& plan) {
   return {};
 }
 
+Result<void> validate_images(const InputPlan& input) {
+  COHORT_CHECK(validate(input.images, "input."));
+  const std::string_view field = unusual_field(input.images);
+  if (input.source == InputSource::kFolder || field.empty()) return {};
+  return fail(ErrorCode::kInvalidInput, "input.{} is of images: only for source folder, not {}", field,
+              input.source == InputSource::kArrays ? "arrays" : "generated");
+}
+
 Result<void> validate_order(const Plan& plan) {
   std::map<std::string, std::vector<std::string>> after;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
@@ -164,6 +172,7 @@ Result<void> validate(const Plan& plan) {
     return fail(ErrorCode::kInvalidInput, "input.buffers must be at least 1, not {}", plan.input.buffers);
   if (plan.input.decode_workers < 1)
     return fail(ErrorCode::kInvalidInput, "input.decode_workers must be at least 1, not {}", plan.input.decode_workers);
+  COHORT_CHECK(validate_images(plan.input));
   if (plan.groups.empty()) return fail(ErrorCode::kInvalidInput, "groups is empty: every op belongs to one group");
   for (std::size_t i = 0; i < plan.groups.size(); ++i) COHORT_CHECK(validate_group(plan, i));
   for (std::size_t i = 0; i < plan.baselines.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "models/source.hpp"
+#include "simulator/plan/image_preparation.hpp"
 #include "simulator/plan/precision.hpp"
 
 namespace cohort {
@@ -49,6 +50,7 @@ struct InputPlan {
   int buffers = 2;  ///< minibatches in flight per pipeline; 2 is double buffering
   std::uint64_t seed = 0;
   BadImages bad_images = BadImages::kSkip;
+  ImagePreparation images = {};
 
   friend bool operator==(const InputPlan&, const InputPlan&) = default;
 };

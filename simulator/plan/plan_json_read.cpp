@@ -1,6 +1,7 @@
 // Reading plan files.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -134,6 +135,37 @@ Result<JsonObject> nested(JsonObject& object, std::string_view key) {
   return JsonObject::open(*value, object.path_of(key));
 }
 
+Result<std::array<double, 3>> read_channels(JsonObject& object, std::string_view key) {
+  COHORT_TRY(const nlohmann::json* list, object.value(key));
+  const bool three = list->is_array() && list->size() == 3 &&
+                     std::all_of(list->begin(), list->end(), [](const auto& item) { return item.is_number(); });
+  if (!three)
+    return fail(ErrorCode::kInvalidInput, "{} must be a list of 3 numbers, of red, green and blue, not {}",
+                object.path_of(key), list->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return list->get<std::array<double, 3>>();
+}
+
+Result<ImagePreparation> read_images(JsonObject& object) {
+  ImagePreparation images;
+  if (object.has("resize")) {
+    COHORT_TRY(const std::int64_t resize, object.integer("resize", 1, kMostResize));
+    images.resize = static_cast<int>(resize);
+  }
+  if (object.has("random_crop")) {
+    COHORT_TRY(images.random_crop, object.boolean("random_crop"));
+  }
+  if (object.has("random_flip")) {
+    COHORT_TRY(images.random_flip, object.boolean("random_flip"));
+  }
+  if (object.has("mean")) {
+    COHORT_TRY(images.mean, read_channels(object, "mean"));
+  }
+  if (object.has("std")) {
+    COHORT_TRY(images.std, read_channels(object, "std"));
+  }
+  return images;
+}
+
 Result<InputPlan> read_input(JsonObject object) {
   InputPlan input;
   COHORT_TRY(input.source, kSources.read(object, "source"));
@@ -151,6 +183,7 @@ Result<InputPlan> read_input(JsonObject object) {
   input.buffers = static_cast<int>(buffers);
   input.seed = static_cast<std::uint64_t>(seed);
   COHORT_TRY(input.bad_images, kBadImages.read(object, "bad_images"));
+  COHORT_TRY(input.images, read_images(object));
   COHORT_CHECK(object.no_other_keys());
   return input;
 }

@@ -152,6 +152,16 @@ ordered_json write_baselines(const std::vector<Baseline>& baselines) {
   return list;
 }
 
+/// As with other fields that came later, what is as usual is not written.
+void add_images(const ImagePreparation& images, ordered_json& input) {
+  const ImagePreparation usual;
+  if (images.resize) input["resize"] = *images.resize;
+  if (images.random_crop) input["random_crop"] = true;
+  if (images.random_flip) input["random_flip"] = true;
+  if (images.mean != usual.mean) input["mean"] = images.mean;
+  if (images.std != usual.std) input["std"] = images.std;
+}
+
 }  // namespace
 
 std::string write_plan(const Plan& plan) {
@@ -163,6 +173,7 @@ std::string write_plan(const Plan& plan) {
   input["buffers"] = plan.input.buffers;
   input["seed"] = plan.input.seed;
   input["bad_images"] = kBadImages.of(plan.input.bad_images);
+  add_images(plan.input.images, input);
   document["input"] = std::move(input);
   document["streams"] = plan.streams;
   if (plan.launch_threads != 1) document["launch_threads"] = plan.launch_threads;

@@ -148,6 +148,56 @@ TEST_F(LoopTest, ProfilesPlansAndRunsMembersThatReadImages) {
   }
 }
 
+TEST_F(LoopTest, PlansWithImagesAsTheyWereTimed) {
+  make_photos();
+  write("net.onnx", onnx_model(13, input_text("x", {2, 3, 8, 8}) + output_text("y") + node_text("Relu", {"x"}, {"y"})));
+  const std::vector<std::string> profiling{"profile", "net.onnx", "--data", "photos", "--device", "reference", "-q"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const Outcome small = cohort(with(profiling, {"--resize", "7"}));
+  EXPECT_EQ(small.exit_code, 3);
+  EXPECT_THAT(small.err, HasSubstr("resize is 7; must be 8 to 16384 for images of 8 x 8"));
+  ASSERT_EQ(cohort(with(profiling, {"--resize", "12", "--std", "1,0.5,0.25"})).exit_code, 0);
+  const auto profiled = read_trace(path("net.trace.json.gz"));
+  ASSERT_TRUE(profiled) << profiled.error().message;
+  EXPECT_EQ(profiled->info.settings.at("input.resize"), "12");
+  EXPECT_EQ(profiled->info.settings.at("input.std"), "1,0.5,0.25");
+  EXPECT_EQ(profiled->info.settings.at("input.random_crop"), "false");
+
+  const std::vector<std::string> planning{"plan", "net.trace.json.gz", "-n", "2", "-f"};
+  const Outcome differs = cohort(with(planning, {"--data", "photos", "--resize", "16"}));
+  EXPECT_EQ(differs.exit_code, 2);
+  EXPECT_THAT(differs.err, HasSubstr("--resize is 16: net.trace.json.gz timed decoding with --resize 12; profile with "
+                                     "--data and --resize 16"));
+  EXPECT_THAT(cohort(with(planning, {"--data", "photos"})).err, HasSubstr("profile with --data and no --resize"));
+  EXPECT_THAT(cohort(with(planning, {"--resize", "12"})).err, HasSubstr("--resize requires --data"));
+  const Outcome zero = cohort(with(planning, {"--data", "photos", "--resize", "12", "--std", "1,0,1"}));
+  EXPECT_EQ(zero.exit_code, 2);
+  EXPECT_THAT(zero.err, HasSubstr("--std[1] must be from 1e-06 to 1000000, not 0"));
+
+  const Outcome planned = cohort(with(planning, {"--data", "photos", "--resize", "12", "--random-crop", "--random-flip",
+                                                 "--mean", "-1,-1,-1", "--decode-workers", "1", "--buffers", "2"}));
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const auto input = nlohmann::json::parse(read("net.plan.json"))["input"];
+  EXPECT_EQ(input["resize"], 12);
+  EXPECT_EQ(input["random_crop"], true);
+  EXPECT_EQ(input["random_flip"], true);
+  EXPECT_EQ(input["mean"], (std::vector<double>{-1, -1, -1}));
+  EXPECT_FALSE(input.contains("std"));
+  ASSERT_EQ(run_shortly("net.plan.json").exit_code, 0);
+  const std::string varied = read("results/net-0/y.npy");
+  ASSERT_EQ(
+      cohort({"run", "-f", "net.plan.json", "--blocks", "1", "--block-ms", "1", "--outputs", "results"}).exit_code, 0);
+  EXPECT_TRUE(read("results/net-1/y.npy") == varied);
+  edit("net.plan.json", "\"resize\": 12", "\"resize\": 13");
+  const Outcome edited = cohort({"simulate", "net.trace.json.gz", "--plan", "net.plan.json"});
+  EXPECT_EQ(edited.exit_code, 2);
+  EXPECT_THAT(edited.err, HasSubstr("the plan's input.resize is 13: net.trace.json.gz timed decoding"));
+  EXPECT_EQ(cohort({"plan", "net.trace.json.gz", "-f", "--resolve", "net.plan.json"}).exit_code, 2);
+}
+
 TEST_F(LoopTest, KeepsResultsOfTheSameImagesHoweverLongItMeasures) {
   make_photos();
   ASSERT_EQ(run_shortly("photos.plan.json").exit_code, 0);

@@ -91,7 +91,7 @@ ImageFolder scan(const fs::path& path) {
 Buffers::Buffers(int minibatch, int slots) {
   options_.minibatch = minibatch;
   options_.target.height = options_.target.width = 8;
-  options_.target.zoom = 1.25F;
+  options_.target.resize = 10;
   options_.target.random_crop = options_.target.random_flip = true;
   for (int i = 0; i < slots; ++i)
     slots_.emplace_back(static_cast<std::size_t>(minibatch) * options_.target.size(), std::nanf(""));

@@ -76,7 +76,7 @@ TEST(ImageTransform, EqualsThePlainComputationForManySizesAndCrops) {
     const Picture picture =
         noisy_picture(extent(60), extent(60), round % 3 == 0 ? 1 : 3, static_cast<std::uint64_t>(round));
     ImageTarget target = target_of(picture.channels, extent(50), extent(50));
-    target.zoom = random.uniform(1.0F, 1.5F);
+    if (round % 4 != 0) target.resize = std::max(target.height, target.width) + extent(20) - 1;
     target.random_crop = target.random_flip = true;
     target.layout = round % 2 == 0 ? ImageLayout::kNhwc : ImageLayout::kNchw;
     target.mean = {0.1F, 0.5F, 0.9F};
@@ -135,11 +135,20 @@ TEST(CoveringSize, FitsTheShortSideAndCentresTheLongOne) {
   EXPECT_EQ(tall.resized_width, 50);
   EXPECT_EQ(tall.resized_height, 200);
   EXPECT_EQ(tall.y, 75);
-  ImageTarget zoomed = target_of(3, 224, 224);
-  zoomed.zoom = 256.0F / 224.0F;
-  EXPECT_EQ(covering_size(500, 375, zoomed).resized_height, 256);
-  EXPECT_EQ(covering_size(500, 375, zoomed).resized_width, 341);
   EXPECT_EQ(covering_size(3, 5000, target_of(3, 8, 8)).resized_height, 13333);
+}
+
+TEST(CoveringSize, ResizesTheShortSideAsAskedWhateverTheTargetsAspect) {
+  ImageTarget target = target_of(3, 100, 224);
+  target.resize = 256;
+  const Crop wide = covering_size(500, 375, target);
+  EXPECT_EQ(wide.resized_height, 256);
+  EXPECT_EQ(wide.resized_width, 341);
+  EXPECT_EQ(wide.x, 58);
+  EXPECT_EQ(wide.y, 78);
+  const Crop tall = covering_size(300, 900, target);
+  EXPECT_EQ(tall.resized_height, 768);
+  EXPECT_EQ(tall.resized_width, 256);
 }
 
 TEST(ChooseCrop, StaysInsideAndReachesBothEnds) {
@@ -179,8 +188,9 @@ TEST(ImageTarget, RefusesWhatNoImageCanBe) {
   EXPECT_THAT(message([](ImageTarget& t) { t.channels = 2; }), HasSubstr("1 or 3 channels; the input wants 2"));
   EXPECT_THAT(message([](ImageTarget& t) { t.height = 0; }), HasSubstr("must be 1 to 16384"));
   EXPECT_THAT(message([](ImageTarget& t) { t.width = 20000; }), HasSubstr("must be 1 to 16384"));
-  EXPECT_THAT(message([](ImageTarget& t) { t.zoom = 0.5F; }), HasSubstr("zoom is 0.5"));
-  EXPECT_THAT(message([](ImageTarget& t) { t.zoom = std::nanf(""); }), HasSubstr("zoom"));
+  EXPECT_THAT(message([](ImageTarget& t) { t.resize = 223; }),
+              HasSubstr("resize is 223; must be 224 to 16384 for images of 224 x 224 (height x width)"));
+  EXPECT_THAT(message([](ImageTarget& t) { t.resize = 20000; }), HasSubstr("resize is 20000"));
   EXPECT_THAT(message([](ImageTarget& t) { t.stddev[1] = 0; }), HasSubstr("stddev is 0"));
 }
 

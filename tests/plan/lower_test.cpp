@@ -113,6 +113,17 @@ TEST(Lower, SeparateInputGivesEachMemberItsOwnBuffer) {
   EXPECT_EQ(program.memory.input, Bytes{3 * 2 * 2 * 3 * 8 * 8 * 4});
 }
 
+TEST(Lower, RefusesImagesTooSmallToCutAnInputOutOf) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.input.source = InputSource::kFolder;
+  c.plan.input.images.resize = 7;
+  EXPECT_THAT(refusal(c),
+              HasSubstr("input.resize: images of 7 pixels do not hold the 8 x 8 (height x width) of input"));
+  c.plan.input.images.resize = 8;
+  EXPECT_EQ(lowered(c).inputs.size(), 1U);
+}
+
 TEST(Lower, DenseConvolutionStacksOutputChannelsOverTheSharedInput) {
   const Model model = small_cnn();
   Case c = same_models(model, 2, Strategy::kSerial);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,54 @@ TEST(PlanJson, ReadsBackLaunchThreads) {
   EXPECT_THAT(write_plan(sample_plan()), ::testing::Not(HasSubstr("launch_threads")));
 }
 
+TEST(PlanJson, ReadsBackWhatBecomesOfImages) {
+  Plan plan = sample_plan();
+  plan.input.images = {256, true, true, {0.5, -1.25, 0.1}, {1, 1e-6, 0.3}};
+  const std::string text = write_plan(plan);
+  const auto read = parse_plan(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, plan);
+  for (const std::string_view field : {"resize", "random_crop", "random_flip", "mean", "std"}) {
+    EXPECT_THAT(text, HasSubstr(fmt::format("\"{}\"", field)));
+    EXPECT_THAT(write_plan(sample_plan()), ::testing::Not(HasSubstr(fmt::format("\"{}\"", field))));
+  }
+  const auto usual =
+      parse_plan(edited("\"buffers\": 3", "\"buffers\": 3, \"random_crop\": false, \"mean\": [0.485, 0.456, 0.406]"));
+  ASSERT_TRUE(usual) << usual.error().message;
+  EXPECT_EQ(*usual, sample_plan());
+}
+
+TEST(PlanJson, FingerprintTellsWhatBecomesOfImages) {
+  const auto of = [](const ImagePreparation& images) {
+    Plan plan = sample_plan();
+    plan.input.images = images;
+    return fingerprint(plan);
+  };
+  const std::set<std::string> different{fingerprint(sample_plan()),
+                                        of({256}),
+                                        of({257}),
+                                        of({{}, true}),
+                                        of({{}, false, true}),
+                                        of({{}, false, false, {0, 0, 0}}),
+                                        of({{}, false, false, {0, 0, 0}, {1, 1, 1}})};
+  EXPECT_EQ(different.size(), 7U);
+}
+
+TEST(PlanJson, WhatBecomesOfImagesIsOnlyForImages) {
+  const auto message = [](InputSource source, const ImagePreparation& images) {
+    Plan plan = sample_plan();
+    plan.input.source = source;
+    plan.input.images = images;
+    const auto read = parse_plan(write_plan(plan));
+    return read ? std::string() : read.error().message;
+  };
+  EXPECT_EQ(message(InputSource::kArrays, {}), "");
+  EXPECT_EQ(message(InputSource::kArrays, {{}, true}),
+            "input.random_crop is of images: only for source folder, not arrays");
+  EXPECT_EQ(message(InputSource::kGenerated, {{}, false, false, {0, 0, 0}}),
+            "input.mean is of images: only for source folder, not generated");
+}
+
 TEST(PlanJson, CollapsesMembersThatDifferOnlyInSeed) {
   const std::string text = write_plan(sample_plan());
   EXPECT_THAT(text, HasSubstr(R"("name":"lenet5","model":"lenet5","minibatch":4,"seed":0,"count":16)"));
@@ -147,6 +196,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"\"version\": 1", "\"version\": 2", "version 2 is not known here"},
         BadPlan{"\"buffers\": 3", "\"buffers\": -1", "input.buffers must be a whole number from 1"},
         BadPlan{"\"path\": \"photos\",", "", "input.path is missing"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"resize\":0", "input.resize must be a whole number from 1 to 16384"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"random_crop\":1", "input.random_crop must be true or false, not 1"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"random_flip\":\"yes\"",
+                "input.random_flip must be true or false, not \"yes\""},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"mean\":[0,0]",
+                "input.mean must be a list of 3 numbers, of red, green and blue, not [0,0]"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"mean\":0.5", "input.mean must be a list of 3 numbers"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"mean\":[0,\"a\",0]", "input.mean must be a list of 3 numbers"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"mean\":[0,0,1e7]",
+                "input.mean[2] must be from -1000000 to 1000000, not 10000000"},
+        BadPlan{"\"buffers\": 3", "\"buffers\": 3,\"std\":[1,0,1]",
+                "input.std[1] must be from 1e-06 to 1000000, not 0"},
         BadPlan{"\"streams\": 2", "\"streams\": 1", "there is no stream 1"},
         BadPlan{"\"streams\": 2", "\"streams\": 2, \"launch_threads\": 3",
                 "launch_threads must be 1 to the number of streams, 2, not 3"},
