@@ -5,8 +5,10 @@
 
 #include "cli/command.hpp"
 #include "cli/step_options.hpp"
+#include "cli/text_checks.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/summary/gpu_summary.hpp"
+#include "tracer/summary/profile_summary.hpp"
 #include "tracer/summary/summary.hpp"
 
 namespace cohort {
@@ -117,12 +119,49 @@ ordered_json to_json(const GpuSummary& summary) {
   return value;
 }
 
+std::string_view to_string(ProfileState state) {
+  switch (state) {
+    case ProfileState::kWarm:
+      return "warm";
+    case ProfileState::kFlushed:
+      return "caches flushed";
+    case ProfileState::kFirst:
+      return "first execution";
+  }
+  return "";
+}
+
+ordered_json to_json(const std::vector<OpSummary>& ops) {
+  ordered_json list = ordered_json::array();
+  for (const OpSummary& op : ops) {
+    ordered_json ways = ordered_json::array();
+    for (const WaySummary& way : op.ways)
+      ways.push_back({{"strategy", way.record.strategy},
+                      {"width", way.record.width},
+                      {"threads", way.record.threads},
+                      {"algorithm", way.record.algorithm},
+                      {"state", to_string(way.record.state)},
+                      {"neighbours", way.record.neighbours},
+                      {"footprint_bytes", way.record.footprint.value},
+                      {"samples", way.samples},
+                      {"median_ns", way.record.time.count()},
+                      {"p10_ns", way.p10.count()},
+                      {"p90_ns", way.p90.count()},
+                      {"workspace_bytes", way.record.workspace.value},
+                      {"packed_weight_bytes", way.record.packed_weights.value}});
+    list.push_back(
+        {{"name", op.name}, {"signature", op.signature}, {"best_ns", op.best.count()}, {"ways", std::move(ways)}});
+  }
+  return list;
+}
+
 struct TraceInfoCommandOptions {
   explicit TraceInfoCommandOptions(CLI::App& app) : steps(app) {}
 
   StepOptionSet steps;
   std::filesystem::path file;
   bool tracks = false;
+  std::size_t rows = 10;
 };
 
 Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context) {
@@ -133,16 +172,19 @@ Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context
   COHORT_CHECK(context.cancel.check());
   const TraceSummary summary = summarize(trace);
   const std::optional<GpuSummary> gpu = summarize_gpu(trace);
+  const std::vector<OpSummary> ops = summarize_profile(trace);
   COHORT_CHECK(context.cancel.check());
   if (context.json) {
     ordered_json value = to_json(summary);
     if (gpu) value["gpu"] = to_json(*gpu);
+    if (trace.info.kind == TraceKind::kProfile) value["ops"] = to_json(ops);
     context.console.print_json(value);
     return {};
   }
   context.console.print(format_summary_head(summary));
   if (gpu) context.console.print(format_gpu_summary(*gpu));
   if (!gpu || options.tracks) context.console.print(format_summary_tracks(summary));
+  context.console.print(format_profile_summary(ops, options.rows));
   context.console.print(format_summary_rest(summary));
   return {};
 }
@@ -153,8 +195,8 @@ Command trace_info_command() {
   Command command;
   command.name = "trace info";
   command.help =
-      "Say what a trace file holds: device, span, streams and kernels, launches, steps, and what predictions from it "
-      "must do without";
+      "Say what a trace file holds: device, span, streams and kernels, launches, steps, each op of a profile with "
+      "its ways and what they took, and what predictions from it must do without";
   command.example =
       "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz\n"
       "  (also of PyTorch's profiler: trace.json.gz; of Nsight Systems: nsys export --type sqlite report.nsys-rep)";
@@ -165,6 +207,9 @@ Command trace_info_command() {
                    "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
         ->required();
     app.add_flag("--tracks", options->tracks, "List tracks and categories of a GPU's trace, too");
+    app.add_option("--rows", options->rows, "Ops of a profile to print, those that take longest")
+        ->check(is_whole_number)
+        ->capture_default_str();
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

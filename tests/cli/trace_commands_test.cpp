@@ -73,6 +73,29 @@ TEST_F(TraceCommands, InfoListsTracksWhereAskedTo) {
               HasSubstr("     slices       busy   share  name\n          2    90.0 us   90.0%  gpu / stream 7\n"));
 }
 
+TEST_F(TraceCommands, InfoListsTheWaysOfAProfilesOps) {
+  ASSERT_EQ(
+      cohort({"profile", "mlp", "--set", "inputs=8", "--set", "hidden=8", "--device", "reference", "-q"}).exit_code, 0);
+  const std::string text = cohort({"trace", "info", "mlp.trace.json.gz", "--rows", "1"}).out;
+  EXPECT_THAT(text, HasSubstr("\nops, weights in the caches, nothing beside them; "));
+  EXPECT_THAT(text, HasSubstr(": Gemm"));
+  EXPECT_THAT(text, HasSubstr("\n  ... and 1 more\nwall times"));
+  const json ops = json::parse(cohort({"trace", "info", "mlp.trace.json.gz", "--json"}).out).at("ops");
+  ASSERT_EQ(ops.size(), 2U);  // two of the three layers are alike
+  EXPECT_GE(ops[0]["best_ns"], ops[1]["best_ns"]);
+  for (const json& op : ops) {
+    EXPECT_THAT(op["name"].get<std::string>(), StartsWith("fc"));
+    ASSERT_FALSE(op["ways"].empty());
+    for (const json& way : op["ways"]) {
+      EXPECT_LE(way["p10_ns"], way["median_ns"]);
+      EXPECT_LE(way["median_ns"], way["p90_ns"]);
+      EXPECT_GE(way["samples"], 1);
+    }
+  }
+  write("t.json", kForeignTrace);
+  EXPECT_FALSE(json::parse(cohort({"trace", "info", "t.json", "--json"}).out).contains("ops"));
+}
+
 TEST_F(TraceCommands, InfoRefusesWhatUnpacksToMoreThanIsAllowed) {
   write("t.json", kForeignTrace);
   ASSERT_EQ(cohort({"trace", "convert", "t.json", "t.json.gz"}).exit_code, 0);

@@ -10,17 +10,6 @@
 namespace cohort {
 namespace {
 
-/// Template arguments and parameters make a kernel's name longer than a screen is wide.
-std::string shortened(std::string_view name) {
-  constexpr std::size_t kMost = 72;
-  if (name.size() <= kMost) return std::string(name);
-  std::size_t end = kMost - 3;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;  // not within a character
-  return std::string(name.substr(0, end)) + "...";
-}
-
-std::string_view plural(std::int64_t count) { return count == 1 ? "" : "s"; }
-
 void format_work(std::string& out, const GpuSummary& summary) {
   line(out, "kernels   {} of {} names, {} in all; {} copies and {} memsets, {}{}", summary.kernels,
        summary.different_kernels, format_time(summary.kernel_time), summary.copies, summary.memsets,
