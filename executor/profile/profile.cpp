@@ -12,6 +12,7 @@
 #include "executor/profile/kernels.hpp"
 #include "executor/profile/overheads.hpp"
 #include "executor/runner.hpp"
+#include "executor/trace_sink.hpp"
 #include "simulator/plan/lower.hpp"
 
 namespace cohort {
@@ -226,18 +227,7 @@ void CaseTimer::write(Trace& trace) {
   }
 }
 
-/// Reads the clock as a recording sink does and keeps nothing: for what tracing costs.
-class SilentSink final : public TaskSink {
- public:
-  explicit SilentSink(int streams) : last_(static_cast<std::size_t>(streams)) {}
-  void begin(StepId /*step*/, StreamId stream) noexcept override { last_[to_index(stream)] = steady_now(); }
-  void end(StepId /*step*/, StreamId stream) noexcept override { last_[to_index(stream)] = steady_now(); }
-
- private:
-  std::vector<Nanoseconds> last_;
-};
-
-/// Wall time of the whole model, with and without a sink in turn, so that drift meets both alike.
+/// Wall time of the whole model, with and without the sink of measured runs in turn, so that drift meets both alike.
 class ModelTimer {
  public:
   ModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, const CancelToken& cancel)
@@ -251,7 +241,6 @@ class ModelTimer {
     COHORT_TRY(const Program program, lower(plan, models, backend_.catalog(), choose));
     const std::vector<const Weights*> weights{&loaded_.weights};
     COHORT_TRY(const auto runner, Runner::create(backend_, program, weights));
-    SilentSink sink(program.streams);
     COHORT_TRY(const Nanoseconds once, runner->timed_steps(1, steady_now));
     const auto steps =
         static_cast<int>(std::clamp<std::int64_t>(5'000'000 / std::max<std::int64_t>(1, once.count()), 1, 1000));
@@ -259,6 +248,7 @@ class ModelTimer {
     for (int i = 0; i < (kKept + passes - 1) / passes; ++i) {
       COHORT_CHECK(cancel_.check());
       COHORT_TRY(const Nanoseconds plain, runner->timed_steps(steps, steady_now));
+      TraceSink sink(program, {}, steps, steady_now);  // takes its memory here
       runner->session().set_sink(&sink);
       COHORT_TRY(const Nanoseconds watched, runner->timed_steps(steps, steady_now));
       runner->session().set_sink(nullptr);

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/host/host_session.hpp"
 #include "executor/profile/profile.hpp"
 #include "executor/reference/reference_kernels.hpp"
+#include "executor/trace_sink.hpp"
 #include "tests/strategies/batch.hpp"
 #include "tracer/profile_record.hpp"
 
@@ -59,6 +62,79 @@ TEST(ProfilePasses, DivideTheSamplesOfACaseAmongThem) {
   for (const auto& [way, count] : in_three) EXPECT_GE(count, kSamples) << way;
   EXPECT_EQ(counts(one.trace, "first executions"), counts(three.trace, "first executions")) << "only of the first pass";
   EXPECT_EQ(three.trace.info.wall("model untraced")->samples.size(), 15U);
+}
+
+/// What sinks saw before they were taken away.
+struct Watched {
+  int sinks = 0;
+  std::size_t slices = 0;
+  std::size_t kinds_dropped = 0;
+};
+
+/// Another session, whose sinks are looked at.
+class WatchedSession final : public Session {
+ public:
+  WatchedSession(std::unique_ptr<Session> whole, Watched& watched) : whole_(std::move(whole)), watched_(watched) {}
+
+  void launch(StepId step, StreamId stream, int slot) override { whole_->launch(step, stream, slot); }
+  EventId record(StreamId stream) override { return whole_->record(stream); }
+  void wait(StreamId stream, EventId event) override { whole_->wait(stream, event); }
+  void begin_capture() override { whole_->begin_capture(); }
+  GraphId end_capture() override { return whole_->end_capture(); }
+  void launch(GraphId graph) override { whole_->launch(graph); }
+  Result<void> synchronize() override { return whole_->synchronize(); }
+  std::span<float> input(std::size_t index, int slot) override { return whole_->input(index, slot); }
+  void upload(std::size_t index, int slot, StreamId stream) override { whole_->upload(index, slot, stream); }
+  [[nodiscard]] bool uploads_overlap_steps() const override { return whole_->uploads_overlap_steps(); }
+  Result<std::vector<float>> read_output(std::size_t index) override { return whole_->read_output(index); }
+  void set_sink(TaskSink* sink) override {
+    if (const auto* const recorded = dynamic_cast<const TraceSink*>(std::exchange(sink_, sink))) {
+      Trace trace;
+      recorded->add_to(trace, Nanoseconds(0));
+      ++watched_.sinks;
+      watched_.slices += trace.slices.size();
+      watched_.kinds_dropped += trace.info.dropped.size();
+    }
+    whole_->set_sink(sink);
+  }
+
+ private:
+  std::unique_ptr<Session> whole_;
+  Watched& watched_;
+  TaskSink* sink_ = nullptr;
+};
+
+class WatchedBackend final : public Backend {
+ public:
+  explicit WatchedBackend(Watched& watched) : watched_(watched) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return whole_.info(); }
+  [[nodiscard]] const OpCatalog& catalog() const override { return whole_.catalog(); }
+  Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) override {
+    COHORT_TRY(auto session, whole_.load(program, weights));
+    return std::make_unique<WatchedSession>(std::move(session), watched_);
+  }
+
+ private:
+  HostBackend whole_{make_reference_kernels(2), reference_device_info(2)};
+  Watched& watched_;
+};
+
+TEST(ProfilePerturbation, IsThatOfTheSinkOfMeasuredRunsWithRoomForEveryStep) {
+  Watched watched;
+  WatchedBackend device(watched);
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  ProfileOptions options;
+  options.fused_widths = {};
+  options.footprints.emplace();
+  options.passes = 1;
+  options.limits = {2, 2, Nanoseconds(0), Nanoseconds(4)};
+  const auto trace = profile_model(device, *batch.loaded[0], options, CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->info.wall("model traced")->samples.size(), 15U);
+  EXPECT_EQ(watched.sinks, 15);
+  EXPECT_GE(watched.slices, 15 * batch.loaded[0]->model.ops.size());
+  EXPECT_EQ(watched.kinds_dropped, 0U);
 }
 
 TEST(ProfilePasses, TakeEveryOpInTurnWhileWarm) {
