@@ -67,14 +67,14 @@ Result<std::vector<Alternative>> ways_of(const Backend& backend, const ProfiledO
 }
 
 /// Of those as many as are to be timed.
-std::vector<OpCase> timed_ways(const ProfileOptions& options, const OpCase& op_case,
+std::vector<OpCase> timed_ways(const Backend& backend, const ProfileOptions& options, const OpCase& op_case,
                                const std::vector<Alternative>& ways) {
-  std::vector<OpCase> cases;
-  for (const Alternative& way : ways) {
-    if (cases.size() == static_cast<std::size_t>(options.most_alternatives)) break;
-    cases.push_back(op_case);
-    cases.back().algorithm = way.algorithm;
-  }
+  constexpr int kMostOfAGpu = 3;
+  std::size_t most = ways.size();
+  if (options.most_alternatives || backend.info().kind == "cuda")
+    most = std::min(most, static_cast<std::size_t>(options.most_alternatives.value_or(kMostOfAGpu)));
+  std::vector<OpCase> cases(most, op_case);
+  for (std::size_t i = 0; i < most; ++i) cases[i].algorithm = ways[i].algorithm;
   return cases;
 }
 
@@ -108,7 +108,7 @@ Result<void> add_groups(const Backend& backend, const ProfileOptions& options, c
       const OpCase op_case{Strategy::kGroupedGemm, width, threads, "", 1, false, 1, options.precision, {}, op.layout};
       COHORT_TRY(auto ways, ways_of(backend, op, op_case));
       std::erase_if(ways, [](const Alternative& way) { return !way.side_by_side; });
-      for (OpCase& way : timed_ways(options, op_case, ways)) cases.emplace_back(std::move(way));
+      for (OpCase& way : timed_ways(backend, options, op_case, ways)) cases.emplace_back(std::move(way));
     }
   }
   return {};
@@ -228,7 +228,7 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
     const OpCase op_case{Strategy::kSerial, 1, threads, "", 1, true, 1, options.precision, {}, op.layout};
     // None for a Reshape in place: nothing runs.
     COHORT_TRY(const auto ways, ways_of(backend, op, op_case));
-    for (OpCase& way : timed_ways(options, op_case, ways)) cases.emplace_back(std::move(way));
+    for (OpCase& way : timed_ways(backend, options, op_case, ways)) cases.emplace_back(std::move(way));
     COHORT_CHECK(add_parts_of_device(backend, op, op_case, cases));
   }
   for (const FusedForm& form : fused_forms(op)) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "executor/host/host_session.hpp"
+#include "executor/profile/case_selection.hpp"
 #include "executor/profile/profile.hpp"
 #include "executor/recording/fake_gpu.hpp"
 #include "executor/reference/reference_kernels.hpp"
@@ -169,6 +170,24 @@ class GpuWith final : public Backend {
   Catalog catalog_;
 };
 
+/// A device of plain loops, called what is wanted, whose ops are listed by another catalog; it runs nothing.
+template <class Catalog>
+class DeviceWith final : public Backend {
+ public:
+  explicit DeviceWith(std::string kind) { info_.kind = std::move(kind); }
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] const OpCatalog& catalog() const override { return catalog_; }
+  Result<std::unique_ptr<Session>> load(const Program& program, std::span<const Weights* const> weights) override {
+    return host_.load(program, weights);
+  }
+
+ private:
+  HostBackend host_{make_reference_kernels(2), reference_device_info(2)};
+  Catalog catalog_{host_.catalog()};
+  DeviceInfo info_ = reference_device_info(2);
+};
+
 /// Of eight multiprocessors; matrix products can be made for fewer.
 class CatalogOfParts final : public OpCatalog {
  public:
@@ -188,7 +207,50 @@ class CatalogOfParts final : public OpCatalog {
   const OpCatalog& whole_;
 };
 
-;
+/// Lists each matrix product's first way five times, by as many names.
+class CatalogOfMany final : public OpCatalog {
+ public:
+  explicit CatalogOfMany(const OpCatalog& whole) : whole_(whole) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    COHORT_TRY(auto list, whole_.alternatives(call, threads));
+    if (!std::holds_alternative<Gemm>(call.attributes)) return list;
+    list.resize(1);
+    for (int i = 2; i <= 5; ++i) {
+      list.push_back(list.front());
+      list.back().algorithm += fmt::format("#{}", i);
+    }
+    return list;
+  }
+  bool accepts_strides(const OpCall& call) const override { return whole_.accepts_strides(call); }
+  int cores() const override { return whole_.cores(); }
+
+ private:
+  const OpCatalog& whole_;
+};
+
+TEST(WarmCases, AreOfEveryWayThatACpuListsAndOfTheFirstThreeOfAGpu) {
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const Model& model = batch.loaded[0]->model;
+  const ProfiledOp op = profiled_op(model, model.ops[0]);
+  const auto ways = [&](const std::string& kind, std::optional<int> most) {
+    const DeviceWith<CatalogOfMany> device(kind);
+    ProfileOptions options = quick();
+    options.fused_widths = {};
+    options.most_alternatives = most;
+    std::set<std::string> algorithms;
+    const auto cases = warm_cases(device, options, op);
+    EXPECT_TRUE(cases) << cases.error().message;
+    if (!cases) return std::size_t{0};
+    for (const TimedCase& timed : *cases) {
+      if (!timed.copies_only) algorithms.insert(timed.op_case.algorithm);
+    }
+    return algorithms.size();
+  };
+  EXPECT_EQ(ways("cpu", {}), 5U);
+  EXPECT_EQ(ways("cuda", {}), 3U);
+  EXPECT_EQ(ways("cuda", 4), 4U);
+}
 
 TEST(ProfileParts, OfAGpuAreTimedForProductsThatCanBeMadeForThem) {
   GpuWith<CatalogOfParts> device;
