@@ -88,7 +88,9 @@ Command compare_command() {
   Command command;
   command.name = "compare";
   command.help =
-      "Hold a predicted trace against the measured one: speedup and time, per group and task, largest difference first";
+      "Hold a predicted trace against the measured one: speedup of the step, and time per group and task, largest "
+      "difference first. A group has no speedup of its own: of the baseline only the whole is measured, and groups run "
+      "beside each other or share what members alone do not";
   command.example =
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n"
       "  cohort compare lenet5.predicted.json.gz lenet5.measured.json.gz";
