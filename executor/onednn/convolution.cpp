@@ -18,6 +18,38 @@ dnnl::memory::dims skipped(const std::vector<std::int64_t>& dilation) {
 /// oneDNN 2.6's convolution by matrix product adds the wrong elements of an operand to an NHWC output.
 bool by_gemm(const Implementation& way) { return way.algorithm.find("gemm:jit") != std::string::npos; }
 
+/// By Winograd's minimal filtering, which oneDNN 2.6 has for 3x3 windows on AVX-512, in float32 with 16 channels side
+/// by side: images are brought into that order and back. On one core of a Zen 4 that still halves the time of most 3x3
+/// convolutions of 64 channels and more, at 1.4 to 5 times the rounding error of the direct way.
+void append_winograd(const Convolution& op, const OpCall& call, const dnnl::engine& engine, const PostOps& post_ops,
+                     const std::vector<Binding>& bindings, Implementations& list) {
+  const auto is_added = [](const PostOp& post_op) { return std::holds_alternative<AddOperand>(post_op); };
+  // An operand to add lies in the order of the output as the call has it.
+  if (op.groups > 1 || std::any_of(call.post_ops.begin(), call.post_ops.end(), is_added)) return;
+  // What is dense is fast by direct ways, too: strided operands are made dense for those, once for all that read them.
+  const auto dense = [](const View& view) { return is_dense(view, Layout::kNhwc) || is_dense(view, Layout::kNchw); };
+  const auto* const x = std::get_if<View>(&call.inputs[0]);
+  if (x == nullptr || !dense(*x) || !dense(call.outputs[0])) return;
+  const Shape& kernel = shape_of(call.inputs[1]);
+  if (kernel.size() != 4 || kernel[2] != 3 || kernel[3] != 3) return;
+  std::vector<Binding> staged = bindings;
+  Descriptor bias;
+  for (Binding& binding : staged) {
+    binding.staged = binding.argument == DNNL_ARG_SRC || binding.argument == DNNL_ARG_DST;
+    if (binding.argument == DNNL_ARG_BIAS) bias = binding.descriptor;
+  }
+  try {
+    const dnnl::convolution_forward::desc description(
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_winograd, describe_any(x->shape),
+        describe_any(kernel), bias, describe_any(call.outputs[0].shape), op.window.stride, skipped(op.window.dilation),
+        op.window.pad_begin, op.window.pad_end);
+    append_implementations(
+        dnnl::convolution_forward::primitive_desc(description, post_ops.attributes, engine, /*allow_empty=*/true), "",
+        staged, list);
+  } catch (const dnnl::error&) {  // the direct ways are there all the same
+  }
+}
+
 /// Padding at the end with which the window's last position is the output's last, where ceil_mode
 /// lets it reach over the padding asked for.
 dnnl::memory::dims pad_end(const Window& window, const Shape& x, const Shape& y) {
@@ -71,6 +103,7 @@ Implementations implementations(const Convolution& op, const OpCall& call, const
       dnnl::convolution_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
       bindings, list);
   if (!post_ops->bindings.empty()) list.erase(std::remove_if(list.begin(), list.end(), by_gemm), list.end());
+  append_winograd(op, call, engine, *post_ops, bindings, list);
   return list;
 }
 

@@ -8,7 +8,18 @@ Descriptor Implementation::wanted(const Binding& binding) const {
   return descriptor.query_md(dnnl::query::exec_arg_md, binding.argument);
 }
 
-Bytes Implementation::workspace() const { return {static_cast<std::int64_t>(descriptor.scratchpad_desc().get_size())}; }
+Bytes next_place(Bytes bytes) {
+  constexpr std::int64_t kCacheLine = 64;
+  return {(bytes.value + kCacheLine - 1) / kCacheLine * kCacheLine};
+}
+
+Bytes Implementation::workspace() const {
+  Bytes bytes{static_cast<std::int64_t>(descriptor.scratchpad_desc().get_size())};
+  for (const Binding& binding : bindings) {
+    if (binding.staged) bytes = next_place(bytes) + Bytes{static_cast<std::int64_t>(wanted(binding).get_size())};
+  }
+  return bytes;
+}
 
 void append_implementations(dnnl::primitive_desc descriptor, const std::string& prefix,
                             const std::vector<Binding>& bindings, Implementations& list) {

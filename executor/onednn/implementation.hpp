@@ -27,6 +27,8 @@ struct Binding {
   Descriptor descriptor;    ///< how the operand lies in memory; constants: how their values lie
   Rearrange rearrange;      ///< constants only; empty: as they are
   std::int64_t offset = 0;  ///< elements from the operand's first to the argument's; inputs only
+  /// The primitive has an order of its own for it: it is reordered into, or out of, a part of the workspace.
+  bool staged = false;
 };
 
 /// One of the library's ways to run a call.
@@ -38,8 +40,12 @@ struct Implementation {
 
   /// How the primitive wants the operand of `binding`, which for a constant may be a packed form.
   [[nodiscard]] Descriptor wanted(const Binding& binding) const;
+  /// The primitive's scratchpad, then each staged operand, in the order of the bindings.
   [[nodiscard]] Bytes workspace() const;
 };
+
+/// Where what follows `bytes` of a workspace may begin.
+Bytes next_place(Bytes bytes);
 
 /// The ways to run one op, the library's first choice first; empty where it has none. May throw
 /// dnnl::error, which means the same.

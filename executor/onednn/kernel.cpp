@@ -24,6 +24,8 @@ class PrimitiveKernel final : public HostKernel {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       if (is_constant(call, i)) weight_of[i] = next++;
     }
+    const Descriptor scratchpad = implementation.descriptor.scratchpad_desc();
+    Bytes used{static_cast<std::int64_t>(scratchpad.get_size())};
     for (const Binding& binding : implementation.bindings) {
       const bool input = binding.source == Binding::Source::kInput;
       if (input && is_constant(call, binding.operand)) {
@@ -31,11 +33,11 @@ class PrimitiveKernel final : public HostKernel {
         arguments_.emplace(binding.argument, packed);
       } else {
         const dnnl::memory memory(binding.descriptor, engine, DNNL_MEMORY_NONE);
-        arguments_.emplace(binding.argument, memory);
+        arguments_.emplace(binding.argument,
+                           binding.staged ? stage(memory, implementation.wanted(binding), input, used) : memory);
         (input ? inputs_ : outputs_).push_back({binding.operand, binding.offset, memory});
       }
     }
-    const Descriptor scratchpad = implementation.descriptor.scratchpad_desc();
     if (scratchpad.get_size() == 0) return;
     workspace_ = dnnl::memory(scratchpad, engine, DNNL_MEMORY_NONE);
     arguments_.emplace(DNNL_ARG_SCRATCHPAD, *workspace_);
@@ -49,7 +51,14 @@ class PrimitiveKernel final : public HostKernel {
       }
       for (const Argument& each : outputs_) each.memory.set_data_handle(arguments.outputs[each.operand]);
       if (workspace_) workspace_->set_data_handle(arguments.workspace);
+      for (const Staged& each : staged_) {
+        each.there.set_data_handle(arguments.workspace + each.place.value);
+        if (each.is_input) each.move.execute(stream_, each.arguments);
+      }
       primitive_.execute(stream_, arguments_);
+      for (const Staged& each : staged_) {
+        if (!each.is_input) each.move.execute(stream_, each.arguments);
+      }
     } catch (const dnnl::error& error) {
       throw DeviceError(
           fmt::format("{}: execute failed with status {} ({})", name_, dnnl_status2str(error.status), error.what()));
@@ -63,6 +72,34 @@ class PrimitiveKernel final : public HostKernel {
     std::int64_t offset = 0;
     dnnl::memory memory;
   };
+
+  /// An operand's copy in the workspace, in the primitive's order.
+  struct Staged {
+    bool is_input = true;
+    Bytes place;
+    dnnl::memory there;
+    dnnl::reorder move;  ///< of an input before the primitive, of an output after it
+    std::unordered_map<int, dnnl::memory> arguments;
+  };
+
+  /// A place for an operand that is `here` behind `used` bytes of the workspace, as Implementation::workspace() counts.
+  dnnl::memory stage(const dnnl::memory& here, const Descriptor& wanted, bool is_input, Bytes& used) {
+    const dnnl::engine engine = stream_.get_engine();
+    const dnnl::memory there(wanted, engine, DNNL_MEMORY_NONE);
+    const dnnl::memory& from = is_input ? here : there;
+    const dnnl::memory& to = is_input ? there : here;
+    const dnnl::reorder::primitive_desc move(engine, from.get_desc(), engine, to.get_desc(), scratchpad_only());
+    used = next_place(used);
+    staged_.push_back({is_input,
+                       used,
+                       there,
+                       dnnl::reorder(move),
+                       {{DNNL_ARG_FROM, from},
+                        {DNNL_ARG_TO, to},
+                        {DNNL_ARG_SCRATCHPAD, dnnl::memory(move.scratchpad_desc(), engine)}}});
+    used += Bytes{static_cast<std::int64_t>(wanted.get_size())};
+    return there;
+  }
 
   /// A copy of constant values as the primitive wants them.
   dnnl::memory pack(const Binding& binding, const Descriptor& wanted, const std::vector<float>& values) {
@@ -85,6 +122,7 @@ class PrimitiveKernel final : public HostKernel {
   std::vector<Argument> inputs_;
   std::vector<Argument> outputs_;
   std::optional<dnnl::memory> workspace_;
+  std::vector<Staged> staged_;
 };
 
 }  // namespace

@@ -133,6 +133,57 @@ TEST(OnednnConvolutionForms, NchwAndStridedViews) {
   expect_equals_reference(CallRunner(strided));
 }
 
+/// Those of Winograd's ways among a call's alternatives.
+std::vector<Alternative> winograd_ways(const OpCall& call) {
+  std::vector<Alternative> ways;
+  const auto list = onednn().alternatives(call, 1);
+  EXPECT_TRUE(list) << list.error().message;
+  for (const Alternative& way : list.value_or(std::vector<Alternative>())) {
+    if (way.algorithm.find("wino") != std::string::npos) ways.push_back(way);
+  }
+  return ways;
+}
+
+TEST(OnednnWinograd, IsListedBehindTheDirectWaysWithRoomForImagesInItsOrder) {
+  const OpCall call = convolution({1, 64, 14, 14}, 64, square_window(3, 1, 1));
+  const auto list = onednn().alternatives(call, 1).value();
+  if (!list.front().algorithm.ends_with("avx512_core")) GTEST_SKIP() << "no AVX-512: " << list.front().algorithm;
+  const auto ways = winograd_ways(call);
+  ASSERT_FALSE(ways.empty());
+  for (const Alternative& way : ways) EXPECT_GE(way.workspace, Bytes{2 * 64 * 14 * 14 * 4}) << way.algorithm;
+  EXPECT_EQ(list.front().algorithm.find("wino"), std::string::npos);
+}
+
+TEST(OnednnWinograd, EqualsTheReferenceWhateverTheExtents) {
+  for (const std::int64_t channels : {16, 24, 64, 128}) {
+    for (const std::int64_t side : {5, 8, 13, 30}) {
+      for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+        for (const std::int64_t minibatch : {1, 5}) {
+          OpCall call = convolution({minibatch, channels, side, side + 1}, channels + 16, square_window(3, 1, 1));
+          call.inputs[0] = dense(0, {minibatch, channels, side, side + 1}, layout);
+          call.outputs[0] = dense(1, call.outputs[0].shape, layout);
+          call.post_ops = {Activation{}};
+          SCOPED_TRACE(fmt::format("{} channels, side {}, minibatch {}", channels, side, minibatch));
+          expect_equals_reference(CallRunner(call));
+        }
+      }
+    }
+  }
+}
+
+TEST(OnednnWinograd, IsNotForSumsGroupsStridesAndOtherWindows) {
+  const Shape x = {1, 64, 14, 14};
+  OpCall sum = convolution(x, 64, square_window(3, 1, 1));
+  add_post_ops(sum, {AddOperand{3}});
+  EXPECT_TRUE(winograd_ways(sum).empty());
+  EXPECT_TRUE(winograd_ways(convolution(x, 64, square_window(3, 1, 1), 2)).empty());
+  EXPECT_TRUE(winograd_ways(convolution(x, 64, square_window(3, 2, 1))).empty());
+  EXPECT_TRUE(winograd_ways(convolution(x, 64, square_window(5, 1, 2))).empty());
+  OpCall strided = convolution(x, 64, square_window(3, 1, 1));
+  strided.inputs[0] = channel_slice(0, x, 128, 16);
+  EXPECT_TRUE(winograd_ways(strided).empty());
+}
+
 class OnednnPool : public ::testing::TestWithParam<std::tuple<PoolKind, bool, bool, int, int>> {};
 
 TEST_P(OnednnPool, EqualsTheReference) {
