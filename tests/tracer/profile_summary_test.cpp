@@ -84,11 +84,11 @@ TEST(ProfileSummary, ReadsAsText) {
   EXPECT_EQ(format_profile_summary(summarize_profile(small_profile()), 10),
             R"(ops, weights in the caches, nothing beside them; the time of a fused way is of all its members
      median        p10        p90  workspace  way
-  conv2: Convolution kernel=3x3 pad=1x1+1x1 + Relu x[1, 64, 56, 56] -> [1, 64,...
+  conv2: Convolution kernel=3x3 pad=1x1+1x1 + Relu x[1,64,56,56] -> [1,64,56,56]
     61.0 us    60.2 us    61.8 us   8.00 KiB  brgconv, 2 threads
     70.0 us    70.0 us    70.0 us        0 B  jit:avx2, 2 threads
      105 us     101 us     109 us        0 B  jit:avx2, 1 thread
-  fc: Gemm x[1, 512] -> [1, 1000]
+  fc: Gemm x[1,512] -> [1,1000]
     10.0 us    9.20 us    10.8 us        0 B  brgemm, 1 thread
     30.0 us    30.0 us    30.0 us        0 B  brgemm, 1 thread, strided_batch of 4
 )");

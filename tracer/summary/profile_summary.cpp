@@ -80,7 +80,7 @@ OpSummary summarize_op(std::string name, std::vector<ProfileRecord> records) {
   return op;
 }
 
-/// Without what is as usual, and without weights: "Convolution kernel=3x3 + Relu x[1, 64, 56, 56] -> [1, 64, 56, 56]".
+/// Without what is as usual, and without weights: "Convolution kernel=3x3 + Relu x[1,64,56,56] -> [1,64,56,56]".
 std::string short_signature(const std::string& signature) {
   constexpr std::array<std::string_view, 4> kUsual{"stride=1x1", "pad=0x0+0x0", "dilation=1x1", "groups=1"};
   std::string text;
@@ -90,7 +90,7 @@ std::string short_signature(const std::string& signature) {
     const std::string_view word = std::string_view(signature).substr(at, end - at);
     at = std::min(signature.find_first_not_of(is_weight ? "] " : " ", end), signature.size());
     if (is_weight || std::find(kUsual.begin(), kUsual.end(), word) != kUsual.end()) continue;
-    text += text.empty() ? "" : " ";
+    text += text.empty() || text.ends_with(',') ? "" : " ";
     text += word;
   }
   return text;
