@@ -23,8 +23,8 @@ struct ImageTarget {
   ImageLayout layout = ImageLayout::kNhwc;
   std::optional<int> resize = {};  ///< pixels of the shorter side; absent: the smallest size that covers height x
                                    ///< width. ImageNet networks of 224 x 224 are used to 256
-  bool random_crop = false;                             ///< else the middle
-  bool random_flip = false;                             ///< left to right, every other image
+  bool random_crop = false;        ///< else the middle
+  bool random_flip = false;        ///< left to right, every other image
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F};    ///< per channel, of values in [0, 1]; ImageNet's
   std::array<float, 3> stddev{0.229F, 0.224F, 0.225F};  ///< a single channel uses the first entry
 

@@ -85,7 +85,7 @@ class PrimitiveKernel final : public HostKernel {
   /// A place for an operand that is `here` behind `used` bytes of the workspace, as Implementation::workspace() counts.
   dnnl::memory stage(const dnnl::memory& here, const Descriptor& wanted, bool is_input, Bytes& used) {
     const dnnl::engine engine = stream_.get_engine();
-    const dnnl::memory there(wanted, engine, DNNL_MEMORY_NONE);
+    dnnl::memory there(wanted, engine, DNNL_MEMORY_NONE);
     const dnnl::memory& from = is_input ? here : there;
     const dnnl::memory& to = is_input ? there : here;
     const dnnl::reorder::primitive_desc move(engine, from.get_desc(), engine, to.get_desc(), scratchpad_only());
