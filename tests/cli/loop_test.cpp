@@ -81,7 +81,7 @@ TEST_F(LoopTest, KeepsResultsOfPlansBesideApart) {
   const Outcome ran = cohort({"run", "mlp.plan.json", "--blocks", "1", "--block-ms", "1", "--iterations", "1",
                               "--outputs", "results", "--beside", "mlp.plan.json", "all/02.plan.json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const char* const member : {"mlp-0", "mlp-1"}) {
+  for (const std::string member : {"mlp-0", "mlp-1"}) {
     const std::string expected = read("results/" + member + "/fc3.npy");
     EXPECT_FALSE(expected.empty());
     EXPECT_TRUE(read("results/beside-1/" + member + "/fc3.npy") == expected);
