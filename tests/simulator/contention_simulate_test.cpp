@@ -1,4 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "simulator/engine/simulate.hpp"
 #include "tests/simulator/graph_text.hpp"
@@ -95,6 +98,24 @@ TEST(ContentionSimulate, IsHeldUpByLaunchesAndHelpedByAGraph) {
                                     l -> k1
                                     l -> k2)";
   EXPECT_EQ(timeline_on(on_gpu(graph, four_sms(), 0)), "l 0-6000\nk0 6000-7000\nk1 6000-7000\nk2 7000-8000\n");
+}
+
+// One thread feeds two streams in turn, a launch every 3 us, with kernels of 1 us and of 5 us:
+//   host | l0 | l1 | l2 | l3 |          | l0 | l1 | l2 | l3 |
+//   s0         k0        k2                  |  k0  |     k2      |
+//   s1              k1        k3                  |    k1    |     k3   |
+// Short ones leave the SMs idle as on one stream; long ones overlap and share DRAM until the last is alone.
+TEST(ContentionSimulate, FeedsTwoStreamsFromOneThread) {
+  const auto text = [](int kernel_ns) {
+    const std::string kernels = fmt::format("s0: k0 {0}, k2 {0}\n s1: k1 {0}, k3 {0}\n", kernel_ns);
+    return "host: l0 3000x0, l1 3000x0, l2 3000x0, l3 3000x0\n" + kernels + "l0 -> k0\n l1 -> k1\n l2 -> k2\n l3 -> k3";
+  };
+  const std::string launches = "l0 0-3000\nl1 3000-6000\nl2 6000-9000\nl3 9000-12000\n";
+  EXPECT_EQ(timeline_on(on_gpu(text(1000), four_sms(), 1)),
+            launches + "k0 3000-4000\nk2 9000-10000\nk1 6000-7000\nk3 12000-13000\n");
+  // From 6000 on two kernels have half of DRAM each; what is left of k3 at 20000 has all of it.
+  EXPECT_EQ(timeline_on(on_gpu(text(5000), four_sms(), 1)),
+            launches + "k0 3000-10000\nk2 10000-20000\nk1 6000-16000\nk3 16000-23000\n");
 }
 
 TEST(ContentionSimulate, MakesFalseDependenciesOfStreamsThatShareAConnection) {

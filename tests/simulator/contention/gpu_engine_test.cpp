@@ -153,6 +153,16 @@ TEST(GpuEngine, LeavesSmsIdleWhereLaunchesComeSlowly) {
             "k0 0-1000\nk1 5000-6000\nk2 10000-11000\n");
 }
 
+TEST(GpuEngine, LeavesSmsIdleWhereOneThreadFeedsTwoStreamsSlowly) {
+  const auto fed = [](double block_ns) {
+    const KernelDemand kernel = whole_sm_kernel(4, block_ns);
+    return timeline_on(four_sms(), {{item("k0", kernel), item("k2", kernel, 10000)},
+                                    {item("k1", kernel, 5000), item("k3", kernel, 15000)}});
+  };
+  EXPECT_EQ(fed(1000), "k0 0-1000\nk2 10000-11000\nk1 5000-6000\nk3 15000-16000\n");
+  EXPECT_EQ(fed(6000), "k0 0-6000\nk2 12000-18000\nk1 6000-12000\nk3 18000-24000\n");
+}
+
 TEST(GpuEngine, HoldsThe129thGrid) {
   GpuProfile gpu = *published_gpu_profile("NVIDIA H100 80GB HBM3");
   std::vector<std::vector<ScenarioItem>> streams;
