@@ -1,4 +1,5 @@
-// ModelBatch's experiment on paper: 16 models of five layers on a P100, predicted from published figures alone.
+// ModelBatch's experiments on paper: 16 models of five layers, and 64 fully connected layers, on a P100, predicted from
+// published figures alone.
 //
 //     build/release/bin/modelbatch_on_paper > bench/results/modelbatch_on_paper.md
 //
@@ -39,6 +40,14 @@ constexpr std::int64_t kElementsPerBlock = 1024;
 constexpr int kElementThreads = 256, kElementRegisters = 32;
 
 constexpr int kMembers = 16;
+constexpr int kLayers = 64;                // of figure 2
+constexpr double kPublishedLayers = 5.63;  // 1000 x 1000 at a minibatch of 64
+/// Up to, with 16 models: over one model of ModelBatch's own, and over TensorFlow.
+struct PublishedGain {
+  double over_one, over_tensorflow;
+};
+constexpr PublishedGain kTraining{9.2, 7.2};
+constexpr PublishedGain kInference{13.5, 10.9};
 constexpr double kShareAlone = 0.815;       // of preprocessing in a training step, one model
 constexpr double kShareOfSixteen = 0.0194;  // the same where 16 share it
 constexpr int kCores = 28;
@@ -273,20 +282,27 @@ class Paper {
 
   Result<void> print() {
     print_assumptions();
+    COHORT_CHECK(print_layers());
     for (const bool training : {true, false}) {
+      const PublishedGain& published = training ? kTraining : kInference;
       fmt::print("\n## {}\n\n", training ? "Training" : "Inference");
       fmt::print(
           "One step of all 16 members; \"times\" is how many times faster than 16 models one after another, each "
-          "preprocessing for itself, not pipelined. Published: up to {}.\n\n",
-          training ? "9.2x" : "13.5x");
+          "preprocessing for itself, not pipelined. Published: up to {}x.\n\n",
+          published.over_one);
       fmt::print(
           "| minibatch | reading | preprocessing | compute of 1 | preprocessing's share, 1 model | 16 sharing | "
           "sharing | "
           "+ streams | + pipelining | all, against a pipelined baseline | streams alone, input on the device |\n"
           "|---|---|---|---|---|---|---|---|---|---|---|\n");
+      std::array<double, 2> most{};
       for (const int minibatch : {16, 64, 128, 256}) {
-        for (const bool from_one : {true, false}) COHORT_CHECK(print_row(minibatch, training, from_one));
+        for (const bool from_one : {true, false}) {
+          COHORT_TRY(const double gain, print_row(minibatch, training, from_one));
+          most[from_one ? 0 : 1] = std::max(most[from_one ? 0 : 1], gain);
+        }
       }
+      print_tensorflow(published, most);
     }
     return {};
   }
@@ -333,7 +349,54 @@ class Paper {
     return StepGraph(kernels, roofline_, copy, setting).step_time();
   }
 
-  Result<void> print_row(int minibatch, bool training, bool from_one) const {
+  /// The paper's figure 2: the forward pass of layers that have weights and input of their own.
+  Result<void> print_layers() const {
+    fmt::print(
+        "\n## 64 fully connected layers\n\n"
+        "The paper's figure 2: the forward pass of 64 layers, each on a stream of its own, against the same one after "
+        "another on one stream; weights and input of their own, on the device. Published: {}x for 1000x1000 at a "
+        "minibatch of 64, and less for 4000x4000, of which its text gives no figure.\n\n"
+        "| layer | minibatch | kernel alone | of the SMs its blocks fill | one after another | in parallel | predicted "
+        "| "
+        "published |\n"
+        "|---|---|---|---|---|---|---|---|\n",
+        kPublishedLayers);
+    for (const std::int64_t width : {1000, 4000}) {
+      for (const std::int64_t minibatch : {1, 4, 16, 64, 256, 1024, 2048}) COHORT_CHECK(print_layer(width, minibatch));
+    }
+    return {};
+  }
+
+  Result<void> print_layer(std::int64_t width, std::int64_t minibatch) const {
+    const auto flops = 2.0 * static_cast<double>(minibatch * width * width);
+    const auto bytes = 4.0 * static_cast<double>(width * (width + 2 * minibatch));
+    const std::vector<Kernel> layer = {roofline_.product("layer", minibatch, width, flops, bytes)};
+    const Nanoseconds none{};
+    COHORT_TRY(const Nanoseconds serial, step(layer, none, {kLayers, false, false, none}));
+    COHORT_TRY(const Nanoseconds parallel, step(layer, none, {kLayers, true, false, none}));
+    const auto sms = static_cast<double>(roofline_.gpu().sms);
+    const bool is_published = width == 1000 && minibatch == 64;
+    fmt::print("| {0}x{0} | {1} | {2} | {3:.0f}% | {4} | {5} | {6:.2f}x | {7} |\n", width, minibatch,
+               format_time(layer.front().time),
+               100 * std::min(1.0, static_cast<double>(layer.front().launch.blocks) / sms), format_time(serial),
+               format_time(parallel), seconds(serial) / seconds(parallel),
+               is_published ? fmt::format("{}x", kPublishedLayers) : "");
+    return {};
+  }
+
+  /// `most`: read from 1 model, read from 16.
+  static void print_tensorflow(const PublishedGain& published, const std::array<double, 2>& most) {
+    const double faster = published.over_one / published.over_tensorflow;
+    fmt::print(
+        "\nAgainst TensorFlow, published: up to {}x. What TensorFlow 1.3 costs beside its kernels is not known here; "
+        "if "
+        "both published maxima are of one minibatch, one model of TensorFlow is {:.2f} times as fast as one of "
+        "ModelBatch, and the prediction against it is up to {:.2f}x read from 1, {:.2f}x read from 16.\n",
+        published.over_tensorflow, faster, most[0] / faster, most[1] / faster);
+  }
+
+  /// Returns how many times faster all is: sharing, streams and pipelining.
+  Result<double> print_row(int minibatch, bool training, bool from_one) const {
     COHORT_TRY(const Model model, make_network("alexnet5", minibatch, {}));
     const std::vector<Kernel> trained = kernels_of(model, roofline_, true);
     const std::vector<Kernel> kernels = kernels_of(model, roofline_, training);
@@ -363,7 +426,7 @@ class Paper {
         format_time(compute), 100 * times(input, alone), 100 * times(input, shared), times(alone * kMembers, shared),
         times(alone * kMembers, streams), times(alone * kMembers, pipelined),
         times(alone_pipelined * kMembers, pipelined), times(serial_resident, resident));
-    return {};
+    return times(alone * kMembers, pipelined);
   }
 
   Roofline roofline_;
