@@ -3,11 +3,15 @@
 //     build/release/bin/simulation_speed [--tasks N]
 //
 // Prints a line for each graph: tasks, edges, the median of several runs in tasks a second of processor time for
-//   floor    a heap over compressed rows made beforehand: no lists, no checks, no resources
+//   pass     the longest path in an order made beforehand, over compressed rows: the floor of flat
+//   heap     the same in order of time, by a heap of ready tasks: the floor of locked
 //   flat     run_flat(): lists checked and compressed, then the schedule
 //   locked   the same with a first-come resource, which needs the heap
 //   shared   simulate() of kernels that share a device's multiprocessors
 //   whole    simulate(): with slack, critical path and bounds
+// then, for kernels that contend for an H100 on 1 to 16 streams, in kernels a second,
+//   floor    GpuEngine alone, fed kernel by kernel: no graph, no event loop, no bounds
+//   whole    simulate() of the same kernels
 
 #include <fmt/format.h>
 
@@ -72,7 +76,7 @@ TaskGraph launches(std::size_t tasks) {
   return graph;
 }
 
-/// The least that a simulation can do: a heap of ready tasks over rows that are there already.
+/// The least that a simulation can do, over rows that are there already.
 class Floor {
  public:
   explicit Floor(const TaskGraph& graph) : first_(graph.tasks.size() + 1, 0), incoming_(graph.tasks.size(), 0) {
@@ -85,9 +89,25 @@ class Floor {
       ++incoming_[to_index(edge.to)];
     }
     for (const Task& task : graph.tasks) duration_.push_back(task.duration.count());
+    if (const Result<TaskOrder> order = order_tasks(graph)) {
+      for (const TaskId task : order->topological) order_.push_back(static_cast<std::uint32_t>(task));
+    }
   }
 
-  [[nodiscard]] std::int64_t makespan() const {
+  /// Each task once, in topological order.
+  [[nodiscard]] std::int64_t pass() const {
+    std::vector<std::int64_t> ready(duration_.size(), 0);
+    std::int64_t last = order_.size() == duration_.size() ? 0 : -1;
+    for (const std::uint32_t task : order_) {
+      const std::int64_t end = ready[task] + duration_[task];
+      last = std::max(last, end);
+      for (std::uint32_t i = first_[task]; i < first_[task + 1]; ++i) ready[to_[i]] = std::max(ready[to_[i]], end);
+    }
+    return last;
+  }
+
+  /// Each task once, in order of time.
+  [[nodiscard]] std::int64_t heap() const {
     using Ready = std::pair<std::int64_t, std::uint32_t>;
     std::priority_queue<Ready, std::vector<Ready>, std::greater<>> heap;
     std::vector<std::uint32_t> missing = incoming_;
@@ -110,15 +130,83 @@ class Floor {
   }
 
  private:
-  std::vector<std::uint32_t> first_, to_, incoming_;
+  std::vector<std::uint32_t> first_, to_, incoming_, order_;
   std::vector<std::int64_t> duration_;
 };
 
+/// Kernels on streams of an H100, as contention_oracle has them: seven kinds of 16 to 136 times `scale` blocks that
+/// share DRAM, those of many blocks the SMs' pipes too.
+class ContendingKernels {
+ public:
+  ContendingKernels(std::size_t count, std::size_t streams, int scale) : streams_(streams), count_(count) {
+    work_.profile = *published_gpu_profile("NVIDIA H100 80GB HBM3");
+    for (int i = 0; i < 7; ++i) {
+      SoloRun solo;
+      solo.time = Nanoseconds(4000 + 1700 * i);
+      solo.utilisation = {0.1, 0, 0.1, 0, 0.2, 0.05 + 0.05 * i};
+      work_.kernels.push_back(demand_of({scale * (16 + 20 * i), 256, 32, Bytes{8192}, 1}, solo, work_.profile).value());
+    }
+  }
+
+  [[nodiscard]] TaskGraph graph() const {
+    TaskGraph graph;
+    Task task;
+    task.label = graph.add_label("kernel");
+    task.kind = TaskKind::kKernel;
+    task.cores = 0;
+    std::vector<ResourceId> streams;
+    for (std::size_t i = 0; i < streams_; ++i) streams.push_back(graph.add_resource("stream", ResourceKind::kStream));
+    for (std::size_t i = 0; i < count_; ++i) {
+      task.resource = streams[i % streams_];
+      task.duration = Nanoseconds(4000 + 1700 * static_cast<std::int64_t>(i % work_.kernels.size()));
+      task.position = static_cast<std::int64_t>(i);
+      graph.add_task(task);
+    }
+    return graph;
+  }
+
+  [[nodiscard]] SimulationOptions options() const {
+    SimulationOptions options;
+    options.gpu = work_;
+    for (std::size_t i = 0; i < count_; ++i)
+      options.gpu->tasks.emplace_back(KernelTask{static_cast<std::uint32_t>(i % work_.kernels.size())});
+    return options;
+  }
+
+  /// The same kernels, each begun when the one before it on its stream has ended.
+  [[nodiscard]] std::int64_t run_engine() const {
+    GpuEngine engine(work_.profile);
+    std::vector<std::size_t> next(streams_);
+    const auto start = [&](std::size_t stream) {
+      const std::size_t kernel = next[stream];
+      next[stream] += streams_;
+      if (kernel >= count_) return;
+      if (!engine.start_kernel(work_.kernels[kernel % work_.kernels.size()], static_cast<std::uint32_t>(stream)))
+        std::abort();
+    };
+    for (std::size_t i = 0; i < streams_; ++i) {
+      next[i] = i;
+      start(i);
+    }
+    double last = 0;
+    while (const auto moment = engine.next_event()) {
+      engine.advance(last = *moment);
+      for (const GpuEvent& event : engine.take_events()) {
+        if (event.kind == GpuEvent::Kind::kEnded) start(event.token);
+      }
+    }
+    return static_cast<std::int64_t>(last);
+  }
+
+ private:
+  std::size_t streams_, count_;
+  GpuWork work_;
+};
+
 /// Median of several runs, in millions of tasks a second of processor time: what else runs on the machine takes none.
-double rate(std::size_t tasks, const std::function<std::int64_t()>& run) {
-  constexpr int kRuns = 15;
+double rate(std::size_t tasks, const std::function<std::int64_t()>& run, std::size_t runs = 15) {
   std::vector<double> rates;
-  for (int i = 0; i < kRuns; ++i) {
+  for (std::size_t i = 0; i < runs; ++i) {
     const std::clock_t start = std::clock();
     const std::int64_t result = run();
     const double time = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
@@ -126,7 +214,7 @@ double rate(std::size_t tasks, const std::function<std::int64_t()>& run) {
     rates.push_back(static_cast<double>(tasks) / time / 1e6);
   }
   std::sort(rates.begin(), rates.end());
-  return rates[kRuns / 2];
+  return rates[runs / 2];
 }
 
 std::int64_t last_end(const Result<std::vector<TaskTimes>>& times) {
@@ -150,25 +238,58 @@ void measure(std::size_t tasks) {
   SimulationOptions sharing;
   sharing.share_multiprocessors = true;
   fmt::print(
-      "{:>9} tasks {:>9} edges   floor {:6.1f}   flat {:6.1f}   locked {:6.1f}   shared {:6.1f}   whole {:6.1f}   "
+      "{:>9} tasks {:>9} edges   pass {:6.1f}   heap {:6.1f}   flat {:6.1f}   locked {:6.1f}   shared {:6.1f}   whole "
+      "{:6.1f}   "
       "million tasks/s of processor time\n",
-      count, graph.edges.size(), rate(count, [&] { return floor.makespan(); }),
+      count, graph.edges.size(), rate(count, [&] { return floor.pass(); }), rate(count, [&] { return floor.heap(); }),
       rate(count, [&] { return last_end(run_flat(graph)); }), rate(count, [&] { return last_end(run_flat(locked)); }),
       rate(count, [&] { return simulate(graph, sharing)->makespan.count(); }),
       rate(count, [&] { return simulate(graph, options)->makespan.count(); }));
 }
 
+void measure_contention(std::size_t streams, int scale) {
+  const std::size_t count = 20'000 / static_cast<std::size_t>(scale);
+  constexpr std::size_t kRuns = 5;
+  const ContendingKernels kernels(count, streams, scale);
+  const TaskGraph graph = kernels.graph();
+  const SimulationOptions options = kernels.options();
+  const auto whole = [&]() -> std::int64_t {
+    const Result<Schedule> schedule = simulate(graph, options);
+    return schedule ? schedule->makespan.count() : -1;
+  };
+  fmt::print("{:>9} kernels of {} to {} blocks on {:>2} streams   floor {:6.2f}   whole {:6.2f}   million kernels/s\n",
+             count, 16 * scale, 136 * scale, streams,
+             rate(
+                 count, [&] { return kernels.run_engine(); }, kRuns),
+             rate(count, whole, kRuns));
+}
+
+constexpr const char* kUsage =
+    "usage: simulation_speed [--tasks N]\n\n"
+    "How many tasks a second of processor time are simulated, beside floors: graphs of 10,000, 100,000 and 1,000,000\n"
+    "tasks, or of N tasks only, where nothing is shared; then kernels that contend for a GPU on 1 to 16 streams.\n";
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "--tasks") {
-    measure(std::strtoull(argv[2], nullptr, 10));
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    fmt::print("{}", kUsage);
     return 0;
   }
-  if (argc != 1) {
-    fmt::print(stderr, "usage: simulation_speed [--tasks N]\n");
+  std::vector<std::size_t> sizes = {10'000, 100'000, 1'000'000};
+  if (argc == 3 && std::string_view(argv[1]) == "--tasks") {
+    sizes = {std::strtoull(argv[2], nullptr, 10)};
+  } else if (argc != 1) {
+    fmt::print(stderr, "{}", kUsage);
     return 2;
   }
-  for (const std::size_t tasks : {std::size_t{10'000}, std::size_t{100'000}, std::size_t{1'000'000}}) measure(tasks);
+  if (sizes.front() < 2) {
+    fmt::print(stderr, "--tasks: a whole number from 2, not {}\n", argv[2]);
+    return 2;
+  }
+  for (const std::size_t tasks : sizes) measure(tasks);
+  for (const int scale : {1, 20}) {
+    for (std::size_t streams = 1; streams <= 16; streams *= 2) measure_contention(streams, scale);
+  }
   return 0;
 }
