@@ -10,6 +10,10 @@ namespace {
 
 constexpr int kRepetitions = 3;
 
+/// What the calibration has probes of (kProbes in calibrate/benchmarks.hpp): no kernel uses up an SM's port alone.
+constexpr std::array<Throughput, 5> kProbed = {Throughput::kDram, Throughput::kL2, Throughput::kIssue,
+                                               Throughput::kTensor, Throughput::kShared};
+
 double uniform(Random& random, double low, double high) {
   return low + (high - low) * static_cast<double>(random.uniform());
 }
@@ -117,8 +121,9 @@ std::vector<CoRunObservation> observe(const CorpusKernel& kernel, const Measurem
     const double time = oracle_co_run({{&kernel.truth, solo, instances}}, gpu)[0];
     observations.push_back({instances, std::nullopt, time * noisy(noise, random), 0});
   }
-  for (std::size_t k = 0; plan.probes && k < kThroughputs; ++k) {
-    const KernelDemand probe = probe_of(static_cast<Throughput>(k), gpu);
+  for (const Throughput probed : kProbed) {
+    if (!plan.probes) break;
+    const KernelDemand probe = probe_of(probed, gpu);
     const std::vector<double> times = oracle_co_run({{&kernel.truth, solo, 1}, {&probe, 20'000, 1}}, gpu);
     observations.push_back({1, CoRunner{probe, 1}, times[0] * noisy(noise, random), times[1] * noisy(noise, random)});
   }

@@ -25,7 +25,7 @@ std::vector<CorpusKernel> make_corpus(std::uint64_t seed, int count, const GpuPr
 /// What is measured of a kernel besides its time alone.
 struct MeasurementPlan {
   bool replicas = false;  ///< 2 and 4 of itself
-  bool probes = false;    ///< beside one kernel that uses one throughput and leaves half of every SM, for each
+  bool probes = false;    ///< beside the calibration's five: each uses one throughput, leaves half of every SM
 };
 
 /// Measures with the oracle, each time off by a normal error of `noise` (0.03: 3%).

@@ -327,7 +327,9 @@ TEST(FitDemand, FindsDemandsFromProbesUnderNoise) {
     ASSERT_TRUE(fit) << fit.error().message;
     const auto most = std::max_element(kernel.utilisation.begin(), kernel.utilisation.end());
     const auto k = static_cast<std::size_t>(most - kernel.utilisation.begin());
-    EXPECT_NEAR(fit->utilisation[k], *most, 0.15) << kernel.kind;
+    const auto found = std::max_element(fit->utilisation.begin(), fit->utilisation.end());
+    EXPECT_EQ(found - fit->utilisation.begin(), most - kernel.utilisation.begin()) << kernel.kind;
+    EXPECT_NEAR(fit->utilisation[k], *most, 0.25) << kernel.kind;  // in the experiment a tenth are off by 0.20 or more
     EXPECT_LE(fit->residual, 0.09) << kernel.kind;
   }
 }
