@@ -223,6 +223,30 @@ TEST(Nsight, CountsRecordsItCannotRead) {
                           Pair("time out of range", 1)));
 }
 
+TEST(Nsight, CountsRowsOfTablesItDoesNotRead) {
+  const Trace trace = read_export(kReport + R"(
+    CREATE TABLE OSRT_API (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER);
+    INSERT INTO OSRT_API VALUES (1,2,281491753927657,6), (3,4,281491753927657,6), (5,6,281491753927657,6);
+    CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (start INTEGER NOT NULL, end INTEGER, numberOfPageFaults INTEGER);
+    INSERT INTO CUDA_UM_GPU_PAGE_FAULT_EVENTS VALUES (10,20,4), (30,40,2);
+    CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER NOT NULL, globalPid INTEGER, bytes INTEGER);
+    INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (10,281491753926656,512);
+    CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);
+    INSERT INTO GPU_METRICS VALUES (1,1,1,1), (2,1,1,1);
+    CREATE TABLE CUDNN_EVENTS (start INTEGER NOT NULL, end INTEGER NOT NULL);
+    CREATE TABLE "a "" table" (START INTEGER);
+    INSERT INTO "a "" table" VALUES (7);
+    CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER NOT NULL, text TEXT);
+    INSERT INTO DIAGNOSTIC_EVENT VALUES (1,'Profiling has started.');
+    CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);
+    INSERT INTO META_DATA_CAPTURE VALUES ('CPU', 'x');)"s);
+  EXPECT_THAT(trace.info.dropped,
+              ElementsAre(Pair("NVTX record that is no range", 1), Pair("begin without an end", 1),
+                          Pair("row of table CUDA_GPU_MEMORY_USAGE_EVENTS", 1),
+                          Pair("row of table CUDA_UM_GPU_PAGE_FAULT_EVENTS", 2), Pair("row of table GPU_METRICS", 2),
+                          Pair("row of table OSRT_API", 3), Pair("row of table of another name", 1)));
+}
+
 TEST(Nsight, RefusesDatabasesOfOthersAndSaysWhatTheyHold) {
   const auto other = parse_trace(database("CREATE TABLE users (id); CREATE TABLE orders (id)"));
   ASSERT_FALSE(other);

@@ -78,8 +78,8 @@ Args NsightReader::work_args(const Work& work) {
   return args;
 }
 
-void NsightReader::add_work(const Work& work, StringId name, std::string_view category, Args args) {
-  const SliceId slice = add_slice(device_track(work), name, category, work.start, work.duration, std::move(args));
+void NsightReader::add_work(const Work& work, StringId name, std::string_view category, const Args& args) {
+  const SliceId slice = add_slice(device_track(work), name, category, work.start, work.duration, args);
   if (work.correlation) launched_.emplace_back(*work.correlation, slice);
 }
 
@@ -135,7 +135,7 @@ Result<void> NsightReader::read_kernels() {
       }
     }
     ++kernels_of_device_[work->device];
-    add_work(*work, name.value_or(trace_.strings.intern("(unnamed kernel)")), "kernel", std::move(args));
+    add_work(*work, name.value_or(trace_.strings.intern("(unnamed kernel)")), "kernel", args);
   });
 }
 
@@ -156,7 +156,7 @@ Result<void> NsightReader::read_copies() {
     if (from != memories.end() && to != memories.end()) name += fmt::format(" ({} -> {})", from->second, to->second);
     Args args = work_args(*work);
     add_if(args, "bytes", row.integer(kBytes));
-    add_work(*work, trace_.strings.intern(name), "gpu_memcpy", std::move(args));
+    add_work(*work, trace_.strings.intern(name), "gpu_memcpy", args);
   });
 }
 
@@ -168,7 +168,7 @@ Result<void> NsightReader::read_memsets() {
     Args args = work_args(*work);
     add_if(args, "bytes", row.integer(kMore));
     add_if(args, "value", row.integer(kMore + 1));
-    add_work(*work, trace_.strings.intern("Memset"), "gpu_memset", std::move(args));
+    add_work(*work, trace_.strings.intern("Memset"), "gpu_memset", args);
   });
 }
 
@@ -180,8 +180,7 @@ Result<void> NsightReader::read_graphs() {
     Args args = work_args(*work);
     add_if(args, "graph id", row.integer(kMore));
     add_if(args, "graph exec id", row.integer(kMore + 1));
-    add_work(*work, trace_.strings.intern(fmt::format("graph {}", row.integer(kMore).value_or(0))), "gpu_graph",
-             std::move(args));
+    add_work(*work, trace_.strings.intern(fmt::format("graph {}", row.integer(kMore).value_or(0))), "gpu_graph", args);
   });
 }
 
@@ -244,8 +243,7 @@ Result<void> NsightReader::read_synchronizations() {
         add(args, "wait_on_cuda_event_record_corr_id", recorded->correlation);
       }
     }
-    add_slice(device_track(*work), trace_.strings.intern(kind), "cuda_sync", work->start, work->duration,
-              std::move(args));
+    add_slice(device_track(*work), trace_.strings.intern(kind), "cuda_sync", work->start, work->duration, args);
   });
 }
 

@@ -26,6 +26,26 @@ std::string_view without_version(std::string_view name) {
   return digits && version.size() >= 4 ? name.substr(0, mark) : name;
 }
 
+/// Tables of records that are read, and those with times of which none is an activity's.
+constexpr std::array<std::string_view, 9> kNotToCount = {"CUPTI_ACTIVITY_KIND_KERNEL",
+                                                         "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                                         "CUPTI_ACTIVITY_KIND_MEMSET",
+                                                         "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                                         "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                                                         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                         "NVTX_EVENTS",
+                                                         "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                                         "DIAGNOSTIC_EVENT"};
+
+/// What Nsight calls its tables; others could hold anything, and are named in output.
+bool is_plain_name(std::string_view name) {
+  constexpr std::size_t kMostText = 64;
+  return name.size() <= kMostText && std::all_of(name.begin(), name.end(), [](char c) {
+           const char lower = static_cast<char>(c | 0x20);
+           return c == '_' || is_digit(c) || (lower >= 'a' && lower <= 'z');
+         });
+}
+
 }  // namespace
 
 NsightReader::NsightReader(const SqliteDatabase& database) : database_(database) {}
@@ -44,6 +64,7 @@ Result<Trace> NsightReader::read() {
   COHORT_CHECK(read_calls());
   COHORT_CHECK(read_annotations());
   link_launches();
+  COHORT_CHECK(count_unread());
   return std::move(trace_);
 }
 
@@ -156,11 +177,11 @@ TrackId NsightReader::host_track(std::int64_t global_tid, bool for_ranges) {
 }
 
 SliceId NsightReader::add_slice(TrackId track, StringId name, std::string_view category, Nanoseconds start,
-                                Nanoseconds duration, Args args) {
+                                Nanoseconds duration, const Args& args) {
   Slice slice{start, duration, track, name, trace_.strings.intern(category), std::nullopt};
   if (!args.empty()) {
     slice.args = static_cast<ArgsId>(trace_.args.size());
-    trace_.args.push_back(std::move(args));
+    trace_.args.emplace_back(args.begin(), args.end());  // with no room to spare
   }
   trace_.slices.push_back(slice);
   return static_cast<SliceId>(trace_.slices.size() - 1);
@@ -200,9 +221,8 @@ Result<void> NsightReader::read_calls() {
         add_if(args, "correlation", correlation);
         if (row.integer(kReturned).value_or(0) != 0) add(args, "returned", *row.integer(kReturned));
         const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
-        const SliceId slice =
-            add_slice(host_track(thread, false), trace_.strings.intern(name), driver ? "cuda_driver" : "cuda_runtime",
-                      when->first, when->second, std::move(args));
+        const SliceId slice = add_slice(host_track(thread, false), trace_.strings.intern(name),
+                                        driver ? "cuda_driver" : "cuda_runtime", when->first, when->second, args);
         if (correlation) calls_.emplace_back(*correlation, slice);
       });
 }
@@ -235,6 +255,28 @@ void NsightReader::link_launches() {
                                        [](const auto& entry, std::int64_t id) { return entry.first < id; });
     if (call != calls_.end() && call->first == correlation) trace_.flows.push_back({call->second, slice, name});
   }
+}
+
+Result<void> NsightReader::count_unread() {
+  COHORT_TRY(const auto tables, database_.tables());
+  for (const std::string& table : tables) {
+    if (std::find(kNotToCount.begin(), kNotToCount.end(), table) != kNotToCount.end()) continue;
+    const auto columns = database_.columns(table);
+    if (!columns) continue;  // damage in what is not needed does no harm
+    // Records of activity state their time; names, enumerations and facts of the machine have none.
+    const bool has_times = std::any_of(columns->begin(), columns->end(), [](const std::string& column) {
+      return column == "start" || column == "timestamp";
+    });
+    if (!has_times) continue;
+    const auto rows = database_.count_rows(table);
+    const std::string_view name = is_plain_name(table) ? std::string_view(table) : "of another name";
+    if (!rows) {
+      drop(fmt::format("damaged table {}", name));
+    } else if (*rows > 0) {
+      trace_.info.dropped[fmt::format("{}{}", kUnreadTable, name)] += *rows;
+    }
+  }
+  return {};
 }
 
 bool looks_like_sqlite(std::string_view content) { return content.starts_with("SQLite format 3"); }

@@ -63,13 +63,15 @@ class NsightReader {
   Result<void> read_calls();
   Result<void> read_annotations();
   void link_launches();
+  /// Counts, by table, the records that nothing above reads.
+  Result<void> count_unread();
 
   /// The columns all device tables share, followed by `more`; of a row of those, what it says of the
   /// work. Absent, and counted, where it has no times.
   static std::vector<std::string_view> work_columns(const std::vector<std::string_view>& more);
   std::optional<Work> work_of(const SqliteRow& row);
   Args work_args(const Work& work);
-  void add_work(const Work& work, StringId name, std::string_view category, Args args);
+  void add_work(const Work& work, StringId name, std::string_view category, const Args& args);
   /// The latest record of the event that a wait refers to.
   [[nodiscard]] const Recorded* recorded_before(const Work& wait, std::optional<std::int64_t> event,
                                                 std::optional<std::int64_t> sync_id) const;
@@ -81,7 +83,7 @@ class NsightReader {
   TrackId host_track(std::int64_t global_tid, bool for_ranges);
   std::int64_t free_tid(std::int64_t pid, std::int64_t tid);
   SliceId add_slice(TrackId track, StringId name, std::string_view category, Nanoseconds start, Nanoseconds duration,
-                    Args args);
+                    const Args& args);
   void add(Args& args, std::string_view key, std::int64_t value);
   void add_if(Args& args, std::string_view key, std::optional<std::int64_t> value);
   void drop(const std::string& reason) { ++trace_.info.dropped[reason]; }

@@ -107,18 +107,27 @@ Result<std::vector<std::string>> SqliteDatabase::tables() const {
   }
 }
 
+Result<std::vector<std::string>> SqliteDatabase::columns(std::string_view table) const {
+  COHORT_TRY(const Cursor all, prepare("SELECT * FROM " + quoted(table) + " LIMIT 0"));
+  std::vector<std::string> there;
+  for (int i = 0; i < sqlite3_column_count(all.statement.get()); ++i) {
+    const char* name = sqlite3_column_name(all.statement.get(), i);
+    if (name != nullptr) there.push_back(to_lower(name));
+  }
+  return there;
+}
+
+Result<std::int64_t> SqliteDatabase::count_rows(std::string_view table) const {
+  COHORT_TRY(Cursor cursor, prepare("SELECT count(*) FROM " + quoted(table)));
+  COHORT_TRY(const bool counted, cursor.step());
+  return counted ? SqliteRow(cursor.statement.get()).integer(0).value_or(0) : 0;
+}
+
 Result<SqliteDatabase::Cursor> SqliteDatabase::select(std::string_view table,
                                                       const std::vector<std::string_view>& columns) const {
   COHORT_TRY(const auto names, tables());
   if (std::find(names.begin(), names.end(), table) == names.end()) return Cursor{};
-  std::vector<std::string> there;
-  {
-    COHORT_TRY(const Cursor all, prepare("SELECT * FROM " + quoted(table) + " LIMIT 0"));
-    for (int i = 0; i < sqlite3_column_count(all.statement.get()); ++i) {
-      const char* name = sqlite3_column_name(all.statement.get(), i);
-      if (name != nullptr) there.push_back(to_lower(name));
-    }
-  }
+  COHORT_TRY(const auto there, this->columns(table));
   std::string sql = "SELECT ";
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const bool has = std::find(there.begin(), there.end(), to_lower(columns[i])) != there.end();

@@ -44,6 +44,10 @@ class SqliteDatabase {
 
   /// Ordinary tables, by name.
   [[nodiscard]] Result<std::vector<std::string>> tables() const;
+  /// Columns of a table that there is, in lower case.
+  [[nodiscard]] Result<std::vector<std::string>> columns(std::string_view table) const;
+  /// Rows of a table that there is. Errors: kInvalidInput where the file is damaged.
+  [[nodiscard]] Result<std::int64_t> count_rows(std::string_view table) const;
 
   /// Calls visit(SqliteRow) for every row of a table, in the table's order. Zero rows where there is
   /// no such table. Errors: kInvalidInput where the file is damaged; rows before it were visited.

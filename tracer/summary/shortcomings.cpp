@@ -7,6 +7,7 @@
 
 #include "tracer/call_kind.hpp"
 #include "tracer/kernel_name.hpp"
+#include "tracer/nsight/nsight.hpp"
 #include "tracer/slice_kind.hpp"
 #include "tracer/steps/cut.hpp"
 
@@ -172,9 +173,12 @@ void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& s
 std::optional<Shortcoming> dropped_records(const Trace& trace) {
   std::int64_t dropped = 0;
   for (const auto& [reason, count] : trace.info.dropped) {
-    // Flows say again what correlation ids say, and instants have no length.
-    const bool harmless = reason.find("argument") != std::string::npos || reason.find("flow") != std::string::npos ||
-                          reason == "instant event" || reason == "NVTX record that is no range";
+    // Flows say again what correlation ids say, instants have no length, and of what Nsight records beside CUDA and
+    // NVTX only unified memory's page faults lengthen kernels.
+    const bool other = reason.starts_with(kUnreadTable) && reason.find("CUDA_UM_") == std::string::npos;
+    const bool harmless = other || reason.find("argument") != std::string::npos ||
+                          reason.find("flow") != std::string::npos || reason == "instant event" ||
+                          reason == "NVTX record that is no range";
     if (!harmless) dropped += count;
   }
   if (dropped == 0) return std::nullopt;
