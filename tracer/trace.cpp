@@ -77,9 +77,8 @@ std::optional<std::vector<std::int64_t>> integers_from(std::string_view text) {
 StringTable::StringTable() { intern(""); }
 
 StringTable::StringTable(const StringTable& other) {
-  ids_.reserve(other.ids_.size());
   strings_.reserve(other.strings_.size());
-  for (const std::string* text : other.strings_) intern(*text);
+  for (const std::string_view text : other.strings_) intern(text);
 }
 
 StringTable& StringTable::operator=(const StringTable& other) {
@@ -89,23 +88,55 @@ StringTable& StringTable::operator=(const StringTable& other) {
 
 StringId StringTable::intern(std::string_view text) {
   StringId& recent = recent_[cheap_hash(text) % recent_.size()];
-  if (to_index(recent) < strings_.size() && *strings_[to_index(recent)] == text) return recent;
+  if (to_index(recent) < strings_.size() && strings_[to_index(recent)] == text) return recent;
   recent = intern_new(text);
   return recent;
 }
 
 StringId StringTable::intern_new(std::string_view text) {
-  if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
-  const auto id = static_cast<StringId>(strings_.size());
-  const auto added = ids_.emplace(text, id).first;
-  strings_.push_back(&added->first);
-  return id;
+  if (4 * (strings_.size() + 1) > 3 * slots_.size()) enlarge_slots();
+  std::uint32_t& slot = slots_[slot_of(text)];
+  if (slot == 0) {
+    strings_.push_back(keep(text));
+    slot = static_cast<std::uint32_t>(strings_.size());
+  }
+  return static_cast<StringId>(slot - 1);
+}
+
+std::size_t StringTable::slot_of(std::string_view text) const {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = std::hash<std::string_view>{}(text)&mask;
+  while (slots_[slot] != 0 && strings_[slots_[slot] - 1] != text) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void StringTable::enlarge_slots() {
+  constexpr std::size_t kLeast = 64;
+  slots_ = std::vector<std::uint32_t>(std::max(kLeast, 2 * slots_.size()));
+  for (std::size_t i = 0; i < strings_.size(); ++i) slots_[slot_of(strings_[i])] = static_cast<std::uint32_t>(i + 1);
+}
+
+std::string_view StringTable::keep(std::string_view text) {
+  constexpr std::size_t kLeastBlock = 4096;
+  constexpr std::size_t kMostBlock = std::size_t{1} << 20;
+  if (text.empty()) return "";
+  if (blocks_.empty() || text.size() > block_size_ - block_used_) {
+    const std::size_t doubling = kLeastBlock << std::min<std::size_t>(blocks_.size(), 8);
+    block_size_ = std::max(text.size(), std::min(doubling, kMostBlock));
+    block_used_ = 0;
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_size_));
+  }
+  char* const kept = blocks_.back().get() + block_used_;
+  std::memcpy(kept, text.data(), text.size());
+  block_used_ += text.size();
+  return {kept, text.size()};
 }
 
 std::optional<StringId> StringTable::find(std::string_view text) const {
-  const auto found = ids_.find(text);
-  if (found == ids_.end()) return std::nullopt;
-  return found->second;
+  if (slots_.empty()) return std::nullopt;
+  const std::uint32_t slot = slots_[slot_of(text)];
+  if (slot == 0) return std::nullopt;
+  return static_cast<StringId>(slot - 1);
 }
 
 std::string_view to_string(TraceKind kind) {

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -40,18 +40,22 @@ class StringTable {
 
   StringId intern(std::string_view text);
   [[nodiscard]] std::optional<StringId> find(std::string_view text) const;
-  [[nodiscard]] std::string_view operator[](StringId id) const { return *strings_[to_index(id)]; }
+  [[nodiscard]] std::string_view operator[](StringId id) const { return strings_[to_index(id)]; }
   [[nodiscard]] std::size_t size() const { return strings_.size(); }
 
  private:
   StringId intern_new(std::string_view text);
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  std::unordered_map<std::string, StringId, Hash, std::equal_to<>> ids_;
-  std::vector<const std::string*> strings_;  ///< keys of ids_, which do not move
-  std::array<StringId, 1024> recent_{};      ///< last id asked for by a cheap hash: names repeat; a hint only
+  /// Where a text stands among the slots, or the empty slot where it belongs. There must be an empty one.
+  [[nodiscard]] std::size_t slot_of(std::string_view text) const;
+  void enlarge_slots();
+  std::string_view keep(std::string_view text);
+
+  std::vector<std::string_view> strings_;  ///< into blocks_, which do not move
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t block_size_ = 0;  ///< of the last block
+  std::size_t block_used_ = 0;
+  std::vector<std::uint32_t> slots_;     ///< id + 1 by hash, 0 for none: a power of two of them
+  std::array<StringId, 1024> recent_{};  ///< last id asked for by a cheap hash: names repeat; a hint only
 };
 
 /// A line of the timeline: a stream, a worker, a host thread.

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +69,9 @@ pid_t spawn(std::vector<std::string> words, const std::filesystem::path& folder,
   ::_exit(127);
 }
 
+/// Exit code, or minus the signal that ended it.
+int exit_code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
+
 }  // namespace
 
 ProgramTest::ProgramTest() : folder_(temporary_.path() / "work") { std::filesystem::create_directory(folder_); }
@@ -92,7 +96,10 @@ Outcome ProgramTest::execute(const std::vector<std::string>& words, const Redire
     outcome.err = read_terminal(master, [](const std::string& /*text*/) {});
     ::close(master);
   }
-  outcome.exit_code = wait_for(process);
+  int status = 0;
+  struct rusage used {};
+  outcome.exit_code = ::wait4(process, &status, 0, &used) == process ? exit_code_of(status) : -1;
+  outcome.most_resident = std::int64_t{used.ru_maxrss} * 1024;
   if (!to.closed_pipe && to.out.empty()) outcome.out = read_file(out_file).value();
   if (!to.error_terminal) outcome.err = read_file(err_file).value();
   return outcome;
@@ -146,7 +153,7 @@ bool ProgramTest::catches(pid_t process, int signal) {
 int ProgramTest::wait_for(pid_t process) {
   int status = 0;
   if (::waitpid(process, &status, 0) != process) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return exit_code_of(status);
 }
 
 void ProgramTest::write(const std::string& name, std::string_view content) const {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -17,6 +18,7 @@ struct Outcome {
   int exit_code = 0;
   std::string out;
   std::string err;
+  std::int64_t most_resident = 0;  ///< bytes of memory it had at once, its children's not added
 };
 
 /// Where a program's output goes; empty: it is collected.

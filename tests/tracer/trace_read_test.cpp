@@ -72,6 +72,17 @@ TEST(TraceRead, TakesProcessesAndThreadsThatAreNamesOrNumbers) {
   EXPECT_EQ(trace.slices[0].track, trace.slices[2].track);
 }
 
+TEST(TraceRead, GivesNamesNumbersThatNothingElseHas) {
+  const Trace trace = read_events(R"({"ph":"X","ts":1,"dur":1,"pid":1000001,"tid":"b"},
+    {"ph":"X","ts":1,"dur":1,"pid":"a","tid":1000000},{"ph":"X","ts":1,"dur":1,"pid":"a","tid":"b"})");
+  ASSERT_EQ(trace.tracks.size(), 3U);
+  EXPECT_EQ(trace.tracks[0].tid, 1000002);
+  EXPECT_EQ(trace.tracks[1].pid, 1000003);
+  EXPECT_EQ(trace.tracks[1].tid, 1000000);
+  EXPECT_EQ(trace.tracks[2].pid, 1000003);
+  EXPECT_EQ(trace.tracks[2].tid, 1000002);
+}
+
 TEST(TraceRead, NamesTracksFromMetadataBeforeOrAfterTheirEvents) {
   const Trace trace = read_events(R"(
     {"ph":"X","name":"a","pid":0,"tid":7,"ts":1,"dur":1},

@@ -29,6 +29,19 @@ TEST(StringTable, FindsOnlyWhatItHolds) {
   EXPECT_FALSE(table.find("other"));
 }
 
+TEST(StringTable, CanBeFilledAgainAfterItWasMovedFrom) {
+  StringTable first;
+  first.intern("a text");
+  const StringTable kept = std::move(first);
+  first = StringTable();
+  first.intern("b");
+  StringTable emptied = std::move(first);
+  first.intern("another");  // NOLINT(bugprone-use-after-move): what it holds is open, that it holds is not
+  EXPECT_EQ(kept[*kept.find("a text")], "a text");
+  EXPECT_EQ(emptied[*emptied.find("b")], "b");
+  EXPECT_EQ(first[*first.find("another")], "another");
+}
+
 TEST(StringTable, KeepsItsTextsWhileItGrowsAndWhenCopiedOrMoved) {
   std::vector<std::string> texts;
   for (int i = 0; i < 2000; ++i) texts.push_back("text " + std::to_string(i));

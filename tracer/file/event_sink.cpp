@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include "tracer/memory_counter.hpp"
 #include "tracer/slice_kind.hpp"
@@ -65,13 +65,6 @@ std::string phase_name(char phase) {
 /// Numbers for ids that are names, until the numbers really used are known.
 std::int64_t stand_in(StringId name) {
   return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(to_index(name));
-}
-
-std::int64_t first_free(std::set<std::int64_t>& used) {
-  constexpr std::int64_t kFirst = 1'000'000;
-  std::int64_t candidate = kFirst;
-  while (!used.insert(candidate).second) ++candidate;
-  return candidate;
 }
 
 }  // namespace
@@ -188,7 +181,12 @@ std::size_t EventSink::append_slice(RawEvent& event, Nanoseconds duration) {
     if (!keep_spelling_) {
       for (auto& arg : event.args) spelling_.argument(arg);
     }
-    trace_.args.emplace_back(event.args.begin(), event.args.end());
+    constexpr std::size_t kMostCopied = 1024;  // one event may fill the file
+    if (event.args.size() > kMostCopied) {
+      trace_.args.push_back(std::move(event.args));
+    } else {
+      trace_.args.emplace_back(event.args.begin(), event.args.end());
+    }
   }
   trace_.slices.push_back(slice);
   return trace_.slices.size() - 1;
@@ -261,6 +259,9 @@ bool EventSink::add_memory(const RawEvent& event) {
 }
 
 void EventSink::add_counter(const RawEvent& event) {
+  // At once, as one event may fill the file: growing in steps, the old and the new list would be there together.
+  const std::size_t wanted = trace_.counters.size() + event.args.size();
+  if (wanted > trace_.counters.capacity()) trace_.counters.reserve(std::max(wanted, 2 * trace_.counters.size()));
   for (const auto& [series, value] : event.args) {
     Counter counter{*event.time, track(event), event.name, 0};
     if (const auto* number = std::get_if<double>(&value)) {
@@ -341,18 +342,24 @@ void EventSink::erase(std::vector<std::size_t> slices) {
 }
 
 void EventSink::name_tracks() {
-  std::set<std::int64_t> used;
+  constexpr std::int64_t kFirst = 1'000'000;  // of the numbers that ids get which are names
+  std::unordered_set<std::int64_t> used;
   for (const Track& track : trace_.tracks) {
-    used.insert(track.pid);
-    used.insert(track.tid);
+    if (named_ids_.empty()) break;
+    if (track.pid >= kFirst) used.insert(track.pid);
+    if (track.tid >= kFirst) used.insert(track.tid);
   }
   std::unordered_map<std::int64_t, std::int64_t> numbers;
+  std::int64_t next = kFirst;
   const auto renumber = [&](std::int64_t& id, std::string& name) {
     const auto named = named_ids_.find(id);
     if (named == named_ids_.end()) return;
     if (name.empty()) name = trace_.strings[named->second];
     const auto [number, is_new] = numbers.try_emplace(id, 0);
-    if (is_new) number->second = first_free(used);
+    if (is_new) {
+      while (used.contains(next)) ++next;
+      number->second = next++;
+    }
     id = number->second;
   };
   for (Track& track : trace_.tracks) {

@@ -19,9 +19,9 @@ struct TraceReadOptions {
 /// export of Nsight Systems (see nsight.hpp). What it is is seen from its content, not its name.
 /// Records that cannot be read are counted in info.dropped; another tool's file that was cut short is
 /// read as far as it is whole, and that is counted, too.
-/// Memory: besides the trace itself, JSON takes its packed size, its inflated size, and what the parser
-/// notes of its structure, at most four times the inflated size and usually half of it; a database
-/// stays on disk.
+/// Memory, the trace and what the parser notes included: at most 24 times the inflated size of JSON plus 32 MiB, about
+/// four times for what profilers write, and up to 56 times the size of the object "cohort", which only our own files have;
+/// for a database, which stays on disk, see nsight.hpp.
 /// Errors: kInvalidInput naming the file, and where it breaks or what it looks like instead.
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options = {});
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options = {});

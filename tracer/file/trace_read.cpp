@@ -68,6 +68,7 @@ class TraceReader {
   Result<Trace> read(PaddedBytes& bytes);
 
  private:
+  Result<void> read_text(PaddedBytes& bytes);
   Result<void> read_document(ondemand::document& document);
   Result<void> read_top_level(ondemand::object& object);
   Result<void> read_field(std::string_view key, ondemand::value value);
@@ -130,6 +131,14 @@ std::int64_t replace_invalid_utf8(char* data, std::size_t size) {
 Result<Trace> TraceReader::read(PaddedBytes& bytes) {
   const std::string_view what = describe_content(bytes.view());
   if (what != "JSON") return fail(ErrorCode::kInvalidInput, "not a trace but {}", what);
+  COHORT_CHECK(read_text(bytes));
+  sink_.finish(base_);
+  choose_device();
+  return std::move(trace_);
+}
+
+/// What the parser noted of the text is gone when this returns.
+Result<void> TraceReader::read_text(PaddedBytes& bytes) {
   ondemand::parser parser;
   ondemand::document document;
   const auto iterate = [&] {
@@ -149,9 +158,7 @@ Result<Trace> TraceReader::read(PaddedBytes& bytes) {
                   describe_position(bytes.view(), static_cast<std::size_t>(location - bytes.data())));
     return tl::unexpected<Error>(std::move(read).error());
   }
-  sink_.finish(base_);
-  choose_device();
-  return std::move(trace_);
+  return {};
 }
 
 Result<void> TraceReader::read_document(ondemand::document& document) {
@@ -220,8 +227,9 @@ void TraceReader::read_devices(ondemand::value value) {
   ondemand::array devices;
   if (value.get_array().get(devices)) return;
   for (auto element : devices) {
+    constexpr std::size_t kMostDevices = 1024;
     ondemand::object device;
-    if (element.get_object().get(device)) return;
+    if (devices_.size() == kMostDevices || element.get_object().get(device)) return;
     read_device(device);
   }
 }
@@ -244,7 +252,9 @@ void TraceReader::read_device(ondemand::object& device) {
       if (name == "totalGlobalMem" && number > 0) info.memory = {number};
       if (name == "numSms" && number > 0 && number < std::numeric_limits<int>::max())
         info.cores = static_cast<int>(number);
-      if (name != "id" && name != "totalGlobalMem" && name != "numSms") info.settings[name] = std::to_string(number);
+      constexpr std::size_t kMostSettings = 256;
+      const bool has_field = name == "id" || name == "totalGlobalMem" || name == "numSms";
+      if (!has_field && info.settings.size() < kMostSettings) info.settings[name] = std::to_string(number);
     }
   }
   const bool amd = info.name.find("AMD") != std::string::npos || info.name.find("Radeon") != std::string::npos;
@@ -460,15 +470,19 @@ error_code TraceReader::read_nested_arg(StringId name, ondemand::json_type type,
   return simdjson::SUCCESS;
 }
 
-}  // namespace
+Result<PaddedBytes> inflated_file(const std::filesystem::path& path, const TraceReadOptions& options) {
+  COHORT_TRY(const std::string content, read_file(path));
+  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by);
+  if (!bytes) return in_context(path.string(), bytes.error());
+  return bytes;
+}
 
-Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
-  if (looks_like_sqlite(content)) return parse_nsight(content);
-  COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes, options.raised_by));
+Result<Trace> parse_inflated(PaddedBytes& bytes) {
   if (looks_like_sqlite(bytes.view())) return parse_nsight(bytes.view());
-  TraceReader reader;
-  auto trace = reader.read(bytes);
-  if (trace || !reader.is_broken()) return trace;
+  std::optional<TraceReader> reader(std::in_place);
+  auto trace = reader->read(bytes);
+  if (trace || !reader->is_broken()) return trace;
+  reader.reset();  // with what it had read
   // The slow paths, for files that are broken: what is whole of a file that was cut short, and lists
   // with a comma too many.
   const bool commas = blank_trailing_commas(bytes) > 0;
@@ -482,6 +496,14 @@ Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& opti
   return repaired;
 }
 
+}  // namespace
+
+Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
+  if (looks_like_sqlite(content)) return parse_nsight(content);
+  COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes, options.raised_by));
+  return parse_inflated(bytes);
+}
+
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {
   std::array<char, 16> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
@@ -491,8 +513,8 @@ Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptio
     if (!trace) return in_context(path.string(), trace.error());
     return trace;
   }
-  COHORT_TRY(const std::string content, read_file(path));
-  auto trace = parse_trace(content, options);
+  COHORT_TRY(auto bytes, inflated_file(path, options));
+  auto trace = parse_inflated(bytes);
   if (!trace) return in_context(path.string(), trace.error());
   return trace;
 }
