@@ -7,6 +7,7 @@
 #include "cli/calibration.hpp"
 #include "cli/command.hpp"
 #include "cli/device_fit.hpp"
+#include "cli/given_options.hpp"
 #include "cli/provenance.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -23,6 +24,7 @@ struct CalibrateCommandOptions {
   std::vector<std::filesystem::path> kernels;
   int repetitions = 5;
   int seconds = 110;
+  OptionList of_measuring;  ///< options that fitting a recording has no use for
 };
 
 /// One file a description, named after it.
@@ -41,6 +43,9 @@ Result<std::vector<std::string>> write_properties(const CalibrationPlugin& plugi
 
 /// From measurements that were made before to a profile.
 Result<void> fit_recording(const CalibrateCommandOptions& options, CommandContext& context) {
+  if (const auto names = given(options.of_measuring); !names.empty()) {
+    return fail(ErrorCode::kUsage, "{}: of measuring a GPU; --fit measures nothing", names_of(names));
+  }
   const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
   COHORT_CHECK(check_writable(output, context.overwrite));
   COHORT_TRY(const Trace recording, read_trace(options.fit, context.read));
@@ -54,9 +59,9 @@ Result<void> fit_recording(const CalibrateCommandOptions& options, CommandContex
   return {};
 }
 
-Result<void> run(const CalibrateCommandOptions& given, CommandContext& context) {
-  if (!given.fit.empty()) return fit_recording(given, context);
-  CalibrateCommandOptions options = given;
+Result<void> run(const CalibrateCommandOptions& chosen, CommandContext& context) {
+  if (!chosen.fit.empty()) return fit_recording(chosen, context);
+  CalibrateCommandOptions options = chosen;
   if (options.output.empty()) options.output = "calibration.trace.json.gz";
   COHORT_TRY(const int index, gpu_index(options.device));
   COHORT_CHECK(check_writable(options.output, context.overwrite));
@@ -124,6 +129,7 @@ Command calibrate_command() {
     app.add_option("-o,--output", options->output,
                    "File to write: calibration.trace.json.gz, or with --fit device.profile.json")
         ->type_name("FILE");
+    options->of_measuring = options_named(app, {"--device", "--repetitions", "--seconds", "--properties"});
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

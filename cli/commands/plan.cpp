@@ -1,10 +1,9 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/given_options.hpp"
 #include "cli/planning.hpp"
 #include "cli/run_report.hpp"
 #include "cli/step_options.hpp"
@@ -21,8 +20,8 @@ struct PlanCommandOptions {
   explicit PlanCommandOptions(CLI::App& app) : steps(app) {}
 
   StepOptionSet steps;
-  std::vector<const CLI::Option*> of_traces;    ///< options that profiles do not have
-  std::vector<const CLI::Option*> of_profiles;  ///< options that traces of runs do not have
+  OptionList of_traces;    ///< options that profiles do not have
+  OptionList of_profiles;  ///< options that traces of runs do not have
   PlanningOptions planning;
   std::filesystem::path resolve;  ///< a plan to resolve instead of searching for one
   std::filesystem::path output;
@@ -265,20 +264,11 @@ Result<void> resolve(const PlanCommandOptions& options, CommandContext& context)
   return {};
 }
 
-/// "--step, --window"; empty where none was given.
-std::string given(const std::vector<const CLI::Option*>& options) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : options) {
-    if (option->count() > 0) names.push_back(option->get_name());
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 Result<void> search_traces(const PlanCommandOptions& options, Trace first, CommandContext& context) {
   const std::vector<std::filesystem::path>& files = options.planning.profiles;
-  if (const std::string names = given(options.of_profiles); !names.empty())
+  if (const auto names = given(options.of_profiles); !names.empty())
     return fail(ErrorCode::kUsage, "{} is the trace of a run; {}: of profiles (cohort profile MODEL)",
-                files.front().string(), names);
+                files.front().string(), names_of(names));
   COHORT_TRY(const StepOptions step, options.steps.options());
   const auto if_given = [](const CLI::Option* option, int value) {
     return option->count() > 0 ? std::optional(value) : std::nullopt;
@@ -302,9 +292,9 @@ Result<void> run(const PlanCommandOptions& options, CommandContext& context) {
   if (!options.resolve.empty()) return resolve(options, context);
   COHORT_TRY(Trace first, read_trace(options.planning.profiles.front(), context.read));
   if (first.info.kind != TraceKind::kProfile) return search_traces(options, std::move(first), context);
-  if (const std::string names = given(options.of_traces); !names.empty())
+  if (const auto names = given(options.of_traces); !names.empty())
     return fail(ErrorCode::kUsage, "{} is a profile; {}: of traces of runs", options.planning.profiles.front().string(),
-                names);
+                names_of(names));
   return search(options, context);
 }
 
@@ -396,10 +386,9 @@ Command plan_command() {
                    "the predicted trace; NAME.predicted.json.gz unless given")
         ->type_name("FILE");
     add_resolve_option(app, *options);
-    for (const char* name : {"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--precision",
-                             "--objective", "--pareto", "--candidates", "--choose-minibatch", "--choose-models"}) {
-      options->of_profiles.push_back(app.get_option(name));
-    }
+    options->of_profiles =
+        options_named(app, {"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--precision",
+                            "--objective", "--pareto", "--candidates", "--choose-minibatch", "--choose-models"});
     for (const char* name : kImageOptions) options->of_profiles.push_back(app.get_option(name));
     return [options](CommandContext& context) { return run(*options, context); };
   };

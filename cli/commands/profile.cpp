@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/cupti_tracer.hpp"
 #include "cli/devices.hpp"
+#include "cli/given_options.hpp"
 #include "cli/image_options.hpp"
 #include "cli/members.hpp"
 #include "cli/model_options.hpp"
@@ -37,6 +38,8 @@ struct ProfileCommandOptions {
   bool beside = false;
   std::filesystem::path output;
   TraceProgramOptions trace;
+  OptionList of_models;    ///< options that a program's recording has no use for
+  OptionList of_programs;  ///< options that a model's profile has no use for
 };
 
 /// The input whose stages are timed.
@@ -110,11 +113,15 @@ double median_ratio(const Trace& trace, std::string_view a, std::string_view b) 
 Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   if (!context.program.empty()) {
     if (!options.model.model.empty()) return fail(ErrorCode::kUsage, "give a MODEL or a program after --, not both");
+    if (const auto names = given(options.of_models); !names.empty())
+      return fail(ErrorCode::kUsage, "{}: of a MODEL, not of a program after --", names_of(names));
     options.trace.program = context.program;
     options.trace.output = options.output;
     return trace_program(options.trace, context);
   }
   if (options.model.model.empty()) return fail(ErrorCode::kUsage, "MODEL is required, or a program after --");
+  if (const auto names = given(options.of_programs); !names.empty())
+    return fail(ErrorCode::kUsage, "{}: of a program after --, not of a MODEL", names_of(names));
   COHORT_TRY(const ModelSource source, model_source(options.model));
   if (options.output.empty()) options.output = base_name(source.model) + ".trace.json.gz";
   COHORT_CHECK(check_writable(options.output, context.overwrite));
@@ -212,6 +219,10 @@ Command profile_command() {
     app.add_option("-o,--output", options->output,
                    "Profile to write; MODEL.trace.json.gz or PROGRAM.trace.json.gz unless given")
         ->type_name("FILE");
+    options->of_models = options_named(app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--device",
+                                             "--data", "--fused-widths", "--no-fused", "--beside", "--no-kernels"});
+    for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
+    options->of_programs = options_named(app, {"--whole-graphs", "--latency", "--event-times", "--twice"});
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

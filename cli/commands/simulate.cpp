@@ -1,12 +1,10 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/fuse_option.hpp"
+#include "cli/given_options.hpp"
 #include "cli/planning.hpp"
 #include "cli/run_report.hpp"
 #include "cli/trace_simulation.hpp"
@@ -24,8 +22,8 @@ struct SimulateCommandOptions {
 
   TraceSimulation traces;
   PlanningOptions planning;
-  std::vector<const CLI::Option*> of_profiles;  ///< options that traces of runs do not have
-  std::vector<const CLI::Option*> of_members;   ///< options for what a plan says itself
+  OptionList of_profiles;  ///< options that traces of runs do not have
+  OptionList of_members;   ///< options for what a plan says itself
   const CLI::Option* models_option = nullptr;
   const CLI::Option* input_option = nullptr;
   const CLI::Option* buffers_option = nullptr;
@@ -90,17 +88,6 @@ Result<void> check_what_ifs(const SimulateCommandOptions& options) {
     return fail(ErrorCode::kUsage, "--fuse {}: --strategy {} says already how all ops run; leave one of them out",
                 options.fuse, options.strategy);
   return {};
-}
-
-/// "--fuse, --graphs"
-std::string names_of(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
-
-std::vector<std::string> given(const std::vector<const CLI::Option*>& options) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : options) {
-    if (option->count() > 0) names.push_back(option->get_name());
-  }
-  return names;
 }
 
 Result<std::optional<Bytes>> workspace_limit(const SimulateCommandOptions& options) {
@@ -251,13 +238,8 @@ Command simulate_command() {
     options->models_option = app.get_option("--models");
     options->input_option = app.get_option("--input");
     options->buffers_option = app.get_option("--buffers");
-    const auto collect = [&](std::initializer_list<const char*> names) {
-      std::vector<const CLI::Option*> found;
-      for (const char* name : names) found.push_back(app.get_option(name));
-      return found;
-    };
-    options->of_profiles =
-        collect({"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--limit", "--precision"});
+    options->of_profiles = options_named(
+        app, {"--members", "--data", "--bad-images", "--decode-workers", "--input-seed", "--limit", "--precision"});
     for (const char* const name : kImageOptions) options->of_profiles.push_back(app.get_option(name));
     options->of_members = options->of_profiles;
     options->of_profiles.push_back(strategy);

@@ -64,5 +64,14 @@ TEST_F(CalibrateFit, NamesTheRecordingThatCannotBeFitted) {
   EXPECT_THAT(nothing.err, HasSubstr("no microbenchmarks"));
 }
 
+TEST_F(CalibrateFit, RefusesOptionsOfMeasuring) {
+  write("calibration.trace.json", recording("NVIDIA H100 80GB HBM3"));
+  const Outcome outcome =
+      cohort({"calibrate", "--fit", "calibration.trace.json", "--seconds", "5", "--device", "cuda:1"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--device, --seconds: of measuring a GPU; --fit measures nothing"));
+  EXPECT_EQ(files(), std::vector<std::string>{"calibration.trace.json"});
+}
+
 }  // namespace
 }  // namespace cohort

@@ -36,6 +36,16 @@ TEST_F(TraceProgram, OptionsBehindTheDashesAreItsOwn) {
   EXPECT_NE(outcome.exit_code, 2) << outcome.err;
 }
 
+TEST_F(TraceProgram, AndModelsHaveOptionsOfTheirOwn) {
+  const Outcome program = cohort({"profile", "--minibatch", "4", "--no-fused", "--device", "cuda:0", "--", "true"});
+  EXPECT_EQ(program.exit_code, 2);
+  EXPECT_THAT(program.err, HasSubstr("--minibatch, --device, --no-fused: of a MODEL, not of a program after --"));
+  const Outcome model = cohort({"profile", "mlp", "--twice", "--latency"});
+  EXPECT_EQ(model.exit_code, 2);
+  EXPECT_THAT(model.err, HasSubstr("--latency, --twice: of a program after --, not of a MODEL"));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
 TEST_F(TraceProgram, OnlyProfileTakesOne) {
   write("mlp.txt", "");
   EXPECT_EQ(cohort({"devices", "--", "true"}).exit_code, 2);
