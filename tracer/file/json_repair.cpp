@@ -1,6 +1,7 @@
 #include "tracer/file/json_repair.hpp"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <cstring>
@@ -83,6 +84,32 @@ std::string describe_position(std::string_view text, std::size_t position) {
   const std::string_view before = text.substr(0, std::min(position, text.size()));
   const std::size_t line = 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
   return fmt::format("line {}, byte {}", line, position + 1);
+}
+
+std::int64_t replace_invalid_utf8(PaddedBytes& bytes) {
+  char* const data = bytes.data();
+  const std::size_t size = bytes.size();
+  std::int64_t replaced = 0;
+  const auto continues = [&](std::size_t i) {
+    return i < size && (static_cast<unsigned char>(data[i]) & 0xC0U) == 0x80U;
+  };
+  for (std::size_t i = 0; i < size;) {
+    const auto byte = static_cast<unsigned char>(data[i]);
+    const std::size_t length = byte < 0x80                   ? 1
+                               : byte >= 0xF0 && byte < 0xF5 ? 4
+                               : byte >= 0xE0 && byte < 0xF0 ? 3
+                               : byte >= 0xC2 && byte < 0xE0 ? 2
+                                                             : 0;
+    bool valid = length > 0;
+    for (std::size_t k = 1; k < length && valid; ++k) valid = continues(i + k);
+    valid = valid && (length == 1 || simdjson::validate_utf8(data + i, length));
+    if (!valid) {
+      data[i] = '?';
+      ++replaced;
+    }
+    i += valid ? length : 1;
+  }
+  return replaced;
 }
 
 }  // namespace cohort

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ bool close_cut_text(PaddedBytes& bytes);
 
 /// Blanks commas that nothing follows: "[1, 2, ]". Returns how many.
 std::size_t blank_trailing_commas(PaddedBytes& bytes);
+
+/// Puts a question mark in place of each byte that is no part of UTF-8, as where tools cut kernel names within a
+/// character: stage one of simdjson refuses the whole file then. Returns how many.
+std::int64_t replace_invalid_utf8(PaddedBytes& bytes);
 
 /// "line 3, byte 120" of a position counted from 0; both from 1.
 std::string describe_position(std::string_view text, std::size_t position);

@@ -20,9 +20,9 @@ struct TraceReadOptions {
 /// Records that cannot be read are counted in info.dropped; another tool's file that was cut short is
 /// read as far as it is whole, and that is counted, too.
 /// Memory, the trace and what the parser notes included: at most 24 times the inflated size of JSON plus 32 MiB, about
-/// four times for what profilers write, and up to 56 times the size of the object "cohort", which only our own files have;
-/// for a database, which stays on disk, see nsight.hpp.
-/// Errors: kInvalidInput naming the file, and where it breaks or what it looks like instead.
+/// four times for what profilers write, and up to 56 times the size of our own object "cohort" where there is one; for
+/// a database, which stays on disk, see nsight.hpp. Errors: kInvalidInput naming the file, and where it breaks or what
+/// it looks like instead.
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options = {});
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options = {});
 

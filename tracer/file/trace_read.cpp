@@ -103,31 +103,6 @@ class TraceReader {
   std::string keys_;    ///< of the top level, for the message when none is "traceEvents"
 };
 
-/// Some tools cut kernel names within a character. Stage one of simdjson refuses the whole file then.
-std::int64_t replace_invalid_utf8(char* data, std::size_t size) {
-  std::int64_t replaced = 0;
-  const auto continues = [&](std::size_t i) {
-    return i < size && (static_cast<unsigned char>(data[i]) & 0xC0U) == 0x80U;
-  };
-  for (std::size_t i = 0; i < size;) {
-    const auto byte = static_cast<unsigned char>(data[i]);
-    const std::size_t length = byte < 0x80                   ? 1
-                               : byte >= 0xF0 && byte < 0xF5 ? 4
-                               : byte >= 0xE0 && byte < 0xF0 ? 3
-                               : byte >= 0xC2 && byte < 0xE0 ? 2
-                                                             : 0;
-    bool valid = length > 0;
-    for (std::size_t k = 1; k < length && valid; ++k) valid = continues(i + k);
-    valid = valid && (length == 1 || simdjson::validate_utf8(data + i, length));
-    if (!valid) {
-      data[i] = '?';
-      ++replaced;
-    }
-    i += valid ? length : 1;
-  }
-  return replaced;
-}
-
 Result<Trace> TraceReader::read(PaddedBytes& bytes) {
   const std::string_view what = describe_content(bytes.view());
   if (what != "JSON") return fail(ErrorCode::kInvalidInput, "not a trace but {}", what);
@@ -147,7 +122,7 @@ Result<void> TraceReader::read_text(PaddedBytes& bytes) {
   sink_.expect(bytes.size());
   auto error = iterate();
   if (error == simdjson::UTF8_ERROR) {
-    sink_.drop(Drop::kInvalidText, replace_invalid_utf8(bytes.data(), bytes.size()));
+    sink_.drop(Drop::kInvalidText, replace_invalid_utf8(bytes));
     error = iterate();
   }
   if (error) return broken_json(error);

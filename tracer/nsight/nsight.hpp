@@ -17,7 +17,7 @@ namespace cohort {
 /// (calls of the operating system, page faults of unified memory, samples) by their table. Times stay as they are:
 /// nanoseconds since the recording began. In reports of several processes, whose correlation ids
 /// repeat, those of the second and later ones are moved by 2^40 each.
-/// Memory: at most 64 times the file's size plus 32 MiB, where all it holds is rows of a few bytes on tracks of their own;
+/// Memory: at most 64 times the file's size plus 32 MiB, which rows of a few bytes on tracks of their own come near to;
 /// for rows as Nsight writes them about five times.
 /// Errors: kInvalidInput where the file is no database, damaged, or has none of Nsight's tables.
 /// Source: "SQLite Schema Reference", https://docs.nvidia.com/nsight-systems/UserGuide/
