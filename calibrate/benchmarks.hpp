@@ -48,6 +48,7 @@ Shape whole_sm_shape(const DeviceFacts& facts);
 /// Kernels that each use up one of the device's throughputs.
 inline constexpr std::array<std::string_view, 5> kProbes = {"copy", "l2", "fma", "tensor bf16", "shared"};
 
+/// Whether a kernel of kProbes, or "tensor tf32", does its work on the device.
 bool can_run(const DeviceFacts& facts, std::string_view kernel);
 /// A kernel of kProbes whose blocks of 256 threads fill `share` of every SM's threads.
 Workload probe_workload(const DeviceFacts& facts, const Buffers& buffers, std::string_view kernel, double share);

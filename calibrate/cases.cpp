@@ -1,8 +1,46 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "calibrate/benchmarks.hpp"
+#include "executor/device_error.hpp"
 
 namespace cohort::calibrate {
+
+std::string_view name_of(ChainKind kind) {
+  switch (kind) {
+    case ChainKind::kFma:
+      return "fma";
+    case ChainKind::kTensorBf16:
+      return "tensor bf16";
+    case ChainKind::kTensorTf32:
+      return "tensor tf32";
+    case ChainKind::kShared:
+      return "shared";
+    case ChainKind::kL2:
+      return "l2";
+  }
+  return "";
+}
+
+bool can_run(const DeviceFacts& facts, std::string_view kernel) {
+  const bool on_tensor_cores = kernel == name_of(ChainKind::kTensorBf16) || kernel == name_of(ChainKind::kTensorTf32);
+  return !on_tensor_cores || facts.tensor_kernels;
+}
+
+int amount_for(std::string_view kernel, Nanoseconds length, const std::function<Nanoseconds(int amount)>& time_of) {
+  constexpr Nanoseconds kLongEnough = std::chrono::microseconds(100);
+  Nanoseconds time{};
+  for (int amount = 1; amount <= kMostAmount; amount *= 4) {
+    time = time_of(amount);
+    if (time < kLongEnough && time < length) continue;
+    const double factor = static_cast<double>(length.count()) / static_cast<double>(time.count());
+    return static_cast<int>(std::clamp(std::round(amount * factor), 1.0, static_cast<double>(kMostAmount)));
+  }
+  throw DeviceError(fmt::format("kernel \"{}\": {} repeats of its work take {} ns, so that it does none", kernel,
+                                kMostAmount, time.count()));
+}
 
 std::vector<Shape> spin_shapes(const DeviceFacts& facts) {
   constexpr int kThreads = 256;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "calibrate/kernels.hpp"
 #include "executor/device_error.hpp"
 
 namespace cohort::calibrate {
@@ -58,8 +59,11 @@ DeviceFacts facts_of(int device) {
   facts.shared_per_sm = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
   facts.shared_per_block = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   facts.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize));
-  facts.capability_major = attribute(cudaDevAttrComputeCapabilityMajor);
-  facts.capability_minor = attribute(cudaDevAttrComputeCapabilityMinor);
+  cudaFuncAttributes bf16{};
+  cudaFuncAttributes tf32{};
+  check(attributes_of_chain(ChainKind::kTensorBf16, &bf16), "cudaFuncGetAttributes(tensor bf16)");
+  check(attributes_of_chain(ChainKind::kTensorTf32, &tf32), "cudaFuncGetAttributes(tensor tf32)");
+  facts.tensor_kernels = has_tensor_code(bf16) && has_tensor_code(tf32);
   std::size_t unused = 0;
   check(cudaMemGetInfo(&unused, &facts.memory_bytes), "cudaMemGetInfo");
   return facts;

@@ -93,8 +93,8 @@ struct DeviceFacts {
   std::size_t shared_per_block = 0;  ///< opted in
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
-  int capability_major = 0;
-  int capability_minor = 0;
+  /// The kernels for tensor cores have bodies in the code that runs here, see has_tensor_code().
+  bool tensor_kernels = false;
 };
 DeviceFacts facts_of(int device);
 

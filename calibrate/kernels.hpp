@@ -52,6 +52,9 @@ cudaError_t attributes_of_empty(cudaFuncAttributes* attributes);
 cudaError_t attributes_of_spin(cudaFuncAttributes* attributes);
 cudaError_t attributes_of_copy(cudaFuncAttributes* attributes);
 cudaError_t attributes_of_chain(ChainKind kind, cudaFuncAttributes* attributes);
+/// Whether a kernel for tensor cores was compiled for an architecture that has what it multiplies (compute capability
+/// 8.0): in code for an older one, which newer devices run too, it is empty.
+inline bool has_tensor_code(const cudaFuncAttributes& attributes) { return attributes.ptxVersion >= 80; }
 /// Lets kernels take up to `bytes` of dynamic shared memory.
 cudaError_t allow_shared_memory(std::size_t bytes);
 

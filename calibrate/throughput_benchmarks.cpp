@@ -42,16 +42,7 @@ Shape one_block_an_sm(const DeviceFacts& facts, int blocks, int threads) {
   return {blocks, threads, std::min(facts.shared_per_block, facts.shared_per_sm / 2 + 1024)};
 }
 
-bool has_kind(const DeviceFacts& facts, ChainKind kind) {
-  const bool needs_ampere = kind == ChainKind::kTensorBf16 || kind == ChainKind::kTensorTf32;
-  return !needs_ampere || facts.capability_major >= 8;
-}
-
 }  // namespace
-
-bool can_run(const DeviceFacts& facts, std::string_view kernel) {
-  return kernel != name_of(ChainKind::kTensorBf16) || has_kind(facts, ChainKind::kTensorBf16);
-}
 
 Workload probe_workload(const DeviceFacts& facts, const Buffers& buffers, std::string_view kernel, double share) {
   constexpr int kThreads = 256;
@@ -77,7 +68,7 @@ void copy_sweep(const Bench& bench) {
 void chains(const Bench& bench) {
   for (const ChainKind kind :
        {ChainKind::kFma, ChainKind::kTensorBf16, ChainKind::kTensorTf32, ChainKind::kShared, ChainKind::kL2}) {
-    if (!has_kind(bench.facts, kind)) continue;
+    if (!can_run(bench.facts, name_of(kind))) continue;
     for (int warps = 1; warps <= 64; warps *= 2) {
       const int blocks_an_sm = std::max(1, warps / 32);
       if (warps * kWarp > bench.facts.threads_per_sm) continue;

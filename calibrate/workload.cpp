@@ -22,22 +22,6 @@ LaunchShape shape_of(const Shape& shape, const cudaFuncAttributes& attributes) {
   return launch;
 }
 
-std::string_view name_of(ChainKind kind) {
-  switch (kind) {
-    case ChainKind::kFma:
-      return "fma";
-    case ChainKind::kTensorBf16:
-      return "tensor bf16";
-    case ChainKind::kTensorTf32:
-      return "tensor tf32";
-    case ChainKind::kShared:
-      return "shared";
-    case ChainKind::kL2:
-      return "l2";
-  }
-  return "";
-}
-
 Workload copy_workload(const Buffers& buffers, const Shape& shape) {
   cudaFuncAttributes attributes{};
   check(attributes_of_copy(&attributes), "cudaFuncGetAttributes(copy)");
@@ -84,22 +68,14 @@ void scale_to(Workload& workload, Nanoseconds length) {
   const Stream stream;
   Event begin;
   Event end;
-  workload.amount = 1;
-  constexpr Nanoseconds kLongEnough = std::chrono::microseconds(100);
-  for (int tries = 0; tries < 24; ++tries) {
-    workload.start(workload.amount, 0, stream);  // warm
+  workload.amount = amount_for(workload.kernel, length, [&](int amount) {
+    workload.start(amount, 0, stream);  // warm
     begin.record(stream);
-    workload.start(workload.amount, 0, stream);
+    workload.start(amount, 0, stream);
     end.record(stream);
     stream.synchronize();
-    const Nanoseconds time = std::max(end.since(begin), Nanoseconds(1));
-    if (time >= kLongEnough || time >= length) {
-      const double factor = static_cast<double>(length.count()) / static_cast<double>(time.count());
-      workload.amount = std::max(1, static_cast<int>(std::lround(workload.amount * factor)));
-      return;
-    }
-    workload.amount *= 4;
-  }
+    return end.since(begin);
+  });
 }
 
 Gate::Gate(int streams) {

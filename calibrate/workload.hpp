@@ -44,7 +44,12 @@ Workload copy_workload(const Buffers& buffers, const Shape& shape);
 Workload chain_workload(const Buffers& buffers, ChainKind kind, const Shape& shape);
 std::string_view name_of(ChainKind kind);
 
-/// Sets the amount so that one launch alone takes about `length`.
+/// The amount of work that takes about `length`, by `time_of` a launch with an amount; at most kMostAmount.
+/// Throws DeviceError, naming `kernel`, where even that much takes no time to speak of: the kernel does nothing.
+int amount_for(std::string_view kernel, Nanoseconds length, const std::function<Nanoseconds(int amount)>& time_of);
+inline constexpr int kMostAmount = 1 << 26;
+
+/// Sets the amount so that one launch alone takes about `length`. Throws as amount_for().
 void scale_to(Workload& workload, Nanoseconds length);
 
 /// Lets launches on many streams begin together: everything is queued behind a kernel that spins meanwhile.

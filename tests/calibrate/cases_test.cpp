@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,9 +6,13 @@
 #include <set>
 
 #include "calibrate/benchmarks.hpp"
+#include "executor/device_error.hpp"
 
 namespace cohort::calibrate {
 namespace {
+
+using namespace literals;
+using ::testing::HasSubstr;
 
 DeviceFacts facts(int sms, int threads, std::size_t shared_sm, std::size_t shared_block) {
   DeviceFacts facts;
@@ -68,6 +73,54 @@ TEST(CalibrationCases, HalfOfThePairsOfEveryKindAreHeldOut) {
   }
   EXPECT_EQ(kinds.size(), 15U);
   for (const auto& [kind, counts] : kinds) EXPECT_EQ(2 * counts.first, counts.second) << kind.first << kind.second;
+}
+
+TEST(CalibrationCases, TensorCoresAreAskedOnlyWhereTheLoadedCodeHasThem) {
+  cudaFuncAttributes attributes{};
+  attributes.binaryVersion = 86;  // made by the driver from the PTX of ...
+  attributes.ptxVersion = 75;
+  EXPECT_FALSE(has_tensor_code(attributes)) << "there the kernels are empty, whatever the device has";
+  attributes.ptxVersion = 80;
+  EXPECT_TRUE(has_tensor_code(attributes));
+  DeviceFacts device = facts(84, 1536, 102400, 101376);
+  for (const bool has : {false, true}) {
+    device.tensor_kernels = has;
+    EXPECT_EQ(can_run(device, "tensor bf16"), has);
+    EXPECT_EQ(can_run(device, "tensor tf32"), has);
+    EXPECT_TRUE(can_run(device, "fma"));
+  }
+}
+
+TEST(CalibrationCases, AmountOfWorkIsScaledFromATimeLongEnoughToBeKnown) {
+  std::vector<int> asked;
+  const auto of_half_a_microsecond = [&](int amount) {
+    asked.push_back(amount);
+    return 500_ns * amount + 2_us;
+  };
+  EXPECT_NEAR(amount_for("fma", 2_ms, of_half_a_microsecond), 4000, 100);
+  EXPECT_EQ(asked, (std::vector<int>{1, 4, 16, 64, 256}));
+  EXPECT_EQ(amount_for("copy", 1_us, [](int) { return 90_us; }), 1);
+}
+
+TEST(CalibrationCases, AKernelThatTakesNoTimeIsNamedAndNotAskedForMoreAndMore) {
+  int most = 0;
+  const auto nothing = [&](int amount) {
+    most = std::max(most, amount);
+    EXPECT_GT(amount, 0) << "overflow";
+    return Nanoseconds{};
+  };
+  try {
+    (void)amount_for("tensor bf16", 300_us, nothing);
+    FAIL() << "it has no amount";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("tensor bf16"));
+  }
+  EXPECT_EQ(most, kMostAmount);
+}
+
+TEST(CalibrationCases, AmountsHaveAnEnd) {
+  EXPECT_EQ(amount_for("l2", std::chrono::hours(1), [](int) { return 100_us; }), 36'000'000);
+  EXPECT_EQ(amount_for("l2", std::chrono::hours(10), [](int) { return 100_us; }), kMostAmount);
 }
 
 }  // namespace
