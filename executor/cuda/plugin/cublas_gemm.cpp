@@ -29,11 +29,12 @@ constexpr std::array<Field, 8> kFields{{{CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
                                         {CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
                                         {CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2}}};
 
-std::uint32_t get_field(const cublasLtMatmulAlgo_t& algo, const Field& field) {
+std::optional<std::uint32_t> get_field(const cublasLtMatmulAlgo_t& algo, const Field& field) {
   std::uint32_t value = 0;  // the smaller types fill its low bytes
   std::size_t written = 0;
-  check_cublas(cublasLtMatmulAlgoConfigGetAttribute(&algo, field.attribute, &value, field.size, &written),
-               "cublasLtMatmulAlgoConfigGetAttribute");
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoConfigGetAttribute(&algo, field.attribute, &value, field.size, &written);
+  if (status != CUBLAS_STATUS_SUCCESS) return std::nullopt;
   return value;
 }
 
@@ -44,9 +45,16 @@ std::string_view prefix_of(cudaDataType_t type, cublasComputeType_t compute) {
   return compute == CUBLAS_COMPUTE_32F ? "lt:" : "lt-tf32:";
 }
 
-std::string name_of(const cublasLtMatmulAlgo_t& algo, std::string_view prefix) {
-  std::string name = fmt::format("{}{}", prefix, get_field(algo, {CUBLASLT_ALGO_CONFIG_ID, 4}));
-  for (const Field& field : kFields) name += fmt::format(".{}", get_field(algo, field));
+/// Empty where the library does not tell a setting: what has no name no plan can store.
+std::optional<std::string> name_of(const cublasLtMatmulAlgo_t& algo, std::string_view prefix) {
+  const auto id = get_field(algo, {CUBLASLT_ALGO_CONFIG_ID, 4});
+  if (!id) return std::nullopt;
+  std::string name = fmt::format("{}{}", prefix, *id);
+  for (const Field& field : kFields) {
+    const auto value = get_field(algo, field);
+    if (!value) return std::nullopt;
+    name += fmt::format(".{}", *value);
+  }
   return name;
 }
 
@@ -242,13 +250,13 @@ std::vector<GemmProblem::Algorithm> GemmProblem::algorithms(cublasLtHandle_t han
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(handle, operation_.get(), a_.get(), b_.get(), c_.get(), d_.get(), preference,
                                      kMostAlgorithms, results.data(), &count);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
-  check_cublas(status, "cublasLtMatmulAlgoGetHeuristic");
+  if (status != CUBLAS_STATUS_SUCCESS) return {};  // whatever the reason, there are other ways to run it
   std::vector<Algorithm> list;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     if (results[i].state != CUBLAS_STATUS_SUCCESS) continue;
-    Algorithm algorithm{results[i].algo, Bytes{static_cast<std::int64_t>(results[i].workspaceSize)},
-                        name_of(results[i].algo, prefix_of(type_, compute_))};
+    auto name = name_of(results[i].algo, prefix_of(type_, compute_));
+    if (!name) continue;
+    Algorithm algorithm{results[i].algo, Bytes{static_cast<std::int64_t>(results[i].workspaceSize)}, *std::move(name)};
     const bool known =
         std::any_of(list.begin(), list.end(), [&](const Algorithm& a) { return a.name == algorithm.name; });
     if (!known) list.push_back(std::move(algorithm));

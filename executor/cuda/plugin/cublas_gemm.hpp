@@ -45,7 +45,8 @@ class GemmProblem {
     /// "lt-bf16:" and "lt-fp16:" multiply otherwise.
     std::string name;
   };
-  /// The library's choices, the best first; deterministic ones only. Throws DeviceError.
+  /// The library's choices, the best first; deterministic ones only. Those that it does not describe are left out;
+  /// none where it refuses the product. Throws DeviceError where it lacks the preferences.
   [[nodiscard]] std::vector<Algorithm> algorithms(cublasLtHandle_t handle) const;
   /// Empty where the text is not an algorithm's name or the device does not support it for this product.
   [[nodiscard]] std::optional<Algorithm> algorithm(cublasLtHandle_t handle, std::string_view name) const;
