@@ -9,13 +9,18 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include "tests/cupti/call_log.hpp"
 
 // A libcupti that stands in for the real one where there is no GPU: the functions that the tracer uses, and
 // fake_* with which a test says what happens on the device. Records wait in a list until a flush, as in CUPTI,
-// and go through the buffers that the tracer gives.
+// and go through the buffers that the tracer gives. What it was called with stands in $FAKE_CALL_LOG.
 
 namespace {
+
+using cohort::log_call;
 
 struct Fake {
   CUpti_BuffersCallbackRequestFunc request = nullptr;
@@ -71,12 +76,14 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_Callback
     std::strncpy(params->oldSubscriberName, "CUPTI for Another Tool", params->oldSubscriberSize - 1);
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
+  log_call("cuptiSubscribe");
   fake().callback = callback;
   fake().user = user;
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake());
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle /*subscriber*/) {
+  log_call("cuptiUnsubscribe");
   fake().callback = nullptr;
   return CUPTI_SUCCESS;
 }
@@ -100,27 +107,47 @@ CUptiResult cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* id) {
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType /*type*/) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {
+  log_call("cuptiActivityRegisterCallbacks");
   fake().request = request;
   fake().complete = complete;
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute /*attribute*/, std::size_t* /*size*/, void* /*value*/) {
+/// Of attributes with a value of one byte.
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t* size, void* value) {
+  if (*size != 1) return CUPTI_ERROR_INVALID_PARAMETER;
+  log_call("cuptiActivitySetAttribute", attribute, *static_cast<const std::uint8_t*>(value));
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   if (kind == CUPTI_ACTIVITY_KIND_CUDA_EVENT && std::getenv("FAKE_CUPTI_NO_EVENTS") != nullptr)
     return CUPTI_ERROR_INVALID_KIND;
+  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME && std::getenv("FAKE_CUPTI_NO_CALLS") != nullptr)
+    return CUPTI_ERROR_INVALID_KIND;
+  log_call("cuptiActivityEnable", kind);
   fake().enabled[kind] = true;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  log_call("cuptiActivityDisable", kind);
   fake().enabled[kind] = false;
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId /*id*/, std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
-CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId /*id*/, std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
-CUptiResult cuptiActivityEnableLatencyTimestamps(std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
-CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t /*enable*/) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, std::uint8_t enable) {
+  log_call("cuptiActivityEnableRuntimeApi", id, enable);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t enable) {
+  log_call("cuptiActivityEnableDriverApi", id, enable);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableLatencyTimestamps(std::uint8_t enable) {
+  log_call("cuptiActivityEnableLatencyTimestamps", enable);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t enable) {
+  log_call("cuptiActivityEnableCudaEventDeviceTimestamps", enable);
+  return CUPTI_SUCCESS;
+}
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind /*kind*/, std::uint64_t id) {
   fake().external_ids.push_back(id);
   return CUPTI_SUCCESS;
@@ -130,7 +157,8 @@ CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind 
   fake().external_ids.pop_back();
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityFlushAll(std::uint32_t /*flag*/) {
+CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
+  log_call("cuptiActivityFlushAll", flag);
   std::vector<std::vector<char>> records;
   {
     const std::lock_guard lock(fake().mutex);
@@ -153,7 +181,16 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t /*flag*/) {
   fake().complete(nullptr, 0, buffer, size, used);
   return CUPTI_SUCCESS;
 }
+/// Waits for a thread that hands a buffer back, as CUPTI's may: whoever holds a lock that this needs hangs here.
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext /*context*/, std::uint32_t /*stream*/, std::size_t* dropped) {
+  log_call("cuptiActivityGetNumDroppedRecords");
+  std::thread([] {
+    std::uint8_t* buffer = nullptr;
+    std::size_t size = 0;
+    std::size_t most = 0;
+    if (fake().request != nullptr) fake().request(&buffer, &size, &most);
+    if (buffer != nullptr) fake().complete(nullptr, 0, buffer, size, 0);
+  }).join();
   *dropped = fake().dropped;
   return CUPTI_SUCCESS;
 }
@@ -168,7 +205,10 @@ CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, 
   *record = reinterpret_cast<CUpti_Activity*>(next);
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiFinalize() { return CUPTI_SUCCESS; }
+CUptiResult cuptiFinalize() {
+  log_call("cuptiFinalize");
+  return CUPTI_SUCCESS;
+}
 
 /// A kernel that a launch of this thread ran, or a node of a graph launch.
 void fake_kernel(std::uint64_t start, std::uint64_t end, std::uint32_t correlation, std::uint64_t node) {

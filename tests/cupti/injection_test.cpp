@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "cli/child_program.hpp"
+#include "tests/cupti/call_log.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tracer/cupti/decoder.hpp"
 #include "tracer/cupti_plugin.hpp"
@@ -18,23 +19,27 @@ namespace fs = std::filesystem;
 
 class CuptiInjection : public ::testing::Test {
  protected:
-  ChildEnd run(const std::string& how) {
-    const auto end =
-        run_child({INJECTED_PROGRAM, TRACER_MODULE, FAKE_CUPTI, how},
-                  {{kTraceSpoolVariable, (folder_.path() / "spool").string()}, {kCuptiLibraryVariable, FAKE_CUPTI}});
+  ChildEnd run(const std::string& how, std::map<std::string, std::string> environment = {}) {
+    environment.insert({{kTraceSpoolVariable, (folder_.path() / "spools" / "spool").string()},
+                        {kCuptiLibraryVariable, FAKE_CUPTI},
+                        {kCallLogVariable, log().string()}});
+    fs::create_directory(folder_.path() / "spools");
+    const auto end = run_child({INJECTED_PROGRAM, TRACER_MODULE, FAKE_CUPTI, how, FAKE_CUDA}, environment);
     EXPECT_TRUE(end) << end.error().message;
     return end ? *end : ChildEnd{};
   }
-  Trace trace() {
-    for (const fs::directory_entry& file : fs::directory_iterator(folder_.path())) {
-      const auto spool = read_file(file.path());
-      EXPECT_TRUE(spool);
-      auto decoded = cupti::decode({*spool});
-      EXPECT_TRUE(decoded) << decoded.error().message;
-      if (decoded) return std::move(*decoded);
-    }
-    ADD_FAILURE() << "no spool";
-    return {};
+  [[nodiscard]] fs::path log() const { return folder_.path() / "calls"; }
+  [[nodiscard]] std::vector<std::string> spools() const {
+    std::vector<std::string> spools;
+    for (const fs::directory_entry& file : fs::directory_iterator(folder_.path() / "spools"))
+      spools.push_back(read_file(file.path()).value());
+    return spools;
+  }
+  [[nodiscard]] Trace trace() const {
+    const std::vector<std::string> files = spools();
+    auto decoded = cupti::decode({files.begin(), files.end()});
+    EXPECT_TRUE(decoded) << decoded.error().message;
+    return decoded ? std::move(*decoded) : Trace{};
   }
 
   TemporaryFolder folder_;
@@ -53,6 +58,29 @@ TEST_F(CuptiInjection, LeavesAValidTraceMarkedIncompleteWhereTheProgramCrashes) 
   EXPECT_EQ(recorded.slices.size(), 2U) << "what was flushed before";
   EXPECT_EQ(recorded.info.settings.at("complete"), "no");
   EXPECT_TRUE(parse_trace(trace_to_json(recorded)));
+}
+
+TEST_F(CuptiInjection, SynchronisesAndThenFlushesByForceAndOnlyThenAsksWhatWasDropped) {
+  run("well");
+  const std::vector<std::string> calls = calls_in(log());
+  EXPECT_TRUE(in_order(calls, {"cuCtxSynchronize", "cuptiActivityFlushAll 1", "cuptiActivityGetNumDroppedRecords",
+                               "cuptiActivityDisable 10", "cuptiUnsubscribe"}));
+  EXPECT_EQ(count_of("cuptiActivityFlushAll 1", calls), 1);
+}
+
+TEST_F(CuptiInjection, SynchronisesEveryContextThatIsThereAndMakesNone) {
+  run("well", {{"FAKE_CUDA_DEVICES", "3"}});
+  const std::vector<std::string> calls = calls_in(log());
+  EXPECT_TRUE(in_order(calls, {"cuCtxPushCurrent 1", "cuCtxSynchronize", "cuCtxPushCurrent 2", "cuCtxSynchronize",
+                               "cuptiActivityFlushAll 1"}));
+  EXPECT_EQ(count_of("cuCtxPushCurrent 3", calls), 0) << "that device was never used";
+}
+
+TEST_F(CuptiInjection, CallsCuptiNoMoreWhileTheProgramsLibrariesAreTornDown) {
+  run("slow end");
+  const std::vector<std::string> calls = calls_in(log());
+  ASSERT_FALSE(calls.empty());
+  EXPECT_EQ(calls.back(), "cuptiUnsubscribe");
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "base/plugin.hpp"
 #include "tracer/cupti/collector.hpp"
+#include "tracer/cupti/driver.hpp"
 
 // The module in another program: CUDA's driver opens it where CUDA_INJECTION64_PATH names it, and calls
 // InitializeInjection before the first call of CUDA's does anything.
@@ -56,9 +59,34 @@ CuptiOptions options_from_environment() {
 
 /// Lives until the process does: CUPTI's threads may still call into it while the program ends.
 struct Injected {
+  explicit Injected(const std::string& path) : file(path) {}
+
   SpoolFile file;
   std::unique_ptr<Collector> collector;
   ::pid_t process = ::getpid();
+  std::mutex mutex;
+  std::condition_variable ending;
+  bool ends = false;  ///< under the mutex
+  std::thread flusher;
+
+  /// Flushes now and then, so that a crash loses little.
+  void run_flusher() {
+    std::unique_lock lock(mutex);
+    while (!ending.wait_for(lock, kFlushPeriod, [this] { return ends; })) {
+      lock.unlock();  // CUPTI calls back from a flush
+      collector->flush();
+      lock.lock();
+    }
+  }
+  /// No call of CUPTI's from here on while the program's libraries are torn down.
+  void stop_flusher() {
+    {
+      const std::lock_guard lock(mutex);
+      ends = true;
+    }
+    ending.notify_all();
+    if (flusher.joinable()) flusher.join();
+  }
 };
 Injected* injected = nullptr;
 
@@ -67,6 +95,10 @@ bool is_this_process() { return injected != nullptr && injected->process == ::ge
 
 void finish() {
   if (!is_this_process() || injected->collector == nullptr) return;
+  injected->stop_flusher();
+  for (const int error : synchronize_contexts())  // a flush does not wait for what still runs
+    injected->file.write(SpoolWriter::count(
+        fmt::format("contexts whose work was not waited for at the end, as the driver returned error {}", error), 1));
   const auto stopped = injected->collector->stop(false);
   if (!stopped) injected->file.write(SpoolWriter::count(stopped.error().message, 1));
 }
@@ -74,7 +106,7 @@ void finish() {
 void start() {
   const char* prefix = std::getenv(kTraceSpoolVariable);
   if (prefix == nullptr || *prefix == '\0' || injected != nullptr) return;
-  auto* const made = new Injected{SpoolFile(std::string(prefix) + "." + std::to_string(::getpid())), nullptr};
+  auto* const made = new Injected(std::string(prefix) + "." + std::to_string(::getpid()));
   if (!made->file.is_open()) {
     delete made;
     return;
@@ -89,12 +121,7 @@ void start() {
   }
   made->collector = std::move(*collector);
   std::atexit(&finish);
-  std::thread([made] {
-    while (true) {
-      std::this_thread::sleep_for(kFlushPeriod);
-      made->collector->flush();
-    }
-  }).detach();
+  made->flusher = std::thread([made] { made->run_flusher(); });
 }
 
 }  // namespace
