@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "tracer/cupti/api.hpp"
@@ -92,6 +93,7 @@ class CuptiCollector final : public Collector {
   CuptiCollector(const Api& api, ChunkSink sink)
       : api_(api), sink_(std::move(sink)), writer_(api.get_next_record, api.get_callback_name) {}
   ~CuptiCollector() override {
+    disable();  // after a start that failed
     CuptiCollector* self = this;
     running.compare_exchange_strong(self, nullptr);
     unsubscribe();
@@ -131,6 +133,18 @@ class CuptiCollector final : public Collector {
     if (subscriber_ != nullptr) api_.unsubscribe(subscriber_);
     subscriber_ = nullptr;
   }
+  Result<void> enable(CUpti_ActivityKind kind, std::string_view name) {
+    COHORT_CHECK(api_.check(api_.enable(kind), fmt::format("cuptiActivityEnable({})", name)));
+    enabled_.push_back(kind);
+    return {};
+  }
+  /// What this recording has switched on: others of this process are not to pay for it.
+  void disable() noexcept {
+    for (const CUpti_ActivityKind kind : enabled_) api_.disable(kind);
+    enabled_.clear();
+    if (std::exchange(latency_timestamps_, false)) api_.enable_latency_timestamps(0);
+    if (std::exchange(event_timestamps_, false)) api_.enable_event_timestamps(0);
+  }
   void enable_ranges();
   Result<void> enable_kinds(const CuptiOptions& options);
   void give(std::string_view chunks) {
@@ -149,6 +163,9 @@ class CuptiCollector final : public Collector {
   std::map<std::uint64_t, std::uint64_t> nodes_;    ///< graph node -> external id; under nodes_mutex_
   std::map<std::string, std::uint64_t> range_ids_;  ///< by text of NVTX's ranges; likewise
   CUpti_SubscriberHandle subscriber_ = nullptr;
+  std::vector<CUpti_ActivityKind> enabled_;
+  bool latency_timestamps_ = false;
+  bool event_timestamps_ = false;
 };
 
 void CuptiCollector::buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
@@ -259,13 +276,12 @@ Result<void> CuptiCollector::subscribe() {
 Result<void> CuptiCollector::enable_kinds(const CuptiOptions& options) {
   for (const auto& [kind, is_needed] : kKinds) {
     if (kind == CUPTI_ACTIVITY_KIND_MARKER && !options.ranges) continue;
-    auto enabled = api_.check(api_.enable(kind), fmt::format("cuptiActivityEnable({})", static_cast<int>(kind)));
+    auto enabled = enable(kind, std::to_string(kind));
     if (!enabled && is_needed) return enabled;
     if (!enabled) give(SpoolWriter::count(fmt::format("kinds of record: {}", enabled.error().message), 1));
   }
   // Beside it no node of a graph is recorded.
-  if (options.whole_graphs)
-    COHORT_CHECK(api_.check(api_.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), "cuptiActivityEnable(GRAPH_TRACE)"));
+  if (options.whole_graphs) COHORT_CHECK(enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "GRAPH_TRACE"));
   // Where that fails they are recorded, which does no harm.
   for (const auto call : kNoisyRuntimeCalls) api_.enable_runtime_call(call, 0);
   for (const auto call : kNoisyDriverCalls) api_.enable_driver_call(call, 0);
@@ -288,13 +304,17 @@ Result<void> CuptiCollector::enable(const CuptiOptions& options) {
   COHORT_CHECK(api_.check(api_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),
                           "cuptiActivitySetAttribute"));
   COHORT_CHECK(api_.check(api_.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType"));
-  if (options.latency_timestamps)
-    COHORT_CHECK(api_.check(api_.enable_latency_timestamps(1), "cuptiActivityEnableLatencyTimestamps"));
-  if (options.event_times)
-    COHORT_CHECK(api_.check(api_.enable_event_timestamps(1), "cuptiActivityEnableCudaEventDeviceTimestamps"));
   CuptiCollector* none = nullptr;
   if (!running.compare_exchange_strong(none, this))
     return fail(ErrorCode::kDeviceMissing, "a recording runs in this process already");
+  if (options.latency_timestamps) {
+    COHORT_CHECK(api_.check(api_.enable_latency_timestamps(1), "cuptiActivityEnableLatencyTimestamps"));
+    latency_timestamps_ = true;
+  }
+  if (options.event_times) {
+    COHORT_CHECK(api_.check(api_.enable_event_timestamps(1), "cuptiActivityEnableCudaEventDeviceTimestamps"));
+    event_timestamps_ = true;
+  }
   COHORT_CHECK(api_.check(api_.register_callbacks(&CuptiCollector::buffer_requested, &CuptiCollector::buffer_completed),
                           "cuptiActivityRegisterCallbacks"));
   return enable_kinds(options);
@@ -305,8 +325,7 @@ Result<void> CuptiCollector::stop(bool detach) {
   std::size_t dropped = 0;
   if (api_.get_dropped(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0)
     give(SpoolWriter::count("records that CUPTI dropped", dropped));
-  for (const auto& [kind, is_needed] : kKinds) api_.disable(kind);
-  api_.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  disable();
   unsubscribe();
   if (detach) api_.finalize();
   COHORT_CHECK(api_.check(flushed, "cuptiActivityFlushAll"));
