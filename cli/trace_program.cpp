@@ -23,6 +23,7 @@ using nlohmann::ordered_json;
 
 struct Tracer {
   const CuptiPlugin* plugin = nullptr;
+  std::string spool;
   std::map<std::string, std::string> environment;
 };
 
@@ -34,6 +35,7 @@ Result<Tracer> prepare(const TraceProgramOptions& options, const std::string& sp
   COHORT_TRY(const auto entry, module.function<CuptiPluginEntry>(kCuptiPluginEntry));
   Tracer tracer;
   tracer.plugin = entry();
+  tracer.spool = spool;
   std::string flags;
   if (options.whole_graphs) flags += "graphs ";
   if (options.latency_timestamps) flags += "latency ";
@@ -58,11 +60,10 @@ std::vector<fs::path> spool_files(const std::string& spool) {
   return files;
 }
 
+/// A file that cannot be read is one more that holds no recording.
 Result<Trace> read_spools(const CuptiPlugin& plugin, const std::vector<fs::path>& files) {
   std::vector<std::string> contents;
-  for (const fs::path& file : files) {
-    COHORT_TRY(contents.emplace_back(), read_file(file));
-  }
+  for (const fs::path& file : files) contents.push_back(read_file(file).value_or(""));
   return plugin.decode(std::vector<std::string_view>(contents.begin(), contents.end()));
 }
 
@@ -96,6 +97,32 @@ void report(const TraceProgramOptions& options, const Trace& trace, const ChildE
   context.console.note(fmt::format("wrote {}", options.output.string()));
 }
 
+/// Turns what the program's processes wrote into the trace's file. Errors: kRecordingIncomplete where they wrote
+/// nothing that can be read; as write_trace.
+Result<void> keep_trace(const TraceProgramOptions& options, const Tracer& tracer, std::vector<WallTimes> walls,
+                        const ChildEnd& end, CommandContext& context) {
+  const std::vector<fs::path> files = spool_files(tracer.spool);
+  if (files.empty())
+    return fail(ErrorCode::kRecordingIncomplete, "{} made no call to CUDA; nothing was recorded", options.program[0]);
+  auto trace = read_spools(*tracer.plugin, files);
+  if (!trace)
+    return fail(ErrorCode::kRecordingIncomplete, "{}: what it left cannot be read: {}", files[0].string(),
+                trace.error().message);
+  trace->info.device.kind = "cuda";
+  if (trace->info.device.id.empty()) trace->info.device.id = "cuda:0";
+  trace->info.wall_times = std::move(walls);
+  trace->info.settings.merge(provenance());
+  trace->info.settings["command"] = fmt::format("{}", fmt::join(options.program, " "));
+  trace->info.settings["exit code"] = std::to_string(end.exit_code);
+  COHORT_CHECK(write_trace(options.output, *trace, context.overwrite));
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+  }
+  report(options, *trace, end, context);
+  return {};
+}
+
 }  // namespace
 
 Result<void> trace_program(const TraceProgramOptions& given, CommandContext& context) {
@@ -116,29 +143,12 @@ Result<void> trace_program(const TraceProgramOptions& given, CommandContext& con
   COHORT_TRY(const ChildEnd end, run_child(options.program, tracer.environment));
   walls.push_back({"program traced", {end.wall}, 0});
 
-  const std::vector<fs::path> files = spool_files(spool);
-  if (files.empty()) {
-    if (end.exit_code != 0)
-      return fail(static_cast<ErrorCode>(end.exit_code), "{} ended with exit code {} before it used CUDA",
-                  options.program[0], end.exit_code);
-    return fail(ErrorCode::kRecordingIncomplete, "{} made no call to CUDA; nothing was recorded", options.program[0]);
-  }
-  COHORT_TRY(Trace trace, read_spools(*tracer.plugin, files));
-  trace.info.device.kind = "cuda";
-  if (trace.info.device.id.empty()) trace.info.device.id = "cuda:0";
-  trace.info.wall_times = walls;
-  trace.info.settings.merge(provenance());
-  trace.info.settings["command"] = fmt::format("{}", fmt::join(options.program, " "));
-  trace.info.settings["exit code"] = std::to_string(end.exit_code);
-  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
-  for (const fs::path& file : files) {
-    std::error_code ignored;
-    fs::remove(file, ignored);
-  }
-  report(options, trace, end, context);
-  if (end.exit_code == 0) return {};
-  return fail(static_cast<ErrorCode>(end.exit_code), "{} ended with {} {}", options.program[0],
-              end.signal != 0 ? "signal" : "exit code", end.signal != 0 ? end.signal : end.exit_code);
+  const auto kept = keep_trace(options, tracer, std::move(walls), end, context);
+  if (end.exit_code == 0) return kept;
+  // The program's own code, whatever became of the recording: scripts go by it.
+  return fail(static_cast<ErrorCode>(end.exit_code), "{} ended with {} {}{}", options.program[0],
+              end.signal != 0 ? "signal" : "exit code", end.signal != 0 ? end.signal : end.exit_code,
+              kept ? "" : "; " + kept.error().message);
 }
 
 }  // namespace cohort

@@ -322,6 +322,20 @@ TEST(CuptiDecoder, RefusesWhatIsNoSpool) {
   }
 }
 
+TEST(CuptiDecoder, CountsAProcessWhoseSpoolIsNoneAndKeepsTheOthers) {
+  RecordBuffer buffer;
+  buffer.add(kernel("k", 2000, 2500, 13, 5));
+  const std::string good = spool_of(buffer) + SpoolWriter::end();
+  for (const auto& spools : {std::vector<std::string_view>{"", good}, std::vector<std::string_view>{good, "CohC"}}) {
+    const auto trace = decode(spools);
+    ASSERT_TRUE(trace) << trace.error().message;
+    EXPECT_EQ(trace->slices.size(), 1U);
+    EXPECT_EQ(trace->info.settings.at("complete"), "no");
+    ASSERT_EQ(trace->info.dropped.size(), 1U);
+    EXPECT_THAT(trace->info.dropped.begin()->first, HasSubstr("processes whose recording is left out"));
+  }
+}
+
 TEST(CuptiDecoder, SaysWhichDeviceTheTraceIsOf) {
   DeviceRecord device{};
   device.kind = CUPTI_ACTIVITY_KIND_DEVICE;

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -22,6 +24,9 @@ int main(int argc, char** argv) {
   const auto module = SharedLibrary::open(argv[1], SharedLibrary::Scope::kLocal);
   const auto device = SharedLibrary::open(argv[2], SharedLibrary::Scope::kLocal);
   if (!module || !device) return 2;
+  if (how == "junk" || how == "only junk")  // what a process leaves that dies while it begins
+    std::ofstream(std::string(std::getenv("COHORT_TRACE_SPOOL")) + ".0") << "Coh";
+  if (how == "only junk") return 5;
   const auto initialize = module->function<int()>("InitializeInjection");
   const auto kernel = device->function<void(std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t)>("fake_kernel");
   const auto flush = device->function<int(std::uint32_t)>("cuptiActivityFlushAll");

@@ -60,6 +60,14 @@ TEST_F(CuptiInjection, LeavesAValidTraceMarkedIncompleteWhereTheProgramCrashes) 
   EXPECT_TRUE(parse_trace(trace_to_json(recorded)));
 }
 
+TEST_F(CuptiInjection, RecordsWhatAProcessRunsAfterItHasBecomeAnotherProgram) {
+  EXPECT_EQ(run("exec").exit_code, 5);
+  EXPECT_EQ(spools().size(), 2U);
+  const Trace recorded = trace();
+  EXPECT_EQ(recorded.slices.size(), 4U);
+  EXPECT_EQ(recorded.info.settings.at("complete"), "no") << "the first program had no end";
+}
+
 TEST_F(CuptiInjection, SynchronisesAndThenFlushesByForceAndOnlyThenAsksWhatWasDropped) {
   run("well");
   const std::vector<std::string> calls = calls_in(log());

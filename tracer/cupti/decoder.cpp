@@ -391,7 +391,18 @@ Trace Decoder::finish() {
 
 Result<Trace> decode(const std::vector<std::string_view>& spools) {
   Decoder decoder;
-  for (const std::string_view spool : spools) COHORT_CHECK(read_spool(spool, decoder));
+  std::optional<Error> bad;
+  std::size_t read = 0;
+  for (const std::string_view spool : spools) {
+    if (const auto result = read_spool(spool, decoder)) {
+      ++read;
+    } else {
+      decoder.count(fmt::format("processes whose recording is left out: {}", result.error().message), 1);
+      decoder.end(false);
+      if (!bad) bad = result.error();
+    }
+  }
+  if (read == 0 && bad) return tl::unexpected<Error>(*std::move(bad));
   return decoder.finish();
 }
 

@@ -45,7 +45,8 @@ class Decoder final : public SpoolVisitor {
   std::unique_ptr<State> state_;
 };
 
-/// The trace of one or several spools. Errors: kInvalidInput where one is none.
+/// The trace of one or several spools. One that cannot be read is left out and counted in TraceInfo::dropped; the trace
+/// is then not complete. Errors: kInvalidInput where none can be read.
 Result<Trace> decode(const std::vector<std::string_view>& spools);
 
 }  // namespace cohort::cupti

@@ -26,8 +26,12 @@ constexpr std::chrono::milliseconds kFlushPeriod{200};
 /// The spool of this process: whole chunks, straight to the file, since the program may die at any time.
 class SpoolFile {
  public:
-  explicit SpoolFile(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644)) {}
+  /// A new file: `path`, or "path-2" and on where a process of this number wrote one before it became another program.
+  explicit SpoolFile(const std::string& path) : descriptor_(create(path)) {
+    constexpr int kMostPrograms = 1000;
+    for (int i = 2; descriptor_ < 0 && errno == EEXIST && i <= kMostPrograms; ++i)
+      descriptor_ = create(path + "-" + std::to_string(i));
+  }
 
   [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
   void write(std::string_view chunks) {
@@ -44,6 +48,9 @@ class SpoolFile {
   }
 
  private:
+  static int create(const std::string& path) {
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  }
   int descriptor_;
 };
 
