@@ -17,6 +17,7 @@
 #include "executor/feeder.hpp"
 #include "executor/input/stages.hpp"
 #include "executor/profile/beside.hpp"
+#include "executor/profile/kernels.hpp"
 #include "executor/profile/profile.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -155,8 +156,9 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   trace.info.settings["precision"] = to_string(profile.precision);
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
 
-  const double perturbation = median_ratio(trace, "model traced", "model untraced") - 1;
-  const Nanoseconds step = median(trace.info.wall("model untraced")->samples);
+  const bool recorded = trace.info.wall(kWallBeforeTracing) != nullptr;
+  const double perturbation = median_ratio(trace, kWallTraced, recorded ? kWallBeforeTracing : kWallUntraced) - 1;
+  const Nanoseconds step = median(trace.info.wall(kWallUntraced)->samples);
   if (context.json) {
     context.console.print_json(ordered_json{{"file", options.output.string()},
                                             {"model", source.model},

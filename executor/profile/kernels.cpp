@@ -17,6 +17,22 @@ namespace cohort {
 namespace {
 
 constexpr int kRuns = 3;
+constexpr int kBlocks = 7;  ///< of steps that are timed with and without the tracer
+constexpr Nanoseconds kBlock = std::chrono::milliseconds(5);
+
+/// Times of a step: blocks of `steps` each.
+Result<WallTimes> timed_blocks(Runner& runner, std::string_view what, int steps, const CancelToken& cancel) {
+  WallTimes times{std::string(what), {}, 0};
+  for (int i = 0; i < kBlocks; ++i) {
+    COHORT_CHECK(cancel.check());
+    COHORT_TRY(const Nanoseconds block, runner.timed_steps(steps, steady_now));
+    times.samples.push_back(block / steps);
+  }
+  return times;
+}
+
+/// One time that a step's work was done: its id, and of what was captured the correlation of the replay.
+using RunKey = std::pair<std::int64_t, std::int64_t>;
 
 /// Runs Programs under a tracer and knows afterwards what each piece of recorded work was for.
 class KernelRecorder {
@@ -24,19 +40,38 @@ class KernelRecorder {
   KernelRecorder(Backend& backend, DeviceTracer& tracer, const CancelToken& cancel)
       : backend_(backend), tracer_(tracer), cancel_(cancel) {}
 
-  /// `place` names the track.
-  Result<void> run(Program lowered, const Weights& weights, std::string_view place) {
+  /// What runs; it has run once, unwatched.
+  struct Loaded {
+    const Program* program = nullptr;
+    std::unique_ptr<Runner> runner;
+  };
+  Result<Loaded> load(Program lowered, const Weights& weights) {
     COHORT_CHECK(cancel_.check());
     const Program& program = *programs_.emplace_back(std::make_unique<Program>(std::move(lowered)));
     const std::vector<const Weights*> all(program.member_count, &weights);
-    COHORT_TRY(const auto runner, Runner::create(backend_, program, all));  // runs once, unwatched
-    const std::string prefix = fmt::format("{}/", programs_.size() - 1);
-    for (const Step& step : program.steps) steps_[prefix + step.task] = {&step, std::string(place)};
-    runner->session().set_sink(&tracer_.watch(program, prefix));
+    COHORT_TRY(auto runner, Runner::create(backend_, program, all));
+    return Loaded{&program, std::move(runner)};
+  }
+
+  /// `place` names the track.
+  Result<void> run(const Loaded& loaded, std::string_view place) {
+    const std::string prefix = fmt::format("{}/", labels_++);
+    for (const Step& step : loaded.program->steps) steps_[prefix + step.task] = {&step, std::string(place)};
+    loaded.runner->session().set_sink(&tracer_.watch(*loaded.program, prefix));
     Result<void> outcome;
-    for (int i = 0; i < kRuns && outcome; ++i) outcome = runner->step(0);
-    runner->session().set_sink(nullptr);
+    for (int i = 0; i < kRuns && outcome; ++i) outcome = loaded.runner->step(0);
+    loaded.runner->session().set_sink(nullptr);
     return outcome;
+  }
+
+  /// Times steps under the tracer. What it records of them is left out: its label names no step.
+  Result<WallTimes> time(const Loaded& loaded, int steps) {
+    loaded.runner->session().set_sink(&tracer_.watch(*loaded.program, "timed/"));
+    auto times = loaded.runner->step(0).and_then([&] {  // it captures anew what is replayed
+      return timed_blocks(*loaded.runner, kWallTraced, steps, cancel_);
+    });
+    loaded.runner->session().set_sink(nullptr);
+    return times;
   }
 
   void append(const Trace& recorded, Trace& trace) const;
@@ -51,6 +86,7 @@ class KernelRecorder {
   DeviceTracer& tracer_;
   const CancelToken& cancel_;
   std::vector<std::unique_ptr<Program>> programs_;
+  int labels_ = 0;
   std::map<std::string, Labelled, std::less<>> steps_;  ///< by label
 };
 
@@ -80,27 +116,29 @@ void KernelRecorder::append(const Trace& recorded, Trace& trace) const {
   struct Found {
     const Slice* slice = nullptr;
     const Labelled* labelled = nullptr;
-    std::int64_t work = 0;
+    RunKey run;
   };
   std::vector<Found> found;
-  std::map<const Step*, std::map<std::int64_t, std::int64_t>> runs;  // work id -> number of the run
+  std::map<const Step*, std::map<RunKey, std::int64_t>> runs;  // with the number of the run
   for (const Slice& slice : recorded.slices) {
     if (std::find(kWork.begin(), kWork.end(), recorded.strings[slice.category]) == kWork.end()) continue;
     const auto task = recorded.text_arg(slice, kTaskArg);
     const auto work = recorded.integer_arg(slice, kWorkArg);
     const auto labelled = task ? steps_.find(*task) : steps_.end();
     if (labelled == steps_.end() || !work) continue;
-    found.push_back({&slice, &labelled->second, *work});
-    runs[labelled->second.step][*work] = 0;
+    const bool captured = recorded.integer_arg(slice, "graph node id").has_value();
+    const RunKey run{*work, captured ? recorded.integer_arg(slice, "correlation").value_or(0) : 0};
+    found.push_back({&slice, &labelled->second, run});
+    runs[labelled->second.step][run] = 0;
   }
   for (auto& [step, numbers] : runs) {
     std::int64_t number = 0;
-    for (auto& [work, run] : numbers) run = number++;
+    for (auto& [key, run] : numbers) run = number++;
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return std::tie(a.slice->start, a.work) < std::tie(b.slice->start, b.work);
+    return std::tie(a.slice->start, a.run) < std::tie(b.slice->start, b.run);
   });
-  for (const auto& [slice, labelled, work] : found) {
+  for (const auto& [slice, labelled, run] : found) {
     const Step& step = *labelled->step;
     const std::array<Trace::NamedArg, 7> args{{{kOfTaskArg, std::string_view(step.task)},
                                                {"signature", std::string_view(step.cost.signature)},
@@ -108,7 +146,7 @@ void KernelRecorder::append(const Trace& recorded, Trace& trace) const {
                                                {"width", std::int64_t{step.cost.width}},
                                                {"threads", std::int64_t{step.cost.threads}},
                                                {"algorithm", std::string_view(step.cost.algorithm)},
-                                               {kIterationArg, runs.at(&step).at(work)}}};
+                                               {kIterationArg, runs.at(&step).at(run)}}};
     const std::string name(recorded.name(*slice));
     const std::string category(recorded.strings[slice->category]);
     trace.add_slice(track_of(trace, labelled->place), name, category, slice->start - found.front().slice->start,
@@ -120,24 +158,35 @@ void KernelRecorder::append(const Trace& recorded, Trace& trace) const {
   }
 }
 
-Result<void> run_all(KernelRecorder& recorder, const Backend& backend, const LoadedModel& loaded,
-                     const std::vector<KernelCase>& cases) {
+Result<KernelRecorder::Loaded> load_whole(KernelRecorder& recorder, const Backend& backend, const LoadedModel& loaded,
+                                          const std::vector<KernelCase>& cases) {
   Plan plan = uniform_plan({{loaded.model.name, {}, 0}}, Strategy::kSerial, 1);
   plan.input.buffers = 1;
   if (!cases.empty()) plan.precision = cases.front().op_case.precision;  // all are of one
   const std::vector<const Model*> models{&loaded.model};
-  COHORT_TRY(Program whole,
+  COHORT_TRY(Program program,
              lower(plan, models, backend.catalog(), first_that_ran(loaded.model, plan.precision, cases)));
-  COHORT_CHECK(recorder.run(std::move(whole), loaded.weights, "kernels of the model"));
+  return recorder.load(std::move(program), loaded.weights);
+}
+
+Result<void> run_ops(KernelRecorder& recorder, const Backend& backend, const LoadedModel& loaded,
+                     const std::vector<KernelCase>& cases) {
   for (const auto& [op, op_case] : cases) {
     const Model single = single_op_model(loaded.model, *op);
     const Weights weights = random_weights(single, 0);
-    auto ran = case_program(backend, single, op_case).and_then([&](Program program) {
-      return recorder.run(std::move(program), weights, "kernels of ops alone");
-    });
+    const auto ran =
+        case_program(backend, single, op_case)
+            .and_then([&](Program program) { return recorder.load(std::move(program), weights); })
+            .and_then([&](const KernelRecorder::Loaded& ready) { return recorder.run(ready, "kernels of ops alone"); });
     if (!ran) return in_context(fmt::format("recording the kernels of {}", op->name), ran.error());
   }
   return {};
+}
+
+/// Takes the place of times of that name.
+void set_wall(TraceInfo& info, WallTimes times) {
+  std::erase_if(info.wall_times, [&](const WallTimes& wall) { return wall.what == times.what; });
+  info.wall_times.push_back(std::move(times));
 }
 
 }  // namespace
@@ -156,15 +205,26 @@ ChooseAlternative first_that_ran(const Model& model, Precision precision, const 
 
 Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, const std::vector<KernelCase>& cases,
                             DeviceTracer& tracer, const CancelToken& cancel, Trace& trace) {
+  KernelRecorder recorder(backend, tracer, cancel);
+  // Before the tracer starts: what it has once touched stays slower.
+  COHORT_TRY(const KernelRecorder::Loaded whole, load_whole(recorder, backend, loaded, cases));
+  COHORT_TRY(const Nanoseconds once, whole.runner->timed_steps(1, steady_now));
+  const auto steps = static_cast<int>(std::clamp<std::int64_t>(kBlock / std::max(once, Nanoseconds(1)), 1, 1000));
+  COHORT_TRY(WallTimes before, timed_blocks(*whole.runner, kWallBeforeTracing, steps, cancel));
   if (const auto started = tracer.start(); !started) {
     trace.info.settings[std::string(kNotRecorded)] = started.error().message;
     return {};
   }
-  KernelRecorder recorder(backend, tracer, cancel);
-  const Result<void> ran = run_all(recorder, backend, loaded, cases);
+  Result<WallTimes> traced;
+  const Result<void> ran = recorder.run(whole, "kernels of the model").and_then([&]() -> Result<void> {
+    COHORT_TRY(traced, recorder.time(whole, steps));
+    return run_ops(recorder, backend, loaded, cases);
+  });
   const auto recorded = tracer.stop();  // also where something failed: the tool must let go of the process
   COHORT_CHECK(ran);
   if (!recorded) return tl::unexpected<Error>(recorded.error());
+  set_wall(trace.info, std::move(before));
+  set_wall(trace.info, *std::move(traced));
   recorder.append(*recorded, trace);
   for (const auto& [reason, count] : recorded->info.dropped) trace.info.dropped[reason] += count;
   for (const auto& [name, value] : recorded->info.device.settings) trace.info.device.settings.emplace(name, value);

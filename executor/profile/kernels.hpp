@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/cancel.hpp"
@@ -22,10 +23,17 @@ struct KernelCase {
 /// what has no case.
 ChooseAlternative first_that_ran(const Model& model, Precision precision, const std::vector<KernelCase>& cases);
 
+/// Wall times of a step of the whole model in a profile: without a trace, and with one. Where a tracer recorded, with
+/// one is under that tracer, and there are times of just before it started, which these are to be held against.
+inline constexpr std::string_view kWallUntraced = "model untraced";
+inline constexpr std::string_view kWallTraced = "model traced";
+inline constexpr std::string_view kWallBeforeTracing = "model before tracing";
+
 /// Runs the cases and the whole model again under a tracer and appends what the device did: kernels, copies and memsets
 /// with the arguments that the tracer gives them (grid, block, registers, shared memory, ...), and with signature,
 /// strategy, width, threads and algorithm of the op they are of, as profile records have them. Those of the cases are
-/// on tracks "kernels of ops alone", those of the model on "kernels of the model"; "iteration" numbers the runs.
+/// on tracks "kernels of ops alone", those of the model on "kernels of the model"; "iteration" numbers the runs. Stores
+/// what tracing costs: wall times kWallBeforeTracing, and kWallTraced in place of those that were there.
 /// Where the tracer does not start, the trace's setting kNotRecorded says why.
 /// Errors: those of lower(), Backend::load() and the steps; kRecordingIncomplete; kInterrupted.
 Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, const std::vector<KernelCase>& cases,

@@ -51,7 +51,8 @@ struct ProfileOptions {
 /// reason; an op of which no way runs ends the profile.
 ///
 /// Returns a Trace of kind kProfile with one slice per sample (at most 15 per case, evenly spaced
-/// order statistics) and wall times "model untraced" and "model traced".
+/// order statistics) and wall times "model untraced" and "model traced", with a tracer also "model before tracing"
+/// (executor/profile/kernels.hpp).
 /// Errors: those of lower() and Backend::load(); kInterrupted.
 Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                             const CancelToken& cancel);
