@@ -22,6 +22,13 @@ struct CalibrationOptions {
   std::function<void(const std::string&)> progress;
 };
 
+/// Descriptions of a device by name, as JSON: "cuda" (cudaDeviceProp), "cudnn" (what cuDNN needs to list engines on
+/// machines without the device).
+struct DeviceDescriptions {
+  std::map<std::string, std::string> json;
+  std::map<std::string, std::string> missing;  ///< by name: why there is none
+};
+
 /// The border between a program and the plugin "calibration": kernels that measure what a device profile is fitted
 /// from. It needs the driver; cuDNN only for its own description of the device.
 struct CalibrationPlugin {
@@ -30,9 +37,8 @@ struct CalibrationPlugin {
   /// (category "calibration"); counters of clocks, power, temperature and throttle reasons around each block.
   /// Errors: kDeviceMissing; kInterrupted; a failing call with its name and status.
   Result<Trace> (*calibrate)(const CalibrationOptions& options);
-  /// Descriptions of the device by name, as JSON: "cuda" (cudaDeviceProp), "cudnn" (what cuDNN needs to list engines
-  /// on machines without the device; absent without cuDNN 9.8 or later).
-  Result<std::map<std::string, std::string>> (*properties)(int device);
+  /// What there is to be said of the device; cuDNN's part needs cuDNN 9.8 or later. Errors: kDeviceMissing.
+  Result<DeviceDescriptions> (*properties)(int device);
   /// Probes that ops of models are held against. Errors: kDeviceMissing.
   Result<std::unique_ptr<ProbeKernels>> (*probes)(int device);
 };

@@ -84,13 +84,17 @@ Result<Trace> calibrate(const CalibrationOptions& options) {
   });
 }
 
-Result<std::map<std::string, std::string>> properties(int device) {
-  return guarded([&]() -> Result<std::map<std::string, std::string>> {
+Result<DeviceDescriptions> properties(int device) {
+  return guarded([&]() -> Result<DeviceDescriptions> {
     COHORT_CHECK(probe_cuda_driver());
     open_device(device);
-    std::map<std::string, std::string> files{{"cuda", cuda_properties(device)}};
-    if (auto cudnn = cudnn_properties(device)) files.emplace("cudnn", std::move(*cudnn));
-    return files;
+    DeviceDescriptions descriptions{{{"cuda", cuda_properties(device)}}, {}};
+    if (auto cudnn = cudnn_properties(device)) {
+      descriptions.json.emplace("cudnn", std::move(*cudnn));
+    } else {
+      descriptions.missing.emplace("cudnn", cudnn.error().message);
+    }
+    return descriptions;
   });
 }
 

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -27,17 +28,23 @@ struct CalibrateCommandOptions {
   OptionList of_measuring;  ///< options that fitting a recording has no use for
 };
 
-/// One file a description, named after it.
-Result<std::vector<std::string>> write_properties(const CalibrationPlugin& plugin, int index,
-                                                  const std::filesystem::path& folder, Overwrite overwrite) {
-  std::vector<std::string> written;
+/// Descriptions of the device, one file each, named after it.
+struct WrittenProperties {
+  std::vector<std::string> files;
+  std::map<std::string, std::string> missing;  ///< by the file's name: why there is none
+};
+
+Result<WrittenProperties> write_properties(const CalibrationPlugin& plugin, int index,
+                                           const std::filesystem::path& folder, Overwrite overwrite) {
+  WrittenProperties written;
   if (folder.empty()) return written;
-  COHORT_TRY(const auto descriptions, plugin.properties(index));
-  for (const auto& [name, json] : descriptions) {
+  COHORT_TRY(const DeviceDescriptions descriptions, plugin.properties(index));
+  for (const auto& [name, json] : descriptions.json) {
     const std::filesystem::path file = folder / (name + ".json");
     COHORT_CHECK(write_file(file, json, overwrite));
-    written.push_back(file.string());
+    written.files.push_back(file.string());
   }
+  for (const auto& [name, reason] : descriptions.missing) written.missing.emplace(name + ".json", reason);
   return written;
 }
 
@@ -66,7 +73,7 @@ Result<void> run(const CalibrateCommandOptions& chosen, CommandContext& context)
   COHORT_TRY(const int index, gpu_index(options.device));
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const CalibrationPlugin* const plugin, open_calibration_plugin());
-  COHORT_TRY(const std::vector<std::string> files,
+  COHORT_TRY(const WrittenProperties properties,
              write_properties(*plugin, index, options.properties, context.overwrite));
   CalibrationOptions calibration;
   calibration.device = index;
@@ -76,18 +83,22 @@ Result<void> run(const CalibrateCommandOptions& chosen, CommandContext& context)
   calibration.progress = [&](const std::string& block) { context.console.progress("measuring " + block); };
   COHORT_TRY(Trace trace, plugin->calibrate(calibration));
   trace.info.settings.merge(provenance());
+  for (const auto& [file, reason] : properties.missing) trace.info.settings[file + " not written"] = reason;
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
   if (context.json) {
     context.console.print_json(ordered_json{{"file", options.output.string()},
                                             {"device", trace.info.device.name},
                                             {"records", trace.slices.size()},
-                                            {"properties", files},
+                                            {"properties", properties.files},
+                                            {"properties_missing", properties.missing},
                                             {"left_out", trace.info.dropped}});
     return {};
   }
   context.console.print(fmt::format("{}: {} measurements\n", trace.info.device.name, trace.slices.size()));
   for (const auto& [reason, count] : trace.info.dropped) context.console.note(reason);
-  for (const std::string& file : files) context.console.note("wrote " + file);
+  for (const std::string& file : properties.files) context.console.note("wrote " + file);
+  for (const auto& [file, reason] : properties.missing)
+    context.console.note(fmt::format("{} is not written: {}", file, reason));
   context.console.note(fmt::format("wrote {}", options.output.string()));
   return {};
 }
