@@ -1,9 +1,10 @@
 // On a GPU: a member of a model batch computes what the reference computes for it alone, whatever the strategy.
-// Skipped where there is none. Label: gpu.
+// Skipped where there is none; with COHORT_REQUIRE_GPU=1 that is a failure. Label: gpu.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "base/cuda_libraries.hpp"
 #include "executor/cuda_plugin.hpp"
@@ -52,8 +53,16 @@ std::vector<std::vector<float>> outputs_on(Backend& device, const Plan& plan, co
   return *together;
 }
 
-/// On "gpu", skipped where there is none, and on "fake", which runs own kernels on the host and shows that what is
-/// tested here is tested rightly.
+/// Set to 1 where a GPU must be tested: a gate of skipped tests is open to everything.
+constexpr const char* kRequired = "COHORT_REQUIRE_GPU";
+
+bool is_required() {
+  const char* const value = std::getenv(kRequired);
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+/// On "gpu", skipped where there is none and none is required, and on "fake", which runs own kernels on the host and
+/// shows that what is tested here is tested rightly.
 class OnDevice : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -62,6 +71,7 @@ class OnDevice : public ::testing::TestWithParam<const char*> {
       return;
     }
     auto opened = open_gpu();
+    if (!opened && is_required()) FAIL() << kRequired << " is set, and " << opened.error().message;
     if (!opened) GTEST_SKIP() << opened.error().message;
     device_ = std::move(*opened);
   }
@@ -95,6 +105,27 @@ TEST_P(OnDevice, EveryStrategyEqualsTheReferenceOfEachMember) {
         plan.launch = layout == Layout::kNhwc ? LaunchMode::kGraph : LaunchMode::kSingle;
         SCOPED_TRACE(fmt::format("batch {}, {}, layout {}", i, strategy, static_cast<int>(layout)));
         expect_close(outputs_on(*device_, plan, batches[i]), outputs_alone(reference_, plan, batches[i]));
+      }
+    }
+  }
+}
+
+TEST_P(OnDevice, SeveralLaunchThreadsComputeWhatOneDoes) {
+  std::vector<Batch> batches;
+  batches.push_back(equal_members("lenet5", 3, {}, 5));
+  batches.push_back(mixed_members(2));
+  for (const Batch& batch : batches) {
+    for (const char* strategy : {"concurrent", "mixed"}) {
+      const bool mixed = &batch != &batches.front();
+      if (mixed && std::string_view(strategy) == "mixed") continue;
+      Plan plan = plan_by_name(strategy, batch);
+      plan.launch = LaunchMode::kSingle;
+      plan.streams = 3;
+      const auto expected = outputs_alone(reference_, plan, batch);
+      for (const int threads : {2, 3}) {
+        SCOPED_TRACE(fmt::format("{}, {} launch threads", strategy, threads));
+        plan.launch_threads = threads;
+        expect_close(outputs_on(*device_, plan, batch), expected);
       }
     }
   }
