@@ -139,6 +139,27 @@ Bytes memory_needed(const Program& program) {
   return total;
 }
 
+std::size_t members_that_fit(const Program& program, Bytes memory) {
+  std::vector<Bytes> own(program.member_count);
+  for (const Step& step : program.steps) {
+    const auto count = static_cast<std::int64_t>(std::max<std::size_t>(step.members.size(), 1));
+    for (const MemberId member : step.members) own[to_index(member)] += Bytes{step.packed_weights.value / count};
+  }
+  for (const ProgramInput& input : program.inputs) {
+    if (input.members.size() == 1)
+      own[to_index(input.members[0])] += program.buffer(input.buffer).size * program.input_buffers;
+  }
+  for (const ProgramOutput& output : program.outputs) {
+    const Buffer& buffer = program.buffer(output.view.buffer);
+    const bool dense = element_count(output.view.shape) * element_bytes(output.view.type) == buffer.size.value;
+    if (dense && buffer.kind == BufferKind::kOutput) own[to_index(output.member)] += buffer.size;
+  }
+  Bytes needed = memory_needed(program);
+  std::size_t count = program.member_count;
+  while (count > 0 && needed > memory) needed = needed - own[--count];
+  return count;
+}
+
 Result<void> check_fits(const Program& program, Bytes memory) {
   const Bytes total = memory_needed(program);
   if (memory.value == 0 || total <= memory) return {};

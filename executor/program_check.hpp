@@ -35,6 +35,10 @@ int instances_outside_arena(const Program& program, const Buffer& buffer);
 /// Memory a device needs to hold the Program: weights, arena, inputs and outputs.
 Bytes memory_needed(const Program& program);
 
+/// How many of the Program's members, the first of them, surely fit `memory`: what is a member's own (weights, inputs
+/// that no other reads, outputs) is left out with it, the arena stays as large as it is for all.
+std::size_t members_that_fit(const Program& program, Bytes memory);
+
 /// Errors: kDoesNotFit where `memory` is less than what is needed; zero memory means not known.
 Result<void> check_fits(const Program& program, Bytes memory);
 

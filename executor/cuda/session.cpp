@@ -27,11 +27,15 @@ bool reads_input(const Program& program, const Step& step) {
 Result<void> check_free(const Program& program, Bytes free) {
   const Bytes total = memory_needed(program);
   if (total <= free) return {};
+  const std::size_t fit = members_that_fit(program, free);
+  const std::string members = fit > 0 ? fmt::format("{} of the {} members would fit", fit, program.member_count)
+                                      : std::string("not one member would fit beside activations and workspace");
   return fail(ErrorCode::kDoesNotFit,
-              "the model batch needs {} ({} weights, {} activations, {} workspace, {} input), the device has {} free; "
-              "take fewer members, a smaller minibatch, or limits.workspace_bytes in the plan",
+              "the model batch needs {} ({} weights, {} activations, {} workspace, {} input), the device has {} free, "
+              "{} too little; {}: take fewer members, a smaller minibatch, or limits.workspace_bytes in the plan",
               format_bytes(total), format_bytes(program.memory.weights), format_bytes(program.memory.activations),
-              format_bytes(program.memory.workspace), format_bytes(program.memory.input), format_bytes(free));
+              format_bytes(program.memory.workspace), format_bytes(program.memory.input), format_bytes(free),
+              format_bytes(total - free), members);
 }
 
 /// Says to whom the calls of a scope belong.

@@ -9,6 +9,7 @@
 #include "executor/cuda/session.hpp"
 #include "executor/device_error.hpp"
 #include "executor/host/host_session.hpp"
+#include "executor/program_check.hpp"
 #include "executor/recording/fake_gpu.hpp"
 #include "executor/reference/reference_kernels.hpp"
 #include "simulator/plan/lower.hpp"
@@ -291,6 +292,32 @@ TEST_F(CudaSessionTest, RefusesWhatDoesNotFitAndSaysWhatIsFree) {
   EXPECT_EQ(run.error().code, ErrorCode::kDoesNotFit);
   EXPECT_THAT(run.error().message, HasSubstr(format_bytes(Bytes{1000})));
   EXPECT_EQ(device_.gpu().resources(), 0U);
+}
+
+TEST_F(CudaSessionTest, SaysHowManyMembersWouldFitAndThoseDo) {
+  const auto batch_of = [](std::size_t members) { return equal_members("mlp", 2, {}, static_cast<int>(members)); };
+  Bytes room;
+  const auto open_batch = [&](std::size_t members) {
+    const Batch batch = batch_of(members);
+    FakeGpuBackend device;
+    device.gpu().set_free_memory(room);
+    const auto run = BatchRun::open(device, plan_by_name("serial", batch), batch.models(), {});
+    return run ? std::string() : run.error().message;
+  };
+  const Batch batch = batch_of(8);
+  const auto program = lower(plan_by_name("serial", batch), batch.models().models, device_.catalog());
+  ASSERT_TRUE(program) << program.error().message;
+  const Bytes needed = memory_needed(*program);
+  room = Bytes{needed.value / 2};
+  const std::size_t fit = members_that_fit(*program, room);
+  EXPECT_GT(fit, 1U);
+  EXPECT_LT(fit, 5U);
+  EXPECT_EQ(members_that_fit(*program, needed), 8U);
+  EXPECT_EQ(members_that_fit(*program, Bytes{1000}), 0U);
+  const std::string refusal = open_batch(8);
+  EXPECT_THAT(refusal, HasSubstr(fmt::format("{} of the 8 members would fit", fit)));
+  EXPECT_THAT(refusal, HasSubstr(format_bytes(needed - room) + " too little"));
+  EXPECT_EQ(open_batch(fit), "");
 }
 
 /// Keeps what it is told.
