@@ -1,6 +1,7 @@
 #include "base/cuda_libraries.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <system_error>
@@ -69,6 +70,33 @@ class Folders {
   std::vector<fs::path> folders_;
 };
 
+/// "9.8.0" of 90800, as cuDNN and cuBLAS count.
+std::string version_text(std::size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+/// A library that tells its version by a function without arguments.
+struct Requirement {
+  std::string_view soname;
+  const char* name;
+  const char* version_function;
+  std::size_t least;
+};
+constexpr std::array<Requirement, 2> kRequirements = {{
+    {"libcudnn.so.9", "cuDNN", "cudnnGetVersion", 90800},
+    {"libcublasLt.so.13", "cuBLASLt", "cublasLtGetVersion", 130000},
+}};
+
+Result<SharedLibrary> recent_enough(SharedLibrary library, std::string_view soname) {
+  const auto* const needed = std::find_if(kRequirements.begin(), kRequirements.end(),
+                                          [&](const Requirement& each) { return each.soname == soname; });
+  if (needed == kRequirements.end()) return library;
+  COHORT_TRY(auto* const version, library.function<std::size_t()>(needed->version_function));
+  if (version() >= needed->least) return library;
+  return fail(ErrorCode::kDeviceMissing, "{} {} is installed ({}), {} or later is needed; install a newer one",
+              needed->name, version_text(version()), library.file().string(), version_text(needed->least));
+}
+
 }  // namespace
 
 Result<SharedLibrary> load_driver_library(std::string_view soname) {
@@ -110,7 +138,7 @@ std::vector<fs::path> cuda_library_folders() {
 
 Result<SharedLibrary> load_cuda_library(std::string_view soname) {
   auto loaded = SharedLibrary::open(std::string(soname), SharedLibrary::Scope::kGlobal);
-  if (loaded) return loaded;
+  if (loaded) return recent_enough(*std::move(loaded), soname);
   std::string reason = loaded.error().message;
   std::string searched;
   for (const fs::path& folder : cuda_library_folders()) {
@@ -118,7 +146,7 @@ Result<SharedLibrary> load_cuda_library(std::string_view soname) {
     std::error_code ignored;
     if (!fs::exists(folder / soname, ignored)) continue;
     auto found = SharedLibrary::open(folder / soname, SharedLibrary::Scope::kGlobal);
-    if (found) return found;
+    if (found) return recent_enough(*std::move(found), soname);
     reason = found.error().message;
   }
   return fail(ErrorCode::kDeviceMissing,

@@ -9,6 +9,7 @@
 #include "executor/host/core_binding.hpp"
 #include "executor/host/host_session.hpp"
 #include "executor/reference/reference_kernels.hpp"
+#include "tracer/cupti_plugin.hpp"
 #ifdef COHORT_WITH_ONEDNN
 #include "executor/onednn/onednn_kernels.hpp"
 #endif
@@ -51,6 +52,13 @@ Result<const CudaPlugin*> cuda_plugin() {
   return entry();
 }
 
+/// Of the library that traces need.
+Result<std::string> cupti_version() {
+  COHORT_TRY(const SharedLibrary module, open_plugin("cupti"));
+  COHORT_TRY(const auto entry, module.function<CuptiPluginEntry>(kCuptiPluginEntry));
+  return entry()->version();
+}
+
 /// All that is missing, not only what is missed first.
 std::string what_cuda_lacks(const Error& first) {
   std::string reason = first.message;
@@ -61,6 +69,8 @@ std::string what_cuda_lacks(const Error& first) {
   for (const std::string_view soname : kCudaPluginLibraries) {
     if (const auto library = load_cuda_library(soname); !library) add(library.error());
   }
+  if (const auto cupti = cupti_version(); !cupti)
+    add({ErrorCode::kDeviceMissing, fmt::format("kernels cannot be traced: {}", cupti.error().message)});
   return reason;
 }
 
@@ -71,7 +81,13 @@ std::vector<DeviceInfo> cuda_devices() {
     if (devices.empty()) return fail(ErrorCode::kDeviceMissing, "the NVIDIA driver is here, but shows no GPU");
     return devices;
   }();
-  if (list) return *list;
+  if (list) {
+    std::vector<DeviceInfo> devices = *list;
+    const auto cupti = cupti_version();
+    for (DeviceInfo& device : devices)
+      device.settings["cupti"] = cupti ? *cupti : fmt::format("kernels cannot be traced: {}", cupti.error().message);
+    return devices;
+  }
   return {missing("cuda:0", "cuda", "NVIDIA GPU", what_cuda_lacks(list.error()))};
 }
 

@@ -49,8 +49,8 @@ class CuptiSession {
 
 /// The border between a program and the plugin "cupti". The same library is what `CUDA_INJECTION64_PATH`
 /// names for other programs: started there, it writes a spool to $COHORT_TRACE_SPOOL.<process id> as it
-/// goes ("<process id>-2" and on where the process has become another program), with $COHORT_CUPTI_LIBRARY as libcupti where none is loaded and options "graphs", "latency" and
-/// "events" in $COHORT_TRACE_OPTIONS.
+/// goes ("<process id>-2" and on where the process has become another program), with $COHORT_CUPTI_LIBRARY as libcupti
+/// where none is loaded and options "graphs", "latency" and "events" in $COHORT_TRACE_OPTIONS.
 struct CuptiPlugin {
   /// Errors: kDeviceMissing where there is no driver or GPU, CUPTI is of another version than this build,
   /// or another tool holds it (the message names the tool).
@@ -58,6 +58,9 @@ struct CuptiPlugin {
   /// The trace of the spools of one or several processes; those that cannot be read are counted in what was dropped.
   /// Needs no driver. Errors: kInvalidInput where none can be read.
   Result<Trace> (*decode)(const std::vector<std::string_view>& spools);
+  /// The version of libcupti, "13.0.1". Needs no driver. Errors: kDeviceMissing where it is not here, or of another
+  /// version than this build (the message has both).
+  Result<std::string> (*version)() = nullptr;
 };
 
 using CuptiPluginEntry = const CuptiPlugin*();

@@ -1,5 +1,7 @@
 #include "base/cuda_libraries.hpp"
+#include "tracer/cupti/api.hpp"
 #include "tracer/cupti/decoder.hpp"
+#include "tracer/cupti/records.hpp"
 #include "tracer/cupti/session.hpp"
 
 namespace cohort::cupti {
@@ -10,7 +12,14 @@ Result<std::unique_ptr<CuptiSession>> start(const CuptiOptions& options) {
   return start_session(options);
 }
 
-constexpr CuptiPlugin kPlugin{&start, &decode};
+Result<std::string> version() {
+  COHORT_TRY(const Api api, load_api());
+  std::uint32_t number = 0;
+  COHORT_CHECK(api.check(api.get_version(&number), "cuptiGetVersion"));
+  return version_text(number);
+}
+
+constexpr CuptiPlugin kPlugin{&start, &decode, &version};
 
 }  // namespace
 }  // namespace cohort::cupti
