@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
+#include "executor/reference/reference_kernels.hpp"
 #include "tests/kernels/call_runner.hpp"
 
 namespace cohort::testing {
@@ -128,6 +132,42 @@ TEST(OwnReshape, KeepsLogicalOrder) {
   expect_equals_reference(make_call(Reshape{}, {dense(0, {2, 3, 4, 5})}, dense(9, {2, 60})));
   expect_equals_reference(make_call(Reshape{}, {dense(0, {2, 12})}, dense(9, {2, 3, 2, 2})));
   expect_equals_reference(make_call(Reshape{}, {dense(0, {2, 3, 4, 5})}, channel_slice(9, {2, 3, 4, 5}, 9, 3)));
+}
+
+/// What is gathered by `indices`, by the reference and by own kernels.
+std::pair<std::vector<float>, std::vector<float>> gathered(const OpCall& call,
+                                                           const std::vector<std::int32_t>& indices) {
+  std::vector<float> bits;
+  for (const std::int32_t index : indices) bits.push_back(std::bit_cast<float>(index));
+  CallRunner runner(call);
+  runner.set_input(1, bits);
+  return {runner.run(*make_reference_kernels()), runner.run(*make_own_kernels_on_host())};
+}
+
+TEST(OwnGather, EqualsTheReferenceAlongEveryAxisAlsoCountingFromTheEnd) {
+  for (const std::int64_t axis : {0, 1, 2}) {
+    const auto [expected, own] =
+        gathered(call_of(Gather{axis}, {dense(0, {4, 5, 6}), dense(1, {2, 3})}), {0, 3, -1, 2, 2, -4});
+    EXPECT_EQ(own, expected) << "axis " << axis;
+  }
+  const auto [one, own] = gathered(call_of(Gather{1}, {dense(0, {4, 5}), dense(1, {})}), {-2});
+  EXPECT_EQ(own, one);
+}
+
+TEST(OwnGather, ReadsRowsOfATableThatIsAWeight) {
+  const OpCall call = call_of(Gather{0}, {weight({7, 8}), dense(1, {2, 3})}, {Activation{ActivationKind::kRelu, 0, 0}});
+  const auto [expected, own] = gathered(call, {6, 0, 3, 3, 1, -7});
+  EXPECT_EQ(own, expected);
+}
+
+TEST(OwnGather, GivesNoNumberForAnIndexOutsideAndReadsNothingThere) {
+  const OpCall call = call_of(Gather{0}, {dense(0, {3, 2}), dense(1, {2})});
+  CallRunner runner(call);
+  runner.set_input(1, {std::bit_cast<float>(std::int32_t{3}), std::bit_cast<float>(std::int32_t{1})});
+  const std::vector<float> y = runner.run(*make_own_kernels_on_host());
+  ASSERT_EQ(y.size(), 4U);
+  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
+  EXPECT_FALSE(std::isnan(y[2]) || std::isnan(y[3]));
 }
 
 TEST(OwnNormalization, EqualsTheReference) {

@@ -105,6 +105,20 @@ struct ReshapeArguments {
   PostOps post;
 };
 
+/// Entries of an axis of x by index: rows of a table. Indices are int32, by their bits, from -extent to extent - 1; for
+/// others y is NaN.
+struct GatherArguments {
+  DataType type = DataType::kFloat32;  ///< of every tensor
+  Extents y_shape;
+  std::int32_t extent = 1;     ///< of the axis
+  std::int64_t axis_step = 0;  ///< from one entry of x to the next
+  const void* x = nullptr;
+  const void* indices = nullptr;
+  void* y = nullptr;
+  Strides x_strides, index_strides, y_strides;  ///< by y's dimensions; 0 where a tensor does not have one
+  PostOps post;
+};
+
 /// Window of a convolution or pooling over H and W.
 struct Window2 {
   std::int32_t kernel[2] = {1, 1}, stride[2] = {1, 1}, pad[2] = {}, dilation[2] = {1, 1};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "executor/cuda/own/arguments.hpp"
 #include "executor/cuda/own/number.hpp"
@@ -187,6 +188,19 @@ COHORT_BODY void reshape_element(const ReshapeArguments& k, std::int32_t linear)
   const Index to = split(k.y_shape, linear);
   const float value = load<T>(k.x, offset(k.x_strides, from, k.x_shape.rank));
   store<T>(k.y, offset(k.y_strides, to, k.y_shape.rank), finish<T>(k.post, value, to, k.y_shape.rank));
+}
+
+template <class T>
+COHORT_BODY void gather_element(const GatherArguments& k, std::int32_t linear) {
+  const Index at = split(k.y_shape, linear);
+  const float bits = load<float>(k.indices, offset(k.index_strides, at, k.y_shape.rank));
+  std::int32_t index = 0;
+  memcpy(&index, &bits, sizeof index);
+  if (index < 0) index += k.extent;
+  float value = NAN;  // nothing is read from outside of the axis
+  if (index >= 0 && index < k.extent)
+    value = load<T>(k.x, offset(k.x_strides, at, k.y_shape.rank) + index * k.axis_step);
+  store<T>(k.y, offset(k.y_strides, at, k.y_shape.rank), finish<T>(k.post, value, at, k.y_shape.rank));
 }
 
 /// Index [n, c, p, q]; with `channels_last` neighbours differ in c.

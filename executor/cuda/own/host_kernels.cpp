@@ -18,6 +18,11 @@ void run(const ReshapeArguments& kernel) {
 }
 
 template <class T>
+void run(const GatherArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) gather_element<T>(kernel, i);
+}
+
+template <class T>
 void run(const PoolArguments& kernel) {
   for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) pool_element<T>(kernel, i);
 }

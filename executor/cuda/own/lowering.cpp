@@ -68,6 +68,29 @@ KernelArguments kernel_of(const Pool& op, const OpCall& call, const Operands& op
   return kernel;
 }
 
+KernelArguments kernel_of(const Gather& op, const OpCall& call, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  const Tensor& indices = operands.inputs[1];
+  const auto axis = static_cast<std::ptrdiff_t>(op.axis);
+  GatherArguments kernel;
+  kernel.type = operands.y_type;
+  kernel.y_shape = to_extents(operands.y_shape);
+  kernel.extent = static_cast<std::int32_t>(x.shape[static_cast<std::size_t>(axis)]);
+  kernel.axis_step = x.strides[static_cast<std::size_t>(axis)];
+  kernel.x = x.data;
+  kernel.indices = indices.data;
+  kernel.y = operands.y;
+  Shape of_x = x.strides;  // indices' dimensions stand where the axis was
+  of_x.insert(of_x.erase(of_x.begin() + axis), indices.shape.size(), 0);
+  Shape of_indices(x.shape.size() - 1, 0);
+  of_indices.insert(of_indices.begin() + axis, indices.strides.begin(), indices.strides.end());
+  kernel.x_strides = to_strides(of_x);
+  kernel.index_strides = to_strides(of_indices);
+  kernel.y_strides = to_strides(operands.y_strides);
+  kernel.post = post_ops(call, operands);
+  return kernel;
+}
+
 KernelArguments kernel_of(const LocalResponseNormalization& op, const OpCall& call, const Operands& operands) {
   LrnArguments kernel;
   kernel.type = operands.y_type;
@@ -155,6 +178,8 @@ Result<void> check_types(const OpCall& call) {
     const bool plain = call.post_ops.empty() && shape_of(call.inputs[0]) == call.outputs[0].shape;
     return plain ? Result<void>() : refuse(call, "it changes the type and more");
   }
+  if (std::holds_alternative<Gather>(call.attributes) && type != DataType::kFloat32)
+    return refuse(call, "its indices need 32 bits");
   for (const Operand& operand : call.inputs) {
     if (type_of(operand) != type)
       return refuse(call, fmt::format("it reads {} and writes {}", to_string(type_of(operand)), to_string(type)));
@@ -282,6 +307,7 @@ struct HasKernel {
   bool operator()(const Transpose&) const { return true; }
   bool operator()(const TensorSlice&) const { return true; }
   bool operator()(const Expand&) const { return true; }
+  bool operator()(const Gather&) const { return true; }
   template <class Other>
   bool operator()(const Other&) const {
     return false;

@@ -29,6 +29,7 @@ struct Names {
   std::string_view operator()(const Transpose&) const { return "own:map"; }
   std::string_view operator()(const TensorSlice&) const { return "own:map"; }
   std::string_view operator()(const Expand&) const { return "own:map"; }
+  std::string_view operator()(const Gather&) const { return "own:gather"; }
   template <class Other>  // check_supported() refuses these
   std::string_view operator()(const Other&) const {
     return "none";

@@ -97,8 +97,8 @@ struct TableArguments {
 };
 
 using KernelArguments =
-    std::variant<MapArguments, ConvertArguments, ReshapeArguments, PoolArguments, ConvolutionArguments, LrnArguments,
-                 SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments, GruCellArguments,
-                 MatMulArguments, LayerNormArguments, TableArguments>;
+    std::variant<MapArguments, ConvertArguments, ReshapeArguments, GatherArguments, PoolArguments, ConvolutionArguments,
+                 LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments,
+                 GruCellArguments, MatMulArguments, LayerNormArguments, TableArguments>;
 
 }  // namespace cohort::cuda::own
