@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -70,6 +71,18 @@ class Folders {
   std::vector<fs::path> folders_;
 };
 
+/// Of $COHORT_CUDA_LIBRARIES.
+Folders named_folders() {
+  Folders folders;
+  const std::string given = environment("COHORT_CUDA_LIBRARIES");
+  for (std::size_t begin = 0; begin <= given.size();) {
+    const std::size_t end = std::min(given.find(':', begin), given.size());
+    folders.add(given.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return folders;
+}
+
 /// "9.8.0" of 90800, as cuDNN and cuBLAS count.
 std::string version_text(std::size_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -118,13 +131,7 @@ Result<void> probe_cuda_driver() {
 }
 
 std::vector<fs::path> cuda_library_folders() {
-  Folders folders;
-  const std::string given = environment("COHORT_CUDA_LIBRARIES");
-  for (std::size_t begin = 0; begin <= given.size();) {
-    const std::size_t end = std::min(given.find(':', begin), given.size());
-    folders.add(given.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  Folders folders = named_folders();
   folders.add_toolkit(environment("CUDA_PATH"));
   folders.add_toolkit(environment("CUDA_HOME"));
   for (const fs::path& root : subfolders("/usr/local", "cuda")) folders.add_toolkit(root);
@@ -137,18 +144,24 @@ std::vector<fs::path> cuda_library_folders() {
 }
 
 Result<SharedLibrary> load_cuda_library(std::string_view soname) {
+  std::string reason, searched;
+  const auto in = [&](const std::vector<fs::path>& folders) -> std::optional<SharedLibrary> {
+    searched.clear();
+    for (const fs::path& folder : folders) {
+      searched += (searched.empty() ? "" : ", ") + folder.string();
+      std::error_code ignored;
+      if (!fs::exists(folder / soname, ignored)) continue;
+      auto found = SharedLibrary::open(folder / soname, SharedLibrary::Scope::kGlobal);
+      if (found) return *std::move(found);
+      reason = found.error().message;
+    }
+    return std::nullopt;
+  };
+  if (auto named = in(named_folders().take())) return recent_enough(*std::move(named), soname);
   auto loaded = SharedLibrary::open(std::string(soname), SharedLibrary::Scope::kGlobal);
   if (loaded) return recent_enough(*std::move(loaded), soname);
-  std::string reason = loaded.error().message;
-  std::string searched;
-  for (const fs::path& folder : cuda_library_folders()) {
-    searched += (searched.empty() ? "" : ", ") + folder.string();
-    std::error_code ignored;
-    if (!fs::exists(folder / soname, ignored)) continue;
-    auto found = SharedLibrary::open(folder / soname, SharedLibrary::Scope::kGlobal);
-    if (found) return recent_enough(*std::move(found), soname);
-    reason = found.error().message;
-  }
+  if (reason.empty()) reason = loaded.error().message;
+  if (auto found = in(cuda_library_folders())) return recent_enough(*std::move(found), soname);
   return fail(ErrorCode::kDeviceMissing,
               "{} does not load ({}); looked in the system's folders and in {}; install the CUDA toolkit or NVIDIA's "
               "Python packages, or name the folder in COHORT_CUDA_LIBRARIES",

@@ -24,10 +24,10 @@ Result<void> probe_cuda_driver();
 /// order.
 std::vector<std::filesystem::path> cuda_library_folders();
 
-/// Loads one of CUDA's libraries ("libcudnn.so.9") for plugins that need it: what is loaded already,
-/// then the loader's own search, then cuda_library_folders(). What is asked of a library beyond the major version in
-/// its name (cuDNN: 9.8, from which on it describes devices) is asked of what was found. Errors: kDeviceMissing naming
-/// the library and where it was looked for, or its file, its version and the one needed.
+/// Loads one of CUDA's libraries ("libcudnn.so.9") for plugins that need it: from $COHORT_CUDA_LIBRARIES, else what is
+/// loaded already, then the loader's own search, then the rest of cuda_library_folders(). What is asked of a library
+/// beyond the major version in its name (cuDNN: 9.8, from which on it describes devices) is asked of what was found.
+/// Errors: kDeviceMissing naming the library and where it was looked for, or its file, its version and the one needed.
 Result<SharedLibrary> load_cuda_library(std::string_view soname);
 
 /// Probes the driver, loads `sonames` in order (what others need comes first), then opens the plugin.

@@ -101,6 +101,16 @@ TEST_F(Plugins, FindCudasLibrariesOfAPythonOnThePathThatWasNotActivated) {
   ::setenv("PATH", path.c_str(), 1);
 }
 
+TEST_F(Plugins, TakeALibraryFromAGivenFolderEvenWhereTheSystemHasIt) {
+  const auto of_system = SharedLibrary::open("libsqlite3.so.0", SharedLibrary::Scope::kLocal);
+  ASSERT_TRUE(of_system) << of_system.error().message;
+  std::filesystem::copy_file(of_system->file(), folder_ / "libsqlite3.so.0");
+  ::setenv("COHORT_CUDA_LIBRARIES", folder_.c_str(), 1);
+  const auto loaded = load_cuda_library("libsqlite3.so.0");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->file(), folder_ / "libsqlite3.so.0");
+}
+
 TEST_F(Plugins, NameEveryFolderWhereALibraryOfCudaWasLookedFor) {
   ::setenv("COHORT_CUDA_LIBRARIES", folder_.c_str(), 1);
   const auto loaded = load_cuda_library("libcohort_no_such_library.so.1");
