@@ -63,7 +63,7 @@ struct SubjectTimes {
 /// interference, or a limit is met; with fewer than 3 of them, the 3 blocks that were disturbed least
 /// (or all, if there are fewer) are taken instead, and `disturbed` says so.
 ///
-/// Errors: a subject's own; kInterrupted between blocks once cancelled.
+/// Errors: a subject's own; kInterrupted between blocks once cancelled (within one that is for the subject to see).
 Result<std::vector<SubjectTimes>> measure(std::span<const Subject> subjects, const MeasureOptions& options,
                                           const TimeSource& now, const InterferenceProbe& foreign_time,
                                           const CancelToken* cancel = nullptr);

@@ -56,9 +56,10 @@ Result<void> Runner::step(int slot) {
   return wait();
 }
 
-Result<Nanoseconds> Runner::timed_steps(int steps, const TimeSource& now) {
+Result<Nanoseconds> Runner::timed_steps(int steps, const TimeSource& now, const CancelToken* cancel) {
   const Nanoseconds start = now();
   for (int i = 0; i < steps; ++i) {
+    if (cancel != nullptr) COHORT_CHECK(cancel->check());  // a load: nothing beside a step
     COHORT_CHECK(step(next_slot_));
     next_slot_ = (next_slot_ + 1) % program_->input_buffers;
   }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cancel.hpp"
 #include "executor/backend.hpp"
 #include "executor/clock.hpp"
 #include "executor/issue.hpp"
@@ -33,7 +34,8 @@ class Runner {
   /// launch() and wait().
   Result<void> step(int slot);
   /// Time of `steps` steps one after another, on each slot in turn. Input stays on the device: nothing is uploaded.
-  Result<Nanoseconds> timed_steps(int steps, const TimeSource& now);
+  /// Errors: those of the steps; kInterrupted between steps once `cancel`, which may be null, is cancelled.
+  Result<Nanoseconds> timed_steps(int steps, const TimeSource& now, const CancelToken* cancel = nullptr);
 
   /// Time of the first step, from its launch to its end: with all that devices put off until then.
   [[nodiscard]] Nanoseconds first_step() const { return first_step_; }

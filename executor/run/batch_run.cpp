@@ -41,7 +41,7 @@ Result<std::unique_ptr<BatchRun>> BatchRun::open(Backend& backend, const Plan& p
                 "run it as it is",
                 plan.resolved->device, backend.info().name);
   COHORT_TRY(Program program, lower(plan, members.models, backend.catalog()));
-  std::unique_ptr<BatchRun> run(new BatchRun(std::move(program)));
+  std::unique_ptr<BatchRun> run(new BatchRun(std::move(program), options.cancel));
   COHORT_TRY(run->runner_, Runner::create(backend, run->program_, members.weights));
   COHORT_CHECK(run->open_input(plan, options));
   return run;
@@ -63,7 +63,7 @@ Result<void> BatchRun::open_input(const Plan& plan, const BatchRunOptions& optio
 Result<void> BatchRun::step() { return feeder_ ? feeder_->step() : runner_->step(0); }
 
 Result<Nanoseconds> BatchRun::timed_steps(int steps, const TimeSource& now) {
-  return feeder_ ? feeder_->timed_steps(steps, now) : runner_->timed_steps(steps, now);
+  return feeder_ ? feeder_->timed_steps(steps, now) : runner_->timed_steps(steps, now, cancel_);
 }
 
 std::vector<BadImage> BatchRun::bad_images() const {

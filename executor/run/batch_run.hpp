@@ -38,7 +38,7 @@ class BatchRun {
 
   /// One step of the whole model batch on its next input.
   Result<void> step();
-  /// Time of `steps` steps of a run in progress.
+  /// Time of `steps` steps of a run in progress. Errors: those of the steps; kInterrupted between two once cancelled.
   Result<Nanoseconds> timed_steps(int steps, const TimeSource& now);
 
   [[nodiscard]] const Program& program() const { return program_; }
@@ -47,10 +47,11 @@ class BatchRun {
   [[nodiscard]] std::vector<BadImage> bad_images() const;
 
  private:
-  explicit BatchRun(Program program) : program_(std::move(program)) {}
+  BatchRun(Program program, const CancelToken* cancel) : program_(std::move(program)), cancel_(cancel) {}
   Result<void> open_input(const Plan& plan, const BatchRunOptions& options);
 
   Program program_;
+  const CancelToken* cancel_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<Feeder> feeder_;  ///< null unless the input is a folder
 };

@@ -172,10 +172,11 @@ TEST_P(RunnerSharing, EveryPlanOrdersAllItsMemoryOnADeviceOfStreams) {
   const Model model = branched_cnn(6);
   ModelBatch batch;
   for (std::uint64_t seed = 0; seed < 5; ++seed) batch.add(model, seed);
-  for (const bool strides : {true, false}) {
+  for (const auto& [strides, workspace] : {std::pair{true, false}, {true, true}, {false, true}}) {
     RecordingOptions options;
     options.cores = 4;
     options.accepts_strides = strides;
+    if (workspace) options.alternatives = {{"with_workspace", 1, Bytes{1 << 16}, {}}};
     for (auto& [name, plan] : plans(5, GetParam())) {
       for (const LaunchMode mode : {LaunchMode::kSingle, LaunchMode::kGraph}) {
         plan.launch = mode;
@@ -204,6 +205,7 @@ TEST(Runner, EveryNetworkOrdersAllItsMemoryOnFourStreams) {
     plan.launch = LaunchMode::kGraph;
     RecordingOptions options;
     options.cores = 4;
+    options.alternatives = {{"with_workspace", 1, Bytes{1 << 16}, {}}};
     RecordingBackend backend(options);
     const auto program = lower(plan, models, backend.catalog());
     ASSERT_TRUE(program) << network.name << ": " << program.error().message;
@@ -233,6 +235,35 @@ TEST(Runner, TimesItsStepsOnEachSlotInTurn) {
     if (command.step == StepId{0}) slots.push_back(command.slot);
   }
   EXPECT_THAT(slots, ::testing::ElementsAre(0, 0, 1, 0));  // warm-up first
+}
+
+/// Cancels in the third step it is told of.
+class CancellingSink final : public TaskSink {
+ public:
+  void begin(StepId step, StreamId /*stream*/) noexcept override {
+    if (step == StepId{0} && ++steps == 3) cancel.cancel();
+  }
+  void end(StepId /*step*/, StreamId /*stream*/) noexcept override {}
+
+  CancelToken cancel;
+  int steps = 0;
+};
+
+TEST(Runner, EndsBetweenTimedStepsOnceItIsCancelled) {
+  ModelBatch batch;
+  batch.add(branched_cnn(4), 0);
+  RecordingBackend backend;
+  const auto program = lower(uniform_plan(members(1), Strategy::kSerial, 1), batch.models, backend.catalog());
+  ASSERT_TRUE(program);
+  const auto runner = Runner::create(backend, *program, batch.weights);
+  ASSERT_TRUE(runner);
+  CancellingSink sink;
+  (*runner)->session().set_sink(&sink);
+  const auto time = (*runner)->timed_steps(1'000'000, steady_now, &sink.cancel);
+  (*runner)->session().set_sink(nullptr);
+  ASSERT_FALSE(time);
+  EXPECT_EQ(time.error().code, ErrorCode::kInterrupted);
+  EXPECT_EQ(sink.steps, 3);
 }
 
 TEST(Runner, LaunchesAStepAndUploadsAnotherSlotBeforeItWaits) {
