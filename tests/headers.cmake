@@ -2,8 +2,12 @@
 # name includes first, which shows it already; these are most.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/base/*.hpp ${PROJECT_SOURCE_DIR}/models/*.hpp ${PROJECT_SOURCE_DIR}/tracer/*.hpp
-     ${PROJECT_SOURCE_DIR}/simulator/*.hpp ${PROJECT_SOURCE_DIR}/executor/*.hpp)
+     ${PROJECT_SOURCE_DIR}/simulator/*.hpp ${PROJECT_SOURCE_DIR}/executor/*.hpp ${PROJECT_SOURCE_DIR}/calibrate/*.hpp
+     ${PROJECT_SOURCE_DIR}/cli/*.hpp)
 # Headers of the CUDA parts that need CUDA's own.
+if(NOT COHORT_WITH_CUDA)
+  list(FILTER headers EXCLUDE REGEX "^calibrate/")
+endif()
 if(NOT COHORT_WITH_CUPTI)
   list(FILTER headers EXCLUDE REGEX "^tracer/cupti/")
 endif()
@@ -27,8 +31,12 @@ foreach(header ${headers})
 endforeach()
 add_library(headers_alone OBJECT ${sources})
 set_target_properties(headers_alone PROPERTIES CXX_CLANG_TIDY "")
+find_package(CLI11 REQUIRED)
 target_link_libraries(headers_alone PRIVATE cohort_settings cohort::simulator cohort::run cohort::profile cohort::onnx
-                                            onnx_proto protobuf::libprotobuf)
+                                            CLI11::CLI11 onnx_proto protobuf::libprotobuf)
+if(COHORT_WITH_CUDA)
+  target_include_directories(headers_alone SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+endif()
 if(COHORT_WITH_ONEDNN)
   target_link_libraries(headers_alone PRIVATE cohort::onednn)
 endif()
