@@ -179,7 +179,10 @@ class ProfiledDeviceCatalog final : public OpCatalog {
   /// `device` is null where the profiled device is not here: then what was recorded must do.
   ProfiledDeviceCatalog(const CostTable& costs, const DeviceInfo& profiled, Precision precision, int cores,
                         const OpCatalog* device)
-      : costs_(costs), recorded_(costs, cores, precision, multiprocessors_of(profiled)), device_(device) {}
+      : costs_(costs),
+        recorded_(costs, cores, precision, multiprocessors_of(profiled)),
+        on_gpu_(profiled.kind == "cuda"),
+        device_(device) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     COHORT_TRY(auto recorded, recorded_.alternatives(call, threads));
@@ -202,6 +205,7 @@ class ProfiledDeviceCatalog final : public OpCatalog {
     return device_ != nullptr ? device_->multiprocessors() : recorded_.multiprocessors();
   }
   int cores() const override { return recorded_.cores(); }
+  std::optional<int> most_streams() const override { return on_gpu_ ? std::nullopt : std::optional(recorded_.cores()); }
 
  private:
   static int multiprocessors_of(const DeviceInfo& device) {
@@ -217,6 +221,7 @@ class ProfiledDeviceCatalog final : public OpCatalog {
 
   const CostTable& costs_;
   RecordedCatalog recorded_;
+  bool on_gpu_;
   const OpCatalog* device_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ class HostKernels : public OpCatalog {
   /// Called by each thread that will run kernels of `threads` cores, before it does. `cores` says where: the
   /// caller is on the first, its helpers belong on the next; none: they may roam.
   virtual void use_threads(int threads, std::span<const int> cores) const = 0;
+
+  /// Each is a thread: more than cores would keep one another from them.
+  std::optional<int> most_streams() const final { return cores(); }
 };
 
 }  // namespace cohort

@@ -32,6 +32,7 @@ std::string copy_signature(const View& from, const View& to) {
 
 Result<Program> Lowering::run() {
   COHORT_CHECK(check_precision(plan_.precision, catalog_.precisions()));
+  COHORT_CHECK(check_streams());
   COHORT_CHECK(check_multiprocessors());
   COHORT_TRY(const auto launches, order_launches(plan_, models_));
   program_.streams = plan_.streams;

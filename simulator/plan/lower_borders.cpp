@@ -8,6 +8,13 @@
 
 namespace cohort {
 
+Result<void> Lowering::check_streams() const {
+  const std::optional<int> most = catalog_.most_streams();
+  if (!most || plan_.streams <= *most) return {};
+  return fail(ErrorCode::kInvalidInput, "streams must be at most {}, the device's number of cores, not {}", *most,
+              plan_.streams);
+}
+
 Result<void> Lowering::check_multiprocessors() const {
   const int there = catalog_.multiprocessors();
   for (std::size_t i = 0; i < plan_.groups.size(); ++i) {

@@ -38,6 +38,7 @@ class Lowering {
  private:
   // Inputs and launches
   void add_inputs();
+  [[nodiscard]] Result<void> check_streams() const;
   [[nodiscard]] Result<void> check_multiprocessors() const;
   [[nodiscard]] Result<void> check_images() const;
   Result<void> convert_inputs(std::span<const Launch> launches);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,10 @@ class OpCatalog {
 
   /// Cores an op can use.
   virtual int cores() const = 0;
+
+  /// Streams that a plan may have. Absent: a GPU's, which take turns; a CPU's are workers, at most as many as its
+  /// cores.
+  virtual std::optional<int> most_streams() const { return std::nullopt; }
 };
 
 }  // namespace cohort

@@ -29,6 +29,7 @@ class CancellableCatalog final : public OpCatalog {
   [[nodiscard]] std::vector<Precision> precisions() const override { return catalog_.precisions(); }
   [[nodiscard]] int multiprocessors() const override { return catalog_.multiprocessors(); }
   [[nodiscard]] int cores() const override { return catalog_.cores(); }
+  [[nodiscard]] std::optional<int> most_streams() const override { return catalog_.most_streams(); }
 
  private:
   const OpCatalog& catalog_;

@@ -76,6 +76,24 @@ std::string refusal(const Case& c, ErrorCode code = ErrorCode::kInvalidInput) {
   return program.error().message;
 }
 
+/// A CPU of two cores.
+class TwoCores final : public TestCatalog {
+ public:
+  TwoCores() : TestCatalog(2, true) {}
+  std::optional<int> most_streams() const override { return 2; }
+};
+
+TEST(Lower, RefusesMoreStreamsThanACpuHasCores) {
+  const Model model = two_layers();
+  EXPECT_EQ(lowered(same_models(model, 5, Strategy::kConcurrent, 2), TwoCores()).streams, 2);
+  const Case more = same_models(model, 5, Strategy::kConcurrent, 5);
+  const auto refused = lower(more.plan, more.models, TwoCores());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(refused.error().message, "streams must be at most 2, the device's number of cores, not 5");
+  EXPECT_EQ(lowered(more).streams, 5) << "as on a GPU";
+}
+
 TEST(Lower, SerialMembersFollowOneAnotherOnAllCores) {
   const Model model = small_cnn();
   const Program program = lowered(same_models(model, 2, Strategy::kSerial));
