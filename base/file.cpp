@@ -4,12 +4,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 
 namespace cohort {
+
+/// Of a temporary that is there, or is about to be. Never freed, and used again only for a name that fits, so that a
+/// signal handler can walk over all of them at any time.
+struct TemporaryName {
+  enum class State { kFree, kTaken, kThere };
+
+  explicit TemporaryName(std::size_t bytes) : text(bytes, '\0') {}
+
+  std::string text;  ///< a name and zeros; its size never changes
+  std::atomic<State> state{State::kTaken};
+  TemporaryName* next = nullptr;
+};
+
 namespace {
 
 class Descriptor {
@@ -59,6 +74,44 @@ Result<void> write_device(const std::filesystem::path& path, std::string_view co
   return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));
 }
 
+std::atomic<TemporaryName*>& temporary_names() {
+  static std::atomic<TemporaryName*> first{nullptr};  // a signal handler can be given nothing
+  static_assert(std::atomic<TemporaryName*>::is_always_lock_free);
+  return first;
+}
+
+TemporaryName* take_name(std::size_t bytes) {
+  std::atomic<TemporaryName*>& first = temporary_names();
+  for (TemporaryName* name = first.load(); name != nullptr; name = name->next) {
+    auto expected = TemporaryName::State::kFree;
+    if (name->text.size() >= bytes && name->state.compare_exchange_strong(expected, TemporaryName::State::kTaken))
+      return name;
+  }
+  constexpr std::size_t kLeastRoom = 256;
+  auto* const added = new TemporaryName(std::max(bytes, kLeastRoom));
+  added->next = first.load();
+  while (!first.compare_exchange_weak(added->next, added)) {
+  }
+  return added;
+}
+
+/// Writes the content into a new file beside `path`. Null where the system refuses, with errno; then nothing is left.
+TemporaryName* write_temporary(const std::filesystem::path& path, std::string_view content) {
+  const std::string pattern = (folder_of(path) / fmt::format(".{}.XXXXXX", path.filename().string())).string();
+  TemporaryName* const name = take_name(pattern.size() + 1);
+  std::copy_n(pattern.c_str(), pattern.size() + 1, name->text.begin());
+  name->state = TemporaryName::State::kThere;  // before it is: a signal may come between
+  Descriptor file(::mkostemp(name->text.data(), O_CLOEXEC));
+  if (file.get() >= 0 && write_all(file.get(), content) && ::fchmod(file.get(), 0644) == 0 &&
+      ::fsync(file.get()) == 0 && file.close() == 0)
+    return name;
+  const int error = errno;
+  ::unlink(name->text.data());
+  name->state = TemporaryName::State::kFree;
+  errno = error;
+  return nullptr;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path) {
@@ -97,19 +150,72 @@ Result<void> check_writable(const std::filesystem::path& path, Overwrite overwri
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view content, Overwrite overwrite) {
-  COHORT_CHECK(check_writable(path, overwrite));
-  if (is_device(path)) return write_device(path, content);
-  std::string temporary = (folder_of(path) / fmt::format(".{}.XXXXXX", path.filename().string())).string();
-  Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));
-  const bool written = write_all(file.get(), content) && ::fchmod(file.get(), 0644) == 0 && ::fsync(file.get()) == 0 &&
-                       file.close() == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!written) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(error));
+  PendingFiles file(overwrite);
+  COHORT_CHECK(file.add(path, content));
+  return file.commit();
+}
+
+MadeFolders::~MadeFolders() {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());  // if it is empty
+}
+
+Result<void> MadeFolders::make(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> missing;
+  std::error_code error;
+  for (auto path = folder; !path.empty() && !std::filesystem::exists(path, error); path = path.parent_path())
+    missing.push_back(path);
+  for (auto path = missing.rbegin(); path != missing.rend(); ++path) {
+    if (std::filesystem::create_directory(*path, error)) made_.push_back(*path);
+    if (error) break;
   }
+  if (!error && !std::filesystem::is_directory(folder, error) && !error)
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", folder.string(), error.message());
   return {};
+}
+
+PendingFiles::~PendingFiles() {
+  for (const File& file : files_) {
+    if (file.temporary == nullptr) continue;
+    ::unlink(file.temporary->text.data());
+    file.temporary->state = TemporaryName::State::kFree;
+  }
+}
+
+Result<void> PendingFiles::add(const std::filesystem::path& path, std::string_view content) {
+  COHORT_CHECK(check_writable(path, overwrite_));
+  if (is_device(path)) {
+    files_.push_back({path, nullptr, std::string(content)});
+    return {};
+  }
+  if (!names_.insert(path.lexically_normal()).second && overwrite_ == Overwrite::kNever)
+    return fail(ErrorCode::kInvalidInput, "{} would be written twice; give it another name", path.string());
+  TemporaryName* const temporary = write_temporary(path, content);
+  if (temporary == nullptr) return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));
+  files_.push_back({path, temporary, {}});
+  return {};
+}
+
+Result<void> PendingFiles::commit() {
+  for (const File& file : files_) COHORT_CHECK(check_writable(file.path, overwrite_));
+  for (const File& file : files_) {
+    if (file.temporary == nullptr) COHORT_CHECK(write_device(file.path, file.content));
+  }
+  for (File& file : files_) {
+    if (file.temporary == nullptr) continue;
+    if (::rename(file.temporary->text.data(), file.path.c_str()) != 0)
+      return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", file.path.string(), reason(errno));
+    file.temporary->state = TemporaryName::State::kFree;
+    file.temporary = nullptr;
+  }
+  files_.clear();
+  return {};
+}
+
+void remove_temporaries() noexcept {
+  for (TemporaryName* name = temporary_names().load(); name != nullptr; name = name->next) {
+    if (name->state == TemporaryName::State::kThere) ::unlink(name->text.data());
+  }
 }
 
 }  // namespace cohort

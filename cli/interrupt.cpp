@@ -1,6 +1,10 @@
 #include "cli/interrupt.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
+
+#include "base/file.hpp"
 
 namespace cohort {
 namespace {
@@ -10,7 +14,12 @@ CancelToken& token() {
   return instance;
 }
 
-extern "C" void cohort_on_interrupt(int /*signal*/) { token().cancel(); }
+/// Of an atomic and system calls alone.
+extern "C" void cohort_on_interrupt(int /*signal*/) {
+  if (!token().cancelled()) return token().cancel();
+  remove_temporaries();
+  ::_exit(static_cast<int>(ErrorCode::kInterrupted));
+}
 
 }  // namespace
 
@@ -18,7 +27,7 @@ const CancelToken& cancel_on_interrupt() {
   CancelToken& instance = token();  // made before a signal can arrive
   struct sigaction action {};
   action.sa_handler = cohort_on_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);

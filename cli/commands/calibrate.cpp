@@ -34,14 +34,14 @@ struct WrittenProperties {
   std::map<std::string, std::string> missing;  ///< by the file's name: why there is none
 };
 
-Result<WrittenProperties> write_properties(const CalibrationPlugin& plugin, int index,
-                                           const std::filesystem::path& folder, Overwrite overwrite) {
+Result<WrittenProperties> add_properties(const CalibrationPlugin& plugin, int index,
+                                         const std::filesystem::path& folder, PendingFiles& pending) {
   WrittenProperties written;
   if (folder.empty()) return written;
   COHORT_TRY(const DeviceDescriptions descriptions, plugin.properties(index));
   for (const auto& [name, json] : descriptions.json) {
     const std::filesystem::path file = folder / (name + ".json");
-    COHORT_CHECK(write_file(file, json, overwrite));
+    COHORT_CHECK(pending.add(file, json));
     written.files.push_back(file.string());
   }
   for (const auto& [name, reason] : descriptions.missing) written.missing.emplace(name + ".json", reason);
@@ -73,8 +73,8 @@ Result<void> run(const CalibrateCommandOptions& chosen, CommandContext& context)
   COHORT_TRY(const int index, gpu_index(options.device));
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const CalibrationPlugin* const plugin, open_calibration_plugin());
-  COHORT_TRY(const WrittenProperties properties,
-             write_properties(*plugin, index, options.properties, context.overwrite));
+  PendingFiles pending(context.overwrite);
+  COHORT_TRY(const WrittenProperties properties, add_properties(*plugin, index, options.properties, pending));
   CalibrationOptions calibration;
   calibration.device = index;
   calibration.repetitions = options.repetitions;
@@ -84,7 +84,8 @@ Result<void> run(const CalibrateCommandOptions& chosen, CommandContext& context)
   COHORT_TRY(Trace trace, plugin->calibrate(calibration));
   trace.info.settings.merge(provenance());
   for (const auto& [file, reason] : properties.missing) trace.info.settings[file + " not written"] = reason;
-  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
+  COHORT_CHECK(pending.add(options.output, trace_bytes(options.output, trace)));
+  COHORT_CHECK(pending.commit());
   if (context.json) {
     context.console.print_json(ordered_json{{"file", options.output.string()},
                                             {"device", trace.info.device.name},

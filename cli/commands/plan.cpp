@@ -142,16 +142,12 @@ ordered_json to_json(const PlanningResult& result, bool by_models) {
 
 /// Every ranked candidate's plan, named by its rank, so that others than the best can be run too; and those of
 /// less memory.
-Result<void> write_candidates(const PlanningResult& result, const std::filesystem::path& folder, Overwrite overwrite) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", folder.string(), error.message());
+Result<void> add_candidates(const PlanningResult& result, const std::filesystem::path& folder, PendingFiles& pending) {
+  COHORT_CHECK(pending.make_folder(folder));
   for (std::size_t i = 0; i < result.ranked.size(); ++i)
-    COHORT_CHECK(
-        write_file(folder / fmt::format("{:02}.plan.json", i + 1), write_plan(result.ranked[i].plan), overwrite));
+    COHORT_CHECK(pending.add(folder / fmt::format("{:02}.plan.json", i + 1), write_plan(result.ranked[i].plan)));
   for (std::size_t i = 0; i < result.pareto.size(); ++i)
-    COHORT_CHECK(write_file(folder / fmt::format("pareto-{:02}.plan.json", i + 1), write_plan(result.pareto[i].plan),
-                            overwrite));
+    COHORT_CHECK(pending.add(folder / fmt::format("pareto-{:02}.plan.json", i + 1), write_plan(result.pareto[i].plan)));
   return {};
 }
 
@@ -172,24 +168,24 @@ Result<Files> files_for(const PlanCommandOptions& options, const PlanningInput& 
   return files;
 }
 
-Result<void> write(const Plan& plan, const Trace& predicted, const Files& files, const CommandContext& context) {
-  COHORT_CHECK(write_file(files.plan, write_plan(plan), context.overwrite));
-  return write_trace(files.predicted, predicted, context.overwrite);
+Result<void> add(const Plan& plan, const Trace& predicted, const Files& files, PendingFiles& pending) {
+  COHORT_CHECK(pending.add(files.plan, write_plan(plan)));
+  return pending.add(files.predicted, trace_bytes(files.predicted, predicted));
 }
 
-/// Writes the best plan and returns what can be said of it; nothing once interrupted: who asked for an end wants it
+/// Adds the best plan and returns what can be said of it; nothing once interrupted: who asked for an end wants it
 /// now.
-Result<std::optional<PlanReport>> write_best(const PlanningResult& result, const PlanningInput& input,
-                                             const Files& files, const CommandContext& context) {
+Result<std::optional<PlanReport>> add_best(const PlanningResult& result, const PlanningInput& input, const Files& files,
+                                           PendingFiles& pending) {
   const PlanCandidate& best = result.ranked.front();
   const PlanningCase& planning_case = input.cases()[best.planning_case];
   if (result.interrupted) {
     COHORT_TRY(const PlanPrediction prediction, predict_plan(planning_case, best.plan, input.device()));
-    COHORT_CHECK(write(prediction.plan, prediction.run.trace, files, context));
+    COHORT_CHECK(add(prediction.plan, prediction.run.trace, files, pending));
     return std::nullopt;
   }
   COHORT_TRY(PlanReport report, report_plan(planning_case, best.plan, input.device()));
-  COHORT_CHECK(write(report.plan, report.trace, files, context));
+  COHORT_CHECK(add(report.plan, report.trace, files, pending));
   return report;
 }
 
@@ -234,8 +230,10 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   COHORT_TRY(const PlanningResult result,
              chooses ? plan_best_of(input->cases(), planner) : plan_model_batch(input->planning_case(), planner));
   context.console.clear_progress();
-  COHORT_TRY(const std::optional<PlanReport> best, write_best(result, *input, files, context));
-  if (!options.candidates.empty()) COHORT_CHECK(write_candidates(result, options.candidates, context.overwrite));
+  PendingFiles pending(context.overwrite);
+  COHORT_TRY(const std::optional<PlanReport> best, add_best(result, *input, files, pending));
+  if (!options.candidates.empty()) COHORT_CHECK(add_candidates(result, options.candidates, pending));
+  COHORT_CHECK(pending.commit());
   ordered_json document = to_json(result, planning.choose_models.has_value());
   document["best"] = best ? to_json(*best) : ordered_json();
   report(files, std::move(document), to_text(result, best, options), context);
@@ -252,7 +250,9 @@ Result<void> resolve(const PlanCommandOptions& options, CommandContext& context)
   COHORT_TRY(const Files files, files_for(options, *input, context));
   auto prediction = predict_plan(input->planning_case(), plan, input->device());
   if (!prediction) return in_context(options.resolve.string(), prediction.error());
-  COHORT_CHECK(write(prediction->plan, prediction->run.trace, files, context));
+  PendingFiles pending(context.overwrite);
+  COHORT_CHECK(add(prediction->plan, prediction->run.trace, files, pending));
+  COHORT_CHECK(pending.commit());
   const Nanoseconds step = prediction->run.prediction.step_time;
   report(files,
          {{"step_ns", step.count()},

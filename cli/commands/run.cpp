@@ -168,7 +168,8 @@ Result<void> run(RunCommandOptions options, CommandContext& context) {
   }
   // Before a long measurement, which is lost where they cannot be written; and of the first step, which reads the
   // same input in every run.
-  if (!options.outputs.empty()) COHORT_CHECK(plan_run.write_outputs(options.outputs, context.overwrite));
+  PendingFiles pending(context.overwrite);
+  if (!options.outputs.empty()) COHORT_CHECK(plan_run.add_outputs(options.outputs, pending));
   MeasureOptions measure;
   measure.blocks = options.blocks;
   measure.most_rounds = 3 * options.blocks;
@@ -179,7 +180,8 @@ Result<void> run(RunCommandOptions options, CommandContext& context) {
   context.console.progress("tracing");
   COHORT_TRY(Trace trace, plan_run.trace(times, options.iterations, tracer.get()));
   trace.info.settings.merge(provenance());
-  COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
+  COHORT_CHECK(pending.add(options.output, trace_bytes(options.output, trace)));
+  COHORT_CHECK(pending.commit());
   report(plan, plan_run, times, trace, context);
   note_tracing(trace, context);
   context.console.note(fmt::format("wrote {}", options.output.string()));

@@ -159,28 +159,26 @@ Result<Trace> PlanRun::trace(const Times& times, int iterations, DeviceTracer* t
   return trace;
 }
 
-Result<void> PlanRun::write_outputs_of(BatchRun& run, const std::filesystem::path& folder, Overwrite overwrite) const {
+Result<void> PlanRun::add_outputs_of(BatchRun& run, const std::filesystem::path& folder, PendingFiles& files) const {
   COHORT_CHECK(run.step());
   const Program& program = run.program();
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     const ProgramOutput& output = program.outputs[i];
     const auto into = folder / plan_.members[to_index(output.member)].name;
-    std::error_code error;
-    std::filesystem::create_directories(into, error);
-    if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", into.string(), error.message());
+    COHORT_CHECK(files.make_folder(into));
     std::string name = output.name;
     std::replace(name.begin(), name.end(), '/', '_');
     COHORT_TRY(auto elements, run.runner().session().read_output(i));
     const std::vector<float> values = as_numbers(output.element, std::move(elements));
-    COHORT_CHECK(write_npy(into / (name + ".npy"), output.view.shape, values, overwrite));
+    COHORT_CHECK(files.add(into / (name + ".npy"), encode_npy(output.view.shape, values)));
   }
   return {};
 }
 
-Result<void> PlanRun::write_outputs(const std::filesystem::path& folder, Overwrite overwrite) {
-  COHORT_CHECK(write_outputs_of(*plan_run_, folder, overwrite));
+Result<void> PlanRun::add_outputs(const std::filesystem::path& folder, PendingFiles& files) {
+  COHORT_CHECK(add_outputs_of(*plan_run_, folder, files));
   for (std::size_t i = 0; i < beside_.size(); ++i)
-    COHORT_CHECK(write_outputs_of(*beside_[i].run, folder / fmt::format("beside-{}", i + 1), overwrite));
+    COHORT_CHECK(add_outputs_of(*beside_[i].run, folder / fmt::format("beside-{}", i + 1), files));
   return {};
 }
 

@@ -44,10 +44,10 @@ class PlanRun {
   /// Errors: those of the steps; kRecordingIncomplete where the tracer did not deliver.
   Result<Trace> trace(const Times& times, int iterations, DeviceTracer* tracer = nullptr);
 
-  /// Runs a step, and writes every member's outputs into `<folder>/<member>/<output>.npy`; those of the plan that was
-  /// added second beside it into `<folder>/beside-2/...`. Before any other step they are the same in every run: input
-  /// begins anew with the plan's seed.
-  Result<void> write_outputs(const std::filesystem::path& folder, Overwrite overwrite);
+  /// Runs a step, and adds every member's outputs as `<folder>/<member>/<output>.npy`; those of the plan that was added
+  /// second beside it as `<folder>/beside-2/...`. Before any other step they are the same in every run: input begins
+  /// anew with the plan's seed.
+  Result<void> add_outputs(const std::filesystem::path& folder, PendingFiles& files);
 
   [[nodiscard]] const Program& program() const { return plan_run_->program(); }
   [[nodiscard]] std::vector<BadImage> bad_images() const { return plan_run_->bad_images(); }
@@ -68,7 +68,7 @@ class PlanRun {
   PlanRun(Backend& backend, Plan plan, const CancelToken& cancel);
   [[nodiscard]] std::vector<std::string> group_names() const;
   Result<Nanoseconds> one_by_one(int steps);
-  Result<void> write_outputs_of(BatchRun& run, const std::filesystem::path& folder, Overwrite overwrite) const;
+  Result<void> add_outputs_of(BatchRun& run, const std::filesystem::path& folder, PendingFiles& files) const;
   Result<WallTimes> traced_steps(int iterations);
   Result<Trace> trace_tasks(int iterations, WallTimes& traced);
   Result<Trace> trace_device(int iterations, WallTimes& traced, DeviceTracer& tracer);

@@ -106,6 +106,90 @@ TEST_F(File, LeavesNothingBehindWhenItsTargetCannotBeReplaced) {
   EXPECT_EQ(entries(), 1);
 }
 
+TEST_F(File, WrittenWithOthersIsInItsPlaceOnlyWithThem) {
+  ASSERT_TRUE(write_file(folder_ / "old", "old", Overwrite::kNever));
+  {
+    PendingFiles files(Overwrite::kAllow);
+    ASSERT_TRUE(files.add(folder_ / "old", "new"));
+    ASSERT_TRUE(files.make_folder(folder_ / "more" / "deep"));
+    ASSERT_TRUE(files.add(folder_ / "more" / "deep" / "a", "a"));
+    EXPECT_EQ(read_file(folder_ / "old").value(), "old");
+    EXPECT_FALSE(fs::exists(folder_ / "more" / "deep" / "a"));
+    ASSERT_TRUE(files.commit());
+  }
+  EXPECT_EQ(read_file(folder_ / "old").value(), "new");
+  EXPECT_EQ(read_file(folder_ / "more" / "deep" / "a").value(), "a");
+  EXPECT_EQ(entries(), 2);
+}
+
+TEST_F(File, LeavesNothingWhereOneOfThoseWithItIsNotWritten) {
+  ASSERT_TRUE(write_file(folder_ / "old", "old", Overwrite::kNever));
+  {
+    PendingFiles files(Overwrite::kAllow);
+    ASSERT_TRUE(files.add(folder_ / "old", "new"));
+    ASSERT_TRUE(files.make_folder(folder_ / "more" / "deep"));
+    ASSERT_TRUE(files.add(folder_ / "more" / "deep" / "a", "a"));
+    EXPECT_FALSE(files.add(folder_ / "missing" / "b", "b"));
+  }
+  EXPECT_EQ(read_file(folder_ / "old").value(), "old");
+  EXPECT_EQ(entries(), 1) << "folders that were made for it are gone, too";
+}
+
+TEST_F(File, IsNotCommittedOverOneThatCameMeanwhile) {
+  PendingFiles files(Overwrite::kNever);
+  ASSERT_TRUE(files.add(folder_ / "a", "a"));
+  ASSERT_TRUE(files.add(folder_ / "b", "b"));
+  ASSERT_TRUE(write_file(folder_ / "b", "another's", Overwrite::kNever));
+  const auto refused = files.commit();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("b exists already; give -f"));
+  EXPECT_FALSE(fs::exists(folder_ / "a"));
+  EXPECT_EQ(read_file(folder_ / "b").value(), "another's");
+}
+
+TEST_F(File, IsNotAddedTwiceUnasked) {
+  PendingFiles files(Overwrite::kNever);
+  ASSERT_TRUE(files.add(folder_ / "a", "a"));
+  const auto refused = files.add(folder_ / "." / "a", "b");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("would be written twice"));
+}
+
+TEST_F(File, LeavesNoTemporaryWhereTheProgramEndsAtOnce) {
+  PendingFiles files(Overwrite::kNever);
+  for (const char* const name : {"a", "b", "c"}) ASSERT_TRUE(files.add(folder_ / name, name));
+  ASSERT_TRUE(write_file(folder_ / "done", "done", Overwrite::kNever));
+  EXPECT_EQ(entries(), 4);
+  remove_temporaries();
+  EXPECT_EQ(entries(), 1);
+  EXPECT_FALSE(files.commit());
+  EXPECT_EQ(read_file(folder_ / "done").value(), "done");
+}
+
+TEST_F(File, IsGivenOnlyFoldersThatCanBeMade) {
+  ASSERT_TRUE(write_file(folder_ / "a", "x", Overwrite::kNever));
+  MadeFolders folders;
+  for (const fs::path& path : {folder_ / "a", folder_ / "a" / "b"}) {
+    const auto refused = folders.make(path);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, "cannot make folder " + path.string() + ": Not a directory");
+  }
+  EXPECT_TRUE(folders.make(folder_));
+}
+
+TEST_F(File, KeepsFoldersThatHoldSomething) {
+  fs::create_directory(folder_ / "mine");
+  {
+    MadeFolders folders;
+    ASSERT_TRUE(folders.make(folder_ / "mine"));
+    ASSERT_TRUE(folders.make(folder_ / "full" / "empty"));
+    ASSERT_TRUE(write_file(folder_ / "full" / "a", "x", Overwrite::kNever));
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "mine")) << "which was there before";
+  EXPECT_TRUE(fs::exists(folder_ / "full" / "a"));
+  EXPECT_FALSE(fs::exists(folder_ / "full" / "empty"));
+}
+
 TEST(FullDisk, IsNamedAndTheDeviceStays) {
   const fs::path full("/dev/full");
   if (!fs::is_character_file(full)) GTEST_SKIP() << "no " << full;

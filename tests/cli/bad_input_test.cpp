@@ -1,11 +1,15 @@
 // What people give the program that it cannot use: it names what is wrong, ends with the right exit code, and leaves
 // every file as it was and none half written.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/random.hpp"
 #include "tests/cli/loop.hpp"
@@ -15,6 +19,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -141,13 +146,104 @@ TEST_F(BadInput, OfOutputsThatCannotBeWrittenIsNamedByThePath) {
             "cohort: cannot make folder mlp.plan.json/mlp-0: Not a directory\n");
 }
 
-TEST_F(BadInput, OfAFileThatGrowsTooLargeLeavesNoPartOfIt) {
-  // As on a disk that fills while the file is written.
-  const Outcome outcome = execute(
-      {"/bin/sh", "-c", std::string("ulimit -f 8; exec ") + COHORT_PROGRAM + " models lenet5 --export lenet5.onnx"});
+TEST_F(BadInput, OfMoreStreamsThanCoresIsNamedByTheField) {
+  ASSERT_EQ(profile().exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "mlp.trace.json.gz", "-n", "4"}).exit_code, 0);
+  json plan = json::parse(read("mlp.plan.json"));
+  plan["streams"] = 1024;
+  plan["groups"] = json::parse(R"([{"name": "all", "members": "0-3", "strategy": "concurrent"}])");
+  write("mine.plan.json", plan.dump());
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"run", "-q", "mine.plan.json"},
+                                             {"plan", "-f", "mlp.trace.json.gz", "--resolve", "mine.plan.json"},
+                                             {"simulate", "mlp.trace.json.gz", "--plan", "mine.plan.json"}})
+    EXPECT_THAT(refusal(words, 3), ContainsRegex("streams must be at most [0-9]+, the device's number of cores, "
+                                                 "not 1024"))
+        << words.front();
+}
+
+TEST_F(BadInput, OfImagesToProfileIsSaidBeforeAnythingIsTimed) {
+  EXPECT_THAT(refusal({"profile", "smallcnn", "--device", "reference", "--data", "missing"}, 3), HasSubstr("missing"));
+  make_photos();
+  EXPECT_THAT(refusal({"profile", "lstm", "--device", "reference", "--data", "photos"}, 3),
+              HasSubstr("--data: lstm has no input of images [N, C, H, W]"));
+}
+
+using FullDisk = BadInput;
+
+TEST_F(FullDisk, LeavesNoPartOfAFile) {
+  const Outcome outcome = cohort_on_full_disk(4096, {"models", "lenet5", "--export", "lenet5.onnx"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.err, "cohort: cannot write lenet5.onnx: File too large\n");
   EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(FullDisk, LeavesNoPlanWithoutItsTraceNorATraceWithoutItsPlan) {
+  ASSERT_EQ(profile().exit_code, 0);
+  const std::vector<std::string> words{"plan", "mlp.trace.json.gz", "-q", "-n", "16"};
+  ASSERT_EQ(cohort(words).exit_code, 0);
+  const std::size_t plan = read("mlp.plan.json").size();
+  const std::size_t trace = read("mlp.predicted.json.gz").size();
+  const auto later = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    const auto before = contents();
+    const Outcome outcome = cohort_on_full_disk(std::max(plan, trace) - 1, more);
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_EQ(outcome.err, fmt::format("cohort: cannot write {}: File too large\n",
+                                       plan > trace ? "mlp.plan.json" : "mlp.predicted.json.gz"));
+    EXPECT_TRUE(contents() == before);
+    EXPECT_FALSE(std::filesystem::exists(path("all")));
+  };
+  later({"-f"});
+  later({"-f", "--candidates", "all"});
+  std::filesystem::remove(path("mlp.plan.json"));
+  std::filesystem::remove(path("mlp.predicted.json.gz"));
+  later({});
+}
+
+TEST_F(BadInput, OfCandidatesThatAreThereAlreadyLeavesNoPlan) {
+  ASSERT_EQ(profile().exit_code, 0);
+  std::filesystem::create_directory(path("all"));
+  write("all/02.plan.json", "mine");
+  EXPECT_EQ(refusal({"plan", "mlp.trace.json.gz", "-n", "4", "--candidates", "all"}, 3),
+            "cohort: all/02.plan.json exists already; give -f to overwrite it\n");
+}
+
+TEST_F(FullDisk, LeavesNoResultsOfARunWithoutItsTrace) {
+  make_loop();
+  const auto before = contents();
+  const std::vector<std::string> words{"run", "-fq", "mlp.plan.json", "--blocks", "1", "--block-ms", "1", "--outputs"};
+  constexpr std::size_t kResults = 300;  // more than results have, less than the trace
+  for (const char* const folder : {"results", "new/results"}) {
+    std::vector<std::string> run = words;
+    run.emplace_back(folder);
+    const Outcome outcome = cohort_on_full_disk(kResults, run);
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_EQ(outcome.err, "cohort: cannot write mlp.measured.json.gz: File too large\n");
+    EXPECT_TRUE(contents() == before);
+    EXPECT_FALSE(std::filesystem::exists(path("new")));
+  }
+}
+
+TEST_F(FullDisk, LeavesNoEmptyFoldersOfAData) {
+  const Outcome outcome = cohort_on_full_disk(100, {"dataset", "synth", "below/photos", "--long-side", "48"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.err, "cohort: cannot write below/photos/class_00/00000.jpg: File too large\n");
+  EXPECT_THAT(files(), IsEmpty());
+  make_photos();
+  const auto before = contents();
+  EXPECT_EQ(cohort_on_full_disk(100, {"dataset", "synth", "photos", "-f", "--long-side", "48"}).exit_code, 3);
+  EXPECT_TRUE(contents() == before);
+}
+
+TEST_F(FullDisk, LeavesAnOlderProfile) {
+  const std::vector<std::string> words{"profile", "mlp", "--set", "hidden=8", "--device", "reference", "-fq"};
+  EXPECT_EQ(cohort_on_full_disk(200, words).err, "cohort: cannot write mlp.trace.json.gz: File too large\n");
+  EXPECT_THAT(files(), IsEmpty());
+  ASSERT_EQ(profile().exit_code, 0);
+  const auto before = contents();
+  EXPECT_EQ(cohort_on_full_disk(200, words).exit_code, 3);
+  EXPECT_TRUE(contents() == before);
 }
 
 TEST_F(BadInput, OfImagesIsSkippedAndNamedUnlessItIsFatal) {
@@ -190,6 +286,33 @@ TEST_F(Interrupt, EndsTheProgramAndLeavesFilesAsTheyWere) {
       EXPECT_TRUE(contents() == before) << words.front();
     }
   }
+}
+
+TEST_F(Interrupt, EndsARunInTheMiddleOfALongBlock) {
+  make_loop();
+  const auto before = contents();
+  const pid_t process =
+      start({"run", "-f", "mlp.plan.json", "--blocks", "1", "--block-ms", "600000", "--outputs", "results"});
+  ASSERT_TRUE(catches(process, SIGINT));
+  std::this_thread::sleep_for(std::chrono::seconds(5));  // longer than it warms up
+  EXPECT_GT(contents().size(), before.size()) << "results are in temporaries";
+  const auto interrupted = std::chrono::steady_clock::now();
+  ASSERT_EQ(::kill(process, SIGINT), 0);
+  EXPECT_EQ(wait_for(process), 130);
+  EXPECT_LT(std::chrono::steady_clock::now() - interrupted, std::chrono::minutes(1));
+  EXPECT_TRUE(contents() == before);
+}
+
+TEST_F(Interrupt, ByASecondSignalLeavesNoTemporary) {
+  make_loop();
+  const auto before = contents();
+  const pid_t process =
+      start({"run", "-f", "mlp.plan.json", "--blocks", "1", "--block-ms", "600000", "--outputs", "results"});
+  while (contents().size() == before.size()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // Both are there before it goes on: the second comes before it can end for the first.
+  for (const int signal : {SIGSTOP, SIGINT, SIGTERM, SIGCONT}) ASSERT_EQ(::kill(process, signal), 0);
+  EXPECT_EQ(wait_for(process), 130);
+  EXPECT_TRUE(contents() == before);
 }
 
 }  // namespace

@@ -13,8 +13,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/file.hpp"
 
@@ -39,30 +41,16 @@ int open_closed_pipe() {
   return ends[1];
 }
 
-/// The program's side of a new terminal, and ours in `master`.
-int open_terminal(int& master) {
-  master = ::posix_openpt(O_RDWR | O_NOCTTY);
-  if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return -1;
-  return ::open(::ptsname(master), O_RDWR | O_NOCTTY);
-}
-
-/// All that is written until the other side is closed; calls `shown` with what there is each time.
-template <class Shown>
-std::string read_terminal(int master, const Shown& shown) {
-  std::string text;
-  std::array<char, 4096> chunk{};
-  while (true) {  // fails with EIO once the other side is closed
-    const ssize_t count = ::read(master, chunk.data(), chunk.size());
-    if (count <= 0) return text;
-    text.append(chunk.data(), static_cast<std::size_t>(count));
-    shown(text);
-  }
-}
-
-pid_t spawn(std::vector<std::string> words, const std::filesystem::path& folder, int out, int err) {
+/// `most_bytes`: what a file may have; none: no limit.
+pid_t spawn(std::vector<std::string> words, const std::filesystem::path& folder, int out, int err,
+            std::optional<std::size_t> most_bytes = {}) {
   std::vector<char*> pointers = c_words(words);
   const pid_t process = ::fork();
   if (process != 0) return process;
+  if (most_bytes) {
+    const rlimit limit{*most_bytes, *most_bytes};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(127);
+  }
   const int in = ::open("/dev/null", O_RDONLY);
   if (::chdir(folder.c_str()) != 0 || ::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(127);
   ::execv(pointers[0], pointers.data());
@@ -73,6 +61,39 @@ pid_t spawn(std::vector<std::string> words, const std::filesystem::path& folder,
 int exit_code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
 
 }  // namespace
+
+Terminal::Terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+  if (master_ >= 0 && ::grantpt(master_) == 0 && ::unlockpt(master_) == 0)
+    program_side_ = ::open(::ptsname(master_), O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+Terminal::~Terminal() {
+  if (program_side_ >= 0) ::close(program_side_);
+  if (master_ >= 0) ::close(master_);
+}
+
+int Terminal::take_program_side() { return std::exchange(program_side_, -1); }
+
+bool Terminal::read_more() {
+  std::array<char, 4096> chunk{};
+  const ssize_t count = ::read(master_, chunk.data(), chunk.size());
+  if (count <= 0) return false;  // with EIO, once the other side is closed
+  shown_.append(chunk.data(), static_cast<std::size_t>(count));
+  return true;
+}
+
+bool Terminal::shows(std::string_view text) {
+  while (shown_.find(text) == std::string::npos) {
+    if (!read_more()) return false;
+  }
+  return true;
+}
+
+std::string Terminal::rest() {
+  while (read_more()) {
+  }
+  return shown_;
+}
 
 ProgramTest::ProgramTest() : folder_(temporary_.path() / "work") { std::filesystem::create_directory(folder_); }
 
@@ -85,23 +106,21 @@ Outcome ProgramTest::cohort(const std::vector<std::string>& arguments, const Red
 Outcome ProgramTest::execute(const std::vector<std::string>& words, const Redirection& to) {
   const auto out_file = folder_.parent_path() / "out";
   const auto err_file = folder_.parent_path() / "err";
-  int master = -1;
+  std::optional<Terminal> terminal;
+  if (to.error_terminal) terminal.emplace();
   const int out = to.closed_pipe ? open_closed_pipe() : open_for_writing(to.out.empty() ? out_file : to.out);
-  const int err = to.error_terminal ? open_terminal(master) : open_for_writing(err_file);
-  const pid_t process = spawn(words, folder_, out, err);
+  const int err = terminal ? terminal->take_program_side() : open_for_writing(err_file);
+  const pid_t process = spawn(words, folder_, out, err, to.most_bytes);
   ::close(out);
   ::close(err);
   Outcome outcome;
-  if (to.error_terminal) {
-    outcome.err = read_terminal(master, [](const std::string& /*text*/) {});
-    ::close(master);
-  }
+  if (terminal) outcome.err = terminal->rest();
   int status = 0;
   struct rusage used {};
   outcome.exit_code = ::wait4(process, &status, 0, &used) == process ? exit_code_of(status) : -1;
   outcome.most_resident = std::int64_t{used.ru_maxrss} * 1024;
   if (!to.closed_pipe && to.out.empty()) outcome.out = read_file(out_file).value();
-  if (!to.error_terminal) outcome.err = read_file(err_file).value();
+  if (!terminal) outcome.err = read_file(err_file).value();
   return outcome;
 }
 
@@ -109,29 +128,33 @@ Outcome ProgramTest::signal_at(const std::string& text, int signal, const std::v
   std::vector<std::string> words = {COHORT_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const auto out_file = folder_.parent_path() / "out";
-  int master = -1;
+  Terminal terminal;
   const int out = open_for_writing(out_file);
-  const int err = open_terminal(master);
+  const int err = terminal.take_program_side();
   const pid_t process = spawn(std::move(words), folder_, out, err);
   ::close(out);
   ::close(err);
-  bool sent = false;
+  if (terminal.shows(text)) ::kill(process, signal);
   Outcome outcome;
-  outcome.err = read_terminal(master, [&](const std::string& shown) {
-    if (sent || shown.find(text) == std::string::npos) return;
-    sent = ::kill(process, signal) == 0;
-  });
-  ::close(master);
+  outcome.err = terminal.rest();
   outcome.exit_code = wait_for(process);
   outcome.out = read_file(out_file).value();
   return outcome;
 }
 
-pid_t ProgramTest::start(const std::vector<std::string>& arguments) {
+Outcome ProgramTest::cohort_on_full_disk(std::size_t bytes, const std::vector<std::string>& arguments) {
+  Redirection to;
+  to.most_bytes = bytes;
+  return cohort(arguments, to);
+}
+
+pid_t ProgramTest::start(const std::vector<std::string>& arguments, Terminal* terminal) {
   std::vector<std::string> words = {COHORT_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const int null = ::open("/dev/null", O_WRONLY);
-  const pid_t process = spawn(words, folder_, null, null);
+  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const int err = terminal != nullptr ? terminal->take_program_side() : null;
+  const pid_t process = spawn(words, folder_, null, err);
+  if (err != null) ::close(err);
   ::close(null);
   return process;
 }

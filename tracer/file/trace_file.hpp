@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/cancel.hpp"
 #include "base/file.hpp"
 #include "base/result.hpp"
 #include "tracer/trace.hpp"
@@ -13,6 +14,7 @@ namespace cohort {
 struct TraceReadOptions {
   std::size_t most_inflated_bytes = std::size_t{8} << 30;  ///< a .gz that claims more is refused
   std::string_view raised_by = {};  ///< the option by which a user raises that, for the message; empty: there is none
+  const CancelToken* cancel = nullptr;  ///< of JSON: asked before every event; must outlive the reading
 };
 
 /// Reads a trace: Chrome Trace Event JSON, plain or gzipped, ours or another tool's, or an SQLite
@@ -22,12 +24,15 @@ struct TraceReadOptions {
 /// Memory, the trace and what the parser notes included: at most 24 times the inflated size of JSON plus 32 MiB, about
 /// four times for what profilers write, and up to 56 times the size of our own object "cohort" where there is one; for
 /// a database, which stays on disk, see nsight.hpp. Errors: kInvalidInput naming the file, and where it breaks or what
-/// it looks like instead.
+/// it looks like instead; kInterrupted once cancelled.
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options = {});
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options = {});
 
 /// Chrome Trace Event JSON with the keys of PyTorch's profiler; equal traces, equal bytes.
 std::string trace_to_json(const Trace& trace);
+
+/// What write_trace() writes into a file of this name.
+std::string trace_bytes(const std::filesystem::path& path, const Trace& trace);
 
 /// Writes a trace; gzipped where the name ends in ".gz".
 Result<void> write_trace(const std::filesystem::path& path, const Trace& trace, Overwrite overwrite);

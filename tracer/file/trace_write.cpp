@@ -199,10 +199,14 @@ class TraceWriter {
 
 std::string trace_to_json(const Trace& trace) { return TraceWriter(trace).write(); }
 
+std::string trace_bytes(const std::filesystem::path& path, const Trace& trace) {
+  std::string json = trace_to_json(trace);
+  return path.extension() == ".gz" ? gzipped(json) : json;
+}
+
 Result<void> write_trace(const std::filesystem::path& path, const Trace& trace, Overwrite overwrite) {
   COHORT_CHECK(check_writable(path, overwrite));
-  const std::string json = trace_to_json(trace);
-  return write_file(path, path.extension() == ".gz" ? gzipped(json) : json, overwrite);
+  return write_file(path, trace_bytes(path, trace), overwrite);
 }
 
 }  // namespace cohort
