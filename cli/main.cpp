@@ -117,11 +117,12 @@ Result<void> check_command(CLI::App& root, const std::vector<std::string>& words
 
 int run(Entry& entry, std::vector<std::string> program) {
   Console console(entry.quiet);
+  const CancelToken& cancel = cancel_on_interrupt();
   CommandContext context{console,
-                         cancel_on_interrupt(),
+                         cancel,
                          entry.json,
                          entry.force ? Overwrite::kAllow : Overwrite::kNever,
-                         TraceReadOptions{entry.most_inflated, kMostInflated},
+                         TraceReadOptions{entry.most_inflated, kMostInflated, &cancel},
                          std::move(program)};
   const Result<void> result = entry.run(context);
   const Result<void> written = console.finish();

@@ -67,6 +67,7 @@ Result<void> run(const CompareCommandOptions& options, CommandContext& context) 
     return fail(ErrorCode::kUsage, "--tolerance must not be negative, not {}", *options.tolerance);
   COHORT_TRY(const Trace predicted, read_kind(options.predicted, TraceKind::kPredicted, context.read));
   COHORT_TRY(const Trace measured, read_kind(options.measured, TraceKind::kMeasured, context.read));
+  COHORT_CHECK(context.cancel.check());
   COHORT_TRY(const Comparison comparison, compare(predicted, measured));
   if (context.json) {
     context.console.print_json(to_json(comparison));

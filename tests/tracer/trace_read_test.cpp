@@ -247,6 +247,18 @@ TEST(TraceRead, RefusesFilesOfOursThatAreCutShortWherever) {
   for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(parse_trace(whole.substr(0, size))) << size;
 }
 
+TEST(TraceRead, EndsOnceItIsCancelled) {
+  const std::string text = R"({"traceEvents": [{"ph":"X","name":"a","ts":1,"dur":1}]})";
+  CancelToken cancel;
+  TraceReadOptions options;
+  options.cancel = &cancel;
+  EXPECT_TRUE(parse_trace(text, options));
+  cancel.cancel();
+  const auto ended = parse_trace(text, options);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
+}
+
 TEST(TraceRead, RefusesBrokenJson) {
   EXPECT_FALSE(parse_trace(R"({"traceEvents":[{"ph":"X" "name":"a"}]})"));
   EXPECT_FALSE(parse_trace(R"({"traceEvents":[{"ph":"X"},,{}]})"));

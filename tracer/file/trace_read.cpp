@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -59,7 +58,7 @@ std::string_view bare_token(std::string_view token) {
 
 class TraceReader {
  public:
-  TraceReader() : sink_(trace_) {}
+  explicit TraceReader(const CancelToken* cancel) : cancel_(cancel), sink_(trace_) {}
   /// True after a failure that lies in the text, not in what it says.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
   [[nodiscard]] bool is_ours() const { return has_info_; }
@@ -90,6 +89,7 @@ class TraceReader {
     return message_for(error);
   }
 
+  const CancelToken* cancel_;
   Trace trace_;
   EventSink sink_;
   RawEvent event_;
@@ -300,6 +300,7 @@ Result<void> TraceReader::read_events(ondemand::value value) {
     return fail(ErrorCode::kInvalidInput, "traceEvents must be a list of events");
   }
   for (auto element : events) {
+    if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
     ondemand::object object;
     if (const auto error = element.get_object().get(object)) {
       if (is_fatal(error)) return broken_json(error);
@@ -452,9 +453,9 @@ Result<PaddedBytes> inflated_file(const std::filesystem::path& path, const Trace
   return bytes;
 }
 
-Result<Trace> parse_inflated(PaddedBytes& bytes) {
+Result<Trace> parse_inflated(PaddedBytes& bytes, const CancelToken* cancel) {
   if (looks_like_sqlite(bytes.view())) return parse_nsight(bytes.view());
-  std::optional<TraceReader> reader(std::in_place);
+  std::optional<TraceReader> reader(std::in_place, cancel);
   auto trace = reader->read(bytes);
   if (trace || !reader->is_broken()) return trace;
   reader.reset();  // with what it had read
@@ -463,7 +464,7 @@ Result<Trace> parse_inflated(PaddedBytes& bytes) {
   const bool commas = blank_trailing_commas(bytes) > 0;
   const bool cut = close_cut_text(bytes);
   if (!commas && !cut) return trace;
-  TraceReader again;
+  TraceReader again(cancel);
   if (cut) again.note_cut();
   auto repaired = again.read(bytes);
   // A profile or prediction of ours that lacks its end is worse than none, and so is an empty trace.
@@ -476,7 +477,7 @@ Result<Trace> parse_inflated(PaddedBytes& bytes) {
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
   if (looks_like_sqlite(content)) return parse_nsight(content);
   COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes, options.raised_by));
-  return parse_inflated(bytes);
+  return parse_inflated(bytes, options.cancel);
 }
 
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {
@@ -489,7 +490,7 @@ Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptio
     return trace;
   }
   COHORT_TRY(auto bytes, inflated_file(path, options));
-  auto trace = parse_inflated(bytes);
+  auto trace = parse_inflated(bytes, options.cancel);
   if (!trace) return in_context(path.string(), trace.error());
   return trace;
 }
