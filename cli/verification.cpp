@@ -59,15 +59,28 @@ std::vector<fs::path> data_sets(const fs::path& folder) {
   return sets;
 }
 
-/// The tensors of a data set that are called `kind`_0.pb, `kind`_1.pb and so on.
-Result<std::vector<onnx::NamedTensor>> read_tensors(const fs::path& set, std::string_view kind) {
-  std::vector<onnx::NamedTensor> tensors;
+/// The files of a data set that are called `kind`_0.pb, `kind`_1.pb and so on.
+std::vector<fs::path> tensor_files(const fs::path& set, std::string_view kind) {
+  std::vector<fs::path> files;
   while (true) {
-    const fs::path file = set / fmt::format("{}_{}.pb", kind, tensors.size());
-    if (!fs::exists(file)) return tensors;
-    COHORT_TRY(onnx::NamedTensor tensor, onnx::read_tensor(file));
-    tensors.push_back(std::move(tensor));
+    fs::path file = set / fmt::format("{}_{}.pb", kind, files.size());
+    if (!fs::exists(file)) return files;
+    files.push_back(std::move(file));
   }
+}
+
+Result<std::vector<onnx::NamedTensor>> read_tensors(const std::vector<fs::path>& files) {
+  std::vector<onnx::NamedTensor> tensors;
+  for (const fs::path& file : files) {
+    COHORT_TRY(tensors.emplace_back(), onnx::read_tensor(file));
+  }
+  return tensors;
+}
+
+/// Errors: the first file that is no tensor, or only a part of one.
+Result<void> check_tensors(const std::vector<fs::path>& files) {
+  for (const fs::path& file : files) COHORT_CHECK(onnx::check_tensor(file));
+  return {};
 }
 
 std::string position_of(const Shape& shape, std::size_t element) {
@@ -196,51 +209,71 @@ Outcome check_outputs(LoadedCase& running, const std::vector<onnx::NamedTensor>&
   return {};
 }
 
-Outcome run_set(const fs::path& set, const std::string& model, const Tolerance& tolerance, Backend& backend) {
+/// Empty where the inputs are what the model takes.
+std::string mismatch(const Model& model, const std::map<std::string, onnx::NamedTensor>& inputs) {
+  for (const TensorId id : model.inputs) {
+    const Tensor& input = model.tensor(id);
+    const auto found = inputs.find(input.name);
+    if (found == inputs.end()) return fmt::format("there is no input_*.pb for {}", input.name);
+    if (found->second.is_whole != (input.element != ElementType::kFloat32))
+      return fmt::format("input {} holds another type than the model takes", input.name);
+    if (found->second.shape != input.shape)
+      return fmt::format("input {} has shape {}, the model takes {}", input.name, to_string(found->second.shape),
+                         to_string(input.shape));
+  }
+  return {};
+}
+
+/// Errors: kInterrupted alone.
+Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tolerance& tolerance, Backend& backend,
+                        const CancelToken& cancel) {
   const auto names = onnx::input_names(model);
   if (!names) return unsupported(names.error());
-  auto tensors = read_tensors(set, "input");
+  const std::vector<fs::path> input_files = tensor_files(set, "input");
+  if (const auto whole = check_tensors(input_files); !whole) return failed(whole.error().message);
+  auto tensors = read_tensors(input_files);
   if (!tensors) return unsupported(tensors.error());
-  const auto expected = read_tensors(set, "output");
-  if (!expected) return unsupported(expected.error());
-  if (expected->empty()) return failed(fmt::format("{} holds no output_0.pb", set.filename().string()));
   const auto inputs = name_inputs(std::move(*tensors), *names);
   if (!inputs) return failed(inputs.error().message);
+  COHORT_CHECK(cancel.check());
 
+  // Before outputs are read, which are no tensors where an op gives something else.
   onnx::ReadOptions options;
   options.given = &*inputs;
   auto loaded = onnx::parse_model(model, options);
   if (!loaded) return unsupported(loaded.error());
+  const std::vector<fs::path> output_files = tensor_files(set, "output");
+  if (output_files.empty()) return failed(fmt::format("{} holds no output_0.pb", set.filename().string()));
+  if (const auto whole = check_tensors(output_files); !whole) return failed(whole.error().message);
+  const auto expected = read_tensors(output_files);
+  if (!expected) return unsupported(expected.error());
+
   LoadedCase running(backend, simplify(std::move(*loaded)));
-  for (const TensorId id : running.model().inputs) {
-    const Tensor& input = running.model().tensor(id);
-    const auto found = inputs->find(input.name);
-    if (found == inputs->end()) return failed(fmt::format("there is no input_*.pb for {}", input.name));
-    if (found->second.is_whole != (input.element != ElementType::kFloat32))
-      return failed(fmt::format("input {} holds another type than the model takes", input.name));
-    if (found->second.shape != input.shape)
-      return failed(fmt::format("input {} has shape {}, the model takes {}", input.name, to_string(found->second.shape),
-                                to_string(input.shape)));
-  }
+  if (std::string reason = mismatch(running.model(), *inputs); !reason.empty()) return failed(std::move(reason));
+  COHORT_CHECK(cancel.check());
   if (const auto opened = running.open(); !opened) return failed(opened.error().message);
+  COHORT_CHECK(cancel.check());
   if (const auto ran = running.run(*inputs); !ran) return failed(ran.error().message);
+  COHORT_CHECK(cancel.check());
   return check_outputs(running, *expected, tolerance);
 }
 
-Outcome run_sets(const fs::path& folder, Backend& backend) {
+Result<Outcome> run_sets(const fs::path& folder, Backend& backend, const CancelToken& cancel) {
   const auto model = read_file(folder / "model.onnx");
   if (!model) return failed(model.error().message);
+  if (const auto whole = onnx::check_model(*model); !whole) return failed("model.onnx: " + whole.error().message);
   const auto tolerance = tolerance_of(folder);
   if (!tolerance) return failed(tolerance.error().message);
   const std::vector<fs::path> sets = data_sets(folder);
-  if (sets.empty()) return {CaseStatus::kUnsupported, "there is no test_data_set_* beside the model"};
+  if (sets.empty()) return Outcome{CaseStatus::kUnsupported, "there is no test_data_set_* beside the model"};
   for (const fs::path& set : sets) {
-    Outcome outcome = run_set(set, *model, *tolerance, backend);
+    COHORT_CHECK(cancel.check());
+    COHORT_TRY(Outcome outcome, run_set(set, *model, *tolerance, backend, cancel));
     if (outcome.status == CaseStatus::kPassed) continue;
     if (sets.size() > 1) outcome.reason = set.filename().string() + ": " + outcome.reason;
     return outcome;
   }
-  return {};
+  return Outcome{};
 }
 
 }  // namespace
@@ -263,9 +296,10 @@ Result<std::vector<fs::path>> find_cases(const std::vector<fs::path>& roots) {
   return folders;
 }
 
-CaseResult run_case(const fs::path& folder, Backend& backend) {
-  Outcome outcome = run_sets(folder, backend);
-  return {folder.filename().string(), folder, outcome.status, std::move(outcome.reason)};
+Result<CaseResult> run_case(const fs::path& folder, Backend& backend, const CancelToken& cancel) {
+  COHORT_CHECK(cancel.check());
+  COHORT_TRY(Outcome outcome, run_sets(folder, backend, cancel));
+  return CaseResult{folder.filename().string(), folder, outcome.status, std::move(outcome.reason)};
 }
 
 }  // namespace cohort

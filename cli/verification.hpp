@@ -26,7 +26,9 @@ Result<std::vector<std::filesystem::path>> find_cases(const std::vector<std::fil
 
 /// Runs a case: model.onnx on every test_data_set_*, whose output_*.pb must come out within the
 /// tolerances of its data.json ("rtol", "atol"), or else 1e-3 relative and 1e-7 absolute.
-/// Inputs that an op needs to know beforehand (shapes, axes) are taken as constants.
-CaseResult run_case(const std::filesystem::path& folder, Backend& backend);
+/// Inputs that an op needs to know beforehand (shapes, axes) are taken as constants. A case fails where a file of it
+/// cannot be read; it is unsupported where all is well-formed but holds what is not known here.
+/// Errors: kInterrupted once cancelled, also between what one case takes: reading, loading, running and comparing.
+Result<CaseResult> run_case(const std::filesystem::path& folder, Backend& backend, const CancelToken& cancel);
 
 }  // namespace cohort

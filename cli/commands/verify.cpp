@@ -86,10 +86,9 @@ Result<void> run(const VerifyCommandOptions& options, CommandContext& context) {
   COHORT_TRY(const auto folders, selected_cases(options));
   std::vector<CaseResult> results;
   for (const std::filesystem::path& folder : folders) {
-    COHORT_CHECK(context.cancel.check());
     context.console.progress(
         fmt::format("{} of {}: {}", results.size() + 1, folders.size(), folder.filename().string()));
-    results.push_back(run_case(folder, *backend));
+    COHORT_TRY(results.emplace_back(), run_case(folder, *backend, context.cancel));
   }
   context.console.clear_progress();
   const Counts counts = count(results);

@@ -1,5 +1,7 @@
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -115,6 +117,18 @@ Result<Constant> parse_constant(const ::onnx::TensorProto& tensor, Folder folder
   }
 }
 
+/// Whether a tensor is whole, be its type supported or not. Values in another file are not looked at.
+Result<void> check_whole(const ::onnx::TensorProto& tensor) {
+  using Proto = ::onnx::TensorProto;
+  if (tensor.data_location() == Proto::EXTERNAL || tensor.external_data_size() > 0) return {};
+  COHORT_CHECK(shape_of(tensor));
+  if (tensor.data_type() == Proto::UNDEFINED) return fail(ErrorCode::kInvalidInput, "it says no type");
+  constexpr std::array kRead{Proto::FLOAT, Proto::DOUBLE, Proto::INT64, Proto::INT32, Proto::UINT8, Proto::BOOL};
+  if (std::find(kRead.begin(), kRead.end(), tensor.data_type()) == kRead.end()) return {};
+  COHORT_CHECK(parse_constant(tensor, nullptr));
+  return {};
+}
+
 /// The kind of an attribute; files before IR 2 leave it to which field is set.
 ::onnx::AttributeProto::AttributeType kind_of(const ::onnx::AttributeProto& attribute) {
   using Proto = ::onnx::AttributeProto;
@@ -211,12 +225,24 @@ Result<void> check_size(std::string_view bytes) {
   return fail(ErrorCode::kInvalidInput, "files of 2 GiB and more are not supported");
 }
 
-Result<Graph> graph_of(std::string_view bytes, Folder folder) {
-  COHORT_CHECK(check_size(bytes));
+Result<::onnx::ModelProto> model_of(std::string_view bytes) {
   ::onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return fail(ErrorCode::kInvalidInput, "not an ONNX model, or cut short");
   if (!model.has_graph()) return fail(ErrorCode::kInvalidInput, "not an ONNX model: it has no graph");
+  return model;
+}
+
+Result<::onnx::TensorProto> tensor_of(std::string_view bytes) {
+  ::onnx::TensorProto tensor;
+  if (!tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return fail(ErrorCode::kInvalidInput, "not an ONNX tensor, or cut short");
+  return tensor;
+}
+
+Result<Graph> graph_of(std::string_view bytes, Folder folder) {
+  COHORT_CHECK(check_size(bytes));
+  COHORT_TRY(const ::onnx::ModelProto model, model_of(bytes));
   Graph graph;
   COHORT_TRY(graph.opset, opset_of(model));
   const ::onnx::GraphProto& proto = model.graph();
@@ -260,9 +286,7 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
   COHORT_TRY(const std::string bytes, read_file(path));
   const auto parse = [&]() -> Result<NamedTensor> {
     COHORT_CHECK(check_size(bytes));
-    ::onnx::TensorProto proto;
-    if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      return fail(ErrorCode::kInvalidInput, "not an ONNX tensor, or cut short");
+    COHORT_TRY(const ::onnx::TensorProto proto, tensor_of(bytes));
     const auto type = proto.data_type();
     const bool is_whole =
         type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32 || type == ::onnx::TensorProto::BOOL;
@@ -281,6 +305,25 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
   Result<NamedTensor> tensor = parse();
   if (!tensor) return in_context(path.string(), tensor.error());
   return tensor;
+}
+
+Result<void> check_container(std::string_view bytes) {
+  if (!check_size(bytes)) return {};
+  COHORT_TRY(const ::onnx::ModelProto model, model_of(bytes));
+  if (model.opset_import_size() == 0) return fail(ErrorCode::kInvalidInput, "not an ONNX model: it names no opset");
+  for (const auto& tensor : model.graph().initializer()) {
+    if (auto whole = check_whole(tensor); !whole)
+      return in_context(fmt::format("tensor {}", tensor.name()), whole.error());
+  }
+  return {};
+}
+
+Result<void> check_tensor(const std::filesystem::path& path) {
+  COHORT_TRY(const std::string bytes, read_file(path));
+  if (!check_size(bytes)) return {};
+  auto checked = tensor_of(bytes).and_then(check_whole);
+  if (!checked) return in_context(path.string(), checked.error());
+  return {};
 }
 
 }  // namespace cohort::onnx

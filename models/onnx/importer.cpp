@@ -328,6 +328,14 @@ Result<void> check_minibatch(const ReadOptions& options) {
 
 }  // namespace
 
+Result<void> check_model(std::string_view bytes) {
+  COHORT_CHECK(check_container(bytes));
+  const Result<Graph> graph = parse_graph(bytes);
+  if (!graph) return {};  // holds what is not supported
+  COHORT_CHECK(sorted_nodes(*graph));
+  return {};
+}
+
 Result<LoadedModel> parse_model(std::string_view bytes, const ReadOptions& options) {
   COHORT_CHECK(check_minibatch(options));
   COHORT_TRY(const Graph graph, parse_graph(bytes));

@@ -55,6 +55,12 @@ Result<std::vector<std::string>> input_names(std::string_view bytes);
 /// A tensor file of an ONNX test-data folder (input_0.pb, output_0.pb): float32, int64, int32 or bool.
 Result<NamedTensor> read_tensor(const std::filesystem::path& path);
 
+/// Whether a file is what it should be, however little of it is supported.
+/// Errors: kInvalidInput where it is no ONNX model or tensor, is cut short, or contradicts itself: a tensor that holds
+/// more or fewer values than its shape says, a node that reads what nothing writes.
+Result<void> check_model(std::string_view bytes);
+Result<void> check_tensor(const std::filesystem::path& path);
+
 /// The model a source names, built in or ONNX, simplified for inference, with the file's weights or
 /// random ones from `seed`.
 Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed);

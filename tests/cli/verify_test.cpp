@@ -2,6 +2,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <csignal>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -75,13 +76,54 @@ TEST_F(Verify, TakesTheToleranceOfTheCase) {
 
 TEST_F(Verify, SaysWhyACaseCannotRun) {
   write_case("one", {0, 0});
-  write("one/test_data_set_0/input_0.pb", "not a tensor");
+  std::filesystem::remove_all(path("one/test_data_set_0"));
   write_case("two", {0, 0});
-  std::filesystem::remove_all(path("two/test_data_set_0"));
+  write("two/test_data_set_0/input_0.pb",
+        "\x08\x01\x08\x02\x10\x0a\x4a\x04"
+        "1234");  // 1 x 2 of float16
   const Outcome outcome = cohort({"verify", path("one").string(), path("two").string()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("unsupported one: "));
-  EXPECT_THAT(outcome.out, HasSubstr("unsupported two: there is no test_data_set_* beside the model"));
+  EXPECT_THAT(outcome.out, HasSubstr("unsupported one: there is no test_data_set_* beside the model"));
+  EXPECT_THAT(outcome.out, HasSubstr("input_0.pb: holds FLOAT16; supported are"));
+}
+
+TEST_F(Verify, FailsCasesOfFilesThatAreBrokenOrCutShort) {
+  write_case("case", {0, 0});
+  const std::string tensor = tensor_file({1, 2}, {0, 0});
+  const auto reason = [&](const std::string& file, const std::string& content) {
+    const std::string good = read(file);
+    write(file, content);
+    const Outcome outcome = cohort({"verify", path("case").string(), "--json"});
+    write(file, good);
+    EXPECT_EQ(outcome.exit_code, 1) << file << ": " << outcome.out;
+    const json each = json::parse(outcome.out)["cases"][0];
+    EXPECT_EQ(each["status"], "failed") << file << ": " << each["reason"];
+    return each["reason"].get<std::string>();
+  };
+  const std::string model = read("case/model.onnx");
+  EXPECT_THAT(reason("case/model.onnx", "not a model"), HasSubstr("model.onnx: not an ONNX model"));
+  EXPECT_THAT(reason("case/model.onnx", ""), HasSubstr("model.onnx: not an ONNX model: it has no graph"));
+  for (const std::size_t bytes : {model.size() / 2, model.size() - 1})
+    EXPECT_THAT(reason("case/model.onnx", model.substr(0, bytes)), HasSubstr("model.onnx: not an ONNX model"));
+  for (const char* const file : {"case/test_data_set_0/input_0.pb", "case/test_data_set_0/output_0.pb"}) {
+    EXPECT_THAT(reason(file, "not a tensor"), HasSubstr("not an ONNX tensor, or cut short"));
+    EXPECT_THAT(reason(file, tensor.substr(0, tensor.size() - 1)), HasSubstr("not an ONNX tensor, or cut short"));
+    EXPECT_THAT(reason(file, tensor.substr(0, 6)), HasSubstr("it holds 0 values where its shape needs 2"));
+    EXPECT_THAT(reason(file, ""), HasSubstr("it says no type"));
+  }
+}
+
+TEST_F(Verify, EndsWithinACaseWhenItIsInterrupted) {
+  write_case("case", {0, 0});
+  constexpr int kSets = 20'000;  // of one case, which takes many seconds
+  for (int i = 1; i < kSets; ++i)
+    std::filesystem::create_directory_symlink("test_data_set_0", path("case/test_data_set_" + std::to_string(i)));
+  write("case/data.json", R"({"rtol": 1, "atol": 100})");
+  Terminal terminal;
+  const pid_t process = start({"verify", path("").string(), "--device", "reference"}, &terminal);
+  EXPECT_TRUE(terminal.shows("1 of 1: case"));
+  ASSERT_EQ(::kill(process, SIGINT), 0);
+  EXPECT_EQ(wait_for(process), 130);
 }
 
 TEST_F(Verify, RefusesFoldersWithoutCasesAndFiltersThatMatchNone) {
