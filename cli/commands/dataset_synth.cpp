@@ -45,14 +45,13 @@ Command dataset_synth_command() {
     const auto options = std::make_shared<DatasetSynthCommandOptions>();
     SynthOptions& synth = options->synth;
     app.add_option("FOLDER", options->folder, "Folder to make; must be new or empty without -f")->required();
-    app.add_option("--classes", synth.classes, "Number of classes")->capture_default_str()->type_name("N");
-    app.add_option("--images-per-class", synth.images_per_class, "Images of each class")
-        ->capture_default_str()
-        ->type_name("N");
-    app.add_option("--long-side", synth.long_side, "Longer side of an image in pixels")
-        ->capture_default_str()
-        ->type_name("N");
-    app.add_option("--quality", synth.quality, "JPEG quality, 1 to 100")->capture_default_str()->type_name("N");
+    const auto add = [&](const char* name, int& value, const char* help, int least, int most) {
+      app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str()->type_name("N");
+    };
+    add("--classes", synth.classes, "Number of classes", 1, kMostSynthClasses);
+    add("--images-per-class", synth.images_per_class, "Images of each class", 1, kMostSynthImages);
+    add("--long-side", synth.long_side, "Longer side of an image in pixels", kLeastSynthSide, kMostSynthSide);
+    add("--quality", synth.quality, "JPEG quality, 1 to 100", 1, 100);
     app.add_option("--seed", synth.seed, "Equal seeds give equal files")
         ->check(is_whole_number)
         ->capture_default_str()

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/statistics.hpp"
 #include "cli/calibration.hpp"

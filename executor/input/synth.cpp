@@ -163,26 +163,19 @@ Result<void> check(const SynthOptions& options) {
       return fail(ErrorCode::kInvalidInput, "{} is {}; must be {} to {}", name, value, least, most);
     return {};
   };
-  COHORT_CHECK(within("classes", options.classes, 1, 10'000));
-  COHORT_CHECK(within("images per class", options.images_per_class, 1, 1'000'000));
-  COHORT_CHECK(within("long side", options.long_side, 16, 8192));
+  COHORT_CHECK(within("classes", options.classes, 1, kMostSynthClasses));
+  COHORT_CHECK(within("images per class", options.images_per_class, 1, kMostSynthImages));
+  COHORT_CHECK(within("long side", options.long_side, kLeastSynthSide, kMostSynthSide));
   return within("quality", options.quality, 1, 100);
 }
 
-Result<void> make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail(ErrorCode::kInvalidInput, "cannot make folder {}: {}", folder.string(), error.message());
-  return {};
-}
-
-Result<void> prepare_folder(const fs::path& folder, bool force) {
+Result<void> prepare_folder(const fs::path& folder, bool force, MadeFolders& folders) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     return fail(ErrorCode::kInvalidInput, "{} is not a folder", folder.string());
   if (!force && fs::exists(folder, error) && !fs::is_empty(folder, error))
     return fail(ErrorCode::kInvalidInput, "folder {} is not empty; give -f to write into it", folder.string());
-  return make_folder(folder);
+  return folders.make(folder);
 }
 
 }  // namespace
@@ -224,12 +217,13 @@ SynthImage draw_synth_image(const SynthOptions& options, int class_index, int nu
 
 Result<SynthSummary> write_synth_dataset(const fs::path& folder, const SynthOptions& options) {
   COHORT_CHECK(check(options));
-  COHORT_CHECK(prepare_folder(folder, options.force));
+  MadeFolders folders;
+  COHORT_CHECK(prepare_folder(folder, options.force, folders));
   SynthSummary summary;
   const auto class_digits = std::max<std::size_t>(2, std::to_string(options.classes - 1).size());
   for (int c = 0; c < options.classes; ++c) {
     const fs::path class_folder = folder / fmt::format("class_{:0{}}", c, class_digits);
-    COHORT_CHECK(make_folder(class_folder));
+    COHORT_CHECK(folders.make(class_folder));
     for (int i = 0; i < options.images_per_class; ++i) {
       if (options.cancel != nullptr) COHORT_CHECK(options.cancel->check());
       const SynthImage image = draw_synth_image(options, c, i);

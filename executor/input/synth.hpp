@@ -11,6 +11,11 @@
 
 namespace cohort {
 
+inline constexpr int kMostSynthClasses = 10'000;
+inline constexpr int kMostSynthImages = 1'000'000;  ///< of a class
+inline constexpr int kLeastSynthSide = 16;
+inline constexpr int kMostSynthSide = 8192;
+
 struct SynthOptions {
   int classes = 10;
   int images_per_class = 100;
@@ -43,7 +48,8 @@ SynthImage draw_synth_image(const SynthOptions& options, int class_index, int nu
 /// The same options give the same bytes.
 ///
 /// Errors: kInvalidInput for a bad option, a folder that is not empty without `force`, or one that cannot
-/// be written; kInterrupted once cancelled. Files written until then are whole.
+/// be written; kInterrupted once cancelled. Files written until then are whole,
+/// and no folder that was made stays empty.
 Result<SynthSummary> write_synth_dataset(const std::filesystem::path& folder, const SynthOptions& options);
 
 }  // namespace cohort

@@ -49,10 +49,16 @@ TEST_F(DatasetSynth, RefusesAFolderInUseUnasked) {
 }
 
 TEST_F(DatasetSynth, NamesOptionsOutOfRange) {
-  const Outcome outcome = cohort({"dataset", "synth", "d", "--quality", "101"});
-  EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("quality"));
-  EXPECT_FALSE(std::filesystem::exists(path("d")));
+  for (const auto& [option, value] : {std::pair{"--quality", "101"},
+                                      {"--quality", "0"},
+                                      {"--classes", "0"},
+                                      {"--images-per-class", "1000001"},
+                                      {"--long-side", "15"}}) {
+    const Outcome outcome = cohort({"dataset", "synth", "d", option, value});
+    EXPECT_EQ(outcome.exit_code, 2) << option;
+    EXPECT_THAT(outcome.err, HasSubstr(option));
+    EXPECT_FALSE(std::filesystem::exists(path("d")));
+  }
 }
 
 TEST_F(DatasetSynth, LeavesWholeImagesWhenInterrupted) {
