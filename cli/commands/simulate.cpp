@@ -37,10 +37,13 @@ struct SimulateCommandOptions {
   std::filesystem::path output;
 };
 
-/// What is wrong with the name of a strategy; empty: nothing.
-std::string is_strategy(const std::string& text) {
-  const auto strategy = strategy_from(text);
-  return strategy ? std::string() : strategy.error().message;
+/// For the help, which completion reads.
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const Strategy strategy : {Strategy::kSerial, Strategy::kConcurrent, Strategy::kDenseConvolution,
+                                  Strategy::kGroupedConvolution, Strategy::kStridedBatch, Strategy::kGroupedGemm})
+    names.emplace_back(to_string(strategy));
+  return names;
 }
 
 Result<Plan> fused_plan(const FuseRequest& fuse, Strategy strategy, const SimulateCommandOptions& options,
@@ -221,11 +224,10 @@ Command simulate_command() {
     app.get_option("PROFILE")->description("Profiles of the members' models (cohort profile), or traces of runs");
     auto* plan =
         app.add_option("--plan", options->plan, "Predict this plan, its members and input included")->type_name("FILE");
-    auto* strategy =
-        app.add_option("--strategy", options->strategy, "Of all ops: serial, concurrent, strided_batch, ...")
-            ->excludes(plan)
-            ->check(is_strategy)
-            ->capture_default_str();
+    auto* strategy = app.add_option("--strategy", options->strategy, "How all ops run across members")
+                         ->excludes(plan)
+                         ->check(CLI::IsMember(strategy_names()))
+                         ->capture_default_str();
     options->streams_option = app.add_option("--streams", options->streams, "Streams or workers of concurrent members")
                                   ->excludes(plan)
                                   ->check(CLI::Range(1, 1024))

@@ -11,15 +11,15 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 class Completion : public ProgramTest {
  protected:
   /// What bash offers for the last of the words.
-  std::vector<std::string> complete(const std::string& words) {
-    const std::string script = std::string("source ") + COHORT_COMPLETION + "; COMP_WORDS=(" + COHORT_PROGRAM + " " +
-                               words +
+  std::vector<std::string> complete(const std::string& words, const std::string& program = COHORT_PROGRAM) {
+    const std::string script = std::string("source ") + COHORT_COMPLETION + "; COMP_WORDS=(" + program + " " + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cohort; printf '%s\\n' \"${COMPREPLY[@]}\"";
-    const Outcome outcome = execute({"/bin/bash", "-c", script});
+    const Outcome outcome = execute({"/usr/bin/env", "HOME=" + path("").string(), "/bin/bash", "-c", script});
     EXPECT_EQ(outcome.err, "");
     std::vector<std::string> offered;
     std::istringstream lines(outcome.out);
@@ -48,6 +48,35 @@ TEST_F(Completion, OffersTheOptionsThatTheCommandHas) {
   EXPECT_THAT(complete("simulate --interc"), ElementsAre("--interconnect-speed"));
   EXPECT_THAT(complete("plan --random-"), ElementsAre("--random-crop", "--random-flip"));
   EXPECT_THAT(complete("devices --f"), ElementsAre());
+}
+
+TEST_F(Completion, OffersTheValuesThatAnOptionTakes) {
+  write("a.json", "");
+  std::filesystem::create_directory(path("afolder"));
+  EXPECT_THAT(complete("plan --objective ''"), ElementsAre("throughput", "step-time", "p99-latency", "balanced"));
+  EXPECT_THAT(complete("plan a.json --input s"), ElementsAre("shared", "separate"));
+  EXPECT_THAT(complete("plan --input = se"), ElementsAre("separate")) << "as bash splits --input=se";
+  EXPECT_THAT(complete("plan --bad-images = "), ElementsAre("skip", "fatal"));
+  EXPECT_THAT(complete("run a.json --precision ''"), ElementsAre("float32", "tf32", "bfloat16", "float16"));
+  EXPECT_THAT(complete("simulate a.json --strategy gr"), ElementsAre("grouped_convolution", "grouped_gemm"));
+  EXPECT_THAT(complete("simulate a.json --fuse ''"), ElementsAre("none", "auto"));
+  EXPECT_THAT(complete("profile lenet5 --device cp"), ElementsAre("cpu", "cpu:0"));
+  EXPECT_THAT(complete("profile lenet5 --data ''"), ElementsAre("afolder"));
+  EXPECT_THAT(complete("plan --rows ''"), ElementsAre()) << "a number";
+  EXPECT_THAT(complete("plan --explain a"), ElementsAre("afolder", "a.json")) << "which takes none";
+}
+
+TEST_F(Completion, OffersFoldersOnce) {
+  std::filesystem::create_directory(path("afolder"));
+  std::filesystem::create_directory(path("folder.json"));
+  write("a b.txt", "");
+  EXPECT_THAT(complete("plan -o ''"), UnorderedElementsAre("afolder", "folder.json", "a b.txt"));
+  EXPECT_THAT(complete("run fo"), ElementsAre("folder.json"));
+}
+
+TEST_F(Completion, FindsAProgramBelowTheHomeFolder) {
+  std::filesystem::create_symlink(COHORT_PROGRAM, path("mine"));
+  EXPECT_THAT(complete("plan --obj", "'~/mine'"), ElementsAre("--objective"));
 }
 
 TEST_F(Completion, OffersNetworksAndFilesOfTheKindACommandReads) {
