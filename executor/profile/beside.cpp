@@ -98,11 +98,13 @@ class BesideMeasurement {
   Result<void> run(const LoadedModel& loaded) {
     COHORT_TRY(const auto chosen, choose(loaded));
     for (const Candidate& op : chosen) {
-      for (const int instances : {1, 2, 4}) COHORT_CHECK(beside_itself(op, instances));
+      for (const int instances : {1, 2, 4}) {
+        if (runs_at_a_time(instances)) COHORT_CHECK(beside_itself(op, instances));
+      }
     }
     bool held_out = false;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      for (std::size_t j = i + 1; j < chosen.size(); ++j) {
+      for (std::size_t j = i + 1; runs_at_a_time(2) && j < chosen.size(); ++j) {
         COHORT_CHECK(beside_another(chosen[i], chosen[j], held_out));
         held_out = !held_out;
       }
@@ -112,6 +114,9 @@ class BesideMeasurement {
   }
 
  private:
+  [[nodiscard]] bool runs_at_a_time(int streams) const {
+    return streams <= backend_.catalog().most_streams().value_or(streams);
+  }
   Result<std::vector<Candidate>> choose(const LoadedModel& loaded);
   Result<void> beside_itself(const Candidate& op, int instances);
   Result<void> beside_another(const Candidate& a, const Candidate& b, bool held_out);

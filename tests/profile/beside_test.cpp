@@ -5,7 +5,9 @@
 
 #include <map>
 
+#include "executor/host/host_session.hpp"
 #include "executor/recording/fake_gpu.hpp"
+#include "executor/reference/reference_kernels.hpp"
 #include "tests/strategies/batch.hpp"
 
 namespace cohort::testing {
@@ -90,6 +92,22 @@ TEST_F(Beside, RecordsOpsBesideThemselvesEachOtherAndProbes) {
   EXPECT_EQ(counted(trace_), expected);
   EXPECT_EQ(probes_.started(), 2 * 2 * 2 * 3) << "ops, probes, alone and beside, two repetitions and one to warm up";
   EXPECT_THAT(device_.gpu().violations(), ElementsAre());
+}
+
+TEST_F(Beside, HasNoMoreAtATimeThanACpuHasCores) {
+  const std::string pair(to_string(Microbenchmark::kPair));
+  const std::string replicas(to_string(Microbenchmark::kReplicas));
+  const std::map<std::string, int> one{{replicas + " Gemm x1 ", 4}};
+  std::map<std::string, int> two = one;
+  two[replicas + " Gemm x2 "] = 4;
+  two[pair + " Gemm x1 Gemm"] = 2;
+  for (const int cores : {1, 2}) {
+    HostBackend cpu(make_reference_kernels(cores), reference_device_info(cores));
+    Trace trace;
+    const auto measured = measure_beside(cpu, *batch_.loaded[0], small_options(), nullptr, CancelToken(), trace);
+    ASSERT_TRUE(measured) << measured.error().message;
+    EXPECT_EQ(counted(trace), cores == 1 ? one : two);
+  }
 }
 
 TEST_F(Beside, TimesAreOfOneRepetitionAndCopiesHaveBuffersOfTheirOwn) {
