@@ -61,8 +61,9 @@ void add_members(const ModelSource& source, int count, bool several, std::vector
   }
 }
 
-/// What a plan file may hold, so that a plan made here can be read.
-Result<void> check_ranges(const PlanningOptions& options) {
+}  // namespace
+
+Result<void> check_usage(const PlanningOptions& options) {
   const auto check = [](std::string_view option, int value, int least, int most) -> Result<void> {
     if (value >= least && value <= most) return {};
     return fail(ErrorCode::kUsage, "{} must be from {} to {}, not {}", option, least, most, value);
@@ -71,10 +72,9 @@ Result<void> check_ranges(const PlanningOptions& options) {
   COHORT_CHECK(check("--choose-models", options.choose_models.value_or(1), 1, 65536));
   COHORT_CHECK(check("--buffers", options.buffers, 1, 1024));
   COHORT_CHECK(check("--launch-threads", options.launch_threads, 1, 64));
-  return check("--decode-workers", options.decode_workers, 0, 1024);
+  COHORT_CHECK(check("--decode-workers", options.decode_workers, 0, 1024));
+  return check_utf8("--data", options.data);
 }
-
-}  // namespace
 
 Result<Bytes> parse_bytes(std::string_view option, std::string_view text) {
   const auto bytes = bytes_from(text);
@@ -362,8 +362,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
 
 Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions& options,
                                                            const TraceReadOptions& read) {
-  COHORT_CHECK(check_ranges(options));
-  COHORT_CHECK(check_utf8("--data", options.data));
+  COHORT_CHECK(check_usage(options));
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles, read));
   COHORT_CHECK(input->read_gpu_profile(options.gpu_profile));

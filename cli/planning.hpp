@@ -46,6 +46,10 @@ struct PlanningOptions {
 /// "8GiB", "512MiB", "1000". Errors: kUsage naming the option.
 Result<Bytes> parse_bytes(std::string_view option, std::string_view text);
 
+/// Whether options hold what a plan may, so that a plan made with them can be read; before any file is.
+/// Errors: kUsage naming the option.
+Result<void> check_usage(const PlanningOptions& options);
+
 void add_planning_options(CLI::App& app, PlanningOptions& options);
 
 /// Errors: kInvalidInput naming the file and the field.

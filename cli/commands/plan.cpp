@@ -290,6 +290,7 @@ Result<void> search_traces(const PlanCommandOptions& options, Trace first, Comma
 /// Profiles of models are planned with; traces of runs can only be asked what would be if.
 Result<void> run(const PlanCommandOptions& options, CommandContext& context) {
   if (!options.resolve.empty()) return resolve(options, context);
+  COHORT_CHECK(check_usage(options.planning));
   COHORT_TRY(Trace first, read_trace(options.planning.profiles.front(), context.read));
   if (first.info.kind != TraceKind::kProfile) return search_traces(options, std::move(first), context);
   if (const auto names = given(options.of_traces); !names.empty())

@@ -78,7 +78,7 @@ class OnDevice : public ::testing::TestWithParam<const char*> {
   [[nodiscard]] bool is_fake() const { return std::string_view(GetParam()) == "fake"; }
 
   std::unique_ptr<Backend> device_;
-  HostBackend reference_{make_reference_kernels(), reference_device_info()};
+  HostBackend reference_{make_reference_kernels(4), reference_device_info(4)};
 };
 
 INSTANTIATE_TEST_SUITE_P(Cuda, OnDevice, ::testing::Values("gpu", "fake"),

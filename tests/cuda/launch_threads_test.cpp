@@ -265,7 +265,7 @@ TEST(LaunchThreads, TellASinkFromTheThreadOfTheStreamAndItsTimesAfterwards) {
 
 TEST(LaunchThreads, AreRefusedOnACpu) {
   const Batch batch = equal_members("lenet5", 1, {}, 2);
-  HostBackend cpu(make_reference_kernels(), reference_device_info());
+  HostBackend cpu(make_reference_kernels(2), reference_device_info(2));
   const auto run = BatchRun::open(cpu, threaded("concurrent", batch, 2, 2), batch.models(), {});
   ASSERT_FALSE(run);
   EXPECT_THAT(run.error().message, HasSubstr("launch_threads"));

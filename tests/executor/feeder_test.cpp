@@ -256,7 +256,7 @@ TEST(Feeder, NotesTheStagesOfItsInput) {
 }
 
 TEST(Feeder, HandsOnWhatIsWrongWithTheInput) {
-  HostBackend backend(make_reference_kernels(1), reference_device_info(1));
+  HostBackend backend(make_reference_kernels(2), reference_device_info(2));
   CancelToken cancel;
   InputOptions options;
   options.cancel = &cancel;
