@@ -44,7 +44,7 @@ std::string short_text(std::size_t i) {
 }
 
 /// A file that is mostly a list; item(i) is its i-th element.
-struct Shape {
+struct FileShape {
   const char* name;
   std::function<std::string(std::size_t)> item;
   const char* before = R"({"traceEvents":[)";
@@ -60,8 +60,8 @@ std::function<std::string(std::size_t)> filled(std::string text) {
   return [text = std::move(text)](std::size_t i) { return fmt::format(fmt::runtime(text), i, short_text(i)); };
 }
 
-const std::vector<Shape>& shapes() {
-  static const std::vector<Shape> shapes = {
+const std::vector<FileShape>& shapes() {
+  static const std::vector<FileShape> shapes = {
       {"NothingInEvents", filled("{{}}")},
       {"Slices", filled(R"({{"ph":"X","ts":{0},"dur":1}})")},
       {"SlicesWithEmptyArguments", filled(R"({{"ph":"X","ts":1,"dur":1,"args":{{}}}})")},
@@ -110,7 +110,7 @@ class MemoryTest : public ProgramTest {
   }
 };
 
-class TraceMemory : public MemoryTest, public ::testing::WithParamInterface<Shape> {};
+class TraceMemory : public MemoryTest, public ::testing::WithParamInterface<FileShape> {};
 
 TEST_P(TraceMemory, StaysWithinWhatIsStated) {
   {

@@ -18,18 +18,18 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// A profile of lenet5 that was recorded on a CPU with two cores.
-const std::string kProfile = COHORT_TRACES "/lenet5-b1.trace.json.gz";
+const std::string kLenet5 = COHORT_TRACES "/lenet5-b1.trace.json.gz";
 
 class PlanProfile : public ProgramTest {
  protected:
   json plan(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"plan", kProfile, "--json", "-f", "-o", "p.plan.json"});
+    arguments.insert(arguments.begin(), {"plan", kLenet5, "--json", "-f", "-o", "p.plan.json"});
     const Outcome outcome = cohort(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
   }
   std::string refusal(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"plan", kProfile});
+    arguments.insert(arguments.begin(), {"plan", kLenet5});
     const Outcome outcome = cohort(arguments);
     EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
     return outcome.err;
@@ -60,8 +60,8 @@ TEST_F(PlanProfile, ChoosesTheNumberOfMembers) {
   EXPECT_THAT(sizes, ElementsAre(1, 2, 4, 8, 12));
   EXPECT_GE(result["ranked"][0]["samples_per_second"].get<double>() * 1.02, most);
   EXPECT_THAT(result["ranked"][0]["name"].get<std::string>(), HasSubstr(std::to_string(members()) + " member"));
-  EXPECT_EQ(cohort({"simulate", kProfile, "--plan", "p.plan.json"}).exit_code, 0);
-  const Outcome text = cohort({"plan", kProfile, "-f", "--choose-models", "4"});
+  EXPECT_EQ(cohort({"simulate", kLenet5, "--plan", "p.plan.json"}).exit_code, 0);
+  const Outcome text = cohort({"plan", kLenet5, "-f", "--choose-models", "4"});
   EXPECT_THAT(text.out, HasSubstr("one after another, 1 member, "));
   EXPECT_THAT(text.out, HasSubstr("one after another, 4 members, "));
 }
@@ -73,7 +73,7 @@ TEST_F(PlanProfile, ChoosesAsManyMembersAsTheLimitsAllow) {
   for (const json& each : small["model_batches"]) EXPECT_LE(each["best_memory_bytes"], 2 << 20);
   plan({"--choose-models", "16", "--limit", "latency=40us"});
   EXPECT_EQ(members(), 4U) << "8 take 64 us";
-  EXPECT_EQ(cohort({"plan", kProfile, "--choose-models", "4", "--limit", "memory=100"}).exit_code, 5);
+  EXPECT_EQ(cohort({"plan", kLenet5, "--choose-models", "4", "--limit", "memory=100"}).exit_code, 5);
 }
 
 TEST_F(PlanProfile, SaysWhichChoicesExcludeEachOther) {
@@ -87,7 +87,7 @@ TEST_F(PlanProfile, SaysWhichChoicesExcludeEachOther) {
 TEST_F(PlanProfile, SaysOfTheBestWhatSimulateSaysOfAPlan) {
   json result = plan({"-n", "4"});
   ASSERT_TRUE(result.is_object());
-  const Outcome simulated = cohort({"simulate", kProfile, "--plan", "p.plan.json", "--json"});
+  const Outcome simulated = cohort({"simulate", kLenet5, "--plan", "p.plan.json", "--json"});
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   EXPECT_EQ(result["best"], json::parse(simulated.out));
   const json& best = result["best"];
@@ -97,10 +97,10 @@ TEST_F(PlanProfile, SaysOfTheBestWhatSimulateSaysOfAPlan) {
   EXPECT_FALSE(best["critical_path"].empty());
   EXPECT_TRUE(best["tasks"][0]["least_slack_ns"].is_number_integer());
   EXPECT_GT(best["device_busy"], 0.0);
-  const Outcome text = cohort({"plan", kProfile, "-n", "4", "-f"});
+  const Outcome text = cohort({"plan", kLenet5, "-n", "4", "-f"});
   EXPECT_THAT(text.out, HasSubstr("\nconfidence medium: "));
   EXPECT_THAT(text.out, Not(HasSubstr("critical path")));
-  const Outcome explained = cohort({"plan", kProfile, "-n", "4", "-f", "--explain"});
+  const Outcome explained = cohort({"plan", kLenet5, "-n", "4", "-f", "--explain"});
   EXPECT_THAT(explained.out, HasSubstr("the best, as written:\ndevice busy "));
   EXPECT_THAT(explained.out, HasSubstr("\ncritical path: "));
   EXPECT_THAT(explained.out, HasSubstr("\nconfidence medium\n  "));

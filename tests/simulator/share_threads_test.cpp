@@ -15,7 +15,7 @@
 namespace cohort {
 namespace {
 
-TaskGraph graph_of(std::string_view drawing) {
+TaskGraph drawn_graph(std::string_view drawing) {
   TraceGraphOptions options;
   options.in_flight = false;
   Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(drawing), options);
@@ -54,7 +54,7 @@ TaskGraph together(TaskGraph first, TaskGraph second, const ReplicateOptions& op
 }
 
 TEST(ShareThreads, LaunchesForTracesInTurnOnTheThreadThatLaunchesFirst) {
-  const TaskGraph forward_and_backward = graph_of(R"(
+  const TaskGraph forward_and_backward = drawn_graph(R"(
     back  cudaLaunchKernelExC  40 45 c3
     front cudaLaunchKernel      0  5 c1
     front cudaLaunchKernel     10 15 c2
@@ -62,7 +62,7 @@ TEST(ShareThreads, LaunchesForTracesInTurnOnTheThreadThatLaunchesFirst) {
     s7    a                     8 20 c1
     s7    b                    21 30 c2
     s7    c                    48 60 c3)");
-  const TaskGraph other = graph_of(R"(
+  const TaskGraph other = drawn_graph(R"(
     main  cuLaunchKernel        0  5 c1
     s7    d                     8 20 c1)");
   std::vector<MemberTasks> parts;
