@@ -63,6 +63,9 @@ Result<Plan> plan_of(const SimulateCommandOptions& options, const PlanningInput&
   COHORT_TRY(const Strategy strategy, strategy_from(options.strategy));
   COHORT_TRY(const FuseRequest fuse, parse_fuse(options.fuse));
   const Plan& base = *input.planning_case().base;
+  if (const auto most = input.planning_case().catalog->most_streams(); most && options.streams > *most)
+    return fail(ErrorCode::kUsage, "--streams {}: at most {}, the cores of the profiled {}", options.streams, *most,
+                base.device);
   if (base.launch_threads > options.streams)
     return fail(ErrorCode::kUsage, "--launch-threads {}: each launches one stream or more; --streams is {}",
                 base.launch_threads, options.streams);

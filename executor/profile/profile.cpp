@@ -270,8 +270,8 @@ class ModelTimer {
   const LoadedModel& loaded_;
   const ProfileOptions& options_;
   const CancelToken& cancel_;
-  WallTimes untraced_{"model untraced", {}, 0};
-  WallTimes traced_{"model traced", {}, 0};
+  WallTimes untraced_{std::string(kWallUntraced), {}, 0};
+  WallTimes traced_{std::string(kWallTraced), {}, 0};
 };
 
 }  // namespace

@@ -77,10 +77,10 @@ std::optional<double> CopyTimes::time(const CopySignature& asked) const {
   std::map<double, double> times;
   for (const auto& [elements, recorded] : by_elements_) times[elements] = stacked_time(recorded, asked.parts);
   // What moves fewer or more bytes than any that was recorded is taken to move them as fast as the nearest.
-  for (const auto& [elements, time] : {*times.begin(), *times.rbegin()}) {
-    const bool beyond = elements == times.begin()->first ? asked.elements <= elements : asked.elements >= elements;
-    if (beyond) return time * asked.elements / elements;
-  }
+  const auto& [fewest, shortest] = *times.begin();
+  const auto& [most, longest] = *times.rbegin();
+  if (asked.elements <= fewest) return shortest * asked.elements / fewest;
+  if (asked.elements >= most) return longest * asked.elements / most;
   return along(times, asked.elements);
 }
 

@@ -5,6 +5,19 @@
 #include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
+namespace {
+
+/// Whether all behind the first dimension lies together, in logical order.
+bool has_whole_rows(const View& view) {
+  std::int64_t distance = 1;
+  for (std::size_t i = view.shape.size(); i > 1; --i) {
+    if (view.shape[i - 1] > 1 && view.strides[i - 1] != distance) return false;
+    distance *= view.shape[i - 1];
+  }
+  return true;
+}
+
+}  // namespace
 
 Result<std::vector<Alternative>> RecordedCatalog::alternatives(const OpCall& call, int threads) const {
   if (call.multiprocessors > 0) {
@@ -23,10 +36,12 @@ Result<std::vector<Alternative>> RecordedCatalog::alternatives(const OpCall& cal
 }
 
 bool RecordedCatalog::accepts_strides(const OpCall& call) const {
-  if (std::holds_alternative<Gemm>(call.attributes) || std::holds_alternative<MatMul>(call.attributes)) return true;
+  if (std::holds_alternative<MatMul>(call.attributes)) return true;
+  const bool reads_rows = std::holds_alternative<Gemm>(call.attributes);
   return std::none_of(call.inputs.begin(), call.inputs.end(), [&](const Operand& operand) {
     const View* const view = std::get_if<View>(&operand);
-    return view != nullptr && stack_parts(*view) > 1 && costs_->splits(view->shape);
+    if (view == nullptr || (reads_rows && has_whole_rows(*view))) return false;
+    return stack_parts(*view) > 1 && costs_->splits(view->shape);
   });
 }
 

@@ -15,7 +15,8 @@ class RecordedCatalog final : public OpCatalog {
 
   /// Errors: kInvalidInput naming the op that was not recorded, and what to profile.
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
-  /// Not where the profile has members' parts copied out of stacks, for all but matrix products.
+  /// Not where the profile has members' parts copied out of stacks, but for products that find each sample's elements
+  /// together.
   bool accepts_strides(const OpCall& call) const override;
   /// What the profile was recorded in.
   std::vector<Precision> precisions() const override { return {precision_}; }

@@ -143,7 +143,7 @@ class Merge {
 
   /// A case without any plan is one that is not possible; other errors end the search.
   Result<void> refuse(std::size_t place, const Error& error) {
-    if (!error_) error_ = error;
+    if (!error_ || error.code == ErrorCode::kInterrupted) error_ = error;
     if (error.code == ErrorCode::kInterrupted) {
       merged_.interrupted = true;
       return {};

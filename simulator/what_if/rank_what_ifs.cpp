@@ -27,14 +27,22 @@ std::set<int> powers_up_to(int members) {
   return numbers;
 }
 
+bool has_device_work(const WhatIfCase& what_if_case) {
+  return std::any_of(what_if_case.graphs.begin(), what_if_case.graphs.end(), [](const TraceGraph& of_trace) {
+    const std::vector<Task>& tasks = of_trace.graph.tasks;
+    return std::any_of(tasks.begin(), tasks.end(), [](const Task& task) { return is_device_work(task.kind); });
+  });
+}
+
 class Ranking {
  public:
   Ranking(const WhatIfCase& what_if_case, const WhatIf& base, const RankOptions& options)
-      : case_(what_if_case), base_(base), options_(options) {}
+      : case_(what_if_case), base_(base), options_(options), launches_(has_device_work(what_if_case)) {}
 
   Result<WhatIfRanking> run() {
     for (const int streams : stream_counts()) {
       for (const bool graphs : {false, true}) {
+        if (graphs && !launches_) continue;
         WhatIf way = base_;
         way.graphs = graphs;
         if (base_.models > 1) way.streams = streams;
@@ -59,6 +67,7 @@ class Ranking {
   /// The best so far with kernels fused, and with more threads that launch.
   [[nodiscard]] std::vector<WhatIf> refined() const {
     std::vector<WhatIf> ways;
+    if (!launches_) return ways;
     const auto traces = static_cast<int>(case_.graphs.size());
     for (std::size_t i = 0; i < std::min(kRefined, result_.ranked.size()); ++i) {
       const WhatIf& best = result_.ranked[i].what_if;
@@ -92,8 +101,10 @@ class Ranking {
       return true;
     }
     if (prediction->unfused) {  // the same way is there without it
+      const Nanoseconds cost = *prediction->unfused;
       refuse(std::move(name), {ErrorCode::kNegativeAnswer,
-                               fmt::format("fusing would take {} longer", format_time(*prediction->unfused))});
+                               cost > Nanoseconds(0) ? fmt::format("fusing would take {} longer", format_time(cost))
+                                                     : "fusing would gain nothing"});
       return true;
     }
     if (options_.memory_limit) {
@@ -147,6 +158,7 @@ class Ranking {
   const WhatIfCase& case_;
   const WhatIf& base_;
   const RankOptions& options_;
+  bool launches_;  ///< there is a device that tasks are launched on: a GPU was traced, not a CPU
   WhatIfRanking result_;
   std::optional<Error> first_refusal_;
   std::size_t done_ = 0;

@@ -127,5 +127,20 @@ TEST_F(PlanProfile, WritesTheBestSoFarWhenInterrupted) {
   EXPECT_THAT(text.out, HasSubstr("interrupted: the best of what was looked at by then"));
 }
 
+TEST_F(PlanProfile, SaysOnceWhatSeveralNumbersOfMembersRefuse) {
+  const Outcome outcome = cohort({"plan", COHORT_TRACES "/mlp-b1.trace.json.gz", "--choose-models", "8", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  int said = 0;
+  for (const json& refused : json::parse(outcome.out)["refused"]) {
+    if (refused["reason"].get<std::string>().find("a convolution that reads a shared input") == std::string::npos)
+      continue;
+    ++said;
+    for (const char* const number : {"2 members", "4 members", "8 members"}) {
+      EXPECT_THAT(refused["name"].get<std::string>(), HasSubstr(number));
+    }
+  }
+  EXPECT_EQ(said, 1);
+}
+
 }  // namespace
 }  // namespace cohort

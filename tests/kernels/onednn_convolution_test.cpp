@@ -152,6 +152,10 @@ TEST(OnednnWinograd, IsListedBehindTheDirectWaysWithRoomForImagesInItsOrder) {
   ASSERT_FALSE(ways.empty());
   for (const Alternative& way : ways) EXPECT_GE(way.workspace, Bytes{2 * 64 * 14 * 14 * 4}) << way.algorithm;
   EXPECT_EQ(list.front().algorithm.find("wino"), std::string::npos);
+  OpCall nchw = convolution({1, 64, 56, 56}, 64, square_window(3, 1, 1));
+  nchw.inputs[0] = dense(0, {1, 64, 56, 56}, Layout::kNchw);
+  nchw.outputs[0] = dense(1, nchw.outputs[0].shape, Layout::kNchw);
+  EXPECT_EQ(onednn().alternatives(nchw, 1).value().front().algorithm.find("wino"), std::string::npos);
 }
 
 TEST(OnednnWinograd, EqualsTheReferenceWhateverTheExtents) {

@@ -219,7 +219,17 @@ TEST(RecordedCatalog, HasPartsCopiedOutOfStacksWhereTheProfileHas) {
   EXPECT_FALSE(accepts(6, 24, Pool{}));
   EXPECT_TRUE(accepts(6, 6, Pool{})) << "it is dense";
   EXPECT_TRUE(accepts(8, 24, Pool{})) << "nothing was copied out";
-  EXPECT_TRUE(accepts(6, 24, Gemm{})) << "products read rows at any distance";
+  EXPECT_FALSE(accepts(6, 24, Gemm{})) << "a sample's elements lie apart";
+  OpCall rows;
+  rows.attributes = Gemm{};
+  rows.inputs = {View{{}, 0, {2, 6, 4, 4}, {4 * 96, 16, 4, 1}}};
+  EXPECT_TRUE(catalog.accepts_strides(rows)) << "products read rows at any distance";
+}
+
+TEST(CostTable, ScalesTheOneCopyThatWasRecorded) {
+  const CostTable table(std::vector{record("Copy [10, 10]", Strategy::kSerial, 1, 1, 100)});
+  EXPECT_EQ(cost_of(table, serial("Copy [40, 10]")), interpolated(400));
+  EXPECT_EQ(cost_of(table, serial("Copy [5, 10]")), interpolated(50));
 }
 
 TEST(CostTable, CostsACopyOfAKindThatWasNotRecordedAsAnyOther) {

@@ -106,6 +106,20 @@ TEST_F(RankWhatIfs, AsksOneMemberOnlyHowItIsLaunched) {
   EXPECT_NE(ranking.ranked[0].what_if.graphs, ranking.ranked[1].what_if.graphs);
 }
 
+/// Tasks of a host alone: nothing is launched.
+class RankOnACpu : public RankWhatIfs {
+ protected:
+  RankOnACpu() : RankWhatIfs("main #step 0 1000\nmain @conv 0 400\nmain @gemm 400 900\n") {}
+};
+
+TEST_F(RankOnACpu, LeavesOutWhatIsOfAGpu) {
+  for (const RankedWhatIf& each : rank(members(4)).ranked) {
+    EXPECT_FALSE(each.what_if.graphs) << each.name;
+    EXPECT_EQ(each.what_if.launch_threads, 1) << each.name;
+    EXPECT_EQ(each.what_if.fuse, FuseChoice::kNone) << each.name;
+  }
+}
+
 TEST_F(RankWhatIfs, RefusesALimitThatNobodyCanCheck) {
   RankOptions options;
   options.memory_limit = Bytes{1 << 30};
