@@ -131,7 +131,8 @@ TEST_F(PlanProfile, SaysOnceWhatSeveralNumbersOfMembersRefuse) {
   const Outcome outcome = cohort({"plan", COHORT_TRACES "/mlp-b1.trace.json.gz", "--choose-models", "8", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   int said = 0;
-  for (const json& refused : json::parse(outcome.out)["refused"]) {
+  const json result = json::parse(outcome.out);
+  for (const json& refused : result["refused"]) {
     if (refused["reason"].get<std::string>().find("a convolution that reads a shared input") == std::string::npos)
       continue;
     ++said;
