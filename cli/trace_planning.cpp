@@ -8,7 +8,7 @@
 #include "base/file.hpp"
 #include "cli/planning.hpp"
 #include "cli/run_report.hpp"
-#include "simulator/contention/gpu_profile.hpp"
+#include "cli/trace_simulation.hpp"
 #include "simulator/what_if/rank_what_ifs.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -34,30 +34,8 @@ Result<WhatIf> base_of(const TracePlanningOptions& options) {
   base.buffers = options.buffers;
   base.shared_input = options.shared_input;
   base.launch_threads = options.launch_threads.value_or(1);
-  if (options.device_profile.empty()) return base;
-  COHORT_TRY(const std::string text, read_file(options.device_profile));
-  auto gpu = parse_gpu_profile(text);
-  if (!gpu) return in_context(options.device_profile.string(), gpu.error());
-  base.gpu = std::move(*gpu);
+  COHORT_TRY(base.gpu, gpu_figures(options.device_profile));
   return base;
-}
-
-Result<void> read_case(const TracePlanningOptions& options, const StepOptions& step, std::vector<Trace>& traces,
-                       WhatIfCase& what_if_case, CommandContext& context) {
-  for (std::size_t i = 0; i < options.files.size(); ++i) {
-    const std::filesystem::path& file = options.files[i];
-    if (i > 0) {
-      COHORT_TRY(Trace trace, read_trace(file, context.read));
-      traces.push_back(std::move(trace));
-    }
-    if (traces[i].info.kind == TraceKind::kProfile)
-      return fail(ErrorCode::kInvalidInput, "{} is a profile and {} the trace of a run: plan with either of them",
-                  file.string(), options.files.front().string());
-    if (const auto added = what_if_case.add(traces[i], step, file.string()); !added)
-      return in_context(file.string(), added.error());
-    COHORT_CHECK(context.cancel.check());
-  }
-  return {};
 }
 
 /// "launch removal saves 5.19 ms, overlap costs 1.20 us; thread 7 busy 100%; confidence low: no figures of ..."
@@ -142,10 +120,9 @@ Result<void> plan_traces(const TracePlanningOptions& options, Trace first, const
   COHORT_CHECK(check_writable(output, context.overwrite));
 
   std::vector<Trace> traces;
-  traces.reserve(options.files.size());  // the case points to them
   traces.push_back(std::move(first));
   WhatIfCase what_if_case;
-  COHORT_CHECK(read_case(options, step, traces, what_if_case, context));
+  COHORT_CHECK(read_what_if_case(options.files, step, std::nullopt, traces, what_if_case, context));
   COHORT_TRY(const WhatIfRanking ranking, rank_what_ifs(what_if_case, base, rank));
   context.console.clear_progress();
   COHORT_CHECK(write_trace(output, ranking.ranked.front().prediction.trace, context.overwrite));

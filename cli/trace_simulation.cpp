@@ -130,29 +130,6 @@ std::string to_text(const WhatIfPrediction& prediction) {
                  fmt::format("{:.1f} steps/s", prediction.steps_per_second), more);
 }
 
-/// Reads what follows the first trace: further members, or the same model at another minibatch.
-Result<void> read_case(const SharedSimulationOptions& shared, const StepOptions& options,
-                       std::optional<int> second_minibatch, std::vector<Trace>& traces, WhatIfCase& what_if_case,
-                       CommandContext& context) {
-  for (std::size_t i = 0; i < shared.files.size(); ++i) {
-    const std::filesystem::path& file = shared.files[i];
-    if (i > 0) {
-      COHORT_TRY(Trace trace, read_trace(file, context.read));
-      traces.push_back(std::move(trace));
-    }
-    if (traces[i].info.kind == TraceKind::kProfile) {
-      return fail(ErrorCode::kInvalidInput, "{} is a profile and {} the trace of a run: simulate either of them",
-                  file.string(), shared.files.front().string());
-    }
-    const auto added = second_minibatch && i == 1
-                           ? what_if_case.add_second(traces[i], options, *second_minibatch, file.string())
-                           : what_if_case.add(traces[i], options, file.string());
-    if (!added) return in_context(file.string(), added.error());
-    COHORT_CHECK(context.cancel.check());
-  }
-  return {};
-}
-
 /// Names what was asked for that one member of a trace has no use for.
 void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, CommandContext& context) {
   if (what_if.models > 1) return;
@@ -169,10 +146,9 @@ void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, Comman
 Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, const StepOptions& options,
                          const WhatIf& what_if, std::optional<int> second_minibatch, CommandContext& context) {
   std::vector<Trace> traces;
-  traces.reserve(shared.files.size());  // the case points to them
   traces.push_back(std::move(first));
   WhatIfCase what_if_case;
-  COHORT_CHECK(read_case(shared, options, second_minibatch, traces, what_if_case, context));
+  COHORT_CHECK(read_what_if_case(shared.files, options, second_minibatch, traces, what_if_case, context));
   note_what_changes_nothing(what_if, what_if_case.traces.size(), context);
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
   if (!shared.output.empty()) COHORT_CHECK(write_trace(shared.output, prediction.trace, context.overwrite));
@@ -198,6 +174,37 @@ Result<std::pair<std::string, double>> parse_scale(const std::string& text) {
 }
 
 }  // namespace
+
+Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, const StepOptions& options,
+                               std::optional<int> second_minibatch, std::vector<Trace>& traces,
+                               WhatIfCase& what_if_case, CommandContext& context) {
+  traces.reserve(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::filesystem::path& file = files[i];
+    if (i > 0) {
+      COHORT_TRY(Trace trace, read_trace(file, context.read));
+      traces.push_back(std::move(trace));
+    }
+    if (traces[i].info.kind == TraceKind::kProfile) {
+      return fail(ErrorCode::kInvalidInput, "{} is a profile and {} the trace of a run: take either of them",
+                  file.string(), files.front().string());
+    }
+    const auto added = second_minibatch && i == 1
+                           ? what_if_case.add_second(traces[i], options, *second_minibatch, file.string())
+                           : what_if_case.add(traces[i], options, file.string());
+    if (!added) return in_context(file.string(), added.error());
+    COHORT_CHECK(context.cancel.check());
+  }
+  return {};
+}
+
+Result<std::optional<GpuProfile>> gpu_figures(const std::filesystem::path& file) {
+  if (file.empty()) return std::nullopt;
+  COHORT_TRY(const std::string text, read_file(file));
+  auto gpu = parse_gpu_profile(text);
+  if (!gpu) return in_context(file.string(), gpu.error());
+  return std::optional(std::move(*gpu));
+}
 
 TraceSimulation::TraceSimulation(CLI::App& app) : TraceSimulation(app, app.get_options().size()) {}
 
@@ -250,12 +257,7 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   what_if.mixed_precision = mixed_precision_;
   what_if.copy_speed = copy_speed_;
   what_if.interconnect_speed = interconnect_speed_;
-  if (!shared.device_profile.empty()) {
-    COHORT_TRY(const std::string text, read_file(shared.device_profile));
-    auto gpu = parse_gpu_profile(text);
-    if (!gpu) return in_context(shared.device_profile.string(), gpu.error());
-    what_if.gpu = std::move(*gpu);
-  }
+  COHORT_TRY(what_if.gpu, gpu_figures(shared.device_profile));
   what_if.minibatch = minibatch_;
   if (!recorded_minibatches_.empty()) what_if.recorded_minibatch = recorded_minibatches_.front();
   if (recorded_minibatches_.size() == 2 && shared.files.size() != 2) {
