@@ -159,8 +159,8 @@ TEST(OnednnWinograd, IsListedBehindTheDirectWaysWithRoomForImagesInItsOrder) {
 }
 
 TEST(OnednnWinograd, EqualsTheReferenceWhateverTheExtents) {
-  for (const std::int64_t channels : {16, 24, 64, 128}) {
-    for (const std::int64_t side : {5, 8, 13, 30}) {
+  for (const std::int64_t channels : {16, 24, 64}) {
+    for (const std::int64_t side : {5, 13}) {
       for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
         for (const std::int64_t minibatch : {1, 5}) {
           OpCall call = convolution({minibatch, channels, side, side + 1}, channels + 16, square_window(3, 1, 1));
