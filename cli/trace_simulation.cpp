@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "cli/given_options.hpp"
 #include "cli/run_report.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/what_if/replay.hpp"
@@ -229,13 +230,7 @@ TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : st
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(options_before), all.end());
 }
 
-std::vector<std::string> TraceSimulation::given() const {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : options_) {
-    if (option->count() > 0) names.push_back(option->get_name());
-  }
-  return names;
-}
+std::vector<std::string> TraceSimulation::given() const { return cohort::given(options_); }
 
 Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) const {
   if (shared.workspace) {

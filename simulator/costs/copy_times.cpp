@@ -16,7 +16,7 @@ double number_at(std::string_view text) {
   return number;
 }
 
-/// The digits that begin at `first`.
+/// Behind the digits that begin at `first`.
 std::size_t end_of_number(std::string_view text, std::size_t first) {
   return std::min(text.find_first_not_of("0123456789", first), text.size());
 }
