@@ -66,19 +66,20 @@ std::vector<int> neighbours_of(const Program& program, int most) {
   return neighbours;
 }
 
-Result<std::vector<Cost>> step_costs(const Program& program, const CostTable& table, int cores) {
+Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable& table, int cores) {
   const Bytes footprint = footprint_of(program);
   const std::vector<int> neighbours = neighbours_of(program, cores - 1);
-  std::map<std::pair<CostKey, int>, Cost> known;
-  std::vector<Cost> costs;
+  std::map<std::pair<CostKey, int>, StepCost> known;
+  std::vector<StepCost> costs;
   costs.reserve(program.steps.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     const auto [place, is_new] = known.try_emplace({step.cost, neighbours[i]});
     if (is_new) {
-      const Result<Cost> cost = table.cost(step.cost, {footprint, neighbours[i]});
-      if (!cost) return in_context(step.task, cost.error());
-      place->second = *cost;
+      const Result<Cost> alone = table.cost(step.cost, {footprint, 0});
+      if (!alone) return in_context(step.task, alone.error());
+      COHORT_TRY(const Cost beside, table.cost(step.cost, {footprint, neighbours[i]}));
+      place->second = {*alone, neighbours[i], beside.time};
     }
     costs.push_back(place->second);
   }

@@ -15,7 +15,13 @@ Bytes footprint_of(const Program& program);
 /// O(steps x streams + dependencies x streams).
 std::vector<int> neighbours_of(const Program& program, int most);
 
+struct StepCost {
+  Cost alone;
+  int neighbours = 0;    ///< other streams that may run something at the same time, at most one for each other core
+  Nanoseconds beside{};  ///< what it takes while so many cores do the same; the time alone where there are none
+};
+
 /// By step. Errors: those of CostTable::cost(), naming the task.
-Result<std::vector<Cost>> step_costs(const Program& program, const CostTable& costs, int cores);
+Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable& costs, int cores);
 
 }  // namespace cohort

@@ -40,6 +40,7 @@ Result<Simulated> run(const PredictionCase& prediction_case) {
   SimulationOptions options{prediction_case.device};
   options.device.cores = host_cores(prediction_case);
   options.goal = built.ends.back();
+  options.memory_use = built.memory_use;
   if (prediction_case.gpu != nullptr) {
     COHORT_TRY(options.gpu, prediction_case.gpu->work(*prediction_case.program, built.graph));
     simulated.busiest = busiest_throughput(*options.gpu);
@@ -50,7 +51,7 @@ Result<Simulated> run(const PredictionCase& prediction_case) {
   return simulated;
 }
 
-/// What was busy most over the steady iterations; of several, cores first, then in order of id.
+/// What was busy most over the steady iterations; of several, cores first, then memory, then in order of id.
 Binding steady_binding(const PredictionCase& prediction_case, const Simulated& simulated,
                        const Prediction& prediction) {
   const ProgramGraph& program_graph = simulated.program_graph;
@@ -59,6 +60,7 @@ Binding steady_binding(const PredictionCase& prediction_case, const Simulated& s
   if (end <= begin || prediction.step_time <= Nanoseconds(0)) return {"dependencies", 0};
   std::vector<Nanoseconds> busy(program_graph.graph.resources.size());
   double core_time = 0;
+  double memory_time = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const Task& task = program_graph.graph.tasks[i];
     const Nanoseconds overlap = std::min(end, times[i].end) - std::max(begin, times[i].start);
@@ -67,9 +69,12 @@ Binding steady_binding(const PredictionCase& prediction_case, const Simulated& s
     // Stretched by sharing or not, a task's work is what it is.
     const double part = seconds(overlap) / seconds(times[i].end - times[i].start);
     core_time += part * seconds(task.duration) * task.cores;
+    if (!program_graph.memory_use.empty()) memory_time += part * seconds(task.duration) * program_graph.memory_use[i];
   }
   Binding binding{"cores", core_time / (seconds(end - begin) * host_cores(prediction_case))};
   constexpr double kSame = 1e-9;
+  const double memory_busy = memory_time / seconds(end - begin);
+  if (memory_busy > binding.utilisation + kSame) binding = {"memory bandwidth", memory_busy};
   for (std::size_t i = 0; i < busy.size(); ++i) {
     const double utilisation = seconds(busy[i]) / seconds(end - begin);
     if (utilisation > binding.utilisation + kSame) {

@@ -11,10 +11,31 @@ namespace {
 constexpr int kSteadyIterations = 3;
 constexpr int kSteadyIterationsWithInput = 6;
 
+/// Neighbours that slow a step by less than this say nothing of memory: repeated recordings differ by as much.
+constexpr double kLeastSlowdown = 1.05;
+
+/// A step as a task on cores.
+struct HostStep {
+  Nanoseconds time{};     ///< while nothing beside it uses memory
+  double memory_use = 0;  ///< part of the memory's bandwidth that it then keeps busy
+};
+
+/// k + 1 equal steps side by side that take s times as long as one ask for s times the bandwidth there is: each for
+/// s / (k + 1). Slower than one after another (s > k + 1) is more than sharing explains: then each has all of it.
+HostStep host_step(const StepCost& cost, Nanoseconds overhead) {
+  const Nanoseconds alone = cost.alone.time + overhead;
+  const Nanoseconds beside = cost.beside + overhead;
+  if (alone <= Nanoseconds(0) || seconds(beside) < kLeastSlowdown * seconds(alone)) return {beside, 0};
+  const int side_by_side = cost.neighbours + 1;
+  const double use = seconds(beside) / (seconds(alone) * side_by_side);
+  if (use > 1) return {beside / side_by_side, 1};
+  return {alone, use};
+}
+
 /// Adds the tasks of one program step after another.
 class GraphBuilder {
  public:
-  GraphBuilder(const PredictionCase& prediction_case, const std::vector<Cost>& costs, Nanoseconds image_time)
+  GraphBuilder(const PredictionCase& prediction_case, const std::vector<StepCost>& costs, Nanoseconds image_time)
       : plan_(*prediction_case.plan),
         program_(*prediction_case.program),
         device_(prediction_case.device),
@@ -46,12 +67,13 @@ class GraphBuilder {
     copies_ahead_ = uploads_ && program_.input_buffers > 1 ? 1 : 0;
     result_.first_steady = has_input ? program_.input_buffers + copies_ahead_ + 1 : 1;
     result_.iterations = result_.first_steady + (has_input ? kSteadyIterationsWithInput : kSteadyIterations);
-    for (const Cost& cost : costs_) ++result_.origins[static_cast<std::size_t>(cost.origin)];
+    for (const StepCost& cost : costs_) ++result_.origins[static_cast<std::size_t>(cost.alone.origin)];
     add_resources(has_input);
     // Input goes on being made beside the last iterations, as it would in a longer run.
     const int minibatches = has_input ? result_.iterations + program_.input_buffers + copies_ahead_ : 0;
     for (int i = 0; i < minibatches; ++i) add_input(i);
     for (int i = 0; i < result_.iterations; ++i) add_iteration(i);
+    if (!result_.memory_use.empty()) result_.memory_use.resize(result_.graph.tasks.size());
     return std::move(result_);
   }
 
@@ -123,12 +145,24 @@ class GraphBuilder {
     Task task;
     task.label = step_labels_[index];
     task.resource = streams_[to_index(step.stream)];
-    task.cores = launch_costs_ ? 0 : step.cost.threads;
-    task.duration = costs_[index].time + (launch_costs_ ? Nanoseconds(0) : device_.step_overhead);
+    task.duration = costs_[index].alone.time;
+    task.cores = 0;
+    double memory_use = 0;
+    if (!launch_costs_) {
+      const HostStep on_cores = host_step(costs_[index], device_.step_overhead);
+      task.cores = step.cost.threads;
+      task.duration = on_cores.time;
+      memory_use = on_cores.memory_use;
+    }
     task.position = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(program_.steps.size()) + index;
     task.iteration = iteration;
     task.step = index;
-    return result_.graph.add_task(task);
+    const TaskId id = result_.graph.add_task(task);
+    if (memory_use > 0) {
+      result_.memory_use.resize(to_index(id));
+      result_.memory_use.push_back(memory_use);
+    }
+    return id;
   }
 
   /// A call, and how long after its start what it launches may start.
@@ -331,7 +365,7 @@ class GraphBuilder {
   const Program& program_;
   DeviceProfile device_;
   std::optional<LaunchCosts> launch_costs_;  ///< of a GPU
-  const std::vector<Cost>& costs_;
+  const std::vector<StepCost>& costs_;
   Nanoseconds image_time_;
   ProgramGraph result_;
   std::vector<std::optional<std::uint32_t>> first_, last_;  ///< by stream: its first and last step
@@ -370,12 +404,12 @@ Result<Nanoseconds> image_time(const PredictionCase& prediction_case) {
 
 /// On a GPU the blocks of several ops in one launch run side by side; the cost table, which knows no device, has those
 /// that were not recorded one after another.
-Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector<Cost>& costs) {
+Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector<StepCost>& costs) {
   const Program& program = *prediction_case.program;
   const CostContext context{footprint_of(program), 0};
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const Step& step = program.steps[i];
-    if (step.call.parts.empty() || costs[i].origin != CostOrigin::kAnalytic) continue;
+    if (step.call.parts.empty() || costs[i].alone.origin != CostOrigin::kAnalytic) continue;
     std::vector<GpuDemands::Part> parts;
     for (const OpCall& part : parts_of(step.call)) {
       const CostKey key{part.signature, Strategy::kSerial, 1, step.cost.threads, step.cost.alone};
@@ -383,7 +417,7 @@ Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector
       if (!cost) return in_context(step.task, cost.error());
       parts.push_back({cost->time, work_of(part)});
     }
-    costs[i].time = prediction_case.gpu->together(parts);
+    costs[i].alone.time = prediction_case.gpu->together(parts);
   }
   return {};
 }
@@ -392,7 +426,7 @@ Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector
 
 Result<ProgramGraph> build_task_graph(const PredictionCase& prediction_case) {
   COHORT_TRY(const Nanoseconds per_image, image_time(prediction_case));
-  COHORT_TRY(std::vector<Cost> costs,
+  COHORT_TRY(std::vector<StepCost> costs,
              step_costs(*prediction_case.program, *prediction_case.costs, prediction_case.device.cores));
   if (prediction_case.gpu != nullptr) COHORT_CHECK(put_side_by_side(prediction_case, costs));
   return GraphBuilder(prediction_case, costs, per_image).build();

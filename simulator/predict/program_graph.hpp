@@ -56,6 +56,8 @@ struct ProgramGraph {
   std::vector<TaskId> launches;          ///< by iteration: the host's work before its steps
   std::vector<TaskId> ends;              ///< by iteration: the moment all its steps are done
   std::array<std::size_t, 3> origins{};  ///< program steps by CostOrigin
+  /// By TaskId: as SimulationOptions has it. Of steps that recorded neighbours slow; empty where none does.
+  std::vector<double> memory_use;
 };
 
 /// Errors: kInvalidInput naming the step whose op was not profiled, or the input stage.

@@ -90,15 +90,19 @@ StepBounds step_bounds(const PredictionCase& prediction_case, const ProgramGraph
   std::int64_t core_time = 0;
   Nanoseconds input{};
   double in_turn = 0;
-  for (const Task& task : graph.tasks) {
+  double memory_time = 0;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    const Task& task = graph.tasks[i];
     if (task.iteration != iteration) continue;
+    if (!program_graph.memory_use.empty())
+      memory_time += static_cast<double>(task.duration.count()) * program_graph.memory_use[i];
     in_turn += static_cast<double>(task.duration.count()) * (task.cores > 1 ? penalty : 1);
     core_time += task.duration.count() * task.cores;
     if (task.kind == TaskKind::kInput) input += task.duration;
   }
   StepBounds bounds;
   bounds.lower =
-      std::max({Nanoseconds(core_time / cores), busiest,
+      std::max({Nanoseconds(core_time / cores), Nanoseconds(static_cast<std::int64_t>(memory_time)), busiest,
                 input / std::max(1, prediction_case.plan->input.decode_workers), longest_chain(graph, iteration)});
   bounds.upper = Nanoseconds(static_cast<std::int64_t>(std::ceil(in_turn * stretch))) + all_delays(graph, iteration);
   return bounds;

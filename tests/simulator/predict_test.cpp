@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
 #include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/costs/step_cost.hpp"
 #include "simulator/plan/lower.hpp"
@@ -21,10 +24,22 @@ std::optional<std::int64_t> mlp_times(const FakeCall& call) {
   return time;
 }
 
+/// As mlp_times, but so many times as long beside a neighbour.
+FakeTimes beside(double fc1, std::optional<double> fc2 = std::nullopt) {
+  return [fc1, fc2](FakeCall call) -> std::optional<std::int64_t> {
+    const bool has_neighbour = std::exchange(call.neighbours, 0) == 1;
+    const std::optional<std::int64_t> alone = mlp_times(call);
+    if (!alone || !has_neighbour) return alone;
+    const double times = call.op == "fc1" ? fc1 : fc2.value_or(fc1);
+    return std::llround(static_cast<double>(*alone) * times);
+  };
+}
+
 /// A plan of members of one model, lowered on a made-up device of two cores.
 struct Fixture {
-  explicit Fixture(Plan the_plan, std::vector<ProfileRecord> more = {}) : plan(std::move(the_plan)) {
-    std::vector<ProfileRecord> records = fake_records(model, 2, mlp_times);
+  explicit Fixture(Plan the_plan, std::vector<ProfileRecord> more = {}, const FakeTimes& times = mlp_times)
+      : plan(std::move(the_plan)) {
+    std::vector<ProfileRecord> records = fake_records(model, 2, times);
     records.insert(records.end(), more.begin(), more.end());
     costs.emplace(records);
     const RecordedCatalog catalog(*costs, 2);
@@ -88,9 +103,10 @@ TEST(Predict, RunsStreamsSideBySideAtTheCostOfNeighbours) {
   EXPECT_EQ(fixture.predicted().step_time, 180_ns);
   // The other stream is woken and waited for in every step.
   fixture.device.handoff_latency = 5_ns;
-  EXPECT_EQ(fixture.predicted().step_time, 190_ns);
-  // In turn: both members' 120 and 60 ns, one hand-off to begin with and one at the end.
-  EXPECT_EQ(fixture.predicted().upper_bound, 370_ns);
+  // It so is 5 ns behind, in which the first one has the memory to itself, as it has in its own last 5 ns.
+  EXPECT_EQ(fixture.predicted().step_time, 189_ns);
+  // In turn: both members' 100 and 50 ns, one hand-off to begin with and one at the end.
+  EXPECT_EQ(fixture.predicted().upper_bound, 310_ns);
 }
 
 TEST(Predict, ChargesSingleLaunchesToTheHost) {
@@ -167,7 +183,30 @@ TEST(Predict, ReportsThroughputBoundsAndWhatBinds) {
   EXPECT_EQ(prediction.lower_bound, 300_ns);
   EXPECT_EQ(prediction.upper_bound, 300_ns);
   EXPECT_EQ(prediction.binding.resource, "stream 0");
-  EXPECT_EQ(Fixture(two_members(Strategy::kConcurrent)).predicted().binding.resource, "cores");
+  const Prediction slowed = Fixture(two_members(Strategy::kConcurrent)).predicted();
+  EXPECT_EQ(slowed.binding, (Binding{"memory bandwidth", 1}));
+  EXPECT_EQ(slowed.lower_bound, 180_ns);  // each of the four ops asks for 0.6 of it
+  EXPECT_EQ(Fixture(two_members(Strategy::kConcurrent), {}, beside(1)).predicted().binding.resource, "cores");
+}
+
+TEST(Predict, SlowsWhatSharesTheMemoryAndNothingElse) {
+  // Member 1 begins when fc1 of member 0 has ended.
+  Plan plan = two_members(Strategy::kConcurrent);
+  plan.groups[0] = {"first", {0}, {"fc1"}, Strategy::kConcurrent, 1, {0}, {}};
+  plan.groups.push_back({"rest", {0}, {"fc2"}, Strategy::kConcurrent, 1, {0}, {}});
+  plan.groups.push_back({"second", {1}, {"fc1", "fc2"}, Strategy::kConcurrent, 1, {1}, {"first"}});
+  // fc2 lives off its cache: fc1 of member 1 beside it takes 100 ns as alone.
+  EXPECT_EQ(Fixture(plan, {}, beside(1.6, 1)).predicted().step_time, 250_ns);
+  // They ask for 0.8 and 0.65: fc2 of member 0 takes 72.5 ns, after which fc1 has half of its 100 ns left.
+  EXPECT_EQ(Fixture(plan, {}, beside(1.6, 1.3)).predicted().step_time, 273_ns);
+  // What repeated recordings differ by is no use of memory.
+  EXPECT_EQ(Fixture(plan, {}, beside(1.6, 1.04)).predicted().step_time, 252_ns);
+}
+
+TEST(Predict, TakesTheTimeBesideOthersWhereSharingCannotExplainIt) {
+  const Prediction prediction = Fixture(two_members(Strategy::kConcurrent), {}, beside(2.5)).predicted();
+  EXPECT_EQ(prediction.step_time, 374_ns);  // 250 + 125, but for the half of a nanosecond
+  EXPECT_LE(prediction.step_time, prediction.upper_bound);
 }
 
 TEST(Predict, DrawsTheTimelineWithTheArgumentsOfAMeasuredTrace) {
