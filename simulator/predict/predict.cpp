@@ -51,7 +51,7 @@ Result<Simulated> run(const PredictionCase& prediction_case) {
   return simulated;
 }
 
-/// What was busy most over the steady iterations; of several, cores first, then memory, then in order of id.
+/// What was busy most over the steady iterations; of several, cores first, then in order of id.
 Binding steady_binding(const PredictionCase& prediction_case, const Simulated& simulated,
                        const Prediction& prediction) {
   const ProgramGraph& program_graph = simulated.program_graph;
@@ -68,21 +68,23 @@ Binding steady_binding(const PredictionCase& prediction_case, const Simulated& s
     busy[to_index(task.resource)] += overlap;
     // Stretched by sharing or not, a task's work is what it is.
     const double part = seconds(overlap) / seconds(times[i].end - times[i].start);
-    core_time += part * seconds(task.duration) * task.cores;
-    if (!program_graph.memory_use.empty()) memory_time += part * seconds(task.duration) * program_graph.memory_use[i];
+    const double memory_use = program_graph.memory_use.empty() ? 0 : program_graph.memory_use[i];
+    memory_time += part * seconds(task.duration) * memory_use;
+    // What uses memory keeps its cores while it waits for it.
+    core_time += (memory_use > 0 ? seconds(overlap) : part * seconds(task.duration)) * task.cores;
   }
-  Binding binding{"cores", core_time / (seconds(end - begin) * host_cores(prediction_case))};
+  Binding binding{"cores", std::min(1.0, core_time / (seconds(end - begin) * host_cores(prediction_case)))};
   constexpr double kSame = 1e-9;
-  const double memory_busy = memory_time / seconds(end - begin);
-  if (memory_busy > binding.utilisation + kSame) binding = {"memory bandwidth", memory_busy};
   for (std::size_t i = 0; i < busy.size(); ++i) {
     const double utilisation = seconds(busy[i]) / seconds(end - begin);
     if (utilisation > binding.utilisation + kSame) {
       binding = {program_graph.graph.resources[i].name, utilisation};
     }
   }
-  // A throughput of the GPU that is used up binds before any stream that waits for it.
+  // A throughput of the GPU, or of memory, that is used up binds before any core or stream that waits for it.
   constexpr double kUsedUp = 0.9;
+  const double memory_busy = memory_time / seconds(end - begin);
+  if (memory_busy >= kUsedUp) binding = {"memory bandwidth", memory_busy};
   const double used = seconds(simulated.busiest.time) / seconds(prediction.step_time);
   if (used >= kUsedUp) binding = {fmt::format("GPU {}", to_string(simulated.busiest.throughput)), used};
   constexpr double kBusy = 0.5;
@@ -216,6 +218,7 @@ Result<PredictedRun> predict_run(const PredictionCase& prediction_case, const De
   scope.steps = program_graph.iterations - program_graph.first_steady;
   scope.cores = prediction_case.gpu == nullptr ? prediction_case.device.cores : 0;
   scope.gpu = simulated.gpu ? &*simulated.gpu : nullptr;
+  scope.memory_use = program_graph.memory_use;
   PredictedRun result{summarize(prediction_case, simulated), facts_of(program_graph.graph, simulated.schedule, scope),
                       trace_of(prediction_case, simulated, device)};
   result.trace.info.wall_times.push_back({"plan", {result.prediction.step_time}, 0});

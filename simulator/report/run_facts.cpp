@@ -68,14 +68,17 @@ std::optional<double> sm_busy(const TaskGraph& graph, const Schedule& schedule, 
   return most / seconds(window.length());
 }
 
-std::optional<double> cores_busy(const TaskGraph& graph, const Schedule& schedule, int cores,
+std::optional<double> cores_busy(const TaskGraph& graph, const Schedule& schedule, const FactsScope& scope,
                                  const TimeWindow& window) {
-  if (cores == 0 || window.length() <= Nanoseconds(0)) return std::nullopt;
+  if (scope.cores == 0 || window.length() <= Nanoseconds(0)) return std::nullopt;
   double busy = 0;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    busy += graph.tasks[i].cores * work_within(graph.tasks[i], schedule.tasks[i], window);
+    const Task& task = graph.tasks[i];
+    const TaskTimes& times = schedule.tasks[i];
+    const bool uses_memory = !scope.memory_use.empty() && scope.memory_use[i] > 0;
+    busy += task.cores * (uses_memory ? seconds(within(times, window)) : work_within(task, times, window));
   }
-  return std::min(1.0, busy / (cores * seconds(window.length())));
+  return std::min(1.0, busy / (scope.cores * seconds(window.length())));
 }
 
 std::string_view part_of(TaskKind kind) {
@@ -203,7 +206,7 @@ RunFacts facts_of(const TaskGraph& graph, const Schedule& schedule, const FactsS
   facts.device_busy = device_busy(graph, schedule, window);
   facts.sm_busy = sm_busy(graph, schedule, scope, window);
   if (facts.sm_busy) facts.sm_busy = std::min(*facts.sm_busy, facts.device_busy);
-  facts.cores_busy = cores_busy(graph, schedule, scope.cores, window);
+  facts.cores_busy = cores_busy(graph, schedule, scope, window);
   add_path(graph, schedule, window, facts);
   add_tasks(graph, schedule, scope, window, facts);
   return facts;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ struct FactsScope {
   int steps = 1;                     ///< program steps in it
   int cores = 0;                     ///< of the CPU that tasks share; 0: they share none
   const GpuWork* gpu = nullptr;      ///< what steps of a Program ask of a GPU; recorded kernels say it themselves
+  std::span<const double> memory_use = {};  ///< by TaskId, as SimulationOptions has it: what uses memory keeps its
+                                            ///< cores while it waits for it; empty: nothing does
 };
 
 /// Device work are kernels, copies and memsets, and the steps of a Program.
