@@ -34,9 +34,10 @@ class SimulateProfile : public ProgramTest {
 TEST_F(SimulateProfile, LooksForOpsInThePrecisionOfTheProfile) {
   ASSERT_EQ(cohort({"trace", "convert", kProfile, "half.json"}).exit_code, 0);
   std::string text = read("half.json");
-  const std::size_t model = text.find("\"model\":\"lenet5\"");
-  ASSERT_NE(model, std::string::npos);
-  text.insert(model, "\"precision\":\"bfloat16\",");
+  const std::string recorded = "\"precision\":\"float32\"";
+  const std::size_t precision = text.find(recorded);
+  ASSERT_NE(precision, std::string::npos);
+  text.replace(precision, recorded.size(), "\"precision\":\"bfloat16\"");
   write("half.json", text);
   // Its ops are those of float32.
   EXPECT_THAT(refusal({"simulate", "half.json"}, 3), HasSubstr("-> [1, 6, 28, 28] in bfloat16\"; profile a model"));
