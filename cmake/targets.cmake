@@ -12,10 +12,11 @@ target_compile_options(
             "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 
 # CMAKE_UNITY_BUILD, which the sanitizers' presets set, compiles eight files as one: most of the time goes into headers.
-# Names in unnamed namespaces must then differ among the files of a target; tests that share one say
-# SKIP_UNITY_BUILD_INCLUSION.
+# Release, which is built whole more often than file by file, does so with tests. Names in unnamed namespaces must then
+# differ among the files of a target; tests that share one say SKIP_UNITY_BUILD_INCLUSION.
+set(cohort_other_names $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>) # of another file's names
 if(CMAKE_UNITY_BUILD)
-  target_compile_options(cohort_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>) # of another file's names
+  target_compile_options(cohort_settings INTERFACE ${cohort_other_names})
 endif()
 
 # cohort_library(NAME [SOURCES a.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...])
@@ -49,6 +50,10 @@ function(cohort_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} cohort_settings GTest::gmock_main)
   cohort_little_optimised(${name})
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
+    target_compile_options(${name} PRIVATE ${cohort_other_names})
+  endif()
   target_compile_options(
     ${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-fno-sanitize=undefined;-fno-sanitize-address-use-after-scope>)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
