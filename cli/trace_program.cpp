@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -12,7 +13,6 @@
 #include "base/cuda_libraries.hpp"
 #include "cli/child_program.hpp"
 #include "cli/provenance.hpp"
-#include "tracer/cupti_plugin.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -40,6 +40,7 @@ Result<Tracer> prepare(const TraceProgramOptions& options, const std::string& sp
   if (options.whole_graphs) flags += "graphs ";
   if (options.latency_timestamps) flags += "latency ";
   if (options.event_times) flags += "events ";
+  flags += fmt::format("{}{}", kEndWaitOption, std::llround(1000 * options.end_wait));
   tracer.environment = {{"CUDA_INJECTION64_PATH", fs::absolute(module.file()).string()},
                         {"NVTX_INJECTION64_PATH", cupti.file().string()},
                         {kCuptiLibraryVariable, cupti.file().string()},
@@ -67,6 +68,15 @@ Result<Trace> read_spools(const CuptiPlugin& plugin, const std::vector<fs::path>
   return plugin.decode(std::vector<std::string_view>(contents.begin(), contents.end()));
 }
 
+/// What to say of a recording without an end.
+std::string_view incompleteness(const Trace& trace) {
+  const auto& dropped = trace.info.dropped;
+  const bool works = std::any_of(dropped.begin(), dropped.end(),
+                                 [](const auto& reason) { return reason.first.starts_with(kUnfinishedContexts); });
+  return works ? "; the recording has no end, since the GPU still worked when the program had ended"
+               : "; the recording has no end, since the program did not end as programs do";
+}
+
 void report(const TraceProgramOptions& options, const Trace& trace, const ChildEnd& end, CommandContext& context) {
   const auto kernels = std::count_if(trace.slices.begin(), trace.slices.end(),
                                      [&](const Slice& slice) { return trace.strings[slice.category] == "kernel"; });
@@ -85,10 +95,9 @@ void report(const TraceProgramOptions& options, const Trace& trace, const ChildE
     context.console.print_json(json);
     return;
   }
-  context.console.print(
-      fmt::format("{}: {} kernels in {}, {} records lost or not drawn{}\n", options.program[0], kernels,
-                  format_time(end.wall), trace.info.dropped_records(),
-                  complete ? "" : "; the recording has no end, since the program did not end as programs do"));
+  context.console.print(fmt::format("{}: {} kernels in {}, {} records lost or not drawn{}\n", options.program[0],
+                                    kernels, format_time(end.wall), trace.info.dropped_records(),
+                                    complete ? "" : incompleteness(trace)));
   for (const auto& [reason, records] : trace.info.dropped)
     context.console.note(fmt::format("  {} {}", records, reason));
   context.console.note(untraced != nullptr

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "tracer/cupti_plugin.hpp"
 
 namespace cohort {
 
@@ -13,6 +14,8 @@ struct TraceProgramOptions {
   bool whole_graphs = false;
   bool latency_timestamps = false;
   bool event_times = false;
+  /// Seconds for what its GPUs still do when it ends.
+  double end_wait = std::chrono::duration<double>(kEndWait).count();
   bool twice = false;  ///< first without tracing, to say how much tracing changes
   std::filesystem::path output;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,7 +51,9 @@ class CuptiSession {
 /// The border between a program and the plugin "cupti". The same library is what `CUDA_INJECTION64_PATH`
 /// names for other programs: started there, it writes a spool to $COHORT_TRACE_SPOOL.<process id> as it
 /// goes ("<process id>-2" and on where the process has become another program), with $COHORT_CUPTI_LIBRARY as libcupti
-/// where none is loaded and options "graphs", "latency" and "events" in $COHORT_TRACE_OPTIONS.
+/// where none is loaded and options "graphs", "latency", "events" and "wait=MILLISECONDS" in $COHORT_TRACE_OPTIONS.
+/// When the program ends it waits so long at most (kEndWait unless given) for what runs on its GPUs; a recording whose
+/// work had not ended by then has no end, and says so here and on standard error.
 struct CuptiPlugin {
   /// Errors: kDeviceMissing where there is no driver or GPU, CUPTI is of another version than this build,
   /// or another tool holds it (the message names the tool).
@@ -69,5 +72,10 @@ inline constexpr std::string_view kCuptiLibrary = "libcupti.so.13";
 inline constexpr const char* kTraceSpoolVariable = "COHORT_TRACE_SPOOL";
 inline constexpr const char* kTraceOptionsVariable = "COHORT_TRACE_OPTIONS";
 inline constexpr const char* kCuptiLibraryVariable = "COHORT_CUPTI_LIBRARY";
+/// Option of $COHORT_TRACE_OPTIONS, before its milliseconds.
+inline constexpr std::string_view kEndWaitOption = "wait=";
+inline constexpr std::chrono::milliseconds kEndWait{5000};
+/// What the reason begins with by which a trace counts contexts that still worked when their program had to end.
+inline constexpr std::string_view kUnfinishedContexts = "contexts whose work did not come to an end";
 
 }  // namespace cohort

@@ -178,6 +178,21 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   return {};
 }
 
+void add_program_options(CLI::App& app, TraceProgramOptions& trace) {
+  app.add_flag("--whole-graphs", trace.whole_graphs,
+               "Of a program: one record a graph launch, which is cheaper, instead of one a node");
+  app.add_flag("--latency", trace.latency_timestamps, "Of a program: also when each launch was queued and submitted");
+  app.add_flag("--event-times", trace.event_times, "Of a program: also the device's time of each event");
+  app.add_option("--end-wait", trace.end_wait,
+                 "Of a program: how long it may wait at its end for what its GPUs still do; the trace of one whose "
+                 "kernels do not end is kept, as incomplete")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  app.add_flag("--twice", trace.twice,
+               "Of a program: run it first without tracing, and say how much tracing changes its time");
+}
+
 }  // namespace
 
 Command profile_command() {
@@ -212,20 +227,15 @@ Command profile_command() {
         "--beside", options->beside,
         "Also time the ops that take most beside themselves, each other and, on a GPU, kernels of known demand");
     app.add_flag("--no-kernels", options->no_kernels, "On a GPU: do not record each op's kernels by CUPTI");
-    app.add_flag("--whole-graphs", options->trace.whole_graphs,
-                 "Of a program: one record a graph launch, which is cheaper, instead of one a node");
-    app.add_flag("--latency", options->trace.latency_timestamps,
-                 "Of a program: also when each launch was queued and submitted");
-    app.add_flag("--event-times", options->trace.event_times, "Of a program: also the device's time of each event");
-    app.add_flag("--twice", options->trace.twice,
-                 "Of a program: run it first without tracing, and say how much tracing changes its time");
+    add_program_options(app, options->trace);
     app.add_option("-o,--output", options->output,
                    "Profile to write; MODEL.trace.json.gz or PROGRAM.trace.json.gz unless given")
         ->type_name("FILE");
     options->of_models = options_named(app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--device",
                                              "--data", "--fused-widths", "--no-fused", "--beside", "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
-    options->of_programs = options_named(app, {"--whole-graphs", "--latency", "--event-times", "--twice"});
+    options->of_programs =
+        options_named(app, {"--whole-graphs", "--latency", "--event-times", "--end-wait", "--twice"});
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -40,9 +40,12 @@ TEST_F(TraceProgram, AndModelsHaveOptionsOfTheirOwn) {
   const Outcome program = cohort({"profile", "--minibatch", "4", "--no-fused", "--device", "cuda:0", "--", "true"});
   EXPECT_EQ(program.exit_code, 2);
   EXPECT_THAT(program.err, HasSubstr("--minibatch, --device, --no-fused: of a MODEL, not of a program after --"));
-  const Outcome model = cohort({"profile", "mlp", "--twice", "--latency"});
+  const Outcome model = cohort({"profile", "mlp", "--twice", "--latency", "--end-wait", "1"});
   EXPECT_EQ(model.exit_code, 2);
-  EXPECT_THAT(model.err, HasSubstr("--latency, --twice: of a program after --, not of a MODEL"));
+  EXPECT_THAT(model.err, HasSubstr("--latency, --end-wait, --twice: of a program after --, not of a MODEL"));
+  const Outcome too_long = cohort({"profile", "--end-wait", "1e9", "--", "true"});
+  EXPECT_EQ(too_long.exit_code, 2);
+  EXPECT_THAT(too_long.err, HasSubstr("--end-wait"));
   EXPECT_THAT(files(), IsEmpty());
 }
 

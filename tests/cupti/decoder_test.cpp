@@ -249,6 +249,25 @@ TEST(CuptiDecoder, DrawsEventsAtTheDevicesTimeWhereThereIsOneElseAtTheirCall) {
   EXPECT_EQ(trace.info.dropped.at("event records without a time"), 1);
 }
 
+TEST(CuptiDecoder, LeavesOutWhatTheTracersThreadsAskedAtTheEndAndNotWhatAThreadOfThatNumberDidBefore) {
+  const CallRecord asked = runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020, 900, 910, 50, 12);
+  SynchronizationRecord waited =
+      wait_for_event(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, 920, 990, 13, 0);
+  waited.correlationId = 51;
+  RecordBuffer buffer;
+  buffer.add(runtime_call(kLaunch, 100, 110, 5, 12))
+      .add(kernel("k", 200, 210, 13, 5))
+      .add(asked)
+      .add(event_record(3, 1001, 13, 50))
+      .add(runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, 915, 995, 51, 12))
+      .add(waited);
+  const Trace trace = decoded(buffer, SpoolWriter::own_thread(12, 900));
+  EXPECT_EQ(trace.slices.size(), 2U);
+  EXPECT_EQ(track_of(trace, only(trace, "cudaLaunchKernel")), "process 7/thread 12");
+  EXPECT_EQ(trace.flows.size(), 1U);
+  EXPECT_TRUE(trace.info.dropped.empty()) << "nothing of the program's is lost";
+}
+
 TEST(CuptiDecoder, ShowsOverheadOnItsOwnLaneAndFreesWhatTheRecordOwns) {
   OverheadRecord overhead{};
   overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;

@@ -31,6 +31,14 @@ class TracedProgram : public ProgramTest {
   Outcome profile(const std::string& how) {
     return cohort({"profile", "--json", "-o", "t.json", "--", INJECTED_PROGRAM, TRACER_MODULE, FAKE_CUPTI, how});
   }
+  /// One that has loaded the driver, and leaves work behind that does not end.
+  Outcome profile_endless() {
+    ::setenv("FAKE_CUDA_WORK", "never ends", 1);
+    Outcome outcome = cohort({"profile", "--end-wait", "0.1", "-o", "t.json", "--", INJECTED_PROGRAM, TRACER_MODULE,
+                              FAKE_CUPTI, "zero", FAKE_CUDA});
+    ::unsetenv("FAKE_CUDA_WORK");
+    return outcome;
+  }
 
  private:
   const TemporaryFolder libraries_;
@@ -54,6 +62,18 @@ TEST_F(TracedProgram, IsKeptWhereAProcessOfItLeftNothingReadable) {
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(trace->slices.size(), 2U);
   EXPECT_EQ(trace->info.settings.at("complete"), "no");
+}
+
+TEST_F(TracedProgram, IsNotKeptFromItsEndByKernelsThatHaveNoneAndSaysSo) {
+  const Outcome outcome = profile_endless();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("cohort: the GPU still worked 0.1 s after the program's end"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 kernels"));
+  EXPECT_THAT(outcome.out, HasSubstr("the GPU still worked when the program had ended"));
+  const auto trace = read_trace(path("t.json"));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->info.settings.at("complete"), "no");
+  EXPECT_EQ(trace->info.dropped.at("contexts whose work did not come to an end within 0.1 s after the program's"), 1);
 }
 
 TEST_F(TracedProgram, HasItsExitCodeThoughNothingOfItsRecordingCanBeRead) {

@@ -121,6 +121,7 @@ class CuptiCollector final : public Collector {
   }
   void flush() noexcept override { api_.flush_all(0); }  // holds no lock of ours: CUPTI calls back from it
   Result<void> stop(bool detach) override;
+  void leave() noexcept override;
 
   static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records);
   static void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
@@ -151,6 +152,7 @@ class CuptiCollector final : public Collector {
     const std::lock_guard lock(sink_mutex_);
     sink_(chunks);
   }
+  void count_dropped();
   void graph_node(CUpti_CallbackId id, const CUpti_GraphData& data);
   void range(CUpti_CallbackId call, const CUpti_NvtxData& data);
   std::uint64_t id_of_range(const std::string& text);
@@ -320,17 +322,30 @@ Result<void> CuptiCollector::enable(const CuptiOptions& options) {
   return enable_kinds(options);
 }
 
-Result<void> CuptiCollector::stop(bool detach) {
-  const CUptiResult flushed = api_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+void CuptiCollector::count_dropped() {
   std::size_t dropped = 0;
   if (api_.get_dropped(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0)
     give(SpoolWriter::count("records that CUPTI dropped", dropped));
+}
+
+Result<void> CuptiCollector::stop(bool detach) {
+  const CUptiResult flushed = api_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  count_dropped();
   disable();
   unsubscribe();
   if (detach) api_.finalize();
   COHORT_CHECK(api_.check(flushed, "cuptiActivityFlushAll"));
   give(SpoolWriter::end());
   return {};
+}
+
+void CuptiCollector::leave() noexcept {
+  flush();
+  try {
+    count_dropped();
+  } catch (const std::exception&) {
+    return;  // no memory: the recording lacks a number
+  }
 }
 
 }  // namespace

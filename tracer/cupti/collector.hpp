@@ -37,6 +37,9 @@ class Collector {
   /// Delivers all, counts what was dropped and writes the end. Does not synchronise the device. `detach`
   /// also ends CUPTI's hold on the process, which otherwise costs some speed.
   virtual Result<void> stop(bool detach) = 0;
+  /// Instead of stop() where the device still works when the process must end: delivers the buffers whose records are
+  /// complete and counts what was dropped. No end is written, and CUPTI stays switched on: records may still come.
+  virtual void leave() noexcept = 0;
 };
 
 }  // namespace cohort::cupti

@@ -374,6 +374,9 @@ void Decoder::call_name(CUpti_CallbackDomain domain, std::uint32_t id, std::stri
 }
 void Decoder::label(std::uint64_t external_id, Label label) { state_->now().labels[external_id] = std::move(label); }
 void Decoder::node(std::uint64_t node, std::uint64_t external_id) { state_->now().nodes[node] = external_id; }
+void Decoder::own_thread(std::uint32_t number, std::uint64_t since) {
+  state_->now().own_threads[number] = time_of(since);
+}
 void Decoder::count(std::string_view reason, std::uint64_t records) {
   if (records > 0) state_->drop(reason, static_cast<std::int64_t>(records));
 }

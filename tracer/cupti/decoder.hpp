@@ -17,7 +17,8 @@ namespace cohort::cupti {
 ///
 /// Tracks: a lane per host thread with its calls, a lane per stream (further ones where its work overlaps),
 /// lanes of their own for synchronisation, ranges and CUPTI's overhead. Flows "ac2g" lead from a call to what
-/// it launched: one call may launch many nodes of a graph, matched on (correlation id, graph node id).
+/// it launched: one call may launch many nodes of a graph, matched on (correlation id, graph node id). What the tracer
+/// itself asked of the driver at the program's end is left out.
 ///
 /// What cannot be drawn is counted in TraceInfo::dropped: records CUPTI lost, work without usable times
 /// (after some 25 million graph records they come back 0), ranges without an end, records twice.
@@ -34,6 +35,7 @@ class Decoder final : public SpoolVisitor {
   void call_name(CUpti_CallbackDomain domain, std::uint32_t id, std::string_view name) override;
   void label(std::uint64_t external_id, Label label) override;
   void node(std::uint64_t node, std::uint64_t external_id) override;
+  void own_thread(std::uint32_t number, std::uint64_t since) override;
   void count(std::string_view reason, std::uint64_t records) override;
   void end(bool complete) override;
 

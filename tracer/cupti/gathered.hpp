@@ -72,6 +72,7 @@ struct Gathered {
   std::map<std::uint64_t, EventRecord> events;     ///< by cudaEventSyncId
   std::vector<EventRecord> event_records;
   std::vector<PendingWait> waits;
+  std::map<std::uint32_t, Nanoseconds> own_threads;  ///< the tracer's, from these times on
   /// Each process counts its correlation ids from 1; in a trace of several they are told apart.
   [[nodiscard]] std::uint64_t unique_correlation(std::uint32_t id) const { return (std::uint64_t{place} << 32) + id; }
 

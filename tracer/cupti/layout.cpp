@@ -15,6 +15,7 @@ class Layout {
   void run() {
     join_waits();
     add_event_records();
+    leave_out_own_calls();
     for (auto& [key, slices] : gathered_.lanes) add_lane(key, slices);
     add_flows();
     if (!gathered_.open_ranges.empty()) drop(kDroppedRanges, static_cast<std::int64_t>(gathered_.open_ranges.size()));
@@ -31,6 +32,7 @@ class Layout {
 
   void join_waits();
   void add_event_records();
+  void leave_out_own_calls();
   void add_lane(const LaneKey& key, std::vector<Pending>& slices);
   void add_identity(Pending& slice);
   void add_flows();
@@ -96,6 +98,24 @@ void Layout::add_event_records() {
     arg(event.args, "event sync id", record.cudaEventSyncId);
     event.correlation = record.correlationId;
     gathered_.lanes[{LaneKind::kSynchronization, record.contextId, 0, 0}].push_back(std::move(event));
+  }
+}
+
+/// What the tracer asked of the driver when the program had ended is no part of the program, nor is that it waited.
+void Layout::leave_out_own_calls() {
+  std::set<std::uint32_t> own;
+  for (const auto& [thread, since] : gathered_.own_threads) {
+    const auto lane = gathered_.lanes.find({LaneKind::kThread, gathered_.process, thread, 0});
+    if (lane == gathered_.lanes.end()) continue;
+    std::erase_if(lane->second, [&, from = since](const Pending& call) {
+      if (call.start < from) return false;  // of a thread of the program's that had this number before
+      own.insert(call.correlation);
+      return true;
+    });
+  }
+  for (auto& [key, slices] : gathered_.lanes) {
+    if (key.kind == LaneKind::kSynchronization)
+      std::erase_if(slices, [&](const Pending& slice) { return own.count(slice.correlation) != 0; });
   }
 }
 

@@ -12,7 +12,7 @@ constexpr std::string_view kMagic = "CohCUPTI";
 constexpr std::uint32_t kFormat = 1;
 constexpr std::size_t kHeaderBytes = 8 + 3 * sizeof(std::uint32_t);
 
-enum class Chunk : std::uint32_t { kRecord = 1, kCallName, kLabel, kNode, kCount, kEnd };
+enum class Chunk : std::uint32_t { kRecord = 1, kCallName, kLabel, kNode, kCount, kEnd, kOwnThread };
 
 template <class T>
 void put(std::string& out, T value) {
@@ -184,6 +184,13 @@ std::string SpoolWriter::node(std::uint64_t node, std::uint64_t external_id) {
   return chunk(Chunk::kNode, payload);
 }
 
+std::string SpoolWriter::own_thread(std::uint32_t number, std::uint64_t since) {
+  std::string payload;
+  put(payload, number);
+  put(payload, since);
+  return chunk(Chunk::kOwnThread, payload);
+}
+
 std::string SpoolWriter::count(std::string_view reason, std::uint64_t records) {
   std::string payload;
   put(payload, records);
@@ -232,6 +239,12 @@ bool visit(Chunk type, std::string_view bytes, SpoolVisitor& visitor) {
       const auto records = payload.take<std::uint64_t>();
       const std::string_view reason = payload.take_text();
       if (payload.whole()) visitor.count(reason, records);
+      return payload.whole();
+    }
+    case Chunk::kOwnThread: {
+      const auto number = payload.take<std::uint32_t>();
+      const auto since = payload.take<std::uint64_t>();
+      if (payload.whole()) visitor.own_thread(number, since);
       return payload.whole();
     }
     case Chunk::kEnd:

@@ -41,6 +41,8 @@ class SpoolWriter {
   [[nodiscard]] static std::string label(std::uint64_t external_id, const Label& label);
   /// Kernels of graph node `node` are launches with `external_id`.
   [[nodiscard]] static std::string node(std::uint64_t node, std::uint64_t external_id);
+  /// What thread `number` asks of the driver from `since` on, a time of CUPTI's, is the tracer's own doing.
+  [[nodiscard]] static std::string own_thread(std::uint32_t number, std::uint64_t since);
   /// Records that were lost, by reason.
   [[nodiscard]] static std::string count(std::string_view reason, std::uint64_t records);
   /// That the recording came to its end.
@@ -68,6 +70,7 @@ class SpoolVisitor {
   virtual void call_name(CUpti_CallbackDomain domain, std::uint32_t id, std::string_view name) = 0;
   virtual void label(std::uint64_t external_id, Label label) = 0;
   virtual void node(std::uint64_t node, std::uint64_t external_id) = 0;
+  virtual void own_thread(std::uint32_t number, std::uint64_t since) = 0;
   virtual void count(std::string_view reason, std::uint64_t records) = 0;
   /// Called last: whether the spool came to its end.
   virtual void end(bool complete) = 0;
