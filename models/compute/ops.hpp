@@ -46,6 +46,14 @@ void compute(const ArgMax& op, Inputs inputs, const Tensor& y);
 void compute(const Lstm& op, Inputs inputs, const Tensor& y);
 void compute(const Recurrent& op, Inputs inputs, const Tensor& y);
 
+/// An element of x of which a position of a Resize's result takes a part.
+struct ResizeTap {
+  std::int64_t at = 0;
+  double weight = 0;
+};
+/// What each position along an axis of y is made of, ascending; of nothing where it lies outside of x, which has
+/// `extent` elements along it.
+std::vector<std::vector<ResizeTap>> resize_taps(const Resize& op, std::size_t axis, std::int64_t extent);
 /// The element of x, of `extent` along an axis, that each position of y takes along it: mode kNearest, but not kCrop.
 std::vector<std::int64_t> nearest_elements(const Resize& op, std::size_t axis, std::int64_t extent);
 

@@ -7,15 +7,9 @@
 namespace cohort::reference {
 namespace {
 
-/// An input element that an output position takes a part of.
-struct Tap {
-  std::int64_t at = 0;
-  double weight = 0;
-};
-
 /// What one position of one output axis is made of; `outside`: of nothing in x.
 struct Mix {
-  std::vector<Tap> taps;
+  std::vector<ResizeTap> taps;
   bool outside = false;
 };
 
@@ -92,12 +86,12 @@ class Axis {
     return 0;
   }
 
-  [[nodiscard]] std::vector<Tap> neighbours(double x) const {
+  [[nodiscard]] std::vector<ResizeTap> neighbours(double x) const {
     const double width = op_.antialias ? std::min(scale_, 1.0) : 1.0;
     const double reach = op_.mode == ResizeMode::kLinear ? 1.0 : 2.0;
     const auto first = static_cast<std::int64_t>(std::floor(x - reach / width)) + 1;
     const auto last = static_cast<std::int64_t>(std::ceil(x + reach / width)) - 1;
-    std::vector<Tap> taps;
+    std::vector<ResizeTap> taps;
     double sum = 0;
     for (std::int64_t at = first; at <= last; ++at) {
       const double weight = filter((static_cast<double>(at) - x) * width);
@@ -105,7 +99,7 @@ class Axis {
       taps.push_back({clamped(at), weight});
       sum += weight;
     }
-    for (Tap& tap : taps) tap.weight /= sum;
+    for (ResizeTap& tap : taps) tap.weight /= sum;
     return taps;
   }
 
@@ -153,7 +147,7 @@ class Resampler {
   [[nodiscard]] double sum(std::size_t axis, const float* from, const Shape& index) const {
     if (axis == y_.rank()) return static_cast<double>(*from);
     double total = 0;
-    for (const Tap& tap : mix(axis, index).taps)
+    for (const ResizeTap& tap : mix(axis, index).taps)
       total += tap.weight * sum(axis + 1, from + tap.at * x_.strides[axis], index);
     return total;
   }
@@ -165,6 +159,13 @@ class Resampler {
 };
 
 }  // namespace
+
+std::vector<std::vector<ResizeTap>> resize_taps(const Resize& op, std::size_t axis, std::int64_t extent) {
+  const Axis along(op, axis, extent);
+  std::vector<std::vector<ResizeTap>> taps;
+  for (std::int64_t i = 0; i < op.shape[axis]; ++i) taps.push_back(along.mix(i).taps);
+  return taps;
+}
 
 std::vector<std::int64_t> nearest_elements(const Resize& op, std::size_t axis, std::int64_t extent) {
   const Axis along(op, axis, extent);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <deque>
 
@@ -61,6 +63,12 @@ class Memory {
   std::vector<std::byte> bytes_, before_;
 };
 
+bool is_float32_throughout(const OpCall& call) {
+  const auto float32 = [](const auto& view) { return view.type == DataType::kFloat32; };
+  return float32(call.outputs[0]) && std::all_of(call.inputs.begin(), call.inputs.end(),
+                                                 [&](const Operand& operand) { return std::visit(float32, operand); });
+}
+
 class OwnKernel final : public HostKernel {
  public:
   OwnKernel(OpCall call, std::unique_ptr<HostStore> store, std::unique_ptr<cuda::PreparedCall> prepared)
@@ -68,7 +76,7 @@ class OwnKernel final : public HostKernel {
 
   void run(const HostArguments& arguments) override {
     const View& y = call_.outputs[0];
-    if (y.type == DataType::kFloat32) {
+    if (is_float32_throughout(call_)) {
       cuda::CallArguments own{{arguments.inputs.begin(), arguments.inputs.end()},
                               {arguments.outputs.begin(), arguments.outputs.end()},
                               arguments.workspace};
@@ -111,9 +119,14 @@ class OwnKernels final : public HostKernels {
   void use_threads(int /*threads*/, std::span<const int> /*cores*/) const override {}
 
  private:
+  /// Whole numbers keep their 32 bits.
   [[nodiscard]] OpCall typed(OpCall call) const {
-    for (Operand& operand : call.inputs) std::visit([&](auto& view) { view.type = type_; }, operand);
-    for (View& view : call.outputs) view.type = type_;
+    const std::size_t own = own_input_count(call);
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      const bool whole = i < own && cuda::own::holds_whole_numbers(call.attributes, i);
+      if (!whole) std::visit([&](auto& view) { view.type = type_; }, call.inputs[i]);
+    }
+    if (!cuda::own::holds_whole_numbers(call.attributes)) call.outputs[0].type = type_;
     return call;
   }
 
@@ -164,6 +177,29 @@ void expect_equals_reference(const OpCall& call, float low, float high) {
   set_short_inputs(call, runner, low, high);
   expect_near(runner, DataType::kBfloat16, 6.0F / 256);
   expect_near(runner, DataType::kFloat16, 6.0F / 2048);
+}
+
+void expect_same_bits(const CallRunner& runner) {
+  const std::vector<float> expected = runner.run(*make_reference_kernels());
+  for (const DataType type : {DataType::kFloat32, DataType::kBfloat16, DataType::kFloat16}) {
+    const std::vector<float> actual = runner.run(*make_own_kernels_on_host(type));
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_EQ(std::bit_cast<std::int32_t>(actual[i]), std::bit_cast<std::int32_t>(expected[i]))
+          << "element " << i << " in " << to_string(type);
+  }
+}
+
+std::vector<float> whole_numbers(const std::vector<std::int32_t>& values) {
+  std::vector<float> bits;
+  for (const std::int32_t value : values) bits.push_back(std::bit_cast<float>(value));
+  return bits;
+}
+
+std::vector<std::int32_t> as_whole_numbers(const std::vector<float>& elements) {
+  std::vector<std::int32_t> values;
+  for (const float element : elements) values.push_back(std::bit_cast<std::int32_t>(element));
+  return values;
 }
 
 OpCall call_of(OpAttributes attributes, std::vector<Operand> inputs, std::vector<PostOp> post_ops, Layout layout,

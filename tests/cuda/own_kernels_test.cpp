@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "executor/reference/reference_kernels.hpp"
 #include "tests/kernels/call_runner.hpp"
@@ -29,6 +29,19 @@ TEST(OwnConvolution, EqualsTheReferenceInBothLayouts) {
                                       {Activation{ActivationKind::kRelu, 0, 0}}, layout));
       expect_equals_reference(call_of(op, {dense(0, {2, 6, 11, 9}, layout), weight(w)}, {}, layout));
     }
+  }
+}
+
+TEST(OwnConvolution, EqualsTheReferenceOverOneDimension) {
+  const Convolution op{{{3}, {2}, {1}, {2}, {2}}, 2};
+  const Pool pool{PoolKind::kAverage, {{3}, {2}, {1}, {1}, {1}}, true, true};
+  const std::vector<PostOp> post{AddOperand{3}, Activation{ActivationKind::kRelu, 0, 0}};
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    const View x = dense(0, {2, 6, 17}, layout);
+    expect_equals_reference(call_of(op, {x, weight({4, 3, 3}), weight({4})}, {}, layout));
+    expect_equals_reference(
+        call_of(op, {x, weight({4, 3, 3}), weight({4}), dense(1, {2, 4, 8}, layout)}, post, layout, 3));
+    expect_equals_reference(call_of(pool, {x}, {}, layout));
   }
 }
 
@@ -134,13 +147,16 @@ TEST(OwnReshape, KeepsLogicalOrder) {
   expect_equals_reference(make_call(Reshape{}, {dense(0, {2, 3, 4, 5})}, channel_slice(9, {2, 3, 4, 5}, 9, 3)));
 }
 
+TEST(OwnReshape, OfNoElementsLaunchesNothing) {
+  EXPECT_TRUE(
+      CallRunner(make_call(Reshape{}, {dense(0, {2, 0})}, dense(9, {0}))).run(*make_own_kernels_on_host()).empty());
+}
+
 /// What is gathered by `indices`, by the reference and by own kernels.
 std::pair<std::vector<float>, std::vector<float>> gathered(const OpCall& call,
                                                            const std::vector<std::int32_t>& indices) {
-  std::vector<float> bits;
-  for (const std::int32_t index : indices) bits.push_back(std::bit_cast<float>(index));
   CallRunner runner(call);
-  runner.set_input(1, bits);
+  runner.set_input(1, whole_numbers(indices));
   return {runner.run(*make_reference_kernels()), runner.run(*make_own_kernels_on_host())};
 }
 
@@ -160,10 +176,19 @@ TEST(OwnGather, ReadsRowsOfATableThatIsAWeight) {
   EXPECT_EQ(own, expected);
 }
 
+TEST(OwnGather, ReadsWholeNumbersBesideNumbersOf16Bits) {
+  CallRunner runner(call_of(Gather{0}, {dense(0, {4, 3}), dense(1, {5})}));
+  std::vector<float> table(12);
+  std::iota(table.begin(), table.end(), -4.0F);
+  runner.set_input(0, table);
+  runner.set_input(1, whole_numbers({3, -4, 1, 0, -1}));
+  expect_same_bits(runner);
+}
+
 TEST(OwnGather, GivesNoNumberForAnIndexOutsideAndReadsNothingThere) {
   const OpCall call = call_of(Gather{0}, {dense(0, {3, 2}), dense(1, {2})});
   CallRunner runner(call);
-  runner.set_input(1, {std::bit_cast<float>(std::int32_t{3}), std::bit_cast<float>(std::int32_t{1})});
+  runner.set_input(1, whole_numbers({3, 1}));
   const std::vector<float> y = runner.run(*make_own_kernels_on_host());
   ASSERT_EQ(y.size(), 4U);
   EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
@@ -177,7 +202,8 @@ TEST(OwnNormalization, EqualsTheReference) {
 
 TEST(OwnSoftmax, EqualsTheReferenceAlongEveryAxis) {
   for (const std::int64_t axis : {0, 1, 2, 3})
-    expect_equals_reference(call_of(Softmax{axis}, {dense(0, {3, 4, 5, 2})}), -5, 5);
+    for (const bool logarithm : {false, true})
+      expect_equals_reference(call_of(Softmax{axis, logarithm}, {dense(0, {3, 4, 5, 2})}), -5, 5);
   expect_equals_reference(call_of(Softmax{1}, {dense(0, {1, 70})}, {Activation{ActivationKind::kLeakyRelu, 0.5F, 0}}));
 }
 
@@ -195,6 +221,13 @@ TEST(OwnKernels, RefuseWhatTheyCannotRunAndSayWhy) {
   const auto computed = own->alternatives(call_of(Gemm{}, {dense(0, {2, 3}), dense(1, {4, 3})}), 1);
   ASSERT_FALSE(computed);
   EXPECT_THAT(computed.error().message, HasSubstr("computed by other ops"));
+  const Convolution volume{{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 1};
+  const auto deep = own->alternatives(call_of(volume, {dense(0, {1, 2, 4, 4, 4}), weight({2, 2, 3, 3, 3})}), 1);
+  ASSERT_FALSE(deep);
+  EXPECT_THAT(deep.error().message, HasSubstr("three spatial dimensions"));
+  const auto followed = own->alternatives(call_of(ArgMax{1}, {dense(0, {2, 3})}, {Activation{}}), 1);
+  ASSERT_FALSE(followed);
+  EXPECT_THAT(followed.error().message, HasSubstr("not whole ones"));
   const OpCall product = call_of(Gemm{}, {dense(0, {2, 3}), weight({4, 3})});
   EXPECT_FALSE(own->prepare(product, "own:direct", 1, std::vector<std::vector<float>>{std::vector<float>(12)}));
 }

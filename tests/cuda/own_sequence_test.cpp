@@ -33,11 +33,23 @@ TEST(OwnLayerNormalization, EqualsTheReferenceAlsoOverSeveralDimensions) {
                                   {Activation{ActivationKind::kRelu, 0, 0}}));
 }
 
-TEST(OwnLayerNormalization, RefusesAScaleThatDiffersFromRowToRow) {
-  const auto listed = make_own_kernels_on_host()->alternatives(
-      call_of(LayerNormalization{1, 1e-5F}, {dense(0, {6, 40}), weight({6, 40})}), 1);
-  ASSERT_FALSE(listed);
-  EXPECT_THAT(listed.error().message, ::testing::HasSubstr("row to row"));
+TEST(OwnLayerNormalization, TakesAScaleThatDiffersFromRowToRow) {
+  expect_equals_reference(call_of(LayerNormalization{1, 1e-5F}, {dense(0, {6, 40}), weight({6, 40}), weight({6, 1})}));
+}
+
+TEST(OwnGroupNormalization, EqualsTheReferenceInBothLayouts) {
+  const std::vector<PostOp> post{Activation{ActivationKind::kRelu, 0, 0}};
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    for (const std::int64_t groups : {1, 3, 6}) {
+      for (const std::int64_t entries : {groups, std::int64_t{6}}) {
+        const GroupNormalization op{groups, 1e-4F};
+        const std::vector<Operand> inputs{dense(0, {2, 6, 5, 4}, layout), weight({entries}), weight({entries})};
+        expect_equals_reference(call_of(op, inputs, {}, layout));
+        expect_equals_reference(call_of(op, inputs, post, layout));
+      }
+    }
+  }
+  expect_equals_reference(call_of(GroupNormalization{2, 1e-4F}, {dense(0, {3, 8}), dense(1, {8}), dense(2, {8})}));
 }
 
 TEST(OwnGru, EqualsTheReference) {

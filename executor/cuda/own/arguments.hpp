@@ -108,7 +108,7 @@ struct ReshapeArguments {
 /// Entries of an axis of x by index: rows of a table. Indices are int32, by their bits, from -extent to extent - 1; for
 /// others y is NaN.
 struct GatherArguments {
-  DataType type = DataType::kFloat32;  ///< of every tensor
+  DataType type = DataType::kFloat32;  ///< of x and y
   Extents y_shape;
   std::int32_t extent = 1;     ///< of the axis
   std::int64_t axis_step = 0;  ///< from one entry of x to the next
@@ -168,11 +168,12 @@ struct LrnArguments {
   PostOps post;
 };
 
-/// Softmax along one dimension; a lane is a line of elements along it.
+/// Softmax along one dimension, or its logarithm; a lane is a line of elements along it.
 struct SoftmaxArguments {
   DataType type = DataType::kFloat32;  ///< of every tensor
-  Extents lanes;                       ///< all dimensions but that one
-  std::int32_t length = 1;             ///< of the dimension
+  bool logarithm = false;
+  Extents lanes;            ///< all dimensions but that one
+  std::int32_t length = 1;  ///< of the dimension
   std::int64_t x_step = 1, y_step = 1;
   const void* x = nullptr;
   void* y = nullptr;

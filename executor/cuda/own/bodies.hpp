@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "executor/cuda/own/arguments.hpp"
 #include "executor/cuda/own/number.hpp"
@@ -193,9 +192,7 @@ COHORT_BODY void reshape_element(const ReshapeArguments& k, std::int32_t linear)
 template <class T>
 COHORT_BODY void gather_element(const GatherArguments& k, std::int32_t linear) {
   const Index at = split(k.y_shape, linear);
-  const float bits = load<float>(k.indices, offset(k.index_strides, at, k.y_shape.rank));
-  std::int32_t index = 0;
-  memcpy(&index, &bits, sizeof index);
+  auto index = static_cast<std::int32_t>(bits_of(load<float>(k.indices, offset(k.index_strides, at, k.y_shape.rank))));
   if (index < 0) index += k.extent;
   float value = NAN;  // nothing is read from outside of the axis
   if (index >= 0 && index < k.extent)
@@ -315,8 +312,11 @@ COHORT_BODY float softmax_sum(const SoftmaxArguments& k, const T* x, float large
 template <class T>
 COHORT_BODY void softmax_store(const SoftmaxArguments& k, const T* x, T* y, float largest, float sum,
                                std::int32_t thread, std::int32_t threads) {
-  for (std::int32_t i = thread; i < k.length; i += threads)
-    from_float(expf(to_float(x[i * k.x_step]) - largest) / sum, y[i * k.y_step]);
+  const float logarithm = logf(sum);
+  for (std::int32_t i = thread; i < k.length; i += threads) {
+    const float value = to_float(x[i * k.x_step]) - largest;
+    from_float(k.logarithm ? value - logarithm : expf(value) / sum, y[i * k.y_step]);
+  }
 }
 
 /// Place of one result of a batched product.

@@ -32,6 +32,17 @@ inline Grid grid_of(const PoolArguments& k) { return grid_for(k.y_shape.count); 
 inline Grid grid_of(const ConvolutionArguments& k) { return grid_for(k.y_shape.count); }
 inline Grid grid_of(const LrnArguments& k) { return grid_for(k.y_shape.count); }
 inline Grid grid_of(const MatMulArguments& k) { return grid_for(k.y_shape.count); }
+inline Grid grid_of(const ResizeArguments& k) { return grid_for(k.y_shape.count); }
+inline Grid grid_of(const PadArguments& k) { return grid_for(k.y_shape.count); }
+inline Grid grid_of(const ConvTransposeArguments& k) { return grid_for(k.y_shape.count); }
+inline Grid grid_of(const MaxIndexArguments& k) { return grid_for(k.y_shape.count); }
+inline Grid grid_of(const WholeArguments& k) { return grid_for(k.shape.count); }
+// A thread takes a lane, or a warp.
+inline Grid grid_of_lanes(std::int64_t lanes, bool thread_per_lane) {
+  return grid_for(thread_per_lane ? lanes : lanes * kWarp);
+}
+inline Grid grid_of(const ReduceArguments& k) { return grid_of_lanes(k.lanes.count, k.thread_per_lane); }
+inline Grid grid_of(const ArgMaxArguments& k) { return grid_of_lanes(k.lanes.count, k.thread_per_lane); }
 // A warp takes a lane, a result or a row.
 inline Grid grid_of(const SoftmaxArguments& k) { return grid_for(std::int64_t{k.lanes.count} * kWarp); }
 inline Grid grid_of(const GemmArguments& k) { return grid_for(std::int64_t{k.batch} * k.rows * k.columns * kWarp); }

@@ -2,7 +2,10 @@
 
 #include <type_traits>
 
+#include "executor/cuda/own/extent_bodies.hpp"
+#include "executor/cuda/own/grid.hpp"
 #include "executor/cuda/own/sequence_bodies.hpp"
+#include "executor/cuda/own/whole_bodies.hpp"
 
 namespace cohort::cuda::own {
 namespace {
@@ -51,7 +54,6 @@ void run(const SoftmaxArguments& kernel) {
 /// Sums are split into as many parts as a warp has threads, as on the device.
 template <class T>
 void run(const GemmArguments& kernel) {
-  constexpr std::int32_t kWarp = 32;
   const std::int64_t count = std::int64_t{kernel.batch} * kernel.rows * kernel.columns;
   for (std::int64_t i = 0; i < count; ++i) {
     const GemmPlace place = gemm_place(kernel, i);
@@ -96,15 +98,63 @@ void run(const MatMulArguments& kernel) {
 
 template <class T>
 void run(const LayerNormArguments& kernel) {
-  for (std::int32_t row = 0; row < kernel.rows.count; ++row) {
-    const Index index = split(kernel.rows, row);
-    const T* const x = static_cast<const T*>(kernel.x) + offset(kernel.x_rows, index, kernel.rows.rank);
-    T* const y = static_cast<T*>(kernel.y) + offset(kernel.y_rows, index, kernel.rows.rank);
+  for (std::int32_t i = 0; i < kernel.rows.count; ++i) {
+    const Index row = split(kernel.rows, i);
     const auto count = static_cast<float>(kernel.inner.count);
-    const float mean = layer_norm_partial<T>(kernel, x, false, 0, 0, 1) / count;
-    const float variance = layer_norm_partial<T>(kernel, x, true, mean, 0, 1) / count;
-    layer_norm_store<T>(kernel, x, y, mean, variance, 0, 1);
+    const float mean = layer_norm_partial<T>(kernel, row, false, 0, 0, 1) / count;
+    const float variance = layer_norm_partial<T>(kernel, row, true, mean, 0, 1) / count;
+    layer_norm_store<T>(kernel, row, mean, variance, 0, 1);
   }
+}
+
+/// Lanes are shared as on the device.
+template <class T>
+void run(const ReduceArguments& kernel) {
+  const std::int32_t threads = kernel.thread_per_lane ? 1 : kWarp;
+  for (std::int32_t i = 0; i < kernel.lanes.count; ++i) {
+    const Index lane = split(kernel.lanes, i);
+    ReducePart all = reduce_nothing(kernel.kind);
+    for (std::int32_t thread = 0; thread < threads; ++thread)
+      all = reduce_merge(kernel.kind, all, reduce_partial<T>(kernel, lane, thread, threads));
+    reduce_store<T>(kernel, lane, all);
+  }
+}
+
+template <class T>
+void run(const ArgMaxArguments& kernel) {
+  const std::int32_t threads = kernel.thread_per_lane ? 1 : kWarp;
+  for (std::int32_t i = 0; i < kernel.lanes.count; ++i) {
+    const Index lane = split(kernel.lanes, i);
+    Best best;
+    for (std::int32_t thread = 0; thread < threads; ++thread)
+      best = better(kernel, best, argmax_partial<T>(kernel, lane, thread, threads));
+    argmax_store<T>(kernel, lane, best);
+  }
+}
+
+template <class T>
+void run(const ResizeArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) resize_element<T>(kernel, i);
+}
+
+template <class T>
+void run(const PadArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) pad_element<T>(kernel, i);
+}
+
+template <class T>
+void run(const ConvTransposeArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) conv_transpose_element<T>(kernel, i);
+}
+
+template <class T>
+void run(const MaxIndexArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) max_index_element<T>(kernel, i);
+}
+
+template <class T>
+void run(const WholeArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.shape.count; ++i) whole_element<T>(kernel, i);
 }
 
 /// It has two types of its own.

@@ -58,6 +58,27 @@ KernelArguments kernel_of(const Convolution& op, const OpCall& call, const Opera
   return kernel;
 }
 
+KernelArguments kernel_of(const ConvTranspose& op, const OpCall& call, const Operands& operands) {
+  ConvTransposeArguments kernel;
+  set_image(kernel, call, op.window, operands);
+  const Shape& w = operands.inputs[1].shape;
+  kernel.group_inputs = static_cast<std::int32_t>(w[0] / op.groups);
+  kernel.group_outputs = static_cast<std::int32_t>(w[1]);
+  kernel.channels_last = channels_last(operands.y_shape, operands.y_strides);
+  kernel.w = operands.inputs[1].data;
+  kernel.bias = own_input_count(call) > 2 ? operands.inputs[2].data : nullptr;
+  return kernel;
+}
+
+KernelArguments kernel_of(const MaxPoolIndices& op, const OpCall& call, const Operands& operands) {
+  MaxIndexArguments kernel;
+  set_image(kernel, call, op.window, operands);
+  kernel.type = operands.inputs[0].type;
+  kernel.column_major = op.column_major;
+  kernel.channels_last = channels_last(operands.y_shape, operands.y_strides);
+  return kernel;
+}
+
 KernelArguments kernel_of(const Pool& op, const OpCall& call, const Operands& operands) {
   PoolArguments kernel;
   set_image(kernel, call, op.window, operands);
@@ -111,6 +132,7 @@ KernelArguments kernel_of(const Softmax& op, const OpCall& /*call*/, const Opera
   const auto axis = static_cast<std::size_t>(op.axis);
   SoftmaxArguments kernel;
   kernel.type = operands.y_type;
+  kernel.logarithm = op.logarithm;
   kernel.lanes = to_extents(reference::without(operands.y_shape, axis));
   kernel.length = static_cast<std::int32_t>(operands.y_shape[axis]);
   kernel.x_step = operands.inputs[0].strides[axis];
@@ -164,25 +186,35 @@ DataType type_of(const Operand& operand) {
 bool finishes_apart(const OpCall& call) {
   return std::holds_alternative<Softmax>(call.attributes) || std::holds_alternative<Lstm>(call.attributes) ||
          std::holds_alternative<Recurrent>(call.attributes) ||
-         std::holds_alternative<LayerNormalization>(call.attributes);
+         std::holds_alternative<LayerNormalization>(call.attributes) ||
+         std::holds_alternative<GroupNormalization>(call.attributes);
 }
 
 tl::unexpected<Error> refuse(const OpCall& call, std::string_view why) {
   return fail(ErrorCode::kInvalidInput, "{}: own kernels cannot run it: {}", op_type(call.attributes), why);
 }
 
-/// Kernels read and write one type, but for conversions.
+/// Kernels read and write one type, but for conversions and whole numbers.
 Result<void> check_types(const OpCall& call) {
   const DataType type = call.outputs[0].type;
   if (converts(call)) {
     const bool plain = call.post_ops.empty() && shape_of(call.inputs[0]) == call.outputs[0].shape;
     return plain ? Result<void>() : refuse(call, "it changes the type and more");
   }
-  if (std::holds_alternative<Gather>(call.attributes) && type != DataType::kFloat32)
-    return refuse(call, "its indices need 32 bits");
-  for (const Operand& operand : call.inputs) {
-    if (type_of(operand) != type)
-      return refuse(call, fmt::format("it reads {} and writes {}", to_string(type_of(operand)), to_string(type)));
+  const bool whole_result = holds_whole_numbers(call.attributes);
+  if (whole_result && !call.post_ops.empty()) return refuse(call, "what follows it is for numbers, not whole ones");
+  if (whole_result && type != DataType::kFloat32) return refuse(call, "its whole numbers need 32 bits");
+  std::optional<DataType> numbers;
+  if (!whole_result) numbers = type;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const DataType of = type_of(call.inputs[i]);
+    if (i < own_input_count(call) && holds_whole_numbers(call.attributes, i)) {
+      if (of != DataType::kFloat32) return refuse(call, "its whole numbers need 32 bits");
+      continue;
+    }
+    if (of != numbers.value_or(of))
+      return refuse(call, fmt::format("it reads {} and {} together", to_string(of), to_string(*numbers)));
+    numbers = of;
   }
   return {};
 }
@@ -190,8 +222,9 @@ Result<void> check_types(const OpCall& call) {
 Result<void> check_constants(const OpCall& call) {
   const auto constant = [&](std::size_t input) { return input >= call.inputs.size() || is_constant(call, input); };
   const std::size_t own = own_input_count(call);
-  if (std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<Gemm>(call.attributes) ||
-      std::holds_alternative<Lstm>(call.attributes) || std::holds_alternative<Recurrent>(call.attributes) ||
+  if (std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<ConvTranspose>(call.attributes) ||
+      std::holds_alternative<Gemm>(call.attributes) || std::holds_alternative<Lstm>(call.attributes) ||
+      std::holds_alternative<Recurrent>(call.attributes) ||
       std::holds_alternative<BatchNormalization>(call.attributes)) {
     if (is_constant(call, 0)) return refuse(call, "its input is a constant");
     for (std::size_t i = 1; i < own; ++i) {
@@ -204,19 +237,6 @@ Result<void> check_constants(const OpCall& call) {
     const View* const view = std::get_if<View>(&call.inputs[add->operand]);
     if (finishes_apart(call) && view != nullptr && view->buffer == call.outputs[0].buffer)
       return refuse(call, "what is added to its result lies where the result goes");
-  }
-  return {};
-}
-
-/// Scale and shift differ along the normalised dimensions only.
-Result<void> check_normalization(const LayerNormalization& op, const OpCall& call) {
-  const std::size_t rank = call.outputs[0].shape.size();
-  for (std::size_t i = 1; i < own_input_count(call); ++i) {
-    const Shape& shape = shape_of(call.inputs[i]);
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      const bool outer = rank - shape.size() + d < static_cast<std::size_t>(op.axis);
-      if (outer && shape[d] > 1) return refuse(call, "its scale differs from row to row");
-    }
   }
   return {};
 }
@@ -288,37 +308,52 @@ std::vector<std::int64_t> memory_order(const View& view, std::size_t first) {
 
 namespace {
 
-/// Whether there is a kernel for what the attributes say; ops that the own kernels do not know have none.
-struct HasKernel {
-  bool operator()(const Convolution&) const { return true; }
-  bool operator()(const Pool&) const { return true; }
-  bool operator()(const Gemm&) const { return true; }
-  bool operator()(const BatchNormalization&) const { return true; }
-  bool operator()(const LocalResponseNormalization&) const { return true; }
-  bool operator()(const Activation&) const { return true; }
-  bool operator()(const Binary& op) const { return op.kind <= BinaryKind::kMod && op.element == ElementType::kFloat32; }
-  bool operator()(const Concat&) const { return true; }
-  bool operator()(const Softmax& op) const { return !op.logarithm; }
-  bool operator()(const Reshape&) const { return true; }
-  bool operator()(const Lstm&) const { return true; }
-  bool operator()(const MatMul&) const { return true; }
-  bool operator()(const LayerNormalization&) const { return true; }
-  bool operator()(const Recurrent& op) const { return has_kernel(op); }
-  bool operator()(const Transpose&) const { return true; }
-  bool operator()(const TensorSlice&) const { return true; }
-  bool operator()(const Expand&) const { return true; }
-  bool operator()(const Gather&) const { return true; }
-  template <class Other>
-  bool operator()(const Other&) const {
-    return false;
+/// The sliding window of an op that has one.
+const Window* window_of(const OpAttributes& attributes) {
+  return std::visit(
+      [](const auto& op) -> const Window* {
+        if constexpr (requires { op.window; }) {
+          return &op.window;
+        } else {
+          return nullptr;
+        }
+      },
+      attributes);
+}
+
+/// Ops with one spatial dimension as ops with two, of which the first is 1.
+OpAttributes as_plane(OpAttributes attributes) {
+  std::visit(
+      [](auto& op) {
+        if constexpr (requires { op.window; }) {
+          for (auto* const each : {&op.window.kernel, &op.window.stride, &op.window.dilation})
+            each->insert(each->begin(), 1);
+          for (auto* const each : {&op.window.pad_begin, &op.window.pad_end}) each->insert(each->begin(), 0);
+        }
+      },
+      attributes);
+  return attributes;
+}
+
+void add_dimension(Shape& shape, Shape& strides) {
+  shape.insert(shape.begin() + 2, 1);
+  strides.insert(strides.begin() + 2, 0);
+}
+
+Operands as_plane(Operands operands) {
+  for (Tensor& tensor : operands.inputs) {
+    if (tensor.shape.size() == 3) add_dimension(tensor.shape, tensor.strides);
   }
-};
+  add_dimension(operands.y_shape, operands.y_strides);
+  return operands;
+}
 
 }  // namespace
 
 Result<void> check_supported(const OpCall& call) {
   COHORT_CHECK(check_call(call));
-  if (!std::visit(HasKernel{}, call.attributes)) return refuse(call, "there is no kernel for it");
+  if (const auto* const layer = std::get_if<Recurrent>(&call.attributes); layer != nullptr && !has_kernel(*layer))
+    return refuse(call, "there are kernels for plain LSTMs, and for GRUs whose reset gate comes after the product");
   COHORT_CHECK(check_constants(call));
   COHORT_CHECK(check_types(call));
   std::vector<Shape> shapes{call.outputs[0].shape};
@@ -332,11 +367,8 @@ Result<void> check_supported(const OpCall& call) {
   const std::size_t room = std::holds_alternative<Activation>(call.attributes) ? 1 : 0;
   if (call.post_ops.size() + room > static_cast<std::size_t>(kMaxPostOps))
     return refuse(call, fmt::format("{} post-ops are more than {}", call.post_ops.size(), kMaxPostOps));
-  const bool windowed =
-      std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<Pool>(call.attributes);
-  if (const auto* const normalization = std::get_if<LayerNormalization>(&call.attributes))
-    COHORT_CHECK(check_normalization(*normalization, call));
-  if (windowed && call.outputs[0].shape.size() != 4) return refuse(call, "its image has not two spatial dimensions");
+  if (window_of(call.attributes) != nullptr && call.outputs[0].shape.size() > 4)
+    return refuse(call, "its image has three spatial dimensions");
   if (gemm) {
     const std::size_t lead = std::get<Gemm>(call.attributes).stacked ? 2 : 1;
     if (memory_order(std::get<View>(call.inputs[0]), lead).empty())
@@ -352,8 +384,9 @@ std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const
   const Shape& shape = shape_of(call.inputs[input]);
   if (const auto* const normalization = std::get_if<BatchNormalization>(&call.attributes))
     return input < 3 ? folded(*normalization, input, weights) : std::vector<float>{};
-  if (std::holds_alternative<Convolution>(call.attributes) && input == 1 &&
-      channels_last(call.outputs[0].shape, call.outputs[0].strides))
+  const bool filters =
+      std::holds_alternative<Convolution>(call.attributes) || std::holds_alternative<ConvTranspose>(call.attributes);
+  if (filters && input == 1 && channels_last(call.outputs[0].shape, call.outputs[0].strides))
     return channels_moved_last(values, shape);
   if (const auto* const gemm = std::get_if<Gemm>(&call.attributes); gemm != nullptr && input == 1)
     return rows_reordered(values, memory_order(std::get<View>(call.inputs[0]), gemm->stacked ? 2 : 1));
@@ -387,6 +420,12 @@ Bytes workspace_of(const OpCall& call) {
 }
 
 std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& operands) {
+  if (element_count(operands.y_shape) == 0) return {};
+  if (window_of(call.attributes) != nullptr && operands.y_shape.size() == 3) {
+    OpCall plane = call;
+    plane.attributes = as_plane(call.attributes);
+    return kernels_of(plane, as_plane(operands));
+  }
   std::vector<KernelArguments> kernels = std::visit(
       [&](const auto& op) -> std::vector<KernelArguments> {
         if constexpr (requires { kernel_of(op, call, operands); }) {

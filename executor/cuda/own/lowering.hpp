@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "executor/cuda/calls.hpp"
@@ -23,17 +24,24 @@ struct Operands {
   Shape y_strides;
   DataType y_type = DataType::kFloat32;
   float* workspace = nullptr;
-  std::size_t own_inputs = 0;  ///< leading inputs that are the op's own
+  const void* table = nullptr;  ///< what table_of() gives, where it gives something
+  std::size_t own_inputs = 0;   ///< leading inputs that are the op's own
 };
 
 /// Whether own kernels can run a call. Errors: kInvalidInput with the reason where not.
 Result<void> check_supported(const OpCall& call);
+
+/// Whether operand `input` of an op, or without one its result, holds whole numbers, which are 32 bits in memory
+/// whatever the type of the rest. Of ops that only move elements the types say so.
+bool holds_whole_numbers(const OpAttributes& op, std::optional<std::size_t> input = std::nullopt);
 
 /// Values of constant input `input`, as the kernels read them. `weights` has the dense values of all
 /// constants of the call, in order.
 std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const std::vector<float>> weights);
 /// The bytes of `values` in a type.
 std::vector<std::byte> bytes_of(const std::vector<float>& values, DataType type);
+/// What a kernel of the call reads besides, the same at every step; of most nothing.
+std::vector<std::byte> table_of(const OpCall& call);
 /// `elements` further on.
 const void* advanced(const void* from, std::int64_t elements, DataType type);
 void* advanced(void* from, std::int64_t elements, DataType type);
@@ -41,21 +49,33 @@ void* advanced(void* from, std::int64_t elements, DataType type);
 /// Bytes of workspace.
 Bytes workspace_of(const OpCall& call);
 
-/// Kernels that compute the call, in order. Only for what check_supported() accepts.
+/// Kernels that compute the call, in order; none where its result has no elements. Only for what check_supported()
+/// accepts.
 std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& operands);
 
 /// Post-ops from number `first` on, found by the index of the output's dimensions.
 PostOps post_ops(const OpCall& call, const Operands& operands, std::size_t first = 0);
 
 /// Kernels of ops without memory between elements: Activation, Binary, BatchNormalization, Concat, Reshape,
-/// Transpose, TensorSlice, Expand.
+/// Transpose, TensorSlice, Expand, Select, Cast.
 std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& operands);
 /// y = post(y + bias along dimension 1).
 MapArguments epilogue(const OpCall& call, const Operands& operands, const void* bias, std::size_t first);
 
+/// Of what reads or makes whole numbers one by one; empty for other ops.
+std::optional<WholeArguments> whole_kernel(const OpCall& call, const Operands& operands);
+
+// Of ops whose result has other extents than what they read.
+KernelArguments kernel_of(const Reduce& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const ArgMax& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const Resize& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const Pad& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const Tile& op, const OpCall& call, const Operands& operands);
+
 // Of ops of language models.
 KernelArguments kernel_of(const MatMul& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const LayerNormalization& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const GroupNormalization& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const Lstm& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const Recurrent& op, const OpCall& call, const Operands& operands);
 /// Plain GRUs whose reset gate is applied after the matrix product.
@@ -66,6 +86,13 @@ Tensor rearranged(const TensorSlice& op, const Tensor& x);
 
 Strides to_strides(const Shape& strides);
 Extents to_extents(const Shape& shape);
+/// Strides with which x repeats over `shape` by numpy's rule.
+Shape broadcast(const Tensor& x, const Shape& shape);
+/// Puts dimensions in the order of y's memory, the closest last, leaves out those of one entry and joins neighbours
+/// that follow each other without a gap in every tensor. The first of `all` is y's.
+Extents simplify(const std::vector<Strides*>& all, const Shape& shape);
+/// Those of tensors with a result's dimensions that its post-ops add, by the same index as `others`, behind these.
+std::vector<Strides*> with_post_ops(std::vector<Strides*> others, PostOps& post);
 
 /// Position of values in memory order: entry i says which logical element of a sample lies i-th. Empty where
 /// samples of the view (all dimensions from `first` on) do not lie dense in memory.

@@ -7,45 +7,6 @@
 namespace cohort::cuda::own {
 namespace {
 
-/// Strides with which x repeats over `shape` by numpy's rule.
-Shape broadcast(const Tensor& x, const Shape& shape) {
-  Shape strides(shape.size(), 0);
-  const std::size_t missing = shape.size() - x.shape.size();
-  for (std::size_t d = 0; d < x.shape.size(); ++d) strides[missing + d] = x.shape[d] == 1 ? 0 : x.strides[d];
-  return strides;
-}
-
-/// Puts dimensions in the order of y's memory, the closest last, and joins neighbours that follow each other without a
-/// gap in every tensor. The first of `all` is y's.
-Extents simplify(const std::vector<Strides*>& all, const Shape& shape) {
-  std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] > 1) order.push_back(d);
-  }
-  std::vector<Strides> before;
-  for (const Strides* strides : all) before.push_back(*strides);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return before[0].of[a] > before[0].of[b]; });
-  Extents extents;
-  for (const std::size_t d : order) {
-    const auto extent = static_cast<std::int32_t>(shape[d]);
-    const int last = extents.rank - 1;
-    bool joins = extents.rank > 0;
-    for (std::size_t i = 0; joins && i < all.size(); ++i) joins = all[i]->of[last] == before[i].of[d] * extent;
-    const int to = joins ? last : extents.rank++;
-    extents.of[to] = joins ? extents.of[to] * extent : extent;
-    for (std::size_t i = 0; i < all.size(); ++i) all[i]->of[to] = before[i].of[d];
-    extents.count *= extent;
-  }
-  return extents;
-}
-
-void simplify(MapArguments& map, const Shape& shape) {
-  std::vector<Strides*> all{&map.y_strides, &map.a_strides, &map.b_strides, &map.c_strides};
-  for (int i = 0; i < map.post.count; ++i) all.push_back(&map.post.of[i].strides);
-  map.shape = simplify(all, shape);
-}
-
 Tensor channel_vector(const Tensor& values, const Shape& shape) {
   Shape as(shape.size(), 1);
   as[1] = shape[1];
@@ -71,7 +32,8 @@ MapArguments map_of(MapKind kind, std::vector<Tensor> from, const Operands& to, 
     map.c = from[2].data;
     map.c_strides = to_strides(broadcast(from[2], to.y_shape));
   }
-  simplify(map, to.y_shape);
+  map.shape =
+      simplify(with_post_ops({&map.y_strides, &map.a_strides, &map.b_strides, &map.c_strides}, map.post), to.y_shape);
   return map;
 }
 
@@ -95,7 +57,7 @@ MapKind kind_of(BinaryKind kind) {
       return MapKind::kPRelu;
     case BinaryKind::kMod:
       return MapKind::kMod;
-    default:  // check_supported() refuses the others
+    default:  // the others are whole_kernel()'s
       break;
   }
   return MapKind::kAdd;
@@ -167,6 +129,41 @@ KernelArguments reshape_kernel(const OpCall& call, const Operands& operands) {
 
 }  // namespace
 
+Shape broadcast(const Tensor& x, const Shape& shape) {
+  Shape strides(shape.size(), 0);
+  const std::size_t missing = shape.size() - x.shape.size();
+  for (std::size_t d = 0; d < x.shape.size(); ++d) strides[missing + d] = x.shape[d] == 1 ? 0 : x.strides[d];
+  return strides;
+}
+
+Extents simplify(const std::vector<Strides*>& all, const Shape& shape) {
+  std::vector<std::size_t> order;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] > 1) order.push_back(d);
+  }
+  std::vector<Strides> before;
+  for (const Strides* strides : all) before.push_back(*strides);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return before[0].of[a] > before[0].of[b]; });
+  Extents extents;
+  for (const std::size_t d : order) {
+    const auto extent = static_cast<std::int32_t>(shape[d]);
+    const int last = extents.rank - 1;
+    bool joins = extents.rank > 0;
+    for (std::size_t i = 0; joins && i < all.size(); ++i) joins = all[i]->of[last] == before[i].of[d] * extent;
+    const int to = joins ? last : extents.rank++;
+    extents.of[to] = joins ? extents.of[to] * extent : extent;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i]->of[to] = before[i].of[d];
+    extents.count *= extent;
+  }
+  return extents;
+}
+
+std::vector<Strides*> with_post_ops(std::vector<Strides*> others, PostOps& post) {
+  for (int i = 0; i < post.count; ++i) others.push_back(&post.of[i].strides);
+  return others;
+}
+
 Strides to_strides(const Shape& strides) {
   Strides result;
   std::copy(strides.begin(), strides.end(), result.of);
@@ -214,8 +211,9 @@ std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& ope
     return {map_of(MapKind::kCopy, {rearranged(*transpose, operands.inputs[0])}, operands, post)};
   if (const auto* const slice = std::get_if<TensorSlice>(&call.attributes))
     return {map_of(MapKind::kCopy, {rearranged(*slice, operands.inputs[0])}, operands, post)};
-  if (std::holds_alternative<Expand>(call.attributes))
-    return {map_of(MapKind::kCopy, {operands.inputs[0]}, operands, post)};
+  if (const auto whole = whole_kernel(call, operands)) return {*whole};
+  const bool copies = std::holds_alternative<Expand>(call.attributes) || std::holds_alternative<Cast>(call.attributes);
+  if (copies) return {map_of(MapKind::kCopy, {operands.inputs[0]}, operands, post)};
   if (const auto* const activation = std::get_if<Activation>(&call.attributes)) {
     std::copy_backward(post.of, post.of + post.count, post.of + post.count + 1);
     post.of[0] = activation_of(*activation);

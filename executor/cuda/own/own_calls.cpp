@@ -30,10 +30,16 @@ struct Names {
   std::string_view operator()(const TensorSlice&) const { return "own:map"; }
   std::string_view operator()(const Expand&) const { return "own:map"; }
   std::string_view operator()(const Gather&) const { return "own:gather"; }
-  template <class Other>  // check_supported() refuses these
-  std::string_view operator()(const Other&) const {
-    return "none";
-  }
+  std::string_view operator()(const Select&) const { return "own:map"; }
+  std::string_view operator()(const Cast&) const { return "own:map"; }
+  std::string_view operator()(const Reduce&) const { return "own:reduce"; }
+  std::string_view operator()(const ArgMax&) const { return "own:argmax"; }
+  std::string_view operator()(const Resize&) const { return "own:resize"; }
+  std::string_view operator()(const Pad&) const { return "own:pad"; }
+  std::string_view operator()(const Tile&) const { return "own:pad"; }
+  std::string_view operator()(const ConvTranspose&) const { return "own:transposed"; }
+  std::string_view operator()(const MaxPoolIndices&) const { return "own:pool"; }
+  std::string_view operator()(const GroupNormalization&) const { return "own:groupnorm"; }
 };
 
 std::string algorithm_of(const OpCall& call) { return std::string(std::visit(Names{}, call.attributes)); }
@@ -83,19 +89,23 @@ class OwnPrepared final : public PreparedCall {
       const std::vector<float> values = constant != nullptr ? own::packed(call_, i, weights) : std::vector<float>{};
       constants_.push_back(values.empty() ? nullptr : store.add(own::bytes_of(values, constant->type)));
     }
+    if (const std::vector<std::byte> table = own::table_of(call_); !table.empty()) table_ = store.add(table);
   }
 
   std::unique_ptr<BoundCall> bind(const CallArguments& arguments) override {
     return std::make_unique<OwnBound>(*launcher_, kernels(arguments));
   }
   [[nodiscard]] std::vector<own::KernelArguments> kernels(const CallArguments& arguments) const {
-    return own::kernels_of(call_, operands_of(call_, arguments, constants_));
+    own::Operands operands = operands_of(call_, arguments, constants_);
+    operands.table = table_;
+    return own::kernels_of(call_, operands);
   }
 
  private:
   OpCall call_;
   KernelLauncher* launcher_;
   std::vector<const void*> constants_;
+  const void* table_ = nullptr;
 };
 
 constexpr const char* kGrouped = "grouped";
@@ -239,6 +249,7 @@ Alternative own_alternative(const OpCall& call) {
     if (constant != nullptr && !folded)
       alternative.packed_weights += Bytes{element_count(constant->shape) * element_bytes(constant->type)};
   }
+  alternative.packed_weights += Bytes{static_cast<std::int64_t>(own::table_of(call).size())};
   return alternative;
 }
 

@@ -2,7 +2,8 @@
 
 #include <variant>
 
-#include "executor/cuda/own/arguments.hpp"
+#include "executor/cuda/own/extent_arguments.hpp"
+#include "executor/cuda/own/whole_arguments.hpp"
 
 /// Arguments of the kernels of language models, and the sum of all.
 namespace cohort::cuda::own {
@@ -73,7 +74,8 @@ struct MatMulArguments {
   PostOps post;
 };
 
-/// y = scale * (x - mean) / sqrt(variance + epsilon) + shift over the `inner` dimensions of each row.
+/// y = scale * (x - mean) / sqrt(variance + epsilon) + shift over the `inner` dimensions of each row, of which scale
+/// and shift may differ, too.
 struct LayerNormArguments {
   DataType type = DataType::kFloat32;  ///< of every tensor
   Extents rows, inner;
@@ -82,7 +84,8 @@ struct LayerNormArguments {
   const void* scale = nullptr;
   const void* shift = nullptr;  ///< may be null
   void* y = nullptr;
-  Strides x_rows, y_rows, x_inner, y_inner, scale_inner, shift_inner;
+  Strides x_rows, y_rows, scale_rows, shift_rows;
+  Strides x_inner, y_inner, scale_inner, shift_inner;
 };
 
 /// Kernels of one kind and type in one launch: part i takes the blocks from first_block[i] on.
@@ -99,6 +102,8 @@ struct TableArguments {
 using KernelArguments =
     std::variant<MapArguments, ConvertArguments, ReshapeArguments, GatherArguments, PoolArguments, ConvolutionArguments,
                  LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments,
-                 GruCellArguments, MatMulArguments, LayerNormArguments, TableArguments>;
+                 GruCellArguments, MatMulArguments, LayerNormArguments, ReduceArguments, ArgMaxArguments,
+                 ResizeArguments, PadArguments, ConvTransposeArguments, MaxIndexArguments, WholeArguments,
+                 TableArguments>;
 
 }  // namespace cohort::cuda::own

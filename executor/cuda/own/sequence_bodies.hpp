@@ -113,8 +113,9 @@ COHORT_BODY void matmul_element(const MatMulArguments& k, std::int32_t linear) {
 
 /// One thread's part of the sum over a row of x, or with `centred` of the squares of x - mean.
 template <class T>
-COHORT_BODY float layer_norm_partial(const LayerNormArguments& k, const T* x, bool centred, float mean,
+COHORT_BODY float layer_norm_partial(const LayerNormArguments& k, const Index& row, bool centred, float mean,
                                      std::int32_t thread, std::int32_t threads) {
+  const T* const x = static_cast<const T*>(k.x) + offset(k.x_rows, row, k.rows.rank);
   float sum = 0;
   for (std::int32_t i = thread; i < k.inner.count; i += threads) {
     const float value = to_float(x[offset(k.x_inner, split(k.inner, i), k.inner.rank)]) - (centred ? mean : 0.0F);
@@ -124,15 +125,20 @@ COHORT_BODY float layer_norm_partial(const LayerNormArguments& k, const T* x, bo
 }
 
 template <class T>
-COHORT_BODY void layer_norm_store(const LayerNormArguments& k, const T* x, T* y, float mean, float variance,
+COHORT_BODY void layer_norm_store(const LayerNormArguments& k, const Index& row, float mean, float variance,
                                   std::int32_t thread, std::int32_t threads) {
+  const std::int64_t x = offset(k.x_rows, row, k.rows.rank);
+  const std::int64_t y = offset(k.y_rows, row, k.rows.rank);
+  const std::int64_t scales = offset(k.scale_rows, row, k.rows.rank);
+  const std::int64_t shifts = offset(k.shift_rows, row, k.rows.rank);
   const float factor = 1.0F / sqrtf(variance + k.epsilon);
   for (std::int32_t i = thread; i < k.inner.count; i += threads) {
     const Index at = split(k.inner, i);
-    const float normalised = (to_float(x[offset(k.x_inner, at, k.inner.rank)]) - mean) * factor;
-    const float shift = k.shift != nullptr ? load<T>(k.shift, offset(k.shift_inner, at, k.inner.rank)) : 0.0F;
-    const float scale = load<T>(k.scale, offset(k.scale_inner, at, k.inner.rank));
-    from_float(scale * normalised + shift, y[offset(k.y_inner, at, k.inner.rank)]);
+    const int rank = k.inner.rank;
+    const float normalised = (load<T>(k.x, x + offset(k.x_inner, at, rank)) - mean) * factor;
+    const float shift = k.shift != nullptr ? load<T>(k.shift, shifts + offset(k.shift_inner, at, rank)) : 0.0F;
+    const float scale = load<T>(k.scale, scales + offset(k.scale_inner, at, rank));
+    store<T>(k.y, y + offset(k.y_inner, at, rank), scale * normalised + shift);
   }
 }
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "executor/cuda/own/lowering.hpp"
 
 namespace cohort::cuda::own {
@@ -17,17 +15,14 @@ Strides matrix_strides(const Tensor& x, const Shape& y_shape, std::int64_t row, 
   return strides;
 }
 
-/// Strides of what broadcasts to `shape`, of the dimensions from `first` on.
-Strides inner_strides(const Tensor& x, const Shape& shape, std::size_t first) {
-  const std::size_t missing = shape.size() - x.shape.size();
-  Strides strides;
-  for (std::size_t d = std::max(first, missing); d < shape.size(); ++d)
-    strides.of[d - first] = x.shape[d - missing] == 1 ? 0 : x.strides[d - missing];
-  return strides;
-}
-
 Shape part(const Shape& values, std::size_t from, std::size_t to) {
   return {values.begin() + static_cast<std::ptrdiff_t>(from), values.begin() + static_cast<std::ptrdiff_t>(to)};
+}
+
+/// Fewer dimensions, where they lie behind each other, and the closest in memory last.
+void join_dimensions(LayerNormArguments& kernel, const Shape& rows, const Shape& inner) {
+  kernel.rows = simplify({&kernel.y_rows, &kernel.x_rows, &kernel.scale_rows, &kernel.shift_rows}, rows);
+  kernel.inner = simplify({&kernel.y_inner, &kernel.x_inner, &kernel.scale_inner, &kernel.shift_inner}, inner);
 }
 
 /// What the kernels of recurrent layers have in common: x [T, N, I], y [T, ..., N, H] with the samples in dimension
@@ -82,23 +77,64 @@ KernelArguments kernel_of(const LayerNormalization& op, const OpCall& /*call*/, 
   const Tensor& x = operands.inputs[0];
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::size_t rank = x.shape.size();
+  const Shape scale = broadcast(operands.inputs[1], x.shape);
   LayerNormArguments kernel;
   kernel.type = operands.y_type;
-  kernel.rows = to_extents(part(x.shape, 0, axis));
-  kernel.inner = to_extents(part(x.shape, axis, rank));
   kernel.epsilon = op.epsilon;
   kernel.x = x.data;
   kernel.scale = operands.inputs[1].data;
   kernel.y = operands.y;
   kernel.x_rows = to_strides(part(x.strides, 0, axis));
   kernel.y_rows = to_strides(part(operands.y_strides, 0, axis));
+  kernel.scale_rows = to_strides(part(scale, 0, axis));
   kernel.x_inner = to_strides(part(x.strides, axis, rank));
   kernel.y_inner = to_strides(part(operands.y_strides, axis, rank));
-  kernel.scale_inner = inner_strides(operands.inputs[1], x.shape, axis);
+  kernel.scale_inner = to_strides(part(scale, axis, rank));
   if (operands.own_inputs > 2) {
+    const Shape shift = broadcast(operands.inputs[2], x.shape);
     kernel.shift = operands.inputs[2].data;
-    kernel.shift_inner = inner_strides(operands.inputs[2], x.shape, axis);
+    kernel.shift_rows = to_strides(part(shift, 0, axis));
+    kernel.shift_inner = to_strides(part(shift, axis, rank));
   }
+  join_dimensions(kernel, part(x.shape, 0, axis), part(x.shape, axis, rank));
+  return kernel;
+}
+
+/// A row is a sample's group: x [N, C, ...] seen as [N, groups, C/groups, ...].
+KernelArguments kernel_of(const GroupNormalization& op, const OpCall& /*call*/, const Operands& operands) {
+  const Tensor& x = operands.inputs[0];
+  const std::size_t rank = x.shape.size();
+  const std::int64_t channels = x.shape[1] / op.groups;
+  const auto rows = [&](const Shape& strides) { return to_strides({strides[0], strides[1] * channels}); };
+  const auto inner = [&](const Shape& strides) { return to_strides(part(strides, 1, rank)); };
+  // By channel or by group, whatever the sample and the position.
+  const auto parameter = [&](const Tensor& values) {
+    Shape strides(rank, 0);
+    if (values.shape[0] == x.shape[1]) strides[1] = values.strides[0];
+    return strides;
+  };
+  const auto parameter_rows = [&](const Tensor& values) {
+    const bool by_channel = values.shape[0] == x.shape[1];
+    return to_strides({0, by_channel ? values.strides[0] * channels : values.strides[0]});
+  };
+  LayerNormArguments kernel;
+  kernel.type = operands.y_type;
+  kernel.epsilon = op.epsilon;
+  kernel.x = x.data;
+  kernel.scale = operands.inputs[1].data;
+  kernel.shift = operands.inputs[2].data;
+  kernel.y = operands.y;
+  kernel.x_rows = rows(x.strides);
+  kernel.y_rows = rows(operands.y_strides);
+  kernel.scale_rows = parameter_rows(operands.inputs[1]);
+  kernel.shift_rows = parameter_rows(operands.inputs[2]);
+  kernel.x_inner = inner(x.strides);
+  kernel.y_inner = inner(operands.y_strides);
+  kernel.scale_inner = inner(parameter(operands.inputs[1]));
+  kernel.shift_inner = inner(parameter(operands.inputs[2]));
+  Shape group = part(x.shape, 1, rank);
+  group[0] = channels;
+  join_dimensions(kernel, {x.shape[0], op.groups}, group);
   return kernel;
 }
 

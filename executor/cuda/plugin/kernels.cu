@@ -1,7 +1,9 @@
 #include <type_traits>
 
+#include "executor/cuda/own/extent_bodies.hpp"
 #include "executor/cuda/own/grid.hpp"
 #include "executor/cuda/own/sequence_bodies.hpp"
+#include "executor/cuda/own/whole_bodies.hpp"
 #include "executor/cuda/plugin/kernels.hpp"
 
 namespace cohort::cuda {
@@ -62,6 +64,36 @@ __device__ void work(const MatMulArguments& k, int block) {
 }
 
 template <class T>
+__device__ void work(const ResizeArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) resize_element<T>(k, i);
+}
+
+template <class T>
+__device__ void work(const PadArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) pad_element<T>(k, i);
+}
+
+template <class T>
+__device__ void work(const ConvTransposeArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) conv_transpose_element<T>(k, i);
+}
+
+template <class T>
+__device__ void work(const MaxIndexArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) max_index_element<T>(k, i);
+}
+
+template <class T>
+__device__ void work(const WholeArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.shape.count) whole_element<T>(k, i);
+}
+
+template <class T>
 __device__ void work(const LstmCellArguments& k, int block) {
   const int i = thread_index(block);
   if (i < k.samples * k.hidden) lstm_cell_element<T>(k, i);
@@ -114,13 +146,43 @@ __device__ void work(const LayerNormArguments& k, int block) {
   const int row = thread_index(block) / kWarp;
   if (row >= k.rows.count) return;  // whole warps
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
-  const Index index = split(k.rows, row);
-  const T* const x = static_cast<const T*>(k.x) + offset(k.x_rows, index, k.rows.rank);
-  T* const y = static_cast<T*>(k.y) + offset(k.y_rows, index, k.rows.rank);
+  const Index at = split(k.rows, row);
   const float count = static_cast<float>(k.inner.count);
-  const float mean = warp_sum(layer_norm_partial<T>(k, x, false, 0, thread, kWarp)) / count;
-  const float variance = warp_sum(layer_norm_partial<T>(k, x, true, mean, thread, kWarp)) / count;
-  layer_norm_store<T>(k, x, y, mean, variance, thread, kWarp);
+  const float mean = warp_sum(layer_norm_partial<T>(k, at, false, 0, thread, kWarp)) / count;
+  const float variance = warp_sum(layer_norm_partial<T>(k, at, true, mean, thread, kWarp)) / count;
+  layer_norm_store<T>(k, at, mean, variance, thread, kWarp);
+}
+
+/// A thread takes a lane, or a warp, whose threads exchange what they have found.
+template <class T>
+__device__ void work(const ReduceArguments& k, int block) {
+  const int threads = k.thread_per_lane ? 1 : kWarp;
+  const int i = thread_index(block) / threads;
+  if (i >= k.lanes.count) return;  // whole warps, where they share a lane
+  const Index lane = split(k.lanes, i);
+  const int thread = static_cast<int>(threadIdx.x) % threads;
+  ReducePart part = reduce_partial<T>(k, lane, thread, threads);
+  for (int step = threads / 2; step > 0; step /= 2) {
+    const ReducePart other{__shfl_xor_sync(0xffffffffU, part.value, step),
+                           __shfl_xor_sync(0xffffffffU, part.extra, step)};
+    part = reduce_merge(k.kind, part, other);
+  }
+  if (thread == 0) reduce_store<T>(k, lane, part);
+}
+
+template <class T>
+__device__ void work(const ArgMaxArguments& k, int block) {
+  const int threads = k.thread_per_lane ? 1 : kWarp;
+  const int i = thread_index(block) / threads;
+  if (i >= k.lanes.count) return;  // whole warps, where they share a lane
+  const Index lane = split(k.lanes, i);
+  const int thread = static_cast<int>(threadIdx.x) % threads;
+  Best best = argmax_partial<T>(k, lane, thread, threads);
+  for (int step = threads / 2; step > 0; step /= 2) {
+    const Best other{__shfl_xor_sync(0xffffffffU, best.value, step), __shfl_xor_sync(0xffffffffU, best.at, step)};
+    best = better(k, best, other);
+  }
+  if (thread == 0) argmax_store<T>(k, lane, best);
 }
 
 /// A block takes a sample; its threads meet after every time step, when y holds what the next one reads.

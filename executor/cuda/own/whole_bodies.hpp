@@ -1,0 +1,124 @@
+#pragma once
+
+#include "executor/cuda/own/bodies.hpp"
+#include "executor/cuda/own/whole_arguments.hpp"
+
+/// What one thread of the kernel on whole numbers computes, for device and host alike.
+namespace cohort::cuda::own {
+
+COHORT_BODY std::int32_t load_whole(const void* from, std::int64_t at) {
+  return static_cast<std::int32_t>(bits_of(load<float>(from, at)));
+}
+
+COHORT_BODY void store_whole(void* to, std::int64_t at, std::int32_t value) {
+  store<float>(to, at, float_of(static_cast<std::uint32_t>(value)));
+}
+
+inline constexpr std::int64_t kMostWhole = 2147483647;
+inline constexpr std::int64_t kLeastWhole = -kMostWhole - 1;
+
+COHORT_BODY std::int32_t in_32_bits(std::int64_t value) {
+  if (value > kMostWhole) return static_cast<std::int32_t>(kMostWhole);
+  if (value < kLeastWhole) return static_cast<std::int32_t>(kLeastWhole);
+  return static_cast<std::int32_t>(value);
+}
+
+/// Towards zero.
+COHORT_BODY std::int32_t to_whole(float value) {
+  constexpr float kBeyond = 2147483648.0F;
+  if (value >= kBeyond) return static_cast<std::int32_t>(kMostWhole);
+  if (value < -kBeyond) return static_cast<std::int32_t>(kLeastWhole);
+  return value < kBeyond ? static_cast<std::int32_t>(value) : 0;  // of a NaN
+}
+
+/// Beyond 32 bits any number of the result's sign.
+COHORT_BODY std::int64_t whole_power(std::int64_t a, std::int64_t b) {
+  if (a == 0 || a == 1) return a == 1 || b == 0 ? 1 : 0;
+  const bool negative = a < 0 && b % 2 != 0;
+  if (a == -1) return negative ? -1 : 1;
+  if (b < 0) return 0;
+  std::int64_t result = 1;
+  for (; b > 0 && result >= kLeastWhole && result <= kMostWhole; --b) result *= a;
+  return (result < 0) == negative ? result : -result;
+}
+
+COHORT_BODY std::int64_t combine_whole(WholeKind kind, std::int64_t a, std::int64_t b) {
+  switch (kind) {
+    case WholeKind::kAdd:
+      return a + b;
+    case WholeKind::kSub:
+      return a - b;
+    case WholeKind::kMul:
+      return a * b;
+    case WholeKind::kDiv:
+      return b == 0 ? 0 : a / b;
+    case WholeKind::kPow:
+      return whole_power(a, b);
+    case WholeKind::kMin:
+      return a < b ? a : b;
+    case WholeKind::kMax:
+      return a > b ? a : b;
+    case WholeKind::kPRelu:
+      return a < 0 ? a * b : a;
+    case WholeKind::kMod:
+      return b == 0 ? 0 : a % b;
+    case WholeKind::kAnd:
+      return a != 0 && b != 0 ? 1 : 0;
+    case WholeKind::kOr:
+      return a != 0 || b != 0 ? 1 : 0;
+    case WholeKind::kXor:
+      return (a != 0) != (b != 0) ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+template <class Number>
+COHORT_BODY bool compares(WholeKind kind, Number a, Number b) {
+  switch (kind) {
+    case WholeKind::kEqual:
+      return a == b;
+    case WholeKind::kLess:
+      return a < b;
+    case WholeKind::kLessOrEqual:
+      return a <= b;
+    case WholeKind::kGreater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+/// Of kAdd to kXor.
+template <class T>
+COHORT_BODY std::int32_t whole_result(const WholeArguments& k, std::int64_t a, std::int64_t b) {
+  const bool comparison = k.kind >= WholeKind::kEqual && k.kind <= WholeKind::kGreaterOrEqual;
+  if (comparison && !k.of_whole) return compares(k.kind, load<T>(k.a, a), load<T>(k.b, b)) ? 1 : 0;
+  const std::int32_t first = load_whole(k.a, a);
+  const std::int32_t second = load_whole(k.b, b);
+  if (comparison) return compares(k.kind, first, second) ? 1 : 0;
+  return in_32_bits(combine_whole(k.kind, first, second));
+}
+
+template <class T>
+COHORT_BODY void whole_element(const WholeArguments& k, std::int32_t linear) {
+  const int rank = k.shape.rank;
+  const Index at = split(k.shape, linear);
+  const std::int64_t a = offset(k.a_strides, at, rank);
+  const std::int64_t b = offset(k.b_strides, at, rank);
+  const std::int64_t y = offset(k.y_strides, at, rank);
+  if (k.kind == WholeKind::kSelect) {
+    const float value = load_whole(k.a, a) != 0 ? load<T>(k.b, b) : load<T>(k.c, offset(k.c_strides, at, rank));
+    store<T>(k.y, y, finish<T>(k.post, value, at, rank));
+  } else if (k.kind == WholeKind::kCast && k.of_whole) {
+    store<T>(k.y, y, finish<T>(k.post, static_cast<float>(load_whole(k.a, a)), at, rank));
+  } else if (k.kind == WholeKind::kCast) {
+    store_whole(k.y, y, to_whole(load<T>(k.a, a)));
+  } else if (k.kind == WholeKind::kTruth) {
+    store_whole(k.y, y, (k.of_whole ? load_whole(k.a, a) != 0 : load<T>(k.a, a) != 0.0F) ? 1 : 0);
+  } else {
+    store_whole(k.y, y, whole_result<T>(k, a, b));
+  }
+}
+
+}  // namespace cohort::cuda::own
