@@ -226,7 +226,7 @@ Command profile_command() {
     app.add_flag(
         "--beside", options->beside,
         "Also time the ops that take most beside themselves, each other and, on a GPU, kernels of known demand");
-    app.add_flag("--no-kernels", options->no_kernels, "On a GPU: do not record each op's kernels by CUPTI");
+    app.add_flag("--no-kernels", options->no_kernels, "On a GPU: do not record each op's kernels and calls by CUPTI");
     add_program_options(app, options->trace);
     app.add_option("-o,--output", options->output,
                    "Profile to write; MODEL.trace.json.gz or PROGRAM.trace.json.gz unless given")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,23 @@ Result<WallTimes> timed_blocks(Runner& runner, std::string_view what, int steps,
 /// One time that a step's work was done: its id, and of what was captured the correlation of the replay.
 using RunKey = std::pair<std::int64_t, std::int64_t>;
 
+/// Categories of what a recording has beside the device's work, and the tracks on which it is kept.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kBesideWork = {{
+    {"cuda_runtime", "calls"},
+    {"cuda_driver", "calls"},
+    {"cuda_sync", "synchronization"},
+    {"cuda_event", "synchronization"},
+    {"overhead", "overhead"},
+}};
+
+/// The track for what is recorded in a category beside the device's work; empty for others.
+std::string_view track_kind(std::string_view category) {
+  for (const auto& [known, kind] : kBesideWork) {
+    if (known == category) return kind;
+  }
+  return {};
+}
+
 /// Runs Programs under a tracer and knows afterwards what each piece of recorded work was for.
 class KernelRecorder {
  public:
@@ -53,13 +71,17 @@ class KernelRecorder {
     return Loaded{&program, std::move(runner)};
   }
 
-  /// `place` names the track.
-  Result<void> run(const Loaded& loaded, std::string_view place) {
+  /// `place` ends the tracks' names. `what` is what all is done for that is of no step; null: of nothing in particular.
+  Result<void> run(const Loaded& loaded, std::string_view place, const Step* what) {
     const std::string prefix = fmt::format("{}/", labels_++);
     for (const Step& step : loaded.program->steps) steps_[prefix + step.task] = {&step, std::string(place)};
     loaded.runner->session().set_sink(&tracer_.watch(*loaded.program, prefix));
     Result<void> outcome;
-    for (int i = 0; i < kRuns && outcome; ++i) outcome = loaded.runner->step(0);
+    for (int i = 0; i < kRuns && outcome; ++i) {
+      const Nanoseconds begin = steady_now();
+      outcome = loaded.runner->step(0);
+      if (i + 1 == kRuns) last_runs_.push_back({begin, steady_now(), std::string(place), what});
+    }
     loaded.runner->session().set_sink(nullptr);
     return outcome;
   }
@@ -81,6 +103,24 @@ class KernelRecorder {
     const Step* step = nullptr;
     std::string place;
   };
+  /// One that stands for all: steady, since it was not the first.
+  struct LastRun {
+    Nanoseconds begin{};
+    Nanoseconds end{};
+    std::string place;
+    const Step* what = nullptr;
+  };
+  /// A slice of the recording that is kept.
+  struct Found {
+    SliceId slice{};
+    const Step* step = nullptr;
+    std::string track;
+    std::int64_t iteration = 0;
+  };
+
+  [[nodiscard]] std::vector<Found> device_work(const Trace& recorded) const;
+  [[nodiscard]] std::vector<Found> beside_work(const Trace& recorded, const std::vector<Found>& work) const;
+  [[nodiscard]] const LastRun* run_at(Nanoseconds time) const;
 
   Backend& backend_;
   DeviceTracer& tracer_;
@@ -88,6 +128,7 @@ class KernelRecorder {
   std::vector<std::unique_ptr<Program>> programs_;
   int labels_ = 0;
   std::map<std::string, Labelled, std::less<>> steps_;  ///< by label
+  std::vector<LastRun> last_runs_;                      ///< in order
 };
 
 TrackId track_of(Trace& trace, std::string_view thread) {
@@ -97,7 +138,7 @@ TrackId track_of(Trace& trace, std::string_view thread) {
   return trace.add_track("profile", std::string(thread));
 }
 
-/// Arguments of another trace, in the strings of this one.
+/// Arguments of another trace, in the strings of this one; without what says nothing here.
 Args copied(const Args& args, const Trace& from, Trace& to) {
   Args copy;
   for (const auto& [key, value] : args) {
@@ -106,56 +147,124 @@ Args copied(const Args& args, const Trace& from, Trace& to) {
     if (const auto* nested = std::get_if<NestedJson>(&value))
       moved = NestedJson{to.strings.intern(from.strings[nested->text])};
     const std::string_view name = from.strings[key];
-    if (name != kTaskArg) copy.emplace_back(to.strings.intern(name), moved);
+    if (name != kTaskArg && name != "cbid") copy.emplace_back(to.strings.intern(name), moved);
   }
   return copy;
 }
 
-void KernelRecorder::append(const Trace& recorded, Trace& trace) const {
+/// Kernels, copies and memsets of steps, with the number of the run they are of.
+std::vector<KernelRecorder::Found> KernelRecorder::device_work(const Trace& recorded) const {
   constexpr std::array<std::string_view, 3> kWork = {"kernel", "gpu_memcpy", "gpu_memset"};
-  struct Found {
-    const Slice* slice = nullptr;
-    const Labelled* labelled = nullptr;
-    RunKey run;
-  };
   std::vector<Found> found;
+  std::vector<RunKey> keys;
   std::map<const Step*, std::map<RunKey, std::int64_t>> runs;  // with the number of the run
-  for (const Slice& slice : recorded.slices) {
+  for (std::uint32_t i = 0; i < recorded.slices.size(); ++i) {
+    const Slice& slice = recorded.slices[i];
     if (std::find(kWork.begin(), kWork.end(), recorded.strings[slice.category]) == kWork.end()) continue;
     const auto task = recorded.text_arg(slice, kTaskArg);
     const auto work = recorded.integer_arg(slice, kWorkArg);
     const auto labelled = task ? steps_.find(*task) : steps_.end();
     if (labelled == steps_.end() || !work) continue;
     const bool captured = recorded.integer_arg(slice, "graph node id").has_value();
-    const RunKey run{*work, captured ? recorded.integer_arg(slice, "correlation").value_or(0) : 0};
-    found.push_back({&slice, &labelled->second, run});
-    runs[labelled->second.step][run] = 0;
+    keys.emplace_back(*work, captured ? recorded.integer_arg(slice, "correlation").value_or(0) : 0);
+    found.push_back({SliceId{i}, labelled->second.step, "kernels of " + labelled->second.place, 0});
+    runs[labelled->second.step][keys.back()] = 0;
   }
   for (auto& [step, numbers] : runs) {
     std::int64_t number = 0;
     for (auto& [key, run] : numbers) run = number++;
   }
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return std::tie(a.slice->start, a.run) < std::tie(b.slice->start, b.run);
+  for (std::size_t i = 0; i < found.size(); ++i) found[i].iteration = runs.at(found[i].step).at(keys[i]);
+  return found;
+}
+
+const KernelRecorder::LastRun* KernelRecorder::run_at(Nanoseconds time) const {
+  const auto after = std::upper_bound(last_runs_.begin(), last_runs_.end(), time,
+                                      [](Nanoseconds at, const LastRun& run) { return at < run.begin; });
+  if (after == last_runs_.begin() || time > std::prev(after)->end) return nullptr;
+  return &*std::prev(after);
+}
+
+/// What the host called and waited for, and what the tool itself took, in the last run of each Program. A call that
+/// launched the work of one step is of that step.
+std::vector<KernelRecorder::Found> KernelRecorder::beside_work(const Trace& recorded,
+                                                               const std::vector<Found>& work) const {
+  std::map<SliceId, const Step*> steps;
+  for (const Found& each : work) steps.emplace(each.slice, each.step);
+  std::map<SliceId, const Step*> launching;
+  for (const Flow& flow : recorded.flows) {
+    const auto launched = steps.find(flow.to);
+    if (launched == steps.end()) continue;
+    const auto [call, is_new] = launching.emplace(flow.from, launched->second);
+    if (!is_new && call->second != launched->second) call->second = nullptr;  // of a graph of several
+  }
+  std::vector<Found> found;
+  std::map<std::string, std::vector<TrackId>> lanes;  // of the recording: those of further threads are kept apart
+  for (std::uint32_t i = 0; i < recorded.slices.size(); ++i) {
+    const Slice& slice = recorded.slices[i];
+    const std::string_view kind = track_kind(recorded.strings[slice.category]);
+    const LastRun* const run = kind.empty() ? nullptr : run_at(slice.start);
+    if (run == nullptr) continue;
+    std::string track = fmt::format("{} of {}", kind, run->place);
+    std::vector<TrackId>& known = lanes[track];
+    const auto lane = std::find(known.begin(), known.end(), slice.track);
+    if (const auto further = lane - known.begin(); further > 0) track += fmt::format(" ({})", further + 1);
+    if (lane == known.end()) known.push_back(slice.track);
+    const auto call = launching.find(SliceId{i});
+    const Step* const launched = call != launching.end() ? call->second : nullptr;
+    found.push_back({SliceId{i}, launched != nullptr ? launched : run->what, std::move(track), kRuns - 1});
+  }
+  return found;
+}
+
+/// What a slice of a profile is of, as profile records have it.
+std::vector<Trace::NamedArg> step_args(const Step* step, std::int64_t iteration) {
+  std::vector<Trace::NamedArg> args{{kIterationArg, iteration}};
+  if (step == nullptr) return args;
+  args.insert(args.begin(), {{kOfTaskArg, std::string_view(step->task)},
+                             {"signature", std::string_view(step->cost.signature)},
+                             {"strategy", to_string(step->cost.strategy)},
+                             {"width", std::int64_t{step->cost.width}},
+                             {"threads", std::int64_t{step->cost.threads}},
+                             {"algorithm", std::string_view(step->cost.algorithm)}});
+  return args;
+}
+
+void KernelRecorder::append(const Trace& recorded, Trace& trace) const {
+  std::vector<Found> found = device_work(recorded);
+  std::vector<Found> beside = beside_work(recorded, found);
+  found.insert(found.end(), std::make_move_iterator(beside.begin()), std::make_move_iterator(beside.end()));
+  std::sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
+    const Slice& x = recorded.slice(a.slice);
+    const Slice& y = recorded.slice(b.slice);
+    return std::tuple(x.start, -x.duration, a.slice) < std::tuple(y.start, -y.duration, b.slice);
   });
-  for (const auto& [slice, labelled, run] : found) {
-    const Step& step = *labelled->step;
-    const std::array<Trace::NamedArg, 7> args{{{kOfTaskArg, std::string_view(step.task)},
-                                               {"signature", std::string_view(step.cost.signature)},
-                                               {"strategy", to_string(step.cost.strategy)},
-                                               {"width", std::int64_t{step.cost.width}},
-                                               {"threads", std::int64_t{step.cost.threads}},
-                                               {"algorithm", std::string_view(step.cost.algorithm)},
-                                               {kIterationArg, runs.at(&step).at(run)}}};
-    const std::string name(recorded.name(*slice));
-    const std::string category(recorded.strings[slice->category]);
-    trace.add_slice(track_of(trace, labelled->place), name, category, slice->start - found.front().slice->start,
-                    slice->duration, args);
-    if (!slice->args) continue;
-    Args more = copied(recorded.args[to_index(*slice->args)], recorded, trace);
+  std::map<SliceId, SliceId> places;
+  for (const auto& [id, step, track, iteration] : found) {
+    const Slice& slice = recorded.slice(id);
+    const Nanoseconds start = slice.start - recorded.slice(found.front().slice).start;
+    const SliceId place =
+        trace.add_slice(track_of(trace, track), recorded.name(slice), recorded.strings[slice.category], start,
+                        slice.duration, step_args(step, iteration));
+    places.emplace(id, place);
+    if (!slice.args) continue;
+    Args more = copied(recorded.args[to_index(*slice.args)], recorded, trace);
     Args& all = trace.args.back();
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
+  for (const Flow& flow : recorded.flows) {
+    const auto from = places.find(flow.from);
+    const auto to = places.find(flow.to);
+    if (from != places.end() && to != places.end())
+      trace.flows.push_back({from->second, to->second, trace.strings.intern(recorded.strings[flow.name])});
+  }
+}
+
+/// The op among the steps of a case.
+const Step* op_of(const Program& program) {
+  const auto found = std::find_if(program.steps.begin(), program.steps.end(),
+                                  [](const Step& step) { return !step.cost.signature.starts_with(kCopyPrefix); });
+  return found != program.steps.end() ? &*found : nullptr;
 }
 
 Result<KernelRecorder::Loaded> load_whole(KernelRecorder& recorder, const Backend& backend, const LoadedModel& loaded,
@@ -174,10 +283,11 @@ Result<void> run_ops(KernelRecorder& recorder, const Backend& backend, const Loa
   for (const auto& [op, op_case] : cases) {
     const Model single = single_op_model(loaded.model, *op);
     const Weights weights = random_weights(single, 0);
-    const auto ran =
-        case_program(backend, single, op_case)
-            .and_then([&](Program program) { return recorder.load(std::move(program), weights); })
-            .and_then([&](const KernelRecorder::Loaded& ready) { return recorder.run(ready, "kernels of ops alone"); });
+    const auto ran = case_program(backend, single, op_case)
+                         .and_then([&](Program program) { return recorder.load(std::move(program), weights); })
+                         .and_then([&](const KernelRecorder::Loaded& ready) {
+                           return recorder.run(ready, "ops alone", op_of(*ready.program));
+                         });
     if (!ran) return in_context(fmt::format("recording the kernels of {}", op->name), ran.error());
   }
   return {};
@@ -216,7 +326,7 @@ Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, const s
     return {};
   }
   Result<WallTimes> traced;
-  const Result<void> ran = recorder.run(whole, "kernels of the model").and_then([&]() -> Result<void> {
+  const Result<void> ran = recorder.run(whole, "the model", nullptr).and_then([&]() -> Result<void> {
     COHORT_TRY(traced, recorder.time(whole, steps));
     return run_ops(recorder, backend, loaded, cases);
   });

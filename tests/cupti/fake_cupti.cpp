@@ -164,21 +164,23 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
     const std::lock_guard lock(fake().mutex);
     records.swap(fake().waiting);
   }
-  if (records.empty() || fake().request == nullptr) return CUPTI_SUCCESS;
-  std::uint8_t* buffer = nullptr;
-  std::size_t size = 0;
-  std::size_t most = 0;
-  fake().request(&buffer, &size, &most);
-  if (buffer == nullptr) return CUPTI_SUCCESS;
-  std::size_t used = 0;
-  for (const auto& record : records) {
-    for (std::size_t i = 0; i < record.size(); ++i) {
-      if (buffer[used + i] != 0) std::abort();  // the tracer promised zeroed buffers
+  if (fake().request == nullptr) return CUPTI_SUCCESS;
+  for (std::size_t next = 0; next < records.size();) {
+    std::uint8_t* buffer = nullptr;
+    std::size_t size = 0;
+    std::size_t most = 0;
+    fake().request(&buffer, &size, &most);
+    if (buffer == nullptr) return CUPTI_SUCCESS;
+    std::size_t used = 0;
+    for (; next < records.size() && used + records[next].size() <= size; ++next) {
+      for (std::size_t i = 0; i < records[next].size(); ++i) {
+        if (buffer[used + i] != 0) std::abort();  // the tracer promised zeroed buffers
+      }
+      std::memcpy(buffer + used, records[next].data(), records[next].size());
+      used += records[next].size();
     }
-    std::memcpy(buffer + used, record.data(), record.size());
-    used += record.size();
+    fake().complete(nullptr, 0, buffer, size, used);
   }
-  fake().complete(nullptr, 0, buffer, size, used);
   return CUPTI_SUCCESS;
 }
 /// Waits for a thread that hands a buffer back, as CUPTI's may: whoever holds a lock that this needs hangs here.
@@ -194,11 +196,21 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext /*context*/, std::uint32
   *dropped = fake().dropped;
   return CUPTI_SUCCESS;
 }
-/// Records of the two kinds that fake_* make.
+/// Records of the kinds that fake_* make.
 CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity** record) {
   auto size_of = [](const CUpti_Activity* of) {
-    return of->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION ? sizeof(CUpti_ActivityExternalCorrelation)
-                                                                : sizeof(CUpti_ActivityKernel10);
+    switch (of->kind) {
+      case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+        return sizeof(CUpti_ActivityExternalCorrelation);
+      case CUPTI_ACTIVITY_KIND_RUNTIME:
+        return sizeof(CUpti_ActivityAPI);
+      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        return sizeof(CUpti_ActivitySynchronization2);
+      case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        return sizeof(CUpti_ActivityOverhead3);
+      default:
+        return sizeof(CUpti_ActivityKernel10);
+    }
   };
   auto* next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + size_of(*record);
   if (next >= buffer + bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;
@@ -227,7 +239,46 @@ void fake_kernel(std::uint64_t start, std::uint64_t end, std::uint32_t correlati
   kernel.end = end;
   kernel.correlationId = correlation;
   kernel.graphNodeId = node;
+  kernel.gridX = 4;
+  kernel.blockX = 128;
+  kernel.gridY = kernel.gridZ = kernel.blockY = kernel.blockZ = 1;
+  kernel.registersPerThread = 40;
   add(kernel);
+}
+/// A call of the runtime's by thread 11, which the stand-in calls a launch whatever it is.
+void fake_call(std::uint64_t start, std::uint64_t end, std::uint32_t correlation) {
+  CUpti_ActivityAPI call{};
+  call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  call.start = start;
+  call.end = end;
+  call.processId = 7;
+  call.threadId = 11;
+  call.correlationId = correlation;
+  add(call);
+}
+/// The host waits for stream 13.
+void fake_wait(std::uint64_t start, std::uint64_t end, std::uint32_t correlation) {
+  CUpti_ActivitySynchronization2 wait{};
+  wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
+  wait.start = start;
+  wait.end = end;
+  wait.contextId = 1;
+  wait.streamId = 13;
+  wait.correlationId = correlation;
+  add(wait);
+}
+/// The tool itself takes time.
+void fake_overhead(std::uint64_t start, std::uint64_t end) {
+  CUpti_ActivityOverhead3 overhead{};
+  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+  overhead.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+  overhead.objectId.pt.threadId = 11;
+  overhead.start = start;
+  overhead.end = end;
+  add(overhead);
 }
 /// A node made during a capture (original 0), or its clone made when the graph is instantiated.
 void fake_graph_node(std::uint64_t node, std::uint64_t original) {

@@ -192,6 +192,10 @@ std::vector<Shortcoming> find_shortcomings(const Trace& trace, const GpuSummary&
   const Facts facts = collect(trace);
   Shortcomings list;
   judge_device(list, trace, summary, facts);
+  if (trace.info.kind == TraceKind::kProfile) {  // costs are what it was timed for; its calls are of one run in several
+    list.add(dropped_records(trace));
+    return list.sorted();
+  }
   judge_host(list, summary, facts);
   judge_recording(list, trace, summary, facts);
   return list.sorted();
