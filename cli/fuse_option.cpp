@@ -1,6 +1,6 @@
 #include "cli/fuse_option.hpp"
 
-#include <algorithm>
+#include "cli/list_option.hpp"
 
 namespace cohort {
 
@@ -12,11 +12,9 @@ Result<FuseRequest> parse_fuse(const std::string& text) {
     return request;
   }
   request.choice = FuseChoice::kNamed;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', start), text.size());
-    request.names.push_back(text.substr(start, comma - start));
-    if (request.names.back().empty()) return fail(ErrorCode::kUsage, "--fuse '{}': an empty name", text);
-    start = comma + 1;
+  request.names = parts_of_list(text);
+  for (const std::string& name : request.names) {
+    if (name.empty()) return fail(ErrorCode::kUsage, "--fuse '{}': an empty name", text);
   }
   return request;
 }

@@ -10,6 +10,7 @@
 
 #include "base/file.hpp"
 #include "cli/given_options.hpp"
+#include "cli/list_option.hpp"
 #include "cli/run_report.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/what_if/replay.hpp"
@@ -216,10 +217,8 @@ TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : st
   app.add_option("--minibatch", minibatch_,
                  "Of a run's trace: samples of a member's step; needs recorded shapes, or a second trace")
       ->type_name("N");
-  app.add_option("--recorded-minibatch", recorded_minibatches_,
-                 "Of the trace, where it does not say; A,B: of two traces of one model")
-      ->delimiter(',')
-      ->expected(1, 2)
+  add_list_option(app, "--recorded-minibatch", recorded_minibatches_, parse_count,
+                  "Of the trace, where it does not say; A,B: of two traces of one model")
       ->type_name("A[,B]");
   app.add_option("--copy-speed", copy_speed_, "Of a run's trace: copies from and to the host are x times faster")
       ->type_name("x");
@@ -255,6 +254,10 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   COHORT_TRY(what_if.gpu, gpu_figures(shared.device_profile));
   what_if.minibatch = minibatch_;
   if (!recorded_minibatches_.empty()) what_if.recorded_minibatch = recorded_minibatches_.front();
+  if (recorded_minibatches_.size() > 2) {
+    return fail(ErrorCode::kUsage, "--recorded-minibatch: {} values; give one, or A,B of two traces of one model",
+                recorded_minibatches_.size());
+  }
   if (recorded_minibatches_.size() == 2 && shared.files.size() != 2) {
     return fail(ErrorCode::kUsage, "--recorded-minibatch A,B: of two traces of one model, not {}", shared.files.size());
   }

@@ -27,7 +27,20 @@ constexpr std::string_view kTrace = R"({"schemaVersion": 1, "traceEvents": [
    "args": {"correlation": 2, "stream": 7}}
 ]})";
 
-using SimulateTrace = ProgramTest;
+class SimulateTrace : public ProgramTest {
+ protected:
+  json answer(const std::vector<std::string>& words) {
+    const Outcome outcome = cohort(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
+  }
+  std::string misuse(const std::vector<std::string>& words) {
+    const Outcome outcome = cohort(words);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, IsEmpty());
+    return outcome.err;
+  }
+};
 
 TEST_F(SimulateTrace, ReplaysWithoutAnyWhatIf) {
   write("t.json", kTrace);
@@ -90,6 +103,12 @@ TEST_F(SimulateTrace, ChangesTheMinibatchByTwoRecordings) {
   EXPECT_EQ(cohort({"simulate", "a.json", "--minibatch", "24", "--recorded-minibatch", "16"}).exit_code, 1);
   EXPECT_EQ(cohort({"simulate", "a.json", "--minibatch", "24"}).exit_code, 2);
   EXPECT_EQ(cohort({"simulate", "a.json", "--recorded-minibatch", "16,32"}).exit_code, 2);
+  // An option's value is one word: files may follow it.
+  const json first =
+      answer({"simulate", "--minibatch", "24", "--recorded-minibatch", "16,32", "a.json", "b.json", "--json"});
+  EXPECT_EQ(first, result);
+  EXPECT_THAT(misuse({"simulate", "a.json", "b.json", "--minibatch", "24", "--recorded-minibatch", "16,32,64"}),
+              HasSubstr("--recorded-minibatch: 3 values; give one, or A,B of two traces of one model"));
 }
 
 TEST_F(SimulateTrace, TakesSeveralTracesTogether) {
