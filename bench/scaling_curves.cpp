@@ -73,7 +73,7 @@ Result<void> print_table(const WhatIfCase& what_if_case, const std::vector<Way>&
     bool first = true;
     for (const Way& way : ways) {
       WhatIf what_if;
-      what_if.models = models;
+      what_if.models = {models};
       what_if.graphs = way.graphs;
       what_if.launch_threads = std::min(models, way.threads);
       what_if.fuse = models > 1 ? way.fuse : FuseChoice::kNone;

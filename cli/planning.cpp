@@ -6,7 +6,9 @@
 #include <set>
 
 #include "base/file.hpp"
+#include "base/one_or_each.hpp"
 #include "cli/devices.hpp"
+#include "cli/list_option.hpp"
 #include "cli/precision_option.hpp"
 #include "cli/provenance.hpp"
 #include "cli/text_checks.hpp"
@@ -61,6 +63,16 @@ void add_members(const ModelSource& source, int count, bool several, std::vector
   }
 }
 
+/// Profiles of which one is chosen have no number each.
+Result<void> check_counts(const PlanningOptions& options) {
+  if (options.choose_minibatch && options.counts.size() > 1) {
+    return fail(ErrorCode::kUsage,
+                "-n: {} values with --choose-minibatch, which runs one of a model's profiles; give one for all",
+                options.counts.size());
+  }
+  return check_one_or_each("-n", options.counts.size(), options.profiles.size(), "profile");
+}
+
 }  // namespace
 
 Result<void> check_usage(const PlanningOptions& options) {
@@ -68,7 +80,7 @@ Result<void> check_usage(const PlanningOptions& options) {
     if (value >= least && value <= most) return {};
     return fail(ErrorCode::kUsage, "{} must be from {} to {}, not {}", option, least, most, value);
   };
-  COHORT_CHECK(check("-n", options.count, 1, 65536));
+  for (const int count : options.counts) COHORT_CHECK(check("-n", count, 1, 65536));
   COHORT_CHECK(check("--choose-models", options.choose_models.value_or(1), 1, 65536));
   COHORT_CHECK(check("--buffers", options.buffers, 1, 1024));
   COHORT_CHECK(check("--launch-threads", options.launch_threads, 1, 64));
@@ -84,8 +96,11 @@ Result<Bytes> parse_bytes(std::string_view option, std::string_view text) {
 
 void add_planning_options(CLI::App& app, PlanningOptions& options) {
   app.add_option("PROFILE", options.profiles, "Profiles of the members' models (cohort profile)")->required();
-  auto* count = app.add_option("-n,--models", options.count, "Members of each profiled model, with seeds from 0")
-                    ->capture_default_str();
+  auto* count = add_list_option(app, "-n,--models", options.counts, parse_count,
+                                "Members of each profiled model, with seeds from 0, or of each trace; one number for "
+                                "all, or one for each in the order of the files")
+                    ->type_name("N[,...]")
+                    ->default_str("1");
   app.add_option("--members", options.members, "JSON file of members that differ, as a plan lists them")
       ->type_name("FILE")
       ->excludes(count);
@@ -328,12 +343,16 @@ Result<void> PlanningInput::choose_members(const PlanningOptions& options) {
   if (options.choose_minibatch) {
     COHORT_TRY(choices, by_minibatch(sources_));
   }
-  std::vector<int> counts{options.count};
-  if (options.choose_models) counts = counts_up_to(*options.choose_models);
+  std::vector<std::vector<int>> numbers{options.counts};  // each as the option gives them
+  if (options.choose_models) {
+    numbers.clear();
+    for (const int count : counts_up_to(*options.choose_models)) numbers.push_back({count});
+  }
   for (const std::vector<ModelSource>& choice : choices) {
-    for (const int count : counts) {
+    for (const std::vector<int>& counts : numbers) {
       std::vector<Member>& members = choices_.emplace_back();
-      for (const ModelSource& source : choice) add_members(source, count, choice.size() > 1, members);
+      for (std::size_t i = 0; i < choice.size(); ++i)
+        add_members(choice[i], one_or_each(counts, i), choice.size() > 1, members);
     }
   }
   return {};
@@ -363,6 +382,7 @@ Result<void> PlanningInput::set_base(const PlanningOptions& options) {
 Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const PlanningOptions& options,
                                                            const TraceReadOptions& read) {
   COHORT_CHECK(check_usage(options));
+  COHORT_CHECK(check_counts(options));
   std::unique_ptr<PlanningInput> input(new PlanningInput());
   COHORT_CHECK(input->read_profiles(options.profiles, read));
   COHORT_CHECK(input->read_gpu_profile(options.gpu_profile));

@@ -25,7 +25,7 @@ namespace cohort {
 /// Options that plan and simulate share: which members, on which input, within which limits.
 struct PlanningOptions {
   std::vector<std::filesystem::path> profiles;
-  int count = 1;
+  std::vector<int> counts{1};  ///< members of each profile's model: one number for all profiles, or one by profile
   std::filesystem::path members;
   std::string data;
   ImageOptions images;
@@ -40,7 +40,7 @@ struct PlanningOptions {
   std::string precision;              ///< empty: that of the profiles
   std::filesystem::path gpu_profile;  ///< a fitted profile of the GPU; the published figures unless given
   bool choose_minibatch = false;      ///< profiles that differ in their minibatch alone stand for one choice
-  std::optional<int> choose_models;   ///< instead of `count`: 1, 2, 4, ... and so many, to choose from
+  std::optional<int> choose_models;   ///< instead of `counts`: 1, 2, 4, ... and so many, to choose from
 };
 
 /// "8GiB", "512MiB", "1000". Errors: kUsage naming the option.

@@ -16,7 +16,7 @@ namespace cohort {
 /// What `cohort plan` was asked of traces of runs; absent: not given.
 struct TracePlanningOptions {
   std::vector<std::filesystem::path> files;
-  int models = 1;
+  std::vector<int> models{1};  ///< one number for all files, or one for each
   std::optional<int> buffers, launch_threads;
   bool shared_input = false;
   std::vector<std::string> limits;  ///< memory=8GiB

@@ -134,7 +134,7 @@ std::string to_text(const WhatIfPrediction& prediction) {
 
 /// Names what was asked for that one member of a trace has no use for.
 void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, CommandContext& context) {
-  if (what_if.models > 1) return;
+  if (what_if.most_models() > 1) return;
   std::vector<std::string_view> options;
   if (what_if.streams) options.push_back("--streams");
   if (what_if.launch_threads > 1 && traces == 1) options.push_back("--launch-threads");
@@ -240,7 +240,7 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
                 shared.files.front().string(), shared.workspace->value);
   }
   WhatIf what_if;
-  what_if.models = shared.models.value_or(1);
+  what_if.models = shared.models;
   what_if.streams = shared.streams;
   what_if.buffers = shared.buffers;
   what_if.shared_input = shared.input == "shared";

@@ -18,7 +18,8 @@ namespace cohort {
 /// What the options that traces of runs and profiles share were given as; absent: not given.
 struct SharedSimulationOptions {
   std::vector<std::filesystem::path> files;
-  std::optional<int> models, streams, buffers;
+  std::vector<int> models{1};  ///< one number for all files, or one for each
+  std::optional<int> streams, buffers;
   std::optional<std::string> input;
   std::optional<Bytes> workspace;
   FuseRequest fuse;

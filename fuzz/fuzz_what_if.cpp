@@ -16,17 +16,17 @@ namespace {
 
 std::vector<WhatIf> questions(const Trace& trace) {
   std::vector<WhatIf> all(7);
-  all[0].models = 3;
-  all[1].models = 2;
+  all[0].models = {3};
+  all[1].models = {2};
   all[1].graphs = true;
-  all[2].models = 4;
+  all[2].models = {4};
   all[2].streams = 2;
   all[2].launch_threads = 2;
   all[2].fuse = FuseChoice::kAuto;
-  all[3].models = 2;
+  all[3].models = {2};
   all[3].shared_input = true;
   all[3].buffers = 2;
-  all[4].models = 2;
+  all[4].models = {2};
   all[4].mixed_precision = true;
   all[4].scale.emplace_back("*", 1e-3);
   all[4].copy_speed = 2;
@@ -79,7 +79,7 @@ void check_trace(const Trace& trace) {
   if (!what_if_case.add(trace, {})) return;
   check_answer(what_if_case, {});
   WhatIf threads;
-  threads.models = 2;
+  threads.models = {1, 3};
   threads.launch_threads = 3;
   check_answer(what_if_case, threads);
 }

@@ -275,7 +275,7 @@ Result<void> search_traces(const PlanCommandOptions& options, Trace first, Comma
   };
   TracePlanningOptions traces;
   traces.files = files;
-  traces.models = options.planning.count;
+  traces.models = options.planning.counts;
   traces.buffers = if_given(options.buffers_option, options.planning.buffers);
   traces.launch_threads = if_given(options.launch_threads_option, options.planning.launch_threads);
   traces.shared_input = options.input_option->count() > 0 && options.planning.input == "shared";
@@ -351,7 +351,8 @@ Command plan_command() {
       "  cohort plan lenet5.trace.json.gz -f --choose-models 32 --limit memory=1GiB\n"
       "  cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n"
       "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -n 16 -f --choose-minibatch\n"
-      "  (also of PyTorch's profiler, how to run its steps together: cohort plan trace.json.gz -n 8)";
+      "  (also of PyTorch's profiler, how to run its steps together: cohort plan trace.json.gz -n 8, and those of "
+      "two: cohort plan a.json.gz b.json.gz -n 3,2)";
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {

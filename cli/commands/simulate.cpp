@@ -24,7 +24,6 @@ struct SimulateCommandOptions {
   PlanningOptions planning;
   OptionList of_profiles;  ///< options that traces of runs do not have
   OptionList of_members;   ///< options for what a plan says itself
-  const CLI::Option* models_option = nullptr;
   const CLI::Option* input_option = nullptr;
   const CLI::Option* buffers_option = nullptr;
   const CLI::Option* streams_option = nullptr;
@@ -133,7 +132,7 @@ Result<SharedSimulationOptions> shared_options(const SimulateCommandOptions& opt
   };
   SharedSimulationOptions shared;
   shared.files = options.planning.profiles;
-  shared.models = given(options.models_option, options.planning.count);
+  shared.models = options.planning.counts;
   shared.streams = given(options.streams_option, options.streams);
   shared.buffers = given(options.buffers_option, options.planning.buffers);
   shared.input = given(options.input_option, options.planning.input);
@@ -218,7 +217,8 @@ Command simulate_command() {
       "cohort profile lenet5\n  cohort simulate lenet5.trace.json.gz -n 16 --strategy concurrent --streams 2\n"
       "  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n"
       "  cohort simulate lenet5.measured.json.gz\n"
-      "  (also of PyTorch's profiler: cohort simulate trace.json.gz --models 8 --graphs --scale '*gemm*=2')";
+      "  (also of PyTorch's profiler: cohort simulate trace.json.gz --models 8 --graphs --scale '*gemm*=2', and of "
+      "two traces: cohort simulate a.json.gz b.json.gz --models 3,2)";
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
@@ -240,7 +240,6 @@ Command simulate_command() {
                    "Limit of all workspaces together, as --limit workspace=; what it costs, and what the same part for "
                    "each member would")
         ->type_name("BYTES");
-    options->models_option = app.get_option("--models");
     options->input_option = app.get_option("--input");
     options->buffers_option = app.get_option("--buffers");
     options->of_profiles = options_named(
@@ -248,8 +247,8 @@ Command simulate_command() {
     for (const char* const name : kImageOptions) options->of_profiles.push_back(app.get_option(name));
     options->of_members = options->of_profiles;
     options->of_profiles.push_back(strategy);
-    for (const CLI::Option* shared : {options->models_option, options->input_option, options->buffers_option}) {
-      options->of_members.push_back(shared);
+    for (const char* const shared : {"--models", "--input", "--buffers"}) {
+      options->of_members.push_back(app.get_option(shared));
     }
     options->of_members.insert(options->of_members.end(), what_ifs.begin(), what_ifs.end());
     app.add_option("-o,--output", options->output, "Write the predicted trace")->type_name("FILE");

@@ -233,7 +233,7 @@ std::size_t hold_shared_engines(TaskGraph& graph, bool lock) {
   return changed;
 }
 
-Change append(TaskGraph& graph, const TaskGraph& other) {
+Change append(TaskGraph& graph, const TaskGraph& other, std::string_view of) {
   Change change;
   const auto tasks = static_cast<std::uint32_t>(graph.tasks.size());
   const auto labels = static_cast<std::uint32_t>(graph.labels.size());
@@ -249,7 +249,7 @@ Change append(TaskGraph& graph, const TaskGraph& other) {
     graph.scopes.push_back(scope);
   }
   for (Resource resource : other.resources) {
-    if (members > 0) resource.name = fmt::format("{} of trace {}", resource.name, members);
+    if (!of.empty()) resource.name = fmt::format("{} of {}", resource.name, of);
     graph.resources.push_back(std::move(resource));
   }
   for (Task task : other.tasks) {

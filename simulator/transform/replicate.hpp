@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "simulator/transform/change.hpp"
 
@@ -35,8 +36,9 @@ struct ReplicateOptions {
 /// Errors: kInvalidInput for a number that is less than 1.
 Result<Change> replicate(TaskGraph& graph, const ReplicateOptions& options);
 
-/// Adds another graph's tasks as further members on resources of its own: members that differ.
-Change append(TaskGraph& graph, const TaskGraph& other);
+/// Adds another graph's tasks as further members on resources of its own: members that differ. `of`: what tells these
+/// from others by their names, as "stream 7 of trace 2"; empty: they keep theirs.
+Change append(TaskGraph& graph, const TaskGraph& other, std::string_view of = {});
 
 /// Tasks [first, end) of a graph: the members of one trace as replicate() made them.
 struct MemberTasks {
@@ -50,7 +52,7 @@ struct MemberTasks {
 /// member after another:
 ///
 ///     two traces, one set
-///     thread    |a|a|a|  thread of trace 1   |b|b|        ->    thread    |a|b|a|a|b|
+///     thread    |a|a|a|  thread of trace 2   |b|b|        ->    thread    |a|b|a|a|b|
 ///
 /// Of a trace the thread that launches a kernel first is the first one of its set, and so on; threads that launch no
 /// kernels stay its own. Traces take turns so that each has made the same part of its launches; of equal parts the

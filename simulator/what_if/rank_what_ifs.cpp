@@ -45,7 +45,7 @@ class Ranking {
         if (graphs && !launches_) continue;
         WhatIf way = base_;
         way.graphs = graphs;
-        if (base_.models > 1) way.streams = streams;
+        if (base_.most_models() > 1) way.streams = streams;
         COHORT_TRY(const bool go_on, try_way(std::move(way)));
         if (!go_on) return finished();
       }
@@ -60,24 +60,33 @@ class Ranking {
 
  private:
   [[nodiscard]] std::set<int> stream_counts() const {
-    if (!options_.streams) return {base_.streams.value_or(base_.models)};
-    return powers_up_to(base_.models);
+    const int most = base_.most_models();
+    if (!options_.streams) return {base_.streams.value_or(most)};
+    return powers_up_to(most);
+  }
+
+  /// Sets of streams of all traces together.
+  [[nodiscard]] int stream_sets(const WhatIf& way) const {
+    int sets = 0;
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+      sets += std::min(way.models_of(i), way.streams.value_or(way.models_of(i)));
+    }
+    return sets;
   }
 
   /// The best so far with kernels fused, and with more threads that launch.
   [[nodiscard]] std::vector<WhatIf> refined() const {
     std::vector<WhatIf> ways;
     if (!launches_) return ways;
-    const auto traces = static_cast<int>(case_.graphs.size());
     for (std::size_t i = 0; i < std::min(kRefined, result_.ranked.size()); ++i) {
       const WhatIf& best = result_.ranked[i].what_if;
-      if (base_.models > 1) {
+      if (base_.most_models() > 1) {
         ways.push_back(best);
         ways.back().fuse = FuseChoice::kAuto;
       }
       if (best.graphs || !options_.launch_threads) continue;
       for (const int threads : {2, 4}) {
-        if (threads > best.streams.value_or(1) * traces) continue;
+        if (threads > stream_sets(best)) continue;
         ways.push_back(best);
         ways.back().launch_threads = threads;
       }

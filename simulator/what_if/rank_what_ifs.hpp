@@ -43,7 +43,8 @@ struct WhatIfRanking {
 
 /// Looks for the best way to run `base.models` members of each trace together: on how many sets of streams, launched
 /// one by one or as graphs, by how many host threads, with kernels fused where that is predicted to gain. All numbers
-/// of streams are tried with both ways to launch; fusion and launch threads on the best of these.
+/// of streams, up to the members of the trace that has most, are tried with both ways to launch; fusion and launch
+/// threads on the best of these.
 /// Errors: those of predict_what_if() where no way can be predicted; kDoesNotFit where none keeps the limit;
 /// kNegativeAnswer for a limit where the traces record no allocations; kInterrupted where nothing had been found.
 Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "simulator/engine/flat_run.hpp"
@@ -32,6 +33,10 @@ std::size_t most_streams(const TaskGraph& graph) {
   return most;
 }
 
+Nanoseconds sum_of(const std::vector<Nanoseconds>& times) {
+  return std::accumulate(times.begin(), times.end(), Nanoseconds(0));
+}
+
 std::string described(const DeviceInfo& device) {
   if (device.name.empty()) return device.kind.empty() ? "a CPU" : device.kind;
   return fmt::format("\"{}\"", device.name);
@@ -49,13 +54,15 @@ class Predictor {
                   case_.name_of(0), described(case_.traces.front()->info.device));
     }
     WhatIfPrediction result;
-    result.members = case_.graphs.size() * static_cast<std::size_t>(what_if_.models);
-    COHORT_TRY(const Nanoseconds traced, alone());
+    result.members = what_if_.members(case_.graphs.size());
+    COHORT_TRY(const std::vector<Nanoseconds> as_traced, alone());
     graphs_.note_changes(&result.changes);
     COHORT_CHECK(graphs_.change_minibatch());
     graphs_.note_changes(nullptr);
-    COHORT_TRY(result.single, alone());
+    COHORT_TRY(alone_, alone());
+    result.single = sum_of(alone_);
     if (what_if_.minibatch) {
+      const Nanoseconds traced = sum_of(as_traced);
       MinibatchGain gain{*what_if_.recorded_minibatch, *what_if_.minibatch, traced, 1};
       gain.more_samples = static_cast<double>(gain.wanted) / gain.recorded * seconds(traced) / seconds(result.single);
       result.minibatch = gain;
@@ -70,13 +77,14 @@ class Predictor {
   }
 
  private:
-  Result<Nanoseconds> alone() {
-    Nanoseconds sum{};
+  /// By trace: one step of it.
+  Result<std::vector<Nanoseconds>> alone() {
+    std::vector<Nanoseconds> times;
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
       COHORT_TRY(const Schedule schedule, simulate(graphs_.step(i), SimulationOptions{}));
-      sum += schedule.makespan;
+      times.push_back(schedule.makespan);
     }
-    return sum;
+    return times;
   }
 
   /// Switches one part on after another; what time each saves is its part of the gain.
@@ -91,11 +99,12 @@ class Predictor {
       return {};
     };
     const bool several = result.members > 1;
+    const bool alike = what_if_.most_models() > 1;  // members of one trace, which can share and be fused
     COHORT_CHECK(go("faster tasks", &WhatIfStage::retimed, what_if_.retimes()));
     COHORT_CHECK(go("launch removal", &WhatIfStage::graphs, what_if_.graphs));
-    COHORT_CHECK(go("sharing", &WhatIfStage::shared, what_if_.shared_input && what_if_.models > 1));
+    COHORT_CHECK(go("sharing", &WhatIfStage::shared, what_if_.shared_input && alike));
     COHORT_CHECK(go("overlap", &WhatIfStage::together, several || what_if_.buffers.has_value()));
-    COHORT_CHECK(go("fusion", &WhatIfStage::fused, what_if_.fuse != FuseChoice::kNone && what_if_.models > 1));
+    COHORT_CHECK(go("fusion", &WhatIfStage::fused, what_if_.fuse != FuseChoice::kNone && alike));
     if (stage.fused && what_if_.fuse == FuseChoice::kAuto && result.gain.back().gain <= Nanoseconds(0)) {
       stage.fused = false;
       result.unfused = -result.gain.back().gain;
@@ -197,7 +206,7 @@ class Predictor {
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
       COHORT_TRY(const TaskGraph graph, graphs_.one(i, stage, 1));
       COHORT_TRY(const Schedule schedule, simulate(graph, SimulationOptions{}));
-      sum += schedule.makespan * what_if_.models;
+      sum += schedule.makespan * what_if_.models_of(i);
     }
     return sum;
   }
@@ -207,9 +216,6 @@ class Predictor {
   [[nodiscard]] BatchMemory memory_of(const WhatIfStage& stage) const {
     BatchMemory memory;
     if (graphs_.gpu() && graphs_.unknown_devices().empty()) memory.device = graphs_.gpu()->memory;
-    std::int64_t at_a_time = 1;
-    if (stage.together) at_a_time = std::min(what_if_.models, what_if_.streams.value_or(what_if_.models));
-    if (stage.fused) at_a_time = what_if_.models;
     for (std::size_t i = 0; i < case_.traces.size(); ++i) {
       const auto recorded = recorded_memory(*case_.traces[i], case_.window_of(i));
       if (!recorded) {
@@ -219,7 +225,11 @@ class Predictor {
                                       case_.traces.size() > 1 ? fmt::format("trace {}: ", i + 1) : "");
         return unknown;
       }
-      memory.weights = memory.weights.value_or(Bytes{}) + recorded->kept * what_if_.models;
+      const std::int64_t members = what_if_.models_of(i);
+      std::int64_t at_a_time = 1;
+      if (stage.together) at_a_time = std::min(members, std::int64_t{what_if_.streams.value_or(what_if_.models_of(i))});
+      if (stage.fused) at_a_time = members;
+      memory.weights = memory.weights.value_or(Bytes{}) + recorded->kept * members;
       const Bytes step = recorded->step * at_a_time;
       // Traces run beside each other, or one after another.
       const Bytes before = memory.step.value_or(Bytes{});
@@ -320,20 +330,31 @@ class Predictor {
   void doubt_host_time(WhatIfPrediction& result) const {
     constexpr double kNoMatter = 0.05;  // of the members' steps one after another
     constexpr double kMuch = 0.25;
-    if (result.single <= Nanoseconds(0)) return;
-    const auto [removed, kept] = graphs_.host_time_beside_graphs();
-    if (const double part = seconds(kept) / seconds(result.single); part >= kNoMatter) {
+    WhatIfGraphs::HostTime one;  // of a step of each trace
+    WhatIfGraphs::HostTime all;  // of all members' steps
+    Nanoseconds steps{};
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+      const auto& [removed, kept] = graphs_.host_times_beside_graphs()[i];
+      const int members = what_if_.models_of(i);
+      one.removed += removed;
+      one.kept += kept;
+      all.removed += removed * members;
+      all.kept += kept * members;
+      steps += alone_[i] * members;
+    }
+    if (steps <= Nanoseconds(0)) return;
+    if (const double part = seconds(all.kept) / seconds(steps); part >= kNoMatter) {
       result.doubts.push_back(
           {part >= kMuch,
            fmt::format(
                "{} of the host's time a step is not for launches (pauses over {}, memory that is allocated, freed or "
                "copied pageable) and stays; steps without set-up may do without it",
-               format_time(kept), format_time(GraphLaunchCosts{}.most_work))});
+               format_time(one.kept), format_time(GraphLaunchCosts{}.most_work))});
     }
-    if (seconds(removed) / seconds(result.single) >= kNoMatter) {
+    if (seconds(all.removed) / seconds(steps) >= kNoMatter) {
       result.doubts.push_back(
           {false, fmt::format("{} of the host's work between launches a step is taken to go with them",
-                              format_time(removed))});
+                              format_time(one.removed))});
     }
   }
 
@@ -341,7 +362,8 @@ class Predictor {
   const WhatIf& what_if_;
   WhatIfGraphs graphs_;
   int steps_ = 1;
-  std::size_t streams_ = 0;  ///< with kernels, of all members together, on one GPU
+  std::vector<Nanoseconds> alone_;  ///< by trace: one step, with the minibatch asked for, on an idle device
+  std::size_t streams_ = 0;         ///< with kernels, of all members together, on one GPU
 };
 
 /// Kernels' times are of the device that they were recorded on, and members share one.
@@ -366,12 +388,16 @@ Result<void> check_same_device(const WhatIfCase& what_if_case) {
 
 Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   if (what_if_case.graphs.empty()) return fail(ErrorCode::kUsage, "no trace");
+  COHORT_CHECK(check_one_or_each("--models", what_if.models.size(), what_if_case.graphs.size(), "trace"));
+  std::vector<std::pair<const char*, int>> numbers;
+  for (const int models : what_if.models) numbers.emplace_back("--models", models);
+  numbers.insert(numbers.end(), {{"--streams", what_if.streams.value_or(1)},
+                                 {"--launch-threads", what_if.launch_threads},
+                                 {"--buffers", what_if.buffers.value_or(1)},
+                                 {"--minibatch", what_if.minibatch.value_or(1)},
+                                 {"--recorded-minibatch", what_if.recorded_minibatch.value_or(1)}});
   constexpr int kMost = 4096;
-  for (const auto& [name, number] :
-       {std::pair{"--models", what_if.models}, std::pair{"--streams", what_if.streams.value_or(1)},
-        std::pair{"--launch-threads", what_if.launch_threads}, std::pair{"--buffers", what_if.buffers.value_or(1)},
-        std::pair{"--minibatch", what_if.minibatch.value_or(1)},
-        std::pair{"--recorded-minibatch", what_if.recorded_minibatch.value_or(1)}}) {
+  for (const auto& [name, number] : numbers) {
     if (number < 1 || number > kMost) return fail(ErrorCode::kUsage, "{} {}: 1 to {}", name, number, kMost);
   }
   if (what_if.minibatch && !what_if.recorded_minibatch) {
@@ -429,9 +455,21 @@ std::string WhatIfCase::name_of(std::size_t index) const {
   return index < names.size() && !names[index].empty() ? names[index] : fmt::format("trace {}", index + 1);
 }
 
+int WhatIf::most_models() const {
+  int most = 0;
+  for (const int count : models) most = std::max(most, count);
+  return most;
+}
+
+std::size_t WhatIf::members(std::size_t traces) const {
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < traces; ++i) sum += static_cast<std::size_t>(models_of(i));
+  return sum;
+}
+
 bool WhatIf::any() const {
-  return models != 1 || streams || launch_threads != 1 || fuse != FuseChoice::kNone || graphs || shared_input ||
-         buffers || minibatch || retimes() || gpu;
+  return models != std::vector<int>{1} || streams || launch_threads != 1 || fuse != FuseChoice::kNone || graphs ||
+         shared_input || buffers || minibatch || retimes() || gpu;
 }
 
 bool WhatIf::retimes() const { return !scale.empty() || mixed_precision || copy_speed != 1 || interconnect_speed != 1; }

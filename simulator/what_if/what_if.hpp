@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/one_or_each.hpp"
 #include "base/result.hpp"
 #include "simulator/contention/gpu_profile.hpp"
 #include "simulator/report/run_report.hpp"
@@ -25,9 +26,9 @@ enum class FuseChoice {
 
 /// What is different from the run that was traced. Everything composes.
 struct WhatIf {
-  int models = 1;              ///< members of each trace
-  std::optional<int> streams;  ///< sets of streams that members share; as many as members unless given
-  int launch_threads = 1;      ///< sets of host threads, each as a trace has them, for members of all traces together
+  std::vector<int> models = {1};  ///< members of each trace: one number for all traces, or one by trace
+  std::optional<int> streams;     ///< sets of streams that members of a trace share; as many as they are unless given
+  int launch_threads = 1;  ///< sets of host threads, each as a trace has them, for members of all traces together
   FuseChoice fuse = FuseChoice::kNone;
   std::vector<std::string> fused;  ///< patterns of kernels, ops or layers (select_named())
   bool graphs = false;
@@ -41,6 +42,10 @@ struct WhatIf {
   std::optional<int> minibatch;           ///< samples of a member's step
   std::optional<int> recorded_minibatch;  ///< as traced; needed with `minibatch`
 
+  /// Members of one trace, of the trace that has most, and of so many traces together.
+  [[nodiscard]] int models_of(std::size_t trace) const { return one_or_each(models, trace); }
+  [[nodiscard]] int most_models() const;
+  [[nodiscard]] std::size_t members(std::size_t traces) const;
   [[nodiscard]] bool any() const;
   /// Whether tasks' own times are changed.
   [[nodiscard]] bool retimes() const;
@@ -91,9 +96,10 @@ struct WhatIfCase {
   [[nodiscard]] std::string name_of(std::size_t index) const;
 };
 
-/// Errors: kUsage for numbers out of range, and for a GPU's figures where a CPU was recorded; kInvalidInput naming both
-/// traces where they were recorded on different devices; kNegativeAnswer naming what the traces cannot answer, as
-/// fusing ops that no kernel belongs to, or a minibatch that they say nothing of.
+/// Errors: kUsage for numbers out of range or neither one for all traces nor one for each, and for a GPU's figures
+/// where a CPU was recorded; kInvalidInput naming both traces where they were recorded on different devices;
+/// kNegativeAnswer naming what the traces cannot answer, as fusing ops that no kernel belongs to, or a minibatch that
+/// they say nothing of.
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if);
 
 }  // namespace cohort

@@ -116,7 +116,7 @@ Result<void> WhatIfGraphs::change_minibatch() {
 Result<TaskGraph> WhatIfGraphs::one(std::size_t index, const WhatIfStage& stage, int steps) {
   TaskGraph graph = steps_[index];
   COHORT_CHECK(change_one(index, stage, steps, graph));
-  COHORT_CHECK(check_total_time(graph, static_cast<double>(what_if_.models) * static_cast<double>(steps_.size())));
+  COHORT_CHECK(check_total_time(graph, static_cast<double>(what_if_.members(steps_.size()))));
   return graph;
 }
 
@@ -140,12 +140,14 @@ Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::
   for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
     COHORT_TRY(const TaskGraph of_trace, members_of(i, stage, steps));
     const std::size_t first = graph.tasks.size();
-    append(graph, of_trace);
+    append(graph, of_trace, i > 0 ? fmt::format("trace {}", i + 1) : "");
     parts.push_back({case_.traces[i], first, graph.tasks.size()});
-    members.push_back({first, graph.tasks.size(), what_if_.models, std::min(what_if_.models, what_if_.launch_threads)});
+    const int count = what_if_.models_of(i);
+    members.push_back({first, graph.tasks.size(), count, std::min(count, what_if_.launch_threads)});
   }
   if (stage.together && case_.graphs.size() > 1) {  // one program: its threads, its lock and its engines are for all
-    const int sets = std::min(what_if_.models * static_cast<int>(case_.graphs.size()), what_if_.launch_threads);
+    const auto all = static_cast<int>(what_if_.members(case_.graphs.size()));
+    const int sets = std::min(all, what_if_.launch_threads);
     COHORT_CHECK(note("share threads", share_threads(graph, members, sets)));
     for (Task& task : graph.tasks) task.holds.reset();
     hold_shared_engines(graph, sets > 1);
@@ -158,16 +160,18 @@ Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::
 Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage& stage, int steps) {
   COHORT_TRY(TaskGraph graph, one(index, stage, steps));
   if (on_host_) take_cores(*case_.traces[index], graph);
+  const int members = what_if_.models_of(index);
   ReplicateOptions options;
-  options.members = what_if_.models;
+  options.members = members;
   options.stream_gap = case_.graphs[index].typical.stream_gap;
   options.turns = stage.together ? Turns::kInterleaved : Turns::kWhole;
   options.within_launches = stage.fused;  // else one member's part of a graph would wait for another's whole
   if (stage.together) {
-    options.stream_sets = std::min(what_if_.models, what_if_.streams.value_or(what_if_.models));
-    options.thread_sets = std::min(what_if_.models, what_if_.launch_threads);
+    options.stream_sets = std::min(members, what_if_.streams.value_or(members));
+    options.thread_sets = std::min(members, what_if_.launch_threads);
   }
   COHORT_CHECK(note("replicate", replicate(graph, options)));
+  if (members == 1) return graph;
   if (stage.shared) COHORT_CHECK(share_input(graph));
   if (stage.fused) COHORT_CHECK(fuse(index, graph));
   return graph;
@@ -203,15 +207,6 @@ Result<void> WhatIfGraphs::launch_as_graphs(std::size_t index, TaskGraph& graph)
   COHORT_TRY(GraphCollapse collapse, collapse_to_graphs(graph, graph_costs(index)));
   host_times_[index] = {collapse.removed, collapse.kept};
   return note("graphs", std::move(collapse.change));
-}
-
-WhatIfGraphs::HostTime WhatIfGraphs::host_time_beside_graphs() const {
-  HostTime sum;
-  for (const HostTime& each : host_times_) {
-    sum.removed += each.removed;
-    sum.kept += each.kept;
-  }
-  return sum;
 }
 
 /// Copies go to a stream and a thread of their own, as far ahead as there are buffers.

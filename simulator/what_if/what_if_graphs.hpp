@@ -31,7 +31,7 @@ class WhatIfGraphs {
   Result<void> change_minibatch();
   /// One member's steps of a trace, so changed.
   Result<TaskGraph> one(std::size_t index, const WhatIfStage& stage, int steps);
-  /// All members of a trace.
+  /// All members of a trace; a single one shares and fuses nothing, whatever the stage.
   Result<TaskGraph> members_of(std::size_t index, const WhatIfStage& stage, int steps);
   /// All members of all traces; `parts` gets which tasks were recorded in which trace.
   Result<TaskGraph> whole(const WhatIfStage& stage, int steps, std::vector<RecordedTasks>& parts);
@@ -50,11 +50,12 @@ class WhatIfGraphs {
   /// The part of a launch in which it holds the driver's lock; absent where figures do not say.
   [[nodiscard]] std::optional<double> lock_part() const;
   [[nodiscard]] const std::vector<std::string>& minibatch_doubts() const { return minibatch_doubts_; }
-  /// What the host does in one step of each trace beside launches: gone with them, and kept beside the graphs'.
+  /// What the host does in one step of a trace beside launches: gone with them, and kept beside the graphs'.
   struct HostTime {
     Nanoseconds removed{}, kept{};
   };
-  [[nodiscard]] HostTime host_time_beside_graphs() const;
+  /// By trace.
+  [[nodiscard]] const std::vector<HostTime>& host_times_beside_graphs() const { return host_times_; }
 
  private:
   void take_cores(const Trace& trace, TaskGraph& graph) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
@@ -17,9 +18,12 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 
 /// A profile of lenet5 that was recorded on a CPU with two cores.
 const std::string kLenet5 = COHORT_TRACES "/lenet5-b1.trace.json.gz";
+/// One of mlp, recorded on the same.
+const std::string kMlp = COHORT_TRACES "/mlp-b1.trace.json.gz";
 
 class PlanProfile : public ProgramTest {
  protected:
@@ -85,6 +89,26 @@ TEST_F(PlanProfile, SaysWhichChoicesExcludeEachOther) {
   EXPECT_THAT(refusal({"--choose-models", "8", "--choose-minibatch"}), HasSubstr("excludes --choose-minibatch"));
   EXPECT_THAT(refusal({"--choose-models", "8", "--resolve", "p.plan.json"}), HasSubstr("--resolve"));
   EXPECT_THAT(refusal({"--choose-models", "0"}), HasSubstr("--choose-models must be from 1 to 65536, not 0"));
+}
+
+TEST_F(PlanProfile, TakesANumberOfMembersForEachProfile) {
+  ASSERT_TRUE(plan({kMlp, "-n", "3,2"}).is_object());
+  std::map<std::string, std::size_t> members;
+  const json written = json::parse(read("p.plan.json"));
+  for (const json& each : written["members"]) members[each["model"]] += each.value("count", 1U);
+  EXPECT_THAT(members, ElementsAre(Pair("lenet5", 3U), Pair("mlp", 2U)));
+  const Outcome simulated = cohort({"simulate", kLenet5, kMlp, "-n", "3,2", "--json"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_EQ(json::parse(simulated.out)["members"], 5);
+  EXPECT_EQ(cohort({"simulate", kLenet5, kMlp, "-n", "2"}).out, cohort({"simulate", kLenet5, kMlp, "-n", "2,2"}).out);
+}
+
+TEST_F(PlanProfile, RefusesNumbersThatAreNeitherOneNorOneForEachProfile) {
+  EXPECT_THAT(refusal({"-n", "3,2"}), HasSubstr("-n: 2 values for 1 profile; give one"));
+  EXPECT_THAT(refusal({kMlp, "-n", "3,2,1"}), HasSubstr("-n: 3 values for 2 profiles"));
+  EXPECT_THAT(refusal({kMlp, "-n", "3,0"}), HasSubstr("-n must be from 1 to 65536, not 0"));
+  EXPECT_THAT(refusal({kMlp, "-n", "3,2", "--choose-minibatch"}), HasSubstr("-n: 2 values with --choose-minibatch"));
+  EXPECT_THAT(refusal({"-n", "many"}), HasSubstr("--models: 'many' is no whole number"));
 }
 
 TEST_F(PlanProfile, SaysOfTheBestWhatSimulateSaysOfAPlan) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -26,6 +27,26 @@ constexpr std::string_view kTrace = R"({"schemaVersion": 1, "traceEvents": [
   {"ph": "X", "cat": "kernel", "name": "relu", "pid": 0, "tid": 7, "ts": 169, "dur": 50,
    "args": {"correlation": 2, "stream": 7}}
 ]})";
+
+/// Two steps, each 10 us of the host's work, a launch, a kernel of so many microseconds and a wait that ends 2 us after
+/// it: the kernel's time and 22 us.
+std::string two_steps(int first, int second) {
+  std::string events;
+  const auto add = [&](std::string_view category, std::string_view name, int tid, int start, int length, int id) {
+    events += fmt::format(R"({}{{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {},
+      "args": {{"correlation": {}{}}}}})",
+                          events.empty() ? "" : ",", category, name, tid == 7 ? 0 : 1, tid, start, length, id,
+                          tid == 7 ? R"(, "stream": 7)" : "");
+  };
+  for (const auto& [step, kernel] : {std::pair{0, first}, {1, second}}) {
+    const int start = 1000 * step;
+    add("user_annotation", fmt::format("ProfilerStep#{}", step), 1, start, 900, 0);
+    add("cuda_runtime", "cudaLaunchKernel", 1, start + 10, 5, 2 * step + 1);
+    add("cuda_runtime", "cudaDeviceSynchronize", 1, start + 20, kernel + 2, 2 * step + 2);
+    add("kernel", "gemm", 7, start + 20, kernel, 2 * step + 1);
+  }
+  return R"({"schemaVersion": 1, "traceEvents": [)" + events + "]}";
+}
 
 class SimulateTrace : public ProgramTest {
  protected:
@@ -109,6 +130,10 @@ TEST_F(SimulateTrace, ChangesTheMinibatchByTwoRecordings) {
   EXPECT_EQ(first, result);
   EXPECT_THAT(misuse({"simulate", "a.json", "b.json", "--minibatch", "24", "--recorded-minibatch", "16,32,64"}),
               HasSubstr("--recorded-minibatch: 3 values; give one, or A,B of two traces of one model"));
+  // Which are one member together.
+  EXPECT_THAT(
+      misuse({"simulate", "a.json", "b.json", "--minibatch", "24", "--recorded-minibatch", "16,32", "--models", "2,1"}),
+      HasSubstr("--models: 2 values for 1 trace"));
 }
 
 TEST_F(SimulateTrace, TakesSeveralTracesTogether) {
@@ -117,6 +142,30 @@ TEST_F(SimulateTrace, TakesSeveralTracesTogether) {
   const Outcome outcome = cohort({"simulate", "a.json", "b.json", "--models", "2", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["members"], 4);
+}
+
+TEST_F(SimulateTrace, TakesANumberOfMembersForEachTrace) {
+  write("a.json", two_steps(20, 50));
+  write("b.json", two_steps(30, 70));
+  const json result = answer({"simulate", "a.json", "b.json", "--step", "0", "--models", "2,1", "--json"});
+  ASSERT_TRUE(result.is_object());
+  EXPECT_EQ(result["members"], 3);
+  EXPECT_EQ(result["traced_step_ns"], 42'000 + 52'000);
+  EXPECT_EQ(result["baseline_ns"], 2 * 42'000 + 52'000);
+  EXPECT_EQ(result["upper_bound_ns"], result["baseline_ns"]);
+  EXPECT_THAT(cohort({"simulate", "a.json", "b.json", "--step", "0", "--models", "2,1"}).out,
+              HasSubstr("3 members' steps"));
+  const json planned = answer({"plan", "a.json", "b.json", "--step", "0", "-n", "1,3", "--json"});
+  ASSERT_TRUE(planned.is_object());
+  EXPECT_EQ(planned["baseline_ns"], 42'000 + 3 * 52'000);
+  EXPECT_EQ(planned["ranked"][0]["members"], 4);
+  // One number is that of each.
+  for (const char* const form : {"--json", "-q"}) {
+    EXPECT_EQ(cohort({"simulate", "a.json", "b.json", "--models", "3", "--graphs", form}).out,
+              cohort({"simulate", "a.json", "b.json", "--models", "3,3", "--graphs", form}).out);
+    EXPECT_EQ(cohort({"plan", "a.json", "b.json", "-n", "2", "-f", form}).out,
+              cohort({"plan", "a.json", "b.json", "-n", "2,2", "-f", form}).out);
+  }
 }
 
 TEST_F(SimulateTrace, RefusesTracesOfDifferentDevicesByTheirFiles) {

@@ -41,7 +41,7 @@ class RankWhatIfs : public testing::Test {
   }
   static WhatIf members(int count) {
     WhatIf base;
-    base.models = count;
+    base.models = {count};
     return base;
   }
 
@@ -55,7 +55,7 @@ TEST_F(RankWhatIfs, TriesEveryNumberOfStreamsBothWaysAndRefinesTheBest) {
   std::set<std::string> names;
   for (const RankedWhatIf& each : ranking.ranked) {
     EXPECT_TRUE(names.insert(each.name).second) << each.name << " stands there twice";
-    EXPECT_EQ(each.what_if.models, 6);
+    EXPECT_EQ(each.what_if.models, std::vector<int>{6});
     EXPECT_EQ(each.prediction.baseline, ranking.ranked[0].prediction.baseline);
     if (each.what_if.fuse == FuseChoice::kNone && each.what_if.launch_threads == 1)
       tried.insert({each.what_if.streams.value_or(0), each.what_if.graphs});

@@ -70,9 +70,11 @@ void expect_sound(const WhatIfPrediction& prediction) {
   EXPECT_EQ(gain, prediction.baseline - prediction.step_time);
 }
 
-WhatIf models(int count) {
+WhatIf models(int count) { return models(std::vector<int>{count}); }
+
+WhatIf models(std::vector<int> counts) {
   WhatIf what_if;
-  what_if.models = count;
+  what_if.models = std::move(counts);
   return what_if;
 }
 

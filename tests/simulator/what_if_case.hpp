@@ -44,6 +44,8 @@ Case filling(Case of, float waves);
 /// Bounds hold, and the parts of the gain are all of it.
 void expect_sound(const WhatIfPrediction& prediction);
 
+/// So many members of each trace, or by trace.
 WhatIf models(int count);
+WhatIf models(std::vector<int> counts);
 
 }  // namespace cohort

@@ -294,7 +294,7 @@ TEST(WhatIf, LaunchesForAllTracesFromTheSameThreads) {
   expect_sound(one_thread);
   expect_sound(two_threads);
   // Members of both, two for each thread.
-  what_if.models = 2;
+  what_if.models = {2};
   const WhatIfPrediction four = two.predict(what_if);
   EXPECT_GE(four.step_time, Nanoseconds(690'000));
   EXPECT_GT(four.speedup, 1.5);
