@@ -108,7 +108,7 @@ std::filesystem::path output_for(const TracePlanningOptions& options) {
 
 }  // namespace
 
-Result<void> plan_traces(const TracePlanningOptions& options, Trace first, const StepOptions& step,
+Result<void> plan_traces(const TracePlanningOptions& options, Trace first, const std::vector<StepOptions>& steps,
                          CommandContext& context) {
   COHORT_TRY(const WhatIf base, base_of(options));
   RankOptions rank;
@@ -122,7 +122,7 @@ Result<void> plan_traces(const TracePlanningOptions& options, Trace first, const
   std::vector<Trace> traces;
   traces.push_back(std::move(first));
   WhatIfCase what_if_case;
-  COHORT_CHECK(read_what_if_case(options.files, step, std::nullopt, traces, what_if_case, context));
+  COHORT_CHECK(read_what_if_case(options.files, steps, std::nullopt, traces, what_if_case, context));
   COHORT_TRY(const WhatIfRanking ranking, rank_what_ifs(what_if_case, base, rank));
   context.console.clear_progress();
   COHORT_CHECK(write_trace(output, ranking.ranked.front().prediction.trace, context.overwrite));

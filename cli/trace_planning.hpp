@@ -28,9 +28,9 @@ struct TracePlanningOptions {
 
 /// Ranks ways to run the steps of traced programs together and writes the predicted trace of the best. There is no
 /// plan to write: the program is another's.
-/// `first`: the first file's trace. Errors: those of rank_what_ifs() and select_replay_step(); kUsage for a limit that
-/// traces have nothing to say of.
-Result<void> plan_traces(const TracePlanningOptions& options, Trace first, const StepOptions& step,
+/// `first`: the first file's trace; `steps` by file. Errors: those of rank_what_ifs() and select_replay_step(); kUsage
+/// for a limit that traces have nothing to say of.
+Result<void> plan_traces(const TracePlanningOptions& options, Trace first, const std::vector<StepOptions>& steps,
                          CommandContext& context);
 
 }  // namespace cohort

@@ -145,12 +145,12 @@ void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, Comman
                                    fmt::join(options, ", ")));
 }
 
-Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, const StepOptions& options,
+Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, const std::vector<StepOptions>& steps,
                          const WhatIf& what_if, std::optional<int> second_minibatch, CommandContext& context) {
   std::vector<Trace> traces;
   traces.push_back(std::move(first));
   WhatIfCase what_if_case;
-  COHORT_CHECK(read_what_if_case(shared.files, options, second_minibatch, traces, what_if_case, context));
+  COHORT_CHECK(read_what_if_case(shared.files, steps, second_minibatch, traces, what_if_case, context));
   note_what_changes_nothing(what_if, what_if_case.traces.size(), context);
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
   if (!shared.output.empty()) COHORT_CHECK(write_trace(shared.output, prediction.trace, context.overwrite));
@@ -177,7 +177,7 @@ Result<std::pair<std::string, double>> parse_scale(const std::string& text) {
 
 }  // namespace
 
-Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, const StepOptions& options,
+Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, const std::vector<StepOptions>& steps,
                                std::optional<int> second_minibatch, std::vector<Trace>& traces,
                                WhatIfCase& what_if_case, CommandContext& context) {
   traces.reserve(files.size());
@@ -192,8 +192,8 @@ Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, 
                   file.string(), files.front().string());
     }
     const auto added = second_minibatch && i == 1
-                           ? what_if_case.add_second(traces[i], options, *second_minibatch, file.string())
-                           : what_if_case.add(traces[i], options, file.string());
+                           ? what_if_case.add_second(traces[i], steps[i], *second_minibatch, file.string())
+                           : what_if_case.add(traces[i], steps[i], file.string());
     if (!added) return in_context(file.string(), added.error());
     COHORT_CHECK(context.cancel.check());
   }
@@ -210,7 +210,7 @@ Result<std::optional<GpuProfile>> gpu_figures(const std::filesystem::path& file)
 
 TraceSimulation::TraceSimulation(CLI::App& app) : TraceSimulation(app, app.get_options().size()) {}
 
-TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : steps_(app) {
+TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : steps_(app, TraceCount::kSeveral) {
   app.add_option("--scale", scale_, "Of a run's trace: kernels of that name, op or layer are x times faster")
       ->type_name("PATTERN=x");
   app.add_flag("--mixed-precision", mixed_precision_, "Of a run's trace: as if all of it computed in 16 bits");
@@ -272,15 +272,15 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
 }
 
 Result<void> TraceSimulation::run(const SharedSimulationOptions& shared, Trace first, CommandContext& context) const {
-  COHORT_TRY(const StepOptions options, steps_.options());
+  COHORT_TRY(const std::vector<StepOptions> steps, steps_.options(shared.files.size()));
   COHORT_TRY(const WhatIf wanted, what_if(shared));
   if (!shared.output.empty()) COHORT_CHECK(check_writable(shared.output, context.overwrite));
   if (wanted.any() || shared.files.size() > 1) {
     std::optional<int> second;
     if (recorded_minibatches_.size() == 2) second = recorded_minibatches_.back();
-    return run_what_if(shared, std::move(first), options, wanted, second, context);
+    return run_what_if(shared, std::move(first), steps, wanted, second, context);
   }
-  return run_replay(shared, first, options, context);
+  return run_replay(shared, first, steps.front(), context);
 }
 
 }  // namespace cohort

@@ -31,8 +31,9 @@ struct SharedSimulationOptions {
 
 /// Makes a case of the steps of traces of runs: `traces` holds the first file's, and gets the others', to which the
 /// case points. The second is of the same model at `second_minibatch` where that is given, else a further member.
+/// `steps` by file.
 /// Errors: kInvalidInput where a file is a profile; those of WhatIfCase::add().
-Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, const StepOptions& options,
+Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, const std::vector<StepOptions>& steps,
                                std::optional<int> second_minibatch, std::vector<Trace>& traces,
                                WhatIfCase& what_if_case, CommandContext& context);
 

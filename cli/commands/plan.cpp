@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct PlanCommandOptions {
-  explicit PlanCommandOptions(CLI::App& app) : steps(app) {}
+  explicit PlanCommandOptions(CLI::App& app) : steps(app, TraceCount::kSeveral) {}
 
   StepOptionSet steps;
   OptionList of_traces;    ///< options that profiles do not have
@@ -269,7 +269,7 @@ Result<void> search_traces(const PlanCommandOptions& options, Trace first, Comma
   if (const auto names = given(options.of_profiles); !names.empty())
     return fail(ErrorCode::kUsage, "{} is the trace of a run; {}: of profiles (cohort profile MODEL)",
                 files.front().string(), names_of(names));
-  COHORT_TRY(const StepOptions step, options.steps.options());
+  COHORT_TRY(const std::vector<StepOptions> steps, options.steps.options(files.size()));
   const auto if_given = [](const CLI::Option* option, int value) {
     return option->count() > 0 ? std::optional(value) : std::nullopt;
   };
@@ -284,7 +284,7 @@ Result<void> search_traces(const PlanCommandOptions& options, Trace first, Comma
   traces.rows = options.rows;
   traces.explain = options.explain;
   traces.output = options.output;
-  return plan_traces(traces, std::move(first), step, context);
+  return plan_traces(traces, std::move(first), steps, context);
 }
 
 /// Profiles of models are planned with; traces of runs can only be asked what would be if.

@@ -218,7 +218,7 @@ Command simulate_command() {
       "  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n"
       "  cohort simulate lenet5.measured.json.gz\n"
       "  (also of PyTorch's profiler: cohort simulate trace.json.gz --models 8 --graphs --scale '*gemm*=2', and of "
-      "two traces: cohort simulate a.json.gz b.json.gz --models 3,2)";
+      "two traces: cohort simulate a.json.gz b.json.gz --models 3,2 --step 5,12)";
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {

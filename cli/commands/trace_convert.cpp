@@ -11,7 +11,7 @@ namespace cohort {
 namespace {
 
 struct TraceConvertCommandOptions {
-  explicit TraceConvertCommandOptions(CLI::App& app) : steps(app) {}
+  explicit TraceConvertCommandOptions(CLI::App& app) : steps(app, TraceCount::kOne) {}
 
   StepOptionSet steps;
   std::filesystem::path input;

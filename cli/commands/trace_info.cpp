@@ -156,7 +156,7 @@ ordered_json to_json(const std::vector<OpSummary>& ops) {
 }
 
 struct TraceInfoCommandOptions {
-  explicit TraceInfoCommandOptions(CLI::App& app) : steps(app) {}
+  explicit TraceInfoCommandOptions(CLI::App& app) : steps(app, TraceCount::kOne) {}
 
   StepOptionSet steps;
   std::filesystem::path file;

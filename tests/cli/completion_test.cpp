@@ -63,6 +63,8 @@ TEST_F(Completion, OffersTheValuesThatAnOptionTakes) {
   EXPECT_THAT(complete("profile lenet5 --device cp"), ElementsAre("cpu", "cpu:0"));
   EXPECT_THAT(complete("profile lenet5 --data ''"), ElementsAre("afolder"));
   EXPECT_THAT(complete("plan --rows ''"), ElementsAre()) << "a number";
+  EXPECT_THAT(complete("simulate a.json --models ''"), ElementsAre()) << "numbers";
+  EXPECT_THAT(complete("simulate a.json --window ''"), ElementsAre()) << "times";
   EXPECT_THAT(complete("plan --explain a"), ElementsAre("afolder", "a.json")) << "which takes none";
 }
 

@@ -168,6 +168,68 @@ TEST_F(SimulateTrace, TakesANumberOfMembersForEachTrace) {
   }
 }
 
+TEST_F(SimulateTrace, TakesAStepOfEachTrace) {
+  write("a.json", two_steps(20, 50));
+  write("b.json", two_steps(30, 70));
+  const auto steps = [&](const std::vector<std::string>& chosen) {
+    std::vector<std::string> words{"simulate", "a.json", "b.json", "--json"};
+    words.insert(words.end(), chosen.begin(), chosen.end());
+    return answer(words)["traced_step_ns"];
+  };
+  EXPECT_EQ(steps({"--step", "1"}), 72'000 + 92'000);
+  EXPECT_EQ(steps({"--step", "0,1"}), 42'000 + 92'000);
+  EXPECT_EQ(steps({"--step", "1,0"}), 72'000 + 52'000);
+  EXPECT_EQ(steps({"--step", "0,0"}), steps({"--step", "0"}));
+  EXPECT_EQ(steps({"--annotation", "ProfilerStep#1", "--annotation", "ProfilerStep#0"}), 72'000 + 52'000);
+  EXPECT_EQ(steps({"--annotation", "*1"}), steps({"--step", "1"}));
+  EXPECT_EQ(steps({"--annotation", "ProfilerStep*", "--step", "0,1"}), steps({"--step", "0,1"}));
+  EXPECT_EQ(steps({"--window", "0us..900us,1ms..1.9ms"}), steps({"--step", "0,1"}));
+  const json planned = answer({"plan", "a.json", "b.json", "--step", "0,1", "-n", "2,1", "--json"});
+  ASSERT_TRUE(planned.is_object());
+  EXPECT_EQ(planned["baseline_ns"], 2 * 42'000 + 92'000);
+}
+
+TEST_F(SimulateTrace, RefusesListsThatAreNoValueForEachTrace) {
+  write("a.json", two_steps(20, 50));
+  write("b.json", two_steps(30, 70));
+  const auto two = [&](const std::string& option, const std::string& values) {
+    return misuse({"simulate", "a.json", "b.json", option, values});
+  };
+  EXPECT_THAT(two("--models", "3,2,1"),
+              HasSubstr("--models: 3 values for 2 traces; give one for all, or one for each"));
+  EXPECT_THAT(two("--models", "3,0"), HasSubstr("--models 0: 1 to 4096"));
+  EXPECT_THAT(two("--models", "3,-1"), HasSubstr("--models -1: 1 to 4096"));
+  EXPECT_THAT(two("--models", "3,"), HasSubstr("--models: '' is no whole number"));
+  EXPECT_THAT(two("--models", "3,two"), HasSubstr("--models: 'two' is no whole number"));
+  EXPECT_THAT(two("--step", "0,1,0"), HasSubstr("--step: 3 values for 2 traces"));
+  EXPECT_THAT(two("--step", "0,-1"), HasSubstr("--step: '-1' is no whole number from 0 to"));
+  EXPECT_THAT(two("--window", "0us..1us,5"), HasSubstr("--window: '5' is no part of a trace; write it as FROM..TO"));
+  EXPECT_THAT(two("--window", "2us..1us"), HasSubstr("--window: '2us..1us' ends before it starts"));
+  EXPECT_THAT(misuse({"plan", "a.json", "b.json", "-n", "3,2,1"}), HasSubstr("--models: 3 values for 2 traces"));
+  EXPECT_THAT(misuse({"plan", "a.json", "b.json", "-n", "3,0"}), HasSubstr("-n must be from 1 to 65536, not 0"));
+  EXPECT_THAT(misuse({"plan", "a.json", "b.json", "--step", "0,1,0"}), HasSubstr("--step: 3 values for 2 traces"));
+  // A step of one trace is one.
+  EXPECT_THAT(misuse({"simulate", "a.json", "--models", "1,1"}), HasSubstr("--models: 2 values for 1 trace; give one"));
+  EXPECT_THAT(misuse({"simulate", "a.json", "--step", "0,1"}), HasSubstr("--step: 2 values for 1 trace; give one"));
+  EXPECT_THAT(misuse({"trace", "info", "a.json", "--step", "0,1"}), HasSubstr("--step: 2 values for 1 trace"));
+  EXPECT_THAT(misuse({"trace", "info", "a.json", "--annotation", "a", "--annotation", "b"}),
+              HasSubstr("--annotation: 2 values for 1 trace"));
+  EXPECT_THAT(misuse({"trace", "convert", "a.json", "c.json", "--window", "0us..1us,1us..2us"}),
+              HasSubstr("--window: 2 values for 1 trace"));
+}
+
+TEST_F(SimulateTrace, SaysInItsHelpWhereAListIsTaken) {
+  for (const char* const command : {"simulate", "plan"}) {
+    const std::string help = cohort({command, "--help"}).out;
+    EXPECT_THAT(help, HasSubstr("--models N[,...]=1")) << command;
+    EXPECT_THAT(help, HasSubstr("--step N[,...]")) << command;
+    EXPECT_THAT(help, HasSubstr("--window FROM..TO[,...]")) << command;
+  }
+  const std::string info = cohort({"trace", "info", "--help"}).out;
+  EXPECT_THAT(info, HasSubstr("--step N "));
+  EXPECT_THAT(info, Not(HasSubstr("for all traces")));
+}
+
 TEST_F(SimulateTrace, RefusesTracesOfDifferentDevicesByTheirFiles) {
   const auto of = [](const std::string& device) {
     return R"({"deviceProperties": [{"id": 0, "name": ")" + device + R"("}], )" + std::string(kTrace.substr(1));
