@@ -147,6 +147,11 @@ std::string memory_text(const BatchMemory& memory) {
   return text + ")\n";
 }
 
+std::string unfused_text(Nanoseconds cost) {
+  return fmt::format("--fuse auto: nothing is fused; with it the step would {}\n",
+                     cost > Nanoseconds(0) ? "take " + format_time(cost) + " longer" : "be no shorter");
+}
+
 std::string doubts_text(const RunReport& report) {
   std::string text = fmt::format("confidence {}\n", to_string(report.confidence()));
   for (const Doubt& doubt : report.doubts) text += fmt::format("  {}{}\n", doubt.grave ? "grave: " : "", doubt.why);
@@ -172,6 +177,7 @@ ordered_json to_json(const RunReport& report) {
                        {"memory", to_json(report.memory)},
                        {"confidence", to_string(report.confidence())},
                        {"because", std::move(because)}};
+  if (report.unfused) json["fusing_would_cost_ns"] = report.unfused->count();
   add_facts(report.facts, json);
   return json;
 }
@@ -188,6 +194,7 @@ std::string to_text(const RunReport& report, std::string_view what, std::string_
         fmt::format("  {} {} {}\n", part.cause, saves ? "saves" : "costs", format_time(saves ? part.gain : -part.gain));
   }
   text += between;
+  if (report.unfused) text += unfused_text(*report.unfused);
   text += facts_text(report.facts) + memory_text(report.memory);
   return text + doubts_text(report);
 }

@@ -95,7 +95,6 @@ ordered_json to_json(const WhatIfPrediction& prediction) {
   json["steps_per_second"] = prediction.steps_per_second;
   json["longest_path_ns"] = prediction.longest_path.count();
   json["device_time_ns"] = prediction.device_time.count();
-  if (prediction.unfused) json["fusing_would_cost_ns"] = prediction.unfused->count();
   ordered_json& changes = json["changes"] = ordered_json::array();
   for (const auto& [what, change] : prediction.changes) {
     changes.push_back({{"what", what},
@@ -121,11 +120,6 @@ std::string to_text(const WhatIfPrediction& prediction) {
         fmt::format("minibatch {} instead of {}: a step alone takes {} instead of {}, {:.2f}x the samples a second\n",
                     prediction.minibatch->wanted, prediction.minibatch->recorded, format_time(prediction.single),
                     format_time(prediction.minibatch->traced), prediction.minibatch->more_samples);
-  }
-  if (prediction.unfused) {
-    const Nanoseconds cost = *prediction.unfused;
-    more += fmt::format("--fuse auto: nothing is fused; with it the step would {}\n",
-                        cost > Nanoseconds(0) ? "take " + format_time(cost) + " longer" : "be no shorter");
   }
   const std::string_view steps = prediction.members == 1 ? "step" : "members' steps";
   return to_text(prediction, fmt::format("{} {}", prediction.members, steps),

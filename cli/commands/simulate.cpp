@@ -45,20 +45,36 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-Result<Plan> fused_plan(const FuseRequest& fuse, Strategy strategy, const SimulateCommandOptions& options,
-                        const PlanningInput& input) {
-  std::optional<std::vector<std::string>> names;
-  if (fuse.choice == FuseChoice::kNamed) names = fuse.names;
+/// What is predicted.
+struct SimulatedPlan {
+  Plan plan;
+  std::optional<Nanoseconds> unfused;  ///< as in RunReport
+};
+
+Result<SimulatedPlan> fused_plan(const FuseRequest& fuse, Strategy strategy, const SimulateCommandOptions& options,
+                                 const PlanningInput& input, CommandContext& context) {
+  const PlanningCase& planning_case = input.planning_case();
   const bool on_streams = strategy == Strategy::kConcurrent;
-  auto plan = plan_with_fused_ops(input.planning_case(), on_streams ? RestKind::kConcurrent : RestKind::kSerialBest,
-                                  on_streams ? options.streams : 1, names);
-  if (!plan) return in_context("--fuse", plan.error());
-  COHORT_CHECK(validate(*plan));
-  return plan;
+  const RestKind rest = on_streams ? RestKind::kConcurrent : RestKind::kSerialBest;
+  const int streams = on_streams ? options.streams : 1;
+  SimulatedPlan fused;
+  if (fuse.choice == FuseChoice::kAuto) {
+    COHORT_TRY(FusionChoice choice, choose_fusion(planning_case, rest, streams, &context.cancel));
+    if (!choice.fuses && !choice.would_cost)
+      context.console.note("--fuse auto: nothing is fused: no op of equal members can be, within the limits");
+    fused = {std::move(choice.plan), choice.would_cost};
+  } else {
+    auto plan = plan_with_fused_ops(planning_case, rest, streams, fuse.names);
+    if (!plan) return in_context("--fuse", plan.error());
+    fused.plan = *std::move(plan);
+  }
+  COHORT_CHECK(validate(fused.plan));
+  return fused;
 }
 
-Result<Plan> plan_of(const SimulateCommandOptions& options, const PlanningInput& input) {
-  if (!options.plan.empty()) return *input.planning_case().base;
+Result<SimulatedPlan> plan_of(const SimulateCommandOptions& options, const PlanningInput& input,
+                              CommandContext& context) {
+  if (!options.plan.empty()) return SimulatedPlan{*input.planning_case().base, std::nullopt};
   COHORT_TRY(const Strategy strategy, strategy_from(options.strategy));
   COHORT_TRY(const FuseRequest fuse, parse_fuse(options.fuse));
   const Plan& base = *input.planning_case().base;
@@ -68,7 +84,8 @@ Result<Plan> plan_of(const SimulateCommandOptions& options, const PlanningInput&
   if (base.launch_threads > options.streams)
     return fail(ErrorCode::kUsage, "--launch-threads {}: each launches one stream or more; --streams is {}",
                 base.launch_threads, options.streams);
-  if (fuse.choice != FuseChoice::kNone && base.members.size() > 1) return fused_plan(fuse, strategy, options, input);
+  if (fuse.choice != FuseChoice::kNone && base.members.size() > 1)
+    return fused_plan(fuse, strategy, options, input, context);
   Plan plan = uniform_plan(base.members, strategy, options.streams);
   plan.device = base.device;
   plan.input = base.input;
@@ -77,7 +94,7 @@ Result<Plan> plan_of(const SimulateCommandOptions& options, const PlanningInput&
   plan.launch = base.launch;
   plan.launch_threads = base.launch_threads;
   COHORT_CHECK(validate(plan));
-  return plan;
+  return SimulatedPlan{std::move(plan), std::nullopt};
 }
 
 /// What no profile can answer, and what excludes each other.
@@ -165,10 +182,11 @@ Result<void> run_plan(const SimulateCommandOptions& options, CommandContext& con
   COHORT_CHECK(check_what_ifs(options));
   if (!options.output.empty()) COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const auto input, open_input(options, context.read));
-  COHORT_TRY(const Plan plan, plan_of(options, *input));
-  if (plan.members.size() == 1 && options.fuse != "none" && options.plan.empty())
+  COHORT_TRY(const SimulatedPlan simulated, plan_of(options, *input, context));
+  if (simulated.plan.members.size() == 1 && options.fuse != "none" && options.plan.empty())
     context.console.note("--fuse: nothing changes with one member; -n N makes several");
-  COHORT_TRY(const PlanReport report, report_plan(input->planning_case(), plan, input->device()));
+  COHORT_TRY(PlanReport report, report_plan(input->planning_case(), simulated.plan, input->device()));
+  report.unfused = simulated.unfused;
   COHORT_CHECK(context.cancel.check());
   if (!options.output.empty()) COHORT_CHECK(write_trace(options.output, report.trace, context.overwrite));
   if (context.json) {
@@ -182,10 +200,11 @@ Result<void> run_plan(const SimulateCommandOptions& options, CommandContext& con
 
 /// What-ifs of how steps are launched and which ops members compute together.
 std::vector<const CLI::Option*> add_what_ifs(CLI::App& app, SimulateCommandOptions& options) {
-  return {app.add_option("--fuse", options.fuse,
-                         "Ops made one for all members: none, auto (what is faster so), or names of ops, of a run's "
-                         "trace also of kernels and layers, ',' between them, '*' for any text; of profiles where "
-                         "--strategy is serial or concurrent")
+  return {app.add_option(
+                 "--fuse", options.fuse,
+                 "Ops made one for all members: none, auto (where that makes the whole step faster), or names of ops, "
+                 "of a run's trace also of kernels and layers, ',' between them, '*' for any text; of profiles "
+                 "where --strategy is serial or concurrent")
               ->type_name("none|auto|OPS")
               ->capture_default_str(),
           app.add_flag("--graphs", options.graphs,

@@ -27,17 +27,23 @@ VariantMaker::Wishes VariantMaker::possible_wishes() const {
   return wishes;
 }
 
+/// By class and op how it is fused.
+std::vector<VariantMaker::Wish> VariantMaker::wish_of(const Runs& runs) const {
+  std::vector<Wish> wish;
+  for (const MemberClass& members : classes_) wish.emplace_back(members.signatures.size());
+  for (const FusedRun& run : runs) {
+    for (const std::size_t op : run.ops) wish[run.member_class][op] = run.strategy;
+  }
+  return wish;
+}
+
 std::vector<Variant> VariantMaker::one_op_changed(const Variant& variant) const {
   if (variant.rest == RestKind::kBranches || !variant.grouped.empty()) return {};
   const Wishes possible = possible_wishes();
   std::size_t ops = 0;
   for (const auto& mine : possible) ops += mine.size();
   if (ops > kMostChangedOps) return {};
-  std::vector<Wish> wish;
-  for (const auto& mine : possible) wish.emplace_back(mine.size());
-  for (const FusedRun& run : variant.fused) {
-    for (const std::size_t op : run.ops) wish[run.member_class][op] = run.strategy;
-  }
+  std::vector<Wish> wish = wish_of(variant.fused);
   std::vector<Variant> changed;
   for (std::size_t c = 0; c < possible.size(); ++c) {
     for (std::size_t op = 0; op < possible[c].size(); ++op) {

@@ -123,6 +123,23 @@ VariantMaker::Runs VariantMaker::runs_for(const std::vector<Strategy>& strategie
   return runs_of(wish);
 }
 
+/// Nothing fused, then all that each set of strategies can take.
+std::vector<VariantMaker::Runs> VariantMaker::maximal_runs() const {
+  std::vector<Strategy> usable;
+  for (const Strategy strategy : kFusedStrategies) {
+    if (!runs_for({strategy}).empty()) usable.push_back(strategy);
+  }
+  std::vector<Runs> modes{{}};
+  for (unsigned set = 1; set < 1U << usable.size(); ++set) {
+    std::vector<Strategy> strategies;
+    for (std::size_t i = 0; i < usable.size(); ++i) {
+      if ((set >> i & 1U) != 0) strategies.push_back(usable[i]);
+    }
+    modes.push_back(runs_for(strategies));
+  }
+  return modes;
+}
+
 /// Op by op whatever its recorded times say is faster.
 VariantMaker::Runs VariantMaker::greedy_runs(RestKind rest, int streams) {
   std::vector<Wish> wish;
@@ -200,27 +217,15 @@ std::vector<Variant> VariantMaker::rests() const {
 }
 
 std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refused) {
-  std::set<Strategy> usable;
   for (const Strategy strategy : kFusedStrategies) {
-    if (!runs_for({strategy}).empty()) {
-      usable.insert(strategy);
-    } else if (case_.models.size() > 1 && strategy != Strategy::kGroupedGemm) {  // which is one of several ways
-      const bool needs_shared = strategy == Strategy::kDenseConvolution;
-      refused.push_back(
-          {std::string(words(strategy)), needs_shared ? "no equal members with a convolution that reads a shared input"
-                                                      : "no equal members with an op that it can compute together"});
-    }
+    const bool one_of_several = strategy == Strategy::kGroupedGemm;
+    if (one_of_several || case_.models.size() < 2 || !runs_for({strategy}).empty()) continue;
+    const bool needs_shared = strategy == Strategy::kDenseConvolution;
+    refused.push_back(
+        {std::string(words(strategy)), needs_shared ? "no equal members with a convolution that reads a shared input"
+                                                    : "no equal members with an op that it can compute together"});
   }
-  std::vector<Runs> modes{{}};
-  for (unsigned set = 1; set < 1U << kFusedStrategies.size(); ++set) {
-    std::vector<Strategy> strategies;
-    for (std::size_t i = 0; i < kFusedStrategies.size(); ++i) {
-      if ((set >> i & 1U) != 0) strategies.push_back(kFusedStrategies[i]);
-    }
-    if (std::all_of(strategies.begin(), strategies.end(), [&](Strategy s) { return usable.contains(s); })) {
-      modes.push_back(runs_for(strategies));
-    }
-  }
+  const std::vector<Runs> modes = maximal_runs();
   std::vector<Variant> found;
   const auto add = [&](const Variant& variant) {
     if (std::find(found.begin(), found.end(), variant) == found.end()) found.push_back(variant);

@@ -80,10 +80,18 @@ class VariantMaker {
   /// The variants whose concurrent members' products are made for another part of the GPU's multiprocessors; none where
   /// no profile tells what they take so.
   [[nodiscard]] std::vector<Variant> multiprocessors_changed(const Variant& variant) const;
-  /// The variant, of which nothing is fused yet, with ops fused: those that `patterns` name (matches_pattern()), each
-  /// in the fastest recorded way that can take it; without any op by op what recorded times say is faster. Errors:
-  /// kNegativeAnswer naming the pattern that no op has, or the op that nothing can fuse, and why.
-  [[nodiscard]] Result<Variant> with_fused(Variant rest, const std::optional<std::vector<std::string>>& patterns);
+  /// The variant, of which nothing is fused yet, with the ops fused that `patterns` name (matches_pattern()), each in
+  /// the fastest recorded way that can take it. Errors: kNegativeAnswer naming the pattern that no op has, or the op
+  /// that nothing can fuse, and why.
+  [[nodiscard]] Result<Variant> with_fused(Variant rest, const std::vector<std::string>& patterns);
+  /// The variants that differ from one of which nothing is fused in what is, each once: op by op what recorded times
+  /// say is faster; all that each set of strategies can take; each op by itself in its fastest recorded way, of equal
+  /// names together, where there are many the most promising; and likewise each run of neighbours that a strategy can
+  /// take.
+  [[nodiscard]] std::vector<Variant> fusions(const Variant& rest);
+  /// The variants that differ in what is fused by one run less, then, the most promising first, by one run more of
+  /// those that a strategy can take, or in one op as one_op_changed() has it.
+  [[nodiscard]] std::vector<Variant> fusion_changed(const Variant& variant);
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
   /// "concurrent x2 + strided batch (fc1, fc2)"
@@ -106,7 +114,13 @@ class VariantMaker {
   [[nodiscard]] Wishes possible_wishes() const;
   [[nodiscard]] Runs runs_of(const std::vector<Wish>& wish) const;
   [[nodiscard]] Runs runs_for(const std::vector<Strategy>& strategies) const;
+  [[nodiscard]] std::vector<Runs> maximal_runs() const;
   [[nodiscard]] Runs greedy_runs(RestKind rest, int streams);
+  [[nodiscard]] std::vector<Wish> wish_of(const Runs& runs) const;
+  [[nodiscard]] Runs single_runs(const Variant& variant);
+  [[nodiscard]] std::vector<Runs> ops_alone(int streams);
+  [[nodiscard]] std::optional<Strategy> fastest_alone(std::size_t member_class, std::size_t op, int streams);
+  void sort_by_promise(std::vector<Variant>& variants);
   /// What it costs to run a named op in some way.
   struct Choice {
     bool follows_any = false;  ///< else only what is fused in the same way

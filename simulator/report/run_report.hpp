@@ -56,6 +56,8 @@ struct RunReport {
   /// The step time if what runs at a time on a GPU took no longer for it, and if none ran beside another.
   Nanoseconds without_contention{};
   Nanoseconds kernels_in_turn{};
+  /// Where ops were to be fused only as far as that pays, and nothing is: how much longer the step would take.
+  std::optional<Nanoseconds> unfused;
   RunFacts facts;  ///< of the timeline below: critical path, slack, busy parts
   BatchMemory memory;
   std::vector<Doubt> doubts;  ///< worst first

@@ -67,8 +67,6 @@ struct WhatIfPrediction : RunReport {
   Nanoseconds longest_path{};
   Nanoseconds device_time{};  ///< kernel time by the part of the device it fills
   std::optional<MinibatchGain> minibatch;
-  /// Where FuseChoice::kAuto found that fusing does not pay, so that nothing is fused: what it would have cost.
-  std::optional<Nanoseconds> unfused;
   std::vector<std::pair<std::string, Change>> changes;
 };
 

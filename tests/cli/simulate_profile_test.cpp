@@ -155,12 +155,34 @@ TEST_F(SimulateProfile, FusesOpsThatAreAskedFor) {
   const json faster = simulate({"-n", "4", "--fuse", "auto"});
   EXPECT_GT(gain(faster), 0);
   EXPECT_LT(faster["predicted_ns"], apart["predicted_ns"]);
+  EXPECT_FALSE(faster.contains("fusing_would_cost_ns"));
+  for (const char* const names : {"conv*,pool1", "conv1", "conv2", "fc*", "fc1", "fc2,fc3", "conv*,fc*"})
+    EXPECT_LE(faster["predicted_ns"], simulate({"-n", "4", "--fuse", names})["predicted_ns"]) << names;
   const json spread = simulate({"-n", "4", "--fuse", "fc2", "--strategy", "concurrent", "--streams", "2"});
   EXPECT_GT(gain(spread), 0);
   EXPECT_GT(spread["gain"]["overlap_ns"], 0);
   const Outcome alone = cohort({"simulate", kProfile, "--fuse", "auto"});
   EXPECT_EQ(alone.exit_code, 0);
   EXPECT_THAT(alone.err, HasSubstr("--fuse: nothing changes with one member"));
+}
+
+TEST_F(SimulateProfile, FusesNothingByItselfWhereThatIsFastestAndSaysSo) {
+  // Recurrent layers of the recorded profile take no less time together.
+  const std::vector<std::string> words{"simulate", COHORT_TRACES "/lstm-b1.trace.json.gz", "-n", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    const Outcome outcome = cohort(more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome;
+  };
+  const json apart = json::parse(with({"--json"}).out);
+  json chosen = json::parse(with({"--fuse", "auto", "--json"}).out);
+  ASSERT_TRUE(chosen.contains("fusing_would_cost_ns"));
+  EXPECT_GT(chosen["fusing_would_cost_ns"], 0);
+  chosen.erase("fusing_would_cost_ns");
+  EXPECT_EQ(chosen, apart);
+  EXPECT_THAT(with({"--fuse", "auto"}).out, HasSubstr("\n--fuse auto: nothing is fused; with it the step would take "));
+  EXPECT_FALSE(apart.contains("fusing_would_cost_ns"));
 }
 
 TEST_F(SimulateProfile, SaysWhyOpsAreNotFused) {

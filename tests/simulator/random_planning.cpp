@@ -62,6 +62,9 @@ RandomPlanning::RandomPlanning(std::uint64_t seed, const Size& size) {
     return other ? std::nullopt : std::optional(static_cast<std::int64_t>(time));
   };
   std::vector<ProfileRecord> records = fake_records(model_, size.cores, times);
+  for (ProfileRecord& each : records) {
+    if (each.signature.starts_with("Copy ")) each.time *= size.copy_time;
+  }
   const auto decoding = static_cast<std::int64_t>(Random(derive_seed(seed, 3)).below(500'000));
   records.push_back(record(std::string(kInputDecodeRecord), Strategy::kSerial, 1, 1, decoding));
   costs_.emplace(records);

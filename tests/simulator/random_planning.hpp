@@ -19,6 +19,7 @@ class RandomPlanning {
     std::size_t members = 4;
     int cores = 2;
     bool on_gpu = false;  ///< an H100 that a core launches for
+    int copy_time = 1;    ///< of an element, in ns
   };
 
   /// A network of convolutions and fully connected layers in random order, each with random times: how much faster on
@@ -34,6 +35,7 @@ class RandomPlanning {
   static std::unique_ptr<RandomPlanning> small_on_gpu(std::uint64_t seed);
 
   [[nodiscard]] PlanningCase planning_case();
+  [[nodiscard]] const Model& model() const { return model_; }
 
  private:
   Model model_;
