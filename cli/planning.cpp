@@ -348,8 +348,8 @@ Result<void> PlanningInput::choose_members(const PlanningOptions& options) {
     numbers.clear();
     for (const int count : counts_up_to(*options.choose_models)) numbers.push_back({count});
   }
-  for (const std::vector<ModelSource>& choice : choices) {
-    for (const std::vector<int>& counts : numbers) {
+  for (const std::vector<int>& counts : numbers) {
+    for (const std::vector<ModelSource>& choice : choices) {
       std::vector<Member>& members = choices_.emplace_back();
       for (std::size_t i = 0; i < choice.size(); ++i)
         add_members(choice[i], one_or_each(counts, i), choice.size() > 1, members);

@@ -66,7 +66,7 @@ class PlanningInput {
                                                      const TraceReadOptions& read);
 
   [[nodiscard]] const PlanningCase& planning_case() const { return cases_.front(); }
-  /// One for each minibatch or number of members to choose from; else one.
+  /// One for each number of members to choose from, at each minibatch to choose from; else one.
   [[nodiscard]] const std::vector<PlanningCase>& cases() const { return cases_; }
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
   /// Of the first profile: what files are called.

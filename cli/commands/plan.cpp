@@ -98,6 +98,7 @@ ordered_json cases_json(const PlanningResult& result) {
     const PlanCandidate& best = result.ranked[each.best];
     cases.push_back({{"name", each.name},
                      {"members", each.members},
+                     {"minibatch", each.minibatch ? ordered_json(*each.minibatch) : ordered_json()},
                      {"baseline_ns", each.baseline.count()},
                      {"samples_per_second", each.baseline_samples_per_second},
                      {"best_rank", each.best + 1},
@@ -110,7 +111,7 @@ ordered_json cases_json(const PlanningResult& result) {
   return cases;
 }
 
-/// `by_models`: its cases differ in their number of members.
+/// `by_models`: its cases are of several numbers of members, each perhaps at several minibatches.
 ordered_json to_json(const PlanningResult& result, bool by_models) {
   ordered_json ranked = ordered_json::array();
   for (const PlanCandidate& candidate : result.ranked) ranked.push_back(to_json(candidate, result.ranked.front()));
@@ -140,12 +141,15 @@ ordered_json to_json(const PlanningResult& result, bool by_models) {
           {"refused", std::move(refused)}};
 }
 
-/// Every ranked candidate's plan, named by its rank, so that others than the best can be run too; and those of
-/// less memory.
+/// Every ranked candidate's plan, named by its rank in as many digits as the last one's, so that others than the best
+/// can be run too; and those of less memory.
 Result<void> add_candidates(const PlanningResult& result, const std::filesystem::path& folder, PendingFiles& pending) {
   COHORT_CHECK(pending.make_folder(folder));
-  for (std::size_t i = 0; i < result.ranked.size(); ++i)
-    COHORT_CHECK(pending.add(folder / fmt::format("{:02}.plan.json", i + 1), write_plan(result.ranked[i].plan)));
+  const std::size_t digits = std::max<std::size_t>(2, std::to_string(result.ranked.size()).size());
+  for (std::size_t i = 0; i < result.ranked.size(); ++i) {
+    const std::string name = fmt::format("{:0{}}.plan.json", i + 1, digits);
+    COHORT_CHECK(pending.add(folder / name, write_plan(result.ranked[i].plan)));
+  }
   for (std::size_t i = 0; i < result.pareto.size(); ++i)
     COHORT_CHECK(pending.add(folder / fmt::format("pareto-{:02}.plan.json", i + 1), write_plan(result.pareto[i].plan)));
   return {};
@@ -310,17 +314,18 @@ void add_searched_options(CLI::App& app, PlanCommandOptions& options) {
       app.add_option("--launch-threads", options.planning.launch_threads,
                      "Of a GPU: host threads that launch, where several streams' steps are launched one by one; the "
                      "best of 1, 2, 4 and 8 unless given");
-  app.add_option("--choose-models", options.planning.choose_models,
-                 "Instead of -n: of 1, 2, 4, ... and MAX members of each profiled model the number that is best by the "
-                 "objective, with throughput in samples a second over all members; the fewest within 2% of the best")
+  app.add_option(
+         "--choose-models", options.planning.choose_models,
+         "Instead of -n: of 1, 2, 4, ... and MAX members of each profiled model the number that is best by the "
+         "objective, with throughput in samples a second over all members; the fewest within 2% of the best; with "
+         "--choose-minibatch each number at each minibatch, and the fewest samples a step within 2%")
       ->type_name("MAX")
       ->excludes(app.get_option("--models"))
       ->excludes(app.get_option("--members"));
   app.add_flag("--choose-minibatch", options.planning.choose_minibatch,
                "Of profiles that differ only in their minibatch, run one: what is best by the objective, with "
                "throughput in samples a second; the least within 2% of the best")
-      ->excludes(app.get_option("--members"))
-      ->excludes(app.get_option("--choose-models"));
+      ->excludes(app.get_option("--members"));
 }
 
 /// Once all others are there: the plan says what they would, or nothing is searched.
@@ -351,6 +356,7 @@ Command plan_command() {
       "  cohort plan lenet5.trace.json.gz -f --choose-models 32 --limit memory=1GiB\n"
       "  cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n"
       "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -n 16 -f --choose-minibatch\n"
+      "  cohort plan lenet5.trace.json.gz lenet5-b16.trace.json.gz -f --choose-minibatch --choose-models 32\n"
       "  (also of PyTorch's profiler, how to run its steps together: cohort plan trace.json.gz -n 8, and those of "
       "two: cohort plan a.json.gz b.json.gz -n 3,2)";
   command.reads_traces = true;

@@ -1,6 +1,7 @@
-// The choice among several cases: numbers of members, or minibatches.
+// The choice among several cases: numbers of members, minibatches, or both.
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -34,6 +35,30 @@ std::string minibatch_name(const PlanningCase& planning_case) {
   return fmt::format("minibatch {} to {}", least->source.minibatch, most->source.minibatch);
 }
 
+/// By model: its members' minibatches, the largest first.
+using Sizes = std::map<ModelSource, std::vector<std::int64_t>>;
+
+Sizes sizes_of(const PlanningCase& planning_case) {
+  Sizes sizes;
+  for (const Member& member : planning_case.base->members) {
+    ModelSource model = member.source;
+    model.minibatch = 1;
+    sizes[model].push_back(member.source.minibatch);
+  }
+  for (auto& [model, minibatches] : sizes) std::sort(minibatches.begin(), minibatches.end(), std::greater<>());
+  return sizes;
+}
+
+/// Whether `more` has each member that `fewer` has, at the same minibatch or a larger one.
+bool holds(const Sizes& more, const Sizes& fewer) {
+  return std::all_of(fewer.begin(), fewer.end(), [&](const auto& entry) {
+    const auto& [model, wanted] = entry;
+    const auto found = more.find(model);
+    return found != more.end() && found->second.size() >= wanted.size() &&
+           std::equal(wanted.begin(), wanted.end(), found->second.begin(), std::less_equal<>());
+  });
+}
+
 template <class Entry>
 void append(std::vector<Entry>& all, std::vector<Entry>& more, const std::string& name) {
   for (Entry& each : more) each.name += ", " + name;
@@ -62,8 +87,11 @@ class Merge {
   Merge(std::span<const PlanningCase> cases, const PlannerOptions& options)
       : cases_(cases), options_(options), planned_(cases.size()) {
     merged_.objective = options.objective;
-    const auto differs = [&](const PlanningCase& each) { return members_of(each) != members_of(cases.front()); };
-    members_differ_ = std::any_of(cases.begin(), cases.end(), differs);
+    for (const PlanningCase& each : cases) {
+      members_differ_ = members_differ_ || members_of(each) != members_of(cases.front());
+      minibatches_differ_ = minibatches_differ_ || minibatch_name(each) != minibatch_name(cases.front());
+      sizes_.push_back(sizes_of(each));
+    }
   }
 
   Result<PlanningResult> run() {
@@ -79,8 +107,9 @@ class Merge {
     for (PlanCandidate& each : merged_.ranked) each.explanation = explanation_of(each, merged_);
     PlanCandidate& first = merged_.ranked.front();
     if (took_fewer_) {
-      first.explanation = fmt::format("fewest {} within {:.0f}% of the best; {}",
-                                      members_differ_ ? "members" : "samples a step", 100 * kAsGood, first.explanation);
+      first.explanation =
+          fmt::format("fewest {} within {:.0f}% of the best; {}", minibatches_differ_ ? "samples a step" : "members",
+                      100 * kAsGood, first.explanation);
     }
     Planned& chosen = *planned_[first.planning_case];
     merged_.baseline = std::move(chosen.baseline);
@@ -98,11 +127,14 @@ class Merge {
   static std::size_t members_of(const PlanningCase& planning_case) { return planning_case.base->members.size(); }
 
   [[nodiscard]] std::string name_of(std::size_t place) const {
-    return members_differ_ ? members_name(members_of(cases_[place])) : minibatch_name(cases_[place]);
+    if (!members_differ_) return minibatch_name(cases_[place]);
+    std::string name = members_name(members_of(cases_[place]));
+    if (minibatches_differ_) name += ", " + minibatch_name(cases_[place]);
+    return name;
   }
 
   /// Few members are planned soon, and tell whether more have room. Large minibatches mostly have the better
-  /// throughput.
+  /// throughput; where they do not fit, smaller ones may.
   [[nodiscard]] std::vector<std::size_t> order() const {
     std::vector<std::size_t> order(cases_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -116,8 +148,11 @@ class Merge {
   Result<void> add(std::size_t place) {
     const PlanningCase& planning_case = cases_[place];
     const std::string name = name_of(place);
-    if (too_many_ && members_of(planning_case) > *too_many_) {
-      merged_.refused.push_back({name, fmt::format("{} do not fit", members_name(*too_many_))});
+    const auto held = std::find_if(too_large_.begin(), too_large_.end(),
+                                   [&](std::size_t other) { return holds(sizes_[place], sizes_[other]); });
+    if (held != too_large_.end()) {
+      const bool one = members_of(cases_[*held]) == 1;
+      merged_.refused.push_back({name, fmt::format("{} {} not fit", name_of(*held), one ? "does" : "do")});
       return {};
     }
     PlannerOptions options = options_;
@@ -150,8 +185,8 @@ class Merge {
     }
     if (error.code != ErrorCode::kDoesNotFit) return tl::unexpected<Error>(error);
     merged_.refused.push_back({name_of(place), error.message});
-    // A plan of more members holds one of these; what it says of their latency is another matter.
-    if (members_differ_ && !options_.latency_limit) too_many_ = members_of(cases_[place]);
+    // What holds these members takes no less memory; what it says of their latency is another matter.
+    if (!options_.latency_limit) too_large_.push_back(place);
     return {};
   }
 
@@ -159,19 +194,23 @@ class Merge {
   void refuse(RefusedCandidate refused, const std::string& name) {
     const auto [place, is_new] = refused_.try_emplace({refused.name, refused.reason}, merged_.refused.size());
     if (is_new) merged_.refused.push_back(std::move(refused));
-    merged_.refused[place->second].name += ", " + name;
+    merged_.refused[place->second].name += (is_new ? ", " : "; ") + name;
   }
 
-  /// Best first; in front of all the one with the fewest samples a step of those that are as good as the best.
+  /// Best first; in front of all the one with the fewest samples a step, then members, of those that are as good as the
+  /// best.
   void rank() {
     std::vector<PlanCandidate>& ranked = merged_.ranked;
     const auto cost = [&](const PlanCandidate& each) { return cost_of(options_.objective, each); };
     std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
     const double good = cost(ranked.front()) * (1 + kAsGood);
     const auto end = std::find_if(ranked.begin(), ranked.end(), [&](const auto& each) { return cost(each) > good; });
-    const auto samples = [&](const PlanCandidate& each) { return samples_of(cases_[each.planning_case]); };
+    const auto size = [&](const PlanCandidate& each) {
+      const PlanningCase& planning_case = cases_[each.planning_case];
+      return std::pair(samples_of(planning_case), members_of(planning_case));
+    };
     const auto chosen =
-        std::min_element(ranked.begin(), end, [&](const auto& a, const auto& b) { return samples(a) < samples(b); });
+        std::min_element(ranked.begin(), end, [&](const auto& a, const auto& b) { return size(a) < size(b); });
     took_fewer_ = chosen != ranked.begin();
     std::rotate(ranked.begin(), chosen, chosen + 1);
   }
@@ -180,6 +219,10 @@ class Merge {
     CaseOutcome outcome;
     outcome.name = name_of(place);
     outcome.members = members_of(cases_[place]);
+    const std::vector<Member>& members = cases_[place].base->members;
+    const std::int64_t minibatch = members.front().source.minibatch;
+    const auto same = [&](const Member& each) { return each.source.minibatch == minibatch; };
+    if (std::all_of(members.begin(), members.end(), same)) outcome.minibatch = minibatch;
     outcome.baseline = planned_[place]->baseline.step_time;
     if (outcome.baseline > Nanoseconds(0))
       outcome.baseline_samples_per_second = static_cast<double>(samples_of(cases_[place])) / seconds(outcome.baseline);
@@ -191,12 +234,14 @@ class Merge {
 
   std::span<const PlanningCase> cases_;
   const PlannerOptions& options_;
-  bool members_differ_ = false;
+  bool members_differ_ = false;  ///< between cases
+  bool minibatches_differ_ = false;
+  std::vector<Sizes> sizes_;                     ///< by case
   std::vector<std::optional<Planned>> planned_;  ///< by case
   PlanningResult merged_;
   std::map<std::pair<std::string, std::string>, std::size_t> refused_;  ///< by name and reason, where it stands
   std::optional<double> best_;                                          ///< as cost_of() has it
-  std::optional<std::size_t> too_many_;                                 ///< members, for the memory that there may be
+  std::vector<std::size_t> too_large_;                                  ///< cases, for the memory that there may be
   bool took_fewer_ = false;                                             ///< than the very best has
   std::optional<Error> error_;
 };

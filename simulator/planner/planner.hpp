@@ -121,8 +121,9 @@ struct PlannerOptions {
 
 /// One of several cases: its members one after another, and the best that was found for it.
 struct CaseOutcome {
-  std::string name;  ///< "16 members", "minibatch 16"
+  std::string name;  ///< "16 members", "minibatch 16", "16 members, minibatch 16": what cases differ in
   std::size_t members = 0;
+  std::optional<std::int64_t> minibatch;   ///< of each member; absent where they differ
   Nanoseconds baseline{};                  ///< one step of every member
   double baseline_samples_per_second = 0;  ///< over all members
   std::size_t best = 0;                    ///< in PlanningResult::ranked
@@ -150,13 +151,14 @@ Result<PlanningResult> plan_model_batch(const PlanningCase& planning_case, const
 /// What counts as no difference between cases: runs of one plan differ by more.
 inline constexpr double kAsGood = 0.02;
 
-/// Looks for the best plan over several cases: the same members at another minibatch each, or another number of them.
-/// With throughput as objective candidates are ranked by samples a second over all members, by other objectives as in
-/// plan_model_batch(), where the least minibatch, or one member, mostly wins unless a limit or the samples a second
-/// count. The first is the one with the fewest samples a step of those that are within kAsGood of the best: what
-/// saturates takes more memory and time for nothing. What other cases promise rules out plans of the later ones, and
-/// where members do not fit into memory, more of them are not looked at. Speedup and gains are against the candidate's
-/// own members one after another at its own minibatch. Pareto points are those of the first candidate's case.
+/// Looks for the best plan over several cases: the same members at another minibatch each, another number of them, or
+/// both. With throughput as objective candidates are ranked by samples a second over all members, by other objectives
+/// as in plan_model_batch(), where the least minibatch, or one member, mostly wins unless a limit or the samples a
+/// second count. The first is the one with the fewest samples a step, of several the one with the fewest members, of
+/// those that are within kAsGood of the best: what saturates takes more memory and time for nothing. What other cases
+/// promise rules out plans of the later ones. Where members do not fit into memory, as many or more of them at their
+/// minibatch or a larger one are not looked at. Speedup and gains are against the candidate's own members one after
+/// another at its own minibatch. Pareto points are those of the first candidate's case.
 /// Errors: those of plan_model_batch() for the first case that was looked at, where none of them has a plan.
 Result<PlanningResult> plan_best_of(std::span<const PlanningCase> cases, const PlannerOptions& options = {});
 

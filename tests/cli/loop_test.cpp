@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -308,6 +309,24 @@ TEST_F(LoopTest, ChoosesAmongTheMinibatchesThatWereProfiled) {
     EXPECT_GE(plan["ranked"][i - 1]["samples_per_second"], plan["ranked"][i]["samples_per_second"]);
   const Outcome ran = run_shortly("chosen.plan.json");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const Outcome both = cohort({"plan", "mlp.trace.json.gz", "eight.trace.json.gz", "--choose-models", "3",
+                               "--choose-minibatch", "-f", "-o", "chosen.plan.json", "--json"});
+  ASSERT_EQ(both.exit_code, 0) << both.err;
+  const auto pairs = nlohmann::json::parse(both.out);
+  EXPECT_TRUE(pairs["minibatches"].empty());
+  std::vector<std::string> names;
+  for (const auto& each : pairs["model_batches"]) {
+    names.push_back(each["name"]);
+    EXPECT_EQ(names.back(), fmt::format("{} member{}, minibatch {}", each["members"].get<int>(),
+                                        each["members"] == 1 ? "" : "s", each["minibatch"].get<int>()));
+  }
+  EXPECT_THAT(names, ElementsAre("1 member, minibatch 2", "1 member, minibatch 8", "2 members, minibatch 2",
+                                 "2 members, minibatch 8", "3 members, minibatch 2", "3 members, minibatch 8"));
+  const auto chosen = nlohmann::json::parse(read("chosen.plan.json"));
+  const std::string minibatch = fmt::format("minibatch {}", chosen["members"][0]["minibatch"].get<int>());
+  EXPECT_THAT(pairs["ranked"][0]["name"].get<std::string>(), EndsWith(minibatch));
+  EXPECT_EQ(cohort({"simulate", "mlp.trace.json.gz", "eight.trace.json.gz", "--plan", "chosen.plan.json"}).exit_code,
+            0);
   ASSERT_EQ(profile_at("4", "hidden=12", "other.trace.json.gz").exit_code, 0);
   const Outcome apart = cohort({"plan", "mlp.trace.json.gz", "other.trace.json.gz", "--choose-minibatch", "-f"});
   EXPECT_EQ(apart.exit_code, 2);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -49,13 +50,19 @@ class PlanProfile : public ProgramTest {
 };
 
 TEST_F(PlanProfile, ChoosesTheNumberOfMembers) {
-  const json result = plan({"--choose-models", "12"});
+  const json result = plan({"--choose-models", "12", "--candidates", "all"});
   ASSERT_TRUE(result.is_object());
+  // Names of files stand in the order of ranks, however many there are.
+  const std::string last = std::to_string(result["ranked"].size());
+  const std::string digits(std::max<std::size_t>(2, last.size()) - 1, '0');
+  EXPECT_EQ(read("all/" + digits + "1.plan.json"), read("p.plan.json"));
+  EXPECT_TRUE(std::filesystem::exists(path("all/" + last + ".plan.json")));
   EXPECT_TRUE(result["minibatches"].empty());
   std::vector<std::size_t> sizes;
   double most = 0;
   for (const json& each : result["model_batches"]) {
     sizes.push_back(each["members"]);
+    EXPECT_EQ(each["minibatch"], 1);
     most = std::max(most, each["best_samples_per_second"].get<double>());
     const json& best = result["ranked"][each["best_rank"].get<std::size_t>() - 1];
     EXPECT_EQ(best["step_ns"], each["best_step_ns"]);
@@ -86,7 +93,7 @@ TEST_F(PlanProfile, ChoosesAsManyMembersAsTheLimitsAllow) {
 TEST_F(PlanProfile, SaysWhichChoicesExcludeEachOther) {
   EXPECT_THAT(refusal({"--choose-models", "8", "-n", "4"}), HasSubstr("--models excludes --choose-models"));
   EXPECT_THAT(refusal({"--choose-models", "8", "--members", "m.json"}), HasSubstr("--choose-models"));
-  EXPECT_THAT(refusal({"--choose-models", "8", "--choose-minibatch"}), HasSubstr("excludes --choose-minibatch"));
+  EXPECT_THAT(refusal({"--choose-minibatch", "--members", "m.json"}), HasSubstr("--choose-minibatch"));
   EXPECT_THAT(refusal({"--choose-models", "8", "--resolve", "p.plan.json"}), HasSubstr("--resolve"));
   EXPECT_THAT(refusal({"--choose-models", "0"}), HasSubstr("--choose-models must be from 1 to 65536, not 0"));
 }

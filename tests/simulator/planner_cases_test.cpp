@@ -1,4 +1,4 @@
-// The choice among several cases: minibatches, and numbers of members.
+// The choice among several cases: minibatches, numbers of members, and pairs of both.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "models/builder.hpp"
 #include "tests/simulator/planner_bench.hpp"
 
 namespace cohort {
 namespace {
 
 using namespace literals;
+using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -179,6 +181,142 @@ TEST(PlannerMembers, AreOneWhereLatencyAloneCounts) {
   const auto result = NumbersOfMembers().plan({.objective = Objective::kP99Latency});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->ranked.front().plan.members.size(), 1U) << print(*result);
+}
+
+/// 1, 2 and 4 of the same members at minibatches of 2 and 8, on two cores.
+class Pairs {
+ public:
+  /// `make`: the model at a minibatch, which takes `at_two` or `at_eight`.
+  Pairs(Model (*make)(std::int64_t minibatch), const FakeTimes& at_two, const FakeTimes& at_eight) {
+    for (const std::size_t members : {1U, 2U, 4U}) {
+      for (const std::int64_t minibatch : {2, 8}) {
+        benches_.emplace_back(std::vector{make(minibatch)}, members, minibatch == 8 ? at_eight : at_two);
+        for (Member& member : benches_.back().base.members) member.source.minibatch = minibatch;
+      }
+    }
+  }
+  void limit_memory(Bytes limit) {
+    for (PlannerBench& bench : benches_) bench.base.limits.memory = limit;
+  }
+  void separate_input() {
+    for (PlannerBench& bench : benches_) bench.base.input.sharing = InputSharing::kSeparate;
+  }
+  /// Of any plan of case `i`.
+  [[nodiscard]] Bytes least_memory(std::size_t i) const {
+    Bytes least{INT64_MAX};
+    for (const PlanCandidate& each : benches_[i].plan({.least_simulated = 1000, .most_simulated = 1000}).ranked)
+      least = std::min(least, each.prediction.memory.total());
+    return least;
+  }
+  [[nodiscard]] PlanningResult plan(const PlannerOptions& options = {}) const {
+    std::vector<PlanningCase> cases;
+    for (const PlannerBench& bench : benches_) cases.push_back(bench.planning_case());
+    auto result = plan_best_of(cases, options);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *std::move(result) : PlanningResult{};
+  }
+
+ private:
+  std::vector<PlannerBench> benches_;
+};
+
+std::vector<std::string> case_names(const std::vector<CaseOutcome>& cases) {
+  std::vector<std::string> names;
+  for (const CaseOutcome& each : cases) names.push_back(each.name);
+  return names;
+}
+
+std::string reason_of(const PlanningResult& result, std::string_view name) {
+  const auto found = std::find_if(result.refused.begin(), result.refused.end(),
+                                  [&](const RefusedCandidate& each) { return each.name == name; });
+  return found == result.refused.end() ? "" : found->reason;
+}
+
+/// Two members fill both cores, and fusing gains nothing. Ops take so many times as long as usual.
+FakeTimes two_fill_both_cores(double longer) {
+  return [longer](const FakeCall& call) -> std::optional<std::int64_t> {
+    const auto time = times_of({.all_cores = 0.9, .beside = 1.0})(call);
+    return time ? std::optional(static_cast<std::int64_t>(static_cast<double>(*time) * longer)) : std::nullopt;
+  };
+}
+
+TEST(PlannerPairs, AreTheOneWithTheMostSamplesASecond) {
+  // Twice the time for four times the samples: the larger minibatch; and two members fill both cores.
+  const PlanningResult result = Pairs(fake_cnn, two_fill_both_cores(1), two_fill_both_cores(2)).plan();
+  const PlanCandidate& best = result.ranked.front();
+  EXPECT_THAT(best.name, EndsWith(", 2 members, minibatch 8")) << print(result);
+  EXPECT_EQ(best.plan.members.size(), 2U);
+  EXPECT_EQ(best.plan.members[0].source.minibatch, 8);
+  EXPECT_EQ(best.planning_case, 3U);
+  EXPECT_THAT(case_names(result.cases),
+              ElementsAre("1 member, minibatch 2", "1 member, minibatch 8", "2 members, minibatch 2",
+                          "2 members, minibatch 8", "4 members, minibatch 2", "4 members, minibatch 8"));
+  for (std::size_t i = 0; i < result.cases.size(); ++i) {
+    const CaseOutcome& each = result.cases[i];
+    EXPECT_EQ(each.members, std::size_t{1} << (i / 2));
+    EXPECT_EQ(each.minibatch, i % 2 == 0 ? 2 : 8);
+    EXPECT_EQ(result.ranked[each.best].planning_case, i);
+    EXPECT_EQ(each.baseline, result.cases[i % 2].baseline * static_cast<std::int64_t>(each.members));
+  }
+  EXPECT_NEAR(best.speedup, seconds(result.cases[3].baseline) / seconds(best.prediction.step_time), 1e-9);
+  EXPECT_THAT(print(result), HasSubstr("one after another, 4 members, minibatch 8, "));
+}
+
+TEST(PlannerPairs, AreTheOneWithTheFewestSamplesOfThoseThatAreAsGood) {
+  // Four times the time for four times the samples gains nothing.
+  const PlanningResult result = Pairs(fake_cnn, two_fill_both_cores(1), two_fill_both_cores(4)).plan();
+  EXPECT_THAT(result.ranked.front().name, EndsWith(", 2 members, minibatch 2")) << print(result);
+}
+
+Model two_layers(std::int64_t minibatch) {
+  ModelBuilder builder("two_layers");
+  const TensorId x = builder.linear("fc1", builder.input("x", {minibatch, 8}), 16);
+  builder.output(builder.linear("fc2", x, 8));
+  return builder.finish().value();
+}
+
+TEST(PlannerPairs, AreTheOneWithTheFewestMembersOfAsManySamples) {
+  // On both cores a member takes 100 us at 2 and 200 us at 8, and fused ones 198 us at 2, however many. So 8 samples
+  // take next to the same time either way, and nothing with fewer samples is near it.
+  const auto op_time = [](double alone) -> FakeTimes {
+    return [alone](const FakeCall& call) -> std::optional<std::int64_t> {
+      const bool fused = call.strategy == Strategy::kStridedBatch && alone == 100'000;
+      if (!fused && call.strategy != Strategy::kSerial) return std::nullopt;
+      return static_cast<std::int64_t>((fused ? 197'600 + 100 * call.width : alone) / (call.threads > 1 ? 2 : 1));
+    };
+  };
+  Pairs pairs(two_layers, op_time(100'000), op_time(200'000));
+  pairs.separate_input();  // of a shared one the first layer would be recorded in another form
+  const PlanningResult result = pairs.plan();
+  EXPECT_THAT(result.ranked.front().name, EndsWith(", 1 member, minibatch 8")) << print(result);
+  EXPECT_THAT(result.ranked[1].name, EndsWith(", 4 members, minibatch 2")) << print(result);
+  EXPECT_THAT(result.ranked.front().explanation, StartsWith("fewest samples a step within 2% of the best; "));
+}
+
+TEST(PlannerPairs, ThatDoNotFitRuleOutMoreMembersAtNoSmallerMinibatch) {
+  Pairs pairs(fake_cnn, two_fill_both_cores(1), two_fill_both_cores(2));
+  const Bytes two_at_eight = pairs.least_memory(3);
+  ASSERT_LT(pairs.least_memory(4), two_at_eight) << "4 members at 2 take less";
+  pairs.limit_memory(two_at_eight - Bytes{1});
+  const PlanningResult result = pairs.plan();
+  EXPECT_THAT(reason_of(result, "2 members, minibatch 8"), HasSubstr("limits.memory_bytes is "));
+  EXPECT_EQ(reason_of(result, "4 members, minibatch 8"), "2 members, minibatch 8 do not fit");
+  EXPECT_THAT(case_names(result.cases), ElementsAre("1 member, minibatch 2", "1 member, minibatch 8",
+                                                    "2 members, minibatch 2", "4 members, minibatch 2"));
+  EXPECT_EQ(result.ranked.front().plan.members.size(), 1U)
+      << "8 samples in 1.8 times as long as 4 take; " << print(result);
+
+  pairs.limit_memory(pairs.least_memory(4) - Bytes{1});
+  const PlanningResult fewer = pairs.plan();
+  EXPECT_THAT(reason_of(fewer, "4 members, minibatch 2"), HasSubstr("limits.memory_bytes is "));
+}
+
+TEST(PlannerPairs, RefuseOneReasonOnceAndNameAllOfThem) {
+  const PlanningResult result = Pairs(two_layers, times_of({}), times_of({})).plan();
+  EXPECT_EQ(reason_of(result,
+                      "dense convolution, 2 members, minibatch 8; 2 members, minibatch 2; 4 members, minibatch "
+                      "8; 4 members, minibatch 2"),
+            "no equal members with a convolution that reads a shared input");
 }
 
 }  // namespace
