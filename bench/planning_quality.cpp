@@ -7,8 +7,8 @@
 //              takes than the best of an exhaustive search over every strategy for every op and every way of running
 //              the rest
 //   planning   of 16 members of 100 ops each: processor time, plans simulated and screened, on devices of 2 and 16
-//   cores
-//              and on an H100; beside a floor: the simulations of those plans alone, their programs made beforehand
+//              cores and on an H100, ops in a chain or in towers side by side; beside a floor: the simulations of those
+//              plans alone, their programs made beforehand
 
 #include <fmt/format.h>
 
@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,11 +77,11 @@ Result<double> simulation_seconds(const PlanningCase& planning_case, const Plann
   return time;
 }
 
-bool print_planning_time(std::string_view device, int cores, bool on_gpu) {
+bool print_planning_time(std::string_view device, int cores, bool on_gpu, int towers = 1) {
   constexpr std::size_t kOps = 100;
   constexpr std::size_t kMembers = 16;
   constexpr int kRuns = 5;
-  RandomPlanning random(7, {.ops = kOps, .members = kMembers, .cores = cores, .on_gpu = on_gpu});
+  RandomPlanning random(7, {.ops = kOps, .members = kMembers, .cores = cores, .on_gpu = on_gpu, .towers = towers});
   std::vector<double> times;
   double floor = 0;
   for (int run = 0; run < kRuns; ++run) {
@@ -99,8 +100,9 @@ bool print_planning_time(std::string_view device, int cores, bool on_gpu) {
       return false;
     }
     floor = *simulations;
-    fmt::print("planning   {} members of {} ops on {}: {} simulated, {} screened out, best {:.2f}x\n", kMembers, kOps,
-               device, planned->ranked.size(), planned->screened.size(), planned->ranked.front().speedup);
+    const std::string shape = towers > 1 ? fmt::format(" in {} towers", towers) : "";
+    fmt::print("planning   {} members of {} ops{} on {}: {} simulated, {} screened out, best {:.2f}x\n", kMembers, kOps,
+               shape, device, planned->ranked.size(), planned->screened.size(), planned->ranked.front().speedup);
   }
   std::sort(times.begin(), times.end());
   fmt::print(
@@ -119,9 +121,12 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: planning_quality [--cases N]\n");
     return 2;
   }
-  const bool printed = print_regret(cases, "cores", RandomPlanning::small) &&
-                       print_regret(cases, "H100", RandomPlanning::small_on_gpu) &&
-                       print_planning_time("2 cores", 2, false) && print_planning_time("16 cores", 16, false) &&
-                       print_planning_time("an H100", 1, true);
+  constexpr int kTowers = 4;
+  bool printed =
+      print_regret(cases, "cores", RandomPlanning::small) && print_regret(cases, "H100", RandomPlanning::small_on_gpu);
+  for (const int towers : {1, kTowers}) {
+    printed = printed && print_planning_time("2 cores", 2, false, towers) &&
+              print_planning_time("16 cores", 16, false, towers) && print_planning_time("an H100", 1, true, towers);
+  }
   return printed ? 0 : 1;
 }

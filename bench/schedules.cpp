@@ -96,12 +96,12 @@ Result<void> report(const Recorded& recorded, const Settings& settings) {
     Plan plan = base;
     plan.streams = streams;
     const auto begin = std::chrono::steady_clock::now();
-    plan.groups = scheduler.groups(kind, streams);
+    plan.groups = scheduler.groups({kind, streams});
     const auto took = std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now() - begin);
     COHORT_TRY(const PlanPrediction predicted, predict_plan(planning_case, plan, recorded.trace.info.device));
     fmt::print("  {:>10}  {:5.2f}x  x{} {}: reckons {}, found in {}\n", format_time(predicted.run.prediction.step_time),
-               predicted.speedup, streams, to_string(kind), format_time(scheduler.schedule(0, kind, streams).expected),
-               format_time(took));
+               predicted.speedup, streams, to_string(kind),
+               format_time(scheduler.schedule(0, {kind, streams}).expected), format_time(took));
     COHORT_CHECK(save(predicted.plan, settings, fmt::format("{}-{}", recorded.member.name, ++number)));
   }
   return {};

@@ -12,6 +12,18 @@ constexpr std::size_t kFewOps = 200;
 constexpr std::size_t kManyStates = 64;
 constexpr std::size_t kFewStates = 4;
 
+/// Null where nothing of the class is fused.
+const FusedOps* fused_of(std::size_t member_class, const BranchRequest& request) {
+  if (member_class >= request.fused.size() || request.fused[member_class].strategies.empty()) return nullptr;
+  return &request.fused[member_class];
+}
+
+bool runs_fused(const FusedOps* fused, std::size_t op) { return fused != nullptr && fused->strategies[op]; }
+
+std::vector<std::optional<Strategy>> strategies_of(const FusedOps* fused) {
+  return fused == nullptr ? std::vector<std::optional<Strategy>>() : fused->strategies;
+}
+
 }  // namespace
 
 std::string_view to_string(BranchSchedule schedule) {
@@ -41,71 +53,88 @@ bool BranchScheduler::has_branches() const {
                      [](const MemberClass& members) { return cohort::has_branches(op_graph(*members.model)); });
 }
 
-/// Each op takes what the host does around it, too; ops that were never recorded (reshapes in place) nothing.
-OpGraph BranchScheduler::timed_graph(std::size_t member_class, int streams) {
+std::optional<OpTime> core_op_time(CallTimes& times, const DeviceProfile& device, CostKey key, Bytes footprint,
+                                   int streams) {
+  key.threads = 1;
+  const auto alone = times.time(key, {footprint, 0});
+  const auto beside = times.time(key, {footprint, streams - 1});
+  key.threads = device.cores;
+  const auto wide = device.cores > 1 ? times.time(key, {footprint, 0}) : std::nullopt;
+  if (!alone && !wide) return std::nullopt;
+  OpTime time;
+  time.alone = alone.value_or(wide.value_or(Nanoseconds(0))) + device.step_overhead;
+  time.beside = beside.value_or(time.alone - device.step_overhead) + device.step_overhead;
+  if (wide) time.wide = *wide + device.step_overhead + kWaking;
+  return time;
+}
+
+std::optional<OpTime> BranchScheduler::op_time(std::size_t member_class, std::size_t op, int streams) {
+  const CostKey key{classes_[member_class].signatures[op], Strategy::kSerial, 1, 1, ""};
+  if (gpu_ == nullptr) return core_op_time(times_, device_, key, footprint_, streams);
+  const auto alone = times_.time(key, {footprint_, 0});
+  if (!alone) return std::nullopt;
+  const Nanoseconds time = *alone + gpu_->profile().launch.graph_gap;
+  return OpTime{time, time, std::nullopt};
+}
+
+/// Ops that were never recorded (reshapes in place) take no time.
+OpGraph BranchScheduler::timed_graph(std::size_t member_class, const BranchRequest& request) {
   const MemberClass& members = classes_[member_class];
+  const FusedOps* const fused = fused_of(member_class, request);
+  const auto count = static_cast<std::int64_t>(members.members.size());
+  const std::int64_t in_turn = fused == nullptr ? 1 : count;
   OpGraph graph = op_graph(*members.model);
-  if (gpu_ != nullptr) {
-    const Nanoseconds gap = gpu_->profile().launch.graph_gap;
-    for (std::size_t op = 0; op < graph.size(); ++op) {
-      const auto alone = times_.time({members.signatures[op], Strategy::kSerial, 1, 1, ""}, {footprint_, 0});
-      if (alone) graph.times[op] = {*alone + gap, *alone + gap, std::nullopt};
-    }
-    return graph;
-  }
   for (std::size_t op = 0; op < graph.size(); ++op) {
-    CostKey key{members.signatures[op], Strategy::kSerial, 1, 1, ""};
-    const auto alone = times_.time(key, {footprint_, 0});
-    const auto beside = times_.time(key, {footprint_, streams - 1});
-    key.threads = device_.cores;
-    const auto wide = device_.cores > 1 ? times_.time(key, {footprint_, 0}) : std::nullopt;
-    if (!alone && !wide) continue;
-    OpTime& time = graph.times[op];
-    time.alone = alone.value_or(wide.value_or(Nanoseconds(0))) + device_.step_overhead;
-    time.beside = beside.value_or(time.alone - device_.step_overhead) + device_.step_overhead;
-    if (wide) time.wide = *wide + device_.step_overhead + kWaking;
+    if (runs_fused(fused, op)) {
+      graph.times[op] = fused->times[op];
+      graph.demand[op] = Flops{graph.demand[op].value * count};
+      continue;
+    }
+    const std::optional<OpTime> one = op_time(member_class, op, request.streams);
+    if (!one) continue;
+    graph.times[op] = {one->alone * in_turn, one->beside * in_turn, one->wide};
+    if (one->wide) graph.times[op].wide = *one->wide * in_turn;
   }
   return graph;
 }
 
-StageCost BranchScheduler::stage_cost(std::size_t member_class, const OpGraph& graph,
-                                      const StreamSetting& setting) const {
+StageCost BranchScheduler::stage_cost(std::size_t member_class, const OpGraph& graph, const StreamSetting& setting,
+                                      const FusedOps* fused) const {
   if (gpu_ == nullptr) return core_stage_cost(graph, setting);
   const Model& model = *classes_[member_class].model;
+  const auto count = static_cast<std::int64_t>(classes_[member_class].members.size());
   std::vector<double> shares;
-  for (std::size_t op = 0; op < graph.size(); ++op)
-    shares.push_back(gpu_->share(call_work_of(model, model.ops[op], gpu_->precision()), graph.times[op].alone));
+  for (std::size_t op = 0; op < graph.size(); ++op) {
+    CallWork work = call_work_of(model, model.ops[op], gpu_->precision());
+    Nanoseconds time = graph.times[op].alone;
+    if (runs_fused(fused, op)) {
+      work.flops = Flops{work.flops.value * count};
+      work.traffic = Bytes{work.traffic.value * count};
+      work.outputs *= count;
+    } else if (fused != nullptr) {
+      time /= count;
+    }
+    shares.push_back(gpu_->share(work, time));
+  }
   return shared_stage_cost(graph, setting, std::move(shares));
 }
 
-Nanoseconds BranchScheduler::longest_way(std::size_t member_class) {
-  const OpGraph graph = op_graph(*classes_[member_class].model);
-  std::vector<Nanoseconds> end(graph.size());
-  Nanoseconds longest{};
-  for (std::uint32_t op = 0; op < graph.size(); ++op) {
-    for (const std::uint32_t need : graph.needs[op]) end[op] = std::max(end[op], end[need]);
-    const CostKey key{classes_[member_class].signatures[op], Strategy::kSerial, 1, 1, ""};
-    const auto warm = times_.time(key, {Bytes{0}, 0});
-    const auto cold = times_.time(key, {footprint_, 0});
-    if (warm && cold) end[op] += std::min(*warm, *cold);
-    longest = std::max(longest, end[op]);
-  }
-  return longest;
-}
-
-OpSchedule BranchScheduler::make(std::size_t member_class, BranchSchedule kind, int streams) {
-  const OpGraph graph = timed_graph(member_class, streams);
+OpSchedule BranchScheduler::make(std::size_t member_class, const BranchRequest& request) {
+  const OpGraph graph = timed_graph(member_class, request);
   const Nanoseconds handoff = gpu_ == nullptr ? device_.handoff_latency : gpu_->profile().launch.graph_gap;
-  const StreamSetting setting{static_cast<std::uint32_t>(streams), handoff};
-  switch (kind) {
+  const StreamSetting setting{static_cast<std::uint32_t>(request.streams), handoff};
+  switch (request.kind) {
     case BranchSchedule::kStages: {
       StageOptions options;
       options.most_groups = std::min<std::size_t>(options.most_groups, setting.streams);
       options.most_states = graph.size() <= kFewOps ? kManyStates : kFewStates;
-      return schedule_stages(graph, setting, stage_cost(member_class, graph, setting), options).schedule;
+      const StageCost cost = stage_cost(member_class, graph, setting, fused_of(member_class, request));
+      return schedule_stages(graph, setting, cost, options).schedule;
     }
     case BranchSchedule::kStagesApart: {
-      OpSchedule apart = schedule(member_class, BranchSchedule::kStages, streams);
+      BranchRequest together = request;
+      together.kind = BranchSchedule::kStages;
+      OpSchedule apart = schedule(member_class, together);
       apart.barriers = true;
       return apart;
     }
@@ -121,20 +150,29 @@ OpSchedule BranchScheduler::make(std::size_t member_class, BranchSchedule kind, 
   return schedule_list(graph, setting);
 }
 
-const OpSchedule& BranchScheduler::schedule(std::size_t member_class, BranchSchedule kind, int streams) {
-  const std::tuple key(member_class, kind, streams);
+const OpSchedule& BranchScheduler::schedule(std::size_t member_class, const BranchRequest& request) {
+  Key key(member_class, request.kind, request.streams, strategies_of(fused_of(member_class, request)));
   const auto found = known_.find(key);
-  return found != known_.end() ? found->second : known_.emplace(key, make(member_class, kind, streams)).first->second;
+  if (found != known_.end()) return found->second;
+  return known_.emplace(std::move(key), make(member_class, request)).first->second;
 }
 
-std::vector<Group> BranchScheduler::groups(BranchSchedule kind, int streams) {
+std::vector<Group> BranchScheduler::groups(const BranchRequest& request) {
+  std::size_t count = 0;
+  for (const MemberClass& members : classes_) count += members.members.size();
   std::vector<Group> all;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
-    const std::string prefix =
-        classes_.size() == 1 ? "part-" : "part-" + std::to_string(classes_[c].members.front()) + "-";
     const MemberClass& members = classes_[c];
-    for (Group& group :
-         schedule_groups(schedule(c, kind, streams), *members.model, members.members, device_.cores, prefix))
+    ScheduleGroupOptions options;
+    options.cores = device_.cores;
+    options.prefix = classes_.size() == 1 ? "part-" : "part-" + std::to_string(members.members.front()) + "-";
+    options.fused = strategies_of(fused_of(c, request));
+    for (const std::uint32_t member : members.members) {
+      if (request.sets == 1) break;
+      const std::uint32_t set = stream_in_blocks(member, count, request.sets);
+      options.streams.push_back(set * static_cast<std::uint32_t>(request.streams));
+    }
+    for (Group& group : schedule_groups(schedule(c, request), *members.model, members.members, options))
       all.push_back(std::move(group));
   }
   return all;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -29,6 +30,25 @@ inline constexpr BranchSchedule kBranchSchedules[] = {BranchSchedule::kStages,  
                                                       BranchSchedule::kLeastStreams, BranchSchedule::kOpara};
 std::string_view to_string(BranchSchedule schedule);
 
+/// Ops of a class that its members compute together: in a schedule each is one op.
+struct FusedOps {
+  std::vector<std::optional<Strategy>> strategies;  ///< by op of the class; empty: nothing is fused
+  std::vector<OpTime> times;                        ///< of those, by op: all members' call, with the host's part
+};
+
+/// How members' branches are to run.
+struct BranchRequest {
+  BranchSchedule kind = BranchSchedule::kStages;
+  int streams = 2;                   ///< that a member's ops are spread over
+  int sets = 1;                      ///< of so many streams each, that members are spread over
+  std::vector<FusedOps> fused = {};  ///< by class, with one set; empty: nothing
+};
+
+/// What a call takes on cores: alone on one, beside calls on all others, and on all of them, each with what the host
+/// does around it. Absent where it was never recorded.
+std::optional<OpTime> core_op_time(CallTimes& times, const DeviceProfile& device, CostKey key, Bytes footprint,
+                                   int streams);
+
 /// Schedules of the ops of classes of members on a device, by recorded times; remembered.
 class BranchScheduler {
  public:
@@ -39,24 +59,25 @@ class BranchScheduler {
 
   /// Where any member has branches.
   [[nodiscard]] bool has_branches() const;
-  const OpSchedule& schedule(std::size_t member_class, BranchSchedule kind, int streams);
-  /// Groups of all members. Each class's members share streams and go through the schedule abreast.
-  std::vector<Group> groups(BranchSchedule kind, int streams);
-  /// The longest way through a class's ops, each taking its time alone: no schedule ends sooner.
-  Nanoseconds longest_way(std::size_t member_class);
+  /// Where anything of a class is fused, of all its members, one after another where they are not; else of one.
+  const OpSchedule& schedule(std::size_t member_class, const BranchRequest& request);
+  /// Groups of all members. Members of a class that share streams go through the schedule abreast.
+  std::vector<Group> groups(const BranchRequest& request);
 
  private:
-  [[nodiscard]] OpGraph timed_graph(std::size_t member_class, int streams);
-  [[nodiscard]] StageCost stage_cost(std::size_t member_class, const OpGraph& graph,
-                                     const StreamSetting& setting) const;
-  [[nodiscard]] OpSchedule make(std::size_t member_class, BranchSchedule kind, int streams);
+  [[nodiscard]] std::optional<OpTime> op_time(std::size_t member_class, std::size_t op, int streams);
+  [[nodiscard]] OpGraph timed_graph(std::size_t member_class, const BranchRequest& request);
+  [[nodiscard]] StageCost stage_cost(std::size_t member_class, const OpGraph& graph, const StreamSetting& setting,
+                                     const FusedOps* fused) const;
+  [[nodiscard]] OpSchedule make(std::size_t member_class, const BranchRequest& request);
 
   std::span<const MemberClass> classes_;
   const DeviceProfile& device_;
   CallTimes& times_;
   Bytes footprint_;
   const GpuDemands* gpu_;
-  std::map<std::tuple<std::size_t, BranchSchedule, int>, OpSchedule> known_;
+  using Key = std::tuple<std::size_t, BranchSchedule, int, std::vector<std::optional<Strategy>>>;
+  std::map<Key, OpSchedule> known_;
 };
 
 }  // namespace cohort

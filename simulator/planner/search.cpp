@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -20,8 +22,10 @@ constexpr std::size_t kMostRunsToTrim = 8;
 constexpr std::size_t kMostRounds = 8;
 constexpr std::size_t kMostChanges = 16;  // a round
 constexpr std::size_t kMostStarts = 4;
-constexpr int kMostBuffers = 4;        // minibatches in flight; a steady pipeline gains nothing from more
-constexpr std::size_t kTradeoffs = 6;  // of time against workspace that are tried of one plan
+constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by side
+constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
+constexpr int kMostBuffers = 4;          // minibatches in flight; a steady pipeline gains nothing from more
+constexpr std::size_t kTradeoffs = 6;    // of time against workspace that are tried of one plan
 
 struct Scored {
   Variant variant;
@@ -66,6 +70,7 @@ class Search {
     }
     COHORT_CHECK(trim_best());
     COHORT_CHECK(improve_best([this](const Variant& variant) { return maker_.one_op_changed(variant); }));
+    COHORT_CHECK(split_best());
     COHORT_CHECK(improve_best([this](const Variant& variant) { return input_changed(variant); }));
     if (options_.search_launch_threads) {
       // Of plans that are launched one by one, which captured ones may have left behind.
@@ -257,20 +262,52 @@ class Search {
     return case_.gpu == nullptr ? case_.device.cores : case_.base->input.decode_workers;
   }
 
+  [[nodiscard]] std::vector<std::size_t> best_first() const {
+    std::vector<std::size_t> order(scored_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return scored_[a].cost < scored_[b].cost; });
+    return order;
+  }
+
+  /// Runs the branches of the best plans side by side, of those with the same ops fused once: of all schedules only the
+  /// most promising, so that it takes no longer however many members there are.
+  Result<void> split_best() {
+    std::vector<Variant> starts;
+    for (const std::size_t place : best_first()) {
+      const Variant& variant = scored_[place].variant;
+      const auto alike = [&](const Variant& other) {
+        return other.fused == variant.fused && other.grouped == variant.grouped && other.launch == variant.launch;
+      };
+      if (std::none_of(starts.begin(), starts.end(), alike)) starts.push_back(variant);
+      if (starts.size() == kMostToSplit) break;
+    }
+    std::vector<Variant> splits;
+    for (const Variant& start : starts) {
+      std::vector<Variant> ways = maker_.branches_changed(start);
+      if (ways.empty() || loses_by_bound(maker_.bound(ways.front()))) continue;  // which is the same for all of them
+      splits.insert(splits.end(), std::make_move_iterator(ways.begin()), std::make_move_iterator(ways.end()));
+    }
+    maker_.sort_by_promise(splits);
+    std::size_t tried = 0;
+    for (const Variant& split : splits) {
+      const auto same = [&](const Scored& scored) { return scored.variant == split; };
+      if (std::any_of(scored_.begin(), scored_.end(), same)) continue;
+      if (tried++ == kMostSplit) break;
+      COHORT_CHECK(try_change(split));
+    }
+    return {};
+  }
+
   using Changes = std::function<std::vector<Variant>(const Variant& variant)>;
 
   /// Makes one change at a time to the best plan of each way of running the rest, for the few best ways.
   Result<void> improve_best(
       const Changes& changes,
       const std::function<bool(const Variant&)>& may_change = [](const Variant&) { return true; }) {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < scored_.size(); ++i) {
-      if (may_change(scored_[i].variant)) order.push_back(i);
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return scored_[a].cost < scored_[b].cost; });
     std::vector<std::size_t> starts;
-    for (const std::size_t place : order) {
+    for (const std::size_t place : best_first()) {
+      if (!may_change(scored_[place].variant)) continue;
       const auto same_rest = [&](std::size_t other) {
         Variant a = scored_[place].variant;
         a.fused = scored_[other].variant.fused;
@@ -287,15 +324,11 @@ class Search {
   /// As long as that makes it better; the most promising changes first.
   Result<void> improve(std::size_t place, const Changes& changes_of) {
     for (std::size_t round = 0; round < kMostRounds && !outcome_.interrupted; ++round) {
-      std::vector<std::pair<Nanoseconds, Variant>> changes;
-      for (Variant& variant : changes_of(scored_[place].variant)) {
-        const Nanoseconds estimate = maker_.estimate(variant);
-        changes.emplace_back(estimate, std::move(variant));
-      }
-      std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      if (changes.size() > kMostChanges) changes.resize(kMostChanges);
+      std::vector<Variant> changes = changes_of(scored_[place].variant);
+      maker_.sort_by_promise(changes);
+      changes.resize(std::min(changes.size(), kMostChanges));
       std::size_t better = place;
-      for (const auto& [estimate, variant] : changes) {
+      for (const Variant& variant : changes) {
         COHORT_TRY(const std::optional<std::size_t> changed, try_change(variant));
         if (changed && scored_[*changed].cost < scored_[better].cost) better = *changed;
       }

@@ -201,7 +201,6 @@ VariantMaker::Runs VariantMaker::single_runs(const Variant& variant) {
   return all;
 }
 
-/// By the sum over their ops; else in the order that they are in.
 void VariantMaker::sort_by_promise(std::vector<Variant>& variants) {
   std::vector<std::pair<Nanoseconds, std::size_t>> order;
   for (const Variant& variant : variants) order.emplace_back(estimate(variant), order.size());
@@ -223,7 +222,7 @@ std::vector<Variant> VariantMaker::fusions(const Variant& rest) {
   };
   const auto add_most_promising = [&](std::vector<Variant> list, std::size_t most) {
     sort_by_promise(list);
-    if (list.size() > most) list.erase(list.begin() + static_cast<std::ptrdiff_t>(most), list.end());
+    list.resize(std::min(list.size(), most));
     found.insert(found.end(), std::make_move_iterator(list.begin()), std::make_move_iterator(list.end()));
   };
   add(greedy_runs(rest.rest, rest.streams), found);

@@ -132,14 +132,7 @@ std::vector<Nanoseconds> VariantMaker::rest_times(const Variant& variant) {
 }
 
 Nanoseconds VariantMaker::estimate(const Variant& variant) {
-  if (variant.rest == RestKind::kBranches) {
-    Nanoseconds sum{};
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const auto members = static_cast<std::int64_t>(classes_[c].members.size());
-      sum += branches_.schedule(c, variant.branches, variant.streams).expected * members;
-    }
-    return sum;
-  }
+  if (variant.rest == RestKind::kBranches) return branches_estimate(variant);
   Nanoseconds fused = variant.grouped.empty() ? Nanoseconds(0) : grouped_time(variant);
   for (const FusedRun& run : variant.fused) {
     for (const std::size_t op : run.ops) fused += fused_time(run.member_class, op, run.strategy, variant.streams);
@@ -188,13 +181,6 @@ VariantMaker::LeastTimes VariantMaker::least_fused_times(std::size_t member_clas
   return {least, least};
 }
 
-/// On a GPU streams share the device as its room allows; each member's ops still wait for one another.
-Nanoseconds VariantMaker::branches_bound() {
-  Nanoseconds longest{};
-  for (std::size_t c = 0; c < classes_.size(); ++c) longest = std::max(longest, branches_.longest_way(c));
-  return longest;
-}
-
 /// The calls of one op of a class, each with what it takes at least; no calls where it may cost nothing.
 VariantMaker::LeastCalls VariantMaker::least_calls(std::size_t member_class, std::size_t op,
                                                    std::optional<Strategy> fused, const Variant& variant) {
@@ -234,7 +220,7 @@ VariantMaker::LeastCalls VariantMaker::least_calls(std::size_t member_class, std
 Nanoseconds VariantMaker::bound(const Variant& variant) {
   const int streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
   const bool branches = variant.rest == RestKind::kBranches;
-  if (branches && case_.gpu != nullptr) return branches_bound();
+  if (branches && case_.gpu != nullptr) return branches_bound(variant);
   const auto grouped = grouped_places(variant);
   std::vector<Nanoseconds> launches(variant.grouped.size());
   for (std::size_t i = 0; i < launches.size(); ++i) launches[i] = least_launch_time(grouped_parts(grouped, i));

@@ -12,8 +12,6 @@ namespace cohort {
 namespace {
 
 constexpr int kFewCores = 8;  // up to here every number of streams is tried
-// With more members than this their ops fill every stream without looking for branches inside them.
-constexpr std::size_t kMostMembersToSplit = 4;
 
 std::string_view words(Strategy strategy) {
   switch (strategy) {
@@ -47,7 +45,9 @@ std::string words(const Variant& variant) {
     case RestKind::kConcurrent:
       return fmt::format("concurrent x{}", variant.streams);
     case RestKind::kBranches:
-      return fmt::format("branches x{} ({})", variant.streams, to_string(variant.branches));
+      return fmt::format("branches x{}{} ({})", variant.streams,
+                         variant.branch_sets > 1 ? fmt::format(" in {} sets", variant.branch_sets) : "",
+                         to_string(variant.branches));
   }
   return "";
 }
@@ -277,26 +277,6 @@ std::vector<std::string> VariantMaker::groupable_ops() const {
   return names;
 }
 
-/// Few members that have branches: their ops on 2, 4, ... and all cores, or on a GPU's streams.
-void VariantMaker::add_branches(std::vector<Variant>& variants) const {
-  const int cores = case_.gpu != nullptr ? kFewCores : case_.device.cores;
-  if (cores < 2 || case_.models.size() > kMostMembersToSplit || !branches_.has_branches()) return;
-  std::set<int> counts;
-  for (int streams = 2; streams <= std::min(cores, kFewCores); streams *= 2) counts.insert(streams);
-  if (cores <= kFewCores) counts.insert(cores);
-  for (const int streams : counts) {
-    for (const BranchSchedule schedule : kBranchSchedules) {
-      if (schedule == BranchSchedule::kStagesApart) continue;  // the same steps, only with more to wait for
-      for (const LaunchMode launch : launch_modes()) {
-        const Plan& base = *case_.base;
-        variants.push_back(
-            {{}, RestKind::kBranches, streams, base.input.sharing, launch, input_setting(base), schedule});
-        variants.back().launch_threads = base.launch_threads;
-      }
-    }
-  }
-}
-
 std::vector<Variant> VariantMaker::launch_threads_changed(const Variant& variant) const {
   std::vector<Variant> changed;
   if (case_.gpu == nullptr || !launches_from_threads(variant)) return changed;
@@ -387,8 +367,8 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   plan.launch = variant.launch;
   plan.launch_threads = launches_from_threads(variant) ? std::min(variant.launch_threads, variant.streams) : 1;
   if (variant.rest == RestKind::kBranches) {
-    plan.streams = variant.streams;
-    plan.groups = branches_.groups(variant.branches, variant.streams);
+    plan.streams = variant.streams * variant.branch_sets;
+    plan.groups = branches_.groups(branch_request(variant));
     return plan;
   }
   plan.streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
@@ -433,7 +413,8 @@ Plan VariantMaker::plan_of(const Variant& variant) {
 }
 
 std::string VariantMaker::name_of(const Variant& variant) const {
-  const bool says_nothing = covers_all(variant.fused) && variant.rest != RestKind::kConcurrent;
+  const bool on_streams = variant.rest == RestKind::kConcurrent || variant.rest == RestKind::kBranches;
+  const bool says_nothing = covers_all(variant.fused) && !on_streams;
   std::string name = says_nothing ? "" : words(variant);
   for (const FusedRun& run : variant.fused) {
     const std::vector<Op>& ops = classes_[run.member_class].model->ops;

@@ -30,7 +30,7 @@ enum class RestKind {
   kSerialOneThread,
   kSerialAllCores,
   kConcurrent,  ///< members on streams
-  kBranches,    ///< ops of each member on streams, as Variant::branches schedules them; nothing is fused
+  kBranches,    ///< ops of each member, and what is fused, on streams as Variant::branches schedules them
 };
 
 /// How images are decoded ahead.
@@ -46,7 +46,7 @@ inline InputSetting input_setting(const Plan& plan) { return {plan.input.decode_
 struct Variant {
   std::vector<FusedRun> fused;
   RestKind rest = RestKind::kSerialBest;
-  int streams = 1;  ///< of concurrent ops
+  int streams = 1;  ///< of concurrent ops; of branches, of each set
   InputSharing sharing = InputSharing::kShared;
   LaunchMode launch = LaunchMode::kGraph;
   InputSetting input;
@@ -55,6 +55,7 @@ struct Variant {
   std::vector<std::string> grouped = {};
   int launch_threads = 1;   ///< at most; one where launches are captured or there is one stream
   int multiprocessors = 0;  ///< that products of concurrent members are made for; 0: all
+  int branch_sets = 1;      ///< of streams, that members whose branches run side by side are spread over
 
   friend bool operator==(const Variant&, const Variant&) = default;
 };
@@ -74,6 +75,9 @@ class VariantMaker {
   [[nodiscard]] Result<std::vector<Variant>> all_variants(std::size_t most) const;
   /// The variants that differ in the strategy of one op; none where there are too many ops for that to be worth it.
   [[nodiscard]] std::vector<Variant> one_op_changed(const Variant& variant) const;
+  /// The variants that run the branches of each member, and of what is fused, side by side in any way, with the same
+  /// bound(); none where there are no branches.
+  [[nodiscard]] std::vector<Variant> branches_changed(const Variant& variant) const;
   /// The variants that differ in how many host threads launch; none where that is one in any case, or where the lock of
   /// the driver is held for whole launches, so that more of them gain nothing.
   [[nodiscard]] std::vector<Variant> launch_threads_changed(const Variant& variant) const;
@@ -94,6 +98,8 @@ class VariantMaker {
   [[nodiscard]] std::vector<Variant> fusion_changed(const Variant& variant);
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
+  /// By the sum over their ops, the most promising first; else in the order that they are in.
+  void sort_by_promise(std::vector<Variant>& variants);
   /// "concurrent x2 + strided batch (fc1, fc2)"
   [[nodiscard]] std::string name_of(const Variant& variant) const;
   /// Sum over ops, streams side by side: good for telling the hopeless from the promising.
@@ -120,7 +126,6 @@ class VariantMaker {
   [[nodiscard]] Runs single_runs(const Variant& variant);
   [[nodiscard]] std::vector<Runs> ops_alone(int streams);
   [[nodiscard]] std::optional<Strategy> fastest_alone(std::size_t member_class, std::size_t op, int streams);
-  void sort_by_promise(std::vector<Variant>& variants);
   /// What it costs to run a named op in some way.
   struct Choice {
     bool follows_any = false;  ///< else only what is fused in the same way
@@ -136,6 +141,7 @@ class VariantMaker {
   [[nodiscard]] std::vector<int> stream_counts() const;
   [[nodiscard]] std::vector<LaunchMode> launch_modes() const;
   [[nodiscard]] std::vector<Variant> rests() const;
+  [[nodiscard]] std::vector<int> branch_stream_counts() const;
   void add_branches(std::vector<Variant>& variants) const;
   [[nodiscard]] bool can_group(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] std::vector<std::string> groupable_ops() const;
@@ -153,7 +159,10 @@ class VariantMaker {
   [[nodiscard]] Nanoseconds least_launch_time(const LaunchParts& parts);
   [[nodiscard]] LaunchParts grouped_parts(const std::vector<std::vector<std::size_t>>& places, std::size_t i) const;
   [[nodiscard]] Nanoseconds grouped_time(const Variant& variant);
-  [[nodiscard]] Nanoseconds branches_bound();
+  [[nodiscard]] OpTime fused_op_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
+  [[nodiscard]] BranchRequest branch_request(const Variant& variant);
+  [[nodiscard]] Nanoseconds branches_estimate(const Variant& variant);
+  [[nodiscard]] Nanoseconds branches_bound(const Variant& variant);
   [[nodiscard]] bool covers_all(const Runs& runs) const;
   [[nodiscard]] Nanoseconds op_time(std::size_t member_class, std::size_t op, RestKind rest, int streams);
   [[nodiscard]] Nanoseconds fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams);

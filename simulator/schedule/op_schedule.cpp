@@ -1,6 +1,7 @@
 #include "simulator/schedule/op_schedule.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -180,22 +181,31 @@ OpSchedule schedule_opara(const OpGraph& graph, const StreamSetting& setting) {
 }
 
 std::vector<Group> schedule_groups(const OpSchedule& schedule, const Model& model,
-                                   std::span<const std::uint32_t> members, int cores, const std::string& prefix) {
+                                   std::span<const std::uint32_t> members, const ScheduleGroupOptions& options) {
+  const auto fused = [&](const ScheduledOp& op) {
+    return options.fused.empty() ? std::optional<Strategy>() : options.fused[op.op];
+  };
+  assert(!schedule.barriers || options.fused.empty());
   std::vector<Group> groups;
   const ScheduledOp* last = nullptr;
   for (const ScheduledOp& op : schedule.ops) {
+    const std::optional<Strategy> strategy = fused(op);
     const bool new_stage = last != nullptr && schedule.barriers && op.stage != last->stage;
-    if (last == nullptr || op.wide != last->wide || new_stage) {
+    const bool goes_on = last != nullptr && op.wide == last->wide && !new_stage && strategy == fused(*last) &&
+                         (!strategy || op.stream == last->stream);
+    if (!goes_on) {
       Group group;
-      group.name = prefix + std::to_string(groups.size() + 1);
+      group.name = options.prefix + std::to_string(groups.size() + 1);
       group.members.assign(members.begin(), members.end());
-      group.strategy = op.wide ? Strategy::kSerial : Strategy::kConcurrent;
-      group.threads = op.wide ? cores : 0;
+      group.strategy = strategy.value_or(op.wide ? Strategy::kSerial : Strategy::kConcurrent);
+      group.threads = op.wide ? options.cores : 0;
+      if (strategy && !op.wide) group.streams = {op.stream};
+      if (!strategy && !op.wide) group.streams = options.streams;
       if (new_stage) group.after = {groups.back().name};
       groups.push_back(std::move(group));
     }
     groups.back().ops.push_back(model.ops[op.op].name);
-    if (!op.wide) groups.back().op_streams.push_back(op.stream);
+    if (!op.wide && !strategy) groups.back().op_streams.push_back(op.stream);
     last = &op;
   }
   return groups;

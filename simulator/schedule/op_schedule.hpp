@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,10 +54,18 @@ OpSchedule schedule_opara(const OpGraph& graph, const StreamSetting& setting);
 /// The streams that Opara opens, before they are folded.
 StreamAssignment opara_streams(const OpGraph& graph);
 
+struct ScheduleGroupOptions {
+  int cores = 1;  ///< of wide ops
+  std::string prefix = {};
+  std::vector<std::optional<Strategy>> fused = {};  ///< by op: how members compute it together; empty: nothing
+  std::vector<std::uint32_t> streams = {};          ///< by member: what its ops' streams count from; empty: 0
+};
+
 /// Groups that run the schedule for each of `members`, which share the model's structure: a concurrent one
-/// with streams for its ops for each stretch beside one another, a serial one on `cores` cores for each stretch
-/// of wide ops. Names are `prefix` and a number.
+/// with streams for its ops for each stretch beside one another, a serial one on all cores for each stretch of wide
+/// ops, a fused one for each stretch of ops that members compute together on one stream, or on all cores. Names are the
+/// prefix and a number. Stages are not kept apart where anything is fused.
 std::vector<Group> schedule_groups(const OpSchedule& schedule, const Model& model,
-                                   std::span<const std::uint32_t> members, int cores, const std::string& prefix);
+                                   std::span<const std::uint32_t> members, const ScheduleGroupOptions& options);
 
 }  // namespace cohort

@@ -95,7 +95,7 @@ TEST(ScheduleGroups, LowerToStreamsAndThreadsAsScheduledAndRoundTrip) {
     Plan plan;
     for (const char* name : {"a", "b"}) plan.members.push_back({name, {"squeezenet1_1", {}, 1}, 0});
     plan.streams = static_cast<int>(schedule.streams);
-    plan.groups = schedule_groups(schedule, *model, members, 2, "part ");
+    plan.groups = schedule_groups(schedule, *model, members, {.cores = 2, .prefix = "part "});
     const auto read = parse_plan(write_plan(plan));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, plan);
@@ -123,9 +123,90 @@ TEST(ScheduleGroups, KeepStagesApartWhereTheyAreAskedTo) {
   options.barriers = true;
   const StageSchedule stages = schedule_stages(graph, setting, core_stage_cost(graph, setting), options);
   const std::vector<std::uint32_t> members{0};
-  const std::vector<Group> groups = schedule_groups(stages.schedule, *model, members, 2, "stage ");
+  const std::vector<Group> groups = schedule_groups(stages.schedule, *model, members, {.cores = 2, .prefix = "stage "});
   EXPECT_EQ(groups.size(), stages.stages.size());
   for (std::size_t i = 1; i < groups.size(); ++i) EXPECT_THAT(groups[i].after, ElementsAre(groups[i - 1].name));
+}
+
+TEST(ScheduleGroups, PutWhatMembersComputeTogetherOnOneStreamEach) {
+  const auto model = make_network("squeezenet1_1", 1, {});
+  ASSERT_TRUE(model) << model.error().message;
+  OpSchedule schedule;
+  schedule.streams = 2;
+  for (std::uint32_t op = 0; op < 6; ++op) schedule.ops.push_back({op, op == 2 || op == 3 ? 1U : 0U, op == 5, 0});
+  ScheduleGroupOptions options{.cores = 2, .prefix = "part "};
+  options.fused.resize(model->ops.size());
+  for (const std::size_t op : {1U, 2U, 3U, 5U}) options.fused[op] = Strategy::kGroupedConvolution;
+  const std::vector<std::uint32_t> members{0, 1, 2};
+  const std::vector<Group> groups = schedule_groups(schedule, *model, members, options);
+  const auto ops = [&](std::initializer_list<std::size_t> places) {
+    std::vector<std::string> names;
+    for (const std::size_t place : places) names.push_back(model->ops[place].name);
+    return names;
+  };
+  ASSERT_EQ(groups.size(), 5U);
+  EXPECT_EQ(groups[0], (Group{.name = "part 1",
+                              .members = members,
+                              .ops = ops({0}),
+                              .strategy = Strategy::kConcurrent,
+                              .threads = 0,
+                              .streams = {},
+                              .after = {},
+                              .op_streams = {0}}));
+  EXPECT_EQ(groups[1], (Group{.name = "part 2",
+                              .members = members,
+                              .ops = ops({1}),
+                              .strategy = Strategy::kGroupedConvolution,
+                              .threads = 0,
+                              .streams = {0},
+                              .after = {}}));
+  EXPECT_EQ(groups[2], (Group{.name = "part 3",
+                              .members = members,
+                              .ops = ops({2, 3}),
+                              .strategy = Strategy::kGroupedConvolution,
+                              .threads = 0,
+                              .streams = {1},
+                              .after = {}}));
+  EXPECT_EQ(groups[3], (Group{.name = "part 4",
+                              .members = members,
+                              .ops = ops({4}),
+                              .strategy = Strategy::kConcurrent,
+                              .threads = 0,
+                              .streams = {},
+                              .after = {},
+                              .op_streams = {0}}));
+  EXPECT_EQ(groups[4], (Group{.name = "part 5",
+                              .members = members,
+                              .ops = ops({5}),
+                              .strategy = Strategy::kGroupedConvolution,
+                              .threads = 2,
+                              .streams = {},
+                              .after = {}}));
+}
+
+TEST(ScheduleGroups, SpreadMembersOverSetsOfStreams) {
+  const auto model = make_network("squeezenet1_1", 1, {});
+  ASSERT_TRUE(model) << model.error().message;
+  OpGraph graph = op_graph(*model);
+  for (OpTime& time : graph.times) time = {Nanoseconds(1000), Nanoseconds(1000), std::nullopt};
+  const OpSchedule schedule = schedule_list(graph, {2, Nanoseconds(10)});
+  Plan plan;
+  for (const char* name : {"a", "b", "c"}) plan.members.push_back({name, {"squeezenet1_1", {}, 1}, 0});
+  plan.streams = 6;
+  const std::vector<std::uint32_t> members{0, 1, 2};
+  plan.groups = schedule_groups(schedule, *model, members, {.cores = 1, .prefix = "part ", .streams = {0, 2, 4}});
+  const auto read = parse_plan(write_plan(plan));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, plan);
+  const std::vector<const Model*> models(3, &*model);
+  const auto program = lower(plan, models, testing::TestCatalog(1, true));
+  ASSERT_TRUE(program) << program.error().message;
+  std::size_t on_second = 0;
+  for (const Step& step : program->steps) {
+    EXPECT_EQ(to_index(step.stream) / 2, to_index(step.members.front())) << step.task;
+    on_second += to_index(step.stream) % 2;
+  }
+  EXPECT_GT(on_second, 0U);
 }
 
 }  // namespace

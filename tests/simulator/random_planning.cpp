@@ -27,6 +27,27 @@ Model random_model(Random& random, std::size_t ops) {
   return builder.finish().value();
 }
 
+/// A convolution, `towers` of two side by side, their sum; again until there are so many ops.
+Model tower_model(std::size_t ops, int towers) {
+  ModelBuilder builder("towers");
+  TensorId x = builder.input("x", {2, 3, 8, 8});
+  std::size_t made = 0;
+  const auto convolution = [&](TensorId from) {
+    return builder.convolution("conv" + std::to_string(made++), from, {.channels = 4, .kernel = 3, .pad = 1});
+  };
+  while (made < ops) {
+    x = convolution(x);
+    TensorId sum = convolution(convolution(x));
+    for (int tower = 1; tower < towers; ++tower) {
+      const TensorId y = convolution(convolution(x));
+      sum = builder.add("sum" + std::to_string(made++), Binary{BinaryKind::kAdd}, {sum, y});
+    }
+    x = sum;
+  }
+  builder.output(x);
+  return builder.finish().value();
+}
+
 /// What is said once of an op: its time, and the factors of its other forms.
 struct OpPrices {
   double time = 0, all_cores = 0, beside = 0, dense = 0, grouped = 0, strided = 0;
@@ -36,7 +57,7 @@ struct OpPrices {
 
 RandomPlanning::RandomPlanning(std::uint64_t seed, const Size& size) {
   Random random(seed);
-  model_ = random_model(random, size.ops);
+  model_ = size.towers > 1 ? tower_model(size.ops, size.towers) : random_model(random, size.ops);
   std::map<std::string, OpPrices> prices;
   for (const Op& op : model_.ops) {
     OpPrices& price = prices[op.name];

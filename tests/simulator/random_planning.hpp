@@ -20,11 +20,11 @@ class RandomPlanning {
     int cores = 2;
     bool on_gpu = false;  ///< an H100 that a core launches for
     int copy_time = 1;    ///< of an element, in ns
+    int towers = 1;       ///< of convolutions side by side between others; 1: a chain of convolutions and layers
   };
 
-  /// A network of convolutions and fully connected layers in random order, each with random times: how much faster on
-  /// all cores, slower beside others, better or worse fused; and a time to decode an image. Same seed, same
-  /// case.
+  /// A network of convolutions, then fully connected layers, or of towers, each op with random times: how much faster
+  /// on all cores, slower beside others, better or worse fused; and a time to decode an image. Same seed, same case.
   RandomPlanning(std::uint64_t seed, const Size& size);
   RandomPlanning(const RandomPlanning&) = delete;
   RandomPlanning& operator=(const RandomPlanning&) = delete;

@@ -179,6 +179,13 @@ TEST(Schedules, OfBranchesEqualTheSerialRunOfEachMember) {
     expect_members_as_alone(i % 2 == 0 ? "onednn" : "reference", plans[i], wired, i % 2 == 0 ? "onednn" : "reference");
 }
 
+TEST(Schedules, OfBranchesOfFusedOpsEqualTheSerialRunOfEachMember) {
+  const Batch wired = equal_members("randwire", 1, {{"channels", "2"}, {"nodes", "6"}}, 2);
+  const std::vector<Plan> plans = fused_scheduled_plans(wired, 2);
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    expect_members_as_alone(i % 2 == 0 ? "onednn" : "reference", plans[i], wired, i % 2 == 0 ? "onednn" : "reference");
+}
+
 TEST(Layouts, NchwGivesTheSameAsNhwc) {
   const Batch batch = equal_members("lenet5", 2, {}, 3);
   for (const char* backend : {"reference", "onednn"}) {

@@ -98,7 +98,11 @@ TEST(Schedules, OrderEveryAccessOnTheFakeDevice) {
   const std::map<std::string, std::string> small{{"channels", "2"}, {"nodes", "10"}};
   for (const Batch& batch : {equal_members("squeezenet1_1", 1, {}, 2), equal_members("randwire", 1, small, 1)}) {
     for (const int streams : {2, 4}) {
-      for (const Plan& plan : scheduled_plans(batch, streams)) {
+      std::vector<Plan> plans = scheduled_plans(batch, streams);
+      if (batch.members.size() > 1) {
+        for (Plan& plan : fused_scheduled_plans(batch, streams)) plans.push_back(std::move(plan));
+      }
+      for (const Plan& plan : plans) {
         RecordingOptions options = recording_options(streams == 4);
         options.cores = 2;
         RecordingBackend device(options);
