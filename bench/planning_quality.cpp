@@ -69,9 +69,9 @@ Result<double> simulation_seconds(const PlanningCase& planning_case, const Plann
   PlanEvaluator evaluator(planning_case);
   double time = 0;
   for (const PlanCandidate& candidate : planned.ranked) {
-    COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(candidate.plan, planning_case.models));
+    COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(candidate.plan, planning_case.models));
     const double before = processor_seconds();
-    COHORT_CHECK(predict(evaluator.prediction_case(candidate.plan, evaluation.program)));
+    COHORT_CHECK(predict(evaluator.prediction_case(candidate.plan, lowered.program)));
     time += processor_seconds() - before;
   }
   return time;

@@ -27,8 +27,8 @@ Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluat
     if (key == nullptr || time == known.end()) {
       const std::vector<const Model*> alone{planning_case.models[member]};
       const Plan one = baseline_plan(plan, member);
-      COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(one, alone));
-      COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(one, evaluation.program));
+      COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(one, alone));
+      COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(one, lowered.program));
       time = known.insert_or_assign(key, bare).first;
     }
     sum += time->second;
@@ -115,8 +115,8 @@ std::optional<Nanoseconds> GainWalk::time_of(const Plan& plan) {
   if (is_new) {
     ChoiceRule rule;
     rule.preferred = &preferred_;
-    if (const Result<Evaluation> evaluation = evaluator_.evaluate(plan, case_.models, rule)) {
-      if (const auto time = evaluator_.without_overheads(plan, evaluation->program)) place->second = *time;
+    if (const Result<LoweredPlan> lowered = evaluator_.lowered(plan, case_.models, rule)) {
+      if (const auto time = evaluator_.without_overheads(plan, lowered->program)) place->second = *time;
     }
   }
   return place->second;
@@ -159,8 +159,8 @@ Result<Attribution> attribute_gain(const PlanningCase& planning_case, const Plan
   baseline.step_time = predicted.baseline;
   baseline.baselines = plan.baselines;
   COHORT_TRY(baseline.without_overheads, bare_baseline(own, evaluator, plan));
-  COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(plan, own.models));
-  COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(plan, evaluation.program));
+  COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(plan, own.models));
+  COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(plan, lowered.program));
   return GainWalk(own, evaluator, baseline).explain(plan, predicted.run.prediction.step_time, bare);
 }
 

@@ -40,7 +40,7 @@ Result<WorkspaceChoices> PlanEvaluator::choices_of(const Plan& plan, std::span<c
   return WorkspaceChoices::of(plan, models, catalog_, times_, rule);
 }
 
-Result<Evaluation> PlanEvaluator::evaluate(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule) {
+Result<LoweredPlan> PlanEvaluator::lowered(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule) {
   fill_in(plan, models, rule);
   Result<Program> program = lower(plan, models, catalog_, choose_by_cost(times_, rule));
   const bool limited = !program && program.error().code == ErrorCode::kDoesNotFit;
@@ -49,9 +49,14 @@ Result<Evaluation> PlanEvaluator::evaluate(const Plan& plan, std::span<const Mod
     program = lower_within_limits(plan, models, catalog_, choices, WorkspaceRule::kWholeBatch);
   }
   if (!program) return tl::unexpected<Error>(std::move(program).error());
+  return LoweredPlan{std::move(*program), limited};
+}
+
+Result<Evaluation> PlanEvaluator::evaluate(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule) {
+  COHORT_TRY(LoweredPlan made, lowered(plan, models, std::move(rule)));
   if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
-  COHORT_TRY(Prediction prediction, predict(prediction_case(plan, *program)));
-  return Evaluation{std::move(*program), std::move(prediction), limited};
+  COHORT_TRY(Prediction prediction, predict(prediction_case(plan, made.program)));
+  return Evaluation{std::move(made), std::move(prediction)};
 }
 
 Result<Prediction> PlanEvaluator::with_equal_shares(const Plan& plan, std::span<const Model* const> models) {
@@ -72,7 +77,7 @@ Result<std::vector<Evaluation>> PlanEvaluator::tradeoffs(const Plan& plan, std::
     if (!program && program.error().code == ErrorCode::kDoesNotFit) continue;
     if (!program) return tl::unexpected<Error>(std::move(program).error());
     COHORT_TRY(Prediction prediction, predict(prediction_case(plan, *program)));
-    found.push_back({std::move(*program), std::move(prediction), true});
+    found.push_back({{std::move(*program), true}, std::move(prediction)});
   }
   return found;
 }

@@ -9,10 +9,13 @@
 
 namespace cohort {
 
-struct Evaluation {
+struct LoweredPlan {
   Program program;
-  Prediction prediction;
   bool limited = false;  ///< its fastest ways do not fit the limits
+};
+
+struct Evaluation : LoweredPlan {
+  Prediction prediction;
 };
 
 /// A catalog that answers no more once it is cancelled, so that the lowering of a large plan ends soon.
@@ -44,6 +47,8 @@ class PlanEvaluator {
 
   /// Where a limit is exceeded, workspace is handed out over the whole model batch (lower_within_limits()) before the
   /// plan is refused. `rule` says what beside cost decides; its footprint and neighbours are filled in.
+  Result<LoweredPlan> lowered(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule = {});
+  /// The plan lowered, and predicted.
   Result<Evaluation> evaluate(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule = {});
   /// The same plan with a limit divided among its members, as in ModelBatch's paper.
   Result<Prediction> with_equal_shares(const Plan& plan, std::span<const Model* const> models);

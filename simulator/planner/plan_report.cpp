@@ -89,9 +89,9 @@ Result<PlanReport> report_plan(const PlanningCase& planning_case, const Plan& pl
   PlanningCase own = planning_case;
   own.base = &predicted.plan;
   PlanEvaluator evaluator(own);
-  COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(predicted.plan, own.models));
+  COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(predicted.plan, own.models));
   COHORT_TRY(const ContentionBracket bracket,
-             contention_bracket(evaluator.prediction_case(predicted.plan, evaluation.program), prediction));
+             contention_bracket(evaluator.prediction_case(predicted.plan, lowered.program), prediction));
   report.without_contention = bracket.without;
   report.kernels_in_turn = bracket.in_turn;
   report.facts = std::move(predicted.run.facts);

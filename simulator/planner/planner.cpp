@@ -69,7 +69,7 @@ Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Pla
   PlanEvaluator evaluator(own);
   PlanPrediction result;
   result.plan = plan;
-  COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(plan, own.models));
+  COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(plan, own.models));
   if (plan.baselines.empty()) {
     COHORT_TRY(BaselinePrediction baseline, predict_baseline(own));
     result.baseline = baseline.step_time;
@@ -78,9 +78,9 @@ Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Pla
     COHORT_TRY(result.baseline, baseline_time(evaluator, own, plan));
   }
   if (!result.plan.resolved || result.plan.resolved->fingerprint != fingerprint(result.plan)) {
-    result.plan.resolved = resolve(result.plan, evaluation.program, planning_case.device.device);
+    result.plan.resolved = resolve(result.plan, lowered.program, planning_case.device.device);
   }
-  COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, evaluation.program), device));
+  COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, lowered.program), device));
   result.run.trace.info.wall_times.push_back({"baseline", {result.baseline}, 0});
   if (result.run.prediction.step_time > Nanoseconds(0)) {
     result.speedup = seconds(result.baseline) / seconds(result.run.prediction.step_time);

@@ -366,8 +366,8 @@ class Search {
   }
 
   Result<void> explain(PlanCandidate& candidate) {
-    COHORT_TRY(const Evaluation again, evaluator_.evaluate(candidate.plan, case_.models));
-    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(candidate.plan, again.program));
+    COHORT_TRY(const LoweredPlan lowered, evaluator_.lowered(candidate.plan, case_.models));
+    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(candidate.plan, lowered.program));
     candidate.attribution = walk_.explain(candidate.plan, candidate.prediction.step_time, bare);
     if (candidate.limited) add_equal_shares(candidate);
     return {};
