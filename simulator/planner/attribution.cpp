@@ -10,7 +10,7 @@
 namespace cohort {
 namespace {
 
-bool is_fused(const Group& group) {
+bool asks_for_fusion(const Group& group) {
   return group.strategy != Strategy::kSerial && group.strategy != Strategy::kConcurrent;
 }
 
@@ -96,12 +96,12 @@ Plan GainWalk::only_fused(const Plan& plan) const {
   Group rest = std::move(fused.groups.front());
   fused.groups.clear();
   for (const Group& group : plan.groups) {
-    if (is_fused(group)) add_fused(group, fused);
+    if (asks_for_fusion(group)) add_fused(group, fused);
   }
   // Members whose every op is fused have nothing left: the rest is of those that have other groups, too.
   const auto only_in_fused = [&](std::uint32_t member) {
     return std::none_of(plan.groups.begin(), plan.groups.end(), [&](const Group& group) {
-      return !is_fused(group) && std::binary_search(group.members.begin(), group.members.end(), member);
+      return !asks_for_fusion(group) && std::binary_search(group.members.begin(), group.members.end(), member);
     });
   };
   rest.members.erase(std::remove_if(rest.members.begin(), rest.members.end(), only_in_fused), rest.members.end());
@@ -137,7 +137,7 @@ Attribution GainWalk::explain(const Plan& plan, Nanoseconds with_overheads, Nano
   go_to(time_of(at), GainCause::kSharing);
   at.input = plan.input;
   go_to(time_of(at), GainCause::kOverlap);
-  if (std::any_of(plan.groups.begin(), plan.groups.end(), is_fused)) {
+  if (std::any_of(plan.groups.begin(), plan.groups.end(), asks_for_fusion)) {
     go_to(time_of(only_fused(plan)), GainCause::kFusion);
   }
   at = plan;

@@ -223,6 +223,20 @@ COHORT_BODY std::int32_t padded_count(const PoolArguments& k, const Index& at, i
   return count;
 }
 
+/// Calls `visit(row, column, place)` for every element of the image that the window at an output position covers;
+/// `place` counts the window's own elements, row by row.
+template <class Arguments, class Visit>
+COHORT_BODY void for_window(const Arguments& k, const Index& at, Visit visit) {
+  for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
+    const std::int32_t i = at.of[2] * k.window.stride[0] - k.window.pad[0] + r * k.window.dilation[0];
+    if (i < 0 || i >= k.height) continue;
+    for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
+      const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
+      if (j >= 0 && j < k.width) visit(i, j, r * k.window.kernel[1] + s);
+    }
+  }
+}
+
 template <class T>
 COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
   const Index at = split_image(k.y_shape, k.channels_last, linear);
@@ -230,18 +244,12 @@ COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
   float largest = -INFINITY;
   float sum = 0;
   std::int32_t count = 0;
-  for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
-    const std::int32_t i = at.of[2] * k.window.stride[0] - k.window.pad[0] + r * k.window.dilation[0];
-    if (i < 0 || i >= k.height) continue;
-    for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
-      const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
-      if (j < 0 || j >= k.width) continue;
-      const float value = load<T>(k.x, plane + i * k.x_strides.of[2] + j * k.x_strides.of[3]);
-      largest = fmaxf(largest, value);
-      sum += value;
-      ++count;
-    }
-  }
+  for_window(k, at, [&](std::int32_t i, std::int32_t j, std::int32_t) {
+    const float value = load<T>(k.x, plane + i * k.x_strides.of[2] + j * k.x_strides.of[3]);
+    largest = fmaxf(largest, value);
+    sum += value;
+    ++count;
+  });
   if (k.count_include_pad) count = padded_count(k, at, 0) * padded_count(k, at, 1);
   const std::int32_t divisor = count > 0 ? count : 1;
   const float value = k.average ? sum / static_cast<float>(divisor) : largest;
@@ -259,18 +267,11 @@ COHORT_BODY void convolution_element(const ConvolutionArguments& k, std::int32_t
   const T* const image = static_cast<const T*>(k.x) + at.of[0] * k.x_strides.of[0] + first * k.x_strides.of[1];
   const T* const filter = static_cast<const T*>(k.w) + static_cast<std::int64_t>(at.of[1]) * channels * area;
   float sum = k.bias != nullptr ? load<T>(k.bias, at.of[1]) : 0.0F;
-  for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
-    const std::int32_t i = at.of[2] * k.window.stride[0] - k.window.pad[0] + r * k.window.dilation[0];
-    if (i < 0 || i >= k.height) continue;
-    for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
-      const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
-      if (j < 0 || j >= k.width) continue;
-      const T* const x = image + i * k.x_strides.of[2] + j * k.x_strides.of[3];
-      const T* const w = filter + (r * k.window.kernel[1] + s) * w_place;
-      for (std::int32_t c = 0; c < channels; ++c)
-        sum += to_float(x[c * k.x_strides.of[1]]) * to_float(w[c * w_channel]);
-    }
-  }
+  for_window(k, at, [&](std::int32_t i, std::int32_t j, std::int32_t place) {
+    const T* const x = image + i * k.x_strides.of[2] + j * k.x_strides.of[3];
+    const T* const w = filter + place * w_place;
+    for (std::int32_t c = 0; c < channels; ++c) sum += to_float(x[c * k.x_strides.of[1]]) * to_float(w[c * w_channel]);
+  });
   store<T>(k.y, offset(k.y_strides, at, 4), finish<T>(k.post, sum, at, 4));
 }
 

@@ -257,18 +257,12 @@ COHORT_BODY void max_index_element(const MaxIndexArguments& k, std::int32_t line
   const std::int64_t plane = at.of[0] * k.x_strides.of[0] + at.of[1] * k.x_strides.of[1];
   float largest = -INFINITY;
   std::int32_t found = -1;
-  for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
-    const std::int32_t i = at.of[2] * k.window.stride[0] - k.window.pad[0] + r * k.window.dilation[0];
-    if (i < 0 || i >= k.height) continue;
-    for (std::int32_t s = 0; s < k.window.kernel[1]; ++s) {
-      const std::int32_t j = at.of[3] * k.window.stride[1] - k.window.pad[1] + s * k.window.dilation[1];
-      if (j < 0 || j >= k.width) continue;
-      const float value = load<T>(k.x, plane + i * k.x_strides.of[2] + j * k.x_strides.of[3]);
-      if (found >= 0 && !(value > largest)) continue;
-      largest = value;
-      found = k.column_major ? j * k.height + i : i * k.width + j;
-    }
-  }
+  for_window(k, at, [&](std::int32_t i, std::int32_t j, std::int32_t) {
+    const float value = load<T>(k.x, plane + i * k.x_strides.of[2] + j * k.x_strides.of[3]);
+    if (found >= 0 && !(value > largest)) return;
+    largest = value;
+    found = k.column_major ? j * k.height + i : i * k.width + j;
+  });
   const std::int32_t before = (at.of[0] * k.y_shape.of[1] + at.of[1]) * k.height * k.width;
   store<float>(k.y, offset(k.y_strides, at, 4), float_of(static_cast<std::uint32_t>(before + (found < 0 ? 0 : found))));
 }
