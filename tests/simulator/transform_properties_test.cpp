@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "simulator/engine/flat_run.hpp"
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/edit.hpp"
 #include "simulator/transform/graph_launch.hpp"
@@ -14,64 +13,13 @@
 #include "simulator/transform/replicate.hpp"
 #include "simulator/transform/retime.hpp"
 #include "simulator/transform/select.hpp"
+#include "tests/simulator/graph_checks.hpp"
 #include "tests/simulator/random_graph.hpp"
 
 namespace cohort {
 namespace {
 
 constexpr int kRounds = 40;
-
-std::vector<TaskTimes> times_of(const TaskGraph& graph) {
-  Result<std::vector<TaskTimes>> times = run_flat(graph);
-  EXPECT_TRUE(times.has_value()) << times.error().message;
-  return times ? std::move(*times) : std::vector<TaskTimes>(graph.tasks.size());
-}
-
-Nanoseconds last_end(const std::vector<TaskTimes>& times) {
-  Nanoseconds last{};
-  for (const TaskTimes& each : times) last = std::max(last, each.end);
-  return last;
-}
-
-/// [a][b]: b waits for a, through edges and queues.
-using Reach = std::vector<std::vector<bool>>;
-
-Reach reach_of(const TaskGraph& graph) {
-  const std::size_t tasks = graph.tasks.size();
-  std::vector<std::vector<std::size_t>> next(tasks);
-  for (const Edge& edge : graph.edges) next[to_index(edge.from)].push_back(to_index(edge.to));
-  for (const auto& queue : queues_of(graph)) {
-    for (std::size_t i = 1; i < queue.size(); ++i) next[to_index(queue[i - 1])].push_back(to_index(queue[i]));
-  }
-  Reach reach(tasks, std::vector<bool>(tasks, false));
-  for (std::size_t from = 0; from < tasks; ++from) {
-    std::vector<std::size_t> open{from};
-    while (!open.empty()) {
-      const std::size_t at = open.back();
-      open.pop_back();
-      for (const std::size_t to : next[at]) {
-        if (reach[from][to]) continue;
-        reach[from][to] = true;
-        open.push_back(to);
-      }
-    }
-  }
-  return reach;
-}
-
-void expect_counted(const TaskGraph& before, const TaskGraph& after, const Change& change) {
-  EXPECT_EQ(after.tasks.size(), before.tasks.size() + change.tasks_added - change.tasks_removed);
-  EXPECT_EQ(after.edges.size(), before.edges.size() + change.edges_added - change.edges_removed);
-  EXPECT_TRUE(check_acyclic(after));
-}
-
-/// Where each task is now: itself where ids did not change.
-std::vector<std::optional<TaskId>> moved(const TaskGraph& before, const Change& change) {
-  if (!change.moved.empty()) return change.moved;
-  std::vector<std::optional<TaskId>> same;
-  for (std::size_t i = 0; i < before.tasks.size(); ++i) same.emplace_back(TaskId(i));
-  return same;
-}
 
 bool is_kernel(const Task& task) { return task.kind == TaskKind::kKernel; }
 
@@ -92,7 +40,7 @@ TEST(TransformProperties, ScalingTouchesTheSelectedTasksAloneAndNeverMakesTheRun
       if (after.tasks[i].duration != before.tasks[i].duration) ++changed;
     }
     EXPECT_EQ(change->tasks_changed, changed);
-    EXPECT_LE(last_end(times_of(after)), last_end(times_of(before)));
+    EXPECT_LE(last_end(run_times(after)), last_end(run_times(before)));
   }
 }
 
@@ -128,8 +76,8 @@ TEST(TransformProperties, InsertingIsRefusedExactlyWhereItClosesACycleAndElseMak
       continue;
     }
     expect_counted(before, after, *change);
-    const auto was = times_of(before);
-    const auto is = times_of(after);
+    const auto was = run_times(before);
+    const auto is = run_times(after);
     for (std::size_t i = 0; i < was.size(); ++i) EXPECT_GE(is[i].start, was[i].start);
     EXPECT_GE(is.back().start, is[to_index(from)].end + Nanoseconds(2));
     EXPECT_GE(is[to_index(to)].start, is.back().end + Nanoseconds(1));
@@ -207,9 +155,9 @@ TEST(TransformProperties, AppendingLeavesBothPartsTheirTimes) {
     TaskGraph both = first;
     const Change change = append(both, other);
     expect_counted(first, both, change);
-    const auto mine = times_of(first);
-    const auto its = times_of(other);
-    const auto together = times_of(both);
+    const auto mine = run_times(first);
+    const auto its = run_times(other);
+    const auto together = run_times(both);
     for (std::size_t i = 0; i < together.size(); ++i) {
       const TaskTimes& alone = i < mine.size() ? mine[i] : its[i - mine.size()];
       EXPECT_EQ(together[i], alone) << "round " << round << ", task " << i;
@@ -350,7 +298,7 @@ TEST(TransformProperties, SharingDropsTheOthersWorkAndLetsTheirConsumersWaitForT
     for (const Task& task : members.graph.tasks) was += task.duration;
     for (const Task& task : after.tasks) is += task.duration;
     EXPECT_EQ(is, was - dropped);
-    const auto times = times_of(after);
+    const auto times = run_times(after);
     for (const Edge& edge : members.graph.edges) {
       const auto first = first_of.find(edge.from);
       if (first == first_of.end() || first_of.count(edge.to) > 0) continue;
@@ -390,7 +338,7 @@ TEST(TransformProperties, GraphLaunchesKeepAllDeviceWorkAndItsOrder) {
       }
     }
     std::map<TaskId, int> launches;
-    const auto times = times_of(after);
+    const auto times = run_times(after);
     for (const Edge& edge : after.edges) {
       if (edge.kind != EdgeKind::kLaunch) continue;
       ++launches[edge.to];
@@ -418,8 +366,8 @@ TEST(TransformProperties, RepeatingLeavesTheFirstIterationAsItWas) {
     const Result<Change> change = repeat(after, 3, Nanoseconds(1));
     ASSERT_TRUE(change);
     expect_counted(before, after, *change);
-    const auto was = times_of(before);
-    const auto is = times_of(after);
+    const auto was = run_times(before);
+    const auto is = run_times(after);
     for (std::size_t i = 0; i < was.size(); ++i) EXPECT_EQ(is[i], was[i]);
     // Later copies come no earlier, and resources serve all of them.
     for (std::size_t i = 0; i < was.size(); ++i) EXPECT_GE(is[i + was.size()].start, was[i].start);
@@ -445,7 +393,7 @@ TEST(TransformProperties, ProducersStayWithinTheirBuffersAndMoreBuffersNeverCost
       const Result<Change> change = double_buffer(after, producers, consumers, buffers);
       ASSERT_TRUE(change) << change.error().message;
       expect_counted(graph, after, *change);
-      const auto times = times_of(after);
+      const auto times = run_times(after);
       std::map<std::int32_t, std::pair<std::int64_t, TaskId>> last;  // by iteration: position and task
       for (const TaskId id : consumers) {
         const Task& task = after.task(id);
@@ -500,7 +448,7 @@ TEST(TransformProperties, RetimingTakesTheFastestRecordedWayThatFitsOrNone) {
       }
       if (!possible) continue;
       expect_counted(before, after, *change);
-      const Nanoseconds makespan = last_end(times_of(after));
+      const Nanoseconds makespan = last_end(run_times(after));
       if (with_less) {
         EXPECT_LE(makespan, *with_less);
       }
