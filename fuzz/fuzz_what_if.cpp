@@ -45,7 +45,8 @@ void check_prediction(const WhatIfPrediction& prediction) {
   const auto rounding =
       Nanoseconds(static_cast<std::int64_t>(prediction.trace.slices.size())) + prediction.step_time / 1'000'000'000;
   require(prediction.lower_bound <= prediction.step_time + rounding, "a step takes no less than its lower bound");
-  require(prediction.lower_bound >= Nanoseconds(0) && prediction.upper_bound >= Nanoseconds(0), "no bound is negative");
+  require(prediction.step_time <= prediction.upper_bound, "a step takes no more than its upper bound");
+  require(prediction.lower_bound >= Nanoseconds(0), "no bound is negative");
   Nanoseconds gain{};
   for (const auto& part : prediction.gain) gain += part.gain;
   require(gain == prediction.baseline - prediction.step_time, "the parts of the gain are all of it");

@@ -106,7 +106,7 @@ Binding binding_of(const TaskGraph& graph, const Schedule& schedule) {
   if (schedule.makespan == Nanoseconds(0)) return {"dependencies", 0};
   const double makespan = static_cast<double>(schedule.makespan.count());
   Binding binding{"cores", static_cast<double>(schedule.core_time.count()) / makespan};
-  const double device = static_cast<double>(schedule.device_time.count()) / makespan;
+  const double device = std::min(1.0, static_cast<double>(schedule.device_time.count()) / makespan);
   if (device > binding.utilisation) binding = {"multiprocessors", device};
   for (std::size_t i = 0; i < schedule.busy.size(); ++i) {
     // Streams of a shared device are no resource of their own: what they wait for is the device.
@@ -178,7 +178,8 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
       std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.cores > 0; });
   if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
   COHORT_CHECK(check_memory_use(graph, options.memory_use));
-  if (shares_cores || options.gpu || options.share_multiprocessors) {
+  const bool shares_gpu = options.gpu || options.share_multiprocessors;
+  if (shares_cores || shares_gpu) {
     schedule.tasks = run_events(graph, order, options);
   } else {
     COHORT_TRY(schedule.tasks, run_flat(graph));
@@ -197,7 +198,9 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   schedule.longest_path = longest_path(graph, order, before);
   const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu) : BusiestThroughput{};
   schedule.device_time = options.gpu ? throughput.time : device_time(graph);
-  schedule.lower_bound = std::max({schedule.longest_path, schedule.core_time, schedule.device_time});
+  schedule.lower_bound = std::max(schedule.longest_path, schedule.core_time);
+  // Where kernels take what was recorded, those recorded side by side have the waiting for each other in their times.
+  if (shares_gpu) schedule.lower_bound = std::max(schedule.lower_bound, schedule.device_time);
   fill_slack(graph, order, before, options.goal, schedule);
   schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks, options.goal);
   schedule.binding = binding_of(graph, schedule);

@@ -46,7 +46,7 @@ struct Schedule {
   Nanoseconds longest_path{};         ///< over edges and launch order, every core free
   Nanoseconds core_time{};            ///< sum of duration x cores, divided by the device's cores
   Nanoseconds device_time{};          ///< sum of duration x part of the device that it fills, of the busiest GPU
-  Nanoseconds lower_bound{};          ///< the largest of the three above
+  Nanoseconds lower_bound{};          ///< the largest of the three above; of the first two where no GPU is shared
   Nanoseconds serial_sum{};           ///< all durations one after another
   Binding binding;
 };

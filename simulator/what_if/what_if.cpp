@@ -131,7 +131,8 @@ class Predictor {
     result.binding = schedule.binding;
     WhatIfStage alone = stage;
     alone.together = alone.fused = alone.shared = false;
-    COHORT_TRY(result.upper_bound, one_by_one(alone));
+    COHORT_TRY(const Nanoseconds in_turn, one_by_one(alone));
+    result.upper_bound = std::max(in_turn, result.step_time);  // what was recorded side by side may be slowed again
     if (result.step_time > Nanoseconds(0)) {
       result.speedup = seconds(result.baseline) / seconds(result.step_time);
       result.steps_per_second = static_cast<double>(result.members) / seconds(result.step_time);

@@ -26,6 +26,23 @@ TEST(WhatIf, PredictsTheTracedStepWhereNothingIsChanged) {
   expect_sound(prediction);
 }
 
+TEST(WhatIf, BoundsWhatWasRecordedSideBySide) {
+  // Each kernel fills the device and was recorded beside the other: their times have the waiting in them.
+  const Case side_by_side = filling(Case("main #step 0 200\n"
+                                         "main cudaLaunchKernel 0 5 c1\n"
+                                         "main cudaLaunchKernel 5 10 c2\n"
+                                         "s7 conv 10 110 c1\n"
+                                         "s8 gemm 10 110 c2\n"),
+                                    1);
+  WhatIf slower;
+  slower.scale = {{"*", 0.1}};
+  const WhatIfPrediction prediction = side_by_side.predict(slower);
+  EXPECT_EQ(prediction.step_time, Nanoseconds(1'010'000));
+  EXPECT_LE(prediction.binding.utilisation, 1);
+  expect_sound(prediction);
+  expect_sound(side_by_side.predict(models(3)));
+}
+
 TEST(WhatIf, SeesGraphsHelpWhereLaunchesBind) {
   const Case launches(launch_bound(50));
   WhatIf what_if = models(8);
