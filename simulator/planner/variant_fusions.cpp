@@ -80,14 +80,17 @@ bool VariantMaker::fusion_is_recorded(std::size_t member_class, std::size_t op, 
 }
 
 /// Why no strategy takes the op where it stands.
-Error VariantMaker::why_not_fused(std::size_t member_class, std::size_t op) const {
+Error VariantMaker::why_not_fused(std::size_t member_class, std::size_t op,
+                                  const std::vector<std::string>& patterns) const {
   const MemberClass& members = classes_[member_class];
   const Op& what = members.model->ops[op];
   for (const Strategy strategy : {Strategy::kStridedBatch, Strategy::kGroupedConvolution}) {
     if (!can_fuse(member_class, op, strategy) || is_core(member_class, op, strategy)) continue;
+    const bool asked_too = op > 0 && is_named(members.model->ops[op - 1], patterns);
     return {ErrorCode::kNegativeAnswer,
-            fmt::format("op {} ({}) is only fused along with the op ahead of it, by {}: ask for that, too", what.name,
-                        op_type(what.attributes), to_string(strategy))};
+            fmt::format("op {} ({}) is only fused along with the op ahead of it, by {}: {}", what.name,
+                        op_type(what.attributes), to_string(strategy),
+                        asked_too ? "that one is not, so leave this one out" : "ask for that, too")};
   }
   const bool has_channels = members.model->tensor(what.outputs[0]).shape.size() == 4;
   const Strategy nearest = has_channels ? Strategy::kGroupedConvolution : Strategy::kStridedBatch;
@@ -128,7 +131,7 @@ Result<VariantMaker::Wish> VariantMaker::fastest_wish(std::size_t member_class,
     }
     const Ways& now = ways[op + 1];
     if (std::none_of(now.begin(), now.end(), [](const auto& way) { return way.has_value(); }))
-      return tl::unexpected<Error>(why_not_fused(member_class, op));
+      return tl::unexpected<Error>(why_not_fused(member_class, op, patterns));
   }
   Wish wish(ops.size());
   const Ways& last = ways.back();

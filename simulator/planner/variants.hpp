@@ -137,7 +137,8 @@ class VariantMaker {
   [[nodiscard]] Result<Wish> fastest_wish(std::size_t member_class, const std::vector<std::string>& patterns,
                                           int streams);
   [[nodiscard]] bool fusion_is_recorded(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
-  [[nodiscard]] Error why_not_fused(std::size_t member_class, std::size_t op) const;
+  [[nodiscard]] Error why_not_fused(std::size_t member_class, std::size_t op,
+                                    const std::vector<std::string>& patterns) const;
   [[nodiscard]] std::vector<int> stream_counts() const;
   [[nodiscard]] std::vector<LaunchMode> launch_modes() const;
   [[nodiscard]] std::vector<Variant> rests() const;

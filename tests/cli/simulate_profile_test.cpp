@@ -190,7 +190,12 @@ TEST_F(SimulateProfile, SaysWhyOpsAreNotFused) {
   const auto refused = [&](const std::string& fuse, int exit_code, const std::string& strategy = "serial") {
     return refusal({"simulate", kProfile, "-n", "4", "--fuse", fuse, "--strategy", strategy}, exit_code);
   };
-  EXPECT_THAT(refused("pool1", 1), HasSubstr("--fuse: op pool1 (AveragePool) is only fused along with the op ahead"));
+  EXPECT_THAT(refused("pool1", 1),
+              HasSubstr("--fuse: op pool1 (AveragePool) is only fused along with the op ahead of it, by grouped_"
+                        "convolution: ask for that, too"));
+  EXPECT_THAT(refusal({"simulate", COHORT_TRACES "/squeezenet1_1-b1.trace.json.gz", "-n", "3", "--fuse", "*"}, 1),
+              HasSubstr("--fuse: op fire2.concat (Concat) is only fused along with the op ahead of it, by "
+                        "strided_batch: that one is not, so leave this one out"));
   EXPECT_THAT(refused("fc1,attention", 1), HasSubstr("--fuse: attention: no op that several equal members have"));
   EXPECT_THAT(refused("fc1,", 2), HasSubstr("--fuse 'fc1,': an empty name"));
   EXPECT_THAT(refused("auto", 2, "strided_batch"), HasSubstr("--strategy strided_batch says already"));
