@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -99,6 +100,18 @@ std::string path_of(const CLI::App& root) {
   return path;
 }
 
+/// What the parser could do nothing with, in the order it was typed; its own message turns that around.
+std::string unexpected(const CLI::App& root) {
+  std::vector<std::string> left = root.remaining();
+  for (const CLI::App* app = &root; !app->get_subcommands().empty();) {
+    app = app->get_subcommands().back();
+    const std::vector<std::string> more = app->remaining();
+    left.insert(left.end(), more.begin(), more.end());
+  }
+  return fmt::format("{} not expected: {}", left.size() > 1 ? "these arguments were" : "this argument was",
+                     fmt::join(left, " "));
+}
+
 /// A first word that is no command; the parser would only say that one is missing.
 Result<void> check_command(CLI::App& root, const std::vector<std::string>& words) {
   CLI::App* app = &root;
@@ -165,6 +178,8 @@ int parse_and_run(std::vector<std::string> words) {
     return print_and_finish(fmt::format("{}\n", version.what()));
   } catch (const CLI::CallForHelp&) {
     return print_and_finish(root.help());
+  } catch (const CLI::ExtrasError&) {
+    return report({ErrorCode::kUsage, fmt::format("{}\nTry '{} --help'.", unexpected(root), path_of(root))});
   } catch (const CLI::ParseError& error) {
     return report({ErrorCode::kUsage, fmt::format("{}\nTry '{} --help'.", error.what(), path_of(root))});
   }

@@ -109,6 +109,8 @@ TEST_F(CommandLine, MisuseIsExitCode2WithTheWayToHelp) {
       {{"trace", "info"}, "cohort: FILE is required\nTry 'cohort trace info --help'.\n"},
       {{"trace", "convert", "a"}, "cohort: OUT is required\nTry 'cohort trace convert --help'.\n"},
       {{"devices", "--frobnicate"}, "--frobnicate\nTry 'cohort devices --help'.\n"},
+      {{"devices", "--frobnicate", "3"},
+       "cohort: these arguments were not expected: --frobnicate 3\nTry 'cohort devices --help'.\n"},
       {{"devices", "extra"}, "extra\nTry 'cohort devices --help'.\n"},
       {{"devices", "-f"}, "-f\nTry 'cohort devices --help'.\n"},
       {{"dataset", "synth", "d", "--classes", "many"},

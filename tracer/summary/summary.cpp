@@ -137,6 +137,7 @@ void format_tracks(std::string& out, const TraceSummary& summary) {
   }
   const bool devices = std::any_of(summary.tracks.begin(), summary.tracks.end(),
                                    [](const TrackSummary& track) { return track.is_device; });
+  if (summary.kind == TraceKind::kProfile && !devices) return;  // its samples are laid end to end on every track
   line(out, "  {} busy for {} ({:.1f}% of the span), two or more at once for {} ({:.1f}% of that)",
        devices ? "device tracks" : "tracks", format_time(summary.active), percent(summary.active, summary.span),
        format_time(summary.overlapped), percent(summary.overlapped, summary.active));
