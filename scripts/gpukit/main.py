@@ -8,6 +8,7 @@ import os
 import pathlib
 import platform
 import re
+from typing import Optional
 
 from . import places
 from .results import Results, content_hash, pack, parts_in
@@ -20,6 +21,7 @@ from .subset import LEFT_OUT, keep_subset
 class Folders:
     results: pathlib.Path
     device: str
+    onnx: Optional[pathlib.Path] = None  # folders of cases for `cohort verify`
 
     @property
     def traces(self):
@@ -45,6 +47,8 @@ def parsed(text, arguments):
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's, the gpu build's or the release build's unless given")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")
+    parser.add_argument("--onnx", type=pathlib.Path, metavar="FOLDER",
+                        help="ONNX test data to verify; that of Python's onnx package or of Debian's libonnx-testdata unless given")
     parser.add_argument("--keep-going", action="store_true",
                         help="go on after a wrong result; calibration and peers do not depend on it")
     parser.add_argument("--only", type=re.compile, metavar="REGEX", help="only measurements whose name this is found in")
@@ -123,7 +127,7 @@ def main(text, arguments=None):
     options = parsed(text, arguments)
     if options.subset:
         return write_subset(options.results, options.subset, options.subset_mb)
-    folders = Folders(options.results, options.device)
+    folders = Folders(options.results, options.device, options.onnx or places.onnx_cases())
     cohort = places.cohort_program(options.cohort)
     wanted = ["A", "B", "C"] if options.part == "all" else [options.part]
     if cohort is None:
@@ -140,6 +144,9 @@ def main(text, arguments=None):
             print(f"{stage.part}  {stage.seconds:4.0f} s  {stage.name}: {len(stage.units())} measurements{left_out}")
         return 0
     environment = environment_for(folders, cohort)
+    if options.onnx and not options.onnx.is_dir():
+        print(f"gpu-check: --onnx {options.onnx}: no such folder")
+        return 2
     if options.pack and not options.pack.name.endswith(".tar.gz"):
         print(f"gpu-check: --pack {options.pack}: a name that ends in .tar.gz")
         return 2

@@ -1,6 +1,7 @@
 """Where things are: our program, CUDA's libraries, NVIDIA's tools."""
 
 import glob
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -41,6 +42,15 @@ def cuda_library_folders():
         if toolkit:
             folders += [os.path.join(toolkit, part) for part in ("lib64", "lib", "extras/CUPTI/lib64")]
     return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]
+
+
+def onnx_cases():
+    """The ONNX project's test data: of Python's onnx package, or of Debian's libonnx-testdata. None: not here."""
+    package = importlib.util.find_spec("onnx")
+    folders = [pathlib.Path(place) for place in (package.submodule_search_locations or [] if package else [])]
+    folders.append(pathlib.Path("/usr/lib/python3/dist-packages/onnx"))
+    found = [folder / "backend" / "test" / "data" / "node" for folder in folders]
+    return next((folder for folder in found if folder.is_dir()), None)
 
 
 def tool(name):

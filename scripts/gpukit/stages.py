@@ -17,11 +17,12 @@ EQUALITY_NETWORKS = ["mlp", "lenet5", "smallcnn"]
 COMPILED_NETWORKS = ["mlp", "lenet5", "resnet18"]
 PRECISION_NETWORKS = ["alexnet5", "resnet18", "mlp"]
 LAUNCH_NETWORKS = ["mlp", "lenet5"]  # of many short kernels
+IMAGE_NETWORKS = ["smallcnn"]
 OVERHEAD_NETWORKS = ["lenet5", "resnet18"]
 COUNTER_NETWORKS = ["resnet18", "alexnet5", "lstm", "squeezenet1_1", "smallcnn", "mlp", "lenet5"]  # most time in kernels first
 PRECISIONS = ["tf32", "bfloat16", "float16"]
 PART_SECONDS = 570  # 9.5 minutes
-STEP_FILES = ["step.py", "steps.py", "tool_steps.py"]
+STEP_FILES = ["step.py", "steps.py", "plan_steps.py", "tool_steps.py"]
 
 
 class Tools:
@@ -198,10 +199,20 @@ def part_b(tools, networks):
         Stage("memory checks", "B", 20, lambda: [step("sanitizer", [networks[0], "--check", check])
                                                 for check in ("memcheck", "racecheck")],
               lambda: tools.program("compute-sanitizer")),
+        Stage("parts of the multiprocessors, buffers and a crash", "B", 30, lambda: [
+            *[step("multiprocessors", [network, "--count", 16]) for network in only(LAUNCH_NETWORKS, networks)[:1]],
+            *[step("buffers", [network, "--minibatch", 16]) for network in only(IMAGE_NETWORKS, networks)],
+            step("crash", [networks[0]])]),
     ]
 
 
-def part_c(tools, networks):
+def onnx_cases(tools, folders):
+    """In a few processes, so that one that takes too long does not take all results with it."""
+    verify = [tools.cohort, "verify", "--device", folders.device, "--json", "--quiet", folders.onnx, "--filter"]
+    return [Unit(f"ONNX cases {letters}", [*verify, f"^test_[{letters}]"]) for letters in ("a-b", "c-l", "m-r", "s-z")]
+
+
+def part_c(tools, folders, networks):
     torch = needs_peer(tools, "pytorch", "torch")
     return [
         Stage("PyTorch", "C", 150, lambda: peers("pytorch", ("eager", "vmap", "graphs", "streams"), only(PEER_NETWORKS, networks),
@@ -210,6 +221,8 @@ def part_c(tools, networks):
                                                        (1,), (16,)), lambda: torch),
         Stage("JAX", "C", 50, lambda: peers("jax_vmap", ("vmap", "one_by_one"), only(COMPILED_NETWORKS, networks), (1,), (16,)),
               lambda: needs_peer(tools, "jax_vmap", "jax")),
+        Stage("ONNX cases", "C", 100, lambda: onnx_cases(tools, folders),
+              lambda: None if folders.onnx else "no ONNX test data here; --onnx names a folder"),
     ]
 
 
@@ -233,5 +246,5 @@ def a_tenth_again(stages):
 
 
 def all_stages(tools, folders, networks):
-    stages = [*part_a(tools, folders, networks), *part_b(tools, networks), *part_c(tools, networks)]
+    stages = [*part_a(tools, folders, networks), *part_b(tools, networks), *part_c(tools, folders, networks)]
     return [*stages, Stage("noise floor", "C", 60, lambda: a_tenth_again(stages))]

@@ -5,14 +5,16 @@ import argparse
 import json
 import sys
 
-from .steps import StepError, equality, launchers, mixed, optable, provenance, trace, wall
-from .tool_steps import beside, counters, overhead, sanitizer
+from .plan_steps import buffers, launchers, multiprocessors
+from .steps import StepError, equality, mixed, optable, provenance, trace, wall
+from .tool_steps import beside, counters, crash, overhead, sanitizer
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
-    for function in (wall, launchers, equality, optable, trace, beside, counters, overhead, sanitizer, mixed, provenance):
+    for function in (wall, launchers, multiprocessors, buffers, equality, optable, trace, beside, counters, overhead, crash,
+                     sanitizer, mixed, provenance):
         step = steps.add_parser(function.__name__)
         step.set_defaults(function=function)
         if function is mixed:

@@ -80,10 +80,11 @@ def images():
 
 
 def fitted_figures():
-    """The GPU's figures as its calibration tells them, fitted once; None where there is no calibration, or none to fit to."""
+    """The option for the GPU's figures as its calibration tells them, fitted once; none where there is no calibration, or none
+    to fit to."""
     calibration, file = TRACES / places.CALIBRATION, WORK / "device.profile.json"
     if not calibration.exists():
-        return None
+        return []
     key = WORK / (file.name + ".of")
     state = f"{IDENTITY} {calibration.stat().st_mtime_ns}"
     if not key.exists() or key.read_text() != state:
@@ -93,7 +94,7 @@ def fitted_figures():
         except StepError as error:  # plans are then made with the published figures
             print(f"calibration not fitted: {error}", file=sys.stderr)
         key.write_text(state)
-    return file if file.exists() else None
+    return ["--device-profile", file] if file.exists() else []
 
 
 def planned(name, profile_file, count, options=(), members=None):
@@ -103,9 +104,7 @@ def planned(name, profile_file, count, options=(), members=None):
     folder.mkdir(parents=True)
     who = ["--members", members] if members else ["-n", count]
     profiles = profile_file if isinstance(profile_file, list) else [profile_file]
-    figures = fitted_figures()
-    figures = ["--device-profile", figures] if figures else []
-    table = cohort("plan", *profiles, *who, *options, *figures, "-f", "--json", "-o", folder / "best.plan.json", "--candidates", folder)
+    table = cohort("plan", *profiles, *who, *options, *fitted_figures(), "-f", "--json", "-o", folder / "best.plan.json", "--candidates", folder)
     files = [file for file in sorted(folder.glob("*.plan.json")) if file.name != "best.plan.json"]
     return table["ranked"], files or [folder / "best.plan.json"]
 
@@ -195,25 +194,6 @@ def wall(arguments):
     if data and plans and not wrong:
         result["preprocessing"] = preprocessing(WORK / f"{name}.measured.json.gz", steps)
     return told(result, wrong)
-
-
-def launchers(arguments):
-    """Streams launched one by one, by 1, 2 and 4 host threads: what the driver's locks leave of them."""
-    name = f"launchers-{arguments.network}-b{arguments.minibatch}-n{arguments.count}"
-    _, files = planned(name, profile(arguments.network, arguments.minibatch), arguments.count)
-    plans = [json.loads(file.read_text()) for file in files]
-    plan = next((plan for plan in plans if plan["streams"] >= 4), None)
-    if plan is None:
-        raise StepError(f"{arguments.network}: the planner ranks no plan of four streams", 4)
-    plan = {**plan, "launch": "single"}
-    plan.pop("resolved", None)  # was for another plan
-    written = {threads: WORK / name / f"threads-{threads}.json" for threads in (1, 2, 4)}
-    for threads, file in written.items():
-        file.write_text(json.dumps({**plan, "launch_threads": threads}))
-    ran = measured_together(name, list(written.values()), arguments.blocks)
-    rows = [{"launch_threads": threads, "measured": times} for threads, times in zip(written, ran)]
-    return {"network": arguments.network, "minibatch": arguments.minibatch, "members": arguments.count, "plan_file": plan,
-            "threads": rows}
 
 
 def mixed(arguments):

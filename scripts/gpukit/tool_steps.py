@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+import signal
 import subprocess
 
 from . import places
@@ -170,6 +171,24 @@ def overhead(arguments):
     steps = objects_in(printed.read_text() if printed.exists() else "")
     return {"network": arguments.network, "minibatch": arguments.minibatch, "members": arguments.count, "in_process": inside,
             "injected": {**injected, **dict(zip(("run_untraced", "run_traced"), steps))}}
+
+
+def crash(arguments):
+    """A traced program that is ended by a signal in the middle of its steps: the trace is whole as far as it goes, and says that
+    it has no end."""
+    _, files = planned("crash", profile(arguments.network, arguments.minibatch), arguments.count)
+    seconds = 8  # a start takes half of them
+    ran = ran_under(COHORT, "profile", "--json", "-f", "-o", WORK / "crash.trace.json.gz", "--", "timeout", "--preserve-status",
+                    "--signal", "SEGV", seconds, COHORT, "run", files[0], "-f", "--quiet", "--no-kernels", "--device", DEVICE,
+                    "--blocks", 1000, "--block-ms", 50, "-o", WORK / "crash.measured.json.gz")
+    ended_so = 128 + signal.SIGSEGV
+    if ran.returncode != ended_so:
+        raise StepError(f"exit code {ran.returncode}, not that of the program, {ended_so}: {ran.stderr.strip()[-1500:]}",
+                        4 if ran.returncode == 4 else 1)
+    told = json.loads(ran.stdout)
+    if told["complete"] or told["kernels"] == 0:
+        raise StepError("the trace of a program that crashed has no kernels, or claims to be complete", result=told)
+    return {"network": arguments.network, **told}
 
 
 def beside(arguments):

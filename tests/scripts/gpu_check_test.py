@@ -56,7 +56,7 @@ class Rehearsing(Rehearsal):
 
     def test_every_stage_runs_and_a_tenth_is_measured_twice(self):
         for part in "ABC":
-            ran = self.check("--part", part)
+            ran = self.check("--part", part, "--onnx", str(self.folder))
             self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         lines = lines_of(self.results)
         self.assertEqual(by_status(lines)["failed"], 0)
@@ -67,7 +67,7 @@ class Rehearsing(Rehearsal):
         threads = next(line["result"]["threads"] for line in lines if line.get("unit") == "launchers mlp --count 16")
         self.assertEqual([row["launch_threads"] for row in threads], [1, 2, 4])
         for unit in ("wall mlp --minibatch 16 --count 4 --most 2 --precision float16", "trace mlp --count 16 --most 2",
-                     "beside mlp --minibatch 16"):
+                     "beside mlp --minibatch 16", "ONNX cases s-z"):
             self.assertIn(unit, measured)
         score = self.score()
         self.assertEqual(score["noise"]["worst"], 0.0)
@@ -140,6 +140,11 @@ class Rehearsing(Rehearsal):
         ran = self.check("--part", "A", "--pack", str(self.folder / "results.zip"))
         self.assertEqual(ran.returncode, 2)
         self.assertIn("ends in .tar.gz", ran.stdout)
+
+    def test_a_folder_of_onnx_cases_that_is_not_there_is_refused(self):
+        ran = self.check("--part", "C", "--onnx", str(self.folder / "nowhere"))
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("nowhere: no such folder", ran.stdout)
 
     def test_stages_without_their_tool_say_so(self):
         self.check("--part", "C")

@@ -57,7 +57,7 @@ class OnAClock(Runner):
 class Budgets(Rehearsal):
     def rehearse(self, part, names=None):
         """The part's stages, or some of them, with a start of 4 s for every process that uses the GPU."""
-        folders = Folders(self.results, "cuda:0")
+        folders = Folders(self.results, "cuda:0", self.folder)
         for folder in (folders.work, folders.traces):
             folder.mkdir(parents=True)
         for name in [f"{network}-b{minibatch}.trace.json.gz" for network in NETWORKS for minibatch in (1, 16) if part != "A"]:
@@ -106,6 +106,8 @@ class Budgets(Rehearsal):
         self.assertEqual(len([unit for unit in self.units("ok") if "--input jpeg" in unit]), 6)
         self.assertEqual(self.survived("sanitizer"), [f"sanitizer mlp --check {check}" for check in ("memcheck", "racecheck")])
         self.assertEqual(len(self.survived("trace")), 7)
+        for unit in ("multiprocessors mlp --count 16", "buffers smallcnn --minibatch 16", "crash mlp"):
+            self.assertIn(unit, self.units("ok"))
 
     def test_of_part_c_every_network_is_held_against_pytorch_and_all_kinds_are_repeated(self):
         runner = self.rehearse("C")
@@ -117,6 +119,7 @@ class Budgets(Rehearsal):
         again = [unit for unit in self.units("ok") if unit.endswith(" (again)")]
         for kind in ("wall", "optable", "pytorch eager", "mixed", "beside", "overhead", "jax_vmap", "pytorch compile"):
             self.assertTrue([unit for unit in again if unit.startswith(kind)], kind)
+        self.assertEqual(len(self.survived("ONNX cases")), 4)
 
     def test_a_part_whose_units_all_overrun_ends_in_its_time_and_one_patience(self):
         """Each is ended as late as it can be: after its limit and both patiences."""
@@ -222,6 +225,45 @@ class NvidiasTools(Rehearsal):
                                ("void (anonymous namespace)::f(int)", "f"), ("void <unnamed>::f<2>(int)", "f"), ("plain", "plain")):
             self.assertEqual(function_name(name), function)
         self.assertEqual(sizes("(8, 1, 2)"), sizes([8, 1, 2]))
+
+
+class VersionsOfAPlan(Rehearsal):
+    """A field of one plan is changed; the versions run in turn."""
+
+    def rows(self, unit, field, versions):
+        ran = self.check("--part", "B", "--only", f"^{unit}$")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        rows = self.result_of(unit)[versions]
+        for row in rows:
+            self.assertEqual((row["predicted_speedup"], row["predicted_step_ns"]), (3.0, 200))
+            self.assertEqual(row["measured"]["measured_speedup"], 2.0)
+            self.assertEqual(row["plan_file"]["resolved"], {"steps": []}, "with the algorithms that this version is to run with")
+        return [(row[field], row["plan_file"]) for row in rows]
+
+    def test_streams_are_launched_by_several_threads(self):
+        for threads, plan in self.rows("launchers mlp --count 16", "launch_threads", "threads"):
+            self.assertEqual((plan["launch"], plan["launch_threads"], plan["streams"]), ("single", threads, 4))
+
+    def test_products_are_made_for_parts_of_the_multiprocessors(self):
+        rows = self.rows("multiprocessors mlp --count 16", "multiprocessors", "versions")
+        self.assertEqual([asked for asked, _ in rows], [0, 50, 25])
+        for asked, plan in rows:
+            self.assertEqual(plan["groups"], [{"strategy": "concurrent", "multiprocessors": asked}])
+
+    def test_images_are_read_ahead_into_more_buffers(self):
+        ran = self.check("--part", "B", "--only", "^buffers mlp")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        rows = self.result_of("buffers mlp --minibatch 16")["buffers"]
+        self.assertEqual([(row["buffers"], row["plan_file"]["input"]) for row in rows], [(n, {"buffers": n}) for n in (1, 2, 3)])
+
+    def test_a_trace_of_a_crash_must_not_claim_to_be_complete(self):
+        self.assertEqual(self.check("--part", "B", "--only", "^crash").returncode, 0)
+        self.assertEqual((self.result_of("crash mlp")["complete"], self.result_of("crash mlp")["kernels"]), (False, 5))
+        self.results = self.folder / "again"
+        self.assertEqual(self.check("--part", "B", "--only", "^crash", FAKE_WHOLE="1").returncode, 1)
+        line = lines_of(self.results)[-1]
+        self.assertIn("claims to be complete", line["reason"])
+        self.assertTrue(line["result"]["complete"])
 
 
 class WhatIsKept(Rehearsal):
