@@ -132,7 +132,8 @@ TEST_F(BadInput, OfOutputsThatCannotBeWrittenIsNamedByThePath) {
   for (const auto& [output, message] : outputs) {
     if (output == "/dev/full" && !std::filesystem::is_character_file("/dev/full")) continue;
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-             {"profile", "mlp", "--set", "hidden=8", "--device", "reference", "-q", "-o", output},
+             {"profile", "mlp", "--set", "inputs=8", "--set", "hidden=8", "--no-fused", "--device", "reference", "-q",
+              "-o", output},
              {"plan", "mlp.trace.json.gz", "-o", output},
              {"run", "mlp.plan.json", "--blocks", "1", "--block-ms", "1", "-o", output},
              {"simulate", "mlp.trace.json.gz", "-o", output},
@@ -237,7 +238,8 @@ TEST_F(FullDisk, LeavesNoEmptyFoldersOfAData) {
 }
 
 TEST_F(FullDisk, LeavesAnOlderProfile) {
-  const std::vector<std::string> words{"profile", "mlp", "--set", "hidden=8", "--device", "reference", "-fq"};
+  const std::vector<std::string> words{"profile",  "mlp",        "--set",    "inputs=8",  "--set",
+                                       "hidden=8", "--no-fused", "--device", "reference", "-fq"};
   EXPECT_EQ(cohort_on_full_disk(200, words).err, "cohort: cannot write mlp.trace.json.gz: File too large\n");
   EXPECT_THAT(files(), IsEmpty());
   ASSERT_EQ(profile().exit_code, 0);

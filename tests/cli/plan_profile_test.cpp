@@ -141,7 +141,7 @@ TEST_F(PlanProfile, SaysOfTheBestWhatSimulateSaysOfAPlan) {
 }
 
 TEST_F(PlanProfile, WritesTheBestSoFarWhenInterrupted) {
-  const std::vector<std::string> words{"plan", COHORT_TRACES "/squeezenet1_1-b1.trace.json.gz", "-n", "256"};
+  const std::vector<std::string> words{"plan", COHORT_TRACES "/squeezenet1_1-b1.trace.json.gz", "-n", "64"};
   std::vector<std::string> as_json = words;
   as_json.insert(as_json.end(), {"--json", "-o", "json.plan.json"});
   const Outcome outcome = signal_at("simulated 1 of", SIGINT, as_json);
