@@ -12,8 +12,8 @@ target_compile_options(
             "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 
 # CMAKE_UNITY_BUILD, which the sanitizers' presets set, compiles eight files as one: most of the time goes into headers.
-# Release, which is built whole more often than file by file, does so with tests. Names in unnamed namespaces must then
-# differ among the files of a target; tests that share one say SKIP_UNITY_BUILD_INCLUSION.
+# Release, which is built whole more often than file by file, does so with tests and commands. Names in unnamed
+# namespaces must then differ among the files of a target; tests that share one say SKIP_UNITY_BUILD_INCLUSION.
 set(cohort_other_names $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>) # of another file's names
 if(CMAKE_UNITY_BUILD)
   target_compile_options(cohort_settings INTERFACE ${cohort_other_names})
@@ -39,8 +39,12 @@ function(cohort_cheaper_checks target)
 endfunction()
 
 # For the compiler's time, not the program's: tests' own code, and commands, which parse options and print.
-function(cohort_little_optimised target)
+function(cohort_quickly_compiled target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+    target_compile_options(${target} PRIVATE ${cohort_other_names})
+  endif()
 endfunction()
 
 # cohort_test(NAME [SOURCES a_test.cpp ...] [LIBRARIES lib ...])
@@ -49,11 +53,7 @@ function(cohort_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} cohort_settings GTest::gmock_main)
-  cohort_little_optimised(${name})
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
-    target_compile_options(${name} PRIVATE ${cohort_other_names})
-  endif()
+  cohort_quickly_compiled(${name})
   target_compile_options(
     ${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-fno-sanitize=undefined;-fno-sanitize-address-use-after-scope>)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
