@@ -101,8 +101,9 @@ class Bench:
         ranked = self.call("plan", profile, "-n", count, *data, "-f", "--json", "-o", plan, "--candidates", candidates)
 
         others, kinds = [], {kind_of(json.loads(plan.read_text()))}
+        digits = max(2, len(str(len(ranked["ranked"]))))
         for place in range(1, len(ranked["ranked"])):
-            file = candidates / f"{place + 1:02}.plan.json"
+            file = candidates / f"{place + 1:0{digits}}.plan.json"
             candidate = json.loads(file.read_text())
             if kind_of(candidate) in kinds or len(others) >= self.options.others:
                 continue
