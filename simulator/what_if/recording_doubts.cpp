@@ -23,6 +23,8 @@ bool bears_on(const Shortcoming& shortcoming, const RecordingUse& use) {
       return use.side_by_side;
     case Bearing::kCollectives:
       return use.collectives;
+    case Bearing::kOverlap:
+      return use.overlap;
     case Bearing::kOrphans:
     case Bearing::kDevice:
       return false;

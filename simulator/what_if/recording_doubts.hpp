@@ -14,6 +14,7 @@ namespace cohort {
 struct RecordingUse {
   bool side_by_side = false;  ///< its kernels run beside others, or are fused
   bool collectives = true;    ///< nothing else says what is odd about these
+  bool overlap = true;        ///< kernels that were recorded beside others keep their times
 };
 
 /// What the recording of a step lacks or distorts, as `cohort trace info` says of it: what prevents predictions is

@@ -67,6 +67,7 @@ class Predictor {
       gain.more_samples = static_cast<double>(gain.wanted) / gain.recorded * seconds(traced) / seconds(result.single);
       result.minibatch = gain;
     }
+    if (result.members > 1 || what_if_.buffers) COHORT_CHECK(graphs_.find_times_alone());
     WhatIfStage stage;
     COHORT_TRY(result.baseline, time_of(stage));
     COHORT_CHECK(walk(stage, result));
@@ -315,6 +316,8 @@ class Predictor {
     RecordingUse use;
     use.side_by_side = result.members > 1;
     use.collectives = !of_path.collectives;
+    use.overlap = graphs_.times_alone_of_kernels().empty();
+    doubt_times_alone(result);
     for (std::optional<Doubt>* doubt : {&of_path.memory, &of_path.collectives}) {
       if (*doubt) result.doubts.push_back(std::move(**doubt));
     }
@@ -324,6 +327,21 @@ class Predictor {
         const auto same = [&](const Doubt& other) { return other.why == doubt.why; };  // a file may be given twice
         if (std::none_of(result.doubts.begin(), result.doubts.end(), same)) result.doubts.push_back(std::move(doubt));
       }
+    }
+  }
+
+  void doubt_times_alone(WhatIfPrediction& result) const {
+    constexpr double kNoMatter = 0.05;
+    constexpr double kMuch = 0.1;
+    const std::vector<TimesAlone>& times = graphs_.times_alone_of_kernels();
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (times[i].share < kNoMatter) continue;
+      result.doubts.push_back(
+          {times[i].unexplained > kMuch,
+           fmt::format("{}kernels ran beside others for {:.0f}% of their time; what they take alone is worked out with "
+                       "the model of contention, and so played back they are {:.1f}% off",
+                       times.size() > 1 ? case_.name_of(i) + ": " : "", 100 * times[i].share,
+                       100 * times[i].unexplained)});
     }
   }
 

@@ -96,6 +96,15 @@ WhatIfGraphs::WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if
   }
 }
 
+Result<void> WhatIfGraphs::find_times_alone() {
+  if (on_host_ || !gpu_ || !unknown_devices_.empty()) return {};
+  for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+    COHORT_TRY(TimesAlone times, times_alone(case_.graphs[i], *case_.traces[i], *gpu_));
+    times_alone_.push_back(std::move(times));
+  }
+  return {};
+}
+
 Result<void> WhatIfGraphs::change_minibatch() {
   if (!what_if_.minibatch) return {};
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -160,6 +169,7 @@ Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::
 Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage& stage, int steps) {
   COHORT_TRY(TaskGraph graph, one(index, stage, steps));
   if (on_host_) take_cores(*case_.traces[index], graph);
+  if (stage.together && !times_alone_.empty()) COHORT_CHECK(take_times_alone(index, graph));
   const int members = what_if_.models_of(index);
   ReplicateOptions options;
   options.members = members;
@@ -189,6 +199,19 @@ void WhatIfGraphs::take_cores(const Trace& trace, TaskGraph& graph) const {
     const std::int64_t threads = trace.integer_arg(trace.slices[*task.step], "threads").value_or(1);
     task.cores = static_cast<int>(std::clamp(threads, std::int64_t{1}, std::int64_t{cores_}));
   }
+}
+
+Result<void> WhatIfGraphs::take_times_alone(std::size_t index, TaskGraph& graph) {
+  const std::vector<double>& part = times_alone_[index].part;
+  if (part.empty()) return {};
+  Change change;
+  for (Task& task : graph.tasks) {
+    if (task.kind != TaskKind::kKernel || !task.step || part[*task.step] == 1) continue;
+    const double alone = static_cast<double>(task.duration.count()) * part[*task.step];
+    task.duration = std::max(Nanoseconds(1), Nanoseconds(std::llround(alone)));
+    ++change.tasks_changed;
+  }
+  return note("times alone", change);
 }
 
 Result<void> WhatIfGraphs::change_one(std::size_t index, const WhatIfStage& stage, int steps, TaskGraph& graph) {

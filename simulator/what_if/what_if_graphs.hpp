@@ -11,6 +11,7 @@
 #include "simulator/costs/recorded_gpu_work.hpp"
 #include "simulator/transform/graph_launch.hpp"
 #include "simulator/transform/merge.hpp"
+#include "simulator/what_if/times_alone.hpp"
 #include "simulator/what_if/what_if.hpp"
 
 namespace cohort {
@@ -27,6 +28,9 @@ class WhatIfGraphs {
 
   WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if);
 
+  /// Where work together contends for a GPU with figures: kernels recorded beside others then take what they would have
+  /// taken alone. Before any graph is made.
+  Result<void> find_times_alone();
   /// Gives every trace's step the minibatch that is asked for; before anything else.
   Result<void> change_minibatch();
   /// One member's steps of a trace, so changed.
@@ -43,6 +47,8 @@ class WhatIfGraphs {
   [[nodiscard]] bool on_host() const { return on_host_; }
   /// Of the CPU, where on_host().
   [[nodiscard]] int cores() const { return cores_; }
+  /// By trace; empty where they were not looked for.
+  [[nodiscard]] const std::vector<TimesAlone>& times_alone_of_kernels() const { return times_alone_; }
   [[nodiscard]] const std::vector<std::string>& unknown_devices() const { return unknown_devices_; }
   /// Recorded devices whose names are not that of the figures given.
   [[nodiscard]] const std::vector<std::string>& foreign_devices() const { return foreign_devices_; }
@@ -59,6 +65,7 @@ class WhatIfGraphs {
 
  private:
   void take_cores(const Trace& trace, TaskGraph& graph) const;
+  Result<void> take_times_alone(std::size_t index, TaskGraph& graph);
   Result<void> change_one(std::size_t index, const WhatIfStage& stage, int steps, TaskGraph& graph);
   Result<void> launch_as_graphs(std::size_t index, TaskGraph& graph);
   Result<void> buffer_input(TaskGraph& graph, const Selection& copies);
@@ -77,6 +84,7 @@ class WhatIfGraphs {
   std::vector<TaskGraph> steps_;           ///< by trace: one member's step
   std::vector<LaunchCosts> launch_costs_;  ///< by trace
   std::vector<bool> known_;                ///< by trace: its device has figures
+  std::vector<TimesAlone> times_alone_;    ///< by trace, or empty
   bool on_host_ = true;                    ///< runs of a CPU: tasks share its cores
   int cores_ = 1;
   std::optional<GpuProfile> gpu_;  ///< of the traces' device, where it has figures

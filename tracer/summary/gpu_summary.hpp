@@ -50,6 +50,7 @@ enum class Bearing {
   kTimes,        ///< of tasks, their order, and which there are
   kSharing,      ///< how kernels run beside each other
   kCollectives,  ///< what is known of these
+  kOverlap,      ///< what kernels that ran beside others take alone
   kOrphans,      ///< when work without a call starts
   kDevice,       ///< on which it all ran
 };

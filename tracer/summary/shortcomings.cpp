@@ -135,7 +135,7 @@ void judge_device(Shortcomings& list, const Trace& trace, const GpuSummary& summ
   const double overlap = summary.busy > Nanoseconds{} ? seconds(summary.overlapped) / seconds(summary.busy) : 0.0;
   list.add(overlap > 0.05, Severity::kLowers,
            fmt::format("streams run at the same time for {:.0f}% of the busy time", 100 * overlap),
-           "durations of kernels that ran together include waiting for each other");
+           "durations of kernels that ran together include waiting for each other", Bearing::kOverlap);
   list.add(facts.collectives > 0, Severity::kLowers,
            fmt::format("{} kernels of collective communication", facts.collectives),
            "their durations include waiting for other devices", Bearing::kCollectives);
