@@ -8,6 +8,9 @@ Markdown table.
 
   bench/speedup_table.py --output bench/results/cpu.md        everything, an hour or more on 2 cores
   bench/speedup_table.py --quick                              a few small cases
+  bench/speedup_table.py --profiles FOLDER --predict-again bench/results/cpu.md
+                                                              what a changed simulator says of the plans and profiles
+                                                              that are kept there, beside what was measured then
 """
 
 import argparse
@@ -260,6 +263,27 @@ def table(rows, call, made):
     return "\n".join(out) + "\n"
 
 
+def predict_again(bench, file):
+    """The plans of a table that was measured before, predicted anew from the profiles kept with them. Nothing runs."""
+    rows = []
+    for line in file.read_text().splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) < 10 or not cells[2].isdigit():
+            continue
+        network, minibatch, count, source = cells[1:5]
+        plan = bench.folder / f"{network}-{minibatch}-{count}-{source.replace(', ', '-')}.plan.json"
+        profile = bench.folder / f"{network}-{minibatch}.trace.json.gz"
+        for needed in (plan, profile):
+            if not needed.exists():
+                sys.exit(f"{needed} is missing; give the folder that the table was made with (--profiles)")
+        now = bench.call("simulate", profile, "--plan", plan, "--json")["predicted_speedup"]
+        rows.append({"network": network, "predicted": now, "measured": float(cells[8].removesuffix("x"))})
+        print(f"{network} b{minibatch} N={count} {source}: predicted {cells[7]} then, {now:.2f}x now, measured {cells[8]} "
+              f"({error(rows[-1]):+.1%})")
+    print(f"tuned networks: {summary([row for row in rows if row['network'] not in HELD_OUT])}")
+    print(f"held out: {summary([row for row in rows if row['network'] in HELD_OUT])}")
+
+
 def command():
     return " ".join(["bench/speedup_table.py", *sys.argv[1:]])
 
@@ -283,8 +307,13 @@ def main():
     parser.add_argument("--others", type=int, default=4, help="other kinds of plan to run for each case")
     parser.add_argument("--minutes", type=float, help="measure no further case, nor one again, after this long")
     parser.add_argument("--retries", type=int, default=2, help="how often rows whose baseline was not as profiled are profiled and measured again")
+    parser.add_argument("--predict-again", type=pathlib.Path, metavar="TABLE", help="measure nothing: predict the plans of this table anew")
     parser.add_argument("--again", action="store_true", help="at the end measure every plan once more: the noise of the machine")
     options = parser.parse_args()
+    if options.predict_again:
+        if not options.profiles:
+            parser.error("--predict-again needs --profiles: the folder that the table was made with")
+        return predict_again(Bench(str(options.cohort), options.profiles, None, options), options.predict_again)
     options.made = provenance()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:

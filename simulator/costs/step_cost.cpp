@@ -1,8 +1,8 @@
 #include "simulator/costs/step_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <utility>
 
 namespace cohort {
 namespace {
@@ -10,13 +10,19 @@ namespace {
 /// By stream: position in the stream's list of steps, or nothing yet.
 using Clock = std::vector<std::int64_t>;
 
-}  // namespace
-
-Bytes footprint_of(const Program& program) {
-  // Of the input only one of the buffers in flight is read in a program step.
-  const Bytes input{program.memory.input.value / std::max(1, program.input_buffers)};
-  return program.memory.total() - program.memory.input + input;
+/// What is not found in the caches makes a call longer by its part of the call's bytes.
+Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, int neighbours, const CostTable& table) {
+  COHORT_TRY(Cost cost, table.cost(key, {reuses.front().distance, neighbours}));
+  double time = 0;
+  for (const Reuse& reuse : reuses) {
+    COHORT_TRY(const Cost at, table.cost(key, {reuse.distance, neighbours}));
+    time += reuse.part * static_cast<double>(at.time.count());
+  }
+  cost.time = Nanoseconds(std::llround(time));
+  return cost;
 }
+
+}  // namespace
 
 std::vector<int> neighbours_of(const Program& program, int most) {
   const std::size_t count = program.steps.size();
@@ -67,21 +73,22 @@ std::vector<int> neighbours_of(const Program& program, int most) {
 }
 
 Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable& table, int cores) {
-  const Bytes footprint = footprint_of(program);
   const std::vector<int> neighbours = neighbours_of(program, cores - 1);
-  std::map<std::pair<CostKey, int>, StepCost> known;
-  std::vector<StepCost> costs;
-  costs.reserve(program.steps.size());
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    const auto [place, is_new] = known.try_emplace({step.cost, neighbours[i]});
-    if (is_new) {
-      const Result<Cost> alone = table.cost(step.cost, {footprint, 0});
-      if (!alone) return in_context(step.task, alone.error());
-      COHORT_TRY(const Cost beside, table.cost(step.cost, {footprint, neighbours[i]}));
-      place->second = {*alone, neighbours[i], beside.time};
+  std::vector<StepCost> costs(program.steps.size());
+  for (const EqualCalls& calls : reuse_distances(program)) {
+    std::map<int, StepCost> known;  // by neighbours
+    for (const StepId id : calls.steps) {
+      const Step& step = program.step(id);
+      const int beside = neighbours[to_index(id)];
+      const auto [place, is_new] = known.try_emplace(beside);
+      if (is_new) {
+        const Result<Cost> alone = cost_of(step.cost, calls.reuses, 0, table);
+        if (!alone) return in_context(step.task, alone.error());
+        COHORT_TRY(const Cost slowed, cost_of(step.cost, calls.reuses, beside, table));
+        place->second = {*alone, beside, slowed.time};
+      }
+      costs[to_index(id)] = place->second;
     }
-    costs.push_back(place->second);
   }
   return costs;
 }

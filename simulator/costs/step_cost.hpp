@@ -4,12 +4,10 @@
 
 #include "base/result.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/costs/reuse_distance.hpp"
 #include "simulator/plan/program.hpp"
 
 namespace cohort {
-
-/// Bytes touched between two uses of the same weights: everything a program step touches.
-Bytes footprint_of(const Program& program);
 
 /// By step: how many other streams may run something at the same time, at most `most`.
 /// O(steps x streams + dependencies x streams).
