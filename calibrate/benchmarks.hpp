@@ -50,7 +50,7 @@ inline constexpr std::array<std::string_view, 5> kProbes = {"copy", "l2", "fma",
 
 /// Whether a kernel of kProbes, or "tensor tf32", does its work on the device.
 bool can_run(const DeviceFacts& facts, std::string_view kernel);
-/// A kernel of kProbes whose blocks of 256 threads fill `share` of every SM's threads.
+/// A kernel of kProbes whose blocks, of 256 threads unless those are too many, fill `share` of every SM's threads.
 Workload probe_workload(const DeviceFacts& facts, const Buffers& buffers, std::string_view kernel, double share);
 
 /// Two workloads that run side by side, and how.

@@ -21,6 +21,9 @@ __device__ std::uint32_t sm_id() {
   return id;
 }
 
+/// Registers that leave room on an SM for as many threads of two probes as it holds.
+#define PROBE __global__ __maxnreg__(32)
+
 __global__ void empty_kernel() {}
 
 __global__ void spin_kernel(std::uint64_t nanoseconds, BlockLog* log) {
@@ -39,16 +42,23 @@ __global__ void spin_kernel(std::uint64_t nanoseconds, BlockLog* log) {
   log[blockIdx.x] = entry;
 }
 
-__global__ void copy_kernel(const float4* __restrict__ from, float4* __restrict__ to, std::size_t count, int repeats) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+PROBE void copy_kernel(const float4* __restrict__ from, float4* __restrict__ to, std::uint32_t count, int repeats) {
+  constexpr int kInFlight = 4;  // loads of a thread: one after another they would show latency, not bandwidth
+  const std::uint32_t stride = gridDim.x * blockDim.x;
   for (int repeat = 0; repeat < repeats; ++repeat) {
-#pragma unroll 4
-    for (std::size_t i = first; i < count; i += stride) __stcs(to + i, __ldcs(from + i));
+    std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + (kInFlight - 1) * stride < count; i += kInFlight * stride) {
+      float4 values[kInFlight];
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) values[k] = __ldcs(from + (i + k * stride));
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) __stcs(to + (i + k * stride), values[k]);
+    }
+    for (; i < count; i += stride) __stcs(to + i, __ldcs(from + i));
   }
 }
 
-__global__ void fma_kernel(int iterations, float* sink) {
+PROBE void fma_kernel(int iterations, float* sink) {
   float x[kFmaChains];
   for (int c = 0; c < kFmaChains; ++c) x[c] = static_cast<float>(threadIdx.x + c);
   const float scale = 0.999F;
@@ -61,7 +71,7 @@ __global__ void fma_kernel(int iterations, float* sink) {
   if (sum == -1.0F) *sink = sum;  // never: every term is positive
 }
 
-__global__ void tensor_bf16_kernel(int iterations, float* sink) {
+PROBE void tensor_bf16_kernel(int iterations, float* sink) {
 #if __CUDA_ARCH__ >= 800
   using namespace nvcuda;
   wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> a;
@@ -69,15 +79,17 @@ __global__ void tensor_bf16_kernel(int iterations, float* sink) {
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[2];
   wmma::fill_fragment(a, __float2bfloat16(0.5F));
   wmma::fill_fragment(b, __float2bfloat16(0.25F));
-  for (auto& part : c) wmma::fill_fragment(part, 1.0F);
+  for (int k = 0; k < 2; ++k) wmma::fill_fragment(c[k], 1.0F + static_cast<float>(k));  // equal ones would be made once
   for (int i = 0; i < iterations; ++i) {
     for (auto& part : c) wmma::mma_sync(part, a, b, part);
   }
-  if (c[0].x[0] + c[1].x[0] == -1.0F) *sink = c[0].x[0];
+  float sum = 0;
+  for (int e = 0; e < c[0].num_elements; ++e) sum += c[0].x[e] + c[1].x[e];
+  if (sum == -1.0F) *sink = sum;
 #endif
 }
 
-__global__ void tensor_tf32_kernel(int iterations, float* sink) {
+PROBE void tensor_tf32_kernel(int iterations, float* sink) {
 #if __CUDA_ARCH__ >= 800
   using namespace nvcuda;
   wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::row_major> a;
@@ -85,15 +97,17 @@ __global__ void tensor_tf32_kernel(int iterations, float* sink) {
   wmma::fragment<wmma::accumulator, 16, 16, 8, float> c[2];
   wmma::fill_fragment(a, wmma::__float_to_tf32(0.5F));
   wmma::fill_fragment(b, wmma::__float_to_tf32(0.25F));
-  for (auto& part : c) wmma::fill_fragment(part, 1.0F);
+  for (int k = 0; k < 2; ++k) wmma::fill_fragment(c[k], 1.0F + static_cast<float>(k));  // equal ones would be made once
   for (int i = 0; i < iterations; ++i) {
     for (auto& part : c) wmma::mma_sync(part, a, b, part);
   }
-  if (c[0].x[0] + c[1].x[0] == -1.0F) *sink = c[0].x[0];
+  float sum = 0;
+  for (int e = 0; e < c[0].num_elements; ++e) sum += c[0].x[e] + c[1].x[e];
+  if (sum == -1.0F) *sink = sum;
 #endif
 }
 
-__global__ void shared_kernel(int iterations, float* sink) {
+PROBE void shared_kernel(int iterations, float* sink) {
   __shared__ int words[kSharedWords];
   for (int i = static_cast<int>(threadIdx.x); i < kSharedWords; i += static_cast<int>(blockDim.x))
     words[i] = (i + 32) % kSharedWords;
@@ -103,7 +117,7 @@ __global__ void shared_kernel(int iterations, float* sink) {
   if (next == -1) *sink = static_cast<float>(next);
 }
 
-__global__ void l2_kernel(int iterations, const float4* __restrict__ data, unsigned mask, float* sink) {
+PROBE void l2_kernel(int iterations, const float4* __restrict__ data, unsigned mask, float* sink) {
   unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) & mask;
   float sum = 0;
   for (int i = 0; i < iterations; ++i) {
@@ -162,7 +176,8 @@ cudaError_t launch_spin(const Shape& shape, std::uint64_t nanoseconds, BlockLog*
 cudaError_t launch_copy(const Shape& shape, const void* from, void* to, std::size_t bytes, int repeats,
                         cudaStream_t stream) {
   copy_kernel<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(
-      static_cast<const float4*>(from), static_cast<float4*>(to), bytes / sizeof(float4), repeats);
+      static_cast<const float4*>(from), static_cast<float4*>(to), static_cast<std::uint32_t>(bytes / sizeof(float4)),
+      repeats);
   return cudaGetLastError();
 }
 

@@ -98,9 +98,37 @@ void launch_empty_kernels(const Streams& streams, MicrobenchmarkRecord& record) 
   record.time = end.since(begin);
 }
 
+/// The same on one stream, all given before the first may begin: what then passes between them is the device's alone.
+void launch_behind_gate(const Stream& stream, MicrobenchmarkRecord& record) {
+  constexpr int kLaunchesOfASpan = 8;  // take less time than a gate allows for one
+  const Gate gate(record.launches / kLaunchesOfASpan + 1);
+  Gate::Span span;
+  gate.begin(span, stream);
+  for (int i = 0; i < record.launches; ++i) check(launch_empty(stream.get()), "empty kernel");
+  Gate::end(span, stream);
+  stream.synchronize();
+  record.time = span.end.since(span.begin);
+}
+
+void empty_kernels_behind_gate(const Bench& bench) {
+  const Stream stream;
+  MicrobenchmarkRecord record = empty_record(Microbenchmark::kEmptyKernels);
+  record.partner = "spin";
+  record.partner_instances = 1;
+  for (const int launches : kEmptyKernelLaunches) {
+    record.launches = launches;
+    for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
+      if (bench.recorder.was_cancelled()) return;
+      launch_behind_gate(stream, record);
+      if (repetition >= 0) bench.recorder.add(record);
+    }
+  }
+}
+
 }  // namespace
 
 void empty_kernels(const Bench& bench) {
+  empty_kernels_behind_gate(bench);
   for (const int count : {1, 2, 4, 8, 16, 32, 64, 128}) {
     const Streams streams = make_streams(count);
     MicrobenchmarkRecord record = empty_record(Microbenchmark::kEmptyKernels);

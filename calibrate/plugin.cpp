@@ -50,6 +50,15 @@ void open_device(int device) {
   check(cudaFree(nullptr), "cudaFree");  // starts the context
 }
 
+/// An idle device's clocks are low: it is kept busy until they have risen.
+void warm_up(const DeviceFacts& facts) {
+  constexpr Nanoseconds kUntilRisen = std::chrono::milliseconds(500);
+  const Stream stream;
+  const Shape all{facts.sms * 2, 256, 0};
+  check(launch_spin(all, static_cast<std::uint64_t>(kUntilRisen.count()), nullptr, stream.get()), "spin kernel");
+  stream.synchronize();
+}
+
 /// Every call of CUDA's below throws; here, at the one border, that becomes a Result.
 template <class Function>
 auto guarded(Function function) -> decltype(function()) {
@@ -73,6 +82,7 @@ Result<Trace> calibrate(const CalibrationOptions& options) {
     const Buffers buffers(facts);
     Recorder recorder(options, host_now, [&] { return telemetry.read(); });
     const Bench bench{recorder, facts, buffers};
+    warm_up(facts);
     for (const auto& [name, run] : kBlocks) {
       if (!recorder.block(name, [&, run = run] { run(bench); })) break;
     }

@@ -33,7 +33,8 @@ class Recorder {
   void add(const MicrobenchmarkRecord& record, bool held_out = false);
   /// Something that microbenchmark records have no form for, category "calibration".
   void add_extra(std::string_view name, Nanoseconds duration, std::span<const Trace::NamedArg> args);
-  /// A block of a kernel on its SM, category "block"; times by the device's clock.
+  /// A block of a kernel on its SM, category "block"; times by the device's clock, since the
+  /// first block of its case.
   void add_block(std::uint32_t sm, std::string_view name, Nanoseconds start, Nanoseconds duration,
                  std::span<const Trace::NamedArg> args);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "calibrate/benchmarks.hpp"
 
@@ -129,16 +130,21 @@ void dispatch_logs(const Bench& bench) {
     logs.reserve(kKernels);
     for (int i = 0; i < kKernels; ++i) logs.push_back(std::make_unique<DeviceBuffer>(bytes));
     run_together(streams, shape, kBlockTime, logs);
-    for (std::size_t kernel = 0; kernel < logs.size(); ++kernel) {
-      std::vector<BlockLog> entries(static_cast<std::size_t>(shape.blocks));
-      check(cudaMemcpy(entries.data(), logs[kernel]->get(), bytes, cudaMemcpyDeviceToHost), "cudaMemcpy of a log");
-      for (const BlockLog& entry : entries) {
+    std::vector<std::vector<BlockLog>> entries;
+    std::uint64_t origin = std::numeric_limits<std::uint64_t>::max();  // the device counts from long ago
+    for (const auto& log : logs) {
+      std::vector<BlockLog>& of_kernel = entries.emplace_back(static_cast<std::size_t>(shape.blocks));
+      check(cudaMemcpy(of_kernel.data(), log->get(), bytes, cudaMemcpyDeviceToHost), "cudaMemcpy of a log");
+      for (const BlockLog& entry : of_kernel) origin = std::min(origin, entry.start);
+    }
+    for (std::size_t kernel = 0; kernel < entries.size(); ++kernel) {
+      for (const BlockLog& entry : entries[kernel]) {
         const std::array<Trace::NamedArg, 5> args{{{"case", std::int64_t{number}},
                                                    {"kernel", static_cast<std::int64_t>(kernel)},
                                                    {"block", std::int64_t{entry.block}},
                                                    {"start clock", entry.start_clock},
                                                    {"cycles", entry.end_clock - entry.start_clock}}};
-        bench.recorder.add_block(entry.sm, "spin", Nanoseconds(static_cast<std::int64_t>(entry.start)),
+        bench.recorder.add_block(entry.sm, "spin", Nanoseconds(static_cast<std::int64_t>(entry.start - origin)),
                                  Nanoseconds(static_cast<std::int64_t>(entry.end - entry.start)), args);
       }
     }

@@ -20,19 +20,19 @@ MicrobenchmarkRecord record_of(Microbenchmark benchmark, const Workload& workloa
   return record;
 }
 
-/// One launch at a time, alone.
+/// One launch at a time, alone, and given before it may begin: else its launch is a part of what events measure.
 void measure_alone(const Bench& bench, Microbenchmark benchmark, const Workload& workload) {
   const Stream stream;
   MicrobenchmarkRecord record = record_of(benchmark, workload, 1);
   for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
     if (bench.recorder.was_cancelled()) return;
-    Event begin;
-    Event end;
-    begin.record(stream);
+    const Gate gate(1);
+    Gate::Span span;
+    gate.begin(span, stream);
     workload.start(workload.amount, 0, stream);
-    end.record(stream);
+    Gate::end(span, stream);
     stream.synchronize();
-    record.time = end.since(begin);
+    record.time = span.end.since(span.begin);
     if (repetition >= 0) bench.recorder.add(record);
   }
 }
@@ -45,9 +45,9 @@ Shape one_block_an_sm(const DeviceFacts& facts, int blocks, int threads) {
 }  // namespace
 
 Workload probe_workload(const DeviceFacts& facts, const Buffers& buffers, std::string_view kernel, double share) {
-  constexpr int kThreads = 256;
-  const int blocks = std::max(1, static_cast<int>(share * facts.threads_per_sm / kThreads));
-  const Shape shape{blocks * facts.sms, kThreads, 0};
+  const int on_sm = static_cast<int>(share * facts.threads_per_sm);
+  const int threads = std::clamp(on_sm / kWarp * kWarp, kWarp, 256);
+  const Shape shape{std::max(1, on_sm / threads) * facts.sms, threads, 0};
   for (const ChainKind kind :
        {ChainKind::kFma, ChainKind::kTensorBf16, ChainKind::kTensorTf32, ChainKind::kShared, ChainKind::kL2}) {
     if (kernel == name_of(kind)) return chain_workload(buffers, kind, shape);
@@ -56,11 +56,13 @@ Workload probe_workload(const DeviceFacts& facts, const Buffers& buffers, std::s
 }
 
 void copy_sweep(const Bench& bench) {
+  constexpr Nanoseconds kSweepLength = std::chrono::milliseconds(2);  // in which its beginning and end are nothing
   std::vector<int> counts;
   for (int blocks = 1; blocks < bench.facts.sms; blocks *= 2) counts.push_back(blocks);
   counts.push_back(bench.facts.sms);
   for (const int blocks : counts) {
     Workload workload = copy_workload(bench.buffers, one_block_an_sm(bench.facts, blocks, 1024));
+    scale_to(workload, kSweepLength);
     measure_alone(bench, Microbenchmark::kCopySweep, workload);
   }
 }

@@ -1,4 +1,5 @@
 #include <array>
+#include <optional>
 
 #include "calibrate/benchmarks.hpp"
 
@@ -70,15 +71,21 @@ void transfers(const Bench& bench) {
       MicrobenchmarkRecord record = transfer_record(Microbenchmark::kTransfer, direction, pinned, bytes);
       for (int repetition = -1; repetition < bench.recorder.repetitions(); ++repetition) {
         if (bench.recorder.was_cancelled()) return;
-        Event begin;
-        Event end;
-        begin.record(stream);
+        // Pinned copies are given before they may begin, so that the call is no part of them; pageable ones may hold
+        // the host up until they are done.
+        const std::optional<Gate> gate = pinned ? std::make_optional<Gate>(1) : std::nullopt;
+        Gate::Span span;
+        if (gate) {
+          gate->begin(span, stream);
+        } else {
+          span.begin.record(stream);
+        }
         const Nanoseconds before = host_now();
         check(cudaMemcpyAsync(ends.to, ends.from, bytes, ends.kind, stream.get()), "cudaMemcpyAsync");
         record.host_time = host_now() - before;
-        end.record(stream);
+        Gate::end(span, stream);
         stream.synchronize();
-        record.time = end.since(begin);
+        record.time = span.end.since(span.begin);
         if (repetition >= 0) bench.recorder.add(record);
       }
     }

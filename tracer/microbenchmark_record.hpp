@@ -18,7 +18,8 @@ namespace cohort {
 enum class Microbenchmark {
   /// `launches` empty kernels, one launch call each, `instances` streams in turn. `time`: first start to last end.
   /// `host_time`: all launch calls, issued back to back. Record 1, 2, 4, ... 128 streams, each with every number of
-  /// launches in kEmptyKernelLaunches: what one costs is the slope between them.
+  /// launches in kEmptyKernelLaunches: what one costs is the slope between them. Beside a `partner`, that spins until
+  /// all are launched: the device's part alone, on one stream, without `host_time`.
   kEmptyKernels,
   /// One empty kernel on an idle device. `time`: from before the launch call until the host sees it done.
   /// `host_time`: the launch call alone.

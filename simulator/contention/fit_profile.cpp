@@ -76,7 +76,12 @@ void fit_launches(const Records& records, GpuFit& fit) {
   LaunchCosts& launch = fit.profile.launch;
   std::vector<std::pair<double, double>> host;
   std::vector<std::pair<double, double>> device;
+  std::vector<std::pair<double, double>> behind_gate;  // all launched before the first could begin
   for (const MicrobenchmarkRecord& record : of(records, Microbenchmark::kEmptyKernels)) {
+    if (!record.partner.empty()) {
+      behind_gate.emplace_back(record.launches, ns(record.time));
+      continue;
+    }
     host.emplace_back(record.launches, ns(record.host_time));
     if (record.instances == 1) device.emplace_back(record.launches, ns(record.time));
   }
@@ -85,9 +90,9 @@ void fit_launches(const Records& records, GpuFit& fit) {
   } else {
     fit.kept.emplace_back("launch.call_ns");
   }
-  const auto line = line_through(device);
+  const auto line = line_through(behind_gate.empty() ? device : behind_gate);
   // Kernels that come no faster than they are launched tell nothing of the gap between them.
-  if (line && line->slope > 1.1 * ns(launch.call)) {
+  if (line && (!behind_gate.empty() || line->slope > 1.1 * ns(launch.call))) {
     launch.gap = rounded(line->slope - ns(launch.kernel_fixed));
   } else {
     fit.kept.emplace_back("launch.gap_ns");
@@ -127,14 +132,19 @@ void fit_launch_lock(const Trace& trace, GpuFit& fit) {
 
 void fit_graphs(const Records& records, GpuFit& fit) {
   LaunchCosts& launch = fit.profile.launch;
-  std::vector<std::pair<double, double>> host;
+  std::map<int, std::vector<std::pair<double, double>>> host;  // by chains
   std::vector<std::pair<double, double>> chain;
   const Records graphs = of(records, Microbenchmark::kEmptyGraph);
   for (const MicrobenchmarkRecord& record : graphs) {
-    host.emplace_back(record.launches, ns(record.host_time));
+    host[record.instances].emplace_back(record.launches, ns(record.host_time));
     if (record.instances == 1) chain.emplace_back(record.launches, ns(record.time));
   }
-  const auto calls = line_through(host);
+  // Drivers launch a graph that is one chain in nearly the same time whatever its length; a plan's has branches.
+  std::optional<Line> calls;
+  for (const auto& [chains, times] : host) {
+    const auto of_chains = line_through(times);
+    if (of_chains && (!calls || of_chains->slope > calls->slope)) calls = of_chains;
+  }
   const auto nodes = line_through(chain);
   if (calls) {
     launch.graph_call = rounded(calls->offset);
