@@ -216,9 +216,10 @@ void crossing_graphs(const Bench& bench) {
     for (int repetition = -2; repetition < bench.recorder.repetitions(); ++repetition) {
       if (bench.recorder.was_cancelled()) return;
       const EmptyGraph::Times times = graph.launch();
-      const std::array<Trace::NamedArg, 3> args{
-          {{"chains", std::int64_t{chains}}, {"nodes", std::int64_t{kNodes}}, {"host ns", times.host.count()}}};
-      if (repetition >= 0) bench.recorder.add_extra("empty graph with crossing edges", times.device, args);
+      const std::array<Trace::NamedArg, 3> args{{{kGraphChainsArg, std::int64_t{chains}},
+                                                 {kGraphNodesArg, std::int64_t{kNodes}},
+                                                 {kGraphHostTimeArg, times.host.count()}}};
+      if (repetition >= 0) bench.recorder.add_extra(kCrossingGraphRecord, times.device, args);
     }
   }
 }

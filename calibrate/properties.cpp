@@ -85,8 +85,8 @@ DeviceInfo device_info(int device) {
       {"driver's CUDA", version_text(driver)},
       {"CUDA runtime", version_text(runtime)},
       {"compute capability", fmt::format("{}.{}", p.major, p.minor)},
-      {"CUDA_DEVICE_MAX_CONNECTIONS", connections != nullptr ? connections : "default"},
-      {"L2 bytes", std::to_string(p.l2CacheSize)},
+      {std::string(kConnectionsSetting), connections != nullptr ? connections : "default"},
+      {std::string(kLastCacheSetting), std::to_string(p.l2CacheSize)},
   };
   return info;
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/cuda_libraries.hpp"
+#include "tracer/microbenchmark_record.hpp"
 
 namespace cohort::calibrate {
 namespace {
@@ -77,15 +78,15 @@ Telemetry::~Telemetry() {
 Readings Telemetry::read() const {
   Readings readings;
   if (!nvml_) return readings;
-  const auto add = [&](const char* name, auto* function, auto value, auto... arguments) {
+  const auto add = [&](std::string_view name, auto* function, auto value, auto... arguments) {
     if (function == nullptr || function(nvml_->device, arguments..., &value) != kNvmlSuccess) return;
-    readings.push_back({name, static_cast<double>(value)});
+    readings.push_back({std::string(name), static_cast<double>(value)});
   };
   add("SM clock MHz", nvml_->clock, 0U, kClockSm);
   add("memory clock MHz", nvml_->clock, 0U, kClockMemory);
   add("power mW", nvml_->power, 0U);
   add("temperature C", nvml_->temperature, 0U, kSensorOfGpu);
-  add("throttle reasons", nvml_->throttle, 0ULL);
+  add(kThrottleReasonsCounter, nvml_->throttle, 0ULL);
   add("PCIe generation", nvml_->link_generation, 0U);
   add("PCIe lanes", nvml_->link_width, 0U);
   return readings;

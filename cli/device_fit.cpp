@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "simulator/contention/fit_profile.hpp"
 #include "simulator/costs/fit_kernels.hpp"
+#include "tracer/microbenchmark_record.hpp"
 
 namespace cohort {
 namespace {
@@ -87,6 +88,27 @@ void print_worst(std::vector<FitResidual> residuals, CommandContext& context) {
   }
 }
 
+void note_held_back_clocks(const Trace& recording, CommandContext& context) {
+  // Idle, clocks set by applications and by a display's needs: none of these slows a busy device down unawares.
+  constexpr std::uint64_t kHarmless = 0x1 | 0x2 | 0x100;
+  std::size_t readings = 0;
+  std::size_t held_back = 0;
+  std::uint64_t reasons = 0;
+  const auto name = recording.strings.find(kThrottleReasonsCounter);
+  for (const Counter& counter : recording.counters) {
+    if (!name || counter.name != *name) continue;
+    const std::uint64_t found = static_cast<std::uint64_t>(counter.value) & ~kHarmless;
+    ++readings;
+    held_back += found != 0 ? 1 : 0;
+    reasons |= found;
+  }
+  if (held_back == 0) return;
+  context.console.note(fmt::format(
+      "clocks were held back in {} of {} readings (NVML's reasons {:#x}: 0x4 power, 0x20 and 0x40 heat, 0x8 "
+      "and 0x80 hardware): times around them are of a slower device; record once more when it is cool",
+      held_back, readings, reasons));
+}
+
 void print_kernels(const KernelFits& fits, CommandContext& context) {
   for (const KernelFit& kernel : fits.kernels) {
     std::string uses;
@@ -132,6 +154,7 @@ Result<void> write_device_fit(const Trace& recording, const std::vector<Trace>& 
                                             {"profiles", std::move(ops)}});
     return {};
   }
+  note_held_back_clocks(recording, context);
   print_spread("measurements fitted", fitted, context);
   print_spread("measurements held out", tested, context);
   print_worst(fit.residuals, context);

@@ -66,6 +66,16 @@ inline constexpr std::string_view kThreadedLaunchesRecord = "empty kernels from 
 inline constexpr std::string_view kLaunchThreadsArg = "launch threads";
 inline constexpr std::string_view kLaunchesOfThreadArg = "launches a thread";
 
+/// Graphs of empty kernels whose chains wait for each other: a slice with this name as long as the device took.
+inline constexpr std::string_view kCrossingGraphRecord = "empty graph with crossing edges";
+inline constexpr std::string_view kGraphChainsArg = "chains";
+inline constexpr std::string_view kGraphNodesArg = "nodes";
+inline constexpr std::string_view kGraphHostTimeArg = "host ns";  ///< of the launch
+
+/// A counter that is read before and after every block of a calibration: what holds the clocks back, as bits (NVML,
+/// nvmlClocksEventReasons).
+inline constexpr std::string_view kThrottleReasonsCounter = "throttle reasons";
+
 std::string_view to_string(Microbenchmark benchmark);
 std::optional<Microbenchmark> microbenchmark_from(std::string_view text);
 

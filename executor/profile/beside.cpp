@@ -1,8 +1,11 @@
 #include "executor/profile/beside.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/statistics.hpp"
@@ -118,15 +121,20 @@ class BesideMeasurement {
     return streams <= backend_.catalog().most_streams().value_or(streams);
   }
   Result<std::vector<Candidate>> choose(const LoadedModel& loaded);
+  [[nodiscard]] std::optional<std::array<Side, 2>> alike(const Candidate& a, const Candidate& b) const;
   Result<void> beside_itself(const Candidate& op, int instances);
   Result<void> beside_another(const Candidate& a, const Candidate& b, bool held_out);
   Result<void> beside_probes(const Candidate& op);
 
   [[nodiscard]] Side side(const Candidate& op) const {
     const std::int64_t bytes = std::max<std::int64_t>(1, call_bytes(op.single->model).value);
-    const std::int64_t wanted = options_.length / std::max(op.once, Nanoseconds(1)) + 1;
     const std::int64_t most = std::min<std::int64_t>(options_.most_copies, options_.most_bytes.value / bytes);
+    const auto wanted = static_cast<std::int64_t>(copies_for(options_.length, op));
     return {op.single.get(), static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most)))};
+  }
+  static int copies_for(Nanoseconds length, const Candidate& op) {
+    constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+    return static_cast<int>(std::min(kMost, length / std::max(op.once, Nanoseconds(1)) + 1));
   }
   static MicrobenchmarkRecord record_of(Microbenchmark benchmark, const Candidate& op, int instances,
                                         const Side& side) {
@@ -218,9 +226,21 @@ Result<void> BesideMeasurement::beside_itself(const Candidate& op, int instances
   });
 }
 
+/// Both for as long as the shorter side can go on, so that neither runs on alone; absent where one call of an op takes
+/// longer than all copies of the other.
+std::optional<std::array<Side, 2>> BesideMeasurement::alike(const Candidate& a, const Candidate& b) const {
+  std::array<Side, 2> sides = {side(a), side(b)};
+  const Nanoseconds length = std::min(a.once * sides[0].copies, b.once * sides[1].copies);
+  if (length < std::max(a.once, b.once)) return std::nullopt;
+  sides[0].copies = std::min(sides[0].copies, copies_for(length, a));
+  sides[1].copies = std::min(sides[1].copies, copies_for(length, b));
+  return sides;
+}
+
 Result<void> BesideMeasurement::beside_another(const Candidate& a, const Candidate& b, bool held_out) {
-  const Side first = side(a);
-  const Side second = side(b);
+  const auto both = alike(a, b);
+  if (!both) return {};
+  const auto& [first, second] = *both;
   COHORT_TRY(const auto sides, load(backend_, {first, second}, options_.precision));
   MicrobenchmarkRecord record = record_of(Microbenchmark::kPair, a, 1, first);
   record.partner = b.signature;

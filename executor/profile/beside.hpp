@@ -28,6 +28,7 @@ struct BesideOptions {
 ///   kReplicas   1, 2 and 4 instances of an op; a probe alone, with its launch and work
 ///   kPair       an op beside an op ("held out": every other one), an op beside a probe right behind the probe alone
 ///
+/// Two ops run for about the same time; those of which one takes longer than all copies of the other are left out.
 /// On a CPU no more at a time than it has cores. `probes` may be null. Errors: those of lower(), Backend::load(), the
 /// steps and the probes; kInterrupted.
 Result<void> measure_beside(Backend& backend, const LoadedModel& loaded, const BesideOptions& options,

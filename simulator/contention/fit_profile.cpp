@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/device.hpp"
 #include "base/statistics.hpp"
 #include "simulator/contention/fit_sharing.hpp"
 #include "tracer/microbenchmark_record.hpp"
@@ -55,7 +56,17 @@ void add_residual(GpuFit& fit, std::string what, Nanoseconds measured, double pr
   fit.residuals.push_back({std::move(what), measured, rounded(predicted), false});
 }
 
-/// Spin kernels: how long a kernel takes beyond its blocks.
+/// Device time of graphs that are one chain of empty kernels.
+std::optional<Line> chain_of_nodes(const Records& records) {
+  std::vector<std::pair<double, double>> chain;
+  for (const MicrobenchmarkRecord& record : of(records, Microbenchmark::kEmptyGraph)) {
+    if (record.instances == 1) chain.emplace_back(record.launches, ns(record.time));
+  }
+  return line_through(chain);
+}
+
+/// Spin kernels: how long a kernel takes beyond its blocks. That holds what the events around it take as well, so no
+/// more than an empty kernel takes in a graph.
 void fit_fixed_part(const Records& records, GpuFit& fit) {
   std::vector<double> beyond;
   for (const MicrobenchmarkRecord& record : of(records, Microbenchmark::kSpin)) {
@@ -67,9 +78,11 @@ void fit_fixed_part(const Records& records, GpuFit& fit) {
   }
   if (beyond.empty()) {
     fit.kept.emplace_back("launch.kernel_fixed_ns");
-  } else {
-    fit.profile.launch.kernel_fixed = rounded(median(beyond));
+    return;
   }
+  const auto nodes = chain_of_nodes(records);
+  const double fixed = median(beyond);
+  fit.profile.launch.kernel_fixed = rounded(nodes ? std::min(fixed, nodes->slope) : fixed);
 }
 
 void fit_launches(const Records& records, GpuFit& fit) {
@@ -130,38 +143,63 @@ void fit_launch_lock(const Trace& trace, GpuFit& fit) {
   launch.lock = rounded(least);
 }
 
+/// Host times of launching graphs: the same line through the numbers of nodes, whatever the branches, if there are any.
+std::optional<Line> graph_calls(const Records& graphs, bool one_chain) {
+  std::vector<std::pair<double, double>> host;
+  for (const MicrobenchmarkRecord& record : graphs) {
+    if ((record.instances == 1) == one_chain) host.emplace_back(record.launches, ns(record.host_time));
+  }
+  return line_through(host);
+}
+
 void fit_graphs(const Records& records, GpuFit& fit) {
   LaunchCosts& launch = fit.profile.launch;
-  std::map<int, std::vector<std::pair<double, double>>> host;  // by chains
-  std::vector<std::pair<double, double>> chain;
   const Records graphs = of(records, Microbenchmark::kEmptyGraph);
-  for (const MicrobenchmarkRecord& record : graphs) {
-    host[record.instances].emplace_back(record.launches, ns(record.host_time));
-    if (record.instances == 1) chain.emplace_back(record.launches, ns(record.time));
-  }
-  // Drivers launch a graph that is one chain in nearly the same time whatever its length; a plan's has branches.
-  std::optional<Line> calls;
-  for (const auto& [chains, times] : host) {
-    const auto of_chains = line_through(times);
-    if (of_chains && (!calls || of_chains->slope > calls->slope)) calls = of_chains;
-  }
-  const auto nodes = line_through(chain);
-  if (calls) {
+  const auto chain = graph_calls(graphs, true);
+  const auto branches = graph_calls(graphs, false);
+  if (const auto& calls = branches ? branches : chain) {
     launch.graph_call = rounded(calls->offset);
     launch.graph_node = rounded(calls->slope);
   } else {
     fit.kept.emplace_back("launch.graph_call_ns");
     fit.kept.emplace_back("launch.graph_node_ns");
   }
-  if (nodes) {
+  if (chain) {
+    launch.graph_chain_node = rounded(chain->slope);
+  } else {
+    fit.kept.emplace_back("launch.graph_chain_node_ns");
+  }
+  if (const auto nodes = chain_of_nodes(records)) {
     launch.graph_gap = rounded(nodes->slope - ns(launch.kernel_fixed));
   } else {
     fit.kept.emplace_back("launch.graph_gap_ns");
   }
   for (const MicrobenchmarkRecord& record : graphs) {
-    if (record.instances != 1 || !nodes) continue;
-    add_residual(fit, fmt::format("empty graph, {} nodes", record.launches), record.time,
-                 nodes->offset + nodes->slope * record.launches);
+    const bool one_chain = record.instances == 1;
+    const std::string what = fmt::format("empty graph, {} nodes in {} chains", record.launches, record.instances);
+    add_residual(fit, "launch of " + what, record.host_time, ns(graph_launch_time(launch, record.launches, one_chain)));
+    if (one_chain) {
+      add_residual(fit, what, record.time,
+                   ns(launch.kernel_fixed * record.launches + launch.graph_gap * (record.launches - 1)));
+    }
+  }
+}
+
+/// Launches of graphs whose chains cross, held against what plain branches told.
+void test_crossing_graphs(const Trace& trace, GpuFit& fit) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<double>> host;  // by nodes and chains
+  const auto name = trace.strings.find(kCrossingGraphRecord);
+  for (const Slice& slice : trace.slices) {
+    if (!name || slice.name != *name) continue;
+    const auto nodes = trace.integer_arg(slice, kGraphNodesArg);
+    const auto chains = trace.integer_arg(slice, kGraphChainsArg);
+    const auto time = trace.integer_arg(slice, kGraphHostTimeArg);
+    if (nodes && chains && time) host[{*nodes, *chains}].push_back(static_cast<double>(*time));
+  }
+  for (const auto& [graph, times] : host) {
+    const auto& [nodes, chains] = graph;
+    fit.residuals.push_back({fmt::format("launch of empty graph, {} nodes in {} chains that cross", nodes, chains),
+                             rounded(median(times)), graph_launch_time(fit.profile.launch, nodes, false), true});
   }
 }
 
@@ -248,7 +286,9 @@ void fit_chains(const Records& records, GpuFit& fit) {
       const double time = std::max(1.0, ns(record.time - gpu.launch.kernel_fixed));
       most = std::max(most, static_cast<double>(peak.amount(record.work)) / time * 1e9);
     }
-    if (most > 0) {
+    // Since Hopper instructions of a whole warp group reach more than those of a warp, of which the chain is made.
+    const bool is_bound = peak.rate == &gpu.tensor.per_second && gpu.capability.major >= 9 && most < *peak.rate;
+    if (most > 0 && !is_bound) {
       *peak.rate = most;
     } else {
       fit.kept.emplace_back(peak.name);
@@ -295,6 +335,19 @@ double FitResidual::relative_error() const {
   return measured == Nanoseconds(0) ? 0 : (ns(predicted) - ns(measured)) / ns(measured);
 }
 
+namespace {
+
+/// What the device says of itself holds, whatever is published under its name.
+void take_device_facts(const DeviceInfo& device, GpuProfile& gpu) {
+  if (!device.name.empty()) gpu.device = device.name;
+  if (device.kind != "cuda") return;
+  gpu.sms = device.cores;
+  if (device.memory.value > 0) gpu.memory = device.memory;
+  if (const auto l2 = number_setting(device, kLastCacheSetting); l2 && *l2 > 0) gpu.l2_size = Bytes{*l2};
+}
+
+}  // namespace
+
 Result<GpuFit> fit_gpu_profile(const Trace& trace, const GpuProfile& start) {
   const std::vector<Measurement> measurements = measurements_of(trace);
   Records records;
@@ -306,11 +359,12 @@ Result<GpuFit> fit_gpu_profile(const Trace& trace, const GpuProfile& start) {
   GpuFit fit;
   fit.profile = start;
   fit.profile.source = fmt::format("fitted to {} microbenchmarks", records.size());
-  if (!trace.info.device.name.empty()) fit.profile.device = trace.info.device.name;
+  take_device_facts(trace.info.device, fit.profile);
   fit_fixed_part(records, fit);
   fit_launches(records, fit);
   fit_launch_lock(trace, fit);
   fit_graphs(records, fit);
+  test_crossing_graphs(trace, fit);
   fit_copies(records, fit);
   fit_transfers(records, fit);
   fit_chains(records, fit);

@@ -27,13 +27,16 @@ struct GpuFit {
 /// A device profile from a recording of microbenchmarks (tracer/microbenchmark_record.hpp). What no record determines
 /// stays as in `start`, usually the published profile, and is named.
 ///
-///   launch costs     straight lines over numbers of launches and of graph nodes; a kernel's fixed part from spin; the
-///                    lock from launches of several threads, as the least that one of them takes
+///   make-up          multiprocessors, memory and L2 as the recording's device says
+///   launch costs     straight lines over numbers of launches and of graph nodes, chains and branches apart; a kernel's
+///                    fixed part from spin, at most what an empty node takes; the lock from launches of several
+///                    threads, as the least that one of them takes
 ///   bandwidths       copy over numbers of SMs: one SM's port where it grows in proportion, DRAM where it is flat; the
 ///                    highest rate of each chain; lines over sizes of copies
 ///   dispatch rule    whichever of the two explains the spin kernels on several streams better; the cap of resident
 ///                    grids likewise
-///   slowdown         of each throughput, from the pairs that both use most of all and that are not held out
+///   slowdown         of each throughput, from the pairs that both use most of all, but not up, and that are not held
+///                    out; graphs with crossing edges are held out as well
 ///
 /// Errors: kInvalidInput where the trace holds no microbenchmark at all.
 Result<GpuFit> fit_gpu_profile(const Trace& trace, const GpuProfile& start);

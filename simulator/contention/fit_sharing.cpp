@@ -11,6 +11,8 @@ namespace cohort {
 namespace {
 
 constexpr double kMostSlowdown = 3;
+/// Of a throughput, by both sides of a pair together: beyond that each gets its share, however much latency grows.
+constexpr double kTellingPart = 0.95;
 
 std::optional<KernelDemand> spin_kernel(const MicrobenchmarkRecord& record, const GpuProfile& gpu) {
   const Result<Occupancy> held = occupancy(record.launch, gpu.sm);
@@ -59,9 +61,14 @@ double spin_error(std::span<const MicrobenchmarkRecord> spins, const GpuProfile&
   return sum;
 }
 
-/// The demand of a side of a pair, from the last time before `end` that it ran alone; `launch` absent: in any shape.
-std::optional<KernelDemand> alone(std::span<const Measurement> all, std::size_t end, const std::string& kernel,
-                                  const LaunchShape* launch, const GpuProfile& gpu) {
+struct SideAlone {
+  KernelDemand kernel;
+  std::array<double, kThroughputs> utilisation{};
+};
+
+/// A side of a pair, from the last time before `end` that it ran alone; `launch` absent: in any shape.
+std::optional<SideAlone> alone(std::span<const Measurement> all, std::size_t end, const std::string& kernel,
+                               const LaunchShape* launch, const GpuProfile& gpu) {
   for (std::size_t i = end; i-- > 0;) {
     const MicrobenchmarkRecord& record = all[i].record;
     if (record.benchmark != Microbenchmark::kReplicas || record.instances != 1 || record.kernel != kernel) continue;
@@ -71,21 +78,25 @@ std::optional<KernelDemand> alone(std::span<const Measurement> all, std::size_t 
     solo.utilisation = utilisation_of(record.work, record.time, gpu);
     const Result<KernelDemand> demand = demand_of(record.launch, solo, gpu);
     if (!demand) return std::nullopt;
-    return *demand;
+    return SideAlone{*demand, solo.utilisation};
   }
   return std::nullopt;
 }
 
-std::size_t used_most(const KernelDemand& kernel, const GpuProfile& gpu) {
-  std::array<double, kThroughputs> part = kernel.work_ns;
-  for (std::size_t k = kSmThroughputs; k < kThroughputs; ++k) part[k] *= gpu.sms;
-  return static_cast<std::size_t>(std::max_element(part.begin(), part.end()) - part.begin());
+/// The throughput that both use most, as long as they do not use it up.
+std::optional<std::size_t> telling_throughput(const SideAlone& a, int instances_of_a, const SideAlone& b,
+                                              int instances_of_b) {
+  const auto most = std::max_element(a.utilisation.begin(), a.utilisation.end()) - a.utilisation.begin();
+  if (std::max_element(b.utilisation.begin(), b.utilisation.end()) - b.utilisation.begin() != most) return std::nullopt;
+  const auto k = static_cast<std::size_t>(most);
+  const double part = a.utilisation[k] * instances_of_a + b.utilisation[k] * instances_of_b;
+  return part < kTellingPart ? std::optional(k) : std::nullopt;
 }
 
 struct Pair {
   std::string what;
   std::vector<CoRunner> runners;
-  std::optional<std::size_t> throughput;  ///< that both use most; absent where they use different ones
+  std::optional<std::size_t> throughput;  ///< that both use most, but not up; absent where no slowdown shows
   std::array<double, 2> time_ns{};        ///< of the kernel and of its partner
   bool held_out = false;
 };
@@ -99,10 +110,9 @@ std::vector<Pair> pairs_of(std::span<const Measurement> all, const GpuProfile& g
     const auto kernel = alone(all, i, record.kernel, &record.launch, gpu);
     const auto partner = alone(all, i, record.partner, nullptr, gpu);
     if (!kernel || !partner) continue;
-    const std::size_t most = used_most(*kernel, gpu);
     pairs.push_back({fmt::format("{} beside {}", record.kernel, record.partner),
-                     {{*kernel, record.instances}, {*partner, record.partner_instances}},
-                     most == used_most(*partner, gpu) ? std::optional(most) : std::nullopt,
+                     {{kernel->kernel, record.instances}, {partner->kernel, record.partner_instances}},
+                     telling_throughput(*kernel, record.instances, *partner, record.partner_instances),
                      {ns(record.time), ns(record.partner_time)},
                      all[i].held_out});
   }

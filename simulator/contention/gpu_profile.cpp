@@ -161,6 +161,10 @@ std::string_view to_string(Throughput throughput) {
   return "";
 }
 
+Nanoseconds graph_launch_time(const LaunchCosts& costs, std::int64_t nodes, bool one_chain) {
+  return costs.graph_call + (one_chain ? costs.graph_chain_node : costs.graph_node) * nodes;
+}
+
 Nanoseconds upload_time(const GpuProfile& profile, Bytes size) {
   constexpr double kNanosecondsASecond = 1e9;
   const double moving = static_cast<double>(size.value) / profile.to_device.per_second * kNanosecondsASecond;
@@ -230,6 +234,7 @@ std::string write_gpu_profile(const GpuProfile& profile) {
   visit_sm(profile.sm, Writer(json["sm"]));
   visit_launch(profile.launch, Writer(json["launch"]));
   json["launch"]["lock_ns"] = profile.launch.lock.count();
+  json["launch"]["graph_chain_node_ns"] = profile.launch.graph_chain_node.count();
   for (const Throughput throughput : kAll) {
     json["slowdown"][std::string(to_string(throughput))] = profile.slowdown[static_cast<std::size_t>(throughput)];
   }
@@ -272,6 +277,8 @@ Result<GpuProfile> parse_gpu_profile(std::string_view text) {
   visit_launch(profile.launch, launch);
   profile.launch.lock = profile.launch.call;  // as long as a profile says nothing of it
   if (launch_object.has("lock_ns")) launch("lock_ns", profile.launch.lock);
+  profile.launch.graph_chain_node = profile.launch.graph_node;  // likewise
+  if (launch_object.has("graph_chain_node_ns")) launch("graph_chain_node_ns", profile.launch.graph_chain_node);
   COHORT_CHECK(launch.outcome());
   COHORT_CHECK(launch_object.no_other_keys());
 

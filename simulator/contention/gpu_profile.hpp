@@ -43,6 +43,8 @@ struct LaunchCosts {
   Nanoseconds copy_latency{};  ///< part of a copy's time that does not depend on its size
   /// Part of `call`, its last, in which no other thread's call goes on: the driver's lock.
   Nanoseconds lock{};
+  /// For each node of a graph that is one chain, in place of `graph_node`: drivers take those in at once.
+  Nanoseconds graph_chain_node{};
 
   friend bool operator==(const LaunchCosts&, const LaunchCosts&) = default;
 };
@@ -81,6 +83,9 @@ struct GpuProfile {
 
   friend bool operator==(const GpuProfile&, const GpuProfile&) = default;
 };
+
+/// Host time of launching a graph, one chain or with branches.
+Nanoseconds graph_launch_time(const LaunchCosts& costs, std::int64_t nodes, bool one_chain);
 
 /// Of a copy from pinned host memory, with the copy engine to itself.
 Nanoseconds upload_time(const GpuProfile& profile, Bytes size);

@@ -223,7 +223,10 @@ class GraphBuilder {
     const LaunchCosts& costs = *launch_costs_;
     const auto count = static_cast<std::int64_t>(program_.steps.size());
     if (program_.launch == LaunchMode::kGraph) {
-      const Nanoseconds call = costs.graph_call + costs.graph_node * count;
+      const bool one_chain = std::all_of(program_.steps.begin(), program_.steps.end(), [&](const Step& step) {
+        return step.stream == program_.steps.front().stream;
+      });
+      const Nanoseconds call = graph_launch_time(costs, count, one_chain);
       return {{add_host_task(launch_label_, iteration, call), costs.latency}};
     }
     if (!launch_order_.empty()) return add_threads_launches(iteration);

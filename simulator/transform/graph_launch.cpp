@@ -30,6 +30,7 @@ class Collapse {
         waits_(graph.tasks.size()),
         stays_(graph.tasks.size()),
         launched_(graph.tasks.size()),
+        stream_(graph.tasks.size(), kNone),
         region_(graph.tasks.size(), kNone) {}
 
   Result<GraphCollapse> run() {
@@ -54,6 +55,8 @@ class Collapse {
     std::vector<TaskId> tasks;
     std::size_t launches = 0;
     std::int64_t nodes = 0;
+    std::uint32_t stream = kNone;  ///< of its nodes
+    bool one_chain = true;
     TaskId launch{};
   };
 
@@ -62,7 +65,10 @@ class Collapse {
     for (const Edge& edge : graph_.edges) {
       const Task& from = graph_.task(edge.from);
       const Task& to = graph_.task(edge.to);
-      if (edge.kind == EdgeKind::kLaunch) ++launched_[to_index(edge.from)];
+      if (edge.kind == EdgeKind::kLaunch) {
+        ++launched_[to_index(edge.from)];
+        stream_[to_index(edge.from)] = static_cast<std::uint32_t>(to_index(to.resource));
+      }
       if (!is_host_task(to)) continue;
       if (edge.kind == EdgeKind::kSynchronisation || edge.kind == EdgeKind::kBuffer) waits_[to_index(edge.to)] = true;
       if (edge.kind == EdgeKind::kProgramOrder && from.resource != to.resource) starts_anew_[to_index(edge.to)] = true;
@@ -110,6 +116,9 @@ class Collapse {
       region.tasks.push_back(id);
       if (task.kind == TaskKind::kLaunch) ++region.launches;
       region.nodes += launched_[to_index(id)];
+      if (launched_[to_index(id)] == 0) continue;
+      if (region.stream == kNone) region.stream = stream_[to_index(id)];
+      region.one_chain = region.one_chain && stream_[to_index(id)] == region.stream;
     }
     close(region);
   }
@@ -143,7 +152,8 @@ class Collapse {
       launch.kind = TaskKind::kLaunch;
       launch.resource = first.resource;
       launch.cores = 0;
-      launch.duration = costs_.call + costs_.node * region.nodes;
+      const Nanoseconds node = region.one_chain ? costs_.chain_node.value_or(costs_.node) : costs_.node;
+      launch.duration = costs_.call + node * region.nodes;
       launch.position = first.position;
       launch.iteration = first.iteration;
       launch.member = first.member;
@@ -190,6 +200,7 @@ class Collapse {
   const GraphLaunchCosts& costs_;
   std::vector<bool> starts_anew_, waits_, stays_;  ///< by task
   std::vector<std::uint32_t> launched_;            ///< by task: device work
+  std::vector<std::uint32_t> stream_;              ///< by task: where that is
   std::vector<std::uint32_t> region_;              ///< by task that was there before
   std::vector<Region> regions_;
   std::size_t edges_removed_ = 0;

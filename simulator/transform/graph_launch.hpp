@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "simulator/transform/change.hpp"
 
 namespace cohort {
@@ -15,6 +17,8 @@ struct GraphLaunchCosts {
   /// Work and calls of the host that take longer are more than what leads to a launch; they stay. Frameworks take 5 to
   /// 50 us from one launch to the next.
   Nanoseconds most_work{100'000};
+  /// In place of `node` where all nodes are on one stream; absent: they cost the same.
+  std::optional<Nanoseconds> chain_node = std::nullopt;
 };
 
 struct GraphCollapse {

@@ -380,6 +380,7 @@ GraphLaunchCosts WhatIfGraphs::graph_costs(std::size_t index) const {
   if (known_[index]) {
     costs.call = launch_costs_[index].graph_call;
     costs.node = launch_costs_[index].graph_node;
+    costs.chain_node = launch_costs_[index].graph_chain_node;
     costs.gap = launch_costs_[index].graph_gap;
   }
   return costs;

@@ -11,11 +11,12 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using CalibrateFit = ProgramTest;
 
 /// Copies on 1 and on all 132 SMs: 30 GB/s an SM, 3 TB/s the device.
-std::string recording(const std::string& device) {
+std::string recording(const std::string& device, std::initializer_list<double> throttle_reasons = {}) {
   Trace trace;
   trace.info.device.name = device;
   const TrackId track = trace.add_track("device", "microbenchmarks");
@@ -28,7 +29,17 @@ std::string recording(const std::string& device) {
     record.time = Nanoseconds(static_cast<std::int64_t>(milliseconds * 1e6) + 1200);
     add_microbenchmark_record(trace, track, Nanoseconds(0), record);
   }
+  for (const double reasons : throttle_reasons)
+    trace.counters.push_back({Nanoseconds(0), track, trace.strings.intern(kThrottleReasonsCounter), reasons});
   return trace_to_json(trace);
+}
+
+TEST_F(CalibrateFit, SaysWhereClocksWereHeldBack) {
+  write("cool.trace.json", recording("NVIDIA H200", {0, 1, 2}));
+  EXPECT_THAT(cohort({"calibrate", "--fit", "cool.trace.json", "-o", "cool.json"}).err, Not(HasSubstr("clocks")));
+  write("hot.trace.json", recording("NVIDIA H200", {0, 0x20, 0x5}));
+  EXPECT_THAT(cohort({"calibrate", "--fit", "hot.trace.json", "-o", "hot.json"}).err,
+              HasSubstr("clocks were held back in 2 of 3 readings (NVML's reasons 0x24"));
 }
 
 TEST_F(CalibrateFit, WritesAProfileAndSaysWhatStaysAsPublished) {

@@ -104,10 +104,21 @@ TEST_F(Beside, HasNoMoreAtATimeThanACpuHasCores) {
   for (const int cores : {1, 2}) {
     HostBackend cpu(make_reference_kernels(cores), reference_device_info(cores));
     Trace trace;
-    const auto measured = measure_beside(cpu, *batch_.loaded[0], small_options(), nullptr, CancelToken(), trace);
+    BesideOptions options = small_options();
+    options.most_copies = 64;  // also where one of the two happens to take several times as long
+    const auto measured = measure_beside(cpu, *batch_.loaded[0], options, nullptr, CancelToken(), trace);
     ASSERT_TRUE(measured) << measured.error().message;
     EXPECT_EQ(counted(trace), cores == 1 ? one : two);
   }
+}
+
+TEST_F(Beside, LeavesOutPairsOfWhichOneIsLongerThanAllCopiesOfTheOther) {
+  const Batch unequal = equal_members("mlp", 1, {{"inputs", "4000"}, {"hidden", "1000"}}, 1);
+  HostBackend cpu(make_reference_kernels(2), reference_device_info(2));
+  const auto measured = measure_beside(cpu, *unequal.loaded[0], small_options(), nullptr, CancelToken(), trace_);
+  ASSERT_TRUE(measured) << measured.error().message;
+  const std::string replicas(to_string(Microbenchmark::kReplicas));
+  EXPECT_EQ(counted(trace_), (std::map<std::string, int>{{replicas + " Gemm x1 ", 4}, {replicas + " Gemm x2 ", 4}}));
 }
 
 TEST_F(Beside, TimesAreOfOneRepetitionAndCopiesHaveBuffersOfTheirOwn) {

@@ -1,6 +1,7 @@
 // Images that are decoded on the host and copied to a GPU, beside steps and between them.
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,6 +25,8 @@ struct Feeding {
   InputSharing sharing = InputSharing::kShared;
   LaunchMode launch = LaunchMode::kGraph;
   int launch_threads = 1;
+  Nanoseconds graph_node{};        ///< of a graph with branches
+  Nanoseconds graph_chain_node{};  ///< of one without
 };
 
 /// fc1 of 10 us, then fc2 of 5 us, of members on streams of their own. A launch takes the host 4 us and the device 7 us
@@ -53,6 +56,8 @@ struct FeedingBench {
     profile.launch.latency = 7_us;
     profile.launch.gap = profile.launch.graph_gap = 1_us;
     profile.launch.graph_call = 3_us;
+    profile.launch.graph_node = feeding.graph_node;
+    profile.launch.graph_chain_node = feeding.graph_chain_node;
     profile.launch.copy_latency = 2_us;
     profile.launch.lock = 1_us;
     profile.to_device.per_second = 64 / seconds(feeding.copy - 2_us);
@@ -106,6 +111,14 @@ TEST(GpuInput, IsCopiedBesideTheStepBeforeWhereThereAreTwoBuffers) {
             "host: upload 8-12, launch 12-15, upload 16-20, wait 37-37, launch 37-40, upload 45-49, wait 59-59, "
             "launch 59-62\n"
             "stream 0: 0/fc1 21-31, 0/fc2 32-37, 0/fc1 43-53, 0/fc2 54-59\n");
+}
+
+TEST(GpuInput, GraphsOfOneStreamAndOfSeveralAreLaunchedAtCostsOfTheirOwn) {
+  const auto launch = [](std::size_t members) {
+    return FeedingBench({.members = members, .graph_node = 300_ns, .graph_chain_node = 50_ns}).timeline(20_us);
+  };
+  EXPECT_THAT(launch(1), testing::HasSubstr("launch 8-11.1,"));  // 2 nodes
+  EXPECT_THAT(launch(2), testing::HasSubstr("launch 8-12.2,"));  // 4
 }
 
 TEST(GpuInput, IsCopiedBetweenStepsWhereThereIsOneBuffer) {

@@ -307,6 +307,25 @@ TEST(Transform, CollapsesLaunchesToOneGraphAndKeepsTheWait) {
   EXPECT_EQ(makespan(run_flat(graph)), Nanoseconds(44'500));
 }
 
+TEST(Transform, GraphsOfOneStreamAndOfSeveralAreLaunchedAtCostsOfTheirOwn) {
+  const auto graph_launch = [](std::string_view stream_of_b) {
+    TaskGraph graph = build_trace_graph(gpu_trace_from(fmt::format(R"(
+      main cudaLaunchKernel    0   5  c1
+      main cudaLaunchKernel   10  15  c2
+      s7   a                   8  12  c1
+      {}   b                  18  25  c2)",
+                                                                   stream_of_b)))
+                          ->graph;
+    GraphLaunchCosts costs;
+    costs.node = Nanoseconds(500);
+    costs.chain_node = Nanoseconds(10);
+    EXPECT_TRUE(collapse_to_graphs(graph, costs));
+    return flat(graph);
+  };
+  EXPECT_THAT(graph_launch("s7"), HasSubstr("graph launch 0-2020\n"));
+  EXPECT_THAT(graph_launch("s8"), HasSubstr("graph launch 0-3000\n"));
+}
+
 TEST(Transform, KeepsBesideGraphsWhatTheHostDoesThatIsNoLaunch) {
   TaskGraph graph = build_trace_graph(gpu_trace_from(R"(
     main cudaLaunchKernel    0   5  c1

@@ -11,6 +11,8 @@
 namespace cohort {
 namespace {
 
+using namespace literals;
+
 constexpr int kFitRepetitions = 5;
 
 double ns(Nanoseconds time) { return static_cast<double>(time.count()); }
@@ -63,12 +65,15 @@ class Recording {
       record.time = gpu_.launch.kernel_fixed * count + gpu_.launch.gap * (count - 1);
       add(record);
     }
-    for (const int count : {10, 100, 1000}) {
-      MicrobenchmarkRecord record = record_of(Microbenchmark::kEmptyGraph, "empty");
-      record.launches = count;
-      record.host_time = gpu_.launch.graph_call + gpu_.launch.graph_node * count;
-      record.time = gpu_.launch.kernel_fixed * count + gpu_.launch.graph_gap * (count - 1);
-      add(record);
+    for (const int chains : {1, 8}) {
+      for (const int count : {10, 100, 1000}) {
+        MicrobenchmarkRecord record = record_of(Microbenchmark::kEmptyGraph, "empty");
+        record.instances = chains;
+        record.launches = count;
+        record.host_time = graph_launch_time(gpu_.launch, count, chains == 1);
+        record.time = (gpu_.launch.kernel_fixed * count + gpu_.launch.graph_gap * (count - chains)) / chains;
+        add(record);
+      }
     }
     MicrobenchmarkRecord latency = record_of(Microbenchmark::kLaunchLatency, "empty");
     latency.time = gpu_.launch.latency + gpu_.launch.kernel_fixed;
@@ -82,6 +87,34 @@ class Recording {
       add(transfer);
     }
   }
+
+  /// On a host that launches more slowly than the device runs empty kernels: on their own, and all given beforehand.
+  void slow_launches() {
+    for (const std::string partner : {"", "spin"}) {
+      for (const int count : kEmptyKernelLaunches) {
+        MicrobenchmarkRecord record = record_of(Microbenchmark::kEmptyKernels, "empty");
+        record.launches = count;
+        record.partner = partner;
+        const Nanoseconds each = gpu_.launch.kernel_fixed + gpu_.launch.gap;
+        record.host_time = partner.empty() ? gpu_.launch.call * count : Nanoseconds(0);
+        record.time = (partner.empty() ? std::max(each, gpu_.launch.call) : each) * count;
+        add(record);
+      }
+    }
+  }
+
+  /// Graphs in which chains wait for each other.
+  void crossing_graph(int nodes, Nanoseconds host_time) {
+    const std::array<Trace::NamedArg, 3> args{{{kGraphChainsArg, std::int64_t{8}},
+                                               {kGraphNodesArg, std::int64_t{nodes}},
+                                               {kGraphHostTimeArg, host_time.count()}}};
+    trace_.add_slice(track_, kCrossingGraphRecord, "calibration", Nanoseconds(0), Nanoseconds(1000), args);
+  }
+
+  /// What the events around a spin kernel take beyond it.
+  void add_to_spins(Nanoseconds more) { beyond_spin_ = more; }
+
+  DeviceInfo& device() { return trace_.info.device; }
 
   /// Each thread's own part of a launch runs beside the others', the lock does not.
   void threaded_launches() {
@@ -198,7 +231,7 @@ class Recording {
     const ScenarioTimes times = run_oracle(scenario);
     double end = 0;
     for (auto stream = times.end() - instances; stream != times.end(); ++stream) end = std::max(end, (*stream)[0].end);
-    record.time = nanoseconds(end);
+    record.time = nanoseconds(end) + beyond_spin_;
     if (partners > 0) {
       record.partner = "spin full";
       record.partner_instances = partners;
@@ -207,6 +240,7 @@ class Recording {
   }
 
   GpuProfile gpu_;
+  Nanoseconds beyond_spin_{};
   double noise_;
   Random random_;
   Trace trace_;
@@ -257,6 +291,48 @@ TEST_P(FitProfile, FindsHowLongALaunchHoldsTheLock) {
   EXPECT_NE(std::find(fit.kept.begin(), fit.kept.end(), "launch.lock_ns"), fit.kept.end());
 }
 
+TEST_P(FitProfile, FindsTheGapOfKernelsThatAreLaunchedMoreSlowlyThanTheyRun) {
+  GpuProfile truth = true_gpu();
+  truth.launch.call = 9_us;
+  Recording recording(truth, GetParam());
+  recording.spins();
+  recording.slow_launches();
+  const LaunchCosts launch = fit_of(recording).profile.launch;
+  EXPECT_NEAR(ns(launch.call) / 9000, 1, off());
+  const Nanoseconds each = truth.launch.gap + truth.launch.kernel_fixed;
+  EXPECT_NEAR(ns(launch.gap + launch.kernel_fixed), ns(each), ns(each) * off());
+}
+
+TEST_P(FitProfile, LaunchesOfChainsAndOfBranchesCostDifferently) {
+  GpuProfile truth = true_gpu();
+  truth.launch.graph_chain_node = 2_ns;
+  Recording recording(truth, GetParam());
+  recording.launches();
+  recording.crossing_graph(512, graph_launch_time(truth.launch, 512, false) * 2);
+  const GpuFit fit = fit_of(recording);
+  EXPECT_NEAR(ns(fit.profile.launch.graph_node) / ns(truth.launch.graph_node), 1, off());
+  // Of a launch of 1000 nodes.
+  EXPECT_NEAR(ns(fit.profile.launch.graph_chain_node), 2,
+              1 + ns(graph_launch_time(truth.launch, 1000, true)) * off() / 1000);
+  const auto crossing = std::find_if(fit.residuals.begin(), fit.residuals.end(), [](const FitResidual& residual) {
+    return residual.what == "launch of empty graph, 512 nodes in 8 chains that cross";
+  });
+  ASSERT_NE(crossing, fit.residuals.end());
+  EXPECT_TRUE(crossing->held_out);
+  EXPECT_NEAR(crossing->relative_error(), -0.5, off());
+}
+
+TEST_P(FitProfile, NoKernelsFixedPartIsLongerThanAnEmptyOneTakesInAGraph) {
+  Recording recording(true_gpu(), GetParam());
+  recording.launches();
+  recording.add_to_spins(20_us);
+  recording.spins();
+  const LaunchCosts launch = fit_of(recording).profile.launch;
+  const double node = ns(true_gpu().launch.kernel_fixed + true_gpu().launch.graph_gap);
+  EXPECT_NEAR(ns(launch.kernel_fixed), node, 1 + node * off());
+  EXPECT_EQ(launch.graph_gap, 0_ns);
+}
+
 TEST_P(FitProfile, FindsTheRates) {
   Recording recording(true_gpu(), GetParam());
   recording.throughputs();
@@ -296,6 +372,16 @@ TEST_P(FitProfile, FindsTheSlowdownBelowSaturationAndTestsItOnPairsHeldOut) {
   EXPECT_EQ(held_out, 2);
 }
 
+TEST_P(FitProfile, PairsThatUseAThroughputUpTellNothingOfTheSlowdownBefore) {
+  Recording recording(true_gpu(), GetParam());
+  recording.throughputs();
+  recording.pair("fma", 0.7, false);
+  const GpuFit fit = fit_of(recording);
+  EXPECT_EQ(fit.profile.slowdown[static_cast<std::size_t>(Throughput::kIssue)],
+            small_h100().slowdown[static_cast<std::size_t>(Throughput::kIssue)]);
+  EXPECT_NE(std::find(fit.kept.begin(), fit.kept.end(), "slowdown.issue"), fit.kept.end());
+}
+
 INSTANTIATE_TEST_SUITE_P(Noise, FitProfile, testing::Values(0.0, 0.03));
 
 TEST(FitProfileErrors, NamesWhatNoRecordDetermines) {
@@ -308,6 +394,19 @@ TEST(FitProfileErrors, NamesWhatNoRecordDetermines) {
   }
   EXPECT_EQ(std::find(fit.kept.begin(), fit.kept.end(), "dram_bytes_per_second"), fit.kept.end());
   EXPECT_EQ(fit.profile.device, "a device");
+}
+
+TEST(FitProfileDevice, TakesItsMakeUpFromTheDeviceItself) {
+  Recording recording(true_gpu(), 0);
+  recording.throughputs();
+  recording.device().kind = "cuda";
+  recording.device().cores = 7;
+  recording.device().memory = Bytes{12345};
+  recording.device().settings[std::string(kLastCacheSetting)] = "6789";
+  const GpuProfile fitted = fit_of(recording).profile;
+  EXPECT_EQ(fitted.sms, 7);
+  EXPECT_EQ(fitted.memory, Bytes{12345});
+  EXPECT_EQ(fitted.l2_size, Bytes{6789});
 }
 
 TEST(FitProfileErrors, RefusesATraceWithoutMicrobenchmarks) {

@@ -83,6 +83,8 @@ TEST(GpuProfile, NamesTheFieldThatIsWrong) {
             std::string::npos);
   EXPECT_NE(message_with("\"gap_ns\": 750", "\"gap_ns\": -750").find("launch.gap_ns"), std::string::npos);
   EXPECT_NE(message_with("\"lock_ns\": 4000", "\"lock_ns\": 4001").find("launch.lock_ns is 4001"), std::string::npos);
+  EXPECT_NE(message_with("\"graph_chain_node_ns\": 400", "\"graph_chain_node_ns\": -1").find("graph_chain_node_ns"),
+            std::string::npos);
   EXPECT_NE(message_with("\"dram\": 0.0", "\"dram\": -1").find("slowdown.dram"), std::string::npos);
   EXPECT_NE(message_with("\"dram\": 0.0", "\"dram\": 0.0, \"disk\": 1").find("slowdown.disk"), std::string::npos);
   EXPECT_NE(message_with("\"l2_bytes_per_second\"", "\"l2\"").find("l2_bytes_per_second"), std::string::npos);
