@@ -12,7 +12,15 @@ Descriptor describe(const Shape& shape, const Shape& strides) {
   return Descriptor(shape, dnnl::memory::data_type::f32, strides);
 }
 
-Descriptor describe(const View& view) { return describe(view.shape, view.strides); }
+Descriptor describe(const View& view) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    if (view.strides == dense_strides(view.shape, layout)) return describe(view.shape, view.strides);
+  }
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    if (is_dense(view, layout)) return describe(view.shape, dense_strides(view.shape, layout));
+  }
+  return describe(view.shape, view.strides);
+}
 
 Descriptor describe_dense(const Shape& shape) { return describe(shape, dense_strides(shape, Layout::kNchw)); }
 

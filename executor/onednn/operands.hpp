@@ -10,6 +10,8 @@
 namespace cohort::onednn {
 
 Descriptor describe(const Shape& shape, const Shape& strides);
+/// Dense where it is but for dimensions of one element, as a member's part of a stack is: the library has its fast ways
+/// for dense tensors, and takes strides that nobody steps by for another layout.
 Descriptor describe(const View& view);
 /// Dense in logical order.
 Descriptor describe_dense(const Shape& shape);

@@ -207,6 +207,17 @@ INSTANTIATE_TEST_SUITE_P(Grid, OnednnPool,
                          ::testing::Combine(::testing::Values(PoolKind::kMax, PoolKind::kAverage), ::testing::Bool(),
                                             ::testing::Bool(), ::testing::Values(6, 20, 64), ::testing::Values(1, 3)));
 
+TEST(OnednnPoolForms, AMembersPartOfStackedChannelsIsDenseAtMinibatchOne) {
+  for (const Layout layout : {Layout::kNchw, Layout::kNhwc}) {
+    View part = dense(0, {1, 6, 8, 8}, layout);
+    part.strides[0] *= 4;  // of a stack of four members: no second image is ever looked for
+    OpCall call = with_output(Pool{PoolKind::kAverage, square_window(2, 2, 0), false, false}, {part}, 1);
+    call.outputs[0] = dense(1, call.outputs[0].shape, layout);
+    EXPECT_TRUE(is_fast(call));
+    expect_equals_reference(CallRunner(call));
+  }
+}
+
 TEST(OnednnPoolForms, DilationUnevenPaddingAndStrides) {
   Window window = square_window(3, 2, 1, 2);
   const Shape x = {2, 16, 13, 14};
