@@ -133,6 +133,12 @@ Result<Plan> read_plan(const std::filesystem::path& file) {
   return plan;
 }
 
+/// How images lay in memory in a profile; those that say nothing are of nhwc.
+Result<Layout> recorded_layout(const std::map<std::string, std::string>& settings) {
+  const auto found = settings.find("layout");
+  return found == settings.end() ? Layout::kNhwc : layout_from(found->second);
+}
+
 Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::path>& files,
                                           const TraceReadOptions& read) {
   std::vector<const Trace*> pointers;
@@ -150,6 +156,12 @@ Result<void> PlanningInput::read_profiles(const std::vector<std::filesystem::pat
       return fail(ErrorCode::kInvalidInput, "{} was recorded in {}, {} in {}: a plan computes in one precision",
                   file.string(), to_string(*precision), files.front().string(), to_string(precision_));
     precision_ = *precision;
+    const auto layout = recorded_layout(trace.info.settings);
+    if (!layout) return in_context(file.string(), layout.error());
+    if (!profiles_.empty() && *layout != layout_)
+      return fail(ErrorCode::kInvalidInput, "{} was recorded in {}, {} in {}: a plan has one layout", file.string(),
+                  to_string(*layout), files.front().string(), to_string(layout_));
+    layout_ = *layout;
     sources_.push_back(std::move(*source));
     profiles_.push_back(std::move(trace));
     pointers.push_back(&profiles_.back());
@@ -240,11 +252,17 @@ class ProfiledDeviceCatalog final : public OpCatalog {
   const OpCatalog* device_;
 };
 
-/// Times recorded in one precision say nothing about another.
+/// Times recorded in one precision, or layout, say nothing about another.
 Result<void> PlanningInput::check_profiled(std::string_view asked, Precision precision) const {
   if (precision == precision_) return {};
   return fail(ErrorCode::kUsage, "{} {}: the profiles were recorded in {}; profile with --precision {}", asked,
               to_string(precision), to_string(precision_), to_string(precision));
+}
+
+Result<void> PlanningInput::check_profiled(Layout of_plan) const {
+  if (of_plan == layout_) return {};
+  return fail(ErrorCode::kUsage, "the plan's layout {}: the profiles were recorded in {}; profile with --layout {}",
+              to_string(of_plan), to_string(layout_), to_string(of_plan));
 }
 
 /// Whether `here` would run ops as the profiled device did: by the same library, for the same instructions.
@@ -361,6 +379,7 @@ Result<void> PlanningInput::choose_members(const PlanningOptions& options) {
 Result<void> PlanningInput::set_base(const PlanningOptions& options) {
   base_.device = device_.id;
   base_.precision = precision_;
+  base_.layout = layout_;
   if (!options.precision.empty()) {
     COHORT_TRY(const Precision asked, precision_from(options.precision));
     COHORT_CHECK(check_profiled("--precision", asked));
@@ -405,6 +424,7 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std
   COHORT_CHECK(input->read_profiles(profiles, read));
   COHORT_CHECK(input->read_gpu_profile(gpu_profile));
   COHORT_CHECK(input->check_profiled("the plan's precision", plan.precision));
+  COHORT_CHECK(input->check_profiled(plan.layout));
   input->choices_.push_back(plan.members);
   input->base_ = std::move(plan);
   COHORT_CHECK(input->check_images(profiles, "the plan's input.resize"));

@@ -76,6 +76,7 @@ class PlanningInput {
   PlanningInput() = default;
   Result<void> read_profiles(const std::vector<std::filesystem::path>& files, const TraceReadOptions& read);
   [[nodiscard]] Result<void> check_profiled(std::string_view asked, Precision precision) const;
+  [[nodiscard]] Result<void> check_profiled(Layout of_plan) const;
   [[nodiscard]] Result<void> check_images(const std::vector<std::filesystem::path>& files,
                                           std::string_view asked) const;
   Result<void> read_gpu_profile(const std::filesystem::path& file);
@@ -89,6 +90,7 @@ class PlanningInput {
   std::optional<CostTable> costs_;
   DeviceInfo device_;
   Precision precision_ = Precision::kFloat32;  ///< of the profiles
+  Layout layout_ = Layout::kNhwc;              ///< likewise
   std::optional<GpuDemands> gpu_;              ///< where the device is a GPU whose figures are known
   std::string name_;
   std::unique_ptr<Backend> backend_;  ///< null where the profiled device is not here

@@ -1,5 +1,6 @@
 #include "executor/input_values.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -80,6 +81,26 @@ Result<void> fill_inputs(Runner& runner, const InputValues& values) {
   }
   for (int slot = 0; slot < program.input_buffers; ++slot) runner.upload(slot);
   return {};
+}
+
+Result<void> fill_inputs_to_time(Runner& runner) {
+  constexpr std::int64_t kPattern = 4093;  // a prime: rows of no shape repeat it in step
+  const Program& program = runner.program();
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    ProgramInput any = program.inputs[i];
+    any.shape = {kPattern};
+    const std::vector<float> pattern = generated_values(any, 0, {});
+    for (int slot = 0; slot < program.input_buffers; ++slot) {
+      std::span<float> left = runner.session().input(i, slot);
+      while (!left.empty()) {
+        const std::size_t count = std::min(left.size(), pattern.size());
+        std::copy_n(pattern.begin(), count, left.begin());
+        left = left.subspan(count);
+      }
+    }
+  }
+  for (int slot = 0; slot < program.input_buffers; ++slot) runner.upload(slot);
+  return runner.wait();
 }
 
 }  // namespace cohort

@@ -42,4 +42,9 @@ using InputValues = std::function<Result<std::vector<float>>(const ProgramInput&
 /// Fills every input of every slot with the same values and uploads them.
 Result<void> fill_inputs(Runner& runner, const InputValues& values);
 
+/// Fills every input of every slot with made-up values in no particular order, in little more time than writing takes:
+/// what an op takes can depend on them. Plain loops of exponentials are slower than on zeros, and a GPU that multiplies
+/// zeros draws less power and keeps higher clocks. Waits until they are there. Errors: those of Runner::wait().
+Result<void> fill_inputs_to_time(Runner& runner);
+
 }  // namespace cohort

@@ -34,6 +34,7 @@ struct ProfileCommandOptions {
   std::string data;
   ImageOptions images;
   std::string precision;
+  std::string layout;
   std::vector<int> fused_widths{4, 16};
   bool no_fused = false;
   bool no_kernels = false;
@@ -98,6 +99,7 @@ Result<void> profile_beside(Backend& backend, const LoadedModel& loaded, const P
                             const CancelToken& cancel, Trace& trace) {
   BesideOptions options;
   options.precision = profile.precision;
+  options.layout = profile.layout;
   std::unique_ptr<ProbeKernels> probes;
   if (backend.info().kind == "cuda") {
     COHORT_TRY(const int index, gpu_index(backend.info().id));
@@ -138,6 +140,9 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   if (!options.precision.empty()) {
     COHORT_TRY(profile.precision, precision_from(options.precision));
   }
+  if (!options.layout.empty()) {
+    COHORT_TRY(profile.layout, layout_from(options.layout));
+  }
   profile.fused_widths = options.no_fused ? std::vector<int>() : options.fused_widths;
   // No neighbour takes a GPU away for a while, and loading a case costs more there than timing it.
   if (backend->info().kind == "cuda") profile.passes = 1;
@@ -155,6 +160,7 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   trace.info.settings.merge(provenance());
   write_source(source, trace.info.settings);
   trace.info.settings["precision"] = to_string(profile.precision);
+  trace.info.settings["layout"] = to_string(profile.layout);
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
 
   const bool recorded = trace.info.wall(kWallBeforeTracing) != nullptr;
@@ -213,6 +219,8 @@ Command profile_command() {
     add_model_options(app, options->model);
     add_precision_option(app, options->precision,
                          "What ops compute in, float32 unless given; a device that cannot says what it can");
+    app.add_option("--layout", options->layout, "How images lie in memory, nhwc unless given")
+        ->check(CLI::IsMember({"nhwc", "nchw"}));
     app.add_option("--device", options->device, "Device to profile on (cohort devices lists them)")
         ->capture_default_str();
     app.add_option("--data", options->data, "Folder of labelled JPEGs: time reading, decoding and resizing, too")
@@ -231,8 +239,9 @@ Command profile_command() {
     app.add_option("-o,--output", options->output,
                    "Profile to write; MODEL.trace.json.gz or PROGRAM.trace.json.gz unless given")
         ->type_name("FILE");
-    options->of_models = options_named(app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--device",
-                                             "--data", "--fused-widths", "--no-fused", "--beside", "--no-kernels"});
+    options->of_models =
+        options_named(app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--layout", "--device", "--data",
+                            "--fused-widths", "--no-fused", "--beside", "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
     options->of_programs =
         options_named(app, {"--whole-graphs", "--latency", "--event-times", "--end-wait", "--twice"});

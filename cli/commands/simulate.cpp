@@ -91,6 +91,7 @@ Result<SimulatedPlan> plan_of(const SimulateCommandOptions& options, const Plann
   plan.input = base.input;
   plan.limits = base.limits;
   plan.precision = base.precision;
+  plan.layout = base.layout;
   plan.launch = base.launch;
   plan.launch_threads = base.launch_threads;
   COHORT_CHECK(validate(plan));

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "executor/input_values.hpp"
 #include "executor/profile/op_case.hpp"
 #include "executor/runner.hpp"
 #include "simulator/plan/lower.hpp"
+#include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
 namespace {
@@ -57,9 +59,11 @@ struct SideBySide {
   std::unique_ptr<Runner> runner;
 };
 
-Result<std::unique_ptr<SideBySide>> load(Backend& backend, const std::vector<Side>& sides, Precision precision) {
+Result<std::unique_ptr<SideBySide>> load(Backend& backend, const std::vector<Side>& sides,
+                                         const BesideOptions& options) {
   Plan plan;
-  plan.precision = precision;
+  plan.precision = options.precision;
+  plan.layout = options.layout;
   plan.streams = static_cast<int>(sides.size());
   plan.launch = LaunchMode::kGraph;
   plan.input.buffers = 1;
@@ -79,6 +83,7 @@ Result<std::unique_ptr<SideBySide>> load(Backend& backend, const std::vector<Sid
   auto loaded = std::make_unique<SideBySide>();
   COHORT_TRY(loaded->program, lower(plan, models, backend.catalog()));
   COHORT_TRY(loaded->runner, Runner::create(backend, loaded->program, weights));
+  COHORT_CHECK(fill_inputs_to_time(*loaded->runner));
   return loaded;
 }
 
@@ -189,6 +194,7 @@ Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& load
           signature, std::make_unique<LoadedModel>(LoadedModel{std::move(single), std::move(weights)}), {}, {}};
       OpCase alone;
       alone.precision = options_.precision;
+      alone.layout = layout_alone(loaded.model, op, options_.layout);
       TimingLimits limits;
       limits.most_time = limits.least_time;
       COHORT_TRY(const CaseTiming timing, time_case(backend_, *candidate.single, alone, limits, cancel_));
@@ -213,8 +219,7 @@ Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& load
 
 Result<void> BesideMeasurement::beside_itself(const Candidate& op, int instances) {
   const Side alike = side(op);
-  COHORT_TRY(const auto sides,
-             load(backend_, std::vector<Side>(static_cast<std::size_t>(instances), alike), options_.precision));
+  COHORT_TRY(const auto sides, load(backend_, std::vector<Side>(static_cast<std::size_t>(instances), alike), options_));
   MicrobenchmarkRecord record = record_of(Microbenchmark::kReplicas, op, instances, alike);
   return repeat(*sides, [&](SpanSink& sink, bool counts) -> Result<void> {
     COHORT_CHECK(sides->runner->step(0));
@@ -241,7 +246,7 @@ Result<void> BesideMeasurement::beside_another(const Candidate& a, const Candida
   const auto both = alike(a, b);
   if (!both) return {};
   const auto& [first, second] = *both;
-  COHORT_TRY(const auto sides, load(backend_, {first, second}, options_.precision));
+  COHORT_TRY(const auto sides, load(backend_, {first, second}, options_));
   MicrobenchmarkRecord record = record_of(Microbenchmark::kPair, a, 1, first);
   record.partner = b.signature;
   record.partner_instances = 1;
@@ -256,7 +261,7 @@ Result<void> BesideMeasurement::beside_another(const Candidate& a, const Candida
 
 Result<void> BesideMeasurement::beside_probes(const Candidate& op) {
   const Side alone = side(op);
-  COHORT_TRY(const auto sides, load(backend_, {alone}, options_.precision));
+  COHORT_TRY(const auto sides, load(backend_, {alone}, options_));
   MicrobenchmarkRecord record = record_of(Microbenchmark::kPair, op, 1, alone);
   const Nanoseconds length = op.once * alone.copies;
   for (const std::string& name : probes_->names()) {

@@ -17,6 +17,7 @@ struct BesideOptions {
   Nanoseconds length = std::chrono::milliseconds(2);  ///< about how long each side runs
   int most_copies = 64;
   Precision precision = Precision::kFloat32;
+  Layout layout = Layout::kNhwc;
   Bytes most_bytes{std::int64_t{256} << 20};  ///< of all copies of an op together
 };
 

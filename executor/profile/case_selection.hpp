@@ -40,7 +40,7 @@ struct TimedCase {
 std::vector<Bytes> usual_footprints(const DeviceInfo& device);
 
 /// `op` of `model`, with weights made up.
-ProfiledOp profiled_op(const Model& model, const Op& op);
+ProfiledOp profiled_op(const Model& model, const Op& op, Layout layout);
 
 /// Whether a fused form of it writes all members' channels as one tensor.
 bool has_stacked_channels(const ProfiledOp& op);

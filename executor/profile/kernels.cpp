@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "executor/input_values.hpp"
 #include "executor/runner.hpp"
 #include "simulator/plan/precision.hpp"
 #include "tracer/device_work.hpp"
@@ -68,6 +69,7 @@ class KernelRecorder {
     const Program& program = *programs_.emplace_back(std::make_unique<Program>(std::move(lowered)));
     const std::vector<const Weights*> all(program.member_count, &weights);
     COHORT_TRY(auto runner, Runner::create(backend_, program, all));
+    COHORT_CHECK(fill_inputs_to_time(*runner));
     return Loaded{&program, std::move(runner)};
   }
 
@@ -268,9 +270,10 @@ const Step* op_of(const Program& program) {
 }
 
 Result<KernelRecorder::Loaded> load_whole(KernelRecorder& recorder, const Backend& backend, const LoadedModel& loaded,
-                                          const std::vector<KernelCase>& cases) {
+                                          Layout layout, const std::vector<KernelCase>& cases) {
   Plan plan = uniform_plan({{loaded.model.name, {}, 0}}, Strategy::kSerial, 1);
   plan.input.buffers = 1;
+  plan.layout = layout;
   if (!cases.empty()) plan.precision = cases.front().op_case.precision;  // all are of one
   const std::vector<const Model*> models{&loaded.model};
   COHORT_TRY(Program program,
@@ -313,11 +316,12 @@ ChooseAlternative first_that_ran(const Model& model, Precision precision, const 
   };
 }
 
-Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, const std::vector<KernelCase>& cases,
-                            DeviceTracer& tracer, const CancelToken& cancel, Trace& trace) {
+Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, Layout layout,
+                            const std::vector<KernelCase>& cases, DeviceTracer& tracer, const CancelToken& cancel,
+                            Trace& trace) {
   KernelRecorder recorder(backend, tracer, cancel);
   // Before the tracer starts: what it has once touched stays slower.
-  COHORT_TRY(const KernelRecorder::Loaded whole, load_whole(recorder, backend, loaded, cases));
+  COHORT_TRY(const KernelRecorder::Loaded whole, load_whole(recorder, backend, loaded, layout, cases));
   COHORT_TRY(const Nanoseconds once, whole.runner->timed_steps(1, steady_now));
   const auto steps = static_cast<int>(std::clamp<std::int64_t>(kBlock / std::max(once, Nanoseconds(1)), 1, 1000));
   COHORT_TRY(WallTimes before, timed_blocks(*whole.runner, kWallBeforeTracing, steps, cancel));

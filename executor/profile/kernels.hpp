@@ -29,17 +29,17 @@ inline constexpr std::string_view kWallUntraced = "model untraced";
 inline constexpr std::string_view kWallTraced = "model traced";
 inline constexpr std::string_view kWallBeforeTracing = "model before tracing";
 
-/// Runs the cases and the whole model again under a tracer and appends what the device did: kernels, copies and memsets
-/// with the arguments that the tracer gives them (grid, block, registers, shared memory, ...), and with signature,
-/// strategy, width, threads and algorithm of the op they are of, as profile records have them. Those of the cases are
-/// on tracks "kernels of ops alone", those of the model on "kernels of the model"; "iteration" numbers the runs. Of the
-/// last run of each, beside them: "calls of" the runtime and the driver, with flows to what they launched,
-/// "synchronization of" streams and events with their ids, and the tool's own "overhead of". Ranges of NVTX's are not
-/// recorded: each piece of work says what it is of. Stores what tracing costs: wall times kWallBeforeTracing, and
-/// kWallTraced in place of those that were there.
-/// Where the tracer does not start, the trace's setting kNotRecorded says why.
-/// Errors: those of lower(), Backend::load() and the steps; kRecordingIncomplete; kInterrupted.
-Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, const std::vector<KernelCase>& cases,
-                            DeviceTracer& tracer, const CancelToken& cancel, Trace& trace);
+/// Runs the cases and the whole model, in `layout`, again under a tracer and appends what the device did: kernels,
+/// copies and memsets with the arguments that the tracer gives them (grid, block, registers, shared memory, ...), and
+/// with signature, strategy, width, threads and algorithm of the op they are of, as profile records have them. Those of
+/// the cases are on tracks "kernels of ops alone", those of the model on "kernels of the model"; "iteration" numbers
+/// the runs. Of the last run of each, beside them: "calls of" the runtime and the driver, with flows to what they
+/// launched, "synchronization of" streams and events with their ids, and the tool's own "overhead of". Ranges of NVTX's
+/// are not recorded: each piece of work says what it is of. Stores what tracing costs: wall times kWallBeforeTracing,
+/// and kWallTraced in place of those that were there. Where the tracer does not start, the trace's setting kNotRecorded
+/// says why. Errors: those of lower(), Backend::load() and the steps; kRecordingIncomplete; kInterrupted.
+Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, Layout layout,
+                            const std::vector<KernelCase>& cases, DeviceTracer& tracer, const CancelToken& cancel,
+                            Trace& trace);
 
 }  // namespace cohort

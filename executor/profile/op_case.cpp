@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "executor/input_values.hpp"
 #include "executor/runner.hpp"
 #include "models/builder.hpp"
 #include "simulator/plan/lower.hpp"
@@ -230,6 +231,7 @@ Result<std::unique_ptr<CaseRunner>> CaseRunner::create(Backend& backend, const L
   std::vector<const Weights*> weights(made->program_.member_count, &single.weights);
   if (op_case.flush.value > 0) weights.back() = &kNone;
   COHORT_TRY(made->runner_, Runner::create(backend, made->program_, weights));
+  COHORT_CHECK(fill_inputs_to_time(*made->runner_));
   return made;
 }
 

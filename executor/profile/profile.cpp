@@ -8,6 +8,7 @@
 #include <set>
 
 #include "executor/core_probe.hpp"
+#include "executor/input_values.hpp"
 #include "executor/profile/case_selection.hpp"
 #include "executor/profile/kernels.hpp"
 #include "executor/profile/overheads.hpp"
@@ -66,7 +67,7 @@ class CaseTimer {
     std::set<Shape> split;
     for (const Op& op : model.ops) {
       if (!seen.insert(signature_of(model, op)).second) continue;
-      OpCases& added = ops_.emplace_back(OpCases{profiled_op(model, op), {}, {}});
+      OpCases& added = ops_.emplace_back(OpCases{profiled_op(model, op, options_.layout), {}, {}});
       added.op.times_split = has_stacked_channels(added.op) && split.insert(model.tensor(op.outputs[0]).shape).second;
       auto cases = warm_cases(backend_, options_, added.op);
       if (!cases) return in_context(fmt::format("profiling {}", op.name), cases.error());
@@ -237,10 +238,12 @@ class ModelTimer {
     Plan plan = uniform_plan({{loaded_.model.name, {}, 0}}, Strategy::kSerial, 1);
     plan.input.buffers = 1;
     plan.precision = options_.precision;
+    plan.layout = options_.layout;
     const std::vector<const Model*> models{&loaded_.model};
     COHORT_TRY(const Program program, lower(plan, models, backend_.catalog(), choose));
     const std::vector<const Weights*> weights{&loaded_.weights};
     COHORT_TRY(const auto runner, Runner::create(backend_, program, weights));
+    COHORT_CHECK(fill_inputs_to_time(*runner));
     COHORT_TRY(const Nanoseconds once, runner->timed_steps(1, steady_now));
     const auto steps =
         static_cast<int>(std::clamp<std::int64_t>(5'000'000 / std::max<std::int64_t>(1, once.count()), 1, 1000));
@@ -317,7 +320,7 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
   if (options.more) COHORT_CHECK(options.more(trace));
   if (options.tracer == nullptr) return trace;
   if (options.progress) options.progress("kernels");
-  COHORT_CHECK(record_kernels(backend, loaded, kernel_cases, *options.tracer, cancel, trace));
+  COHORT_CHECK(record_kernels(backend, loaded, options.layout, kernel_cases, *options.tracer, cancel, trace));
   return trace;
 }
 

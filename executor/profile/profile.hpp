@@ -17,6 +17,7 @@ namespace cohort {
 
 struct ProfileOptions {
   Precision precision = Precision::kFloat32;  ///< in which everything is timed
+  Layout layout = Layout::kNhwc;              ///< of images, in everything that is timed
   std::vector<int> fused_widths{4, 16};       ///< widths at which fused forms are timed; empty: none
   /// Footprints at which weights are timed, beside that of one call: bytes touched between two uses. Absent:
   /// usual_footprints() of the device.

@@ -45,7 +45,7 @@ Result<Alternative> AlternativePicker::pick(const OpCall& call, const std::strin
     }
     return fail(ErrorCode::kInvalidInput,
                 "resolved: task {} asks for algorithm {} with {} threads, which this device does not list; delete "
-                "resolved to have it made anew",
+                "resolved and baselines to have them made anew (another layout or precision has other algorithms)",
                 task, found->second.algorithm, found->second.threads);
   }
   const CostKey key{call.signature, call.strategy, call.width, candidates[0].threads, ""};

@@ -164,6 +164,15 @@ Result<Strategy> strategy_from(std::string_view text) {
   return fail(ErrorCode::kInvalidInput, "there is no strategy {}; known are {}", text, known);
 }
 
+std::string_view to_string(Layout layout) { return layout == Layout::kNchw ? "nchw" : "nhwc"; }
+
+Result<Layout> layout_from(std::string_view text) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    if (to_string(layout) == text) return layout;
+  }
+  return fail(ErrorCode::kInvalidInput, "there is no layout {}; known are nhwc, nchw", text);
+}
+
 Result<void> validate(const Plan& plan) {
   COHORT_CHECK(validate_members(plan));
   if (plan.streams < 1) return fail(ErrorCode::kInvalidInput, "streams must be at least 1, not {}", plan.streams);

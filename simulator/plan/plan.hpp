@@ -28,6 +28,9 @@ Result<Strategy> strategy_from(std::string_view text);
 
 /// Memory order of 4-d activations. Operand shapes are logical [N, C, H, W] in both.
 enum class Layout { kNchw, kNhwc };
+std::string_view to_string(Layout layout);
+/// Errors: kInvalidInput with the known ones.
+Result<Layout> layout_from(std::string_view text);
 /// Whether each step is launched on its own or the whole plan is captured once and replayed.
 enum class LaunchMode { kSingle, kGraph };
 enum class InputSource { kGenerated, kFolder, kArrays };

@@ -36,7 +36,8 @@ struct Names {
   }
 };
 
-inline const Names<Layout> kLayouts{{{Layout::kNchw, "nchw"}, {Layout::kNhwc, "nhwc"}}};
+inline const Names<Layout> kLayouts{
+    {{Layout::kNchw, to_string(Layout::kNchw)}, {Layout::kNhwc, to_string(Layout::kNhwc)}}};
 inline const Names<Precision> kPrecisions{{{Precision::kFloat32, "float32"},
                                            {Precision::kTf32, "tf32"},
                                            {Precision::kBfloat16, "bfloat16"},

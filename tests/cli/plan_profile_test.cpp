@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/file.hpp"
 #include "tests/cli/program.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -48,6 +49,32 @@ class PlanProfile : public ProgramTest {
     return count;
   }
 };
+
+/// A plan of it, of nhwc as all of traces/.
+const std::string kLenet5Plan = COHORT_TRACES "/lenet5-b1-n16.plan.json";
+
+TEST_F(PlanProfile, TimesOfOneLayoutSayNothingOfAnother) {
+  json edited = json::parse(read_file(kLenet5Plan).value());
+  edited["layout"] = "nchw";
+  write("edited.plan.json", edited.dump());
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"plan", kLenet5, "--resolve", "edited.plan.json"},
+        {"simulate", kLenet5, "--plan", "edited.plan.json"}}) {
+    const Outcome outcome = cohort(command);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("layout nchw: the profiles were recorded in nhwc; profile with --layout nchw"));
+  }
+}
+
+TEST_F(PlanProfile, PlansInTheLayoutOfItsProfile) {
+  auto recorded = read_trace(kLenet5);
+  ASSERT_TRUE(recorded);
+  recorded->info.settings["layout"] = "nchw";
+  write("nchw.trace.json", trace_to_json(*recorded));
+  EXPECT_EQ(cohort({"plan", "nchw.trace.json", "-n", "2", "-o", "p.plan.json"}).exit_code, 0);
+  EXPECT_EQ(json::parse(read("p.plan.json"))["layout"], "nchw");
+  EXPECT_THAT(cohort({"plan", "nchw.trace.json", kMlp}).err, HasSubstr("a plan has one layout"));
+}
 
 TEST_F(PlanProfile, ChoosesTheNumberOfMembers) {
   const json result = plan({"--choose-models", "12", "--candidates", "all"});

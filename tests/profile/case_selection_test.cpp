@@ -43,7 +43,7 @@ class ColderCases : public ::testing::Test {
     const HostBackend device(make_reference_kernels(2), info);
     const Batch batch = equal_members("mlp", 1, {{"hidden", "256"}, {"inputs", "784"}}, 1);
     const Model& model = batch.loaded[0]->model;
-    const ProfiledOp op = profiled_op(model, model.ops[op_index]);
+    const ProfiledOp op = profiled_op(model, model.ops[op_index], Layout::kNhwc);
     ProfileOptions options;
     options.footprints.emplace();
     for (const std::int64_t calls : calls_in_footprints)
@@ -114,7 +114,7 @@ TEST(SplitCases, CopyEachMembersPartOutOfTheStack) {
   ProfileOptions options;
   options.fused_widths = {2, 3};
   options.footprints.emplace(1, Bytes{1 << 20});
-  ProfiledOp op = profiled_op(model, model.ops[0]);
+  ProfiledOp op = profiled_op(model, model.ops[0], Layout::kNhwc);
   EXPECT_TRUE(has_stacked_channels(op));
   const auto splits = [&] {
     auto cases = warm_cases(backend, options, op);

@@ -232,7 +232,7 @@ class CatalogOfMany final : public OpCatalog {
 TEST(WarmCases, AreOfEveryWayThatACpuListsAndOfTheFirstThreeOfAGpu) {
   const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
   const Model& model = batch.loaded[0]->model;
-  const ProfiledOp op = profiled_op(model, model.ops[0]);
+  const ProfiledOp op = profiled_op(model, model.ops[0], Layout::kNhwc);
   const auto ways = [&](const std::string& kind, std::optional<int> most) {
     const DeviceWith<CatalogOfMany> device(kind);
     ProfileOptions options = quick();
@@ -268,6 +268,64 @@ TEST(ProfileParts, OfAGpuAreTimedForProductsThatCanBeMadeForThem) {
   }
   EXPECT_EQ(halves, 3) << "lenet5 has three products";
   EXPECT_EQ(quarters, 3);
+}
+
+/// Runs of the first product of an mlp of 24 inputs: whether each found data or zeros.
+struct SeenInputs {
+  int data = 0;
+  int zeros_at_first = 0;
+  int zeros_later = 0;
+};
+
+class WatchedKernels final : public HostKernels {
+ public:
+  explicit WatchedKernels(SeenInputs& seen) : seen_(seen) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    return kernels_->alternatives(call, threads);
+  }
+  bool accepts_strides(const OpCall& call) const override { return kernels_->accepts_strides(call); }
+  int cores() const override { return kernels_->cores(); }
+  void use_threads(int threads, std::span<const int> cores) const override { kernels_->use_threads(threads, cores); }
+  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
+                                              std::span<const std::vector<float>> weights) const override {
+    COHORT_TRY(auto kernel, kernels_->prepare(call, algorithm, threads, weights));
+    const bool is_first =
+        std::holds_alternative<Gemm>(call.attributes) && std::get<View>(call.inputs[0]).shape.back() == 24;
+    if (!is_first) return kernel;
+    return std::make_unique<Watched>(std::move(kernel), seen_);
+  }
+
+ private:
+  class Watched final : public HostKernel {
+   public:
+    Watched(std::unique_ptr<HostKernel> kernel, SeenInputs& seen) : kernel_(std::move(kernel)), seen_(seen) {}
+    void run(const HostArguments& arguments) override {
+      int& count = arguments.inputs[0][0] != 0 ? seen_.data : has_run_ ? seen_.zeros_later : seen_.zeros_at_first;
+      ++count;
+      has_run_ = true;
+      kernel_->run(arguments);
+    }
+
+   private:
+    std::unique_ptr<HostKernel> kernel_;
+    SeenInputs& seen_;
+    bool has_run_ = false;
+  };
+
+  std::unique_ptr<HostKernels> kernels_ = make_reference_kernels(1);
+  SeenInputs& seen_;
+};
+
+TEST(ProfileInputs, AreDataAndNotZerosInWhateverIsTimed) {
+  SeenInputs seen;
+  HostBackend cpu(std::make_unique<WatchedKernels>(seen), reference_device_info(1));
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "24"}}, 1);
+  const auto trace = profile_model(cpu, *batch.loaded[0], quick(), CancelToken());
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_GT(seen.data, 0);
+  EXPECT_GT(seen.zeros_at_first, 0) << "what is loaded runs once before it has an input";
+  EXPECT_EQ(seen.zeros_later, 0);
 }
 
 TEST(ProfileFailures, OfOneWayToRunAnOpLeaveTheOthersTimed) {
