@@ -169,7 +169,6 @@ Result<SharedLibrary> load_cuda_library(std::string_view soname) {
 }
 
 Result<SharedLibrary> open_cuda_plugin(std::string_view name, std::span<const std::string_view> sonames) {
-  COHORT_CHECK(probe_cuda_driver());
   for (const std::string_view soname : sonames) COHORT_CHECK(load_cuda_library(soname));
   return open_plugin(name);
 }

@@ -30,7 +30,8 @@ std::vector<std::filesystem::path> cuda_library_folders();
 /// Errors: kDeviceMissing naming the library and where it was looked for, or its file, its version and the one needed.
 Result<SharedLibrary> load_cuda_library(std::string_view soname);
 
-/// Probes the driver, loads `sonames` in order (what others need comes first), then opens the plugin.
+/// Loads `sonames` in order (what others need comes first), then opens the plugin. What it does on a device needs
+/// probe_cuda_driver().
 Result<SharedLibrary> open_cuda_plugin(std::string_view name, std::span<const std::string_view> sonames);
 
 }  // namespace cohort

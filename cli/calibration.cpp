@@ -19,6 +19,7 @@ Result<int> gpu_index(const std::string& device) {
 }
 
 Result<const CalibrationPlugin*> open_calibration_plugin() {
+  COHORT_CHECK(probe_cuda_driver());
   COHORT_TRY(const SharedLibrary library, open_cuda_plugin("calibration", {}));
   COHORT_TRY(const auto entry, library.function<CalibrationPluginEntry>(kCalibrationPluginEntry));
   return entry();

@@ -44,6 +44,7 @@ std::unique_ptr<HostKernels> kernels_of(const DeviceInfo& device) {
   return make_reference_kernels(device.cores);
 }
 
+/// Needs no driver for what needs no device.
 Result<const CudaPlugin*> cuda_plugin() {
   COHORT_TRY(const SharedLibrary library, open_cuda_plugin("cuda", kCudaPluginLibraries));
   COHORT_TRY(CudaPluginEntry* const entry, library.function<CudaPluginEntry>(kCudaPluginEntry));
@@ -76,6 +77,7 @@ std::string what_cuda_lacks(const Error& first) {
 
 std::vector<DeviceInfo> cuda_devices() {
   const auto list = [&]() -> Result<std::vector<DeviceInfo>> {
+    COHORT_CHECK(probe_cuda_driver());
     COHORT_TRY(const CudaPlugin* const plugin, cuda_plugin());
     COHORT_TRY(auto devices, plugin->devices());
     if (devices.empty()) return fail(ErrorCode::kDeviceMissing, "the NVIDIA driver is here, but shows no GPU");
@@ -126,7 +128,7 @@ std::string_view default_device() {
 
 Result<std::unique_ptr<Backend>> open_device(std::string_view device) {
   if (const std::optional<int> index = cuda_index(device)) {
-    const auto plugin = cuda_plugin();
+    const auto plugin = probe_cuda_driver().and_then(cuda_plugin);
     if (!plugin) return fail(ErrorCode::kDeviceMissing, "device {}: {}", device, plugin.error().message);
     return (*plugin)->open(*index);
   }
@@ -139,6 +141,11 @@ Result<std::unique_ptr<Backend>> open_device(std::string_view device) {
     return std::make_unique<HostBackend>(std::move(kernels), std::move(info));
   }
   return fail(ErrorCode::kUsage, "there is no device {}; known: {}cuda:0", device, known);
+}
+
+Result<std::unique_ptr<OpCatalog>> described_device(const std::filesystem::path& description) {
+  COHORT_TRY(const CudaPlugin* const plugin, cuda_plugin());
+  return plugin->catalog(description);
 }
 
 }  // namespace cohort

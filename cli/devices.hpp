@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -20,5 +21,9 @@ std::string_view default_device();
 /// Errors: kUsage for one not known (the message lists those known); kDeviceMissing with the reason
 /// for one that is not available.
 Result<std::unique_ptr<Backend>> open_device(std::string_view device);
+
+/// What a GPU would run that is not here, from its description (cohort calibrate --properties, FILE.cudnn.json). Needs
+/// NVIDIA's libraries, no driver. Errors: kDeviceMissing naming the library; kInvalidInput naming the file.
+Result<std::unique_ptr<OpCatalog>> described_device(const std::filesystem::path& description);
 
 }  // namespace cohort

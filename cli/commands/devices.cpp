@@ -1,13 +1,31 @@
 #include "cli/devices.hpp"
 
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/given_options.hpp"
+#include "cli/model_options.hpp"
+#include "cli/precision_option.hpp"
+#include "cli/ways.hpp"
+#include "models/onnx/onnx_file.hpp"
 
 namespace cohort {
 namespace {
 
 using nlohmann::ordered_json;
+
+struct DevicesCommandOptions {
+  ModelOptions model;  ///< whose ways to run are listed; none: devices are
+  std::string device{default_device()};
+  std::filesystem::path described;
+  std::string precision;
+  std::string layout;
+  OptionList of_ways;
+};
 
 ordered_json to_json(const DeviceInfo& device) {
   return {{"id", device.id},
@@ -45,14 +63,96 @@ Result<void> print_devices(CommandContext& context) {
   return {};
 }
 
+ordered_json to_json(const OpWays& op) {
+  ordered_json ways = ordered_json::array();
+  for (const Alternative& way : op.ways) {
+    ways.push_back({{"algorithm", way.algorithm},
+                    {"threads", way.threads},
+                    {"workspace_bytes", way.workspace.value},
+                    {"packed_weight_bytes", way.packed_weights.value}});
+  }
+  return {{"signature", op.signature}, {"ops", op.ops}, {"ways", std::move(ways)}};
+}
+
+std::string to_text(const OpWays& op, bool has_threads) {
+  std::string text = fmt::format("{}\n  {}\n", fmt::join(op.ops, ", "), op.signature);
+  for (const Alternative& way : op.ways) {
+    const std::string threads =
+        has_threads ? fmt::format(" {:>3} {:<7}", way.threads, way.threads == 1 ? "thread" : "threads") : "";
+    text += fmt::format("  {:<40}{} workspace {:>9}   packed weights {:>9}\n", way.algorithm, threads,
+                        format_bytes(way.workspace), format_bytes(way.packed_weights));
+  }
+  return text;
+}
+
+Result<void> print_ways(const DevicesCommandOptions& options, CommandContext& context) {
+  COHORT_TRY(const ModelSource source, model_source(options.model));
+  COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
+  Precision precision = Precision::kFloat32;
+  if (!options.precision.empty()) {
+    COHORT_TRY(precision, precision_from(options.precision));
+  }
+  Layout layout = Layout::kNhwc;
+  if (!options.layout.empty()) {
+    COHORT_TRY(layout, layout_from(options.layout));
+  }
+  std::unique_ptr<OpCatalog> described;
+  std::unique_ptr<Backend> device;
+  if (options.described.empty()) {
+    COHORT_TRY(device, open_device(options.device));
+  } else {
+    COHORT_TRY(described, described_device(options.described));
+  }
+  const OpCatalog& catalog = described ? *described : device->catalog();
+  COHORT_TRY(const auto all, ways_of_model(loaded.model, catalog, precision, layout));
+  if (context.json) {
+    ordered_json list = ordered_json::array();
+    for (const OpWays& op : all) list.push_back(to_json(op));
+    context.console.print_json(list);
+    return {};
+  }
+  for (const OpWays& op : all) context.console.print(to_text(op, catalog.cores() > 1));
+  return {};
+}
+
+Result<void> run(const DevicesCommandOptions& options, CommandContext& context) {
+  if (!options.model.model.empty()) return print_ways(options, context);
+  if (const auto names = given(options.of_ways); !names.empty())
+    return fail(ErrorCode::kUsage, "{}: of a model's ways to run; give --ways MODEL", names_of(names));
+  return print_devices(context);
+}
+
 }  // namespace
 
 Command devices_command() {
   Command command;
   command.name = "devices";
-  command.help = "List the devices: which are here, what they are, and why others are not";
-  command.example = "cohort devices";
-  command.setup = [](CLI::App& /*app*/) -> RunFunction { return print_devices; };
+  command.help =
+      "List the devices: which are here, what they are, and why others are not; or the ways in which one can run each "
+      "op "
+      "of a model";
+  command.example = "cohort devices\n  cohort devices --ways lenet5 --minibatch 16";
+  command.setup = [](CLI::App& app) -> RunFunction {
+    const auto options = std::make_shared<DevicesCommandOptions>();
+    app.add_option(
+           "--ways", options->model.model,
+           "List algorithm, workspace and packed weights of each way to run each op of this built-in network or "
+           ".onnx file, the library's first choice first")
+        ->type_name("MODEL");
+    auto* device = app.add_option("--device", options->device, "With --ways: on which device")->capture_default_str();
+    app.add_option("--described", options->described,
+                   "With --ways: on a GPU that is not here, by its description (cudnn.json of cohort calibrate "
+                   "--properties); needs NVIDIA's libraries, no driver")
+        ->type_name("FILE")
+        ->excludes(device);
+    add_model_options(app, options->model);
+    add_precision_option(app, options->precision, "With --ways: what ops compute in, float32 unless given");
+    app.add_option("--layout", options->layout, "With --ways: how images lie in memory, nhwc unless given")
+        ->check(CLI::IsMember({"nhwc", "nchw"}));
+    options->of_ways = options_named(
+        app, {"--device", "--described", "--set", "--dim", "--minibatch", "--seed", "--precision", "--layout"});
+    return [options](CommandContext& context) { return run(*options, context); };
+  };
   return command;
 }
 

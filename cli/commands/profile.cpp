@@ -37,6 +37,7 @@ struct ProfileCommandOptions {
   std::string layout;
   std::vector<int> fused_widths{4, 16};
   bool no_fused = false;
+  int most_ways = 0;
   bool no_kernels = false;
   bool beside = false;
   std::filesystem::path output;
@@ -144,6 +145,7 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
     COHORT_TRY(profile.layout, layout_from(options.layout));
   }
   profile.fused_widths = options.no_fused ? std::vector<int>() : options.fused_widths;
+  if (options.most_ways > 0) profile.most_alternatives = options.most_ways;
   // No neighbour takes a GPU away for a while, and loading a case costs more there than timing it.
   if (backend->info().kind == "cuda") profile.passes = 1;
   profile.progress = [&](const std::string& what) { context.console.progress("profiling " + what); };
@@ -231,6 +233,11 @@ Command profile_command() {
                        ->check(CLI::Range(2, 1024));
     app.add_flag("--no-fused", options->no_fused, "Time no fused call; predictions then estimate them from single ops")
         ->excludes(widths);
+    app.add_option(
+           "--most-ways", options->most_ways,
+           "Ways to run each op that are timed (cohort devices --ways lists them); all of a CPU's, 3 of a GPU's "
+           "unless given, among them that with the least workspace")
+        ->check(CLI::Range(1, 1000));
     app.add_flag(
         "--beside", options->beside,
         "Also time the ops that take most beside themselves, each other and, on a GPU, kernels of known demand");
@@ -241,7 +248,7 @@ Command profile_command() {
         ->type_name("FILE");
     options->of_models =
         options_named(app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--layout", "--device", "--data",
-                            "--fused-widths", "--no-fused", "--beside", "--no-kernels"});
+                            "--fused-widths", "--no-fused", "--most-ways", "--beside", "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
     options->of_programs =
         options_named(app, {"--whole-graphs", "--latency", "--event-times", "--end-wait", "--twice"});

@@ -66,7 +66,8 @@ Result<std::vector<Alternative>> ways_of(const Backend& backend, const ProfiledO
   return ways;
 }
 
-/// Of those as many as are to be timed.
+/// Of those as many as are to be timed: the library's first ones, but where these take workspace and another takes
+/// less, that one last. A limit of workspace can then be planned for.
 std::vector<OpCase> timed_ways(const Backend& backend, const ProfileOptions& options, const OpCase& op_case,
                                const std::vector<Alternative>& ways) {
   constexpr int kMostOfAGpu = 3;
@@ -75,6 +76,10 @@ std::vector<OpCase> timed_ways(const Backend& backend, const ProfileOptions& opt
     most = std::min(most, static_cast<std::size_t>(options.most_alternatives.value_or(kMostOfAGpu)));
   std::vector<OpCase> cases(most, op_case);
   for (std::size_t i = 0; i < most; ++i) cases[i].algorithm = ways[i].algorithm;
+  const auto by_workspace = [](const Alternative& a, const Alternative& b) { return a.workspace < b.workspace; };
+  const auto first_ones = ways.begin() + static_cast<std::ptrdiff_t>(most);
+  const auto least = std::min_element(ways.begin(), ways.end(), by_workspace);
+  if (most > 1 && least >= first_ones) cases.back().algorithm = least->algorithm;
   return cases;
 }
 

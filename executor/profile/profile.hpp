@@ -23,8 +23,8 @@ struct ProfileOptions {
   /// usual_footprints() of the device.
   std::optional<std::vector<Bytes>> footprints;
   int most_copies = 256;
-  /// Of each op, in the library's order. Absent: all that a CPU lists, the first 3 of a GPU, where each takes long to
-  /// load and fewer lie near the best.
+  /// Of each op, in the library's order, the last one that with the least workspace. Absent: all that a CPU lists, 3 of
+  /// a GPU, where each takes long to load and fewer lie near the best.
   std::optional<int> most_alternatives;
   TimingLimits limits;  ///< of a case, over all passes
   /// Passes over all cases among which the time of each is divided: a machine that is disturbed for a while, as one

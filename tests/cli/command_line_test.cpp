@@ -11,6 +11,7 @@ namespace cohort {
 namespace {
 
 using nlohmann::json;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -136,6 +137,25 @@ TEST_F(CommandLine, MisuseIsExitCode2WithTheWayToHelp) {
     EXPECT_THAT(outcome.err, HasSubstr(misuse.message));
   }
   EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(CommandLine, DevicesListsTheWaysToRunAModel) {
+  const Outcome outcome = cohort({"devices", "--ways", "lenet5", "--device", "reference", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json ops = json::parse(outcome.out);
+  ASSERT_EQ(ops.size(), 7U);
+  EXPECT_EQ(ops[0]["ops"], json::array({"conv1"}));
+  EXPECT_THAT(ops[0]["signature"].get<std::string>(), StartsWith("Convolution kernel=5x5"));
+  EXPECT_EQ(ops[0]["ways"][0]["workspace_bytes"], 0);
+  const Outcome text = cohort({"devices", "--ways", "mlp", "--device", "reference:0", "--layout", "nchw"});
+  EXPECT_THAT(text.out, HasSubstr("fc1\n  Gemm"));
+  EXPECT_THAT(text.out, HasSubstr("workspace"));
+
+  EXPECT_THAT(cohort({"devices", "--minibatch", "4"}).err, HasSubstr("--minibatch: of a model's ways to run"));
+  EXPECT_EQ(cohort({"devices", "--ways", "mlp", "--device", "cuda:0", "--described", "x.json"}).exit_code, 2);
+  const Outcome described = cohort({"devices", "--ways", "mlp", "--described", "absent.json"});
+  EXPECT_TRUE(described.exit_code == 3 || described.exit_code == 4) << "with NVIDIA's libraries, or without";
+  EXPECT_THAT(described.err, AnyOf(HasSubstr("absent.json"), HasSubstr("libcu"), HasSubstr("plugin")));
 }
 
 TEST_F(CommandLine, DevicesListsWhatIsHereAndWhyOthersAreNot) {

@@ -23,6 +23,7 @@ namespace {
 constexpr auto kTolerance = static_cast<float>(tolerance_of(Precision::kFloat32));
 
 Result<std::unique_ptr<Backend>> open_gpu() {
+  COHORT_CHECK(probe_cuda_driver());
   COHORT_TRY(const SharedLibrary library, open_cuda_plugin("cuda", kCudaPluginLibraries));
   COHORT_TRY(CudaPluginEntry* const entry, library.function<CudaPluginEntry>(kCudaPluginEntry));
   return entry()->open(0);
