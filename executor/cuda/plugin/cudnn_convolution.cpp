@@ -368,10 +368,14 @@ std::vector<Engine> ConvolutionGraph::engines(const NumericLimits& limits) const
   std::vector<Engine> list;
   std::set<std::string> names;
   std::set<int> decades;
+  std::set<std::int64_t> prepared;  // engines, of which each can take a second to compile a kernel
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (const Descriptor& config : or_none([&] { return ranked(mode); })) {
       Engine engine = describe(config);
       if (is_refused(engine, limits) || names.contains(engine_name(engine))) continue;
+      // Beyond the first choices only another engine's workspace is likely to be another.
+      if (list.size() >= kFirstChoices && prepared.contains(engine.index)) continue;
+      prepared.insert(engine.index);
       const std::optional<Descriptor> plan = or_none([&] { return plan_of(config); });
       if (!plan) continue;
       engine.workspace = Bytes{plan->get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)};
