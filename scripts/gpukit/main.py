@@ -43,7 +43,8 @@ def parsed(text, arguments):
     parser.add_argument("--subset", type=pathlib.Path, metavar="FOLDER",
                         help="measure nothing: of the results there are, write all figures, the calibration and what of the traces "
                         "fits into a new FOLDER of at most --subset-mb")
-    parser.add_argument("--subset-mb", type=float, default=10, metavar="MB")
+    parser.add_argument("--subset-mb", type=float, default=8.5, metavar="MB",
+                        help="8.5 unless given: beside what is in traces/ that is less than 10 MB")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cohort", type=pathlib.Path, help="the program; the bundle's, the gpu build's or the release build's unless given")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="only these, separated by commas")

@@ -17,6 +17,15 @@ def root():
     return pathlib.Path(__file__).resolve().parent.parent.parent
 
 
+def commit():
+    """What all of this was built from: the file in a bundle, or what git says of a checkout. None: neither tells."""
+    told = root() / "COMMIT"
+    if told.exists():
+        return told.read_text().strip()
+    text = output_of("git", "-C", root(), "describe", "--always", "--dirty", "--abbrev=12")
+    return text.strip() if text else None
+
+
 def cohort_program(given=None):
     """The program: the one given, the bundle's, the gpu build's, or the release build's."""
     if given:

@@ -19,7 +19,8 @@ def plan_of_streams(arguments, suits=lambda _: True):
 
 def in_versions(name, profile_file, field, versions, blocks, iterations=1):
     """Times of versions of one plan, by the value of the field that tells them apart, each with the algorithms that recorded
-    costs choose for it, and with what is predicted of it."""
+    costs choose for it, and with what is predicted of it. Without a profile: with the device's first choices, and nothing
+    is predicted."""
     folder = WORK / name
     folder.mkdir(parents=True, exist_ok=True)
     rows, files = [], []
@@ -28,8 +29,10 @@ def in_versions(name, profile_file, field, versions, blocks, iterations=1):
         file = folder / f"{field}-{value}.json"
         file.write_text(json.dumps(plan))
         files.append(file)
-        predicted = cohort("plan", profile_file, "--resolve", file, *fitted_figures(), "-f", "--json", "-o", file)
-        rows.append({field: value, "predicted_speedup": predicted["predicted_speedup"], "predicted_step_ns": predicted["step_ns"]})
+        rows.append({field: value})
+        if profile_file is not None:
+            predicted = cohort("plan", profile_file, "--resolve", file, *fitted_figures(), "-f", "--json", "-o", file)
+            rows[-1].update({"predicted_speedup": predicted["predicted_speedup"], "predicted_step_ns": predicted["step_ns"]})
     for row, file, ran in zip(rows, files, measured_together(name, files, blocks, iterations)):
         row.update({"measured": ran, "plan_file": json.loads(file.read_text())})
     return rows
@@ -74,3 +77,27 @@ def buffers(arguments):
     versions = {count: {**plan, "input": {**plan.get("input", {}), "buffers": count}} for count in (1, 2, 3)}
     rows = in_versions(name, file, "buffers", versions, arguments.blocks, 20)  # enough images for every decode worker
     return described(arguments, buffers=rows)
+
+
+STREAMS = 32  # as many as there are hardware queues
+
+
+def layer_plan(arguments, strategy, streams=1, launch="graph"):
+    """Fully connected layers of one size, each with an input of its own, nothing resolved."""
+    settings = {"layers": "0", "inputs": str(arguments.width), "classes": str(arguments.width)}
+    member = {"name": "layer", "model": "mlp", "arguments": settings, "minibatch": arguments.minibatch, "seed": 0, "count": arguments.count}
+    return {"format": "cohort.plan", "version": 1, "device": DEVICE, "members": [member],
+            "input": {"source": "generated", "sharing": "separate", "decode_workers": 1, "buffers": 1, "seed": 0, "bad_images": "skip"},
+            "streams": streams, "layout": "nhwc", "launch": launch,
+            "groups": [{"name": "layers", "members": f"0-{arguments.count - 1}", "strategy": strategy}]}
+
+
+def layers(arguments):
+    """ModelBatch's figure 2: many fully connected layers at once against one after another; on streams, as the figure has it,
+    on streams of one graph, and as one batched product. Predicted, too, where `most` is not 0, which takes a profile."""
+    versions = {"streams": layer_plan(arguments, "concurrent", STREAMS, "single"),
+                "streams of a graph": layer_plan(arguments, "concurrent", STREAMS), "one batch": layer_plan(arguments, "strided_batch")}
+    settings = [f"{name}={value}" for name, value in versions["streams"]["members"][0]["arguments"].items()]
+    file = profile(arguments.network, arguments.minibatch, settings) if arguments.most else None
+    rows = in_versions(f"layers-{arguments.width}-b{arguments.minibatch}", file, "way", versions, arguments.blocks)
+    return described(arguments, width=arguments.width, ways=rows)

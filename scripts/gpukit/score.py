@@ -9,7 +9,7 @@ import statistics
 import sys
 import tempfile
 
-from . import naive, places
+from . import findings, naive, places
 from .results import Results, parts_in
 
 HELD_OUT = ("squeezenet1_1", "resnet18")
@@ -89,7 +89,7 @@ def rows_of(cohort, folder, figures):
             shares[profile] = naive.share_of_device(profile) if profile.exists() else None
         for rank, plan in enumerate(result["plans"]):
             speedup, as_it_ran = predicted(cohort, profile, plan["plan_file"], figures)
-            rows.append({"case": unit, "network": result["network"], "minibatch": result["minibatch"],
+            rows.append({"case": unit, "network": result["network"], "set": result.get("set", []), "input": result.get("input"), "minibatch": result["minibatch"],
                          "members": result["members"], "rank": rank, "plan": plan["plan"],
                          "measured": plan["measured"]["measured_speedup"],
                          "predicted": speedup, "algorithms_that_ran": as_it_ran,
@@ -152,7 +152,7 @@ def figures_of(result):
         found["plans", place] = plan.get("measured", {}).get("measured_speedup")
     for op in result.get("ops", []):
         found["ops", op["op"], op["strategy"], op["width"], op["algorithm"]] = op["warm_ns"]
-    for case in [*result.get("cases", []), *([result] if "step_ns" in result else [])]:
+    for case in findings.peer_cases(result):
         found["peers", case["minibatch"], case["members"]] = statistics.median(case["step_ns"])
     return {name: value for name, value in found.items() if value}
 
@@ -190,28 +190,15 @@ def line_of(name, found):
     return f"{name}: median {found['median']:.1%}, 90th percentile {found['p90']:.1%}, worst {found['worst']:.1%} ({found['rows']} rows)"
 
 
-def main(text, arguments=None):
-    parser = argparse.ArgumentParser(prog="gpu-score", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=pathlib.Path)
-    parser.add_argument("--cohort", type=pathlib.Path)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args(arguments)
-    cohort = places.cohort_program(options.cohort)
-    if cohort is None:
-        print("gpu-score: no cohort program here; build it (scripts/build)", file=sys.stderr)
-        return 4
-    rows = scored(cohort, options.results)
-    if not rows:
-        print(f"gpu-score: no wall times in {options.results}", file=sys.stderr)
-        return 3
-    report = report_of(rows, options.results)
-    if options.json:
-        print(json.dumps({"rows": rows, **report}, indent=2))
-        return 0
-    for row in rows:
-        guess = f"{row['predicted']:.2f}x" if row["predicted"] is not None else "not predicted"
-        print(f"{row['network']:14} b{row['minibatch']:<4} N {row['members']:<3} {guess:>8} predicted {row['measured']:6.2f}x measured  "
-              f"{row['plan']}")
+def text_of_row(row):
+    guess = f"{row['predicted']:.2f}x" if row["predicted"] is not None else "not predicted"
+    special = [*row["set"], *([f"input {row['input']}"] if row["input"] not in (None, "on the device") else []),
+               *([row["precision"]] if row["precision"] != "float32" else [])]
+    return (f"{row['network']:14} b{row['minibatch']:<4} N {row['members']:<3} {guess:>8} predicted {row['measured']:6.2f}x measured  "
+            f"{row['plan']}" + (f" ({', '.join(special)})" if special else ""))
+
+
+def print_report(report):
     print(line_of("tuned networks", report["tuned"]))
     print(line_of("held out", report["held_out"]))
     if report["published_figures"]:
@@ -227,4 +214,30 @@ def main(text, arguments=None):
         if of is not None:
             print(f"{name}: Kendall's tau {of['mean_tau']:.2f} on average over {of['cases']} cases")
     print(f"the planner's choice within {CLOSE:.0%} of the best: {report['choices']['good']} of {report['choices']['of']}")
+
+
+def main(text, arguments=None):
+    parser = argparse.ArgumentParser(prog="gpu-score", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--cohort", type=pathlib.Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    cohort = places.cohort_program(options.cohort)
+    if cohort is None:
+        print("gpu-score: no cohort program here; build it (scripts/build)", file=sys.stderr)
+        return 4
+    rows = scored(cohort, options.results)
+    if not rows:
+        print(f"gpu-score: no wall times in {options.results}", file=sys.stderr)
+        return 3
+    report = report_of(rows, options.results)
+    lines = [line for line in lines_with_results(options.results) if not line["unit"].endswith(AGAIN)]
+    found = {"peers": findings.against_peers(lines), "tracing": findings.tracer_overheads(lines), "modelbatch": findings.modelbatch(lines)}
+    if options.json:
+        print(json.dumps({"rows": rows, **report, **found}, indent=2))
+        return 0
+    for row in rows:
+        print(text_of_row(row))
+    print_report(report)
+    print("\n".join(findings.text_of(*found.values())))
     return 0

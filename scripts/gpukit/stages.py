@@ -113,17 +113,17 @@ def needs_peer(tools, module, package):
 def modelbatch(networks):
     """ModelBatch's figures (SysML 2018): 4b; 3, sharers of preprocessing; 2, many fully connected layers at once. What says
     most of each comes first."""
-    def layers(width, minibatch):
-        return step("wall", ["mlp", "--set", "layers=0", "--set", f"inputs={width}", "--set", f"classes={width}",
-                             "--minibatch", minibatch, "--count", 64, "--most", 2])
+    def layers(width, minibatch, most=0):
+        return step("layers", ["mlp", "--width", width, "--minibatch", minibatch, "--count", 64, "--most", most])
 
     def sharers(count):
         return step("wall", ["smallcnn", "--minibatch", 16, "--count", count, "--input", "jpeg", "--most", 1])
 
     units = [step("wall", ["alexnet5", "--minibatch", 16, "--count", 16, "--input", source, "--most", 3])
              for source in ("jpeg", "device")]
-    units += [sharers(16), sharers(1), layers(1000, 64), layers(4000, 64), *map(sharers, (4, 2, 8))]
-    units += [layers(width, minibatch) for minibatch in (1, 512, 16, 2048, 128) for width in (1000, 4000)]
+    units += [sharers(16), sharers(1), layers(1000, 64, 1), layers(4000, 64), layers(1000, 1), layers(1000, 2048), sharers(4)]
+    units += [layers(1000, 512), layers(1000, 16), layers(4000, 1), sharers(2), layers(4000, 2048), sharers(8)]
+    units += [layers(width, minibatch) for minibatch in (256, 4, 1024) for width in (1000, 4000)]
     return [unit for unit in units if unit.name.split()[1] in networks]
 
 

@@ -5,7 +5,7 @@ import argparse
 import json
 import sys
 
-from .plan_steps import buffers, launchers, multiprocessors
+from .plan_steps import buffers, launchers, layers, multiprocessors
 from .steps import StepError, equality, mixed, optable, provenance, trace, wall
 from .tool_steps import beside, counters, crash, overhead, sanitizer
 
@@ -13,7 +13,7 @@ from .tool_steps import beside, counters, crash, overhead, sanitizer
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
-    for function in (wall, launchers, multiprocessors, buffers, equality, optable, trace, beside, counters, overhead, crash,
+    for function in (wall, launchers, multiprocessors, buffers, layers, equality, optable, trace, beside, counters, overhead, crash,
                      sanitizer, mixed, provenance):
         step = steps.add_parser(function.__name__)
         step.set_defaults(function=function)
@@ -25,6 +25,7 @@ def main():
         step.add_argument("--count", type=int, default=4)
         step.add_argument("--most", type=int, default=5)
         step.add_argument("--blocks", type=int, default=7)
+        step.add_argument("--width", type=int, default=1000)
         step.add_argument("--input")
         step.add_argument("--precision")
         step.add_argument("--set", action="append", default=[])

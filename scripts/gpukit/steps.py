@@ -336,7 +336,7 @@ def trace(arguments):
 
 def provenance(_arguments):
     """What machine and software this is, and cuDNN's own description of the device."""
-    found = {"devices": cohort("devices", "--json"), "python": platform.python_version(), "system": platform.platform(),
+    found = {"commit": places.commit(), "devices": cohort("devices", "--json"), "python": platform.python_version(), "system": platform.platform(),
              "environment": {name: value for name, value in sorted(os.environ.items())
                              if name.startswith(("CUDA_", "NVIDIA_", "OMP_", "COHORT_"))},
              "cuda_libraries": places.cuda_library_folders()}

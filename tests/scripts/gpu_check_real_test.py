@@ -32,6 +32,9 @@ class OnThisMachine(Rehearsal):
         for plan in self.result_of("equality mlp --count 4")["plans"]:
             self.assertLess(plan["largest_difference"], 2e-4)
         self.assertEqual(self.result_of("optable mlp --minibatch 1")["trace"], "mlp-b1.trace.json.gz")
+        ran = self.check("--part", "B", "--only", "^beside mlp --minibatch 1$", "--scale", "4")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertGreater(self.result_of("beside mlp --minibatch 1")["records"], 0)
         self.assert_walls_are_whole(self.result_of(CASE))
         self.assert_score_reads_it(len(self.result_of(CASE)["plans"]))
 

@@ -69,9 +69,23 @@ class Rehearsing(Rehearsal):
         for unit in ("wall mlp --minibatch 16 --count 4 --most 2 --precision float16", "trace mlp --count 16 --most 2",
                      "beside mlp --minibatch 16", "ONNX cases s-z"):
             self.assertIn(unit, measured)
+        layers = next(line["result"] for line in lines if line.get("unit") == "layers mlp --width 1000 --minibatch 64 --count 64 --most 1")
+        self.assertEqual([(row["way"], "predicted_speedup" in row) for row in layers["ways"]],
+                         [("streams", True), ("streams of a graph", True), ("one batch", True)])
+        streams = layers["ways"][0]["plan_file"]
+        self.assertEqual((streams["streams"], streams["launch"], streams["input"]["sharing"]), (32, "single", "separate"))
+        self.assertIsInstance(self.result_of("provenance")["commit"], str)
         score = self.score()
         self.assertEqual(score["noise"]["worst"], 0.0)
         self.assertGreater(score["noise"]["rows"], 0)
+        widths = {(row["width"], row["minibatch"]) for row in score["modelbatch"]["layers"]}
+        self.assertTrue({(1000, 1), (1000, 2048), (4000, 64)} <= widths)
+        self.assertEqual([(row["members"], row["share"]) for row in score["modelbatch"]["preprocessing"]], [])
+        self.assertEqual(score["tracing"], [{"network": "mlp", "members": 4, "in_process": 123 / 105 - 1, "injected": 0.0}])
+        text = self.score_text()
+        self.assertIn("1000x1000 b64    x64 one batch: 4.00x measured, 3.00x predicted", text)
+        self.assertIn("1000x1000 b1     x64 one batch: 4.00x measured, not predicted", text)
+        self.assertIn("no case that both measured", text, "no peer is here")
 
     def test_budgets_are_those_of_three_parts_of_nine_and_a_half_minutes(self):
         stages = all_stages(Tools(self.program), Folders(self.results, "cuda:0"), NETWORKS)

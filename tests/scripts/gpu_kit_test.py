@@ -352,7 +352,7 @@ class Figures(unittest.TestCase):
     def test_noise_is_told_of_plans_ops_and_peers_apart(self):
         def lines(unit, speedup, warm, step):
             op = {"op": "fc1", "strategy": "serial", "width": 1, "algorithm": "lt:1", "warm_ns": warm}
-            peer = {"minibatch": 1, "members": 4, "step_ns": [step, step, 9 * step]}
+            peer = {"peer": "P", "minibatch": 1, "members": 4, "step_ns": [step, step, 9 * step]}
             return [{"unit": f"{name}{unit}", "status": "ok", "result": result} for name, result in
                     (("wall", {"plans": [{"measured": {"measured_speedup": speedup}}]}), ("table", {"ops": [op]}), ("peer", {"cases": [peer]}))]
 

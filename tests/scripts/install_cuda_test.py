@@ -51,6 +51,13 @@ class Installing(unittest.TestCase):
     def downloads(self):
         return len((self.folder / "calls").read_text().splitlines())
 
+    def test_help_and_unknown_options_make_no_folder(self):
+        for option, code in (("--help", 0), ("-h", 0), ("--all", 2), ("--compiler-only", None)):
+            ran = subprocess.run([str(ROOT / "scripts" / "install-cuda"), option, *(["--help"] if code is None else [])],
+                                 capture_output=True, text=True, check=False)
+            self.assertEqual(ran.returncode, code or 0, ran.stderr)
+            self.assertIn("scripts/install-cuda [--compiler-only] [FOLDER]: a private CUDA toolkit", ran.stderr if code else ran.stdout)
+
     def test_a_whole_toolkit_is_not_downloaded_again(self):
         first = self.install()
         self.assertEqual(first.returncode, 0, first.stderr)

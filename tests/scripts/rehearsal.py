@@ -54,9 +54,14 @@ class Rehearsal(unittest.TestCase):
         return subprocess.run(self.command(*options), env=self.surroundings(**surroundings), capture_output=True, text=True,
                               check=False)
 
+    def score_text(self, *options):
+        ran = subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu-score"), str(self.results), "--cohort", str(self.program),
+                              *options], capture_output=True, text=True, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran.stdout
+
     def score(self):
-        return json.loads(subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu-score"), str(self.results), "--cohort",
-                                          str(self.program), "--json"], capture_output=True, text=True, check=True).stdout)
+        return json.loads(self.score_text("--json"))
 
     @staticmethod
     def content(path):
