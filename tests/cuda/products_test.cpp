@@ -91,6 +91,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/, cubla
   *count = library.algorithms < most ? library.algorithms : most;
   for (int i = 0; i < *count; ++i) {
     results[i].state = CUBLAS_STATUS_SUCCESS;
+    results[i].workspaceSize = 1000;
     results[i].algo.data[0] = static_cast<std::uint64_t>(i);
   }
   return CUBLAS_STATUS_SUCCESS;
