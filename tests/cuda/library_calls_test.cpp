@@ -121,6 +121,20 @@ TEST_F(LibraryOrder, OfGroupedProductsIsTheStreamThenTheWorkspaceThatItTookAwayT
                                 "cublasSetStream 1", "cublasSetWorkspace 4352", "cublasGemmGroupedBatchedEx of 2"));
 }
 
+TEST(GroupedProductsOfFewBits, AreNotOfferedOnViewsThatLieAtOddPlaces) {
+  const auto offered = [](Precision precision, std::int64_t offset) {
+    OpCall second = product(2, 5);
+    std::get<View>(second.inputs[0]).offset = offset;
+    OpCall call = grouped_call({product(0, 3), std::move(second)});
+    call.precision = precision;
+    return !GroupedProducts::alternatives(call).empty();
+  };
+  EXPECT_TRUE(offered(Precision::kTf32, 0));
+  EXPECT_TRUE(offered(Precision::kTf32, 4));
+  EXPECT_FALSE(offered(Precision::kTf32, 3));
+  EXPECT_TRUE(offered(Precision::kFloat32, 3));
+}
+
 std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 }  // namespace
