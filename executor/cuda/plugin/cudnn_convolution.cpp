@@ -211,8 +211,6 @@ namespace {
 void take_notes(const Descriptor& from, Engine& engine) {
   engine.notes =
       from.get_enums<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE);
-  engine.behavior =
-      from.get_enums<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE);
 }
 
 /// Index, knobs and notes of a configuration the heuristic gave.

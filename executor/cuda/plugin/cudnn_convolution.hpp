@@ -39,7 +39,6 @@ struct Engine {
   std::vector<Knob> knobs;  ///< by type
   Bytes workspace;
   std::vector<cudnnBackendNumericalNote_t> notes;
-  std::vector<cudnnBackendBehaviorNote_t> behavior;
 };
 
 /// Whether its numerical notes say more than the limits accept. Sums in less than float32 and Winograd transforms in
