@@ -28,13 +28,16 @@ class DurationSink final : public TaskSink {
   }
   void ran(StepId step, StreamId /*stream*/, Nanoseconds begun, Nanoseconds ended) noexcept override {
     durations_[to_index(step)] = ended - begun;
+    by_device_ = true;
   }
 
   [[nodiscard]] Nanoseconds duration(std::size_t step) const { return durations_[step]; }
+  [[nodiscard]] bool by_device() const { return by_device_; }
 
  private:
   std::vector<Nanoseconds> begun_;      ///< by stream
   std::vector<Nanoseconds> durations_;  ///< by step, of the last program step
+  bool by_device_ = false;
 };
 
 /// What reading the clock twice adds to a step's duration.
@@ -173,6 +176,7 @@ Result<CaseTiming> collect(Runner& runner, const OpCase& op_case, const TimingLi
     if (samples >= limits.least_samples && spent >= limits.least_time) break;
   }
   runner.session().set_sink(nullptr);
+  timing.by_device = sink.by_device();
   return timing;
 }
 

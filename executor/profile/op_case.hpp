@@ -52,6 +52,7 @@ struct CaseTiming {
   ProfileRecord first;  ///< the very first execution, with all that comes with it: of the launch until its end
   std::vector<ProfileRecord> calls;
   std::vector<ProfileRecord> stack_copies;
+  bool by_device = false;  ///< times are the device's own, between events
 };
 
 /// A case as a Program of its own. Errors: those of lower().

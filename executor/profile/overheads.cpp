@@ -112,7 +112,10 @@ Result<std::vector<ProfileRecord>> measure_overheads(Backend& backend, const Can
 
   COHORT_TRY(const std::vector<Nanoseconds> replayed,
              time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kGraph), cancel));
-  for (const Nanoseconds wall : replayed) records.push_back(record(kStepOverheadRecord, wall / kChain - op_time));
+  for (const Nanoseconds wall : replayed) {
+    records.push_back(record(kStepOverheadRecord, wall / kChain - op_time));
+    if (alone.by_device) records.push_back(record(kEventOverheadRecord, op_time - wall / kChain));
+  }
   COHORT_TRY(const std::vector<Nanoseconds> launched,
              time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kSingle), cancel));
   for (const Nanoseconds wall : launched)

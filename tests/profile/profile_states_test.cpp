@@ -333,6 +333,23 @@ TEST(ProfileInputs, AreDataAndNotZerosInWhateverIsTimed) {
   EXPECT_EQ(seen.zeros_later, 0);
 }
 
+TEST(ProfileOverheads, OfEventsAreRecordedWhereADeviceTellsTheTimes) {
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const auto events_in = [&](Backend& device) {
+    const auto trace = profile_model(device, *batch.loaded[0], quick(), CancelToken());
+    EXPECT_TRUE(trace) << trace.error().message;
+    if (!trace) return std::ptrdiff_t{-1};
+    return std::count_if(trace->slices.begin(), trace->slices.end(), [&](const Slice& slice) {
+      const auto record = profile_record_of(*trace, slice);
+      return record && record->signature == kEventOverheadRecord;
+    });
+  };
+  GpuWithCache gpu("0");
+  HostBackend cpu(make_reference_kernels(1), reference_device_info(1));
+  EXPECT_GT(events_in(gpu), 0);
+  EXPECT_EQ(events_in(cpu), 0);
+}
+
 TEST(ProfileFailures, OfOneWayToRunAnOpLeaveTheOthersTimed) {
   GpuWith<CatalogWithABrokenWay> device(false);
   const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);

@@ -76,6 +76,29 @@ TEST(CostTable, ReadsTheCoresCacheFromTheProfilesDevice) {
   EXPECT_EQ(cost_of(*table, serial("conv"), {6_KiB, 0}), profiled(100));
 }
 
+TEST(CostTable, TakesOffWhatEventsAroundAGpusOpsAdd) {
+  const auto event = [](std::int64_t time) {
+    ProfileRecord overhead = record(std::string(kEventOverheadRecord), Strategy::kSerial, 1, 1, time);
+    overhead.algorithm.clear();
+    return overhead;
+  };
+  ProfileRecord decode = event(900);
+  decode.signature = kInputDecodeRecord;
+  const ProfileRecord op = record("conv", Strategy::kSerial, 1, 1, 1000);
+  const ProfileRecord tiny = record("relu", Strategy::kSerial, 1, 1, 410);
+  ASSERT_FALSE(op.algorithm.empty());
+  const Trace of_gpu = fake_profile({op, tiny, decode, event(399), event(400), event(5000)}, 1);
+  const Trace of_cpu = fake_profile({op, tiny, decode}, 1);
+  const auto with_events = CostTable::from(std::vector<const Trace*>{&of_gpu});
+  ASSERT_TRUE(with_events.has_value()) << with_events.error().message;
+  EXPECT_EQ(cost_of(*with_events, serial("conv"), {{}, 0}), profiled(600));
+  EXPECT_EQ(cost_of(*with_events, serial("relu"), {{}, 0}).time, 102_ns) << "a quarter of it stays";
+  EXPECT_EQ(with_events->stage(kInputDecodeRecord), 900_ns) << "not between events";
+  const auto without = CostTable::from(std::vector<const Trace*>{&of_cpu});
+  ASSERT_TRUE(without.has_value());
+  EXPECT_EQ(cost_of(*without, serial("conv"), {{}, 0}), profiled(1000));
+}
+
 TEST(CostTable, SlowsDownWithNeighboursAsRecorded) {
   const CostTable table(std::vector{at(kConv, {}, 0, 100), at(kConv, {}, 4, 180)});
   EXPECT_EQ(cost_of(table, serial("conv"), {{}, 0}), profiled(100));
