@@ -35,6 +35,7 @@ Result<Tracer> prepare(const TraceProgramOptions& options, const std::string& sp
   COHORT_TRY(const auto entry, module.function<CuptiPluginEntry>(kCuptiPluginEntry));
   Tracer tracer;
   tracer.plugin = entry();
+  COHORT_CHECK(tracer.plugin->version().map([](const std::string&) {}));
   tracer.spool = spool;
   std::string flags;
   if (options.whole_graphs) flags += "graphs ";
@@ -42,7 +43,7 @@ Result<Tracer> prepare(const TraceProgramOptions& options, const std::string& sp
   if (options.event_times) flags += "events ";
   flags += fmt::format("{}{}", kEndWaitOption, std::llround(1000 * options.end_wait));
   tracer.environment = {{"CUDA_INJECTION64_PATH", fs::absolute(module.file()).string()},
-                        {"NVTX_INJECTION64_PATH", cupti.file().string()},
+                        {"NVTX_INJECTION64_PATH", fs::absolute(module.file()).string()},
                         {kCuptiLibraryVariable, cupti.file().string()},
                         {kTraceSpoolVariable, fs::absolute(spool).string()},
                         {kTraceOptionsVariable, flags}};
@@ -112,7 +113,9 @@ Result<void> keep_trace(const TraceProgramOptions& options, const Tracer& tracer
                         const ChildEnd& end, CommandContext& context) {
   const std::vector<fs::path> files = spool_files(tracer.spool);
   if (files.empty())
-    return fail(ErrorCode::kRecordingIncomplete, "{} made no call to CUDA; nothing was recorded", options.program[0]);
+    return fail(ErrorCode::kRecordingIncomplete,
+                "nothing was recorded: {} made no call to CUDA, or the driver could not open {} in it",
+                options.program[0], tracer.environment.at("CUDA_INJECTION64_PATH"));
   auto trace = read_spools(*tracer.plugin, files);
   if (!trace)
     return fail(ErrorCode::kRecordingIncomplete, "{}: what it left cannot be read: {}", files[0].string(),

@@ -39,8 +39,8 @@ struct ProfileRecord {
 inline constexpr std::string_view kStepOverheadRecord = "step overhead";
 inline constexpr std::string_view kLaunchOverheadRecord = "launch overhead";
 inline constexpr std::string_view kHandoffRecord = "handoff";
-/// What a device's own times of ops, taken between two events, hold beyond what the op adds to a chain of them. Times in
-/// a profile still hold it; costs do not.
+/// What a device's own times of ops, taken between two events, hold beyond what the op adds to a chain of them. Times
+/// in a profile still hold it; costs do not.
 inline constexpr std::string_view kEventOverheadRecord = "event overhead";
 inline constexpr std::string_view kSpinTimeRecord = "spin time";
 inline constexpr std::string_view kInputReadRecord = "input read";

@@ -335,8 +335,12 @@ Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, Layout 
     return run_ops(recorder, backend, loaded, cases);
   });
   const auto recorded = tracer.stop();  // also where something failed: the tool must let go of the process
-  COHORT_CHECK(ran);
-  if (!recorded) return tl::unexpected<Error>(recorded.error());
+  COHORT_CHECK(cancel.check());
+  // What was timed before stays, whatever becomes of the recording.
+  if (!ran || !recorded) {
+    trace.info.settings[std::string(kNotRecorded)] = ran ? recorded.error().message : ran.error().message;
+    return {};
+  }
   set_wall(trace.info, std::move(before));
   set_wall(trace.info, *std::move(traced));
   recorder.append(*recorded, trace);

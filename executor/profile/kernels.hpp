@@ -36,8 +36,9 @@ inline constexpr std::string_view kWallBeforeTracing = "model before tracing";
 /// the runs. Of the last run of each, beside them: "calls of" the runtime and the driver, with flows to what they
 /// launched, "synchronization of" streams and events with their ids, and the tool's own "overhead of". Ranges of NVTX's
 /// are not recorded: each piece of work says what it is of. Stores what tracing costs: wall times kWallBeforeTracing,
-/// and kWallTraced in place of those that were there. Where the tracer does not start, the trace's setting kNotRecorded
-/// says why. Errors: those of lower(), Backend::load() and the steps; kRecordingIncomplete; kInterrupted.
+/// and kWallTraced in place of those that were there. Where the tracer does not start, or it or a
+/// step under it fails, nothing of that is kept, and the trace's setting kNotRecorded says why.
+/// Errors: those of lower() and Backend::load(); kInterrupted.
 Result<void> record_kernels(Backend& backend, const LoadedModel& loaded, Layout layout,
                             const std::vector<KernelCase>& cases, DeviceTracer& tracer, const CancelToken& cancel,
                             Trace& trace);

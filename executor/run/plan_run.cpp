@@ -150,10 +150,20 @@ Result<Trace> PlanRun::trace_device(int iterations, WallTimes& traced, DeviceTra
 
 Result<Trace> PlanRun::trace(const Times& times, int iterations, DeviceTracer* tracer) {
   WallTimes traced;
-  const Result<void> started = tracer != nullptr ? tracer->start() : Result<void>();
-  const bool records = tracer != nullptr && started;
-  COHORT_TRY(Trace trace, records ? trace_device(iterations, traced, *tracer) : trace_tasks(iterations, traced));
-  if (!started) trace.info.settings[std::string(kNotRecorded)] = started.error().message;
+  std::optional<Error> not_recorded;
+  std::optional<Trace> of_device;
+  if (tracer != nullptr) {
+    auto recorded = tracer->start().and_then([&] { return trace_device(iterations, traced, *tracer); });
+    if (recorded) {
+      of_device = std::move(*recorded);
+    } else {
+      not_recorded = std::move(recorded).error();
+      COHORT_CHECK(cancel_.check());
+    }
+  }
+  // A tool that fails takes its own records with it, and no measurement.
+  COHORT_TRY(Trace trace, of_device ? Result<Trace>(std::move(*of_device)) : trace_tasks(iterations, traced));
+  if (not_recorded) trace.info.settings[std::string(kNotRecorded)] = not_recorded->message;
   trace.info.plan = write_plan(plan_);
   trace.info.wall_times = {times.plan.wall, times.baseline.wall, std::move(traced)};
   return trace;

@@ -39,9 +39,8 @@ class PlanRun {
 
   /// Traces some steps of the plan; wall times and the plan go with it, and what tracing cost: wall
   /// time "plan traced" beside "plan". With a tracer, which must not have been started, tasks last from their first
-  /// kernel to their last as the device recorded them, and kernels, copies and calls stand beside them; where it does
-  /// not start, the trace is as without one, and kNotRecorded says why.
-  /// Errors: those of the steps; kRecordingIncomplete where the tracer did not deliver.
+  /// kernel to their last as the device recorded them, and kernels, copies and calls stand beside them; where it
+  /// fails, the trace is as without one, and kNotRecorded says why. Errors: those of the steps.
   Result<Trace> trace(const Times& times, int iterations, DeviceTracer* tracer = nullptr);
 
   /// Runs a step, and adds every member's outputs as `<folder>/<member>/<output>.npy`; those of the plan that was added

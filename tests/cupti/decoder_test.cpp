@@ -161,7 +161,7 @@ TEST(CuptiDecoder, DrawsARecordThatComesTwiceOnce) {
 
 TEST(CuptiDecoder, NamesOpAndMemberOfALaunchByOurExternalIdAndKeepsOthers) {
   RecordBuffer buffer;
-  buffer.add(external(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 9, 5))
+  buffer.add(external(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, 9, 5))
       .add(external(CUPTI_EXTERNAL_CORRELATION_KIND_UNKNOWN, 1234, 5))
       .add(kernel("k", 10, 20, 13, 5))
       .add(kernel("other", 30, 40, 13, 6));

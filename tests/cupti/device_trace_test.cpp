@@ -215,6 +215,37 @@ TEST_F(DeviceTrace, IsTheMeasuredTraceOfARunOnAGpu) {
   EXPECT_THAT(runs, Contains(Pair((*run)->program().steps[0].task, 3)));
 }
 
+/// Records nothing that it hands out.
+class LosingTracer final : public DeviceTracer {
+ public:
+  Result<void> start() override { return {}; }
+  TaskSink& watch(const Program& /*program*/, std::string_view /*prefix*/) override { return sink_; }
+  Result<Trace> stop() override { return fail(ErrorCode::kRecordingIncomplete, "the tool lost its records"); }
+
+ private:
+  class Sink final : public TaskSink {
+   public:
+    void begin(StepId /*step*/, StreamId /*stream*/) noexcept override {}
+    void end(StepId /*step*/, StreamId /*stream*/) noexcept override {}
+  };
+  Sink sink_;
+};
+
+TEST_F(DeviceTrace, IsOfTasksAloneWhereTheTracerLosesItsRecords) {
+  FakeGpus device;
+  const Batch batch = equal_members("mlp", 1, {}, 2);
+  const Plan plan = plan_by_name("serial", batch);
+  const CancelToken cancel;
+  const auto run = PlanRun::open(device, plan, batch.models(), cancel);
+  ASSERT_TRUE(run) << run.error().message;
+  LosingTracer tracer;
+  const auto trace = (*run)->trace({}, 2, &tracer);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->info.settings.at(std::string(kNotRecorded)), "the tool lost its records");
+  EXPECT_EQ(tasks_of(*trace).size(), 2 * (*run)->program().steps.size());
+  EXPECT_EQ(trace->info.wall("plan traced")->samples.size(), 2U);
+}
+
 TEST_F(DeviceTrace, IsOfTasksAloneWhereCuptiCannotBeUsedAndSaysWhy) {
   ::setenv("FAKE_CUPTI_HELD", "1", 1);
   FakeGpus device;

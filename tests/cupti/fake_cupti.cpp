@@ -62,6 +62,10 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   *text = result == CUPTI_SUCCESS ? "CUPTI_SUCCESS" : "CUPTI_ERROR_OF_THE_FAKE";
   return CUPTI_SUCCESS;
 }
+int InitializeInjectionNvtx2(const void* (*)(std::uint32_t)) {
+  cohort::log_call("InitializeInjectionNvtx2");
+  return 1;
+}
 /// A clock of its own, an hour ahead of the steady clock.
 CUptiResult cuptiGetTimestamp(std::uint64_t* timestamp) {
   timespec now{};
@@ -227,7 +231,7 @@ void fake_kernel(std::uint64_t start, std::uint64_t end, std::uint32_t correlati
   if (node == 0 && !fake().external_ids.empty()) {
     CUpti_ActivityExternalCorrelation external{};
     external.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
-    external.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+    external.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
     external.externalId = fake().external_ids.back();
     external.correlationId = correlation;
     add(external);

@@ -31,6 +31,10 @@ int main(int argc, char** argv) {
   const auto kernel = device->function<void(std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t)>("fake_kernel");
   const auto flush = device->function<int(std::uint32_t)>("cuptiActivityFlushAll");
   if (!initialize || !kernel || !flush) return 2;
+  if (how == "ranges") {  // what NVTX does when it is first called
+    const auto ranges = module->function<int(const void* (*)(std::uint32_t))>("InitializeInjectionNvtx2");
+    if (!ranges || (*ranges)(nullptr) != 1) return 2;
+  }
   (*initialize)();
   (*kernel)(10, 20, 1, 0);
   (*kernel)(30, 40, 2, 0);

@@ -56,6 +56,12 @@ TEST_F(CuptiInjection, RecordsAProgramToItsEndAndLeavesItsExitCode) {
   EXPECT_EQ(recorded.info.settings.at("complete"), "yes");
 }
 
+TEST_F(CuptiInjection, HandsRangesToTheCuptiThatRecords) {
+  EXPECT_EQ(run("ranges").exit_code, 5);
+  EXPECT_TRUE(in_order(calls_in(log()), {"InitializeInjectionNvtx2", "cuptiActivityFlushAll 1"}));
+  EXPECT_EQ(trace().slices.size(), 2U);
+}
+
 TEST_F(CuptiInjection, LeavesAValidTraceMarkedIncompleteWhereTheProgramCrashes) {
   EXPECT_EQ(run("crash").signal, SIGABRT);
   const Trace recorded = trace();

@@ -31,6 +31,7 @@ class SlowTracer final : public DeviceTracer {
     return sink_;
   }
   Result<Trace> stop() override {
+    if (loses_) return fail(ErrorCode::kRecordingIncomplete, "the tool lost its records");
     Trace trace;
     const TrackId track = trace.add_track("cuda:0", "stream 7");
     for (std::int64_t replay = 0; replay < 3; ++replay) {
@@ -43,6 +44,7 @@ class SlowTracer final : public DeviceTracer {
     return trace;
   }
   void refuse() { refuses_ = true; }
+  void lose() { loses_ = true; }
 
  private:
   class Sink final : public TaskSink {
@@ -57,6 +59,7 @@ class SlowTracer final : public DeviceTracer {
   Sink sink_;
   std::string first_;
   bool refuses_ = false;
+  bool loses_ = false;
 };
 
 class ProfileTracing : public ::testing::Test {
@@ -98,6 +101,21 @@ TEST_F(ProfileTracing, HasTimesWithASinkAloneWhereNothingWasRecorded) {
     ASSERT_NE(trace.info.wall(kWallTraced), nullptr);
     EXPECT_EQ(trace.info.settings.contains(std::string(kNotRecorded)), none != nullptr);
   }
+}
+
+TEST_F(ProfileTracing, KeepsTheTimesWhereTheTracerLosesItsRecords) {
+  SlowTracer tracer;
+  tracer.lose();
+  const Trace trace = profile(&tracer);
+  EXPECT_EQ(trace.info.settings.at(std::string(kNotRecorded)), "the tool lost its records");
+  EXPECT_EQ(trace.info.wall(kWallBeforeTracing), nullptr);
+  ASSERT_NE(trace.info.wall(kWallTraced), nullptr);
+  EXPECT_LT(
+      *std::min_element(trace.info.wall(kWallTraced)->samples.begin(), trace.info.wall(kWallTraced)->samples.end()),
+      kCost);
+  const bool timed = std::any_of(trace.slices.begin(), trace.slices.end(),
+                                 [&](const Slice& slice) { return profile_record_of(trace, slice).has_value(); });
+  EXPECT_TRUE(timed);
 }
 
 TEST_F(ProfileTracing, NumbersTheReplaysOfAGraphAsRuns) {

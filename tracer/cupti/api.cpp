@@ -9,7 +9,6 @@
 #include "tracer/cupti_plugin.hpp"
 
 namespace cohort::cupti {
-namespace {
 
 Result<SharedLibrary> find_library() {
   const std::string name(kCuptiLibrary);
@@ -19,6 +18,8 @@ Result<SharedLibrary> find_library() {
   if (given != nullptr && *given != '\0') return SharedLibrary::open(given, SharedLibrary::Scope::kLocal);
   return load_cuda_library(kCuptiLibrary);
 }
+
+namespace {
 
 /// Sets `function` to what the library has under `name`, and notes the first that is missing.
 class Finder {

@@ -2,6 +2,7 @@
 
 #include <cupti.h>
 
+#include "base/plugin.hpp"
 #include "base/result.hpp"
 
 namespace cohort::cupti {
@@ -39,7 +40,10 @@ struct Api {
 };
 
 /// The libcupti that is loaded already (two in one process would not agree), else $COHORT_CUPTI_LIBRARY,
-/// else one found on the machine. Errors: kDeviceMissing, also where its records are of another version.
+/// else one found on the machine. Errors: kDeviceMissing.
+Result<SharedLibrary> find_library();
+
+/// Of that. Errors: kDeviceMissing, also where its records are of another version.
 Result<Api> load_api();
 
 }  // namespace cohort::cupti

@@ -1,5 +1,7 @@
 #include "tracer/cupti/collector.hpp"
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -106,13 +108,13 @@ class CuptiCollector final : public Collector {
   void label(std::uint64_t id, const Label& label) override { give(SpoolWriter::label(id, label)); }
   void push(std::uint64_t id) noexcept override {
     current_ids.push_back(id);
-    api_.push_external_id(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id);
+    api_.push_external_id(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, id);
   }
   void pop() noexcept override {
     if (current_ids.empty()) return;
     current_ids.pop_back();
     std::uint64_t last = 0;
-    api_.pop_external_id(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
+    api_.pop_external_id(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, &last);
   }
   [[nodiscard]] std::optional<Nanoseconds> now() const noexcept override {
     std::uint64_t time = 0;
@@ -200,7 +202,8 @@ void CuptiCollector::buffer_completed(CUcontext /*context*/, std::uint32_t /*str
 }
 
 void CuptiCollector::called_back(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (data == nullptr) return;
+  // None runs in a forked child, whose copy of our locks may be held for good.
+  if (data == nullptr || running.load() != self) return;
   auto& collector = *static_cast<CuptiCollector*>(self);
   try {
     if (domain == CUPTI_CB_DOMAIN_NVTX) collector.range(id, *static_cast<const CUpti_NvtxData*>(data));
@@ -256,7 +259,8 @@ void CuptiCollector::graph_node(CUpti_CallbackId id, const CUpti_GraphData& data
     if (current_ids.empty()) return;
     external_id = current_ids.back();
     const std::lock_guard lock(nodes_mutex_);
-    nodes_[node] = external_id;
+    // Instantiation tells of clones in this way, too, whatever is pushed by then.
+    if (!nodes_.try_emplace(node, external_id).second) return;
   }
   give(SpoolWriter::node(node, external_id));
 }
@@ -306,6 +310,8 @@ Result<void> CuptiCollector::enable(const CuptiOptions& options) {
   COHORT_CHECK(api_.check(api_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),
                           "cuptiActivitySetAttribute"));
   COHORT_CHECK(api_.check(api_.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType"));
+  static const int in_children = ::pthread_atfork(nullptr, nullptr, [] { running.store(nullptr); });
+  static_cast<void>(in_children);
   CuptiCollector* none = nullptr;
   if (!running.compare_exchange_strong(none, this))
     return fail(ErrorCode::kDeviceMissing, "a recording runs in this process already");

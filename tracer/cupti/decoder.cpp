@@ -300,7 +300,7 @@ void Decoder::State::add(const MarkerRecord& record) {
 }
 
 void Decoder::State::add(const ExternalCorrelationRecord& record) {
-  const bool is_ours = record.externalKind == CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+  const bool is_ours = record.externalKind == CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
   auto& ids = is_ours ? now().own_ids : now().foreign_ids;
   ids[record.correlationId] = record.externalId;  // the innermost comes last
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/plugin.hpp"
+#include "tracer/cupti/api.hpp"
 #include "tracer/cupti/collector.hpp"
 #include "tracer/cupti/driver.hpp"
 
@@ -234,6 +235,27 @@ void start() {
 
 }  // namespace
 }  // namespace cohort::cupti
+
+namespace {
+
+using GetExportTable = const void* (*)(std::uint32_t table);
+constexpr const char* kNvtxEntry = "InitializeInjectionNvtx2";
+
+}  // namespace
+
+// NVTX opens the module where NVTX_INJECTION64_PATH names it. Ranges are CUPTI's: of the one library that the recording
+// uses as well, which the program may have brought itself.
+extern "C" COHORT_PLUGIN_EXPORT int InitializeInjectionNvtx2(
+    GetExportTable get) {  // NOLINT(readability-identifier-naming)
+  try {
+    const auto library = cohort::cupti::find_library();
+    if (!library) return 0;
+    const auto initialize = library->function<int(GetExportTable)>(kNvtxEntry);
+    return initialize ? (*initialize)(get) : 0;
+  } catch (const std::exception&) {
+    return 0;  // the program runs on without ranges
+  }
+}
 
 extern "C" COHORT_PLUGIN_EXPORT int InitializeInjection() {  // NOLINT(readability-identifier-naming): CUDA's name
   try {
