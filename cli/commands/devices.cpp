@@ -12,6 +12,7 @@
 #include "cli/precision_option.hpp"
 #include "cli/ways.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
 namespace {
@@ -92,16 +93,16 @@ Result<void> print_ways(const DevicesCommandOptions& options, CommandContext& co
   if (!options.precision.empty()) {
     COHORT_TRY(precision, precision_from(options.precision));
   }
-  Layout layout = Layout::kNhwc;
-  if (!options.layout.empty()) {
-    COHORT_TRY(layout, layout_from(options.layout));
-  }
   std::unique_ptr<OpCatalog> described;
   std::unique_ptr<Backend> device;
   if (options.described.empty()) {
     COHORT_TRY(device, open_device(options.device));
   } else {
     COHORT_TRY(described, described_device(options.described));
+  }
+  Layout layout = usual_layout(described ? "cuda" : device->info().kind, precision);
+  if (!options.layout.empty()) {
+    COHORT_TRY(layout, layout_from(options.layout));
   }
   const OpCatalog& catalog = described ? *described : device->catalog();
   COHORT_TRY(const auto all, ways_of_model(loaded.model, catalog, precision, layout));
@@ -147,7 +148,8 @@ Command devices_command() {
         ->excludes(device);
     add_model_options(app, options->model);
     add_precision_option(app, options->precision, "With --ways: what ops compute in, float32 unless given");
-    app.add_option("--layout", options->layout, "With --ways: how images lie in memory, nhwc unless given")
+    app.add_option("--layout", options->layout,
+                   "With --ways: how images lie in memory; unless given nhwc, on a GPU in float32 nchw")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     options->of_ways = options_named(
         app, {"--device", "--described", "--set", "--dim", "--minibatch", "--seed", "--precision", "--layout"});

@@ -21,6 +21,7 @@
 #include "executor/profile/kernels.hpp"
 #include "executor/profile/profile.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "simulator/plan/tensor_layout.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -141,6 +142,7 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   if (!options.precision.empty()) {
     COHORT_TRY(profile.precision, precision_from(options.precision));
   }
+  profile.layout = usual_layout(backend->info().kind, profile.precision);
   if (!options.layout.empty()) {
     COHORT_TRY(profile.layout, layout_from(options.layout));
   }
@@ -221,7 +223,7 @@ Command profile_command() {
     add_model_options(app, options->model);
     add_precision_option(app, options->precision,
                          "What ops compute in, float32 unless given; a device that cannot says what it can");
-    app.add_option("--layout", options->layout, "How images lie in memory, nhwc unless given")
+    app.add_option("--layout", options->layout, "How images lie in memory; unless given nhwc, on a GPU in float32 nchw")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     app.add_option("--device", options->device, "Device to profile on (cohort devices lists them)")
         ->capture_default_str();

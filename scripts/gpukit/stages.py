@@ -18,6 +18,8 @@ COMPILED_NETWORKS = ["mlp", "lenet5", "resnet18"]
 PRECISION_NETWORKS = ["alexnet5", "resnet18", "mlp"]
 LAUNCH_NETWORKS = ["mlp", "lenet5"]  # of many short kernels
 IMAGE_NETWORKS = ["smallcnn"]
+LAYOUT_NETWORKS = ["resnet18"]  # of convolutions; in float32 the usual layout is nchw
+HEAVY_NETWORK = "alexnet5"  # whose steps take long enough that seconds of them make no large trace
 OVERHEAD_NETWORKS = ["lenet5", "resnet18"]
 COUNTER_NETWORKS = ["resnet18", "alexnet5", "lstm", "squeezenet1_1", "smallcnn", "mlp", "lenet5"]  # most time in kernels first
 PRECISIONS = ["tf32", "bfloat16", "float16"]
@@ -162,6 +164,7 @@ def part_a(tools, folders, networks):
             step("provenance", []),
             *gpu_tests(tools.cohort, "tests on the GPU", STRATEGY_TESTS, 45),
             *[step("equality", [network, "--count", 4], 30) for network in only(EQUALITY_NETWORKS, networks)],
+            step("tracer", [networks[0]], 25),
         ], gate=True),
         Stage("calibration", "A", 100, lambda: [Unit("calibrate", calibrate, 110)], lambda: tools.command("calibrate")),
         Stage("op table", "A", 120, lambda: [step("optable", [network, "--minibatch", minibatch])
@@ -180,6 +183,8 @@ def part_b(tools, networks):
         Stage("more wall times", "B", 150, lambda: [
             step("mixed", only(EQUALITY_NETWORKS, networks)),
             *[step("launchers", [network, "--count", 16]) for network in only(LAUNCH_NETWORKS, networks)],
+            *[step("wall", [network, "--minibatch", 16, "--count", 16, "--most", 2, "--layout", "nhwc"])
+              for network in only(LAYOUT_NETWORKS, networks)],
             *more_walls(networks, [(1, 8), (64, 16), (1, 32), (16, 8), (1, 2), (64, 4), (16, 32), (16, 2)]),
         ]),
         Stage("precisions", "B", 50, lambda: [
@@ -202,7 +207,7 @@ def part_b(tools, networks):
         Stage("parts of the multiprocessors, buffers and a crash", "B", 30, lambda: [
             *[step("multiprocessors", [network, "--count", 16]) for network in only(LAUNCH_NETWORKS, networks)[:1]],
             *[step("buffers", [network, "--minibatch", 16]) for network in only(IMAGE_NETWORKS, networks)],
-            step("crash", [networks[0]])]),
+            step("crash", [*only([HEAVY_NETWORK], networks), "--minibatch", 16])]),
     ]
 
 

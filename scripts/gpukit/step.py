@@ -7,14 +7,14 @@ import sys
 
 from .plan_steps import buffers, launchers, layers, multiprocessors
 from .steps import StepError, equality, mixed, optable, provenance, trace, wall
-from .tool_steps import beside, counters, crash, overhead, sanitizer
+from .tool_steps import beside, counters, crash, overhead, sanitizer, tracer
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
     for function in (wall, launchers, multiprocessors, buffers, layers, equality, optable, trace, beside, counters, overhead, crash,
-                     sanitizer, mixed, provenance):
+                     sanitizer, tracer, mixed, provenance):
         step = steps.add_parser(function.__name__)
         step.set_defaults(function=function)
         if function is mixed:
@@ -28,6 +28,7 @@ def main():
         step.add_argument("--width", type=int, default=1000)
         step.add_argument("--input")
         step.add_argument("--precision")
+        step.add_argument("--layout")
         step.add_argument("--set", action="append", default=[])
         step.add_argument("--check", default="memcheck")
         step.add_argument("--again", action="store_true")

@@ -54,13 +54,22 @@ def recorded(file, *command):
     return file
 
 
-def profile(network, minibatch, settings=(), data=None, precision=None, quick=False, again=False):
+TRACER_TRIED, TRACER_WORKS = WORK / "tracer.tried", WORK / "tracer.works"  # the step `tracer` writes them
+
+
+def without_kernels():
+    """Where the tracer did not come back, or not with what it was asked for, a profile has times alone, and at least these."""
+    return ["--no-kernels"] if TRACER_TRIED.exists() and not TRACER_WORKS.exists() else []
+
+
+def profile(network, minibatch, settings=(), data=None, precision=None, layout=None, quick=False, again=False):
     """The profile of a network, kept among the results. A quick one has single ops alone, for checks and not for predictions;
     one made again lies beside the first."""
     label = "".join("-" + text.replace("=", "") for text in settings) + ("-data" if data else "")
-    label += (f"-{precision}" if precision else "") + ("-quick" if quick else "") + ("-again" if again else "")
+    label += "".join(f"-{text}" for text in (precision, layout) if text) + ("-quick" if quick else "") + ("-again" if again else "")
     extra = [word for text in settings for word in ("--set", text)] + (["--data", data] if data else [])
-    extra += (["--precision", precision] if precision else []) + (["--no-fused", "--no-kernels"] if quick else [])
+    extra += (["--precision", precision] if precision else []) + (["--layout", layout] if layout else [])
+    extra += ["--no-fused", "--no-kernels"] if quick else without_kernels()
     return recorded((WORK if quick else TRACES) / f"{network}-b{minibatch}{label}.trace.json.gz", "profile", network,
                     "--minibatch", minibatch, "--device", DEVICE, *extra)
 
@@ -181,15 +190,15 @@ def preprocessing(file, steps):
 def wall(arguments):
     """Every kind of plan for N copies, measured in turn with one baseline; raw repetitions."""
     name = f"{arguments.network}-b{arguments.minibatch}-n{arguments.count}" + ("-" + arguments.input if arguments.input else "")
-    name += "-" + arguments.precision if arguments.precision else ""
+    name += "".join(f"-{text}" for text in (arguments.precision, arguments.layout) if text)
     data = images() if arguments.input == "jpeg" else None
-    file = profile(arguments.network, arguments.minibatch, arguments.set, data, arguments.precision)
+    file = profile(arguments.network, arguments.minibatch, arguments.set, data, arguments.precision, arguments.layout)
     options = ["--data", data] if data else []
     ranked, files = planned(name, file, arguments.count, options)
     steps = 20 if data else 1  # enough images that every decode worker has had its share
     plans, wrong = run_kinds(name, ranked, files, arguments.most, arguments.blocks, steps)
     result = {"network": arguments.network, "set": arguments.set, "minibatch": arguments.minibatch, "members": arguments.count,
-              "input": arguments.input or "on the device", "precision": arguments.precision or "float32", "profile": file.name,
+              "input": arguments.input or "on the device", "precision": arguments.precision or "float32", "layout": arguments.layout or "usual", "profile": file.name,
               "plans": plans}
     if data and plans and not wrong:
         result["preprocessing"] = preprocessing(WORK / f"{name}.measured.json.gz", steps)

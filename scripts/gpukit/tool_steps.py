@@ -10,7 +10,7 @@ import subprocess
 
 from . import places
 from .children import die_with_parent
-from .steps import COHORT, DEVICE, TRACES, WORK, StepError, cohort, of_each_kind, planned, profile
+from .steps import COHORT, DEVICE, TRACER_TRIED, TRACER_WORKS, TRACES, WORK, StepError, cohort, of_each_kind, planned, profile
 
 # Not every chip has all of them.
 COUNTERS = ["dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_bytes.sum", "sm__inst_executed_pipe_tensor.sum",
@@ -171,6 +171,25 @@ def overhead(arguments):
     steps = objects_in(printed.read_text() if printed.exists() else "")
     return {"network": arguments.network, "minibatch": arguments.minibatch, "members": arguments.count, "in_process": inside,
             "injected": {**injected, **dict(zip(("run_untraced", "run_traced"), steps))}}
+
+
+def tracer(arguments):
+    """Whether our tracer records kernels here, before every profile depends on it. Without, profiles have times alone. Never
+    fails: what is right or wrong does not depend on it."""
+    TRACER_TRIED.write_text("")
+    TRACER_WORKS.unlink(missing_ok=True)
+    file = WORK / "tracer.trace.json.gz"
+    try:
+        cohort("profile", arguments.network, "--no-fused", "--device", DEVICE, "--quiet", "-f", "-o", file)
+    except StepError as error:
+        return {"works": False, "reason": str(error)}
+    with gzip.open(file, "rt") as text:
+        content = json.load(text)
+    kernels = sum(event.get("cat") == "kernel" for event in content["traceEvents"])
+    if kernels:
+        TRACER_WORKS.write_text("")
+    reason = content.get("cohort", {}).get("settings", {}).get("kernels not recorded")
+    return {"works": kernels > 0, "kernels": kernels, **({"reason": reason} if reason else {})}
 
 
 def crash(arguments):

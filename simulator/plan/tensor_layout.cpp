@@ -39,6 +39,10 @@ void for_each_tensor(const Model& model, const Op& op, Visit visit) {
 
 }  // namespace
 
+Layout usual_layout(std::string_view device_kind, Precision precision) {
+  return device_kind == "cuda" && precision == Precision::kFloat32 ? Layout::kNchw : Layout::kNhwc;
+}
+
 std::vector<Layout> tensor_layouts(const Model& model, Layout layout) {
   std::vector<Layout> layouts(model.tensors.size(), layout);
   if (layout == Layout::kNchw) return layouts;

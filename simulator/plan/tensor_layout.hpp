@@ -1,12 +1,19 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "models/model.hpp"
 #include "simulator/plan/program.hpp"
 
 namespace cohort {
+
+/// What a kind of device ("cpu", "cuda") is best at. Convolutions on tensor cores, and oneDNN's, are for NHWC; of those
+/// in float32, without tensor cores, cuDNN 9.19 ranks such first as copy NHWC to NCHW and back in their workspace: 201
+/// MiB for resnet18's at minibatch 16, none in NCHW (`cohort devices --ways resnet18 --minibatch 16 --described`, an
+/// H200).
+Layout usual_layout(std::string_view device_kind, Precision precision);
 
 /// How each tensor of `model` lies in memory in a plan of `layout`, by TensorId. Only those of 4 dimensions and
 /// more can differ from it: what matrix products and layer normalisations work on, such as attention's

@@ -14,6 +14,14 @@ using testing::TestCatalog;
 
 View view_of(Shape shape, Shape strides) { return {{}, 0, std::move(shape), std::move(strides)}; }
 
+TEST(UsualLayout, IsOfImagesForTensorCoresAndCpusAndLogicalForAGpuWithoutThem) {
+  for (const Precision precision : {Precision::kTf32, Precision::kBfloat16, Precision::kFloat16})
+    EXPECT_EQ(usual_layout("cuda", precision), Layout::kNhwc);
+  EXPECT_EQ(usual_layout("cuda", Precision::kFloat32), Layout::kNchw);
+  EXPECT_EQ(usual_layout("cpu", Precision::kFloat32), Layout::kNhwc);
+  EXPECT_EQ(usual_layout("reference", Precision::kFloat32), Layout::kNhwc);
+}
+
 TEST(ReshapedStrides, CutAndJoinDimensionsThatFollowOneAnother) {
   EXPECT_EQ(reshaped_strides(view_of({6, 4}, {4, 1}), {2, 3, 2, 2}), (Shape{12, 4, 2, 1}));
   EXPECT_EQ(reshaped_strides(view_of({2, 3, 4}, {24, 8, 2}), {6, 2, 2}), (Shape{8, 4, 2}));

@@ -99,14 +99,15 @@ class Budgets(Rehearsal):
         walls = [line["result"] for line in lines_of(self.results) if line["stage"] == "more wall times" and line["status"] == "ok"
                  and line["unit"].startswith("wall")]
         sizes = {(wall["minibatch"], wall["members"]) for wall in walls}
-        self.assertEqual(sizes, {(1, 8), (64, 16), (1, 32), (16, 8), (1, 2), (64, 4), (16, 32), (16, 2)})
+        self.assertEqual(sizes, {(1, 8), (64, 16), (1, 32), (16, 8), (1, 2), (64, 4), (16, 32), (16, 2), (16, 16)})
+        self.assertIn("wall resnet18 --minibatch 16 --count 16 --most 2 --layout nhwc", self.units("ok"))
         self.assertEqual({wall["network"] for wall in walls}, set(NETWORKS))
         precisions = {unit.rsplit(" ", 1)[-1] for unit in self.units("ok") if "--precision" in unit}
         self.assertEqual(precisions, {"tf32", "bfloat16", "float16"})
         self.assertEqual(len([unit for unit in self.units("ok") if "--input jpeg" in unit]), 6)
         self.assertEqual(self.survived("sanitizer"), [f"sanitizer mlp --check {check}" for check in ("memcheck", "racecheck")])
         self.assertEqual(len(self.survived("trace")), 7)
-        for unit in ("multiprocessors mlp --count 16", "buffers smallcnn --minibatch 16", "crash mlp"):
+        for unit in ("multiprocessors mlp --count 16", "buffers smallcnn --minibatch 16", "crash alexnet5 --minibatch 16"):
             self.assertIn(unit, self.units("ok"))
 
     def test_of_part_c_every_network_is_held_against_pytorch_and_all_kinds_are_repeated(self):
@@ -171,6 +172,32 @@ class Gate(Rehearsal):
         for text in ("", "[==========] 0 tests from 0 test suites ran.\n[  PASSED  ] 0 tests."):
             self.assertEqual(nothing_tested(text), "no test ran")
         self.assertIsNone(nothing_tested("[  PASSED  ] 1 test."))
+
+
+class OurTracer(Rehearsal):
+    def profiles_made(self, **surroundings):
+        """Command lines of profiles after a look at the tracer, and what it found."""
+        ran = self.check("--part", "A", "--only", "^(tracer|optable mlp --minibatch 1$)", FAKE_WORDS=str(self.folder / "words"), **surroundings)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        lines = (self.folder / "words").read_text().splitlines()
+        return [line for line in lines if line.startswith("profile") and "--no-fused" not in line], self.result_of("tracer mlp")
+
+    def test_that_works_is_used(self):
+        made, found = self.profiles_made()
+        self.assertEqual((found["works"], found["kernels"]), (True, 3))
+        self.assertEqual([("--no-kernels" in line) for line in made], [False])
+
+    def test_that_fails_is_left_out_of_every_profile_and_stops_nothing(self):
+        made, found = self.profiles_made(faults={"--no-fused --device": "fail"})
+        self.assertIs(found["works"], False)
+        self.assertIn("injected: fail", found["reason"])
+        self.assertEqual([("--no-kernels" in line) for line in made], [True])
+
+    def test_that_does_not_come_back_is_left_out_as_well(self):
+        ran = self.check("--part", "A", "--only", "^(tracer|optable mlp --minibatch 1$)", "--scale", "0.02",
+                         FAKE_WORDS=str(self.folder / "words"), seconds={"--no-fused --device": 5})
+        self.assertEqual(self.units("timeout"), ["tracer mlp"], ran.stdout)
+        self.assertIn("--no-kernels", (self.folder / "words").read_text().splitlines()[-1])
 
 
 class NvidiasTools(Rehearsal):
@@ -258,7 +285,7 @@ class VersionsOfAPlan(Rehearsal):
 
     def test_a_trace_of_a_crash_must_not_claim_to_be_complete(self):
         self.assertEqual(self.check("--part", "B", "--only", "^crash").returncode, 0)
-        self.assertEqual((self.result_of("crash mlp")["complete"], self.result_of("crash mlp")["kernels"]), (False, 5))
+        self.assertEqual((self.result_of("crash mlp --minibatch 16")["complete"], self.result_of("crash mlp --minibatch 16")["kernels"]), (False, 5))
         self.results = self.folder / "again"
         self.assertEqual(self.check("--part", "B", "--only", "^crash", FAKE_WHOLE="1").returncode, 1)
         line = lines_of(self.results)[-1]
