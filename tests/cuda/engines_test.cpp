@@ -229,6 +229,32 @@ TEST_F(DescribedCatalog, NeedsAFileThatIsADescription) {
   }
 }
 
+TEST_F(DescribedCatalog, PutsTheBareConvolutionFirstWhereCudnnHasOneWayToFuse) {
+  write(kH200);
+  const auto catalog = make_described_catalog(file_);
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  const auto listed = [&](ActivationKind kind) {
+    OpCall call = convolution(Layout::kNchw, 1, false);
+    call.post_ops = {Activation{kind, 0, 0}};
+    std::vector<std::string> names;
+    const auto ways = (*catalog)->alternatives(call, 1);
+    EXPECT_TRUE(ways) << ways.error().message;
+    for (const Alternative& way : ways.value_or(std::vector<Alternative>{})) names.push_back(way.algorithm);
+    return names;
+  };
+  const auto bare = [](const std::vector<std::string>& names) {
+    return std::count_if(names.begin(), names.end(), [](const auto& name) { return name.starts_with("cudnn+own:"); });
+  };
+  const std::vector<std::string> relu = listed(ActivationKind::kRelu);
+  ASSERT_FALSE(relu.empty());
+  EXPECT_THAT(relu.front(), StartsWith("cudnn:"));
+  EXPECT_LE(bare(relu), 2);
+  const std::vector<std::string> tanh = listed(ActivationKind::kTanh);
+  ASSERT_FALSE(tanh.empty());
+  EXPECT_THAT(tanh.front(), StartsWith("cudnn+own:"));
+  EXPECT_GT(bare(tanh), 2);
+}
+
 TEST_F(DescribedCatalog, LowersAPlanForADeviceThatIsNotHere) {
   write(kH200);
   const auto catalog = make_described_catalog(file_);

@@ -293,11 +293,14 @@ TEST(CuptiDecoder, PairsRangesByTheirIdAndNestsThem) {
       .add(marker(CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, 3, 160, "mark"))
       .add(marker(CUPTI_ACTIVITY_FLAG_MARKER_END, 1, 200, nullptr))
       .add(marker(CUPTI_ACTIVITY_FLAG_MARKER_END, 9, 210, nullptr))
-      .add(marker(CUPTI_ACTIVITY_FLAG_MARKER_START, 4, 220, "never ended"));
+      .add(marker(CUPTI_ACTIVITY_FLAG_MARKER_START, 4, 220, "never ended"))
+      .add(marker(CUPTI_ACTIVITY_FLAG_MARKER_END, 5, 260, nullptr))
+      .add(marker(CUPTI_ACTIVITY_FLAG_MARKER_START, 5, 230, "ended by another thread"));
   const Trace trace = decoded(buffer);
   EXPECT_EQ(only(trace, "step").duration, 100_ns);
   EXPECT_EQ(only(trace, "forward").duration, 40_ns);
   EXPECT_EQ(only(trace, "mark").duration, 0_ns);
+  EXPECT_EQ(only(trace, "ended by another thread").duration, 30_ns);
   EXPECT_EQ(only(trace, "step").track, only(trace, "forward").track);
   EXPECT_EQ(trace.strings[only(trace, "step").category], "user_annotation");
   EXPECT_EQ(trace.info.dropped.at("ranges without begin or end"), 2);

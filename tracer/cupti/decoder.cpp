@@ -278,17 +278,25 @@ void Decoder::State::add(const MarkerRecord& record) {
   std::optional<StringId> domain;
   if (record.domain != nullptr) domain = text(record.domain);
   OpenRange range{lane, time_of(record.timestamp), text(record.name != nullptr ? record.name : ""), domain};
+  Nanoseconds end = time_of(record.timestamp);
+  // Each thread has its buffers: of a range that another thread ends the end may come first.
   if ((flags & CUPTI_ACTIVITY_FLAG_MARKER_START) != 0U) {
-    if (!now().open_ranges.emplace(record.id, range).second) drop(kDroppedRanges);
-    return;
-  }
-  if ((flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0U) {
+    const auto ended = now().range_ends.find(record.id);
+    if (ended == now().range_ends.end()) {
+      if (!now().open_ranges.emplace(record.id, range).second) drop(kDroppedRanges);
+      return;
+    }
+    end = ended->second;
+    now().range_ends.erase(ended);
+  } else if ((flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0U) {
     const auto begun = now().open_ranges.find(record.id);
-    if (begun == now().open_ranges.end()) return drop(kDroppedRanges);
+    if (begun == now().open_ranges.end()) {
+      if (!now().range_ends.emplace(record.id, end).second) drop(kDroppedRanges);
+      return;
+    }
     range = begun->second;
     now().open_ranges.erase(begun);
   }
-  const Nanoseconds end = time_of(record.timestamp);
   if (range.start == Nanoseconds(0) || end < range.start) return drop(kDroppedRanges);
   Pending slice;
   slice.start = range.start;

@@ -68,8 +68,9 @@ struct Gathered {
   std::map<std::uint32_t, std::uint64_t> own_ids;      ///< correlation -> our external id
   std::map<std::uint32_t, std::uint64_t> foreign_ids;  ///< correlation -> another tool's
   std::map<std::uint32_t, std::uint32_t> device_of_context;
-  std::map<std::uint32_t, OpenRange> open_ranges;  ///< by marker id
-  std::map<std::uint64_t, EventRecord> events;     ///< by cudaEventSyncId
+  std::map<std::uint32_t, OpenRange> open_ranges;   ///< by marker id
+  std::map<std::uint32_t, Nanoseconds> range_ends;  ///< likewise, of those whose begin is yet to come
+  std::map<std::uint64_t, EventRecord> events;      ///< by cudaEventSyncId
   std::vector<EventRecord> event_records;
   std::vector<PendingWait> waits;
   std::map<std::uint32_t, Nanoseconds> own_threads;  ///< the tracer's, from these times on

@@ -18,7 +18,8 @@ class Layout {
     leave_out_own_calls();
     for (auto& [key, slices] : gathered_.lanes) add_lane(key, slices);
     add_flows();
-    if (!gathered_.open_ranges.empty()) drop(kDroppedRanges, static_cast<std::int64_t>(gathered_.open_ranges.size()));
+    const std::size_t halves = gathered_.open_ranges.size() + gathered_.range_ends.size();
+    if (halves > 0) drop(kDroppedRanges, static_cast<std::int64_t>(halves));
   }
 
  private:

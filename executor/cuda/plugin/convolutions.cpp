@@ -148,19 +148,23 @@ std::unique_ptr<ConvolutionGraph> graph_of(const OpCall& call, const EngineSourc
   }
 }
 
-/// No more than `most`; none where cuDNN refuses to rank its engines.
-void add_engines(const OpCall& call, const ConvolutionGraph* graph, std::string_view prefix, std::size_t most,
-                 std::vector<Alternative>& list) {
-  if (graph == nullptr) return;
+/// None where cuDNN refuses to rank its engines.
+std::vector<Engine> engines_of(const OpCall& call, const ConvolutionGraph* graph) {
+  if (graph == nullptr) return {};
   try {
-    std::vector<Engine> engines = graph->engines(limits_of(call.precision));
-    if (engines.size() > most) engines.resize(most);
-    for (const Engine& engine : engines)
-      list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1, with_room_to_align(engine.workspace),
-                      weight_bytes(call)});
+    return graph->engines(limits_of(call.precision));
   } catch (const DeviceError&) {
-    return;
+    return {};
   }
+}
+
+/// No more than `most`.
+void add_engines(const OpCall& call, std::vector<Engine> engines, std::string_view prefix, std::size_t most,
+                 std::vector<Alternative>& list) {
+  if (engines.size() > most) engines.resize(most);
+  for (const Engine& engine : engines)
+    list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1, with_room_to_align(engine.workspace),
+                    weight_bytes(call)});
 }
 
 }  // namespace
@@ -178,8 +182,16 @@ Convolutions::Entry& Convolutions::entry(const OpCall& call) const {
 const std::vector<Alternative>& Convolutions::list_of(const OpCall& call, Entry& entry) {
   if (!entry.list) {
     std::vector<Alternative>& list = entry.list.emplace();
-    add_engines(call, entry.fused.get(), kFusedPrefix, kAll, list);
-    add_engines(call, entry.bare.get(), kBarePrefix, list.empty() ? kAll : kFewBare, list);
+    std::vector<Engine> fused = engines_of(call, entry.fused.get());
+    std::vector<Engine> bare = engines_of(call, entry.bare.get());
+    // Behind some activations cuDNN has nothing but its general engine; without them it has its best ones.
+    if (fused.size() > 1 || bare.empty()) {
+      add_engines(call, std::move(fused), kFusedPrefix, kAll, list);
+      add_engines(call, std::move(bare), kBarePrefix, kFewBare, list);
+    } else {
+      add_engines(call, std::move(bare), kBarePrefix, kAll, list);
+      add_engines(call, std::move(fused), kFusedPrefix, kAll, list);
+    }
   }
   return *entry.list;
 }
