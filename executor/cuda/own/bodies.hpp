@@ -16,8 +16,12 @@ struct Index {
 
 COHORT_BODY Index split(const Extents& shape, std::int32_t linear) {
   Index index;
-  for (int d = shape.rank - 1; d >= 0; --d) {
-    index.of[d] = linear % shape.of[d];
+  // Over all dimensions there can be, so that the index stays in registers.
+  COHORT_UNROLL
+  for (int d = kMaxRank - 1; d >= 0; --d) {
+    index.of[d] = 0;
+    if (d >= shape.rank) continue;
+    index.of[d] = d == 0 ? linear : linear % shape.of[d];
     linear /= shape.of[d];
   }
   return index;
@@ -25,7 +29,10 @@ COHORT_BODY Index split(const Extents& shape, std::int32_t linear) {
 
 COHORT_BODY std::int64_t offset(const Strides& strides, const Index& index, int rank) {
   std::int64_t result = 0;
-  for (int d = 0; d < rank; ++d) result += index.of[d] * strides.of[d];
+  COHORT_UNROLL
+  for (int d = 0; d < kMaxRank; ++d) {
+    if (d < rank) result += index.of[d] * strides.of[d];
+  }
   return result;
 }
 

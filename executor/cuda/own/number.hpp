@@ -10,6 +10,11 @@
 #else
 #define COHORT_BODY inline
 #endif
+#ifdef __CUDA_ARCH__
+#define COHORT_UNROLL _Pragma("unroll")
+#else
+#define COHORT_UNROLL
+#endif
 
 /// Floating-point numbers of 16 bits, for device and host alike, without the toolkit's headers: kernels read them
 /// as float32, compute, and round once, to the nearest and to even among equals, when they store.
