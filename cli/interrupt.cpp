@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "base/file.hpp"
@@ -14,8 +15,15 @@ CancelToken& token() {
   return instance;
 }
 
-/// Of an atomic and system calls alone.
-extern "C" void cohort_on_interrupt(int /*signal*/) {
+/// Of an atomic and system calls alone. Runs on the main thread, which writes the files: on another it could remove
+/// them while one is being made.
+extern "C" void cohort_on_interrupt(int signal) {
+  if (::gettid() != ::getpid()) {
+    const int error = errno;
+    ::tgkill(::getpid(), ::getpid(), signal);
+    errno = error;
+    return;
+  }
   if (!token().cancelled()) return token().cancel();
   remove_temporaries();
   ::_exit(static_cast<int>(ErrorCode::kInterrupted));
