@@ -211,6 +211,7 @@ namespace {
 void take_notes(const Descriptor& from, Engine& engine) {
   engine.notes =
       from.get_enums<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE);
+  std::sort(engine.notes.begin(), engine.notes.end());
 }
 
 /// Index, knobs and notes of a configuration the heuristic gave.
@@ -366,6 +367,7 @@ std::vector<Engine> ConvolutionGraph::engines(const NumericLimits& limits) const
   std::vector<Engine> list;
   std::set<std::string> names;
   std::set<int> decades;
+  std::set<std::vector<cudnnBackendNumericalNote_t>> classes;
   std::set<std::int64_t> prepared;  // engines, of which each can take a second to compile a kernel
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (const Descriptor& config : or_none([&] { return ranked(mode); })) {
@@ -378,7 +380,8 @@ std::vector<Engine> ConvolutionGraph::engines(const NumericLimits& limits) const
       if (!plan) continue;
       engine.workspace = Bytes{plan->get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)};
       const bool new_decade = decades.insert(decade(engine.workspace)).second;
-      if (list.size() >= kFirstChoices && !new_decade) continue;
+      const bool new_class = classes.insert(engine.notes).second;
+      if (list.size() >= kFirstChoices && !new_decade && !new_class) continue;
       names.insert(engine_name(engine));
       list.push_back(std::move(engine));
     }
