@@ -65,7 +65,8 @@ bool filter_is_channels_last(const OpCall& call);
 ///
 /// Alternatives, as cuDNN's heuristics rank them (mode A, then FALLBACK), without those that the
 /// limits refuse, and those that cannot be built: the first eight, and for each further power of ten
-/// of workspace the first.
+/// of workspace, and each further set of numerical notes, the first; beyond the eight each engine with the settings
+/// that stand first.
 class ConvolutionGraph {
  public:
   /// Throws DeviceError where cuDNN refuses the graph as such.
