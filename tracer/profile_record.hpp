@@ -14,6 +14,7 @@ enum class ProfileState {
   kWarm,     ///< as in the middle of a run: caches hold what `footprint` leaves in them
   kFlushed,  ///< nothing of the call lies in the caches, neither weights nor input
   kFirst,    ///< the first execution in the process: kernels are loaded or compiled
+  kInModel,  ///< in its place in the whole model, members in turn: `footprint` is what all of them touch
 };
 
 /// One timing of one op alone (or of one stage of the input), as a slice of a profile trace. The

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,6 +40,8 @@ struct ProfileCommandOptions {
   std::vector<int> fused_widths{4, 16};
   bool no_fused = false;
   int most_ways = 0;
+  std::optional<double> budget;  ///< seconds
+  bool thorough = false;
   bool no_kernels = false;
   bool beside = false;
   std::filesystem::path output;
@@ -150,6 +153,9 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   if (options.most_ways > 0) profile.most_alternatives = options.most_ways;
   // No neighbour takes a GPU away for a while, and loading a case costs more there than timing it.
   if (backend->info().kind == "cuda") profile.passes = 1;
+  if (!options.thorough && backend->info().kind != "cuda") {
+    profile.budget = options.budget ? Nanoseconds(std::llround(*options.budget * 1e9)) : usual_budget(loaded.model);
+  }
   profile.progress = [&](const std::string& what) { context.console.progress("profiling " + what); };
   const auto tracer = options.no_kernels ? nullptr : tracer_of(backend->info().id);
   profile.tracer = tracer.get();
@@ -183,9 +189,11 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
                     source.model, format_time(step), backend->info().name, 100 * perturbation));
     if (const auto reason = trace.info.settings.find(std::string(kNotRecorded)); reason != trace.info.settings.end())
       context.console.note(fmt::format("kernels are not in the profile, only times: {}", reason->second));
+    if (const auto lacking = trace.info.settings.find(std::string(kLacking)); lacking != trace.info.settings.end())
+      context.console.note(fmt::format("not timed: {}; --budget SECONDS or --thorough gives it time", lacking->second));
     context.console.note(fmt::format("wrote {} ({} timings)", options.output.string(), trace.slices.size()));
   }
-  return {};
+  return context.cancel.check();  // interrupted, it has written what it had
 }
 
 void add_program_options(CLI::App& app, TraceProgramOptions& trace) {
@@ -240,6 +248,13 @@ Command profile_command() {
            "Ways to run each op that are timed (cohort devices --ways lists them); all of a CPU's, 3 of a GPU's "
            "unless given, among them that with the least workspace")
         ->check(CLI::Range(1, 1000));
+    auto* budget = app.add_option("--budget", options->budget,
+                                  "Seconds that a CPU's profile may take; unless given 9, of a model with more than 90 "
+                                  "distinct ops up to 27. What there is no time for is said, and left out")
+                       ->check(CLI::Range(0.0, 86400.0));
+    app.add_flag("--thorough", options->thorough,
+                 "Time everything, however many minutes it takes; a GPU's profiles are always so")
+        ->excludes(budget);
     app.add_flag(
         "--beside", options->beside,
         "Also time the ops that take most beside themselves, each other and, on a GPU, kernels of known demand");
@@ -248,9 +263,9 @@ Command profile_command() {
     app.add_option("-o,--output", options->output,
                    "Profile to write; MODEL.trace.json.gz or PROGRAM.trace.json.gz unless given")
         ->type_name("FILE");
-    options->of_models =
-        options_named(app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--layout", "--device", "--data",
-                            "--fused-widths", "--no-fused", "--most-ways", "--beside", "--no-kernels"});
+    options->of_models = options_named(
+        app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--layout", "--device", "--data",
+              "--fused-widths", "--no-fused", "--most-ways", "--budget", "--thorough", "--beside", "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
     options->of_programs =
         options_named(app, {"--whole-graphs", "--latency", "--event-times", "--end-wait", "--twice"});

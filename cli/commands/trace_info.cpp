@@ -127,6 +127,8 @@ std::string_view to_string(ProfileState state) {
       return "caches flushed";
     case ProfileState::kFirst:
       return "first execution";
+    case ProfileState::kInModel:
+      return "in the model";
   }
   return "";
 }

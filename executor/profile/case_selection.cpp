@@ -277,4 +277,52 @@ std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions
   return cases;
 }
 
+std::vector<TimedCase> fused_cases(const ProfileOptions& options, const ProfiledOp& op, const KnownWays& known,
+                                   const std::vector<TimedCase>& timed) {
+  // What gains nothing at the least width, where copies and launches count most, gains nothing at larger ones.
+  constexpr double kPromising = 1.1;
+  std::vector<TimedCase> cases;
+  const std::vector<FusedForm> forms = fused_forms(op);
+  if (options.fused_widths.empty() || forms.empty()) return cases;
+  std::vector<int> widths = options.fused_widths;
+  std::sort(widths.begin(), widths.end());
+  Nanoseconds best = known.front().time;
+  for (const KnownWay& way : known) best = std::min(best, way.time);
+  if (timed.empty()) {
+    for (const KnownWay& way : known)
+      cases.emplace_back(OpCase{
+          Strategy::kSerial, 1, way.way.threads, way.way.algorithm, 1, true, 1, options.precision, {}, op.layout});
+    for (const FusedForm& form : forms) {
+      for (const KnownWay& way : known)
+        cases.emplace_back(OpCase{form.strategy,
+                                  widths.front(),
+                                  way.way.threads,
+                                  "",
+                                  1,
+                                  form.shared_input,
+                                  1,
+                                  options.precision,
+                                  {},
+                                  op.layout});
+    }
+    return cases;
+  }
+  for (const TimedCase& narrow : timed) {
+    const OpCase& op_case = narrow.op_case;
+    if (narrow.failed || op_case.strategy == Strategy::kSerial || op_case.width != widths.front()) continue;
+    if (seconds(median_time(narrow)) > kPromising * seconds(best) * op_case.width) continue;
+    for (std::size_t i = 1; i < widths.size(); ++i) {
+      OpCase wider = op_case;
+      wider.width = widths[i];
+      cases.emplace_back(std::move(wider));
+    }
+    if (op.times_split && op_case.strategy != Strategy::kStridedBatch) {
+      OpCase splits = op_case;
+      splits.splits = true;
+      cases.emplace_back(std::move(splits), true);
+    }
+  }
+  return cases;
+}
+
 }  // namespace cohort

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "executor/backend.hpp"
+#include "executor/profile/in_model.hpp"
 #include "executor/profile/op_case.hpp"
 #include "executor/profile/profile.hpp"
 #include "models/model.hpp"
@@ -52,5 +53,18 @@ Result<std::vector<TimedCase>> warm_cases(const Backend& backend, const ProfileO
 /// Once warm cases are timed: those near the best also with colder weights, and beside themselves on every core.
 std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions& options, const ProfiledOp& op,
                                     const std::vector<TimedCase>& warm);
+
+/// The best way to run an op on so many cores, and what it takes in its model.
+struct KnownWay {
+  OpWay way;
+  Nanoseconds time{};
+};
+/// On one core, then on all.
+using KnownWays = std::vector<KnownWay>;
+
+/// The op's best ways alone, and its fused forms at the least width; where those are among `timed`, what promises a
+/// gain at the other widths.
+std::vector<TimedCase> fused_cases(const ProfileOptions& options, const ProfiledOp& op, const KnownWays& known,
+                                   const std::vector<TimedCase>& timed);
 
 }  // namespace cohort

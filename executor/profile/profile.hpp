@@ -26,7 +26,11 @@ struct ProfileOptions {
   /// Of each op, in the library's order, the last one that with the least workspace. Absent: all that a CPU lists, 3 of
   /// a GPU, where each takes long to load and fewer lie near the best.
   std::optional<int> most_alternatives;
-  TimingLimits limits;  ///< of a case, over all passes
+  /// Time for all of it. Then ops are timed in their model first, all of them in one run, and alone only where that
+  /// tells a plan something, most of the model's time first; what there is no time for stands in the setting kLacking.
+  /// Absent: everything is timed alone, however long it takes.
+  std::optional<Nanoseconds> budget;
+  TimingLimits limits;  ///< of a case, over all passes; without a budget
   /// Passes over all cases among which the time of each is divided: a machine that is disturbed for a while, as one
   /// that shares its cores with others, then spoils a part of every case's samples and not all samples of some.
   int passes = 5;
@@ -39,6 +43,17 @@ struct ProfileOptions {
   /// Told what is being timed: "conv1 (3 of 8)". Empty: nobody is told.
   std::function<void(const std::string&)> progress;
 };
+
+/// What a profile had no time for, a setting of its trace.
+inline constexpr std::string_view kLacking = "not timed";
+/// Wall times of a step of one of several members in turn, each with its own weights, in a profile made within a
+/// budget; and the setting that says how many. Absent where a model alone leaves nothing in the caches.
+inline constexpr std::string_view kWallInTurn = "model in turn";
+inline constexpr std::string_view kTurns = "members in turn";
+
+/// In which a profile of the model tells most of what it can: 9 s, a tenth of a second for each distinct op where it
+/// has more than 90, at most 27 s.
+Nanoseconds usual_budget(const Model& model);
 
 /// Times each distinct op of a model alone: every alternative, one thread and all, warm and with
 /// weights gone from the caches, beside itself on every core, and fused at the widths asked for; the first execution of
@@ -54,6 +69,9 @@ struct ProfileOptions {
 /// Returns a Trace of kind kProfile with one slice per sample (at most 15 per case, evenly spaced
 /// order statistics) and wall times "model untraced" and "model traced", with a tracer also "model before tracing"
 /// (executor/profile/kernels.hpp).
+/// Within a budget: the whole model on all cores and on one, every op's ways in it, members in turn; then ops alone.
+/// Once that has begun to tell something, a cancelled profile is returned as far as it went.
+///
 /// Errors: those of lower() and Backend::load(); kInterrupted.
 Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                             const CancelToken& cancel);

@@ -36,6 +36,14 @@ Result<std::unique_ptr<PlanRun>> PlanRun::open(Backend& backend, const Plan& pla
                                                const CancelToken& cancel) {
   std::unique_ptr<PlanRun> run(new PlanRun(backend, plan, cancel));
   COHORT_TRY(run->plan_run_, BatchRun::open(backend, plan, members, {&run->stages_, &cancel}));
+  if (runs_in_turn(plan)) {
+    auto in_turn = BatchRun::open(backend, in_turn_plan(plan), members, {nullptr, &cancel});
+    if (in_turn) {
+      run->alone_.push_back({std::move(*in_turn), 1});
+      return run;
+    }
+    if (in_turn.error().code != ErrorCode::kDoesNotFit) return in_context("baseline", in_turn.error());
+  }
   std::map<std::pair<std::size_t, const Model*>, std::size_t> known;
   for (std::uint32_t m = 0; m < plan.members.size(); ++m) {
     COHORT_CHECK(cancel.check());
@@ -61,7 +69,8 @@ Result<void> PlanRun::add_beside(std::string name, const Plan& other, const Memb
   return {};
 }
 
-/// Each member's weights stay warm while it runs alone, so that members alike may be one that runs as often.
+/// One program of all members; where that does not fit beside the plan, or each decodes its input, members alike are
+/// one that runs as often.
 Result<Nanoseconds> PlanRun::one_by_one(int steps) {
   Nanoseconds sum{};
   for (const Alone& alone : alone_) {

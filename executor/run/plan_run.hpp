@@ -14,8 +14,8 @@
 
 namespace cohort {
 
-/// Runs a plan and its baseline side by side: every member alone, one after another, each in the best
-/// single-model plan that is known; and other plans of the same members with them.
+/// Runs a plan and its baseline in turn: every member, one after another, each in the best single-model plan that is
+/// known; and other plans of the same members with them.
 class PlanRun {
  public:
   /// Errors: those of BatchRun::open(), for the plan and for the members alone.
@@ -52,8 +52,8 @@ class PlanRun {
   [[nodiscard]] std::vector<BadImage> bad_images() const { return plan_run_->bad_images(); }
 
  private:
-  /// A member by itself, as often as there are members alike: of one model and one baseline. Their weights alone
-  /// differ, and a device that has room for the plan has not always room for all of them once more.
+  /// All members in turn; or a member by itself, as often as there are members alike: of one model and one baseline.
+  /// Their weights alone differ, and a device that has room for the plan has not always room for all of them once more.
   struct Alone {
     std::unique_ptr<BatchRun> run;
     int members = 0;

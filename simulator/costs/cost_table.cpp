@@ -73,21 +73,24 @@ std::string_view to_string(CostOrigin origin) {
 }
 
 CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
-  using Point = std::tuple<std::string, Form, int, int, Bytes>;
+  using Point = std::tuple<std::string, Form, int, int, Bytes, bool>;
   std::map<Point, std::vector<Nanoseconds>> samples;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const ProfileRecord& record = records[i];
     const Form form{record.strategy, record.threads, record.algorithm};
     const std::string signature = recorded_signature(record.signature);
-    samples[{signature, form, record.width, record.neighbours, record.footprint}].push_back(record.time);
+    const bool in_model = record.state == ProfileState::kInModel;
+    in_model_ = in_model_ || in_model;
+    samples[{signature, form, record.width, record.neighbours, record.footprint, in_model}].push_back(record.time);
     const auto [place, is_new] = entries_[signature].forms[form].try_emplace(record.width);
     if (is_new) place->second.first_seen = i;
     place->second.workspace = std::max(place->second.workspace, record.workspace);
     place->second.packed_weights = std::max(place->second.packed_weights, record.packed_weights);
   }
   for (const auto& [point, times] : samples) {  // ascending by footprint within a curve
-    const auto& [signature, form, width, neighbours, footprint] = point;
-    Curve& curve = entries_[signature].forms[form][width].by_neighbours[neighbours];
+    const auto& [signature, form, width, neighbours, footprint, in_model] = point;
+    Timing& timing = entries_[signature].forms[form][width];
+    Curve& curve = in_model ? timing.in_model[neighbours] : timing.by_neighbours[neighbours];
     curve.points.emplace_back(footprint, median(times));
     // Each thread keeps its part of the weights in the cache of its own core, and each neighbour its own weights.
     const double caches = std::get<int>(form) * (neighbours + 1);
@@ -100,6 +103,18 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
       for (auto& [width, timing] : widths) correct(timing);
     }
   }
+  std::map<int, std::vector<double>> slowdowns;
+  for (const auto& [signature, entry] : entries_) {
+    for (const auto& [form, widths] : entry.forms) {
+      const auto single = widths.find(1);
+      if (std::get<1>(form) != 1 || single == widths.end() || !single->second.in_model.contains(0)) continue;
+      for (const auto& [neighbours, curve] : single->second.in_model) {
+        const double alone = curve_time(single->second.in_model.at(0), curve.points.back().first);
+        if (neighbours > 0 && alone > 0) slowdowns[neighbours].push_back(count(curve.points.back().second) / alone);
+      }
+    }
+  }
+  for (auto& [neighbours, of_ops] : slowdowns) usual_slowdown_[neighbours] = median(std::move(of_ops));
 }
 
 /// Nothing is faster with less of its data in caches or beside more neighbours. Where records say so, the machine was
@@ -142,7 +157,8 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     const std::size_t before = records.size();
     for (const Slice& slice : profiles[i]->slices) {
       std::optional<ProfileRecord> record = profile_record_of(*profiles[i], slice);
-      if (record && record->state == ProfileState::kWarm) records.push_back(*std::move(record));
+      if (record && (record->state == ProfileState::kWarm || record->state == ProfileState::kInModel))
+        records.push_back(*std::move(record));
     }
     take_off_events(std::span(records).subspan(before));
     if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
@@ -197,6 +213,7 @@ double CostTable::slowdown(const Entry& entry, std::string_view strategy, int th
   for (const auto& [form, widths] : entry.forms) {
     const auto found = widths.find(width);
     if (std::get<0>(form) != strategy || std::get<1>(form) != threads || found == widths.end()) continue;
+    if (found->second.by_neighbours.empty()) continue;  // timed in its model alone
     if (fullest == nullptr || points_of(found->second) > points_of(*fullest)) fullest = &found->second;
   }
   if (fullest == nullptr) return 1;
@@ -212,8 +229,8 @@ std::size_t CostTable::points_of(const Timing& timing) {
 
 /// timing_at(), but what was recorded in fewer places than another algorithm of its form, or a fused
 /// call that was never recorded beside others, is taken to slow down as those do that were.
-double CostTable::time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
-                                  const CostContext& context) {
+double CostTable::alone_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                   const CostContext& context) {
   const auto& [strategy, threads, algorithm] = form;
   double time = timing_at(timing, context);
   if (points_of(timing) == 1)
@@ -222,6 +239,71 @@ double CostTable::time_in_context(const Entry& entry, const Form& form, int widt
   const std::string_view serial = to_string(Strategy::kSerial);
   const double alone = slowdown(entry, serial, threads, 1, {context.footprint, 0});
   return time * std::max(1.0, slowdown(entry, serial, threads, 1, context) / alone);
+}
+
+/// Where a way was timed with fewer members in turn than the one that was timed with most, colder weights cost it as
+/// much as they cost that one.
+double CostTable::in_model_time(const Entry& entry, const Form& form, const Timing& timing, int neighbours,
+                                Bytes footprint) {
+  const Curve& own = timing.in_model.at(neighbours);
+  const double time = curve_time(own, footprint);
+  if (own.points.size() > 1) return time;
+  const Curve* fullest = &own;
+  for (const auto& [other, widths] : entry.forms) {
+    const auto found = widths.find(1);
+    if (std::get<1>(other) != std::get<1>(form) || found == widths.end()) continue;
+    const auto curve = found->second.in_model.find(neighbours);
+    if (curve != found->second.in_model.end() && curve->second.points.size() > fullest->points.size())
+      fullest = &curve->second;
+  }
+  const double more = curve_time(*fullest, footprint) - curve_time(*fullest, own.points.front().first);
+  return time + std::max(0.0, more);
+}
+
+/// How much longer a call takes in its model while other cores run theirs, as it, another algorithm of its op, or ops
+/// as a whole were recorded to.
+double CostTable::beside_others(const Entry& entry, const Form& form, const CostContext& context) const {
+  const auto ratio_of = [&](const Form& recorded, const Timing& timing) -> std::optional<double> {
+    if (!timing.in_model.contains(context.neighbours) || !timing.in_model.contains(0)) return std::nullopt;
+    const double alone = in_model_time(entry, recorded, timing, 0, context.footprint);
+    const double beside = in_model_time(entry, recorded, timing, context.neighbours, context.footprint);
+    return alone > 0 ? std::optional(std::max(1.0, beside / alone)) : std::nullopt;
+  };
+  for (const auto& [other, widths] : entry.forms) {
+    const auto single = widths.find(1);
+    if (std::get<1>(other) != std::get<1>(form) || single == widths.end()) continue;
+    if (const auto ratio = ratio_of(other, single->second)) return *ratio;
+  }
+  const auto usual = usual_slowdown_.lower_bound(context.neighbours);
+  if (usual != usual_slowdown_.end()) return std::max(1.0, usual->second);
+  return usual_slowdown_.empty() ? 1 : std::max(1.0, usual_slowdown_.rbegin()->second);
+}
+
+/// What an op takes in its model beyond what it takes alone, in the way that was timed in both; nothing where none was.
+double CostTable::more_in_model(const Entry& entry, int threads, const CostContext& context) {
+  for (const auto& [form, widths] : entry.forms) {
+    const auto single = widths.find(1);
+    if (std::get<1>(form) != threads || single == widths.end()) continue;
+    const Timing& timing = single->second;
+    if (!timing.in_model.contains(0) || !timing.by_neighbours.contains(0)) continue;
+    const double in_model = in_model_time(entry, form, timing, 0, context.footprint);
+    return std::max(0.0, in_model - curve_time(timing.by_neighbours.at(0), context.footprint));
+  }
+  return 0;
+}
+
+/// In its model where it was timed there; what was timed alone takes as much more as the op does there.
+double CostTable::time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                  const CostContext& context) const {
+  const int threads = std::get<1>(form);
+  const int neighbours = threads > 1 ? 0 : context.neighbours;
+  if (timing.in_model.contains(neighbours)) return in_model_time(entry, form, timing, neighbours, context.footprint);
+  if (timing.in_model.contains(0))
+    return in_model_time(entry, form, timing, 0, context.footprint) * beside_others(entry, form, context);
+  double time = alone_in_context(entry, form, width, timing, {context.footprint, in_model_ ? 0 : context.neighbours});
+  if (!in_model_) return time;
+  time += more_in_model(entry, threads, context);
+  return neighbours > 0 ? time * beside_others(entry, form, context) : time;
 }
 
 /// The time at each recorded width of the form asked for; of the fastest algorithm where the one
@@ -365,6 +447,13 @@ bool CostTable::has(const CostKey& key) const {
   if (recorded(recorded_signature(key.signature))) return true;
   const std::map<std::string, int> ops = ops_of(key.signature);
   return std::all_of(ops.begin(), ops.end(), [&](const auto& op) { return recorded(op.first); });
+}
+
+bool CostTable::in_model(const CostKey& key) const {
+  const Entry* const entry = find(key.signature);
+  if (entry == nullptr || key.width != 1) return false;
+  const auto form = entry->forms.find({std::string(to_string(key.strategy)), key.threads, key.algorithm});
+  return form != entry->forms.end() && form->second.contains(1) && !form->second.at(1).in_model.empty();
 }
 
 bool CostTable::has_form(std::string_view signature, Strategy strategy, int threads) const {

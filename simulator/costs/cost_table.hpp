@@ -72,6 +72,12 @@ class CostTable {
   /// empty where there is none. Widths never recorded take those of the nearest, sizes scaled.
   [[nodiscard]] std::vector<Alternative> alternatives(const CostKey& key) const;
 
+  /// Whether ops were timed in their places in the model: then times hold the waking of helper threads, and activations
+  /// as the ops before leave them.
+  [[nodiscard]] bool in_model() const { return in_model_; }
+  /// Whether this very op was.
+  [[nodiscard]] bool in_model(const CostKey& key) const;
+
   /// Median of the records with this signature: stages of the input, overheads.
   [[nodiscard]] std::optional<Nanoseconds> stage(std::string_view signature) const;
 
@@ -84,7 +90,8 @@ class CostTable {
   };
   /// One call at one width.
   struct Timing {
-    std::map<int, Curve> by_neighbours;
+    std::map<int, Curve> by_neighbours;  ///< of the call alone
+    std::map<int, Curve> in_model;       ///< in its place in the model, likewise; empty: not timed there
     Bytes workspace, packed_weights;
     std::size_t first_seen = 0;
   };
@@ -100,8 +107,14 @@ class CostTable {
   [[nodiscard]] static std::size_t points_of(const Timing& timing);
   [[nodiscard]] static double slowdown(const Entry& entry, std::string_view strategy, int threads, int width,
                                        const CostContext& context);
-  [[nodiscard]] static double time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
-                                              const CostContext& context);
+  [[nodiscard]] double time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                       const CostContext& context) const;
+  [[nodiscard]] static double alone_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
+                                               const CostContext& context);
+  [[nodiscard]] static double in_model_time(const Entry& entry, const Form& form, const Timing& timing, int neighbours,
+                                            Bytes footprint);
+  [[nodiscard]] double beside_others(const Entry& entry, const Form& form, const CostContext& context) const;
+  [[nodiscard]] static double more_in_model(const Entry& entry, int threads, const CostContext& context);
   [[nodiscard]] WidthCosts width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const;
   [[nodiscard]] static std::vector<Alternative> listed(const Entry& entry, Strategy strategy, int width, int threads);
   [[nodiscard]] Result<Cost> recorded_cost(const CostKey& key, const CostContext& context) const;
@@ -113,6 +126,8 @@ class CostTable {
 
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, CopySignature> copies_;  ///< of those the copies
+  std::map<int, double> usual_slowdown_;         ///< by neighbours: the median over ops on one core in their model
+  bool in_model_ = false;
 };
 
 /// The device of recorded profiles: its cores, and overheads where they were recorded.

@@ -10,9 +10,11 @@ namespace {
 /// By stream: position in the stream's list of steps, or nothing yet.
 using Clock = std::vector<std::int64_t>;
 
-/// What is not found in the caches makes a call longer by its part of the call's bytes.
+/// What is not found in the caches makes a call longer by its part of the call's bytes. What was timed in its model
+/// found its activations as they are in any step; only how cold its weights are is told by the footprint.
 Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, int neighbours, const CostTable& table) {
   COHORT_TRY(Cost cost, table.cost(key, {reuses.front().distance, neighbours}));
+  if (table.in_model(key)) return cost;
   double time = 0;
   for (const Reuse& reuse : reuses) {
     COHORT_TRY(const Cost at, table.cost(key, {reuse.distance, neighbours}));

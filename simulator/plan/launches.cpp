@@ -178,6 +178,7 @@ class Ordering {
         users_(launches_.size()) {
     link_data();
     link_after();
+    for (const Group& group : plan.groups) rounds_.push_back(rounds_of(group));
   }
 
   Result<std::vector<Launch>> run() {
@@ -190,7 +191,7 @@ class Ordering {
     std::vector<Launch> ordered;
     std::vector<bool> done(launches_.size(), false);
     while (!ready.empty()) {
-      const std::size_t next = std::get<3>(*ready.begin());
+      const std::size_t next = std::get<4>(*ready.begin());
       ready.erase(ready.begin());
       done[next] = true;
       ordered.push_back(launches_[next]);
@@ -204,7 +205,23 @@ class Ordering {
   }
 
  private:
-  using Priority = std::tuple<std::uint32_t, std::size_t, std::size_t, std::size_t>;
+  using Priority = std::tuple<std::uint32_t, std::size_t, std::size_t, std::size_t, std::size_t>;
+
+  /// By member: how many of its concurrent group come before it on its stream.
+  std::map<std::size_t, std::size_t> rounds_of(const Group& group) const {
+    std::map<std::uint32_t, std::size_t> on_stream;
+    std::map<std::size_t, std::size_t> rounds;
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      std::uint32_t stream = 0;
+      if (!group.streams.empty()) {
+        stream = group.streams[i];
+      } else if (group.op_streams.empty()) {
+        stream = stream_in_blocks(i, group.members.size(), plan_.streams);
+      }
+      rounds[group.members[i]] = on_stream[stream]++;
+    }
+    return rounds;
+  }
 
   void link(std::size_t from, std::size_t to) {
     needs_[to].push_back(from);
@@ -246,8 +263,10 @@ class Ordering {
     const std::size_t member = to_index(launch.members.front());
     const Group& group = plan_.groups[launch.group];
     const std::size_t op = group.op_streams.empty() ? to_index(launch.ops.front()) : launch.position;
-    const bool alternate = group.strategy == Strategy::kConcurrent;
-    return alternate ? Priority{launch.group, op, member, i} : Priority{launch.group, member, op, i};
+    if (group.strategy != Strategy::kConcurrent) return {launch.group, member, op, 0, i};
+    // Streams in turn, op by op; on each a member is done before the next one begins, so that it finds its activations
+    // in the caches, and members of a stream share the arena.
+    return {launch.group, rounds_[launch.group].at(member), op, member, i};
   }
 
   [[nodiscard]] std::string name(std::size_t i) const {
@@ -274,6 +293,7 @@ class Ordering {
   std::span<const Model* const> models_;
   std::vector<Launch> launches_;
   std::vector<std::vector<std::size_t>> needs_, users_;
+  std::vector<std::map<std::size_t, std::size_t>> rounds_;  ///< by group
 };
 
 }  // namespace

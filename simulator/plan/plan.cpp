@@ -220,6 +220,30 @@ Plan baseline_plan(const Plan& plan, std::uint32_t member) {
   return alone;
 }
 
+Plan in_turn_plan(const Plan& plan) {
+  Plan in_turn = uniform_plan(plan.members, Strategy::kSerial, 1);
+  in_turn.groups.front().name = "in turn";
+  in_turn.device = plan.device;
+  in_turn.input = plan.input;
+  in_turn.input.sharing = InputSharing::kSeparate;
+  in_turn.layout = plan.layout;
+  in_turn.precision = plan.precision;
+  in_turn.launch = plan.launch;
+  in_turn.limits.workspace = plan.limits.workspace;
+  if (plan.baselines.empty()) return in_turn;
+  Resolved resolved{"", fingerprint(in_turn), {}, {}, {}, {}, {}};
+  for (const Baseline& baseline : plan.baselines) {
+    for (const std::uint32_t member : baseline.members) {
+      for (ResolvedStep step : baseline.steps) {
+        step.task = fmt::format("{}{}", member, step.task.substr(step.task.find('/')));
+        resolved.steps.push_back(std::move(step));
+      }
+    }
+  }
+  in_turn.resolved = std::move(resolved);
+  return in_turn;
+}
+
 Plan uniform_plan(std::vector<Member> members, Strategy strategy, int streams) {
   Plan plan;
   Group group{.name = "all", .members = {}, .ops = {}, .strategy = strategy, .threads = 0, .streams = {}, .after = {}};

@@ -102,7 +102,7 @@ struct Resolved {
   friend bool operator==(const Resolved&, const Resolved&) = default;
 };
 
-/// The best known way to run members alone, one after another: what a plan's gain is measured against.
+/// The best known way to run members one after another: what a plan's gain is measured against.
 struct Baseline {
   std::vector<std::uint32_t> members;  ///< positions in Plan::members that it is for
   std::vector<ResolvedStep> steps;     ///< of a plan with such a member alone, as member 0
@@ -143,6 +143,13 @@ std::string fingerprint(const Plan& plan);
 
 /// The plan that runs one member alone as its baseline says.
 Plan baseline_plan(const Plan& plan, std::uint32_t member);
+
+/// The plan that runs all members one after another as their baselines say, each with its own input: what a plan's gain
+/// is measured against, unless images are decoded. Then each member has a pipeline of its own, as baseline_plan() has
+/// it.
+Plan in_turn_plan(const Plan& plan);
+/// Whether the baseline of a plan is in_turn_plan(), else baseline_plan() of one member after another.
+inline bool runs_in_turn(const Plan& plan) { return plan.input.source != InputSource::kFolder; }
 
 /// The stream of one of `count` members where each stream takes neighbours: 0 0 1 1 2 2.
 std::uint32_t stream_in_blocks(std::size_t position, std::size_t count, int streams);

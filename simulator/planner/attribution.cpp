@@ -16,6 +16,11 @@ bool asks_for_fusion(const Group& group) {
 
 /// Without the host's part; members that share a baseline take as long as each other.
 Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluator& evaluator, const Plan& plan) {
+  if (runs_in_turn(plan)) {
+    const Plan in_turn = in_turn_plan(plan);
+    COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(in_turn, planning_case.models));
+    return evaluator.without_overheads(in_turn, lowered.program);
+  }
   std::map<const Baseline*, Nanoseconds> known;
   Nanoseconds sum{};
   for (std::uint32_t member = 0; member < plan.members.size(); ++member) {

@@ -11,8 +11,9 @@ std::vector<ResolvedStep> steps_of(const Plan& plan, const Program& program) {
   return resolve(plan, program, "").steps;
 }
 
-/// The step time if the helpers of every step on several cores had to be woken.
-Nanoseconds cautious_time(const Evaluation& evaluation) {
+/// The step time if the helpers of every step on several cores had to be woken, where times do not hold that already.
+Nanoseconds cautious_time(const Evaluation& evaluation, const CostTable& costs) {
+  if (costs.in_model()) return evaluation.prediction.step_time;
   const std::vector<Step>& steps = evaluation.program.steps;
   const auto wide = std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.cost.threads > 1; });
   return evaluation.prediction.step_time + kWaking * wide;
@@ -38,37 +39,99 @@ std::vector<std::vector<std::uint32_t>> equal_members(const PlanningCase& planni
   return groups;
 }
 
-}  // namespace
+/// The steps of one of the members in turn, as of member 0.
+std::vector<ResolvedStep> steps_of_first(const Plan& plan, const Program& program) {
+  std::vector<ResolvedStep> steps = steps_of(plan, program);
+  std::erase_if(steps, [](const ResolvedStep& step) { return !step.task.starts_with("0/"); });
+  return steps;
+}
 
-Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case, const CancelToken* cancel) {
-  PlanEvaluator evaluator(planning_case, cancel);
-  Plan together = *planning_case.base;
-  together.baselines.clear();
-  together.limits.memory.reset();  // members run alone, one at a time
-  BaselinePrediction result;
-  result.alone.resize(planning_case.models.size());
-  for (std::vector<std::uint32_t>& members : equal_members(planning_case)) {
-    const std::vector<const Model*> alone{planning_case.models[members.front()]};
-    Plan plan = baseline_plan(together, members.front());
-    plan.limits.workspace = together.limits.workspace;
-    std::optional<Evaluation> best;
+class BaselineSearch {
+ public:
+  BaselineSearch(const PlanningCase& planning_case, const CancelToken* cancel)
+      : case_(planning_case), evaluator_(planning_case, cancel), together_(*planning_case.base) {
+    together_.baselines.clear();
+    together_.limits.memory.reset();  // of what a plan needs
+    found_.alone.resize(planning_case.models.size());
+  }
+
+  Result<BaselinePrediction> run() && {
+    const std::vector<std::vector<std::uint32_t>> groups = equal_members(case_);
+    for (const std::vector<std::uint32_t>& members : groups)
+      COHORT_CHECK(runs_in_turn(together_) ? add_in_turn(members) : add_alone(members));
+    if (runs_in_turn(together_) && groups.size() > 1) COHORT_CHECK(time_all());
+    return std::move(found_);
+  }
+
+ private:
+  /// On the threads that suit each op, on one, or on all: whichever is fastest.
+  Result<Evaluation> fastest(const Plan& plan, std::span<const Model* const> models) {
     std::vector<std::optional<int>> threads{std::nullopt};
-    if (planning_case.device.cores > 1) threads = {std::nullopt, 1, planning_case.device.cores};
+    if (case_.device.cores > 1) threads = {std::nullopt, 1, case_.device.cores};
+    std::optional<Evaluation> best;
     for (const std::optional<int> count : threads) {
       ChoiceRule rule;
       rule.threads = count;
-      auto evaluation = evaluator.evaluate(plan, alone, rule);
+      auto evaluation = evaluator_.evaluate(plan, models, rule);
       if (!evaluation) return in_context("baseline", evaluation.error());
-      if (!best || cautious_time(*evaluation) < cautious_time(*best)) best = std::move(*evaluation);
+      const bool is_better = !best || cautious_time(*evaluation, *case_.costs) < cautious_time(*best, *case_.costs);
+      if (is_better) best = std::move(*evaluation);
     }
-    COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(plan, best->program));
-    const auto count = static_cast<std::int64_t>(members.size());
-    result.step_time += best->prediction.step_time * count;
-    result.without_overheads += bare * count;
-    for (const std::uint32_t member : members) result.alone[member] = best->prediction.step_time;
-    result.baselines.push_back({std::move(members), steps_of(plan, best->program)});
+    return *std::move(best);
   }
-  return result;
+
+  void add(Nanoseconds step_time, Nanoseconds bare, const std::vector<std::uint32_t>& members,
+           std::vector<ResolvedStep> steps) {
+    found_.step_time += step_time;
+    found_.without_overheads += bare;
+    for (const std::uint32_t member : members)
+      found_.alone[member] = step_time / static_cast<std::int64_t>(members.size());
+    found_.baselines.push_back({members, std::move(steps)});
+  }
+
+  Result<void> add_in_turn(const std::vector<std::uint32_t>& members) {
+    Plan of_them = together_;
+    of_them.members.clear();
+    for (const std::uint32_t member : members) of_them.members.push_back(together_.members[member]);
+    const std::vector<const Model*> models(members.size(), case_.models[members.front()]);
+    const Plan plan = in_turn_plan(of_them);
+    COHORT_TRY(const Evaluation best, fastest(plan, models));
+    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(plan, best.program));
+    add(best.prediction.step_time, bare, members, steps_of_first(plan, best.program));
+    return {};
+  }
+
+  Result<void> add_alone(const std::vector<std::uint32_t>& members) {
+    const std::vector<const Model*> alone{case_.models[members.front()]};
+    Plan plan = baseline_plan(together_, members.front());
+    plan.limits.workspace = together_.limits.workspace;
+    COHORT_TRY(const Evaluation best, fastest(plan, alone));
+    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(plan, best.program));
+    const auto count = static_cast<std::int64_t>(members.size());
+    add(best.prediction.step_time * count, bare * count, members, steps_of(plan, best.program));
+    return {};
+  }
+
+  /// Members of several kinds leave each other less of the caches than those of one kind alone.
+  Result<void> time_all() {
+    together_.baselines = found_.baselines;
+    const Plan plan = in_turn_plan(together_);
+    COHORT_TRY(const Evaluation all, evaluator_.evaluate(plan, case_.models));
+    found_.step_time = all.prediction.step_time;
+    COHORT_TRY(found_.without_overheads, evaluator_.without_overheads(plan, all.program));
+    return {};
+  }
+
+  const PlanningCase& case_;
+  PlanEvaluator evaluator_;
+  Plan together_;
+  BaselinePrediction found_;
+};
+
+}  // namespace
+
+Result<BaselinePrediction> predict_baseline(const PlanningCase& planning_case, const CancelToken* cancel) {
+  return BaselineSearch(planning_case, cancel).run();
 }
 
 }  // namespace cohort

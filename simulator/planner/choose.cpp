@@ -17,7 +17,7 @@ Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, const
   own.signature = signature_for(way.multiprocessors, own.signature);
   const CostContext context{rule.footprint, way.threads == 1 ? rule.neighbours : 0};
   std::optional<Nanoseconds> time = times.time(own, context);
-  if (time && way.threads > 1) *time += kWaking;
+  if (time && way.threads > 1 && !times.table().in_model()) *time += kWaking;
   const bool other_threads = rule.threads && way.threads != *rule.threads;
   bool is_preferred = false;
   if (rule.preferred != nullptr) {

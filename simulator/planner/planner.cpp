@@ -18,8 +18,14 @@ Result<void> check(const PlanningCase& planning_case) {
   return validate(planning_case.device);
 }
 
-/// One step of every member as the plan's baselines have it. Members that share a baseline and a model take the same.
+/// One step of every member as the plan's baselines have it. Of those with a pipeline each, members that share a
+/// baseline and a model take the same.
 Result<Nanoseconds> baseline_time(PlanEvaluator& evaluator, const PlanningCase& planning_case, const Plan& plan) {
+  if (runs_in_turn(plan)) {
+    auto all = evaluator.evaluate(in_turn_plan(plan), planning_case.models);
+    if (!all) return in_context("baseline", all.error());
+    return all->prediction.step_time;
+  }
   std::vector<std::size_t> baseline_of(plan.members.size(), plan.baselines.size());
   for (std::size_t i = 0; i < plan.baselines.size(); ++i) {
     for (const std::uint32_t member : plan.baselines[i].members) baseline_of[member] = i;

@@ -62,6 +62,9 @@ struct BaselinePrediction {
   std::vector<Nanoseconds> alone;   ///< by member: one step of it
 };
 
+/// The name of the candidate that is the baseline, ranked with the others.
+inline constexpr std::string_view kOneAfterAnother = "one after another";
+
 struct PlanCandidate {
   std::string name;  ///< "concurrent x2 + strided batch (fc1, fc2)"
   Plan plan;         ///< with baselines and `resolved`

@@ -98,17 +98,23 @@ std::vector<LostGain> lost_to(const PlanCandidate& best, const PlanCandidate& ca
 
 std::string print(const PlanningResult& result, std::size_t most_rows) {
   const std::size_t shown = std::min(most_rows, result.ranked.size());
-  std::string text = fmt::format("{:>3} {:>10} {:>8} {:>10}  {}\n", "", "step", "speedup", "at least", "plan, and why");
+  const bool none_gains = !result.ranked.empty() && result.ranked.front().name == kOneAfterAnother;
+  std::string text;
+  if (none_gains) text = "nothing gains: run these members one after another\n";
+  text += fmt::format("{:>3} {:>10} {:>8} {:>10}  {}\n", "", "step", "speedup", "at least", "plan, and why");
   for (std::size_t i = 0; i < shown; ++i) {
     const PlanCandidate& each = result.ranked[i];
     text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  {}\n{:36}{}\n", i + 1, format_time(each.prediction.step_time),
                         each.speedup, format_time(each.prediction.lower_bound), each.name, "", each.explanation);
   }
   if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
-  text += result.cases.empty() ? baseline_text(result.baseline.step_time, "") : cases_text(result);
-  const bool gains = std::any_of(result.ranked.begin(), result.ranked.end(),
-                                 [](const PlanCandidate& each) { return each.speedup > 1; });
-  if (!gains && !result.ranked.empty()) text += "none gains: run these members one after another\n";
+  const bool is_ranked = std::any_of(result.ranked.begin(), result.ranked.begin() + static_cast<std::ptrdiff_t>(shown),
+                                     [](const PlanCandidate& each) { return each.name == kOneAfterAnother; });
+  if (!result.cases.empty()) {
+    text += cases_text(result);
+  } else if (!is_ranked) {
+    text += baseline_text(result.baseline.step_time, "");
+  }
   if (result.interrupted) text += "interrupted: the best of what was looked at by then\n";
   if (!result.screened.empty()) {
     text +=

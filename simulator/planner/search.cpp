@@ -80,6 +80,7 @@ class Search {
     const auto parts = [this](const Variant& variant) { return maker_.multiprocessors_changed(variant); };
     COHORT_CHECK(improve_best(parts, [&](const Variant& variant) { return !parts(variant).empty(); }));
     if (scored_.empty()) return fail(refusal_code_, "no plan is possible: {}", refusal_);
+    COHORT_CHECK(add_in_turn());
     std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
       const auto rank = [](const Scored& scored) {
         return std::tuple(scored.cost, scored.candidate.prediction.step_time, scored.is_change,
@@ -178,6 +179,34 @@ class Search {
     scored.cost = objective_cost(options_.objective, candidate.prediction, outcome_.baseline.alone);
     scored_.push_back(std::move(scored));
     return true;
+  }
+
+  /// Members one after another, which no plan need lose to; where another candidate is the same, that one by this name.
+  Result<void> add_in_turn() {
+    if (!runs_in_turn(*case_.base) || interrupted()) return {};
+    Plan plan = *case_.base;
+    plan.baselines = outcome_.baseline.baselines;
+    const Plan in_turn = in_turn_plan(plan);
+    plan = in_turn;
+    plan.baselines = outcome_.baseline.baselines;
+    plan.limits = case_.base->limits;
+    plan.resolved->fingerprint = fingerprint(plan);
+    const Result<Evaluation> evaluation = evaluator_.evaluate(plan, case_.models);
+    if (!evaluation) return {};  // it does not fit into memory at once
+    Scored scored;
+    PlanCandidate& candidate = scored.candidate;
+    candidate.name = kOneAfterAnother;
+    candidate.prediction = evaluation->prediction;
+    if (options_.latency_limit && candidate.prediction.p99_latency > *options_.latency_limit) return {};
+    plan.resolved = resolve(plan, evaluation->program, case_.device.device);
+    candidate.plan = std::move(plan);
+    const std::vector<double> gains = member_gains(candidate.prediction, outcome_.baseline.alone);
+    if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
+    scored.cost = objective_cost(options_.objective, candidate.prediction, outcome_.baseline.alone);
+    scored.shape = shape_of(evaluation->program);
+    std::erase_if(scored_, [&](const Scored& other) { return same_program(scored, other); });
+    scored_.push_back(std::move(scored));
+    return {};
   }
 
   /// An error where nothing has been found.

@@ -27,7 +27,7 @@ auto way_key(const ProfileRecord& record) {
 }
 
 bool is_warm_and_alone(const ProfileRecord& record) {
-  return record.state == ProfileState::kWarm && record.neighbours == 0;
+  return (record.state == ProfileState::kWarm || record.state == ProfileState::kInModel) && record.neighbours == 0;
 }
 
 auto case_key(const ProfileRecord& record) {

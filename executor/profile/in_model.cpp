@@ -1,0 +1,245 @@
+#include "executor/profile/in_model.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/statistics.hpp"
+#include "executor/core_probe.hpp"
+#include "executor/input_values.hpp"
+#include "executor/profile/duration_sink.hpp"
+#include "executor/runner.hpp"
+#include "simulator/plan/plan.hpp"
+
+namespace cohort {
+namespace {
+
+/// Rounds of each way while ways are compared, after one that warms up; and of the best ways.
+constexpr int kRaceRounds = 3;
+constexpr int kSettleRounds = 5;
+constexpr int kSettlePasses = 2;
+/// Members in turn beyond which a program is no longer looked at: with so many each is as cold as it gets.
+constexpr int kMostTurns = 16;
+
+}  // namespace
+
+ChooseAlternative choose_ways(ChosenWays chosen) {
+  return [chosen = std::move(chosen)](const CostKey& key, std::span<const Alternative> ways) {
+    const auto wanted = chosen.find(key.signature);
+    if (wanted == chosen.end()) return std::size_t{0};
+    const auto found = std::find_if(ways.begin(), ways.end(), [&](const Alternative& way) {
+      return OpWay{way.algorithm, way.threads} == wanted->second;
+    });
+    return found == ways.end() ? std::size_t{0} : static_cast<std::size_t>(found - ways.begin());
+  };
+}
+
+/// A program of some members in turn, loaded.
+struct InModelTimer::Run {
+  Program program;
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<DurationSink> sink;
+  Nanoseconds overhead{};  ///< of the clock
+};
+
+InModelTimer::InModelTimer(Backend& backend, const LoadedModel& loaded, Precision precision, Layout layout)
+    : backend_(backend),
+      loaded_(loaded),
+      precision_(precision),
+      layout_(layout),
+      thread_counts_{1},
+      watch_(core_probe(backend.info())) {
+  if (const int cores = backend.catalog().cores(); cores > 1) thread_counts_ = {cores, 1};
+}
+
+InModelTimer::~InModelTimer() = default;
+
+Result<std::unique_ptr<InModelTimer::Run>> InModelTimer::load(int copies, int streams,
+                                                              const ChooseAlternative& choose) {
+  std::vector<Member> members;
+  for (int i = 0; i < copies; ++i) members.push_back({fmt::format("{}", i), {}, 0});
+  Plan plan = uniform_plan(std::move(members), streams > 1 ? Strategy::kConcurrent : Strategy::kSerial, streams);
+  plan.input.buffers = 1;
+  plan.precision = precision_;
+  plan.layout = layout_;
+  const std::vector<const Model*> models(static_cast<std::size_t>(copies), &loaded_.model);
+  auto run = std::make_unique<Run>();
+  COHORT_TRY(run->program, lower(plan, models, backend_.catalog(), choose));
+  const std::vector<const Weights*> weights(models.size(), &loaded_.weights);
+  COHORT_TRY(run->runner, Runner::create(backend_, run->program, weights));
+  COHORT_CHECK(fill_inputs_to_time(*run->runner));
+  run->sink = std::make_unique<DurationSink>(run->program.steps.size(), run->program.streams);
+  run->overhead = clock_cost();
+  for (const Step& step : run->program.steps) names_.try_emplace(step.cost.signature, step.op);
+  return run;
+}
+
+/// After a round that warms up; again, for a while, where something else slowed the cores meanwhile.
+Result<void> InModelTimer::time(Run& run, int rounds, const CancelToken& cancel) {
+  constexpr int kMostTries = 3;
+  for (int i = 1;; ++i) {
+    std::vector<ProfileRecord> records;
+    COHORT_CHECK(time_rounds(run, rounds, cancel, records));
+    if (watch_.slowed(watch_.next()) > WorkWatch::kSlowed && i < kMostTries) continue;
+    for (ProfileRecord& record : records) {
+      const OpWay way{record.algorithm, record.threads};
+      samples_[{record.signature, way}][{record.neighbours, record.footprint}].push_back(std::move(record));
+    }
+    return {};
+  }
+}
+
+Result<void> InModelTimer::time_rounds(Run& run, int rounds, const CancelToken& cancel,
+                                       std::vector<ProfileRecord>& records) {
+  COHORT_CHECK(run.runner->step(0));
+  run.runner->session().set_sink(run.sink.get());
+  const Bytes footprint = run.program.memory.total();
+  for (int i = 0; i < rounds; ++i) {
+    COHORT_CHECK(cancel.check());
+    COHORT_CHECK(run.runner->step(0));
+    for (std::size_t s = 0; s < run.program.steps.size(); ++s) {
+      const Step& step = run.program.steps[s];
+      ProfileRecord record;
+      record.state = ProfileState::kInModel;
+      record.signature = step.cost.signature;
+      record.strategy = std::string(to_string(step.cost.strategy));
+      record.neighbours = run.program.streams - 1;
+      record.width = step.cost.width;
+      record.threads = step.cost.threads;
+      record.algorithm = step.cost.algorithm;
+      record.footprint = footprint;
+      record.workspace = step.workspace ? run.program.buffer(*step.workspace).size : Bytes{};
+      record.packed_weights = step.packed_weights;
+      record.time = std::max(Nanoseconds(1), run.sink->duration(s) - run.overhead);
+      records.push_back(std::move(record));
+    }
+  }
+  run.runner->session().set_sink(nullptr);
+  return {};
+}
+
+/// Each op's way of this rank on so many cores; of an op that has fewer, its best so far.
+Result<void> InModelTimer::time_rank(std::size_t rank, int threads, const CancelToken& cancel) {
+  const ChosenWays best = best_on(threads);
+  const ChooseAlternative known = choose_ways(best);
+  const ChooseAlternative choose = [&](const CostKey& key, std::span<const Alternative> ways) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      if (ways[i].threads == threads) places.push_back(i);
+    }
+    std::size_t& listed = ranks_[{key.signature, threads}];
+    listed = std::max(listed, places.size());
+    if (rank < places.size()) return places[rank];
+    return best.contains(key.signature) || places.empty() ? known(key, ways) : places.front();
+  };
+  COHORT_TRY(const auto run, load(1, 1, choose));
+  if (rank == 0) alone_ = run->program.memory.total();  // further ways may take much workspace
+  return time(*run, kRaceRounds, cancel);
+}
+
+Result<void> InModelTimer::time_first(const CancelToken& cancel) {
+  for (const int threads : thread_counts_) COHORT_CHECK(time_rank(0, threads, cancel));
+  return {};
+}
+
+Result<bool> InModelTimer::race(const TimeBudget& budget, const CancelToken& cancel) {
+  std::size_t most = 0;
+  for (const auto& [op, listed] : ranks_) most = std::max(most, listed);
+  for (std::size_t rank = 1; rank < most; ++rank) {
+    for (const int threads : thread_counts_) {
+      const bool any = std::any_of(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
+        return entry.first.second == threads && entry.second > rank;
+      });
+      if (!any) continue;
+      if (budget.spent()) return false;
+      COHORT_CHECK(time_rank(rank, threads, cancel));
+    }
+  }
+  return true;
+}
+
+/// One; and as many as make the model's bytes four times as many as the cache that cores share keeps, with a quarter of
+/// that between: twice as many are still kept in part.
+std::vector<int> InModelTimer::copies_to_settle() const {
+  const Bytes shared{number_setting(backend_.info(), kSharedCacheSetting).value_or(32 << 20)};
+  const std::int64_t own = std::max<std::int64_t>(1, alone_.value);
+  const auto most = std::clamp<std::int64_t>((4 * shared.value + own - 1) / own, 2, kMostTurns);
+  std::vector<int> copies{1, static_cast<int>((most + 2) / 4), static_cast<int>(most)};
+  std::erase_if(copies, [](int count) { return count < 1; });
+  copies.erase(std::unique(copies.begin(), copies.end()), copies.end());
+  return copies;
+}
+
+void InModelTimer::choose_to_settle() {
+  const int cores = backend_.catalog().cores();
+  const ChosenWays single = best_on(1);
+  const ChosenWays all = best();
+  for (const int count : copies_to_settle()) {
+    settled_.push_back({count, 1, all, true, nullptr});
+    if (cores == 1) continue;
+    settled_.push_back({(count + cores - 1) / cores * cores, cores, single, false, nullptr});
+    if (single != all) settled_.push_back({count, 1, single, false, nullptr});
+  }
+}
+
+Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& cancel) {
+  if (settled_.empty()) choose_to_settle();
+  const int most = settled_.back().copies;
+  for (int pass = 0; pass < kSettlePasses; ++pass) {
+    for (Settled& each : settled_) {
+      if (budget.spent()) break;
+      if (each.run == nullptr) {
+        COHORT_TRY(each.run, load(each.copies, each.streams, choose_ways(each.ways)));
+      }
+      COHORT_CHECK(time(*each.run, kSettleRounds, cancel));
+      if (!each.is_best || each.copies < most || each.copies == 1) continue;
+      turns_ = each.copies;
+      for (int i = 0; i < kSettleRounds; ++i) {
+        COHORT_TRY(const Nanoseconds all, each.run->runner->timed_steps(1, steady_now));
+        in_turn_.push_back(all / each.copies);
+      }
+    }
+  }
+  return std::all_of(settled_.begin(), settled_.end(), [](const Settled& each) { return each.run != nullptr; });
+}
+
+std::optional<Nanoseconds> InModelTimer::time_of(const std::string& signature, const OpWay& way) const {
+  const auto found = samples_.find({signature, way});
+  if (found == samples_.end()) return std::nullopt;
+  std::vector<Nanoseconds> times;
+  for (const ProfileRecord& record : found->second.begin()->second) times.push_back(record.time);  // alone
+  return median(std::move(times));
+}
+
+ChosenWays InModelTimer::best_on(int threads) const {
+  std::map<std::string, std::pair<Nanoseconds, OpWay>> fastest;
+  for (const auto& [key, by_context] : samples_) {
+    const auto& [signature, way] = key;
+    if (threads > 0 && way.threads != threads) continue;
+    const Nanoseconds time = *time_of(signature, way);
+    const auto [place, is_new] = fastest.try_emplace(signature, time, way);
+    if (!is_new && time < place->second.first) place->second = {time, way};
+  }
+  ChosenWays ways;
+  for (auto& [signature, entry] : fastest) ways.emplace(signature, std::move(entry.second));
+  return ways;
+}
+
+ChosenWays InModelTimer::best() const { return best_on(0); }
+
+std::vector<std::pair<std::string, ProfileRecord>> InModelTimer::records(std::size_t most) const {
+  std::vector<std::pair<std::string, ProfileRecord>> all;
+  for (const auto& [key, by_context] : samples_) {
+    for (const auto& [place, samples] : by_context) {
+      std::vector<ProfileRecord> sorted = samples;
+      std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+      const std::size_t kept = std::min(most, sorted.size());
+      for (std::size_t i = 0; i < kept; ++i) {
+        const std::size_t at = kept == 1 ? 0 : i * (sorted.size() - 1) / (kept - 1);
+        all.emplace_back(names_.at(key.first), sorted[at]);
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace cohort

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "executor/backend.hpp"
+#include "executor/profile/time_budget.hpp"
+#include "executor/work_watch.hpp"
+#include "models/model.hpp"
+#include "simulator/plan/lower.hpp"
+#include "simulator/plan/plan.hpp"
+#include "tracer/profile_record.hpp"
+
+namespace cohort {
+
+/// A way to run an op.
+struct OpWay {
+  std::string algorithm;
+  int threads = 1;
+
+  friend auto operator<=>(const OpWay&, const OpWay&) = default;
+};
+
+/// By an op's signature.
+using ChosenWays = std::map<std::string, OpWay>;
+
+/// Picks those; the first that is listed for what has none.
+ChooseAlternative choose_ways(ChosenWays ways);
+
+/// Times the ops of a model in their places: the whole model runs, and each op is timed while the ops before it have
+/// just written what it reads and helper threads are as awake as they are in a real step. One run times every op, so
+/// that all ways of all ops take as many runs as the op with most ways has.
+class InModelTimer {
+ public:
+  /// All must outlive this.
+  InModelTimer(Backend& backend, const LoadedModel& loaded, Precision precision, Layout layout);
+  ~InModelTimer();
+  InModelTimer(const InModelTimer&) = delete;
+  InModelTimer& operator=(const InModelTimer&) = delete;
+
+  /// The library's first way of each op, on all cores and on one: what every profile has, however little time there is.
+  /// Errors: those of lower() and of the device; kInterrupted.
+  Result<void> time_first(const CancelToken& cancel);
+  /// The other ways, one after another until the budget ends. Returns whether all were timed.
+  Result<bool> race(const TimeBudget& budget, const CancelToken& cancel);
+  /// The best ways once more: each op on one core, on as many as are faster, and on one while the other cores run
+  /// members of their own; one member alone, and several in turn with weights of their own, as many as leave nothing of
+  /// the first in caches. May be called again for more samples. Returns whether all was timed.
+  Result<bool> settle(const TimeBudget& budget, const CancelToken& cancel);
+
+  /// Of each op the fastest so far: on so many cores; on any.
+  [[nodiscard]] ChosenWays best_on(int threads) const;
+  [[nodiscard]] ChosenWays best() const;
+  /// The median while its model runs alone; absent where it was not timed.
+  [[nodiscard]] std::optional<Nanoseconds> time_of(const std::string& signature, const OpWay& way) const;
+  /// Wall times of a step of one of the members in turn, without a sink, and their number; absent where the model alone
+  /// leaves nothing in caches.
+  [[nodiscard]] const std::vector<Nanoseconds>& in_turn() const { return in_turn_; }
+  [[nodiscard]] int turns() const { return turns_; }
+
+  /// Everything timed, as records of state kInModel, at most `most` of each op, way and footprint.
+  [[nodiscard]] std::vector<std::pair<std::string, ProfileRecord>> records(std::size_t most) const;
+
+ private:
+  struct Run;
+  /// A program of the best ways.
+  struct Settled {
+    int copies = 1;
+    int streams = 1;
+    ChosenWays ways;
+    bool is_best = false;  ///< of each op on as many cores as are fastest
+    std::unique_ptr<Run> run;
+  };
+  using Key = std::pair<std::string, OpWay>;  ///< signature
+
+  Result<std::unique_ptr<Run>> load(int copies, int streams, const ChooseAlternative& choose);
+  void choose_to_settle();
+  Result<void> time(Run& run, int rounds, const CancelToken& cancel);
+  static Result<void> time_rounds(Run& run, int rounds, const CancelToken& cancel, std::vector<ProfileRecord>& records);
+  Result<void> time_rank(std::size_t rank, int threads, const CancelToken& cancel);
+  [[nodiscard]] std::vector<int> copies_to_settle() const;
+
+  Backend& backend_;
+  const LoadedModel& loaded_;
+  Precision precision_;
+  Layout layout_;
+  std::vector<int> thread_counts_;                            ///< all cores first
+  std::map<std::pair<std::string, int>, std::size_t> ranks_;  ///< ways listed, by signature and threads
+  /// By neighbours and footprint.
+  std::map<Key, std::map<std::pair<int, Bytes>, std::vector<ProfileRecord>>> samples_;
+  std::map<std::string, std::string> names_;  ///< of an op, by signature
+  std::vector<Settled> settled_;
+  WorkWatch watch_;
+  Bytes alone_;  ///< footprint of the model alone
+  int turns_ = 0;
+  std::vector<Nanoseconds> in_turn_;
+};
+
+}  // namespace cohort

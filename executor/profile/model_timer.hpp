@@ -1,0 +1,40 @@
+#pragma once
+
+#include "base/cancel.hpp"
+#include "executor/backend.hpp"
+#include "executor/profile/kernels.hpp"
+#include "executor/profile/profile.hpp"
+#include "models/model.hpp"
+#include "simulator/plan/lower.hpp"
+#include "tracer/trace.hpp"
+
+namespace cohort {
+
+/// Wall time of the whole model, with and without the sink of measured runs in turn, so that drift meets both alike.
+class ModelTimer {
+ public:
+  /// All must outlive this.
+  ModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, const CancelToken& cancel)
+      : backend_(backend), loaded_(loaded), options_(options), cancel_(cancel) {}
+
+  /// Some more samples of both, in the ways that `choose` picks. Errors: those of lower() and of the device;
+  /// kInterrupted.
+  Result<void> pass(const ChooseAlternative& choose);
+  /// Forgets what was timed.
+  void forget();
+  /// By how much the sink seems to change a step, in parts of it: more than a sink can, where the machine was
+  /// disturbed.
+  [[nodiscard]] double perturbation() const;
+
+  void write(Trace& trace) &&;
+
+ private:
+  Backend& backend_;
+  const LoadedModel& loaded_;
+  const ProfileOptions& options_;
+  const CancelToken& cancel_;
+  WallTimes untraced_{std::string(kWallUntraced), {}, 0};
+  WallTimes traced_{std::string(kWallTraced), {}, 0};
+};
+
+}  // namespace cohort
