@@ -98,9 +98,10 @@ std::vector<LostGain> lost_to(const PlanCandidate& best, const PlanCandidate& ca
 
 std::string print(const PlanningResult& result, std::size_t most_rows) {
   const std::size_t shown = std::min(most_rows, result.ranked.size());
-  const bool none_gains = !result.ranked.empty() && result.ranked.front().name == kOneAfterAnother;
+  const bool none_gains = std::none_of(result.ranked.begin(), result.ranked.end(),
+                                       [](const PlanCandidate& each) { return each.speedup > 1; });
   std::string text;
-  if (none_gains) text = "nothing gains: run these members one after another\n";
+  if (none_gains && !result.ranked.empty()) text = "none gains: run these members one after another\n";
   text += fmt::format("{:>3} {:>10} {:>8} {:>10}  {}\n", "", "step", "speedup", "at least", "plan, and why");
   for (std::size_t i = 0; i < shown; ++i) {
     const PlanCandidate& each = result.ranked[i];

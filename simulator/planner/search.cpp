@@ -184,12 +184,12 @@ class Search {
   /// Members one after another, which no plan need lose to; where another candidate is the same, that one by this name.
   Result<void> add_in_turn() {
     if (!runs_in_turn(*case_.base) || interrupted()) return {};
-    Plan plan = *case_.base;
-    plan.baselines = outcome_.baseline.baselines;
-    const Plan in_turn = in_turn_plan(plan);
-    plan = in_turn;
-    plan.baselines = outcome_.baseline.baselines;
-    plan.limits = case_.base->limits;
+    Plan base = *case_.base;
+    base.baselines = outcome_.baseline.baselines;
+    Plan plan = in_turn_plan(base);
+    plan.baselines = std::move(base.baselines);
+    plan.limits = base.limits;
+    plan.input = base.input;
     plan.resolved->fingerprint = fingerprint(plan);
     const Result<Evaluation> evaluation = evaluator_.evaluate(plan, case_.models);
     if (!evaluation) return {};  // it does not fit into memory at once

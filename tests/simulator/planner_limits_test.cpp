@@ -142,7 +142,7 @@ TEST(Planner, BalancesTheGainOfEachMemberWhereAsked) {
   // Side by side: 3 ms and 1 ms, 1x for both.
   const PlannerBench bench = unequal_pair();
   const PlanningResult fastest = bench.plan();
-  EXPECT_EQ(fastest.ranked.front().name, "serial");
+  EXPECT_EQ(fastest.ranked.front().name, kOneAfterAnother);
   EXPECT_EQ(fastest.ranked.front().prediction.p99_latency, Nanoseconds(2'000'000));
   EXPECT_EQ(fastest.ranked.front().prediction.member_latency,
             (std::vector{Nanoseconds(1'500'000), Nanoseconds(2'000'000)}));
@@ -157,7 +157,7 @@ TEST(Planner, RefusesPlansOverTheLatencyLimit) {
   const PlannerBench bench = unequal_pair();
   const PlanningResult result =
       bench.plan({.objective = Objective::kBalancedGain, .latency_limit = Nanoseconds(2'500'000)});
-  EXPECT_EQ(result.ranked.front().name, "serial");
+  EXPECT_EQ(result.ranked.front().name, kOneAfterAnother);
   const auto refused = [](const RefusedCandidate& each) {
     return each.name == "concurrent x2" && each.reason == "its p99 latency is 3.00 ms, the limit is 2.50 ms";
   };

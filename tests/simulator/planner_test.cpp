@@ -23,7 +23,7 @@ std::string best_name(const PlannerBench& bench) {
 
 TEST(Planner, FollowsRecordedCostsWhicheverWayTheyPoint) {
   EXPECT_EQ(best_name(cnn_bench({.all_cores = 0.6, .beside = 1.0})), "concurrent x2");
-  EXPECT_EQ(best_name(cnn_bench({.all_cores = 0.45, .beside = 1.0})), "serial");
+  EXPECT_EQ(best_name(cnn_bench({.all_cores = 0.45, .beside = 1.0})), kOneAfterAnother);
   EXPECT_EQ(best_name(cnn_bench({.all_cores = 0.6, .beside = 1.0, .strided = 0.1})),
             "concurrent x2 + strided batch (fc1, fc2)");
   EXPECT_EQ(best_name(cnn_bench({.all_cores = 0.6, .beside = 1.0, .dense = 0.2})),
@@ -155,7 +155,7 @@ TEST(Planner, RefusesNoMembersAndTooFewModels) {
 
 TEST(Planner, PlansASingleMember) {
   const PlanningResult result = cnn_bench({}, 1).plan();
-  EXPECT_THAT(result.ranked.front().name, StartsWith("serial"));
+  EXPECT_EQ(result.ranked.front().name, kOneAfterAnother);
   EXPECT_DOUBLE_EQ(result.ranked.front().speedup, 1.0);
 }
 
@@ -239,6 +239,17 @@ TEST(PlanningTable, SaysWhereNoPlanGains) {
   EXPECT_NE(print(result).find(kNone), std::string::npos) << print(result);
   result.ranked[0].speedup = 1.01;
   EXPECT_EQ(print(result).find(kNone), std::string::npos) << print(result);
+  result.ranked[0].name = kOneAfterAnother;
+  result.ranked[0].speedup = 1;
+  EXPECT_EQ(print(result).find(kNone), 0U) << "it is said first";
+}
+
+TEST(Planner, RanksMembersOneAfterAnotherWithTheRest) {
+  const PlanningResult result = cnn_bench({.all_cores = 0.45, .beside = 1.4, .strided = 1.3}).plan();
+  EXPECT_EQ(result.ranked.front().name, kOneAfterAnother);
+  EXPECT_DOUBLE_EQ(result.ranked.front().speedup, 1.0);
+  EXPECT_EQ(result.ranked.front().prediction.step_time, result.baseline.step_time);
+  for (const PlanCandidate& each : result.ranked) EXPECT_LE(each.speedup, 1.0) << each.name;
 }
 
 }  // namespace
