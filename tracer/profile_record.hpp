@@ -35,6 +35,14 @@ struct ProfileRecord {
   friend bool operator==(const ProfileRecord&, const ProfileRecord&) = default;
 };
 
+/// Wall times of a step of one of several members in turn, each with its own weights, and the sum of its ops in such a
+/// step with what the host adds to each, in a profile made within a budget.
+inline constexpr std::string_view kWallInTurn = "model in turn";
+inline constexpr std::string_view kWallOpsInTurn = "its ops in turn";
+
+/// What a profile had no time for: a setting of its trace.
+inline constexpr std::string_view kLacking = "not timed";
+
 /// Signatures of profile records that are not ops. Times are of one image on one core for input
 /// stages, of one program step or event for the rest.
 inline constexpr std::string_view kStepOverheadRecord = "step overhead";

@@ -68,6 +68,8 @@ ordered_json to_json(const PlanCandidate& candidate, const PlanCandidate& best) 
   ordered_json json = {{"name", candidate.name},
                        {"step_ns", candidate.prediction.step_time.count()},
                        {"predicted_speedup", candidate.speedup},
+                       {"speedup_80_low", candidate.interval.low},
+                       {"speedup_80_high", candidate.interval.high},
                        {"samples_per_second", candidate.prediction.samples_per_second},
                        {"launch_to_end_ns", candidate.prediction.launch_to_end.count()},
                        {"p99_latency_ns", candidate.prediction.p99_latency.count()},

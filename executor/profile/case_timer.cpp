@@ -247,7 +247,7 @@ Result<std::vector<std::string>> CaseTimer::time_within(const TimeBudget& budget
     return fused_cases(options_, each.op, known, {});
   }));
   COHORT_CHECK(stage("wider fused forms", [&](const OpCases& each, const KnownWays& known) {
-    return fused_cases(options_, each.op, known, each.warm);
+    return each.warm.empty() ? std::vector<TimedCase>() : fused_cases(options_, each.op, known, each.warm);
   }));
   return lacking;
 }

@@ -73,18 +73,22 @@ Result<std::unique_ptr<InModelTimer::Run>> InModelTimer::load(int copies, int st
   return run;
 }
 
-/// After a round that warms up; again, for a while, where something else slowed the cores meanwhile.
-Result<void> InModelTimer::time(Run& run, int rounds, const CancelToken& cancel) {
+/// After a round that warms up; again, for a while, where something else slowed the cores meanwhile. Returns what the
+/// ops of a round take together.
+Result<std::vector<Nanoseconds>> InModelTimer::time(Run& run, int rounds, const CancelToken& cancel) {
   constexpr int kMostTries = 3;
   for (int i = 1;; ++i) {
     std::vector<ProfileRecord> records;
     COHORT_CHECK(time_rounds(run, rounds, cancel, records));
     if (watch_.slowed(watch_.next()) > WorkWatch::kSlowed && i < kMostTries) continue;
-    for (ProfileRecord& record : records) {
+    std::vector<Nanoseconds> sums(static_cast<std::size_t>(rounds));
+    for (std::size_t at = 0; at < records.size(); ++at) {
+      ProfileRecord& record = records[at];
+      sums[at / run.program.steps.size()] += record.time;
       const OpWay way{record.algorithm, record.threads};
       samples_[{record.signature, way}][{record.neighbours, record.footprint}].push_back(std::move(record));
     }
-    return {};
+    return sums;
   }
 }
 
@@ -133,7 +137,7 @@ Result<void> InModelTimer::time_rank(std::size_t rank, int threads, const Cancel
   };
   COHORT_TRY(const auto run, load(1, 1, choose));
   if (rank == 0) alone_ = run->program.memory.total();  // further ways may take much workspace
-  return time(*run, kRaceRounds, cancel);
+  return time(*run, kRaceRounds, cancel).map([](const auto&) {});
 }
 
 Result<void> InModelTimer::time_first(const CancelToken& cancel) {
@@ -190,9 +194,11 @@ Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& c
       if (each.run == nullptr) {
         COHORT_TRY(each.run, load(each.copies, each.streams, choose_ways(each.ways)));
       }
-      COHORT_CHECK(time(*each.run, kSettleRounds, cancel));
+      COHORT_TRY(const std::vector<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
       if (!each.is_best || each.copies < most || each.copies == 1) continue;
       turns_ = each.copies;
+      steps_ = static_cast<int>(each.run->program.steps.size()) / each.copies;
+      for (const Nanoseconds sum : sums) ops_in_turn_.push_back(sum / each.copies);
       for (int i = 0; i < kSettleRounds; ++i) {
         COHORT_TRY(const Nanoseconds all, each.run->runner->timed_steps(1, steady_now));
         in_turn_.push_back(all / each.copies);

@@ -59,10 +59,13 @@ class InModelTimer {
   [[nodiscard]] ChosenWays best() const;
   /// The median while its model runs alone; absent where it was not timed.
   [[nodiscard]] std::optional<Nanoseconds> time_of(const std::string& signature, const OpWay& way) const;
-  /// Wall times of a step of one of the members in turn, without a sink, and their number; absent where the model alone
-  /// leaves nothing in caches.
+  /// Wall times of a step of one of the members in turn, without a sink; what its ops take in such a step; and the
+  /// number of members.
   [[nodiscard]] const std::vector<Nanoseconds>& in_turn() const { return in_turn_; }
+  [[nodiscard]] const std::vector<Nanoseconds>& ops_in_turn() const { return ops_in_turn_; }
   [[nodiscard]] int turns() const { return turns_; }
+  /// Of one member.
+  [[nodiscard]] int steps() const { return steps_; }
 
   /// Everything timed, as records of state kInModel, at most `most` of each op, way and footprint.
   [[nodiscard]] std::vector<std::pair<std::string, ProfileRecord>> records(std::size_t most) const;
@@ -81,7 +84,7 @@ class InModelTimer {
 
   Result<std::unique_ptr<Run>> load(int copies, int streams, const ChooseAlternative& choose);
   void choose_to_settle();
-  Result<void> time(Run& run, int rounds, const CancelToken& cancel);
+  Result<std::vector<Nanoseconds>> time(Run& run, int rounds, const CancelToken& cancel);
   static Result<void> time_rounds(Run& run, int rounds, const CancelToken& cancel, std::vector<ProfileRecord>& records);
   Result<void> time_rank(std::size_t rank, int threads, const CancelToken& cancel);
   [[nodiscard]] std::vector<int> copies_to_settle() const;
@@ -99,7 +102,9 @@ class InModelTimer {
   WorkWatch watch_;
   Bytes alone_;  ///< footprint of the model alone
   int turns_ = 0;
+  int steps_ = 0;
   std::vector<Nanoseconds> in_turn_;
+  std::vector<Nanoseconds> ops_in_turn_;
 };
 
 }  // namespace cohort

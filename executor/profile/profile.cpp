@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/statistics.hpp"
 #include "executor/profile/case_timer.hpp"
 #include "executor/profile/in_model.hpp"
 #include "executor/profile/kernels.hpp"
@@ -95,6 +96,11 @@ struct BudgetedProfile {
     std::move(whole).write(trace);
     if (in_model.turns() > 1) {
       trace.info.wall_times.push_back({std::string(kWallInTurn), in_model.in_turn(), 0});
+      std::vector<Nanoseconds> host;
+      for (const ProfileRecord& record : overheads[std::string(kStepOverheadRecord)]) host.push_back(record.time);
+      std::vector<Nanoseconds> ops = in_model.ops_in_turn();
+      for (Nanoseconds& sum : ops) sum += median(host) * in_model.steps();
+      trace.info.wall_times.push_back({std::string(kWallOpsInTurn), std::move(ops), 0});
       trace.info.settings[std::string(kTurns)] = std::to_string(in_model.turns());
     }
     if (!lacking.empty()) trace.info.settings[std::string(kLacking)] = fmt::format("{}", fmt::join(lacking, ", "));

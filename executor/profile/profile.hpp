@@ -44,11 +44,7 @@ struct ProfileOptions {
   std::function<void(const std::string&)> progress;
 };
 
-/// What a profile had no time for, a setting of its trace.
-inline constexpr std::string_view kLacking = "not timed";
-/// Wall times of a step of one of several members in turn, each with its own weights, in a profile made within a
-/// budget; and the setting that says how many. Absent where a model alone leaves nothing in the caches.
-inline constexpr std::string_view kWallInTurn = "model in turn";
+/// How many members a profile made within a budget timed in turn: a setting of its trace.
 inline constexpr std::string_view kTurns = "members in turn";
 
 /// In which a profile of the model tells most of what it can: 9 s, a tenth of a second for each distinct op where it

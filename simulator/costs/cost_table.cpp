@@ -87,6 +87,15 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
     place->second.workspace = std::max(place->second.workspace, record.workspace);
     place->second.packed_weights = std::max(place->second.packed_weights, record.packed_weights);
   }
+  std::vector<double> spreads;
+  for (const auto& [point, times] : samples) {
+    constexpr std::size_t kEnough = 5;
+    if (!std::get<5>(point) || times.size() < kEnough) continue;
+    // Of a normal distribution the middle half is 1.349 standard deviations wide.
+    spreads.push_back(seconds(quantile(times, 0.75) - quantile(times, 0.25)) / 1.349 / seconds(median(times)));
+    most_footprint_ = std::max(most_footprint_, std::get<4>(point));
+  }
+  if (!spreads.empty()) spread_ = median(std::move(spreads));
   for (const auto& [point, times] : samples) {  // ascending by footprint within a curve
     const auto& [signature, form, width, neighbours, footprint, in_model] = point;
     Timing& timing = entries_[signature].forms[form][width];
@@ -163,7 +172,18 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     take_off_events(std::span(records).subspan(before));
     if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
   }
-  return CostTable(records, Bytes{number_setting(profiles[0]->info.device, kCoreCacheSetting).value_or(0)});
+  CostTable table(records, Bytes{number_setting(profiles[0]->info.device, kCoreCacheSetting).value_or(0)});
+  for (const Trace* profile : profiles) {
+    if (const auto lacking = profile->info.settings.find(std::string(kLacking));
+        lacking != profile->info.settings.end())
+      table.lacking_ += (table.lacking_.empty() ? "" : ", ") + lacking->second;
+    const WallTimes* const whole = profile->info.wall(kWallInTurn);
+    const WallTimes* const ops = profile->info.wall(kWallOpsInTurn);
+    if (whole == nullptr || ops == nullptr || whole->samples.empty() || ops->samples.empty()) continue;
+    const double ratio = seconds(median(ops->samples)) / seconds(median(whole->samples));
+    table.unexplained_ = std::max(table.unexplained_, std::abs(1 - ratio));
+  }
+  return table;
 }
 
 const CostTable::Entry* CostTable::find(std::string_view signature) const {

@@ -78,6 +78,17 @@ class CostTable {
   /// Whether this very op was.
   [[nodiscard]] bool in_model(const CostKey& key) const;
 
+  /// How far samples of ops in their model lie apart: the median over ops of a standard deviation, in parts of the
+  /// time.
+  [[nodiscard]] double spread() const { return spread_; }
+  /// By how much a step of members in turn differs from its ops and what the host adds to them, in parts of it; the
+  /// worst profile's.
+  [[nodiscard]] double unexplained() const { return unexplained_; }
+  /// What profiles had no time for, in words for people; empty: nothing.
+  [[nodiscard]] const std::string& lacking() const { return lacking_; }
+  /// The largest footprint of which ops were timed in their model.
+  [[nodiscard]] Bytes most_footprint() const { return most_footprint_; }
+
   /// Median of the records with this signature: stages of the input, overheads.
   [[nodiscard]] std::optional<Nanoseconds> stage(std::string_view signature) const;
 
@@ -128,6 +139,10 @@ class CostTable {
   std::map<std::string, CopySignature> copies_;  ///< of those the copies
   std::map<int, double> usual_slowdown_;         ///< by neighbours: the median over ops on one core in their model
   bool in_model_ = false;
+  double spread_ = 0;
+  double unexplained_ = 0;
+  Bytes most_footprint_;
+  std::string lacking_;
 };
 
 /// The device of recorded profiles: its cores, and overheads where they were recorded.

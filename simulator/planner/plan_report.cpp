@@ -33,6 +33,11 @@ void add_doubts(const PlanningCase& planning_case, const Prediction& prediction,
   const std::size_t analytic = prediction.steps(CostOrigin::kAnalytic);
   const std::size_t interpolated = prediction.steps(CostOrigin::kInterpolated);
   say(analytic > 0, true, fmt::format("{} fused ops were never recorded: width times the single op", analytic));
+  const CostTable& costs = *planning_case.costs;
+  say(!costs.lacking().empty(), false, fmt::format("the profile did not time: {}", costs.lacking()));
+  constexpr double kMostUnexplained = 0.05;
+  say(costs.unexplained() > kMostUnexplained, true,
+      fmt::format("the profile does not add up: {:.0f}% of a step is not in its ops", 100 * costs.unexplained()));
   say(interpolated > 0, false, fmt::format("{} ops are between recorded widths or sizes", interpolated));
   say(device.kind == "cuda" && !on_gpu, true,
       fmt::format("no figures of device \"{}\": streams do not slow each other, launches cost nothing", device.name));

@@ -5,6 +5,7 @@
 
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/search.hpp"
+#include "simulator/planner/uncertainty.hpp"
 
 namespace cohort {
 namespace {
@@ -91,6 +92,7 @@ Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Pla
   if (result.run.prediction.step_time > Nanoseconds(0)) {
     result.speedup = seconds(result.baseline) / seconds(result.run.prediction.step_time);
   }
+  result.interval = speedup_interval(planning_case, result.run.prediction, result.speedup);
   return result;
 }
 

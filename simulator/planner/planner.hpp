@@ -65,15 +65,24 @@ struct BaselinePrediction {
 /// The name of the candidate that is the baseline, ranked with the others.
 inline constexpr std::string_view kOneAfterAnother = "one after another";
 
+/// Where 8 of 10 measured speedups lie (simulator/planner/uncertainty.hpp).
+struct SpeedupInterval {
+  double low = 1;
+  double high = 1;
+
+  friend bool operator==(const SpeedupInterval&, const SpeedupInterval&) = default;
+};
+
 struct PlanCandidate {
   std::string name;  ///< "concurrent x2 + strided batch (fc1, fc2)"
   Plan plan;         ///< with baselines and `resolved`
   Prediction prediction;
   double speedup = 1;
-  double least_gain = 1;    ///< of member_gains()
-  bool explained = false;   ///< the first PlannerOptions::most_explained are
-  Attribution attribution;  ///< of explained ones
-  bool limited = false;     ///< its fastest ways do not fit the limits: workspace is handed out over the whole batch
+  SpeedupInterval interval;  ///< of the speedup
+  double least_gain = 1;     ///< of member_gains()
+  bool explained = false;    ///< the first PlannerOptions::most_explained are
+  Attribution attribution;   ///< of explained ones
+  bool limited = false;      ///< its fastest ways do not fit the limits: workspace is handed out over the whole batch
   /// Of explained limited ones: the step time with each member getting the same part of the limit, as in ModelBatch's
   /// paper; absent where it does not fit that way.
   std::optional<Nanoseconds> equal_shares;
@@ -177,6 +186,7 @@ struct PlanPrediction {
   PredictedRun run;
   Nanoseconds baseline{};
   double speedup = 1;
+  SpeedupInterval interval;
 };
 Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device);
 

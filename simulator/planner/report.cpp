@@ -58,8 +58,12 @@ std::string explain_one(const PlanningResult& result, std::size_t place) {
   return text;
 }
 
+std::string interval_text(const SpeedupInterval& interval) {
+  return interval == SpeedupInterval{} ? "" : fmt::format("{:.2f} to {:.2f}", interval.low, interval.high);
+}
+
 std::string baseline_text(Nanoseconds step_time, const std::string& more) {
-  return fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  one after another{} (baseline)\n", "-", format_time(step_time),
+  return fmt::format("{:>3} {:>10} {:>7.2f}x  {:<13} one after another{} (baseline)\n", "-", format_time(step_time),
                      1.0, "", more);
 }
 
@@ -70,7 +74,7 @@ std::string cases_text(const PlanningResult& result) {
     text += baseline_text(each.baseline,
                           fmt::format(", {}, {:.4g} samples a second", each.name, each.baseline_samples_per_second));
     const PlanCandidate& best = result.ranked[each.best];
-    text += fmt::format("{:36}best, rank {}: {} a step, {:.2f}x, {:.4g} samples a second, {}\n", "", each.best + 1,
+    text += fmt::format("{:39}best, rank {}: {} a step, {:.2f}x, {:.4g} samples a second, {}\n", "", each.best + 1,
                         format_time(best.prediction.step_time), best.speedup, best.prediction.samples_per_second,
                         format_bytes(best.prediction.memory.total()));
   }
@@ -102,13 +106,16 @@ std::string print(const PlanningResult& result, std::size_t most_rows) {
                                        [](const PlanCandidate& each) { return each.speedup > 1; });
   std::string text;
   if (none_gains && !result.ranked.empty()) text = "none gains: run these members one after another\n";
-  text += fmt::format("{:>3} {:>10} {:>8} {:>10}  {}\n", "", "step", "speedup", "at least", "plan, and why");
+  text += fmt::format("{:>3} {:>10} {:>8}  {:<13} {}\n", "", "step", "speedup", "8 of 10 in", "plan, and why");
   for (std::size_t i = 0; i < shown; ++i) {
     const PlanCandidate& each = result.ranked[i];
-    text += fmt::format("{:>3} {:>10} {:>7.2f}x {:>10}  {}\n{:36}{}\n", i + 1, format_time(each.prediction.step_time),
-                        each.speedup, format_time(each.prediction.lower_bound), each.name, "", each.explanation);
+    text += fmt::format("{:>3} {:>10} {:>7.2f}x  {:<13} {}\n{:39}{}\n", i + 1, format_time(each.prediction.step_time),
+                        each.speedup, interval_text(each.interval), each.name, "", each.explanation);
   }
   if (shown < result.ranked.size()) text += fmt::format("    ... and {} more\n", result.ranked.size() - shown);
+  const bool may_not_gain =
+      !none_gains && result.ranked.front().interval.low <= 1 && result.ranked.front().interval != SpeedupInterval{};
+  if (may_not_gain) text += "1 may be no faster than one after another: 1.00x lies within its interval\n";
   const bool is_ranked = std::any_of(result.ranked.begin(), result.ranked.begin() + static_cast<std::ptrdiff_t>(shown),
                                      [](const PlanCandidate& each) { return each.name == kOneAfterAnother; });
   if (!result.cases.empty()) {

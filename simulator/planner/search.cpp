@@ -13,6 +13,7 @@
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/explanation.hpp"
 #include "simulator/planner/program_shape.hpp"
+#include "simulator/planner/uncertainty.hpp"
 #include "simulator/planner/variants.hpp"
 
 namespace cohort {
@@ -383,6 +384,8 @@ class Search {
   /// Nothing more is explained once cancelled: who asked for an end wants it now.
   Result<void> finish(std::size_t place) {
     PlanCandidate& candidate = scored_[place].candidate;
+    if (candidate.name != kOneAfterAnother)  // which is what others are held against
+      candidate.interval = speedup_interval(case_, candidate.prediction, candidate.speedup);
     if (place < options_.most_explained && !interrupted()) {
       const Result<void> explained = explain(candidate);
       if (!explained && !interrupted()) return explained;

@@ -66,7 +66,7 @@ TEST(GpuPlanner, SpreadsMembersOfSmallKernelsOverManyStreams) {
   // A kernel of one or two blocks leaves nearly all of the device to others.
   GpuBench bench(layers(64), 16, 20_us);
   const PlanningResult result = bench.plan();
-  const PlanCandidate* serial = find(result, "serial");
+  const PlanCandidate* serial = find(result, kOneAfterAnother);
   const PlanCandidate* spread = find(result, "concurrent x8");
   ASSERT_TRUE(serial != nullptr && spread != nullptr) << print(result, 100);
   EXPECT_GT(spread->speedup, 6) << print(result, 100);
@@ -110,7 +110,7 @@ TEST(GpuPlanner, LaunchesFromAsManyThreadsAsAskedForWhereLaunchesAreSingle) {
   EXPECT_EQ(find(result, name)->plan.launch_threads, 4);
   EXPECT_EQ(find(result, "concurrent x2, launched one by one")->plan.launch_threads, 2);
   EXPECT_EQ(find(result, "concurrent x16")->plan.launch_threads, 1) << "a graph is one launch";
-  EXPECT_EQ(find(result, "serial")->plan.launch_threads, 1);
+  EXPECT_EQ(find(result, kOneAfterAnother)->plan.launch_threads, 1);
   for (const PlanCandidate& each : result.ranked) EXPECT_TRUE(validate(each.plan)) << each.name;
   // Published figures do not say how long launches hold the driver's lock: threads are promised nothing.
   EXPECT_GE(find(result, name)->prediction.step_time, find(one, name)->prediction.step_time - 1_us);
@@ -176,7 +176,7 @@ TEST(GpuPlanner, RunsProductsOfMembersThatDifferAsOneLaunchEach) {
   GpuBench bench({layers(64), layers(96)}, 8, 20_us);
   const PlanningResult result = bench.plan();
   const PlanCandidate* grouped = find(result, "serial + grouped products (fc0 ... fc4)");
-  const PlanCandidate* serial = find(result, "serial");
+  const PlanCandidate* serial = find(result, kOneAfterAnother);
   ASSERT_TRUE(grouped != nullptr && serial != nullptr) << print(result, 100);
   EXPECT_GE(grouped->prediction.step_time, 100_us);
   EXPECT_LT(grouped->prediction.step_time, 130_us);
@@ -212,7 +212,7 @@ TEST(GpuPlanner, RunsBranchesOfSmallKernelsSideBySide) {
   EXPECT_THAT(best.name, HasSubstr("branches x"));
   EXPECT_GE(best.prediction.step_time, 100_us);
   EXPECT_LT(best.prediction.step_time, 125_us) << print(result, 100);
-  const PlanCandidate* serial = find(result, "serial");
+  const PlanCandidate* serial = find(result, kOneAfterAnother);
   ASSERT_NE(serial, nullptr);
   EXPECT_GT(serial->prediction.step_time, 180_us);
   EXPECT_GE(std::ranges::count_if(result.ranked, [](const auto& each) { return each.name.starts_with("branches"); }), 2)

@@ -124,7 +124,7 @@ TEST(GroupPlanner, RunsRecurrentLayersOfEqualMembersTogetherInTheWayThatIsFaster
   EXPECT_EQ(way_of(recurrent_bench(30_us, 90_us).plan(), "strided batch (lstm)"), "loops of all");
   // Blocks of eight small layers run side by side.
   const PlanCandidate* const together = find(by_steps, "strided batch (lstm)");
-  const PlanCandidate* const serial = find(by_steps, "serial");
+  const PlanCandidate* const serial = find(by_steps, kOneAfterAnother);
   ASSERT_TRUE(together != nullptr && serial != nullptr);
   EXPECT_GT(together->speedup, 4);
   EXPECT_EQ(together->prediction.steps(CostOrigin::kAnalytic), 1U);

@@ -1,0 +1,45 @@
+#include "simulator/planner/uncertainty.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cohort {
+namespace {
+
+/// Standard deviations, in parts of the speedup.
+constexpr double kModel = 0.02;         ///< of any prediction
+constexpr double kShort = 0.03;         ///< more where a step is short
+constexpr double kBetweenWidths = 0.1;  ///< of the part of the steps between recorded widths or sizes
+constexpr double kNeverRecorded = 0.3;  ///< of the part of the steps that were never recorded as fused
+constexpr double kBeyond = 0.03;        ///< for each doubling of the footprint beyond the largest that was timed
+constexpr double kContention = 0.15;    ///< of a GPU, whose kernels slow each other by a model
+constexpr double kNotInModel = 0.06;    ///< where ops were timed alone only
+/// Half of a normal distribution's middle 80%, in standard deviations.
+constexpr double kEighty = 1.2816;
+
+}  // namespace
+
+SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Prediction& prediction, double speedup) {
+  const CostTable& costs = *planning_case.costs;
+  double variance = kModel * kModel;
+  const auto add = [&](double deviation) { variance += deviation * deviation; };
+  const auto part = [&](CostOrigin origin) {
+    std::size_t all = 0;
+    for (const std::size_t count : prediction.origins) all += count;
+    return all == 0 ? 0.0 : static_cast<double>(prediction.steps(origin)) / static_cast<double>(all);
+  };
+  add(kBetweenWidths * part(CostOrigin::kInterpolated));
+  add(kNeverRecorded * part(CostOrigin::kAnalytic));
+  if (prediction.step_time < kShortStep) add(kShort);
+  add(costs.spread() / 2);  // the median of several samples is surer than one of them, but one disturbance meets many
+  add(costs.unexplained());
+  if (!costs.in_model()) add(kNotInModel);
+  if (planning_case.gpu != nullptr) add(kContention);
+  const double most = static_cast<double>(costs.most_footprint().value);
+  const double touched = static_cast<double>(prediction.memory.total().value);
+  if (costs.in_model() && most > 0 && touched > most) add(kBeyond * std::log2(touched / most));
+  const double width = std::exp(kEighty * std::sqrt(variance));
+  return {speedup / width, speedup * width};
+}
+
+}  // namespace cohort

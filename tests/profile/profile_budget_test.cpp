@@ -1,0 +1,101 @@
+// A profile within a budget times ops in their model, and says what it had no time for.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "executor/host/host_session.hpp"
+#include "executor/profile/profile.hpp"
+#include "executor/reference/reference_kernels.hpp"
+#include "tests/strategies/batch.hpp"
+#include "tracer/profile_record.hpp"
+
+namespace cohort::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ProfileBudget : public ::testing::Test {
+ protected:
+  Result<Trace> profile(Nanoseconds budget, const std::function<void(const std::string&)>& progress = {}) {
+    ProfileOptions options;
+    options.budget = budget;
+    options.fused_widths = {2, 3};
+    options.progress = progress;
+    return profile_model(device_, *batch_.loaded[0], options, cancel_);
+  }
+
+  HostBackend device_{make_reference_kernels(2), reference_device_info(2)};
+  Batch batch_ = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  CancelToken cancel_;
+};
+
+/// By signature: threads and neighbours with which it was timed in its model.
+std::map<std::string, std::set<std::pair<int, int>>> in_model(const Trace& trace) {
+  std::map<std::string, std::set<std::pair<int, int>>> ways;
+  for (const Slice& slice : trace.slices) {
+    const auto record = profile_record_of(trace, slice);
+    if (record && record->state == ProfileState::kInModel)
+      ways[record->signature].emplace(record->threads, record->neighbours);
+  }
+  return ways;
+}
+
+std::set<int> fused_widths(const Trace& trace) {
+  std::set<int> widths;
+  for (const Slice& slice : trace.slices) {
+    const auto record = profile_record_of(trace, slice);
+    if (record && record->strategy == to_string(Strategy::kStridedBatch)) widths.insert(record->width);
+  }
+  return widths;
+}
+
+TEST_F(ProfileBudget, TimesEveryOpInItsModelAloneAndBesideOthers) {
+  const auto trace = profile(std::chrono::seconds(60));
+  ASSERT_TRUE(trace) << trace.error().message;
+  const auto ways = in_model(*trace);
+  EXPECT_EQ(ways.size(), 2U);
+  for (const auto& [signature, of_op] : ways) {
+    EXPECT_TRUE(of_op.contains({1, 0}) && of_op.contains({1, 1}) && of_op.contains({2, 0})) << signature;
+    EXPECT_FALSE(of_op.contains({2, 1})) << "both cores cannot have neighbours";
+  }
+  EXPECT_TRUE(fused_widths(*trace).contains(2));
+  ASSERT_NE(trace->info.wall(kWallInTurn), nullptr);
+  ASSERT_NE(trace->info.wall(kWallOpsInTurn), nullptr);
+  EXPECT_EQ(trace->info.wall(kWallInTurn)->samples.size(), trace->info.wall(kWallOpsInTurn)->samples.size());
+  EXPECT_EQ(trace->info.settings.at(std::string(kTurns)), "16");
+  EXPECT_FALSE(trace->info.settings.contains(std::string(kLacking)));
+}
+
+TEST_F(ProfileBudget, HasEveryOpEvenWithoutTimeAndSaysWhatItLacks) {
+  const auto trace = profile(Nanoseconds(0));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(in_model(*trace).size(), 2U);
+  EXPECT_TRUE(fused_widths(*trace).empty());
+  EXPECT_FALSE(trace->info.wall("model untraced")->samples.empty());
+  const std::string& lacking = trace->info.settings.at(std::string(kLacking));
+  EXPECT_THAT(lacking, HasSubstr("several members in turn"));
+  EXPECT_THAT(lacking, HasSubstr("fused forms of 2 ops"));
+}
+
+TEST_F(ProfileBudget, IsKeptAsFarAsItWentWhereItIsInterrupted) {
+  const auto trace = profile(std::chrono::seconds(60), [this](const std::string& what) {
+    if (what.starts_with("members in turn")) cancel_.cancel();
+  });
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(in_model(*trace).size(), 2U);
+  EXPECT_THAT(trace->info.settings.at(std::string(kLacking)), HasSubstr("Ctrl-C"));
+}
+
+TEST_F(ProfileBudget, IsAnErrorWhereItIsInterruptedBeforeEveryOpWasTimed) {
+  cancel_.cancel();
+  const auto trace = profile(std::chrono::seconds(60));
+  ASSERT_FALSE(trace);
+  EXPECT_EQ(trace.error().code, ErrorCode::kInterrupted);
+}
+
+}  // namespace
+}  // namespace cohort::testing
