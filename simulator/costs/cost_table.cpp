@@ -530,16 +530,22 @@ std::vector<Alternative> CostTable::group_alternatives(const CostKey& key) const
 
 std::vector<Alternative> CostTable::alternatives(const CostKey& key) const {
   if (std::string_view(key.signature).starts_with(kGroupPrefix)) return group_alternatives(key);
-  const Entry* entry = find(key.signature);
-  if (entry == nullptr && std::string_view(key.signature).starts_with(kCopyPrefix)) {
-    if (!copies_.empty()) entry = find(copies_.begin()->first);
+  const auto of = [&](const Entry& entry) {
+    std::vector<Alternative> alternatives;
+    for (int threads = key.threads; threads >= 1 && alternatives.empty(); --threads) {
+      alternatives = listed(entry, key.strategy, key.width, threads);
+      if (alternatives.empty()) alternatives = listed(entry, Strategy::kSerial, key.width, threads);
+    }
+    return alternatives;
+  };
+  if (const Entry* const entry = find(key.signature)) {
+    if (auto alternatives = of(*entry); !alternatives.empty()) return alternatives;
   }
-  std::vector<Alternative> alternatives;
-  for (int threads = key.threads; entry != nullptr && threads >= 1 && alternatives.empty(); --threads) {
-    alternatives = listed(*entry, key.strategy, key.width, threads);
-    if (alternatives.empty()) alternatives = listed(*entry, Strategy::kSerial, key.width, threads);
+  if (!std::string_view(key.signature).starts_with(kCopyPrefix)) return {};
+  for (const auto& [signature, copy] : copies_) {  // any copy is run as any other
+    if (auto alternatives = of(*find(signature)); !alternatives.empty()) return alternatives;
   }
-  return alternatives;
+  return {};
 }
 
 std::optional<Nanoseconds> CostTable::stage(std::string_view signature) const {
