@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Every model as a newcomer runs it: the default profile, the planner's choice, and what is measured.
+
+For every built-in network, and every ONNX model in the folders given, with 4 and with 16 members: profiles it with the
+defaults, plans, and runs in turn the plan, one member after another and the best candidates of other kinds of plan. No
+row is profiled or measured a second time. Needs nothing beyond Python's library; writes a Markdown table.
+
+  bench/model_table.py --output bench/results/models.md
+  bench/model_table.py --onnx FOLDER --match shufflenet       one model of a folder that has MODEL/model.onnx
+  bench/model_table.py --networks --onnx FOLDER               ONNX models only
+  bench/model_table.py --thorough                             the same from thorough profiles, which take minutes each
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from speedup_table import ROOT, kind_of, provenance
+
+NETWORKS = ["mlp", "lenet5", "lstm", "gru", "smallcnn", "encoder", "squeezenet1_1", "mobilenet_v2", "alexnet5", "randwire",
+            "resnet18", "densenet121", "alexnet", "inception_v3", "resnet50"]
+HELD_OUT = ["inception_v3", "resnet50", "alexnet", "gru", "randwire"]
+WITHIN = 0.05  # of the best measured, for a choice to be good
+DAY = 0.08     # of what was predicted, for a baseline to be as profiled
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+
+    def call(self, *arguments):
+        result = subprocess.run([str(self.options.cohort), *map(str, arguments)], capture_output=True, text=True)
+        if result.returncode != 0:
+            raise RuntimeError(f"cohort {' '.join(map(str, arguments))}: {result.stderr.strip()}")
+        return json.loads(result.stdout) if "--json" in arguments else result.stdout
+
+    def rows(self, name, model):
+        profile = self.folder / f"{name}.trace.json.gz"
+        begin = time.monotonic()
+        self.call("profile", model, "-f", "-o", profile, *(["--thorough"] if self.options.thorough else []))
+        took = time.monotonic() - begin
+        for count in self.options.members:
+            yield self.row(name, profile, count) | {"profile_s": took}
+
+    def row(self, name, profile, count):
+        plan, candidates = self.folder / "x.plan.json", self.folder / f"{name}-{count}"
+        ranked = self.call("plan", profile, "-n", count, "-f", "--json", "-o", plan, "--candidates", candidates)
+        others, kinds = [], {kind_of(json.loads(plan.read_text()))}
+        digits = max(2, len(str(len(ranked["ranked"]))))
+        for place in range(1, len(ranked["ranked"])):
+            file = candidates / f"{place + 1:0{digits}}.plan.json"
+            kind = kind_of(json.loads(file.read_text()))
+            if kind not in kinds and len(others) < self.options.others:
+                kinds.add(kind)
+                others.append(file)
+        times = self.call("run", plan, *(["--beside", *others] if others else []), "-f", "--json", "--iterations", 3,
+                          "--blocks", 9, "--block-ms", 80, "-o", self.folder / "measured.json.gz")
+        top = ranked["ranked"][0]
+        baseline, step = (times[key]["median_ns"] for key in ("baseline", "plan"))
+        best = min([baseline, step, *(each["median_ns"] for each in times["beside"])])
+        return {"name": name, "count": count, "plan": top["name"], "predicted": top["predicted_speedup"],
+                "low": top["speedup_80_low"], "high": top["speedup_80_high"], "measured": times["measured_speedup"],
+                "baseline": baseline, "predicted_baseline": ranked["baseline_ns"], "step": step, "regret": step / best - 1,
+                "of": len(others) + 2}
+
+
+def error(row):
+    return row["predicted"] / row["measured"] - 1
+
+
+def drift(row):
+    return row["predicted_baseline"] / row["baseline"] - 1
+
+
+def summary(rows):
+    if not rows:
+        return "no rows"
+    errors = sorted(abs(error(row)) for row in rows)
+    p90 = errors[min(len(errors) - 1, int(0.9 * len(errors)))]
+    return f"median {statistics.median(errors):.1%}, 90th percentile {p90:.1%}, worst {errors[-1]:.1%} ({len(rows)} rows)"
+
+
+def table(rows, failures, call, made):
+    ran = [row for row in rows if row["plan"] != "one after another"]  # the others are predicted and measured as 1.00x
+    inside = sum(row["low"] <= row["measured"] <= row["high"] for row in ran)
+    known = [row for row in ran if row["name"] in NETWORKS and row["name"] not in HELD_OUT]
+    unseen = [row for row in ran if row not in known]
+    longest = max((row for row in rows), key=lambda row: row["profile_s"], default=None)
+    out = ["# Every model with its default profile, CPU device", "", f"`{call}`, {made}.", "",
+           "Speedup is over members one after another, each in its best single-model plan. `8 of 10`: where the measured speedup",
+           "is predicted to lie. `baseline`: how far its predicted time was from the measured one. `regret`: how much longer the",
+           "chosen plan took than the fastest of all that ran in turn with it, `of` so many.", "",
+           f"- Speedup of chosen plans, error: {summary(ran)}",
+           f"- Networks that were looked at while rules were made: {summary(known)}",
+           f"- Others: {summary(unseen)}",
+           f"- Measured inside its interval: {inside} of {len(ran)}; {len(rows) - len(ran)} rows chose one after another",
+           f"- Baseline within {DAY:.0%} of its prediction: {sum(abs(drift(row)) <= DAY for row in rows)} of {len(rows)}",
+           f"- The choice within {WITHIN:.0%} of the best measured: {sum(row['regret'] <= WITHIN for row in rows)} of {len(rows)}",
+           f"- Plans that lose more than 2%: {sum(row['measured'] < 0.98 for row in ran)} of {len(rows)}"]
+    if longest:
+        out.append(f"- Longest profile: {longest['profile_s']:.1f} s ({longest['name']})")
+    out += [f"- Failed: {failure}" for failure in failures]
+    out += ["", "| model | N | profile s | chosen plan | step ms | predicted | 8 of 10 | measured | error | baseline | regret | of |",
+            "|---|--:|--:|---|--:|--:|---|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        plan = row["plan"] if len(row["plan"]) < 60 else row["plan"][:57] + "..."
+        out.append(f"| {row['name']} | {row['count']} | {row['profile_s']:.1f} | {plan} | {row['step'] / 1e6:.3g} | {row['predicted']:.2f}x | "
+                   f"{row['low']:.2f} to {row['high']:.2f} | {row['measured']:.2f}x | {error(row):+.1%} | {drift(row):+.1%} | "
+                   f"{row['regret']:.1%} | {row['of']} |")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cohort", default=ROOT / "build/release/bin/cohort")
+    parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
+    parser.add_argument("--networks", nargs="*", default=NETWORKS)
+    parser.add_argument("--onnx", type=pathlib.Path, action="append", default=[], help="folder of folders with a model.onnx each")
+    parser.add_argument("--match", default="", help="only models with this in their name")
+    parser.add_argument("--members", type=int, nargs="+", default=[4, 16])
+    parser.add_argument("--others", type=int, default=3, help="other kinds of plan to run for each row")
+    parser.add_argument("--thorough", action="store_true")
+    options = parser.parse_args()
+    models = {name: name for name in options.networks}
+    for folder in options.onnx:
+        models |= {path.parent.name: path for path in sorted(folder.glob("*/model.onnx"))}
+    call, made = " ".join(["bench/model_table.py", *sys.argv[1:]]), provenance()
+    for folder in options.onnx:
+        call = call.replace(str(folder), "FOLDER")
+    rows, failures = [], []
+    with tempfile.TemporaryDirectory() as temporary:
+        bench = Bench(options, pathlib.Path(temporary))
+        for name, model in models.items():
+            if options.match not in name:
+                continue
+            try:
+                for row in bench.rows(name, model):
+                    rows.append(row)
+                    print(f"{name} N={row['count']}: profile {row['profile_s']:.1f} s, predicted {row['predicted']:.2f}x "
+                          f"({row['low']:.2f} to {row['high']:.2f}), measured {row['measured']:.2f}x ({error(row):+.1%}), baseline "
+                          f"{drift(row):+.1%}, regret {row['regret']:.1%}", file=sys.stderr, flush=True)
+            except RuntimeError as problem:
+                failures.append(f"{name}: {problem}")
+                print(failures[-1], file=sys.stderr)
+            if options.output:
+                options.output.write_text(table(rows, failures, call, made))
+    if not options.output:
+        print(table(rows, failures, call, made))
+
+
+if __name__ == "__main__":
+    main()
