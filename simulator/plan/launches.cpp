@@ -211,6 +211,7 @@ class Ordering {
   std::map<std::size_t, std::size_t> rounds_of(const Group& group) const {
     std::map<std::uint32_t, std::size_t> on_stream;
     std::map<std::size_t, std::size_t> rounds;
+    if (group.strategy != Strategy::kConcurrent) return rounds;
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       std::uint32_t stream = 0;
       if (!group.streams.empty()) {
