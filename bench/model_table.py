@@ -30,8 +30,10 @@ DAY = 0.08     # of what was predicted, for a baseline to be as profiled
 
 
 class Bench:
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
+    """Profiles models and measures what the planner makes of them. `how` gives what is added to the profile command of a model."""
+
+    def __init__(self, options, folder, how=lambda _name: []):
+        self.options, self.folder, self.how = options, folder, how
 
     def call(self, *arguments):
         result = subprocess.run([str(self.options.cohort), *map(str, arguments)], capture_output=True, text=True)
@@ -42,7 +44,7 @@ class Bench:
     def rows(self, name, model):
         profile = self.folder / f"{name}.trace.json.gz"
         begin = time.monotonic()
-        self.call("profile", model, "-f", "-o", profile, *(["--thorough"] if self.options.thorough else []))
+        self.call("profile", model, "-f", "-o", profile, *self.how(name), *(["--thorough"] if self.options.thorough else []))
         took = time.monotonic() - begin
         for count in self.options.members:
             yield self.row(name, profile, count) | {"profile_s": took}
@@ -65,7 +67,8 @@ class Bench:
         best = min([baseline, step, *(each["median_ns"] for each in times["beside"])])
         return {"name": name, "count": count, "plan": top["name"], "predicted": top["predicted_speedup"],
                 "low": top["speedup_80_low"], "high": top["speedup_80_high"], "measured": times["measured_speedup"],
-                "baseline": baseline, "predicted_baseline": ranked["baseline_ns"], "step": step, "regret": step / best - 1,
+                "baseline": baseline, "predicted_baseline": ranked["baseline_ns"], "step": step,
+                "predicted_step": top["step_ns"], "regret": step / best - 1,
                 "of": len(others) + 2}
 
 
@@ -77,29 +80,37 @@ def drift(row):
     return row["predicted_baseline"] / row["baseline"] - 1
 
 
-def summary(rows):
-    if not rows:
+def spread(errors):
+    """Of relative errors, whatever their sign."""
+    if not errors:
         return "no rows"
-    errors = sorted(abs(error(row)) for row in rows)
+    errors = sorted(map(abs, errors))
     p90 = errors[min(len(errors) - 1, int(0.9 * len(errors)))]
-    return f"median {statistics.median(errors):.1%}, 90th percentile {p90:.1%}, worst {errors[-1]:.1%} ({len(rows)} rows)"
+    return f"median {statistics.median(errors):.1%}, 90th percentile {p90:.1%}, worst {errors[-1]:.1%} ({len(errors)} rows)"
 
 
-def table(rows, failures, call, made):
+def summary(rows):
+    return spread([error(row) for row in rows])
+
+
+def table(rows, failures, title, made):
+    """`made`: the command, when and where."""
     ran = [row for row in rows if row["plan"] != "one after another"]  # the others are predicted and measured as 1.00x
     inside = sum(row["low"] <= row["measured"] <= row["high"] for row in ran)
     known = [row for row in ran if row["name"] in NETWORKS and row["name"] not in HELD_OUT]
     unseen = [row for row in ran if row not in known]
     longest = max((row for row in rows), key=lambda row: row["profile_s"], default=None)
-    out = ["# Every model with its default profile, CPU device", "", f"`{call}`, {made}.", "",
+    out = [f"# {title}", "", f"{made}.", "",
            "Speedup is over members one after another, each in its best single-model plan. `8 of 10`: where the measured speedup",
            "is predicted to lie. `baseline`: how far its predicted time was from the measured one. `regret`: how much longer the",
            "chosen plan took than the fastest of all that ran in turn with it, `of` so many.", "",
            f"- Speedup of chosen plans, error: {summary(ran)}",
            f"- Networks that were looked at while rules were made: {summary(known)}",
            f"- Others: {summary(unseen)}",
+           f"- Step time of chosen plans, error: {spread([row['predicted_step'] / row['step'] - 1 for row in rows])}",
            f"- Measured inside its interval: {inside} of {len(ran)}; {len(rows) - len(ran)} rows chose one after another",
-           f"- Baseline within {DAY:.0%} of its prediction: {sum(abs(drift(row)) <= DAY for row in rows)} of {len(rows)}",
+           f"- Baseline within {DAY:.0%} of its prediction: {sum(abs(drift(row)) <= DAY for row in rows)} of {len(rows)}; "
+           f"off by {spread([drift(row) for row in rows])}",
            f"- The choice within {WITHIN:.0%} of the best measured: {sum(row['regret'] <= WITHIN for row in rows)} of {len(rows)}",
            f"- Plans that lose more than 2%: {sum(row['measured'] < 0.98 for row in ran)} of {len(rows)}"]
     if longest:
@@ -115,42 +126,58 @@ def table(rows, failures, call, made):
     return "\n".join(out) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def measure(bench, models, title, made):
+    """Rows of all models, by name, told and written as they come; no further model is begun when --minutes are over."""
+    options, rows, failures = bench.options, [], []
+    begin = time.monotonic()
+    for name, model in models.items():
+        if options.match not in name:
+            continue
+        if options.minutes and time.monotonic() - begin > 60 * options.minutes:
+            failures.append(f"{name}: not begun, {options.minutes:g} minutes were over")
+            continue
+        try:
+            for row in bench.rows(name, model):
+                rows.append(row)
+                print(f"{name} N={row['count']}: profile {row['profile_s']:.1f} s, predicted {row['predicted']:.2f}x "
+                      f"({row['low']:.2f} to {row['high']:.2f}), measured {row['measured']:.2f}x ({error(row):+.1%}), baseline "
+                      f"{drift(row):+.1%}, regret {row['regret']:.1%}", file=sys.stderr, flush=True)
+        except RuntimeError as problem:
+            failures.append(f"{name}: {problem}")
+            print(failures[-1], file=sys.stderr)
+        if options.output:
+            options.output.write_text(table(rows, failures, title, made))
+    if not options.output:
+        print(table(rows, failures, title, made))
+
+
+def parser_of(text):
+    """Options of every table of this kind."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cohort", default=ROOT / "build/release/bin/cohort")
     parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
     parser.add_argument("--networks", nargs="*", default=NETWORKS)
-    parser.add_argument("--onnx", type=pathlib.Path, action="append", default=[], help="folder of folders with a model.onnx each")
     parser.add_argument("--match", default="", help="only models with this in their name")
     parser.add_argument("--members", type=int, nargs="+", default=[4, 16])
     parser.add_argument("--others", type=int, default=3, help="other kinds of plan to run for each row")
     parser.add_argument("--thorough", action="store_true")
+    parser.add_argument("--minutes", type=float, help="begin no further model after this long")
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__)
+    parser.add_argument("--onnx", type=pathlib.Path, action="append", default=[], help="folder of folders with a model.onnx each")
     options = parser.parse_args()
     models = {name: name for name in options.networks}
     for folder in options.onnx:
         models |= {path.parent.name: path for path in sorted(folder.glob("*/model.onnx"))}
-    call, made = " ".join(["bench/model_table.py", *sys.argv[1:]]), provenance()
+    call = " ".join(["bench/model_table.py", *sys.argv[1:]])
     for folder in options.onnx:
         call = call.replace(str(folder), "FOLDER")
-    rows, failures = [], []
     with tempfile.TemporaryDirectory() as temporary:
-        bench = Bench(options, pathlib.Path(temporary))
-        for name, model in models.items():
-            if options.match not in name:
-                continue
-            try:
-                for row in bench.rows(name, model):
-                    rows.append(row)
-                    print(f"{name} N={row['count']}: profile {row['profile_s']:.1f} s, predicted {row['predicted']:.2f}x "
-                          f"({row['low']:.2f} to {row['high']:.2f}), measured {row['measured']:.2f}x ({error(row):+.1%}), baseline "
-                          f"{drift(row):+.1%}, regret {row['regret']:.1%}", file=sys.stderr, flush=True)
-            except RuntimeError as problem:
-                failures.append(f"{name}: {problem}")
-                print(failures[-1], file=sys.stderr)
-            if options.output:
-                options.output.write_text(table(rows, failures, call, made))
-    if not options.output:
-        print(table(rows, failures, call, made))
+        measure(Bench(options, pathlib.Path(temporary)), models, "Every model with its default profile, CPU device",
+                f"`{call}`, {provenance()}")
 
 
 if __name__ == "__main__":

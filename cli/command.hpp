@@ -45,10 +45,13 @@ Command devices_command();
 Command models_command();
 Command plan_command();
 Command profile_command();
+Command report_command();
 Command run_command();
 Command simulate_command();
 Command trace_convert_command();
 Command trace_info_command();
+Command train_command();
 Command verify_command();
+Command view_command();
 
 }  // namespace cohort

@@ -9,7 +9,9 @@
 
 namespace cohort {
 
-Console::Console(bool quiet) : quiet_(quiet), shows_progress_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+Console::Console(bool quiet, ProgressForm progress) : quiet_(quiet), progress_(progress) {
+  if (progress_ == ProgressForm::kLine && (quiet || ::isatty(STDERR_FILENO) != 1)) progress_ = ProgressForm::kNone;
+}
 
 void Console::print(std::string_view text) {
   clear_progress();
@@ -27,10 +29,17 @@ void Console::note(std::string_view line) {
 }
 
 void Console::progress(std::string_view text) {
-  if (!shows_progress_) return;
+  if (progress_ == ProgressForm::kNone) return;
   const auto now = std::chrono::steady_clock::now();
-  if (progress_shown_ && now - last_progress_ < std::chrono::milliseconds(100)) return;
+  const std::string_view stage = text.substr(0, text.find(' '));
+  if (stage == last_stage_ && now - last_progress_ < std::chrono::milliseconds(100)) return;
   last_progress_ = now;
+  last_stage_ = stage;
+  if (progress_ == ProgressForm::kJson) {
+    const nlohmann::ordered_json line = {{"progress", text}};
+    fmt::print(stderr, "{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return;
+  }
   progress_shown_ = true;
   fmt::print(stderr, "\r\x1b[K{}", text);
   std::fflush(stderr);
@@ -39,6 +48,7 @@ void Console::progress(std::string_view text) {
 void Console::clear_progress() {
   if (!progress_shown_) return;
   progress_shown_ = false;
+  last_stage_.clear();
   std::fputs("\r\x1b[K", stderr);
   std::fflush(stderr);
 }

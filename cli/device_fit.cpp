@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -18,29 +16,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Spread {
-  std::size_t count = 0;
-  double median = 0;
-  double worst = 0;
-};
-
-Spread spread_of(const std::vector<FitResidual>& residuals, bool held_out) {
-  std::vector<double> errors;
-  for (const FitResidual& residual : residuals) {
-    if (residual.held_out == held_out) errors.push_back(std::abs(residual.relative_error()));
-  }
-  if (errors.empty()) return {};
-  std::sort(errors.begin(), errors.end());
-  return {errors.size(), errors[errors.size() / 2], errors.back()};
-}
-
-ordered_json to_json(const Spread& spread) {
+ordered_json to_json(const FitSpread& spread) {
   return {{"count", spread.count}, {"median_relative_error", spread.median}, {"worst_relative_error", spread.worst}};
 }
-
-}  // namespace
-
-namespace {
 
 ordered_json to_json(const std::vector<FitResidual>& residuals) {
   ordered_json json = ordered_json::array();
@@ -68,20 +46,16 @@ ordered_json to_json(const KernelFits& fits) {
   return {{"kernels", std::move(kernels)}, {"residuals", to_json(fits.residuals)}, {"left_out", fits.left_out}};
 }
 
-void print_spread(std::string_view what, const Spread& spread, CommandContext& context) {
+void print_spread(std::string_view what, const FitSpread& spread, CommandContext& context) {
   if (spread.count == 0) return;
   context.console.print(fmt::format("{} {}: median {:.1f}% off, worst {:.1f}%\n", spread.count, what,
                                     spread.median * 100, spread.worst * 100));
 }
 
-/// The residuals that are largest, so that one sees what the model does not explain.
-void print_worst(std::vector<FitResidual> residuals, CommandContext& context) {
+/// So that one sees what the model does not explain.
+void print_worst(const std::vector<FitResidual>& residuals, CommandContext& context) {
   constexpr std::size_t kRows = 5;
-  std::stable_sort(residuals.begin(), residuals.end(), [](const FitResidual& a, const FitResidual& b) {
-    return std::abs(a.relative_error()) > std::abs(b.relative_error());
-  });
-  residuals.resize(std::min(residuals.size(), kRows));
-  for (const FitResidual& residual : residuals) {
+  for (const FitResidual& residual : worst_of(residuals, kRows)) {
     context.console.print(fmt::format("  {:+7.1f}%  {}: {} measured, {} predicted{}\n", 100 * residual.relative_error(),
                                       residual.what, format_time(residual.measured), format_time(residual.predicted),
                                       residual.held_out ? ", held out" : ""));
@@ -140,8 +114,8 @@ Result<void> write_device_fit(const Trace& recording, const std::vector<Trace>& 
     COHORT_TRY(kernels.emplace_back(), fit_kernels(profile, fit.profile));
   }
   COHORT_CHECK(write_file(output, write_gpu_profile(fit.profile), context.overwrite));
-  const Spread fitted = spread_of(fit.residuals, false);
-  const Spread tested = spread_of(fit.residuals, true);
+  const FitSpread fitted = spread_of(fit.residuals, false);
+  const FitSpread tested = spread_of(fit.residuals, true);
   if (context.json) {
     ordered_json ops = ordered_json::array();
     for (const KernelFits& fits : kernels) ops.push_back(to_json(fits));

@@ -2,15 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <filesystem>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "simulator/plan/plan.hpp"
-#include "tracer/trace.hpp"
 
 namespace cohort {
 
@@ -30,14 +26,5 @@ void add_image_options(CLI::App& app, ImageOptions& options);
 
 /// Errors: kUsage naming the option.
 Result<ImagePreparation> images_of(const ImageOptions& options);
-
-/// Among the settings of a profile: how the images were made ready whose stages it timed.
-void write_images(const ImagePreparation& images, std::map<std::string, std::string>& settings);
-
-/// Decoding and resizing take as long as was recorded only for images of the recorded size; the rest of their
-/// preparation changes no time. `asked` says who asks for the plan's size: "--resize", "the plan's input.resize".
-/// Errors: kUsage naming `file` and what to profile.
-Result<void> check_timed_alike(const InputPlan& input, std::string_view asked, const Trace& profile,
-                               const std::filesystem::path& file);
 
 }  // namespace cohort

@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/man_page.hpp"
 #include "cli/openmp_environment.hpp"
 
 namespace cohort {
@@ -24,16 +25,16 @@ namespace {
 /// In the order in which help lists them.
 std::vector<Command> commands() {
   return {
-      profile_command(),  plan_command(),       run_command(),           compare_command(),
-      simulate_command(), models_command(),     dataset_synth_command(), calibrate_command(),
-      devices_command(),  trace_info_command(), trace_convert_command(), verify_command(),
+      profile_command(), plan_command(),       run_command(),           compare_command(),       report_command(),
+      train_command(),   simulate_command(),   models_command(),        dataset_synth_command(), calibrate_command(),
+      devices_command(), trace_info_command(), trace_convert_command(), verify_command(),        view_command(),
   };
 }
 
 /// Families of commands: "trace info" stands under "trace".
 constexpr std::pair<const char*, const char*> kFamilies[] = {
-    {"trace", "Look at trace files and convert them"},
-    {"dataset", "Make folders of labelled images"},
+    {"trace", "Inspect and convert trace files"},
+    {"dataset", "Make image data sets"},
 };
 
 /// A command's place in the parser, with the options all commands share.
@@ -42,6 +43,7 @@ struct Entry {
   RunFunction run;
   bool json = false;
   bool quiet = false;
+  bool progress = false;
   bool force = false;
   std::uint64_t most_inflated = TraceReadOptions{}.most_inflated_bytes;
 };
@@ -70,13 +72,17 @@ void declare(CLI::App& root, const Command& command, Entry& entry) {
   CLI::App* parent = space == std::string::npos ? &root : family_of(root, command.name.substr(0, space));
   entry.app = parent->add_subcommand(command.name.substr(space == std::string::npos ? 0 : space + 1), command.help);
   entry.run = command.setup(*entry.app);
-  entry.app->add_flag("--json", entry.json, "Print results as JSON; times are whole nanoseconds");
-  entry.app->add_flag("-q,--quiet", entry.quiet, "No progress and no notes, only results and errors");
-  if (command.writes_files) entry.app->add_flag("-f,--force", entry.force, "Overwrite files that exist");
+  entry.app->add_flag("--json", entry.json, "Print results as JSON, times in nanoseconds");
+  auto* quiet = entry.app->add_flag("-q,--quiet", entry.quiet, "Print only results and errors");
+  entry.app
+      ->add_flag("--progress", entry.progress,
+                 "Print progress as lines of JSON on standard error, such as {\"progress\":\"loading\"}, even where "
+                 "that is no terminal")
+      ->excludes(quiet);
+  if (command.writes_files) entry.app->add_flag("-f,--force", entry.force, "Overwrite existing files");
   if (command.reads_traces) {
     entry.app
-        ->add_option(kMostInflated, entry.most_inflated,
-                     "Refuse traces whose JSON is larger than this, once unpacked: 2GB")
+        ->add_option(kMostInflated, entry.most_inflated, "Refuse traces whose unpacked JSON is larger, such as 2GB")
         ->transform(CLI::AsSizeValue(false))
         ->type_name("BYTES")
         ->capture_default_str();
@@ -129,7 +135,7 @@ Result<void> check_command(CLI::App& root, const std::vector<std::string>& words
 }
 
 int run(Entry& entry, std::vector<std::string> program) {
-  Console console(entry.quiet);
+  Console console(entry.quiet, entry.progress ? ProgressForm::kJson : ProgressForm::kLine);
   const CancelToken& cancel = cancel_on_interrupt();
   CommandContext context{console,
                          cancel,
@@ -163,14 +169,19 @@ std::vector<std::string> cut_program(const std::vector<Command>& table, std::vec
 }
 
 int parse_and_run(std::vector<std::string> words) {
-  CLI::App root("Cohort tells what running models together on one device gains, and then does it.", "cohort");
+  CLI::App root("Cohort predicts what you gain by running models together on one device, and runs them.", "cohort");
   root.set_version_flag("--version", "cohort " COHORT_VERSION);
   root.require_subcommand(1);
-  root.footer("Every command explains itself: cohort models --help");
+  root.footer("Help of a command: cohort COMMAND --help");
   const std::vector<Command> table = commands();
   const std::vector<std::string> program = cut_program(table, words);
   std::vector<Entry> entries(table.size());
   for (std::size_t i = 0; i < table.size(); ++i) declare(root, table[i], entries[i]);
+  // Of the build, and so in no help: the manual's pages, from what is declared here.
+  if (words.size() == 2 && words[0] == "--man-pages") {
+    const Result<void> written = write_man_pages(root, words[1], COHORT_VERSION);
+    return written ? 0 : report(written.error());
+  }
   if (const auto known = check_command(root, words); !known) return report(known.error());
   try {
     root.parse(std::vector<std::string>(words.rbegin(), words.rend()));

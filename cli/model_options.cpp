@@ -10,21 +10,46 @@
 namespace cohort {
 
 void add_model_options(CLI::App& app, ModelOptions& options) {
-  app.add_option("--set", options.arguments, "Argument of a built-in network, as name=value; may be repeated")
+  app.add_option("--set", options.arguments, "Argument of a built-in network; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--dim", options.dims,
-                 "Extent of an open dimension of an .onnx file, by its name there; may be repeated")
+  app.add_option("--dim", options.dims, "Size of a symbolic dimension of an .onnx file; repeatable")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
-  app.add_option("--minibatch", options.minibatch, "Samples in a step")
+  app.add_option("--minibatch", options.minibatch, "Samples per step")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str()
       ->type_name("N");
-  app.add_option("--seed", options.seed, "Seed of random weights")
+  app.add_option("--seed", options.seed, "Seed for random weights")
       ->check(is_whole_number)
       ->capture_default_str()
       ->type_name("N");
+}
+
+void add_training_options(CLI::App& app, TrainingOptions& options) {
+  auto* train = app.add_option("--train", options.optimizer,
+                               "A training step instead of inference, with sgd, momentum, nesterov, adam or adamw")
+                    ->type_name("OPTIMIZER");
+  app.add_option("--loss", options.loss,
+                 "Loss to minimise: cross_entropy of the first output and labels (default), mean_squared_error of the "
+                 "first output and targets, or model_output where the model computes its own loss")
+      ->needs(train);
+  app.add_flag("--clip", options.clip, "Clip the gradient by its norm")->needs(train);
+}
+
+Result<std::optional<TrainingSpec>> training_spec(const TrainingOptions& options) {
+  if (options.optimizer.empty()) return std::optional<TrainingSpec>();
+  TrainingSpec spec;
+  const auto update = optimizer_from(options.optimizer);
+  if (!update) return fail(ErrorCode::kUsage, "--train: {}", update.error().message);
+  spec.update = *update;
+  spec.update.clip = options.clip;
+  if (!options.loss.empty()) {
+    const auto loss = loss_from(options.loss);
+    if (!loss) return fail(ErrorCode::kUsage, "--loss: {}", loss.error().message);
+    spec.loss = *loss;
+  }
+  return std::optional(spec);
 }
 
 namespace {

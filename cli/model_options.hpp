@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,18 @@ struct ModelOptions {
   std::int64_t minibatch = 1;
   std::uint64_t seed = 0;
 };
+
+/// How the command line names a training step.
+struct TrainingOptions {
+  std::string optimizer;  ///< empty: inference
+  std::string loss;
+  bool clip = false;
+};
+
+/// Declares --train, and --loss and --clip, which need it.
+void add_training_options(CLI::App& app, TrainingOptions& options);
+/// Errors: kUsage naming the option and what it takes.
+Result<std::optional<TrainingSpec>> training_spec(const TrainingOptions& options);
 
 /// Declares --set, --dim, --minibatch and --seed; the command declares the model itself.
 void add_model_options(CLI::App& app, ModelOptions& options);

@@ -27,26 +27,25 @@ Result<std::size_t> parse_index(const std::string& text) {
 StepOptionSet::StepOptionSet(CLI::App& app, TraceCount count) {
   const bool several = count == TraceCount::kSeveral;
   const auto help = [&](const std::string& text, const char* by_trace) { return several ? text + by_trace : text; };
-  constexpr const char* kListed = "; one for all traces, or one for each in the order of the files";
-  constexpr const char* kRepeated = "; once for all traces, or once for each in the order of the files";
-  auto* step =
-      add_list_option(app, "--step", indices_, parse_index, help("Take the N-th step, counted from 0", kListed))
-          ->type_name(several ? "N[,...]" : "N");
+  constexpr const char* kListed = "; one for all traces, or one per trace";
+  constexpr const char* kRepeated = "; once for all traces, or once per trace";
+  auto* step = add_list_option(app, "--step", indices_, parse_index, help("Take step N, counted from 0", kListed))
+                   ->type_name(several ? "N[,...]" : "N");
   app.add_option("--steps", common_.count, "Take this many consecutive steps")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   auto* annotation =
       app.add_option(
              "--annotation", annotations_,
-             help("Steps are ranges of this name, '*' for any text (without: ProfilerStep#*, else what repeats)",
+             help("Steps are the ranges of this name, * matches any text; default: ProfilerStep#*, else repetitions",
                   kRepeated))
           ->type_name("NAME")
           ->allow_extra_args(false);
   auto* repetition =
-      app.add_flag("--repetition", common_.repetition, "Steps are what repeats in the sequence of kernels")
+      app.add_flag("--repetition", common_.repetition, "Steps are repetitions in the sequence of kernels")
           ->excludes(annotation);
   add_list_option(app, "--window", windows_, parse_window,
-                  help("Take this part, from the trace's start on: 10ms..25ms", kListed))
+                  help("Take this part, in time since the trace's start, such as 10ms..25ms", kListed))
       ->type_name(several ? "FROM..TO[,...]" : "FROM..TO")
       ->excludes(step)
       ->excludes(annotation)

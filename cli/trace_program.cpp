@@ -12,7 +12,7 @@
 
 #include "base/cuda_libraries.hpp"
 #include "cli/child_program.hpp"
-#include "cli/provenance.hpp"
+#include "planning/provenance.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -155,7 +155,7 @@ Result<void> trace_program(const TraceProgramOptions& given, CommandContext& con
   COHORT_TRY(const ChildEnd end, run_child(options.program, tracer.environment));
   walls.push_back({"program traced", {end.wall}, 0});
 
-  const auto kept = keep_trace(options, tracer, std::move(walls), end, context);
+  auto kept = keep_trace(options, tracer, std::move(walls), end, context);
   if (end.exit_code == 0) return kept;
   // The program's own code, whatever became of the recording: scripts go by it.
   return fail(static_cast<ErrorCode>(end.exit_code), "{} ended with {} {}{}", options.program[0],

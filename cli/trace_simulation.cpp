@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.hpp"
 #include "cli/given_options.hpp"
 #include "cli/list_option.hpp"
-#include "cli/run_report.hpp"
-#include "simulator/contention/gpu_profile.hpp"
+#include "planning/gpu_figures.hpp"
+#include "planning/trace_case.hpp"
+#include "simulator/report/prediction_json.hpp"
+#include "simulator/report/prediction_text.hpp"
 #include "simulator/what_if/replay.hpp"
 #include "simulator/what_if/timeline_trace.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -89,43 +90,6 @@ Result<void> run_replay(const SharedSimulationOptions& shared, const Trace& trac
   return {};
 }
 
-ordered_json to_json(const WhatIfPrediction& prediction) {
-  ordered_json json = to_json(static_cast<const RunReport&>(prediction));
-  json["traced_step_ns"] = prediction.single.count();
-  json["steps_per_second"] = prediction.steps_per_second;
-  json["longest_path_ns"] = prediction.longest_path.count();
-  json["device_time_ns"] = prediction.device_time.count();
-  ordered_json& changes = json["changes"] = ordered_json::array();
-  for (const auto& [what, change] : prediction.changes) {
-    changes.push_back({{"what", what},
-                       {"tasks_added", change.tasks_added},
-                       {"tasks_removed", change.tasks_removed},
-                       {"tasks_changed", change.tasks_changed},
-                       {"edges_added", change.edges_added},
-                       {"edges_removed", change.edges_removed}});
-  }
-  if (prediction.minibatch) {
-    json["minibatch"] = {{"recorded", prediction.minibatch->recorded},
-                         {"wanted", prediction.minibatch->wanted},
-                         {"traced_step_ns", prediction.minibatch->traced.count()},
-                         {"samples_per_second_ratio", prediction.minibatch->more_samples}};
-  }
-  return json;
-}
-
-std::string to_text(const WhatIfPrediction& prediction) {
-  std::string more;
-  if (prediction.minibatch) {
-    more =
-        fmt::format("minibatch {} instead of {}: a step alone takes {} instead of {}, {:.2f}x the samples a second\n",
-                    prediction.minibatch->wanted, prediction.minibatch->recorded, format_time(prediction.single),
-                    format_time(prediction.minibatch->traced), prediction.minibatch->more_samples);
-  }
-  const std::string_view steps = prediction.members == 1 ? "step" : "members' steps";
-  return to_text(prediction, fmt::format("{} {}", prediction.members, steps),
-                 fmt::format("{:.1f} steps/s", prediction.steps_per_second), more);
-}
-
 /// Names what was asked for that one member of a trace has no use for.
 void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, CommandContext& context) {
   if (what_if.most_models() > 1) return;
@@ -141,10 +105,9 @@ void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, Comman
 
 Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, const std::vector<StepOptions>& steps,
                          const WhatIf& what_if, std::optional<int> second_minibatch, CommandContext& context) {
-  std::vector<Trace> traces;
-  traces.push_back(std::move(first));
-  WhatIfCase what_if_case;
-  COHORT_CHECK(read_what_if_case(shared.files, steps, second_minibatch, traces, what_if_case, context));
+  COHORT_TRY(const auto traces,
+             TraceCase::read(shared.files, std::move(first), {steps, second_minibatch}, context.read));
+  const WhatIfCase& what_if_case = traces->what_if_case();
   note_what_changes_nothing(what_if, what_if_case.traces.size(), context);
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
   if (!shared.output.empty()) COHORT_CHECK(write_trace(shared.output, prediction.trace, context.overwrite));
@@ -171,53 +134,23 @@ Result<std::pair<std::string, double>> parse_scale(const std::string& text) {
 
 }  // namespace
 
-Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, const std::vector<StepOptions>& steps,
-                               std::optional<int> second_minibatch, std::vector<Trace>& traces,
-                               WhatIfCase& what_if_case, CommandContext& context) {
-  traces.reserve(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::filesystem::path& file = files[i];
-    if (i > 0) {
-      COHORT_TRY(Trace trace, read_trace(file, context.read));
-      traces.push_back(std::move(trace));
-    }
-    if (traces[i].info.kind == TraceKind::kProfile) {
-      return fail(ErrorCode::kInvalidInput, "{} is a profile and {} the trace of a run: take either of them",
-                  file.string(), files.front().string());
-    }
-    const auto added = second_minibatch && i == 1
-                           ? what_if_case.add_second(traces[i], steps[i], *second_minibatch, file.string())
-                           : what_if_case.add(traces[i], steps[i], file.string());
-    if (!added) return in_context(file.string(), added.error());
-    COHORT_CHECK(context.cancel.check());
-  }
-  return {};
-}
-
-Result<std::optional<GpuProfile>> gpu_figures(const std::filesystem::path& file) {
-  if (file.empty()) return std::nullopt;
-  COHORT_TRY(const std::string text, read_file(file));
-  auto gpu = parse_gpu_profile(text);
-  if (!gpu) return in_context(file.string(), gpu.error());
-  return std::optional(std::move(*gpu));
-}
-
 TraceSimulation::TraceSimulation(CLI::App& app) : TraceSimulation(app, app.get_options().size()) {}
 
 TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : steps_(app, TraceCount::kSeveral) {
-  app.add_option("--scale", scale_, "Of a run's trace: kernels of that name, op or layer are x times faster")
+  app.add_option("--scale", scale_, "Traces only: make kernels of this name, op or layer x times faster")
       ->type_name("PATTERN=x");
-  app.add_flag("--mixed-precision", mixed_precision_, "Of a run's trace: as if all of it computed in 16 bits");
+  app.add_flag("--mixed-precision", mixed_precision_, "Traces only: compute everything in 16 bits");
   app.add_option("--minibatch", minibatch_,
-                 "Of a run's trace: samples of a member's step; needs recorded shapes, or a second trace")
+                 "Traces only: samples per step of a member; needs recorded shapes or a second trace")
       ->type_name("N");
-  add_list_option(app, "--recorded-minibatch", recorded_minibatches_, parse_count,
-                  "Of the trace, where it does not say; A,B: of two traces of one model")
+  add_list_option(
+      app, "--recorded-minibatch", recorded_minibatches_, parse_count,
+      "Traces only: minibatch of the recording, where the trace does not say; A,B for two traces of one model")
       ->type_name("A[,B]");
-  app.add_option("--copy-speed", copy_speed_, "Of a run's trace: copies from and to the host are x times faster")
+  app.add_option("--copy-speed", copy_speed_, "Traces only: make copies to and from the host x times faster")
       ->type_name("x");
   app.add_option("--interconnect-speed", interconnect_speed_,
-                 "Of a run's trace: copies between GPUs and collectives (NCCL, RCCL, MSCCL) are x times faster")
+                 "Traces only: make copies between GPUs and collectives (NCCL, RCCL, MSCCL) x times faster")
       ->type_name("x");
   const std::vector<CLI::Option*> all = app.get_options();
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(options_before), all.end());
@@ -249,14 +182,15 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   what_if.minibatch = minibatch_;
   if (!recorded_minibatches_.empty()) what_if.recorded_minibatch = recorded_minibatches_.front();
   if (recorded_minibatches_.size() > 2) {
-    return fail(ErrorCode::kUsage, "--recorded-minibatch: {} values; give one, or A,B of two traces of one model",
+    return fail(ErrorCode::kUsage, "--recorded-minibatch: {} values; give one, or A,B for two traces of one model",
                 recorded_minibatches_.size());
   }
   if (recorded_minibatches_.size() == 2 && shared.files.size() != 2) {
-    return fail(ErrorCode::kUsage, "--recorded-minibatch A,B: of two traces of one model, not {}", shared.files.size());
+    return fail(ErrorCode::kUsage, "--recorded-minibatch A,B needs two traces of one model, not {}",
+                shared.files.size());
   }
   if (!recorded_minibatches_.empty() && !minibatch_) {
-    return fail(ErrorCode::kUsage, "--recorded-minibatch: --minibatch says which one is asked for");
+    return fail(ErrorCode::kUsage, "--recorded-minibatch needs --minibatch");
   }
   for (const std::string& text : scale_) {
     COHORT_TRY(auto scale, parse_scale(text));

@@ -29,17 +29,6 @@ struct SharedSimulationOptions {
   std::filesystem::path output;
 };
 
-/// Makes a case of the steps of traces of runs: `traces` holds the first file's, and gets the others', to which the
-/// case points. The second is of the same model at `second_minibatch` where that is given, else a further member.
-/// `steps` by file.
-/// Errors: kInvalidInput where a file is a profile; those of WhatIfCase::add().
-Result<void> read_what_if_case(const std::vector<std::filesystem::path>& files, const std::vector<StepOptions>& steps,
-                               std::optional<int> second_minibatch, std::vector<Trace>& traces,
-                               WhatIfCase& what_if_case, CommandContext& context);
-
-/// What --device-profile names; nothing where it names nothing. Errors: those of parse_gpu_profile(), naming the file.
-Result<std::optional<GpuProfile>> gpu_figures(const std::filesystem::path& file);
-
 /// `cohort simulate` on traces of runs, as opposed to profiles: what-ifs, or replay without any.
 class TraceSimulation {
  public:

@@ -6,7 +6,7 @@
 
 namespace cohort {
 
-/// Tells monotonic time. Passed in, so that tests can say what time it is.
+/// Monotonic time. Passed in, so that tests can control it.
 using TimeSource = std::function<Nanoseconds()>;
 
 /// The system's steady clock; its origin is that of std::chrono::steady_clock.

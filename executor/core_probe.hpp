@@ -5,11 +5,10 @@
 
 namespace cohort {
 
-/// A fixed piece of arithmetic on every core that this process may use, and of talk between the first and each other
-/// one: the longest arithmetic, and all of the talk. On a virtual machine a core may be slower for a while because its
-/// twin runs another machine's work, and two cores may be farther apart because they were moved; no counter here tells
-/// either. Empty for devices other than a CPU, and where the user binds threads (OMP_PROC_BIND). Not to be called by
-/// several threads at once.
+/// Times fixed arithmetic on every usable core, and messages between the first core and each other one: the slowest
+/// arithmetic plus all messages. On a virtual machine a core can be slow for a while because its hyperthread twin runs
+/// another machine's work, and two cores can be far apart because they were moved; no counter shows either. Empty for
+/// devices other than a CPU, and if the user binds threads (OMP_PROC_BIND). Not thread-safe.
 WorkProbe core_probe(const DeviceInfo& device);
 
 }  // namespace cohort

@@ -1,20 +1,26 @@
 #include "executor/feeder.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 
 #include "executor/host/core_binding.hpp"
+#include "executor/input_values.hpp"
+#include "simulator/plan/image_inputs.hpp"
 
 namespace cohort {
 namespace {
 
+auto no_image(const ProgramInput& input) {
+  return fail(ErrorCode::kInvalidInput, "input \"{}\" of shape {} cannot be fed images; it would have to be {}",
+              input.name, to_string(input.shape), "[N, C, H, W]");
+}
+
 Result<PipelineOptions> pipeline_of(Runner& runner, std::size_t input_index, ImageTarget target) {
   const Program& program = runner.program();
   const ProgramInput& input = program.inputs[input_index];
-  if (input.shape.size() != 4) {
-    return fail(ErrorCode::kInvalidInput, "input \"{}\" of shape {} cannot be fed images; it would have to be {}",
-                input.name, to_string(input.shape), "[N, C, H, W]");
-  }
+  if (input.shape.size() != 4) return no_image(input);
   PipelineOptions options;
   target.channels = static_cast<int>(input.shape[1]);
   target.height = static_cast<int>(input.shape[2]);
@@ -49,27 +55,62 @@ ImageTarget image_target(const ImagePreparation& images) {
 
 Result<std::unique_ptr<Feeder>> Feeder::open(Runner& runner, ImageFolder folder, const InputOptions& options,
                                              const ImageTarget& target) {
+  const Program& program = runner.program();
+  std::vector<std::size_t> images;
   std::vector<PipelineOptions> pipelines;
-  for (std::size_t i = 0; i < runner.program().inputs.size(); ++i) {
-    COHORT_TRY(pipelines.emplace_back(), pipeline_of(runner, i, target));
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const ProgramInput& input = program.inputs[i];
+    if (takes_images(input)) {
+      images.push_back(i);
+      COHORT_TRY(pipelines.emplace_back(), pipeline_of(runner, i, target));
+    } else if (input.role == TensorRole::kSetting) {
+      const std::vector<float> values = generated_values(input, options.seed, place_of(program, i));
+      for (int slot = 0; slot < program.input_buffers; ++slot) COHORT_CHECK(write_input(runner, i, slot, values));
+    }
   }
+  COHORT_TRY(std::vector<Labels> labels, labels_of(program, images));
   InputOptions bound = options;
-  if (bound.cores.empty()) bound.cores = decode_cores(runner.program(), cores_to_bind());
+  if (bound.cores.empty()) bound.cores = decode_cores(program, cores_to_bind());
   COHORT_TRY(auto opened, InputPipelines::open(std::move(folder), bound, std::move(pipelines)));
-  return std::unique_ptr<Feeder>(new Feeder(runner, std::move(opened)));
+  return std::unique_ptr<Feeder>(new Feeder(runner, std::move(opened), images.size(), std::move(labels)));
 }
 
-Feeder::Feeder(Runner& runner, std::unique_ptr<InputPipelines> pipelines)
+/// Of each input of labels the pipeline of the images that its first member reads.
+Result<std::vector<Feeder::Labels>> Feeder::labels_of(const Program& program, std::span<const std::size_t> images) {
+  std::vector<Labels> found;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const ProgramInput& input = program.inputs[i];
+    if (takes_images(input) || input.role == TensorRole::kSetting) continue;
+    const auto its_images = std::find_if(images.begin(), images.end(), [&](std::size_t image) {
+      const std::vector<MemberId>& readers = program.inputs[image].members;
+      return std::find(readers.begin(), readers.end(), input.members.front()) != readers.end();
+    });
+    if (its_images == images.end() || input.shape != Shape{program.inputs[*its_images].shape[0]})
+      return no_image(input);
+    found.push_back({i, static_cast<std::size_t>(its_images - images.begin())});
+  }
+  return found;
+}
+
+Feeder::Feeder(Runner& runner, std::unique_ptr<InputPipelines> pipelines, std::size_t count, std::vector<Labels> labels)
     : runner_(&runner),
       pipelines_(std::move(pipelines)),
+      count_(count),
+      labels_(std::move(labels)),
       overlaps_(runner.program().input_buffers > 1 && runner.session().uploads_overlap_steps()) {}
 
 Result<void> Feeder::take() {
   int slot = 0;
-  for (std::size_t i = 0; i < runner_->program().inputs.size(); ++i) {
+  for (std::size_t i = 0; i < count_; ++i) {
     COHORT_TRY(const ReadyMinibatch minibatch, pipelines_->next(static_cast<int>(i)));
     assert(i == 0 || minibatch.slot == slot);
     slot = minibatch.slot;
+    for (const Labels& labels : labels_) {
+      if (labels.pipeline != i) continue;
+      std::transform(minibatch.labels.begin(), minibatch.labels.end(),
+                     runner_->session().input(labels.input, slot).begin(),
+                     [](std::uint32_t label) { return std::bit_cast<float>(label); });
+    }
   }
   ready_.push_back(slot);
   return {};
@@ -97,9 +138,7 @@ Result<void> Feeder::step() {
     next_.reset();
   }
   for (const int uploaded : uploaded_) {
-    for (std::size_t i = 0; i < runner_->program().inputs.size(); ++i) {
-      pipelines_->release(static_cast<int>(i), uploaded);
-    }
+    for (std::size_t i = 0; i < count_; ++i) pipelines_->release(static_cast<int>(i), uploaded);
   }
   uploaded_.clear();
   return done;

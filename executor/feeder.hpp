@@ -13,11 +13,11 @@
 
 namespace cohort {
 
-/// Those of `usable` cores that workers which decode for a program keep to: not those of its launch threads, each of
-/// which has one to itself and would wait for it. Empty: any.
+/// The cores among `usable` for a program's decode workers: not those of its launch threads, which need a core of their
+/// own. Empty: any.
 std::vector<int> decode_cores(const Program& program, std::span<const int> usable);
 
-/// What a plan says of images, for the pipelines; what follows from a network's input is left as it is.
+/// The pipelines' image settings from a plan, without those that follow from a network's input.
 ImageTarget image_target(const ImagePreparation& images);
 
 /// Feeds a runner with images: each step takes the next minibatch of every input, and the workers
@@ -36,9 +36,10 @@ ImageTarget image_target(const ImagePreparation& images);
 ///     host            L  C        W L C     W L C        launch, copy as soon as it is decoded, wait for both
 class Feeder {
  public:
-  /// One pipeline per program input; `target` gives what an input's shape does not (mean, crop, ...).
+  /// One pipeline per program input that takes images; `target` gives what an input's shape does not (mean, crop, ...).
+  /// An input of N whole numbers gets the labels of those images, settings are the usual ones, the same at every step.
   /// The runner must outlive the feeder.
-  /// Errors: kInvalidInput naming an input that is not [N, C, H, W], or those of InputPipelines::open().
+  /// Errors: kInvalidInput naming an input that is neither, or those of InputPipelines::open().
   static Result<std::unique_ptr<Feeder>> open(Runner& runner, ImageFolder folder, const InputOptions& options,
                                               const ImageTarget& target = {});
 
@@ -56,7 +57,13 @@ class Feeder {
   [[nodiscard]] const InputPipelines& pipelines() const { return *pipelines_; }
 
  private:
-  Feeder(Runner& runner, std::unique_ptr<InputPipelines> pipelines);
+  /// An input that gets the labels of a pipeline's images.
+  struct Labels {
+    std::size_t input = 0, pipeline = 0;
+  };
+
+  Feeder(Runner& runner, std::unique_ptr<InputPipelines> pipelines, std::size_t count, std::vector<Labels> labels);
+  static Result<std::vector<Labels>> labels_of(const Program& program, std::span<const std::size_t> images);
   /// Takes the next minibatch of every pipeline into ready_.
   Result<void> take();
   /// Gives the copy of the next minibatch to the device. Returns its slot.
@@ -64,6 +71,8 @@ class Feeder {
 
   Runner* runner_;
   std::unique_ptr<InputPipelines> pipelines_;
+  std::size_t count_;  ///< of pipelines
+  std::vector<Labels> labels_;
   bool overlaps_;
   std::deque<int> ready_;            ///< slots taken, not uploaded yet
   std::vector<int> uploaded_;        ///< slots to be released once they have been waited for

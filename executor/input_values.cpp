@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "base/random.hpp"
 
@@ -37,7 +38,30 @@ std::vector<float> generated_values(const Shape& shape, std::uint64_t seed, Inpu
   return values;
 }
 
+std::vector<float> usual_settings() {
+  std::vector<float> values(static_cast<std::size_t>(kSettingCount), 0);
+  const auto set = [&](Setting setting, float value) { values[static_cast<std::size_t>(setting)] = value; };
+  set(Setting::kLearningRate, 1e-3F);
+  set(Setting::kMomentum, 0.9F);
+  set(Setting::kBeta1, 0.9F);
+  set(Setting::kBeta2, 0.999F);
+  set(Setting::kEpsilon, 1e-8F);
+  set(Setting::kCorrection1, 1 - 0.9F);
+  set(Setting::kCorrection2, 1 - 0.999F);
+  set(Setting::kClipNorm, std::numeric_limits<float>::infinity());
+  set(Setting::kDropoutRate, 0.5F);
+  return values;
+}
+
 std::vector<float> generated_values(const ProgramInput& input, std::uint64_t seed, InputPlace place) {
+  if (input.role == TensorRole::kSetting && input.element == ElementType::kFloat32) {
+    std::vector<float> rows;
+    for (std::size_t i = 0; i < input.members.size(); ++i) {
+      const std::vector<float> row = usual_settings();
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    return rows;
+  }
   std::vector<float> values = generated_values(input.shape, seed, place);
   if (input.element == ElementType::kFloat32) return values;
   for (float& value : values) value = std::bit_cast<float>(std::int32_t{value < 0 ? 0 : 1});
@@ -88,7 +112,7 @@ Result<void> fill_inputs_to_time(Runner& runner) {
   const Program& program = runner.program();
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {
     ProgramInput any = program.inputs[i];
-    any.shape = {kPattern};
+    if (any.role != TensorRole::kSetting) any.shape = {kPattern};
     const std::vector<float> pattern = generated_values(any, 0, {});
     for (int slot = 0; slot < program.input_buffers; ++slot) {
       std::span<float> left = runner.session().input(i, slot);

@@ -1,5 +1,6 @@
 #include "executor/measure.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -65,6 +66,7 @@ class SubjectRun {
     return {};
   }
 
+  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
   [[nodiscard]] std::size_t undisturbed() const {
     return static_cast<std::size_t>(
         std::count_if(blocks_.begin(), blocks_.end(), [&](const Block& block) { return is_quiet(block); }));
@@ -130,6 +132,19 @@ class SubjectRun {
   std::vector<Block> blocks_;
 };
 
+/// "measured 3 of 18 blocks, 2 disturbed by other programs": of those that are wanted, and how many must be repeated.
+std::string progress_of(const std::vector<SubjectRun>& runs, const MeasureOptions& options) {
+  const auto wanted = static_cast<std::size_t>(std::max(options.blocks, 1));
+  std::size_t done = 0;
+  std::size_t disturbed = 0;
+  for (const SubjectRun& run : runs) {
+    done += std::min(run.undisturbed(), wanted);
+    disturbed += run.blocks() - run.undisturbed();
+  }
+  return fmt::format("measured {} of {} blocks{}", done, wanted * runs.size(),
+                     disturbed > 0 ? fmt::format(", {} disturbed by other programs", disturbed) : "");
+}
+
 Nanoseconds time_of(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
@@ -159,6 +174,7 @@ Result<std::vector<SubjectTimes>> measure(std::span<const Subject> subjects, con
   WorkWatch work(options.work_probe);
   std::vector<SubjectRun> runs;
   for (const Subject& subject : subjects) {
+    if (options.progress) options.progress(fmt::format("warming up, {}", subject.name));
     runs.emplace_back(subject, options, now, foreign_time, work);
     COHORT_CHECK(runs.back().warm_up(cancel));
   }
@@ -172,6 +188,7 @@ Result<std::vector<SubjectTimes>> measure(std::span<const Subject> subjects, con
   for (int round = 0; round == 0 || (round < options.most_rounds && !enough() && now() - start < options.limit);
        ++round) {
     for (SubjectRun& run : runs) {
+      if (options.progress) options.progress(progress_of(runs, options));
       if (cancel != nullptr) COHORT_CHECK(cancel->check());
       COHORT_CHECK(run.run_block());
     }

@@ -16,29 +16,29 @@
 
 namespace cohort {
 
-/// One of the things whose times are compared: a plan, its baseline.
+/// Something whose time is compared: a plan or its baseline.
 struct Subject {
   std::string name;
-  std::function<Result<Nanoseconds>(int steps)> run;  ///< runs so many steps and says how long they took
+  std::function<Result<Nanoseconds>(int steps)> run;  ///< runs that many steps and returns their time
 };
 
-/// CPU time that others took from this process up to now, as far as the system tells. Only differences
-/// count.
+/// CPU time used by others so far, as far as the system tells. Only differences matter.
 using InterferenceProbe = std::function<std::optional<Nanoseconds>()>;
 
-/// What /proc/stat counts as busy or stolen, less what this process used itself. The kernel counts in
-/// ticks of 10 ms, so blocks of a few ticks see it coarsely. Absent where /proc/stat cannot be read.
+/// Busy and stolen time of /proc/stat, minus what this process used. The kernel counts in ticks of 10 ms, so blocks of
+/// a few ticks see it coarsely. Absent where /proc/stat cannot be read.
 std::optional<Nanoseconds> foreign_cpu_time();
 
 struct MeasureOptions {
   Nanoseconds block = std::chrono::milliseconds(200);  ///< least length of a block
   int blocks = 9;                                      ///< undisturbed blocks wanted of each subject
-  int most_rounds = 27;                                ///< rounds after which what there is must do
+  int most_rounds = 27;                                ///< rounds after which measuring stops
   Nanoseconds warm_up = std::chrono::seconds(3);       ///< longest warm-up of each subject
   Nanoseconds limit = std::chrono::minutes(2);         ///< no new round once this has passed
-  double stable = 0.05;                                ///< two warm-up blocks this close end the warm-up
-  double interference = 0.1;                           ///< most foreign CPU time per time of an undisturbed block
-  WorkProbe work_probe;                                ///< called between blocks; empty: nothing is
+  double stable = 0.05;       ///< relative difference of two warm-up blocks that ends the warm-up
+  double interference = 0.1;  ///< most foreign CPU time of an undisturbed block, relative to its length
+  WorkProbe work_probe;       ///< called between blocks; empty: nothing is
+  std::function<void(const std::string&)> progress;  ///< called between blocks with how far it is; may be empty
 };
 
 /// Times of one subject.

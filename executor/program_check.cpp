@@ -80,13 +80,19 @@ Result<void> check_program(const Program& program) {
                   to_string(input.shape));
     }
   }
+  for (const ProgramState& state : program.states) {
+    COHORT_CHECK(check_view(program, state.name, state.view));
+    if (program.buffer(state.view.buffer).kind != BufferKind::kState)
+      return fail(ErrorCode::kInvalidInput, "state \"{}\" is not in a state's buffer", state.name);
+  }
   for (const ProgramOutput& output : program.outputs) {
     COHORT_CHECK(check_view(program, output.name, output.view));
     if (output.view.type != DataType::kFloat32)
       return fail(ErrorCode::kInvalidInput, "output \"{}\" is {}, not float32", output.name,
                   to_string(output.view.type));
-    if (program.buffer(output.view.buffer).kind != BufferKind::kOutput) {
-      return fail(ErrorCode::kInvalidInput, "output \"{}\" is not in an output buffer", output.name);
+    const BufferKind kind = program.buffer(output.view.buffer).kind;
+    if (kind != BufferKind::kOutput && kind != BufferKind::kState) {
+      return fail(ErrorCode::kInvalidInput, "output \"{}\" is in memory that later steps overwrite", output.name);
     }
   }
   return {};
@@ -119,6 +125,26 @@ Result<std::vector<std::vector<float>>> gather_weights(const Step& step, std::sp
   return gathered;
 }
 
+Result<void> write_first_states(Session& session, const Program& program, std::span<const Weights* const> weights) {
+  for (std::size_t i = 0; i < program.states.size(); ++i) {
+    const ProgramState& state = program.states[i];
+    const std::vector<WeightValues>& values = weights[to_index(state.member)]->by_tensor;
+    const std::size_t tensor = to_index(state.tensor);
+    if (tensor >= values.size() || values[tensor] == nullptr)
+      return fail(ErrorCode::kInvalidInput, "member {} has no first values for state {}", to_index(state.member),
+                  state.name);
+    COHORT_CHECK(session.write_state(i, *values[tensor]));
+  }
+  return {};
+}
+
+Result<void> check_state_values(const ProgramState& state, std::size_t count) {
+  const std::int64_t expected = element_count(state.view.shape);
+  if (std::cmp_equal(count, expected)) return {};
+  return fail(ErrorCode::kInvalidInput, "state {} of member {} has {} values, not {}", state.name,
+              to_index(state.member), expected, count);
+}
+
 ElementSpan element_span(const View& view) {
   std::int64_t last = view.offset;
   for (std::size_t i = 0; i < view.shape.size(); ++i) {
@@ -130,7 +156,7 @@ ElementSpan element_span(const View& view) {
 
 int instances_outside_arena(const Program& program, const Buffer& buffer) {
   if (buffer.kind == BufferKind::kInput) return program.input_buffers;
-  return buffer.kind == BufferKind::kOutput ? 1 : 0;
+  return in_arena(buffer) ? 0 : 1;
 }
 
 Bytes memory_needed(const Program& program) {
@@ -149,6 +175,8 @@ std::size_t members_that_fit(const Program& program, Bytes memory) {
     if (input.members.size() == 1)
       own[to_index(input.members[0])] += program.buffer(input.buffer).size * program.input_buffers;
   }
+  for (const ProgramState& state : program.states)
+    own[to_index(state.member)] += Bytes{element_count(state.view.shape) * element_bytes(state.view.type)};
   for (const ProgramOutput& output : program.outputs) {
     const Buffer& buffer = program.buffer(output.view.buffer);
     const bool dense = element_count(output.view.shape) * element_bytes(output.view.type) == buffer.size.value;
@@ -163,10 +191,8 @@ std::size_t members_that_fit(const Program& program, Bytes memory) {
 Result<void> check_fits(const Program& program, Bytes memory) {
   const Bytes total = memory_needed(program);
   if (memory.value == 0 || total <= memory) return {};
-  return fail(ErrorCode::kDoesNotFit,
-              "the model batch needs {} ({} weights, {} activations, {} workspace, {} input), the device has {}",
-              format_bytes(total), format_bytes(program.memory.weights), format_bytes(program.memory.activations),
-              format_bytes(program.memory.workspace), format_bytes(program.memory.input), format_bytes(memory));
+  return fail(ErrorCode::kDoesNotFit, "the model batch needs {} ({}), the device has {}", format_bytes(total),
+              memory_parts(program.memory), format_bytes(memory));
 }
 
 }  // namespace cohort

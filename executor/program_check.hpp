@@ -3,14 +3,15 @@
 #include <span>
 
 #include "base/result.hpp"
+#include "executor/backend.hpp"
 #include "models/model.hpp"
 #include "simulator/plan/program.hpp"
 
 namespace cohort {
 
-/// Checks what running a Program relies on, so that a wrong one cannot touch memory it does not own:
-/// ids in range, steps after their dependencies, every view inside its buffer, every arena buffer
-/// inside the arena and aligned to kBufferAlignment.
+/// Checks everything that running a Program relies on, so that a wrong one cannot access memory it does not own: ids in
+/// range, steps after their dependencies, every view inside its buffer, every arena buffer inside the arena and aligned
+/// to kBufferAlignment.
 /// Errors: kInvalidInput naming the step or buffer.
 Result<void> check_program(const Program& program);
 
@@ -22,6 +23,12 @@ inline constexpr Bytes kBufferAlignment{64};
 /// Errors: kInvalidInput naming the step where a tensor has no values or not as many as its shape.
 Result<std::vector<std::vector<float>>> gather_weights(const Step& step, std::span<const Weights* const> weights);
 
+/// Gives each state its member's Weights.
+/// Errors: kInvalidInput naming the state that has none, or as many as its shape does not say.
+Result<void> write_first_states(Session& session, const Program& program, std::span<const Weights* const> weights);
+/// Errors: kInvalidInput unless a state has so many elements.
+Result<void> check_state_values(const ProgramState& state, std::size_t count);
+
 /// Elements from the view's first to one past its last, in its buffer; both zero where it is empty.
 struct ElementSpan {
   std::int64_t begin = 0;
@@ -29,14 +36,14 @@ struct ElementSpan {
 };
 ElementSpan element_span(const View& view);
 
-/// How many times a buffer exists outside the arena: inputs once per minibatch in flight, outputs once.
+/// How many times a buffer exists outside the arena: inputs once per minibatch in flight, outputs and states once.
 int instances_outside_arena(const Program& program, const Buffer& buffer);
 
 /// Memory a device needs to hold the Program: weights, arena, inputs and outputs.
 Bytes memory_needed(const Program& program);
 
-/// How many of the Program's members, the first of them, surely fit `memory`: what is a member's own (weights, inputs
-/// that no other reads, outputs) is left out with it, the arena stays as large as it is for all.
+/// A number of the Program's first members that certainly fits `memory`: leaving out a member frees its own weights,
+/// outputs and unshared inputs; the arena keeps its size for all.
 std::size_t members_that_fit(const Program& program, Bytes memory);
 
 /// Errors: kDoesNotFit where `memory` is less than what is needed; zero memory means not known.

@@ -15,21 +15,19 @@ namespace cohort {
 /// Runs a Program step by step of the whole model batch. Not thread-safe.
 class Runner {
  public:
-  /// Loads the Program, runs it once on zero input so that nothing is left to be set up, and
-  /// captures it once per input slot where it is to be replayed as a graph. Backend and Program
-  /// must outlive the runner.
-  /// Errors: those of Backend::load() and of the steps.
+  /// Loads the Program, runs it once on zero input to complete all set-up, resets the states, and captures the Program
+  /// once per input slot if it is replayed as a graph. Backend and Program must outlive the runner. Errors: those of
+  /// Backend::load() and of the steps.
   static Result<std::unique_ptr<Runner>> create(Backend& backend, const Program& program,
                                                 std::span<const Weights* const> weights);
 
-  /// Carries all inputs of `slot` to the device; the next launch on it waits for them. Also while steps on another slot
-  /// run.
+  /// Uploads all inputs of `slot`; the next launch on it waits for them. Steps on another slot may be running.
   void upload(int slot);
-  /// Gives every step, on the input of `slot`, to the device and returns. Uploads and one wait() may follow, then the
-  /// next launch: two on their way at a time would share the arena.
+  /// Submits every step on the input of `slot` and returns. Uploads and one wait() may follow before the next launch:
+  /// two launches in flight would share the arena.
   void launch(int slot);
-  /// Waits for all that was given, uploads included.
-  /// Errors: what went wrong, naming the task; then uploads given since the last wait() may not have been made.
+  /// Waits for all submitted work, including uploads. Errors: what failed, naming the task; uploads since the last
+  /// wait() may then be missing.
   Result<void> wait();
   /// launch() and wait().
   Result<void> step(int slot);
@@ -37,7 +35,7 @@ class Runner {
   /// Errors: those of the steps; kInterrupted between steps once `cancel`, which may be null, is cancelled.
   Result<Nanoseconds> timed_steps(int steps, const TimeSource& now, const CancelToken* cancel = nullptr);
 
-  /// Time of the first step, from its launch to its end: with all that devices put off until then.
+  /// Time of the first step from launch to end, including everything that devices defer until then.
   [[nodiscard]] Nanoseconds first_step() const { return first_step_; }
   [[nodiscard]] const Program& program() const { return *program_; }
   [[nodiscard]] Session& session() { return *session_; }

@@ -20,14 +20,17 @@ std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<N
 SliceId add_task_slice(Trace& trace, TrackId track, const TaskRun& run) {
   const Step& step = *run.step;
   const std::string members = member_ranges(step.members);
-  const std::array<Trace::NamedArg, 7> args{{{kTaskArg, std::string_view(step.task)},
+  const std::array<Trace::NamedArg, 8> args{{{kTaskArg, std::string_view(step.task)},
                                              {"op", std::string_view(step.op)},
                                              {"members", std::string_view(members)},
                                              {"group", run.group},
                                              {kIterationArg, run.iteration},
                                              {"algorithm", std::string_view(step.cost.algorithm)},
-                                             {"threads", std::int64_t{step.cost.threads}}}};
-  return trace.add_slice(track, step.op, kTaskCategory, run.start, run.duration, args);
+                                             {"threads", std::int64_t{step.cost.threads}},
+                                             {"phase", to_string(step.phase)}}};
+  // Inference is all forward, which goes without saying.
+  const std::size_t said = run.trains ? args.size() : args.size() - 1;
+  return trace.add_slice(track, step.op, kTaskCategory, run.start, run.duration, std::span(args).first(said));
 }
 
 TraceSink::TraceSink(const Program& program, std::vector<std::string> group_names, int iterations, TimeSource now)
@@ -84,7 +87,7 @@ void TraceSink::add_to(Trace& trace, Nanoseconds origin) const {
           step.group < group_names_.size() ? std::string_view(group_names_[step.group]) : std::string_view();
       add_task_slice(trace, track,
                      {&step, group, static_cast<std::int64_t>(i / stream.steps), record.start - origin,
-                      record.end - record.start});
+                      record.end - record.start, !program_->states.empty()});
     }
     if (stream.dropped > 0) trace.info.dropped["steps beyond the room taken beforehand"] += stream.dropped;
   }

@@ -20,13 +20,14 @@ struct TaskRun {
   std::int64_t iteration = 0;
   Nanoseconds start{};
   Nanoseconds duration{};
+  bool trains = false;  ///< of a training step: then the task's phase is said
 };
 /// The slice of a task in a measured trace: category "task", with arguments task, op, members, group, iteration,
-/// algorithm and threads.
+/// algorithm and threads, of a training step also its phase.
 SliceId add_task_slice(Trace& trace, TrackId track, const TaskRun& run);
 
-/// Notes when each step of a Program begins and ends, in memory taken beforehand. begin() and end()
-/// neither allocate nor lock: a stream's steps are noted by the one thread that runs it.
+/// Records begin and end of each step of a Program in preallocated memory. begin() and end() neither allocate nor lock:
+/// a stream's steps are noted by the one thread that runs it.
 class TraceSink final : public TaskSink {
  public:
   /// Room for `iterations` steps of the whole model batch; what comes after is dropped and counted.
@@ -63,7 +64,7 @@ class TraceSink final : public TaskSink {
   std::vector<Stream> streams_;
 };
 
-/// Notes the stages of the input while it is switched on, likewise.
+/// Records the stages of the input in the same way while switched on.
 class StageSink final : public InputObserver {
  public:
   /// Room for `stages` stages of each worker; what comes after is dropped and counted.

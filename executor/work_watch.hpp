@@ -8,17 +8,18 @@
 
 namespace cohort {
 
-/// Time of a fixed piece of work on the device, which is longer while something takes a part of it that no counter
-/// tells.
+/// Time of a fixed piece of work on the device; longer while something takes a share of the device that no counter
+/// shows.
 using WorkProbe = std::function<Nanoseconds()>;
 
-/// What of a measurement can be trusted: that during which a probe's work took little longer than it ever did.
+/// Which parts of a measurement to trust: those during which the probe's work took little longer than its shortest
+/// time.
 class WorkWatch {
  public:
-  /// Most of the shortest time that counts as undisturbed.
+  /// Largest ratio to the shortest time that counts as undisturbed.
   static constexpr double kSlowed = 1.25;
 
-  /// Of an empty probe everything can be trusted.
+  /// With an empty probe everything is trusted.
   explicit WorkWatch(WorkProbe probe) : probe_(std::move(probe)) { (void)next(); }
 
   /// Does the work: its time now or at the last call, whichever is longer.

@@ -4,33 +4,42 @@ namespace cohort {
 
 ModelBuilder::ModelBuilder(std::string name) { model_.name = std::move(name); }
 
-TensorId ModelBuilder::new_tensor(std::string name, Shape shape, TensorRole role) {
-  model_.tensors.push_back({std::move(name), std::move(shape), role});
+TensorId ModelBuilder::add_tensor(Tensor tensor) {
+  model_.tensors.push_back(std::move(tensor));
   return TensorId(static_cast<std::uint32_t>(model_.tensors.size() - 1));
 }
 
-TensorId ModelBuilder::input(std::string name, Shape shape, ElementType element) {
-  const TensorId id = new_tensor(std::move(name), std::move(shape), TensorRole::kInput);
-  model_.tensors.back().element = element;
+TensorId ModelBuilder::add_input(Tensor tensor) {
+  const TensorId id = add_tensor(std::move(tensor));
   model_.inputs.push_back(id);
   return id;
 }
 
-TensorId ModelBuilder::weight(std::string name, Shape shape) {
-  return new_tensor(std::move(name), std::move(shape), TensorRole::kWeight);
+TensorId ModelBuilder::input(std::string name, Shape shape, ElementType element) {
+  return add_input({std::move(name), std::move(shape), TensorRole::kInput, element});
 }
 
-TensorId ModelBuilder::append(std::string op_name, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape) {
+TensorId ModelBuilder::weight(std::string name, Shape shape) {
+  return add_tensor({std::move(name), std::move(shape), TensorRole::kWeight});
+}
+
+TensorId ModelBuilder::append(std::string op_name, std::string tensor_name, OpAttributes attributes,
+                              std::vector<TensorId> inputs, Shape shape) {
   std::vector<ElementType> elements;
   for (const TensorId id : inputs) elements.push_back(model_.tensor(id).element);
-  const TensorId y = new_tensor(op_name, std::move(shape), TensorRole::kActivation);
   // What is wrong with the types, validate() says.
-  if (const auto element = infer_element(attributes, elements)) model_.tensors.back().element = *element;
-  model_.ops.push_back({std::move(op_name), std::move(attributes), {}, std::move(inputs), {y}});
+  const ElementType element = infer_element(attributes, elements).value_or(ElementType::kFloat32);
+  const TensorId y = add_tensor({std::move(tensor_name), std::move(shape), TensorRole::kActivation, element});
+  model_.ops.push_back({std::move(op_name), std::move(attributes), {}, std::move(inputs), {y}, phase_});
   return y;
 }
 
-TensorId ModelBuilder::add(std::string op_name, OpAttributes attributes, std::vector<TensorId> inputs) {
+TensorId ModelBuilder::add(const std::string& op_name, OpAttributes attributes, std::vector<TensorId> inputs) {
+  return add_as(op_name, op_name, std::move(attributes), std::move(inputs));
+}
+
+TensorId ModelBuilder::add_as(const std::string& op_name, std::string tensor_name, OpAttributes attributes,
+                              std::vector<TensorId> inputs) {
   std::vector<Shape> shapes;
   for (const TensorId id : inputs) shapes.push_back(shape(id));
   Result<Shape> inferred = infer_shape(attributes, shapes);
@@ -39,11 +48,15 @@ TensorId ModelBuilder::add(std::string op_name, OpAttributes attributes, std::ve
     errors_.push_back(in_context(place, inferred.error()).value());
     inferred = Shape{};
   }
-  return append(std::move(op_name), std::move(attributes), std::move(inputs), *std::move(inferred));
+  return append(op_name, std::move(tensor_name), std::move(attributes), std::move(inputs), *std::move(inferred));
 }
 
-TensorId ModelBuilder::reshape(std::string op_name, TensorId x, Shape shape) {
-  return append(std::move(op_name), Reshape{}, {x}, std::move(shape));
+TensorId ModelBuilder::reshape(const std::string& op_name, TensorId x, Shape shape) {
+  return reshape_as(op_name, op_name, x, std::move(shape));
+}
+
+TensorId ModelBuilder::reshape_as(std::string op_name, std::string tensor_name, TensorId x, Shape shape) {
+  return append(std::move(op_name), std::move(tensor_name), Reshape{}, {x}, std::move(shape));
 }
 
 TensorId ModelBuilder::convolution(const std::string& op_name, TensorId x, const ConvolutionOptions& options) {
@@ -62,28 +75,28 @@ TensorId ModelBuilder::convolution(const std::string& op_name, TensorId x, const
   return add(op_name, attributes, std::move(inputs));
 }
 
-TensorId ModelBuilder::relu(std::string op_name, TensorId x) {
-  return add(std::move(op_name), Activation{ActivationKind::kRelu, 0, 0}, {x});
+TensorId ModelBuilder::relu(const std::string& op_name, TensorId x) {
+  return add(op_name, Activation{ActivationKind::kRelu, 0, 0}, {x});
 }
 
-TensorId ModelBuilder::max_pool(std::string op_name, TensorId x, std::int64_t kernel, std::int64_t stride,
+TensorId ModelBuilder::max_pool(const std::string& op_name, TensorId x, std::int64_t kernel, std::int64_t stride,
                                 std::int64_t pad) {
   const Window window{{kernel, kernel}, {stride, stride}, {pad, pad}, {pad, pad}, {1, 1}};
-  return add(std::move(op_name), Pool{PoolKind::kMax, window, false, false}, {x});
+  return add(op_name, Pool{PoolKind::kMax, window, false, false}, {x});
 }
 
-TensorId ModelBuilder::global_average_pool(std::string op_name, TensorId x) {
+TensorId ModelBuilder::global_average_pool(const std::string& op_name, TensorId x) {
   const Shape& in = shape(x);
   const std::int64_t h = in.size() == 4 ? in[2] : 0;
   const std::int64_t w = in.size() == 4 ? in[3] : 0;
   const Window window{{h, w}, {1, 1}, {0, 0}, {0, 0}, {1, 1}};
-  return add(std::move(op_name), Pool{PoolKind::kAverage, window, false, false}, {x});
+  return add(op_name, Pool{PoolKind::kAverage, window, false, false}, {x});
 }
 
-TensorId ModelBuilder::flatten(std::string op_name, TensorId x) {
+TensorId ModelBuilder::flatten(const std::string& op_name, TensorId x) {
   const Shape in = shape(x);
-  if (in.empty()) return reshape(std::move(op_name), x, {});
-  return reshape(std::move(op_name), x, {in[0], element_count(Shape(in.begin() + 1, in.end()))});
+  if (in.empty()) return reshape(op_name, x, {});
+  return reshape(op_name, x, {in[0], element_count(Shape(in.begin() + 1, in.end()))});
 }
 
 TensorId ModelBuilder::linear(const std::string& op_name, TensorId x, std::int64_t out) {

@@ -45,4 +45,31 @@ Result<Shape> output(const Resize& op, const Shapes& shapes);
 Result<Shape> output(const Reduce& op, const Shapes& shapes);
 Result<Shape> output(const ArgMax& op, const Shapes& shapes);
 
+Result<Shape> output(const Pack& op, const Shapes& shapes);
+Result<Shape> output(const Unpack& op, const Shapes& shapes);
+Result<Shape> output(const ConvolutionWeightGradient& op, const Shapes& shapes);
+Result<Shape> output(const GemmWeightGradient& op, const Shapes& shapes);
+Result<Shape> output(const PoolGradient& op, const Shapes& shapes);
+Result<Shape> output(const ActivationGradient& op, const Shapes& shapes);
+Result<Shape> output(const SoftmaxGradient& op, const Shapes& shapes);
+Result<Shape> output(const SoftmaxCrossEntropy& op, const Shapes& shapes);
+Result<Shape> output(const SoftmaxCrossEntropyGradient& op, const Shapes& shapes);
+Result<Shape> output(const BatchStatistics& op, const Shapes& shapes);
+Result<Shape> output(const NormalizeByStatistics& op, const Shapes& shapes);
+Result<Shape> output(const BatchNormalizationWeightGradient& op, const Shapes& shapes);
+Result<Shape> output(const BatchNormalizationGradient& op, const Shapes& shapes);
+Result<Shape> output(const LayerNormalizationGradient& op, const Shapes& shapes);
+Result<Shape> output(const LayerNormalizationWeightGradient& op, const Shapes& shapes);
+Result<Shape> output(const GroupNormalizationGradient& op, const Shapes& shapes);
+Result<Shape> output(const GroupNormalizationWeightGradient& op, const Shapes& shapes);
+Result<Shape> output(const LocalResponseNormalizationGradient& op, const Shapes& shapes);
+Result<Shape> output(const LstmGradient& op, const Shapes& shapes);
+Result<Shape> output(const RecurrentGradient& op, const Shapes& shapes);
+Result<Shape> output(const GatherGradient& op, const Shapes& shapes);
+Result<Shape> output(const TensorSliceGradient& op, const Shapes& shapes);
+Result<Shape> output(const ResizeGradient& op, const Shapes& shapes);
+Result<Shape> output(const Dropout& op, const Shapes& shapes);
+Result<Shape> output(const Update& op, const Shapes& shapes);
+Result<Shape> output(const RunningAverage& op, const Shapes& shapes);
+
 }  // namespace cohort::infer

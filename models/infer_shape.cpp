@@ -87,6 +87,15 @@ Result<Shape> with_positions(Shape y, const Window& window, const Shape& x, bool
   return y;
 }
 
+/// Weights or biases of several models, stacked along a leading axis, as those of one convolution whose channels are
+/// theirs one behind another.
+Shape joined_models(Shape shape, std::size_t rank) {
+  if (shape.size() != rank + 1) return shape;
+  shape[1] *= shape[0];
+  shape.erase(shape.begin());
+  return shape;
+}
+
 /// [first, second, kernel...]
 Shape kernel_shape(std::int64_t first, std::int64_t second, const Window& window) {
   Shape shape{first, second};
@@ -98,7 +107,7 @@ Shape kernel_shape(std::int64_t first, std::int64_t second, const Window& window
 
 Result<Shape> output(const Convolution& convolution, const Shapes& shapes) {
   const Shape& x = shapes[0];
-  const Shape& w = shapes[1];
+  const Shape w = joined_models(shapes[1], x.size());
   COHORT_TRY(const std::size_t rank, spatial_rank(x));
   COHORT_CHECK(expect_rank("w", w, x.size(), "[K, C/groups, R, S], with as many dimensions as x"));
   COHORT_CHECK(check_window(convolution.window, rank));
@@ -106,13 +115,13 @@ Result<Shape> output(const Convolution& convolution, const Shapes& shapes) {
   if (groups < 1 || x[1] % groups != 0 || w[0] % groups != 0)
     return fail(ErrorCode::kInvalidInput, "groups must divide C = {} and K = {}, and {} does not", x[1], w[0], groups);
   COHORT_CHECK(expect_shape("w", w, kernel_shape(w[0], x[1] / groups, convolution.window)));
-  if (shapes.size() == 3) COHORT_CHECK(expect_shape("b", shapes[2], {w[0]}));
+  if (shapes.size() == 3) COHORT_CHECK(expect_shape("b", joined_models(shapes[2], 1), {w[0]}));
   return with_positions({x[0], w[0]}, convolution.window, x, false);
 }
 
 Result<Shape> output(const ConvTranspose& op, const Shapes& shapes) {
   const Shape& x = shapes[0];
-  const Shape& w = shapes[1];
+  const Shape w = joined_models(shapes[1], x.size());
   COHORT_TRY(const std::size_t rank, spatial_rank(x));
   COHORT_CHECK(expect_rank("w", w, x.size(), "[C, K/groups, R, S], with as many dimensions as x"));
   constexpr std::int64_t kMostPad = std::int64_t{1} << 30;
@@ -124,7 +133,7 @@ Result<Shape> output(const ConvTranspose& op, const Shapes& shapes) {
     return fail(ErrorCode::kInvalidInput, "groups must divide C = {}, and {} does not", x[1], groups);
   COHORT_CHECK(expect_shape("w", w, kernel_shape(x[1], w[1], op.window)));
   Shape y{x[0], w[1] * groups};
-  if (shapes.size() == 3) COHORT_CHECK(expect_shape("b", shapes[2], {y[1]}));
+  if (shapes.size() == 3) COHORT_CHECK(expect_shape("b", joined_models(shapes[2], 1), {y[1]}));
   for (std::size_t i = 0; i < rank; ++i) {
     if (op.output_pad[i] < 0 || op.output_pad[i] > kMostPad)
       return fail(ErrorCode::kInvalidInput, "output_pad must be from 0 to {}, not {}", kMostPad, op.output_pad[i]);

@@ -33,9 +33,9 @@ class Validator {
       if (!names.insert(tensor.name).second)
         return fail(ErrorCode::kInvalidInput, "two tensors have the name {}", tensor.name);
       // Without elements are only weights, and what a Reshape makes of them.
-      if (auto checked = check_shape(tensor.shape, tensor.role == TensorRole::kInput ? 1 : 0); !checked)
+      if (auto checked = check_shape(tensor.shape, is_given(tensor) ? 1 : 0); !checked)
         return in_context(fmt::format("tensor {}", tensor.name), checked.error());
-      written_[i] = tensor.role == TensorRole::kWeight;
+      written_[i] = tensor.role == TensorRole::kWeight || tensor.role == TensorRole::kState;
     }
     return {};
   }
@@ -44,21 +44,29 @@ class Validator {
     for (const TensorId id : model_.inputs) {
       COHORT_CHECK(check_id(id));
       const Tensor& tensor = model_.tensor(id);
-      if (tensor.role != TensorRole::kInput)
+      if (!is_given(tensor))
         return fail(ErrorCode::kInvalidInput, "tensor {} is listed as an input but is not one", tensor.name);
       if (written_[to_index(id)]) return fail(ErrorCode::kInvalidInput, "input {} is listed twice", tensor.name);
       written_[to_index(id)] = true;
     }
     for (std::size_t i = 0; i < model_.tensors.size(); ++i) {
-      if (model_.tensors[i].role == TensorRole::kInput && !written_[i])
+      if (is_given(model_.tensors[i]) && !written_[i])
         return fail(ErrorCode::kInvalidInput, "tensor {} is not among the model's inputs", model_.tensors[i].name);
     }
     return {};
   }
 
+  static bool is_given(const Tensor& tensor) {
+    return tensor.role == TensorRole::kInput || tensor.role == TensorRole::kSetting;
+  }
+
   Result<void> check_op(const Op& op) {
     for (const TensorId id : op.inputs) {
       COHORT_CHECK(check_id(id));
+      if (next_values_.contains(id))
+        return fail(ErrorCode::kInvalidInput, "reads tensor {}, which is a state's next value", model_.tensor(id).name);
+      if (updated_.contains(id))
+        return fail(ErrorCode::kInvalidInput, "reads state {} behind the op that updates it", model_.tensor(id).name);
       if (!written_[to_index(id)])
         return fail(ErrorCode::kInvalidInput, "reads tensor {} before it is written", model_.tensor(id).name);
     }
@@ -70,8 +78,19 @@ class Validator {
     if (written_[to_index(op.outputs[0])])
       return fail(ErrorCode::kInvalidInput, "writes tensor {}, which is written already", y.name);
     written_[to_index(op.outputs[0])] = true;
+    COHORT_CHECK(check_update(op));
     COHORT_CHECK(check_output_shape(op, y));
     return check_post_ops(op, y);
+  }
+
+  Result<void> check_update(const Op& op) {
+    if (!updates_state(op)) return {};
+    const Tensor& state = model_.tensor(op.inputs[0]);
+    if (state.role != TensorRole::kState)
+      return fail(ErrorCode::kInvalidInput, "updates tensor {}, which is no state", state.name);
+    updated_.insert(op.inputs[0]);
+    next_values_.insert(op.outputs[0]);
+    return {};
   }
 
   [[nodiscard]] Result<void> check_output_shape(const Op& op, const Tensor& y) const {
@@ -142,6 +161,8 @@ class Validator {
 
   const Model& model_;
   std::vector<bool> written_;
+  std::set<TensorId> updated_;      ///< states
+  std::set<TensorId> next_values_;  ///< of states
 };
 
 }  // namespace
@@ -150,6 +171,15 @@ std::size_t own_input_count(const Op& op) {
   const auto adds = std::count_if(op.post_ops.begin(), op.post_ops.end(),
                                   [](const PostOp& post_op) { return std::holds_alternative<AddOperand>(post_op); });
   return op.inputs.size() - static_cast<std::size_t>(adds);
+}
+
+std::string_view to_string(Phase phase) {
+  constexpr std::string_view kNames[] = {"forward", "backward", "update"};
+  return kNames[static_cast<std::size_t>(phase)];
+}
+
+bool updates_state(const Op& op) {
+  return std::holds_alternative<Update>(op.attributes) || std::holds_alternative<RunningAverage>(op.attributes);
 }
 
 Result<void> validate(const Model& model) {

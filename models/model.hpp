@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -20,6 +21,8 @@ enum class TensorRole {
   kInput,       ///< given at each step
   kWeight,      ///< constant during inference; values live in Weights
   kActivation,  ///< written by exactly one op
+  kState,       ///< lives across steps: first values in Weights, the next ones from the op that updates it
+  kSetting,     ///< given at each step, separately to each member: learning rates, random keys
 };
 
 struct Tensor {
@@ -27,7 +30,12 @@ struct Tensor {
   Shape shape;
   TensorRole role = TensorRole::kActivation;
   ElementType element = ElementType::kFloat32;
+  bool fixed = false;  ///< a weight that is not learned: a constant of the network's formulas
 };
+
+/// The part of a step an op belongs to. Inference is all forward.
+enum class Phase { kForward, kBackward, kUpdate };
+std::string_view to_string(Phase phase);
 
 struct Op {
   std::string name;  ///< unique in its model
@@ -35,10 +43,15 @@ struct Op {
   std::vector<PostOp> post_ops;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
+  Phase phase = Phase::kForward;
 };
 
 /// Number of leading inputs that are the op's own; the rest are operands of its post-ops.
 std::size_t own_input_count(const Op& op);
+
+/// Whether the op updates a state in place: its first input is the state, its result the state's next value. True of
+/// Update and RunningAverage. All other readers of the state run before it; nothing reads its result within the step.
+bool updates_state(const Op& op);
 
 /// A graph of ops at one minibatch size. Ops stand in topological order; OpId and TensorId are
 /// positions.
@@ -53,8 +66,8 @@ struct Model {
   [[nodiscard]] const Op& op(OpId id) const { return ops[to_index(id)]; }
 };
 
-/// Checks what every reader and rewrite must leave true: names unique, ids in range, every tensor
-/// written before it is read and written once, shapes as infer_shape gives them.
+/// Checks the invariants of a model: names unique, ids in range, every tensor written before it is read and written
+/// once, shapes as infer_shape gives them.
 /// Errors: kInvalidInput naming the op or tensor.
 Result<void> validate(const Model& model);
 
@@ -64,7 +77,7 @@ struct OpWork {
   Flops flops;
   Bytes read;
   Bytes written;
-  Bytes parameters;  ///< the part of `read` that is weights
+  Bytes parameters;  ///< the part of `read` that is weights, or that an Unpack takes out of a state
 
   friend bool operator==(const OpWork&, const OpWork&) = default;
 };
@@ -72,14 +85,14 @@ struct OpWork {
 OpWork work_of(const Model& model, const Op& op);
 /// Sum over all ops.
 OpWork work_of(const Model& model);
-/// Number of weight elements.
+/// Number of weight elements, those that a training step's ops unpack from states included.
 std::int64_t parameter_count(const Model& model);
 
-/// Names an op's cost up to equality: attributes, post-ops and the shapes of all operands. Two ops
-/// with the same signature are interchangeable for a cost table, whatever model they come from.
+/// What an op's cost depends on: attributes, post-ops and the shapes of all operands. Ops with the same signature cost
+/// the same, whatever model they come from.
 std::string signature_of(const Model& model, const Op& op);
 
-/// Weight values by TensorId; null for tensors that are not weights. Whole numbers stand there by
+/// Values of weights, and first values of states, by TensorId; null for other tensors. Whole numbers stand there by
 /// their bits, as ElementType says. Shared, never written after they are made.
 using WeightValues = std::shared_ptr<const std::vector<float>>;
 struct Weights {
@@ -88,8 +101,8 @@ struct Weights {
   [[nodiscard]] const WeightValues& of(TensorId id) const { return by_tensor[to_index(id)]; }
 };
 
-/// He-normal-sized uniform values for matrices and kernels, small values for the rest; equal seeds
-/// give equal values.
+/// Uniform values with the variance of He's initialisation for matrices and kernels, small values for the rest,
+/// including states. Equal seeds give equal values.
 Weights random_weights(const Model& model, std::uint64_t seed);
 
 struct LoadedModel {
@@ -97,10 +110,14 @@ struct LoadedModel {
   Weights weights;
 };
 
-/// Rewrites a model to what inference runs: BatchNormalization folded into the convolution before
-/// it, a Reshape that only flattens removed before a Gemm, activations and residual additions made
-/// post-ops of the op that produces their input, ops nothing reads removed. Outputs keep their
-/// names and, up to float32 rounding, their values. Op names of what remains do not change.
+/// Optimises a model for inference: folds BatchNormalization into the convolution before it, removes a Reshape that
+/// only flattens before a Gemm, turns activations and residual additions into post-ops of the op that produces their
+/// input, and removes unused ops. Outputs keep their names and, up to float32 rounding, their values. The remaining ops
+/// keep their names.
 LoadedModel simplify(LoadedModel loaded);
+
+/// The same for a training step, but keeps what gradients read: an activation becomes a post-op only if nothing else
+/// reads its input. Updates of states stay last.
+LoadedModel simplify_training(LoadedModel loaded);
 
 }  // namespace cohort

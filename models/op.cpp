@@ -15,14 +15,21 @@ std::string canonical_window(const Window& window) {
                      fmt::join(window.dilation, "x"));
 }
 
-std::string_view activation_name(ActivationKind kind) {
-  constexpr std::string_view kNames[] = {"Relu",       "LeakyRelu", "Elu",         "Sigmoid",   "Tanh",
-                                         "Clip",       "Selu",      "HardSigmoid", "HardSwish", "Softplus",
-                                         "Softsign",   "Gelu",      "GeluTanh",    "Erf",       "Mish",
-                                         "Sqrt",       "Neg",       "Abs",         "Exp",       "Log",
-                                         "Reciprocal", "Floor",     "Ceil",        "Round",     "ThresholdedRelu",
-                                         "Celu",       "Swish",     "Sign",        "Sin",       "Cos"};
+std::string_view activation_gradient_name(ActivationKind kind) {
+  constexpr std::string_view kNames[] = {
+      "ReluGradient",       "LeakyReluGradient", "EluGradient",         "SigmoidGradient",   "TanhGradient",
+      "ClipGradient",       "SeluGradient",      "HardSigmoidGradient", "HardSwishGradient", "SoftplusGradient",
+      "SoftsignGradient",   "GeluGradient",      "GeluTanhGradient",    "ErfGradient",       "MishGradient",
+      "SqrtGradient",       "NegGradient",       "AbsGradient",         "ExpGradient",       "LogGradient",
+      "ReciprocalGradient", "FloorGradient",     "CeilGradient",        "RoundGradient",     "ThresholdedReluGradient",
+      "CeluGradient",       "SwishGradient",     "SignGradient",        "SinGradient",       "CosGradient"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view activation_name(ActivationKind kind) {
+  std::string_view name = activation_gradient_name(kind);
+  name.remove_suffix(std::string_view("Gradient").size());
+  return name;
 }
 
 std::string_view binary_name(BinaryKind kind) {
@@ -44,8 +51,17 @@ std::string_view recurrent_name(RecurrentCell cell) {
   return kNames[static_cast<std::size_t>(cell)];
 }
 
-std::string canonical_activation(const Activation& activation) {
-  const std::string_view name = activation_name(activation.kind);
+std::string_view recurrent_gradient_name(RecurrentCell cell) {
+  constexpr std::string_view kNames[] = {"RNNGradient", "GRUGradient", "LSTMGradient"};
+  return kNames[static_cast<std::size_t>(cell)];
+}
+
+std::string_view update_name(UpdateRule rule) {
+  constexpr std::string_view kNames[] = {"SgdUpdate", "AdamUpdate", "AdamWUpdate"};
+  return kNames[static_cast<std::size_t>(rule)];
+}
+
+std::string canonical_activation(const Activation& activation, std::string_view name) {
   switch (activation.kind) {
     case ActivationKind::kLeakyRelu:
     case ActivationKind::kElu:
@@ -63,6 +79,10 @@ std::string canonical_activation(const Activation& activation) {
   }
 }
 
+std::string canonical_activation(const Activation& activation) {
+  return canonical_activation(activation, activation_name(activation.kind));
+}
+
 std::string canonical_element(ElementType element) { return element == ElementType::kInt32 ? " int32" : ""; }
 
 std::string canonical_gates(const std::vector<Gate>& gates) {
@@ -73,14 +93,14 @@ std::string canonical_gates(const std::vector<Gate>& gates) {
   return text;
 }
 
-std::string canonical_recurrent(const Recurrent& r) {
-  std::string text = fmt::format("{} hidden={}", recurrent_name(r.cell), r.hidden);
+std::string canonical_recurrent(const Recurrent& r, std::string_view name) {
+  std::string text = fmt::format("{} hidden={}", name, r.hidden);
   constexpr std::string_view kDirections[] = {"", " reverse", " bidirectional"};
   text += kDirections[static_cast<std::size_t>(r.direction)];
   text += canonical_gates(r.gates);
   if (r.clip != 0) text += fmt::format(" clip={}", r.clip);
-  const auto flag = [&](bool set, std::string_view name) {
-    if (set) text += name;
+  const auto flag = [&](bool set, std::string_view flagged) {
+    if (set) text += flagged;
   };
   flag(r.linear_before_reset, " linear_before_reset");
   flag(r.couple_gates, " couple_gates");
@@ -92,8 +112,8 @@ std::string canonical_recurrent(const Recurrent& r) {
   return text;
 }
 
-std::string canonical_resize(const Resize& r) {
-  std::string text = fmt::format("Resize mode={} positions={} rounding={} to={} scale={}", static_cast<int>(r.mode),
+std::string canonical_resize(const Resize& r, std::string_view name) {
+  std::string text = fmt::format("{} mode={} positions={} rounding={} to={} scale={}", name, static_cast<int>(r.mode),
                                  static_cast<int>(r.positions), static_cast<int>(r.rounding), fmt::join(r.shape, "x"),
                                  fmt::join(r.scale, "x"));
   if (r.positions == ResizePositions::kCrop)
@@ -131,11 +151,11 @@ class Canonical {
     return fmt::format("{} {}{}{}", type_, canonical_window(p.window), p.ceil_mode ? " ceil" : "",
                        p.column_major ? " column_major" : "");
   }
-  std::string operator()(const Gemm& g) const { return fmt::format("{}{}", type_, g.stacked ? " stacked" : ""); }
+  std::string operator()(const Gemm& g) const { return fmt::format("{}{}", type_, stacked(g.stacked)); }
   std::string operator()(const MatMul& m) const {
     return fmt::format("{}{}{}", type_, m.transpose_a ? " transpose_a" : "", m.transpose_b ? " transpose_b" : "");
   }
-  std::string operator()(const BatchNormalization& b) const { return fmt::format("{} epsilon={}", type_, b.epsilon); }
+  std::string operator()(const BatchNormalization& b) const { return with_epsilon(b.epsilon); }
   std::string operator()(const GroupNormalization& g) const {
     return fmt::format("{} groups={} epsilon={}", type_, g.groups, g.epsilon);
   }
@@ -155,7 +175,7 @@ class Canonical {
   std::string operator()(const Softmax& s) const { return fmt::format("{} axis={}", type_, s.axis); }
   std::string operator()(const Reshape& /*op*/) const { return std::string(type_); }
   std::string operator()(const Lstm& l) const { return fmt::format("{} hidden={}", type_, l.hidden); }
-  std::string operator()(const Recurrent& r) const { return canonical_recurrent(r); }
+  std::string operator()(const Recurrent& r) const { return canonical_recurrent(r, type_); }
   std::string operator()(const Transpose& t) const {
     return fmt::format("{} {}", type_, fmt::join(t.permutation, ","));
   }
@@ -167,15 +187,80 @@ class Canonical {
   std::string operator()(const Gather& g) const { return fmt::format("{} axis={}", type_, g.axis); }
   std::string operator()(const Expand& e) const { return fmt::format("{} {}", type_, fmt::join(e.shape, "x")); }
   std::string operator()(const Tile& t) const { return fmt::format("{} {}", type_, fmt::join(t.repeats, "x")); }
-  std::string operator()(const Resize& r) const { return canonical_resize(r); }
+  std::string operator()(const Resize& r) const { return canonical_resize(r, type_); }
   std::string operator()(const Reduce& r) const {
     return fmt::format("{} {}{}", type_, fmt::join(r.axes, ","), r.keep_axes ? "" : " dropped");
   }
   std::string operator()(const ArgMax& a) const {
     return fmt::format("{} axis={}{}{}", type_, a.axis, a.keep_axis ? "" : " dropped", a.last ? " last" : "");
   }
+  std::string operator()(const Pack& p) const {
+    return fmt::format("{} at {} size={}", type_, fmt::join(p.offsets, ","), p.size);
+  }
+  std::string operator()(const Unpack& u) const {
+    return fmt::format("{} from {} {}", type_, u.offset, fmt::join(u.shape, "x"));
+  }
+  std::string operator()(const ConvolutionWeightGradient& c) const {
+    return fmt::format("{} {} groups={}{} models={}{}", type_, canonical_window(c.window), c.groups,
+                       c.bias ? " +bias" : "", c.models, c.shared_input ? " shared_input" : "");
+  }
+  std::string operator()(const GemmWeightGradient& g) const {
+    return fmt::format("{}{}{}", type_, g.bias ? " +bias" : "", stacked(g.stacked));
+  }
+  std::string operator()(const PoolGradient& p) const {
+    return fmt::format("{} of {}", (*this)(p.pool), fmt::join(p.extents, "x"));
+  }
+  std::string operator()(const ActivationGradient& a) const { return canonical_activation(a.activation, type_); }
+  std::string operator()(const SoftmaxGradient& s) const { return fmt::format("{} axis={}", type_, s.axis); }
+  std::string operator()(const SoftmaxCrossEntropy& s) const {
+    return fmt::format("{}{}{}{}", type_, s.reduction == LossReduction::kSum ? " sum" : "",
+                       s.ignored ? fmt::format(" ignored={}", *s.ignored) : "", stacked(s.stacked));
+  }
+  std::string operator()(const SoftmaxCrossEntropyGradient& s) const { return (*this)(s.loss); }
+  std::string operator()(const BatchStatistics& /*op*/) const { return std::string(type_); }
+  std::string operator()(const NormalizeByStatistics& n) const { return with_epsilon(n.epsilon); }
+  std::string operator()(const BatchNormalizationWeightGradient& n) const { return with_epsilon(n.epsilon); }
+  std::string operator()(const BatchNormalizationGradient& n) const { return with_epsilon(n.epsilon); }
+  std::string operator()(const LayerNormalizationGradient& n) const {
+    return fmt::format("{} axis={} epsilon={}", type_, n.axis, n.epsilon);
+  }
+  std::string operator()(const LayerNormalizationWeightGradient& n) const {
+    return fmt::format("{} axis={} epsilon={}", type_, n.axis, n.epsilon);
+  }
+  std::string operator()(const GroupNormalizationGradient& n) const {
+    return fmt::format("{} groups={} epsilon={}", type_, n.groups, n.epsilon);
+  }
+  std::string operator()(const GroupNormalizationWeightGradient& n) const {
+    return fmt::format("{} groups={} epsilon={}{}", type_, n.groups, n.epsilon, n.per_group ? " per_group" : "");
+  }
+  std::string operator()(const LocalResponseNormalizationGradient& n) const { return (*this)(n.normalization); }
+  std::string operator()(const LstmGradient& l) const { return fmt::format("{} hidden={}", type_, l.hidden); }
+  std::string operator()(const RecurrentGradient& r) const { return canonical_recurrent(r.layer, type_); }
+  std::string operator()(const GatherGradient& g) const {
+    return fmt::format("{} axis={} of {}", type_, g.axis, g.extent);
+  }
+  std::string operator()(const TensorSliceGradient& s) const {
+    return fmt::format("{} {} by {} of {}", type_, fmt::join(s.start, ","), fmt::join(s.step, ","),
+                       fmt::join(s.shape, "x"));
+  }
+  std::string operator()(const ResizeGradient& r) const {
+    return fmt::format("{} of {}", canonical_resize(r.resize, type_), fmt::join(r.shape, "x"));
+  }
+  std::string operator()(const Dropout& d) const {
+    return fmt::format("{} salt={}{}", type_, d.salt, stacked(d.stacked));
+  }
+  std::string operator()(const Update& u) const {
+    return fmt::format("{}{}{}{}{}", type_, u.momentum ? " momentum" : "", u.nesterov ? " nesterov" : "",
+                       u.clip ? " clip" : "", stacked(u.stacked));
+  }
+  std::string operator()(const RunningAverage& r) const {
+    return fmt::format("{} momentum={}{}", type_, r.momentum, stacked(r.stacked));
+  }
 
  private:
+  static std::string_view stacked(bool set) { return set ? " stacked" : ""; }
+  [[nodiscard]] std::string with_epsilon(float epsilon) const { return fmt::format("{} epsilon={}", type_, epsilon); }
+
   std::string_view type_;
 };
 
@@ -213,6 +298,10 @@ std::int64_t direction_count(Direction direction) { return direction == Directio
 
 bool is_predicate(BinaryKind kind) { return kind >= BinaryKind::kEqual; }
 
+bool is_training_op(const OpAttributes& attributes) {
+  return std::visit([]<class Known>(const Known& /*op*/) { return TrainingOp<Known>; }, attributes);
+}
+
 std::string_view op_type(const OpAttributes& attributes) {
   using Name = std::string_view;
   return std::visit(
@@ -245,6 +334,34 @@ std::string_view op_type(const OpAttributes& attributes) {
           [](const Resize&) -> Name { return "Resize"; },
           [](const Reduce& reduce) { return reduce_name(reduce.kind); },
           [](const ArgMax& op) -> Name { return op.smallest ? "ArgMin" : "ArgMax"; },
+          [](const ActivationGradient& op) { return activation_gradient_name(op.activation.kind); },
+          [](const PoolGradient& op) -> Name {
+            return op.pool.kind == PoolKind::kMax ? "MaxPoolGradient" : "AveragePoolGradient";
+          },
+          [](const SoftmaxGradient& op) -> Name { return op.logarithm ? "LogSoftmaxGradient" : "SoftmaxGradient"; },
+          [](const RecurrentGradient& op) { return recurrent_gradient_name(op.layer.cell); },
+          [](const Update& op) { return update_name(op.rule); },
+          [](const Pack&) -> Name { return "Pack"; },
+          [](const Unpack&) -> Name { return "Unpack"; },
+          [](const ConvolutionWeightGradient&) -> Name { return "ConvolutionWeightGradient"; },
+          [](const GemmWeightGradient&) -> Name { return "GemmWeightGradient"; },
+          [](const SoftmaxCrossEntropy&) -> Name { return "SoftmaxCrossEntropy"; },
+          [](const SoftmaxCrossEntropyGradient&) -> Name { return "SoftmaxCrossEntropyGradient"; },
+          [](const BatchStatistics&) -> Name { return "BatchStatistics"; },
+          [](const NormalizeByStatistics&) -> Name { return "NormalizeByStatistics"; },
+          [](const BatchNormalizationWeightGradient&) -> Name { return "BatchNormalizationWeightGradient"; },
+          [](const BatchNormalizationGradient&) -> Name { return "BatchNormalizationGradient"; },
+          [](const LayerNormalizationGradient&) -> Name { return "LayerNormalizationGradient"; },
+          [](const LayerNormalizationWeightGradient&) -> Name { return "LayerNormalizationWeightGradient"; },
+          [](const GroupNormalizationGradient&) -> Name { return "GroupNormalizationGradient"; },
+          [](const GroupNormalizationWeightGradient&) -> Name { return "GroupNormalizationWeightGradient"; },
+          [](const LocalResponseNormalizationGradient&) -> Name { return "LocalResponseNormalizationGradient"; },
+          [](const LstmGradient&) -> Name { return "LstmGradient"; },
+          [](const GatherGradient&) -> Name { return "GatherGradient"; },
+          [](const TensorSliceGradient&) -> Name { return "SliceGradient"; },
+          [](const ResizeGradient&) -> Name { return "ResizeGradient"; },
+          [](const Dropout&) -> Name { return "Dropout"; },
+          [](const RunningAverage&) -> Name { return "RunningAverage"; },
       },
       attributes);
 }

@@ -5,7 +5,7 @@
 
 #include "models/shape.hpp"
 
-/// Ops with weights or windows. Inputs in the order in which they are named.
+/// Ops with weights or windows. Inputs are listed in their order.
 namespace cohort {
 
 /// The sliding window of a convolution or pooling; one entry per spatial dimension (H, W), of which
@@ -19,8 +19,9 @@ struct Window {
 /// Convolution without flipping the kernel.
 /// Inputs: x [N, C, H, W]; w [K, C/groups, R, S]; b [K], optional. Output: y [N, K, P, Q] with
 ///   P = floor((H + pad_begin + pad_end - dilation*(R-1) - 1) / stride) + 1, Q likewise.
-/// One and three spatial dimensions likewise.
-/// Source: Dumoulin & Visin, arXiv:1603.07285.
+/// One and three spatial dimensions likewise. Parameters of M models whose channels are stacked may have a leading
+/// model axis: w [M, K/M, C/groups, R, S], b [M, K/M]; `groups` are those of all models, or one model's where all share
+/// x. Source: Dumoulin & Visin, arXiv:1603.07285.
 struct Convolution {
   Window window;
   std::int64_t groups = 1;
@@ -31,7 +32,8 @@ struct Convolution {
 /// Transposed convolution: each x element adds its kernel, scaled, to y.
 /// Inputs: x [N, C, H, W]; w [C, K/groups, R, S]; b [K], optional. Output: y [N, K, P, Q] with
 ///   P = stride*(H-1) + output_pad + dilation*(R-1) + 1 - pad_begin - pad_end, Q likewise.
-/// Pads may be negative here: then y has rows that nothing but the bias reaches.
+/// Pads may be negative: then y has rows that hold only the bias. Parameters may have a model axis, as those of
+/// Convolution.
 struct ConvTranspose {
   Window window;
   std::vector<std::int64_t> output_pad;
@@ -42,11 +44,10 @@ struct ConvTranspose {
 
 enum class PoolKind { kMax, kAverage };
 
-/// Pooling. Input x [N, C, H, W], output y [N, C, P, Q]; P and Q round up where `ceil_mode`, but a
-/// window that would start behind x and its leading padding is left out.
-/// Averages divide by the elements inside x, or with `count_include_pad` by those inside x and its
-/// padding, of which what `ceil_mode` adds is no part.
-/// Pooling over the whole of H and W is global pooling.
+/// Pooling. Input x [N, C, H, W], output y [N, C, P, Q]; P and Q round up where `ceil_mode`, but a window that would
+/// start behind x and its leading padding is left out. Averages divide by the number of elements inside x, or with
+/// `count_include_pad` inside x and its padding, not counting what `ceil_mode` adds. Pooling over the whole of H and W
+/// is global pooling.
 struct Pool {
   PoolKind kind = PoolKind::kMax;
   Window window;
@@ -89,6 +90,7 @@ struct MatMul {
 /// Inputs: x [N, C, ...]; scale, shift, mean, variance [C].
 struct BatchNormalization {
   float epsilon = 1e-5F;
+  float momentum = 0.1F;  ///< in training: weight of a minibatch's statistics in the running ones
 
   friend bool operator==(const BatchNormalization&, const BatchNormalization&) = default;
 };

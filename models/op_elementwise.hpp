@@ -37,8 +37,8 @@ enum class ActivationKind {
   kCos,
 };
 
-/// Elementwise y = f(x) on float32. alpha: slope or scale of LeakyRelu and Elu, lower bound of Clip;
-/// beta: upper bound of Clip; of the others as said above.
+/// Elementwise y = f(x) on float32. alpha is the slope or scale of LeakyRelu and Elu and the lower bound of Clip, beta
+/// the upper bound of Clip; for the others see above.
 struct Activation {
   ActivationKind kind = ActivationKind::kRelu;
   float alpha = 0;
@@ -69,16 +69,16 @@ enum class BinaryKind {
   kXor,
 };
 
-/// Elementwise y = f(a, b) with numpy broadcasting of both inputs to y. Both hold elements of type
-/// `element`. Whole numbers divide towards zero, by zero give zero, and stop the step where the result
-/// does not fit 32 bits.
+/// Elementwise y = f(a, b) with numpy broadcasting of both inputs to y. Both hold elements of type `element`. Integer
+/// division rounds towards zero and gives zero for a divisor of zero. A result that does not fit 32 bits stops the
+/// step.
 struct Binary {
   BinaryKind kind = BinaryKind::kAdd;
   ElementType element = ElementType::kFloat32;
 
   friend bool operator==(const Binary&, const Binary&) = default;
 };
-/// Of kEqual and those after it.
+/// True of kEqual and the kinds after it.
 bool is_predicate(BinaryKind kind);
 
 /// y = condition ? a : b with numpy broadcasting of all three. Inputs: condition (int32), a, b.
@@ -88,8 +88,8 @@ struct Select {
   friend bool operator==(const Select&, const Select&) = default;
 };
 
-/// Elements as another type; float32 to int32 rounds towards zero. With `to_truth` y is int32, 1 where
-/// x is not zero.
+/// Converts elements to another type; float32 to int32 rounds towards zero. With `to_truth` y is int32, 1 where x is
+/// not zero.
 struct Cast {
   ElementType from = ElementType::kFloat32;
   ElementType to = ElementType::kFloat32;

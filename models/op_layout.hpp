@@ -46,7 +46,7 @@ struct Pad {
   PadMode mode = PadMode::kConstant;
   std::vector<std::int64_t> begin, end;
   float value = 0;                              ///< of kConstant
-  ElementType element = ElementType::kFloat32;  ///< `value` is a whole number for kInt32
+  ElementType element = ElementType::kFloat32;  ///< `value` is an integer for kInt32
 
   friend bool operator==(const Pad&, const Pad&) = default;
 };
@@ -59,7 +59,7 @@ struct Gather {
   friend bool operator==(const Gather&, const Gather&) = default;
 };
 
-/// x repeated by numpy's broadcasting to a shape that both fit in.
+/// x broadcast by numpy's rules to the common shape of x and `shape`.
 struct Expand {
   Shape shape;
 
@@ -94,7 +94,7 @@ struct Resize {
   ResizeRounding rounding = ResizeRounding::kPreferFloor;
   Shape shape;                              ///< of y
   std::vector<double> scale;                ///< one per axis; y may have fewer elements than scale times extent
-  std::vector<float> crop_begin, crop_end;  ///< of kCrop: where in x y begins and ends, 0 to 1
+  std::vector<float> crop_begin, crop_end;  ///< of kCrop: where y begins and ends in x, 0 to 1
   float cubic_coefficient = -0.75F;
   float outside = 0;             ///< value of positions outside of x, kCrop only
   bool exclude_outside = false;  ///< kCubic: elements outside of x have no weight

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "base/overloaded.hpp"
 #include "models/op.hpp"
 
 namespace cohort {
@@ -55,10 +54,13 @@ class ElementRule {
     return types_[0];
   }
   Result<ElementType> operator()(const Recurrent& op) const {
-    for (std::size_t i = 0; i < types_.size(); ++i)
-      COHORT_CHECK(expect(types_, i, op.has_lengths && i == 4 ? kInt : kFloat));
-    return kFloat;
+    return op.has_lengths ? from_floats_but(4) : from_floats(kFloat);
   }
+  Result<ElementType> operator()(const SoftmaxCrossEntropy& /*op*/) const { return from_floats_but(1); }
+  Result<ElementType> operator()(const SoftmaxCrossEntropyGradient& /*op*/) const { return from_floats_but(1); }
+  Result<ElementType> operator()(const GatherGradient& /*op*/) const { return from_floats_but(0); }
+  Result<ElementType> operator()(const Dropout& /*op*/) const { return from_floats_but(2); }
+  Result<ElementType> operator()(const RecurrentGradient& op) const { return (*this)(op.layer); }
   // These only move elements.
   Result<ElementType> operator()(const Reshape& /*op*/) const { return types_[0]; }
   Result<ElementType> operator()(const Transpose& /*op*/) const { return types_[0]; }
@@ -78,60 +80,65 @@ class ElementRule {
     return result;
   }
 
+  [[nodiscard]] Result<ElementType> from_floats_but(std::size_t whole_input) const {
+    for (std::size_t i = 0; i < types_.size(); ++i) COHORT_CHECK(expect(types_, i, i == whole_input ? kInt : kFloat));
+    return kFloat;
+  }
+
   std::span<const ElementType> types_;
+};
+
+InputCounts exactly(std::size_t count) { return {count, count}; }
+
+/// Ops without an own rule take one input.
+struct CountRule {
+  InputCounts operator()(const Convolution& /*op*/) const { return {2, 3}; }
+  InputCounts operator()(const ConvTranspose& /*op*/) const { return {2, 3}; }
+  InputCounts operator()(const Gemm& /*op*/) const { return {2, 3}; }
+  InputCounts operator()(const MatMul& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const BatchNormalization& /*op*/) const { return exactly(5); }
+  InputCounts operator()(const GroupNormalization& /*op*/) const { return exactly(3); }
+  InputCounts operator()(const LayerNormalization& /*op*/) const { return {2, 3}; }
+  InputCounts operator()(const Binary& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const Select& /*op*/) const { return exactly(3); }
+  InputCounts operator()(const Gather& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const Concat& /*op*/) const { return {1, std::numeric_limits<std::size_t>::max()}; }
+  InputCounts operator()(const Lstm& /*op*/) const { return exactly(4); }
+  InputCounts operator()(const Recurrent& r) const {
+    return exactly(4U + (r.has_lengths ? 1U : 0U) + (r.has_state ? 1U : 0U) + (r.has_cell_state ? 1U : 0U) +
+                   (r.has_peepholes ? 1U : 0U));
+  }
+  InputCounts operator()(const Pack& /*op*/) const { return {1, std::numeric_limits<std::size_t>::max()}; }
+  InputCounts operator()(const ConvolutionWeightGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const GemmWeightGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const PoolGradient& op) const { return exactly(op.pool.kind == PoolKind::kMax ? 2 : 1); }
+  InputCounts operator()(const ActivationGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const SoftmaxGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const SoftmaxCrossEntropy& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const SoftmaxCrossEntropyGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const NormalizeByStatistics& /*op*/) const { return exactly(4); }
+  InputCounts operator()(const BatchNormalizationWeightGradient& /*op*/) const { return exactly(3); }
+  InputCounts operator()(const BatchNormalizationGradient& /*op*/) const { return exactly(5); }
+  InputCounts operator()(const LayerNormalizationGradient& /*op*/) const { return exactly(3); }
+  InputCounts operator()(const LayerNormalizationWeightGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const GroupNormalizationGradient& /*op*/) const { return exactly(3); }
+  InputCounts operator()(const GroupNormalizationWeightGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const LocalResponseNormalizationGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const LstmGradient& /*op*/) const { return exactly(6); }
+  InputCounts operator()(const RecurrentGradient& op) const { return exactly((*this)(op.layer).least + 2); }
+  InputCounts operator()(const GatherGradient& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const Dropout& /*op*/) const { return exactly(3); }
+  InputCounts operator()(const Update& op) const { return exactly(op.clip ? 4 : 3); }
+  InputCounts operator()(const RunningAverage& /*op*/) const { return exactly(2); }
+  template <class Op>
+  InputCounts operator()(const Op& /*op*/) const {
+    return exactly(1);
+  }
 };
 
 }  // namespace
 
-InputCounts input_counts(const OpAttributes& attributes) {
-  return std::visit(Overloaded{
-                        [](const Convolution&) {
-                          return InputCounts{2, 3};
-                        },
-                        [](const ConvTranspose&) {
-                          return InputCounts{2, 3};
-                        },
-                        [](const Gemm&) {
-                          return InputCounts{2, 3};
-                        },
-                        [](const MatMul&) {
-                          return InputCounts{2, 2};
-                        },
-                        [](const BatchNormalization&) {
-                          return InputCounts{5, 5};
-                        },
-                        [](const GroupNormalization&) {
-                          return InputCounts{3, 3};
-                        },
-                        [](const LayerNormalization&) {
-                          return InputCounts{2, 3};
-                        },
-                        [](const Binary&) {
-                          return InputCounts{2, 2};
-                        },
-                        [](const Select&) {
-                          return InputCounts{3, 3};
-                        },
-                        [](const Gather&) {
-                          return InputCounts{2, 2};
-                        },
-                        [](const Concat&) {
-                          return InputCounts{1, std::numeric_limits<std::size_t>::max()};
-                        },
-                        [](const Lstm&) {
-                          return InputCounts{4, 4};
-                        },
-                        [](const Recurrent& r) {
-                          const std::size_t count = 4U + (r.has_lengths ? 1U : 0U) + (r.has_state ? 1U : 0U) +
-                                                    (r.has_cell_state ? 1U : 0U) + (r.has_peepholes ? 1U : 0U);
-                          return InputCounts{count, count};
-                        },
-                        [](const auto&) {
-                          return InputCounts{1, 1};
-                        },
-                    },
-                    attributes);
-}
+InputCounts input_counts(const OpAttributes& attributes) { return std::visit(CountRule{}, attributes); }
 
 Result<ElementType> infer_element(const OpAttributes& attributes, std::span<const ElementType> types) {
   return std::visit(ElementRule(types), attributes);

@@ -46,10 +46,10 @@ class Simplifier {
     for (const Tensor& tensor : model().tensors) names_.insert(tensor.name);
   }
 
-  LoadedModel run() {
+  LoadedModel run(bool folds_constants) {
     for (std::size_t i = 0; i < model().ops.size(); ++i) skip_reshapes(i);
     for (std::size_t i = 0; i < model().ops.size(); ++i) skip_flatten(i);
-    for (std::size_t i = 0; i < model().ops.size(); ++i) {
+    for (std::size_t i = 0; i < model().ops.size() && folds_constants; ++i) {
       while (!dead_[i] && merge_affine(i)) {
       }
     }
@@ -122,9 +122,11 @@ class Simplifier {
     }
   }
 
-  /// A Gemm flattens its input itself.
+  /// A Gemm flattens its input itself, and so does its gradient.
   void skip_flatten(std::size_t i) {
-    if (!std::holds_alternative<Gemm>(op(i).attributes) || !is_product(i)) return;
+    const auto* gradient = std::get_if<GemmWeightGradient>(&op(i).attributes);
+    const bool flattens = gradient != nullptr ? !gradient->stacked : std::holds_alternative<Gemm>(op(i).attributes);
+    if (!flattens || (gradient == nullptr && !is_product(i))) return;
     while (true) {
       const TensorId x = op(i).inputs[0];
       const std::size_t before = reshape_before(x);
@@ -188,7 +190,8 @@ class Simplifier {
   bool merge_post_op(std::size_t i) {
     const auto* binary = std::get_if<Binary>(&op(i).attributes);
     const bool is_add = binary != nullptr && *binary == Binary{BinaryKind::kAdd};
-    const bool normalizes = std::holds_alternative<BatchNormalization>(op(i).attributes);
+    const bool normalizes = std::holds_alternative<BatchNormalization>(op(i).attributes) ||
+                            std::holds_alternative<NormalizeByStatistics>(op(i).attributes);
     if ((!is_product(i) && !is_add && !normalizes) || op(i).post_ops.size() >= kMostPostOps) return false;
     const std::size_t next = only_reader(i);
     if (next == kNone || !op(next).post_ops.empty()) return false;
@@ -234,6 +237,9 @@ class Simplifier {
       pending.push_back(writer);
     };
     for (const TensorId id : model().outputs) need(id);
+    for (std::size_t i = 0; i < model().ops.size(); ++i) {
+      if (!dead_[i] && updates_state(op(i))) need(op(i).outputs[0]);
+    }
     while (!pending.empty()) {
       const std::size_t i = pending.back();
       pending.pop_back();
@@ -310,6 +316,8 @@ class Simplifier {
 
 }  // namespace
 
-LoadedModel simplify(LoadedModel loaded) { return Simplifier(std::move(loaded)).run(); }
+LoadedModel simplify(LoadedModel loaded) { return Simplifier(std::move(loaded)).run(true); }
+
+LoadedModel simplify_training(LoadedModel loaded) { return Simplifier(std::move(loaded)).run(false); }
 
 }  // namespace cohort

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+
+#include "models/training_spec.hpp"
 
 namespace cohort {
 
@@ -12,6 +15,7 @@ struct ModelSource {
   std::map<std::string, std::string>
       arguments;  ///< of a built-in network: {"hidden": "256"}; of a file, open dimensions: {"seq": "128"}
   std::int64_t minibatch = 1;
+  std::optional<TrainingSpec> training = {};  ///< the step that trains the model, instead of inference
 
   friend auto operator<=>(const ModelSource&, const ModelSource&) = default;
 };

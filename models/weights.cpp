@@ -57,7 +57,8 @@ Weights random_weights(const Model& model, std::uint64_t seed) {
   Weights weights;
   weights.by_tensor.resize(model.tensors.size());
   for (std::size_t i = 0; i < model.tensors.size(); ++i) {
-    if (model.tensors[i].role != TensorRole::kWeight) continue;
+    const TensorRole role = model.tensors[i].role;
+    if (role != TensorRole::kWeight && role != TensorRole::kState) continue;
     Random random(derive_seed(seed, i));
     std::vector<float> values(static_cast<std::size_t>(element_count(model.tensors[i].shape)));
     // Whole numbers are indices or conditions: zero is one that always fits.

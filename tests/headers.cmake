@@ -2,8 +2,12 @@
 # name includes first, which shows it already; these are most.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/base/*.hpp ${PROJECT_SOURCE_DIR}/models/*.hpp ${PROJECT_SOURCE_DIR}/tracer/*.hpp
-     ${PROJECT_SOURCE_DIR}/simulator/*.hpp ${PROJECT_SOURCE_DIR}/executor/*.hpp ${PROJECT_SOURCE_DIR}/calibrate/*.hpp
-     ${PROJECT_SOURCE_DIR}/cli/*.hpp)
+     ${PROJECT_SOURCE_DIR}/simulator/*.hpp ${PROJECT_SOURCE_DIR}/executor/*.hpp ${PROJECT_SOURCE_DIR}/devices/*.hpp
+     ${PROJECT_SOURCE_DIR}/planning/*.hpp ${PROJECT_SOURCE_DIR}/calibrate/*.hpp
+     ${PROJECT_SOURCE_DIR}/view/*.hpp ${PROJECT_SOURCE_DIR}/cli/*.hpp ${PROJECT_SOURCE_DIR}/gui/*.hpp)
+if(NOT COHORT_WITH_GUI)
+  list(FILTER headers EXCLUDE REGEX "^gui/")
+endif()
 # Headers of the CUDA parts that need CUDA's own.
 if(NOT COHORT_WITH_CUDA)
   list(FILTER headers EXCLUDE REGEX "^calibrate/")
@@ -32,7 +36,7 @@ endforeach()
 add_library(headers_alone OBJECT ${sources})
 set_target_properties(headers_alone PROPERTIES CXX_CLANG_TIDY "")
 find_package(CLI11 REQUIRED)
-target_link_libraries(headers_alone PRIVATE cohort_settings cohort::simulator cohort::run cohort::profile cohort::onnx
+target_link_libraries(headers_alone PRIVATE cohort_settings cohort::simulator cohort::run cohort::profile cohort::onnx cohort::planning
                                             CLI11::CLI11 onnx_proto protobuf::libprotobuf)
 if(COHORT_WITH_CUDA)
   target_include_directories(headers_alone SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
@@ -42,6 +46,9 @@ if(COHORT_WITH_ONEDNN)
 endif()
 if(COHORT_WITH_CUPTI)
   target_link_libraries(headers_alone PRIVATE cohort::cupti_decoder)
+endif()
+if(COHORT_WITH_GUI)
+  target_link_libraries(headers_alone PRIVATE cohort_gui)
 endif()
 if(COHORT_WITH_CUDNN)
   target_link_libraries(headers_alone PRIVATE cohort_cudnn)

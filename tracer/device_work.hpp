@@ -4,9 +4,8 @@
 
 namespace cohort {
 
-/// Argument of kernels, copies and memsets that a tool of the device's vendor recorded: which of the pieces of work
-/// that were given with a label they belong to. Nodes of a graph keep that of their capture at every replay; the
-/// "correlation" tells the replays apart.
+/// Argument of kernels, copies and memsets recorded by a vendor's tool: the id of the labelled work that they belong
+/// to. Graph nodes keep the id of their capture at every replay; the argument "correlation" distinguishes replays.
 inline constexpr std::string_view kWorkArg = "work id";
 /// Argument by which recorded work in a measured trace names its task. The task itself has kTaskArg.
 inline constexpr std::string_view kOfTaskArg = "of task";

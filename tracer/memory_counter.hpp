@@ -4,7 +4,7 @@
 
 namespace cohort {
 
-/// Counters of bytes that a framework has allocated on a device: this and the device's number.
+/// Name of counters of the bytes that a framework has allocated on a device, followed by the device's number.
 inline constexpr std::string_view kMemoryCounter = "allocated bytes, GPU ";
 
 }  // namespace cohort

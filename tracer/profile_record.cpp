@@ -25,10 +25,11 @@ std::optional<Bytes> bytes_arg(const Trace& trace, const Slice& slice, std::stri
   return Bytes{*value};
 }
 
-constexpr std::array<std::pair<ProfileState, std::string_view>, 3> kStates = {
+constexpr std::array<std::pair<ProfileState, std::string_view>, 4> kStates = {
     {{ProfileState::kFlushed, "caches flushed"},
      {ProfileState::kFirst, "first execution"},
-     {ProfileState::kInModel, "in the model"}}};
+     {ProfileState::kInModel, "in the model"},
+     {ProfileState::kInPlan, "in a plan"}}};
 
 /// Warm where nothing is said; absent where the word is not known.
 std::optional<ProfileState> state_of(const Trace& trace, const Slice& slice) {

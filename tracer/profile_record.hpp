@@ -9,16 +9,17 @@
 
 namespace cohort {
 
-/// In what state the device was.
+/// State of the device during a timing.
 enum class ProfileState {
   kWarm,     ///< as in the middle of a run: caches hold what `footprint` leaves in them
   kFlushed,  ///< nothing of the call lies in the caches, neither weights nor input
   kFirst,    ///< the first execution in the process: kernels are loaded or compiled
   kInModel,  ///< in its place in the whole model, members in turn: `footprint` is what all of them touch
+  kInPlan,   ///< in its place in a plan that fuses ops of its members, itself fused or between such calls; likewise
 };
 
-/// One timing of one op alone (or of one stage of the input), as a slice of a profile trace. The
-/// executor writes these, the simulator fits its costs to them.
+/// One timing of one op alone, or of one stage of the input, as a slice of a profile trace. The executor writes these;
+/// the simulator derives costs from them.
 struct ProfileRecord {
   std::string signature;  ///< signature_of(op), "Copy [shape]", "input decode", "step overhead", ...
   std::string strategy;   ///< as in a plan; what form a fused call has
@@ -36,20 +37,20 @@ struct ProfileRecord {
 };
 
 /// Wall times of a step of one of several members in turn, each with its own weights, and the sum of its ops in such a
-/// step with what the host adds to each, in a profile made within a budget.
+/// step including host work, in profiles made within a budget.
 inline constexpr std::string_view kWallInTurn = "model in turn";
 inline constexpr std::string_view kWallOpsInTurn = "its ops in turn";
 
-/// What a profile had no time for: a setting of its trace.
+/// Setting of a profile: what it had no time for.
 inline constexpr std::string_view kLacking = "not timed";
 
-/// Signatures of profile records that are not ops. Times are of one image on one core for input
-/// stages, of one program step or event for the rest.
+/// Signatures of profile records that are not ops. Times of input stages are for one image on one core, the others for
+/// one program step or event.
 inline constexpr std::string_view kStepOverheadRecord = "step overhead";
 inline constexpr std::string_view kLaunchOverheadRecord = "launch overhead";
 inline constexpr std::string_view kHandoffRecord = "handoff";
-/// What a device's own times of ops, taken between two events, hold beyond what the op adds to a chain of them. Times
-/// in a profile still hold it; costs do not.
+/// The part of an op's time between two device events that the op does not add to a chain of ops. Times in a profile
+/// include it; costs do not.
 inline constexpr std::string_view kEventOverheadRecord = "event overhead";
 inline constexpr std::string_view kSpinTimeRecord = "spin time";
 inline constexpr std::string_view kInputReadRecord = "input read";

@@ -8,8 +8,8 @@
 
 namespace cohort {
 
-/// What a slice of a recorded GPU trace is. Importers bring every tool's spelling to the categories
-/// that PyTorch's profiler writes; this is what those mean.
+/// What a slice of a recorded GPU trace is. Importers translate every tool's names to the categories of PyTorch's
+/// profiler, given here.
 enum class SliceKind : std::uint8_t {
   kOther,
   kKernel,            ///< "kernel": one launch, on its stream

@@ -2,11 +2,14 @@
 """The same model batches in JAX, to hold Cohort against: N copies of a network that read one shared input.
 
   bench/peers/jax_vmap.py --mode vmap --network lenet5 --minibatch 16 --count 16
+  bench/peers/jax_vmap.py --mode vmap --network lenet5 --count 16 --device cpu --train momentum     training steps
 
 Modes: vmap (jit of jax.vmap over stacked weights), one_by_one (the jitted network, called for each member in turn), unrolled
 (one jit of all members, written out one after another). Of --minibatch and --count each may be several, separated by commas.
-Prints one JSON object a case with every repetition, in whole nanoseconds a step. Outputs are compared with those of one_by_one. float32 at the highest matmul precision unless --tf32, as Cohort's
-float32. Needs JAX; exit code 4 where it, or the device, is missing.
+Prints one JSON object a case with every repetition, in whole nanoseconds a step. Outputs are compared with those of one_by_one.
+float32 at the highest matmul precision unless --tf32, as Cohort's float32. With --train a step is forward, softmax
+cross-entropy, gradients and update, of members with different learning rates; modes vmap (over grad) and one_by_one; the
+losses of the first steps are compared. Needs JAX; exit code 4 where it, or the device, is missing.
 """
 
 import os
@@ -20,6 +23,7 @@ try:
     import jax
     import jax.numpy as jnp
     from jax import lax
+    from jax_training import TrainingCase
 except ImportError as error:
     print(f"JAX is missing: {error}", file=sys.stderr)
     sys.exit(4)
@@ -82,6 +86,10 @@ def smallcnn():
     return [*layers, ("average",), ("linear", before, 10)], (3, 227, 227)
 
 
+def lstm():
+    return [("lstm", 128, 128), ("linear", 128, 128)], (20, None, 128)
+
+
 def alexnet5():
     return [("conv", 3, 64, 11, 4, 0), ("relu",), ("max", 3, 2, 0), ("conv", 64, 192, 5, 1, 2), ("relu",), ("max", 3, 2, 0),
             ("conv", 192, 256, 3, 1, 1), ("relu",), ("max", 3, 2, 0), ("flatten",), ("linear", 256 * 6 * 6, 1024), ("relu",),
@@ -96,7 +104,7 @@ def resnet18():
     return [*layers, ("average",), ("linear", 512, 1000)], (3, 224, 224)
 
 
-NETWORKS = {"mlp": mlp, "lenet5": lenet5, "smallcnn": smallcnn, "alexnet5": alexnet5, "resnet18": resnet18}
+NETWORKS = {"mlp": mlp, "lenet5": lenet5, "smallcnn": smallcnn, "lstm": lstm, "alexnet5": alexnet5, "resnet18": resnet18}
 
 
 def draw(layer, weights):
@@ -105,6 +113,10 @@ def draw(layer, weights):
     if what == "linear":
         weights.tensor(numbers[0], numbers[1])
         weights.tensor(numbers[1])
+    elif what == "lstm":
+        weights.tensor(numbers[0], 4 * numbers[1])
+        weights.tensor(numbers[1], 4 * numbers[1])
+        weights.tensor(4 * numbers[1])
     elif what in ("conv", "conv_norm"):
         weights.tensor(numbers[1], numbers[0], numbers[2], numbers[2])
         weights.tensor(numbers[1])
@@ -118,8 +130,25 @@ def draw(layer, weights):
             draw(("conv_norm", before, width, 1, stride, 0), weights)
 
 
+def recurrent(x, w, r, b):
+    """An LSTM layer over x [steps, minibatch, features]; its outputs, steps and minibatch as one axis."""
+    hidden = r.shape[0]
+
+    def cell(state, before):
+        h, c = state
+        i, f, g, o = jnp.split(before + h @ r, 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    zero = jnp.zeros((x.shape[1], hidden), x.dtype)
+    return lax.scan(cell, (zero, zero), x @ w + b)[1].reshape(-1, hidden)
+
+
 def apply(layer, read, x):
     what, *numbers = layer
+    if what == "lstm":
+        return recurrent(x, read(), read(), read())
     if what == "linear":
         w, b = read(), read()
         return x @ w + b
@@ -160,8 +189,11 @@ def make_members(options):
         for layer in layers:
             draw(layer, weights)
         members.append(weights.drawn)
-    x = jax.random.normal(jax.random.PRNGKey(1_000_003), (options.minibatch, *shape), jnp.float32)
-    return forward(layers), members, x
+    if None in shape:
+        extents = [options.minibatch if extent is None else extent for extent in shape]
+    else:
+        extents = [options.minibatch, *shape]
+    return forward(layers), members, jax.random.normal(jax.random.PRNGKey(1_000_003), extents, jnp.float32)
 
 
 def make_step(mode, call, members, x):
@@ -185,20 +217,36 @@ def largest_difference(outputs, expected):
     return worst
 
 
+FIRST_STEPS = 4  # whose losses are compared
+
+
+def first_losses(step):
+    return [loss for _ in range(FIRST_STEPS) for loss in step()]
+
+
 def measure(options, device):
     with jax.default_device(device), jax.default_matmul_precision("tensorfloat32" if options.tf32 else "highest"):
         call, members, x = make_members(options)
-        expected = jax.block_until_ready(make_step("one_by_one", call, members, x)())
-        step = make_step(options.mode, call, members, x)
-        times, steps = timed(step, jax.block_until_ready, options)
-        difference = largest_difference(list(step()), expected)
+        if options.train:
+            case = TrainingCase(options.train, call, members, x)
+            step = case.way(options.mode)
+            difference = largest_difference(first_losses(step), first_losses(case.way("one_by_one")))
+            times, steps = timed(step, jax.block_until_ready, options)
+        else:
+            expected = jax.block_until_ready(make_step("one_by_one", call, members, x)())
+            step = make_step(options.mode, call, members, x)
+            times, steps = timed(step, jax.block_until_ready, options)
+            difference = largest_difference(list(step()), expected)
     return {"peer": f"JAX {jax.__version__}", "mode": options.mode, "network": options.network, "minibatch": options.minibatch,
             "members": options.count, "tf32": options.tf32, "device": device.device_kind, "step_ns": times, "steps_in_a_block": steps,
-            "largest_difference": difference}
+            "largest_difference": difference, **({"train": options.train} if options.train else {})}
 
 
 def main():
-    options = parser_of(__doc__, NETWORKS, ["vmap", "one_by_one", "unrolled"], ["gpu", "cpu"]).parse_args()
+    parser = parser_of(__doc__, NETWORKS, ["vmap", "one_by_one", "unrolled"], ["gpu", "cpu"])
+    options = parser.parse_args()
+    if options.train and options.mode == "unrolled":
+        parser.error("--train goes with --mode vmap or one_by_one")
     try:
         device = jax.devices(options.device)[0]
     except RuntimeError as error:

@@ -8,6 +8,15 @@ import time
 # Outputs of two ways to compute the same agree within this share of the largest value, without and with TF32.
 TOLERANCE = {False: 1e-3, True: 3e-2}
 
+# As Cohort calls them.
+OPTIMIZERS = ["sgd", "momentum", "adam"]
+
+
+def learning_rates(rule, count):
+    """Of each member that trains, from a tenth of the usual one up to it."""
+    usual = 1e-3 if rule == "adam" else 1e-2
+    return [usual * (1 + 9 * i / max(1, count - 1)) / 10 for i in range(count)]
+
 
 def numbers(text):
     """Of "1,16": [1, 16]."""
@@ -29,6 +38,7 @@ def parser_of(text, networks, modes, devices):
     parser.add_argument("--minibatch", type=numbers, default=[1], metavar="N[,N...]")
     parser.add_argument("--count", type=numbers, default=[1], metavar="N[,N...]")
     parser.add_argument("--device", default=devices[0], choices=devices)
+    parser.add_argument("--train", choices=OPTIMIZERS, help="training steps instead of inference, with this optimizer")
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--blocks", type=int, default=7)
     parser.add_argument("--block-ms", type=float, default=50)

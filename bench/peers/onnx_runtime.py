@@ -26,17 +26,15 @@ test runners read as skipped.
 """
 
 import argparse
-import datetime
 import json
-import math
-import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from beside import OutOfTime, Program, ROOT, Share, geometric_mean, machine, shown, write
 
 try:
     import numpy as np
@@ -44,8 +42,6 @@ try:
 except ImportError as error:
     print(f"skipped: {error}; pip install onnxruntime numpy", file=sys.stderr)
     sys.exit(77)
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 CONVOLUTIONAL = ["alexnet", "alexnet5", "densenet121", "inception_v3", "mobilenet_v2", "resnet18", "resnet50", "smallcnn",
                  "squeezenet1_1"]
@@ -55,53 +51,11 @@ OTHERS = ["encoder", "gru", "lstm", "randwire"]
 TOLERANCE = 1e-4
 
 
-class Failed(Exception):
-    """A program ended with an error, or computed something else."""
-
-
-class OutOfTime(Exception):
-    """--minutes are over."""
-
-    def __str__(self):
-        return "no time left: give it more --minutes, or fewer --networks"
-
-
-class Share:
-    """A time that something may take: a row, or the whole run."""
-
-    def __init__(self, seconds):
-        self.end = time.monotonic() + seconds
-
-    def left(self):
-        return self.end - time.monotonic()
-
-    def part(self, of):
-        return Share(self.left() / of)
-
-
-class Cohort:
+class Cohort(Program):
     def __init__(self, program, folder, threads, whole):
-        self.program, self.folder, self.whole = program, folder, whole
-        # The program takes the cores that it may run on.
-        self.cores = sorted(os.sched_getaffinity(0))[:threads]
+        super().__init__(program, threads, whole)
+        self.folder = folder
         self.slow = set()  # networks that take too long to profile
-
-    def call(self, *arguments, seconds=math.inf):
-        """Standard output. Raises Failed, and subprocess.TimeoutExpired after `seconds` or when all time is over."""
-        left = self.whole.left()
-        if left <= 0:
-            raise OutOfTime()
-        try:
-            result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True,
-                                    timeout=min(seconds, left),
-                                    preexec_fn=lambda: os.sched_setaffinity(0, self.cores))
-        except subprocess.TimeoutExpired:
-            if self.whole.left() <= 0:
-                raise OutOfTime() from None
-            raise
-        if result.returncode != 0:
-            raise Failed(f"cohort {' '.join(map(str, arguments))}: {result.stderr.strip()}")
-        return result.stdout
 
     def export(self, network, minibatch):
         file = self.folder / f"{network}-{minibatch}.onnx"
@@ -230,31 +184,10 @@ def compare(cohort, network, minibatch, options, share):
             "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1], "rounds": len(ratios)}
 
 
-def geometric_mean(rows):
-    return math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows)) if rows else None
-
-
-def header(options):
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    devices = json.loads(subprocess.run([options.cohort, "devices", "--json"], capture_output=True, text=True).stdout or "[]")
-    library = next((device.get("settings", {}).get("library") for device in devices if device.get("id") == "cpu:0"), None)
-    return (f"{datetime.date.today()}, commit {commit}; {cpu}, {options.threads} threads each; {library or 'oneDNN'}, ONNX Runtime "
-            f"{onnxruntime.__version__} (CPU provider), {platform.freedesktop_os_release()['PRETTY_NAME']}")
-
-
-def shown(ns):
-    return f"{ns / 1e6:.3g} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} us"
-
-
-def write(file, text):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-
-
 def table(rows, failures, options, cases):
     out = ["# One model, Cohort beside ONNX Runtime", "",
-           f"`bench/peers/onnx_runtime.py {' '.join(sys.argv[1:])}`, {header(options)}.", "",
+           f"`bench/peers/onnx_runtime.py {' '.join(sys.argv[1:])}`, {machine(options)}, ONNX Runtime "
+           f"{onnxruntime.__version__} (CPU provider).", "",
            "The ratio is the median over interleaved rounds of Cohort's time by ONNX Runtime's (smallest to largest): below 1",
            "Cohort is faster. `difference` is the largest of an output element, as part of the largest output. A `*` behind the",
            "rounds: Cohort ran with the device's first choices of algorithm, not with a plan from a profile.", ""]

@@ -3,11 +3,14 @@
 
   bench/peers/pytorch.py --mode eager --network lenet5 --minibatch 16 --count 16
   bench/peers/pytorch.py --mode vmap --network mlp --minibatch 1,16 --count 1,4,16      six cases in one process
+  bench/peers/pytorch.py --mode vmap --network mlp --count 16 --device cpu --train momentum     training steps
 
 Modes: eager (members one after another), streams (one stream a member), graphs (one after another, captured into one CUDA
 graph), stream_graphs (a captured graph with a stream a member), vmap (torch.func.vmap over stacked weights), compile
 (torch.compile of each member), compile_vmap (torch.compile over vmap). Prints one JSON object a case with every repetition,
 in whole nanoseconds a step. Outputs are compared with eager's. float32 without TF32 unless --tf32, as Cohort's float32.
+With --train a step is forward, softmax cross-entropy, gradients and update, of members with different learning rates; modes
+eager, vmap (over grad), compile and compile_vmap; the losses of the first steps are compared with eager's.
 Needs PyTorch; exit code 4 where it, or the device, is missing.
 """
 
@@ -17,74 +20,24 @@ from measured import parser_of, report, timed
 
 try:
     import torch
-    from torch import nn
+    from pytorch_networks import MAPPED, NETWORKS, input_of
+    from pytorch_training import TrainingCase
 except ImportError as error:
     print(f"PyTorch is missing: {error}", file=sys.stderr)
     sys.exit(4)
 
 
-def mlp():
-    return nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)), (784,)
-
-
-def lenet5():
-    return nn.Sequential(
-        nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2),
-        nn.Flatten(), nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10)), (1, 28, 28)
-
-
-def smallcnn():
-    layers, channels = [], 3
-    for width in (16, 32, 32, 64, 64):
-        layers += [nn.Conv2d(channels, width, 3, stride=2, padding=1), nn.ReLU()]
-        channels = width
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10)), (3, 227, 227)
-
-
-def alexnet5():
-    return nn.Sequential(
-        nn.Conv2d(3, 64, 11, stride=4), nn.ReLU(), nn.MaxPool2d(3, 2), nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(),
-        nn.MaxPool2d(3, 2), nn.Conv2d(192, 256, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2), nn.Flatten(),
-        nn.Linear(256 * 6 * 6, 1024), nn.ReLU(), nn.Linear(1024, 1000)), (3, 227, 227)
-
-
-class Block(nn.Module):
-    """Two 3x3 convolutions with a shortcut, projected where the shape changes."""
-
-    def __init__(self, before, channels, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(before, channels, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(channels)
-        self.shortcut = nn.Identity()
-        if stride != 1:
-            self.shortcut = nn.Sequential(nn.Conv2d(before, channels, 1, stride, bias=False), nn.BatchNorm2d(channels))
-
-    def forward(self, x):
-        y = torch.relu(self.bn1(self.conv1(x)))
-        return torch.relu(self.bn2(self.conv2(y)) + self.shortcut(x))
-
-
-def resnet18():
-    layers, before = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64
-    for stage, channels in enumerate((64, 128, 256, 512)):
-        layers += [Block(before, channels, 1 if stage == 0 else 2), Block(channels, channels, 1)]
-        before = channels
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)), (3, 224, 224)
-
-
-NETWORKS = {"mlp": mlp, "lenet5": lenet5, "smallcnn": smallcnn, "alexnet5": alexnet5, "resnet18": resnet18}
-
-
 def make_members(options, device):
     members, shape = [], None
+    make = NETWORKS[options.network]
+    if options.mode.endswith("vmap"):
+        make = MAPPED.get(options.network, make)
     for seed in range(options.count):
         torch.manual_seed(seed)
-        member, shape = NETWORKS[options.network]()
-        members.append(member.to(device).eval())
+        member, shape = make()
+        members.append(member.to(device).train(options.train is not None))
     torch.manual_seed(0)
-    return members, torch.randn(options.minibatch, *shape, device=device)
+    return members, torch.randn(*input_of(shape, options.minibatch), device=device)
 
 
 def one_by_one(members, x):
@@ -190,28 +143,55 @@ def largest_difference(outputs, expected):
     return worst
 
 
-def measure(options, device):
-    members, x = make_members(options, device)
+FIRST_STEPS = 4  # whose losses are compared
+
+
+def first_losses(step):
+    return [loss.clone() for _ in range(FIRST_STEPS) for loss in step()]
+
+
+def measure_training(options, members, x):
+    case = TrainingCase(options.train, options.network, members, x)
+    step = case.way(options.mode)
+    difference = largest_difference(first_losses(step), first_losses(case.way("eager")))
+    times, steps = timed(step, lambda _losses: synchronize(x.device), options)
+    return times, steps, difference, {"train": options.train}
+
+
+def measure_inference(options, members, x):
     with torch.inference_mode(mode=not options.mode.endswith("vmap")), torch.no_grad():
         expected = [output.clone() for output in one_by_one(members, x)()]
         step = make_step(options.mode, members, x)
-        times, steps = timed(step, lambda _outputs: synchronize(device), options)
+        times, steps = timed(step, lambda _outputs: synchronize(x.device), options)
         difference = largest_difference(list(step()), expected)
-        under_profiler = profiled(step, device, options) if options.profiler else {}
+        under_profiler = profiled(step, x.device, options) if options.profiler else {}
+    return times, steps, difference, under_profiler
+
+
+def measure(options, device):
+    members, x = make_members(options, device)
+    measured = measure_training if options.train else measure_inference
+    times, steps, difference, more = measured(options, members, x)
     return {
         "peer": f"PyTorch {torch.__version__}", "mode": options.mode, "network": options.network,
         "minibatch": options.minibatch, "members": options.count, "tf32": options.tf32,
         "device": torch.cuda.get_device_name() if device.type == "cuda" else device.type,
         "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "step_ns": times, "steps_in_a_block": steps,
-        "largest_difference": difference, **under_profiler,
+        "largest_difference": difference, **more,
     }
+
+
+TRAINED = ("eager", "vmap", "compile", "compile_vmap")
 
 
 def parsed():
     parser = parser_of(__doc__, NETWORKS, ["eager", "streams", "graphs", "stream_graphs", "vmap", "compile", "compile_vmap"],
                        ["cuda", "cpu"])
     parser.add_argument("--profiler", action="store_true", help="also with PyTorch's profiler on: what it costs")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.train and (options.mode not in TRAINED or options.profiler):
+        parser.error(f"--train goes with --mode {', '.join(TRAINED)}, and not with --profiler")
+    return options
 
 
 def main():

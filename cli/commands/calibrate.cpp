@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/device_fit.hpp"
 #include "cli/given_options.hpp"
-#include "cli/provenance.hpp"
+#include "planning/provenance.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -51,7 +51,7 @@ Result<WrittenProperties> add_properties(const CalibrationPlugin& plugin, int in
 /// From measurements that were made before to a profile.
 Result<void> fit_recording(const CalibrateCommandOptions& options, CommandContext& context) {
   if (const auto names = given(options.of_measuring); !names.empty()) {
-    return fail(ErrorCode::kUsage, "{}: of measuring a GPU; --fit measures nothing", names_of(names));
+    return fail(ErrorCode::kUsage, "{}: not with --fit, which measures nothing", names_of(names));
   }
   const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
   COHORT_CHECK(check_writable(output, context.overwrite));
@@ -110,36 +110,34 @@ Command calibrate_command() {
   Command command;
   command.name = "calibrate";
   command.help =
-      "Measure a GPU with small kernels of known work: launches, graphs, block dispatch, copies, throughput, pairs; "
-      "every "
-      "repetition is kept, for simulations to be fitted to";
+      "Measure a GPU with small kernels of known work: launches, graphs, block dispatch, copies, throughput and pairs. "
+      "Every repetition is recorded; --fit turns the recording into a device profile";
   command.example = "cohort calibrate --device cuda:0 --properties .";
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<CalibrateCommandOptions>();
     app.add_option("--device", options->device, "GPU to measure")->capture_default_str();
-    app.add_option("--repetitions", options->repetitions, "Times each measurement is made")
+    app.add_option("--repetitions", options->repetitions, "Repetitions of each measurement")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    app.add_option("--seconds", options->seconds,
-                   "Begin no further block of measurements after that; 0: measure nothing")
+    app.add_option("--seconds", options->seconds, "Start no further measurements after this time; 0 measures nothing")
         ->check(CLI::Range(0, 3600))
         ->capture_default_str();
     app.add_option("--properties", options->properties,
-                   "Also write descriptions of the device into this folder: cuda.json, and cudnn.json with which cuDNN "
-                   "lists its engines on machines without the device")
+                   "Also write descriptions of the device into this folder: cuda.json, and cudnn.json, from which "
+                   "cuDNN lists its engines on machines without the device")
         ->type_name("FOLDER");
-    app.add_option("--fit", options->fit,
-                   "Measure nothing: fit a device profile to this recording, from the published figures of its device, "
-                   "and write that")
+    app.add_option(
+           "--fit", options->fit,
+           "Measure nothing: fit a device profile to this recording, starting from the device's published figures")
         ->type_name("TRACE");
     app.add_option("--kernels", options->kernels,
-                   "With --fit: profiles made with --beside, to say what their ops use of the device")
+                   "With --fit: profiles made with --beside, to find what their ops use of the device")
         ->type_name("PROFILE")
         ->needs("--fit");
     app.add_option("-o,--output", options->output,
-                   "File to write: calibration.trace.json.gz, or with --fit device.profile.json")
+                   "File to write; default: calibration.trace.json.gz, or device.profile.json with --fit")
         ->type_name("FILE");
     options->of_measuring = options_named(app, {"--device", "--repetitions", "--seconds", "--properties"});
     return [options](CommandContext& context) { return run(*options, context); };

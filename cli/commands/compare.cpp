@@ -1,17 +1,15 @@
-#include "simulator/report/compare.hpp"
-
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/text_checks.hpp"
+#include "simulator/report/compare.hpp"
+#include "simulator/report/comparison_json.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct CompareCommandOptions {
   std::filesystem::path predicted;
@@ -19,41 +17,6 @@ struct CompareCommandOptions {
   std::size_t rows = 20;
   std::optional<double> tolerance;
 };
-
-ordered_json optional_json(const std::optional<double>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json to_json(const ComparedTask& task) {
-  return {{"name", task.name},
-          {"group", task.group},
-          {"predicted_ns", task.predicted.count()},
-          {"measured_ns", task.measured.count()},
-          {"relative_error", optional_json(task.relative_error())}};
-}
-
-ordered_json to_json(const std::optional<ComparedTime>& time) {
-  if (!time) return nullptr;
-  return {{"predicted_ns", time->predicted.count()},
-          {"measured_ns", time->measured.count()},
-          {"relative_error", optional_json(time->relative_error())}};
-}
-
-ordered_json to_json(const Comparison& comparison) {
-  ordered_json tasks = ordered_json::array();
-  for (const ComparedTask& task : comparison.tasks) tasks.push_back(to_json(task));
-  ordered_json groups = ordered_json::array();
-  for (const ComparedTask& group : comparison.groups) groups.push_back(to_json(group));
-  return {{"predicted_speedup", optional_json(comparison.predicted_speedup)},
-          {"measured_speedup", optional_json(comparison.measured_speedup)},
-          {"relative_error", optional_json(comparison.relative_error)},
-          {"plan", to_json(comparison.plan)},
-          {"baseline", to_json(comparison.baseline)},
-          {"groups", std::move(groups)},
-          {"tasks", std::move(tasks)},
-          {"only_predicted", comparison.only_predicted},
-          {"only_measured", comparison.only_measured}};
-}
 
 Result<Trace> read_kind(const std::filesystem::path& file, TraceKind kind, const TraceReadOptions& read) {
   COHORT_TRY(Trace trace, read_trace(file, read));
@@ -89,20 +52,19 @@ Command compare_command() {
   Command command;
   command.name = "compare";
   command.help =
-      "Hold a predicted trace against the measured one: speedup of the step, and time per group and task, largest "
-      "difference first. A group has no speedup of its own: of the baseline only the whole is measured, and groups run "
-      "beside each other or share what members alone do not";
+      "Compare a predicted trace with the measured one: speedup of the step, then time per group and task, largest "
+      "difference first. Groups have no speedup of their own, as only the whole baseline is measured";
   command.example =
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n"
       "  cohort compare lenet5.predicted.json.gz lenet5.measured.json.gz";
   command.reads_traces = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<CompareCommandOptions>();
-    app.add_option("PREDICTED", options->predicted, "Trace that cohort plan or simulate wrote")->required();
-    app.add_option("MEASURED", options->measured, "Trace that cohort run wrote")->required();
+    app.add_option("PREDICTED", options->predicted, "Trace from cohort plan or cohort simulate")->required();
+    app.add_option("MEASURED", options->measured, "Trace from cohort run")->required();
     app.add_option("--rows", options->rows, "Tasks to print")->check(is_whole_number)->capture_default_str();
     app.add_option("--tolerance", options->tolerance,
-                   "Exit with 1 where the speedup's relative error is larger, as 0.05");
+                   "Exit with 1 if the speedup's relative error is larger, such as 0.05");
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

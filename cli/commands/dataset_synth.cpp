@@ -38,21 +38,21 @@ Result<void> run(const DatasetSynthCommandOptions& options, CommandContext& cont
 Command dataset_synth_command() {
   Command command;
   command.name = "dataset synth";
-  command.help = "Make a folder of photograph-like JPEGs in classes that can be learnt, one folder a class";
+  command.help = "Make a folder of photograph-like JPEGs in learnable classes, one subfolder per class";
   command.example = "cohort dataset synth photos --classes 4 --images-per-class 25";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<DatasetSynthCommandOptions>();
     SynthOptions& synth = options->synth;
-    app.add_option("FOLDER", options->folder, "Folder to make; must be new or empty without -f")->required();
+    app.add_option("FOLDER", options->folder, "Folder to make; without -f it must be new or empty")->required();
     const auto add = [&](const char* name, int& value, const char* help, int least, int most) {
       app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str()->type_name("N");
     };
     add("--classes", synth.classes, "Number of classes", 1, kMostSynthClasses);
-    add("--images-per-class", synth.images_per_class, "Images of each class", 1, kMostSynthImages);
+    add("--images-per-class", synth.images_per_class, "Images per class", 1, kMostSynthImages);
     add("--long-side", synth.long_side, "Longer side of an image in pixels", kLeastSynthSide, kMostSynthSide);
     add("--quality", synth.quality, "JPEG quality, 1 to 100", 1, 100);
-    app.add_option("--seed", synth.seed, "Equal seeds give equal files")
+    app.add_option("--seed", synth.seed, "Seed; equal seeds give equal files")
         ->check(is_whole_number)
         ->capture_default_str()
         ->type_name("N");

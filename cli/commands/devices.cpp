@@ -1,4 +1,4 @@
-#include "cli/devices.hpp"
+#include "devices/devices.hpp"
 
 #include <fmt/ranges.h>
 
@@ -10,8 +10,8 @@
 #include "cli/given_options.hpp"
 #include "cli/model_options.hpp"
 #include "cli/precision_option.hpp"
-#include "cli/ways.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "planning/ways.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
@@ -22,6 +22,7 @@ using nlohmann::ordered_json;
 struct DevicesCommandOptions {
   ModelOptions model;  ///< whose ways to run are listed; none: devices are
   std::string device{default_device()};
+  TrainingOptions training;
   std::filesystem::path described;
   std::string precision;
   std::string layout;
@@ -87,7 +88,8 @@ std::string to_text(const OpWays& op, bool has_threads) {
 }
 
 Result<void> print_ways(const DevicesCommandOptions& options, CommandContext& context) {
-  COHORT_TRY(const ModelSource source, model_source(options.model));
+  COHORT_TRY(ModelSource source, model_source(options.model));
+  COHORT_TRY(source.training, training_spec(options.training));
   COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
   Precision precision = Precision::kFloat32;
   if (!options.precision.empty()) {
@@ -119,7 +121,7 @@ Result<void> print_ways(const DevicesCommandOptions& options, CommandContext& co
 Result<void> run(const DevicesCommandOptions& options, CommandContext& context) {
   if (!options.model.model.empty()) return print_ways(options, context);
   if (const auto names = given(options.of_ways); !names.empty())
-    return fail(ErrorCode::kUsage, "{}: of a model's ways to run; give --ways MODEL", names_of(names));
+    return fail(ErrorCode::kUsage, "{}: only with --ways MODEL", names_of(names));
   return print_devices(context);
 }
 
@@ -129,30 +131,29 @@ Command devices_command() {
   Command command;
   command.name = "devices";
   command.help =
-      "List the devices: which are here, what they are, and why others are not; or the ways in which one can run each "
-      "op "
-      "of a model";
+      "List the devices that are available, and why others are not; or list the algorithms with which a device can run "
+      "each op of a model";
   command.example = "cohort devices\n  cohort devices --ways lenet5 --minibatch 16";
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<DevicesCommandOptions>();
-    app.add_option(
-           "--ways", options->model.model,
-           "List algorithm, workspace and packed weights of each way to run each op of this built-in network or "
-           ".onnx file, the library's first choice first")
+    app.add_option("--ways", options->model.model,
+                   "For each op of this built-in network or .onnx file list the algorithms with their workspace and "
+                   "packed weights, the library's first choice first")
         ->type_name("MODEL");
-    auto* device = app.add_option("--device", options->device, "With --ways: on which device")->capture_default_str();
+    auto* device = app.add_option("--device", options->device, "With --ways: the device")->capture_default_str();
     app.add_option("--described", options->described,
-                   "With --ways: on a GPU that is not here, by its description (cudnn.json of cohort calibrate "
-                   "--properties); needs NVIDIA's libraries, no driver")
+                   "With --ways: a GPU that is not here, from its description (cudnn.json of cohort calibrate "
+                   "--properties); needs NVIDIA's libraries but no driver")
         ->type_name("FILE")
         ->excludes(device);
     add_model_options(app, options->model);
-    add_precision_option(app, options->precision, "With --ways: what ops compute in, float32 unless given");
+    add_training_options(app, options->training);
+    add_precision_option(app, options->precision, "With --ways: precision that ops compute in; default: float32");
     app.add_option("--layout", options->layout,
-                   "With --ways: how images lie in memory; unless given nhwc, on a GPU in float32 nchw")
+                   "With --ways: memory layout of images; default: nhwc, but nchw on a GPU in float32")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
-    options->of_ways = options_named(
-        app, {"--device", "--described", "--set", "--dim", "--minibatch", "--seed", "--precision", "--layout"});
+    options->of_ways = options_named(app, {"--device", "--described", "--set", "--dim", "--minibatch", "--seed",
+                                           "--train", "--loss", "--clip", "--precision", "--layout"});
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -116,8 +116,8 @@ Command models_command() {
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<ModelsCommandOptions>();
-    auto* name = app.add_option("NAME", options->model.model, "Only this network");
-    app.add_option("--export", options->output, "Write the network NAME with random weights as ONNX")
+    auto* name = app.add_option("NAME", options->model.model, "Show only this network");
+    app.add_option("--export", options->output, "Write network NAME with random weights as ONNX")
         ->type_name("FILE.onnx")
         ->needs(name);
     add_model_options(app, options->model);

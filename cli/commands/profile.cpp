@@ -7,21 +7,23 @@
 #include "base/statistics.hpp"
 #include "cli/calibration.hpp"
 #include "cli/command.hpp"
-#include "cli/cupti_tracer.hpp"
-#include "cli/devices.hpp"
 #include "cli/given_options.hpp"
 #include "cli/image_options.hpp"
-#include "cli/members.hpp"
 #include "cli/model_options.hpp"
 #include "cli/precision_option.hpp"
-#include "cli/provenance.hpp"
+#include "cli/profile_additions.hpp"
 #include "cli/trace_program.hpp"
+#include "devices/cupti_tracer.hpp"
+#include "devices/devices.hpp"
 #include "executor/feeder.hpp"
 #include "executor/input/stages.hpp"
 #include "executor/profile/beside.hpp"
 #include "executor/profile/kernels.hpp"
 #include "executor/profile/profile.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "planning/members.hpp"
+#include "planning/profile_of_model.hpp"
+#include "planning/recorded_settings.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -32,6 +34,7 @@ using nlohmann::ordered_json;
 
 struct ProfileCommandOptions {
   ModelOptions model;
+  TrainingOptions training;
   std::string device{default_device()};
   std::string data;
   ImageOptions images;
@@ -45,9 +48,11 @@ struct ProfileCommandOptions {
   bool no_kernels = false;
   bool beside = false;
   std::filesystem::path output;
+  ProfileAdditionOptions add;
   TraceProgramOptions trace;
-  OptionList of_models;    ///< options that a program's recording has no use for
-  OptionList of_programs;  ///< options that a model's profile has no use for
+  OptionList of_models;     ///< options that a program's recording has no use for
+  OptionList of_programs;   ///< options that a model's profile has no use for
+  OptionList not_of_added;  ///< options that what is added to a profile takes from it
 };
 
 /// The input whose stages are timed.
@@ -119,43 +124,62 @@ double median_ratio(const Trace& trace, std::string_view a, std::string_view b) 
   return typical(a) / typical(b);
 }
 
-Result<void> run(ProfileCommandOptions options, CommandContext& context) {
-  if (!context.program.empty()) {
-    if (!options.model.model.empty()) return fail(ErrorCode::kUsage, "give a MODEL or a program after --, not both");
-    if (const auto names = given(options.of_models); !names.empty())
-      return fail(ErrorCode::kUsage, "{}: of a MODEL, not of a program after --", names_of(names));
-    options.trace.program = context.program;
-    options.trace.output = options.output;
-    return trace_program(options.trace, context);
-  }
-  if (options.model.model.empty()) return fail(ErrorCode::kUsage, "MODEL is required, or a program after --");
-  if (const auto names = given(options.of_programs); !names.empty())
-    return fail(ErrorCode::kUsage, "{}: of a program after --, not of a MODEL", names_of(names));
-  COHORT_TRY(const ModelSource source, model_source(options.model));
-  if (options.output.empty()) options.output = base_name(source.model) + ".trace.json.gz";
-  COHORT_CHECK(check_writable(options.output, context.overwrite));
-  COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
-  COHORT_TRY(const auto backend, open_device(options.device));
-
-  std::optional<TimedInput> input;
-  if (!options.data.empty()) {
-    COHORT_TRY(input, timed_input(options, loaded.model));
-  }
+/// How the model is profiled on the device, but for what follows its ops.
+Result<ProfileOptions> profiling(const ProfileCommandOptions& options, const DeviceInfo& device, const Model& model) {
   ProfileOptions profile;
   if (!options.precision.empty()) {
     COHORT_TRY(profile.precision, precision_from(options.precision));
   }
-  profile.layout = usual_layout(backend->info().kind, profile.precision);
+  profile.layout = usual_layout(device.kind, profile.precision);
   if (!options.layout.empty()) {
     COHORT_TRY(profile.layout, layout_from(options.layout));
   }
   profile.fused_widths = options.no_fused ? std::vector<int>() : options.fused_widths;
   if (options.most_ways > 0) profile.most_alternatives = options.most_ways;
   // No neighbour takes a GPU away for a while, and loading a case costs more there than timing it.
-  if (backend->info().kind == "cuda") profile.passes = 1;
-  if (!options.thorough && backend->info().kind != "cuda") {
-    profile.budget = options.budget ? Nanoseconds(std::llround(*options.budget * 1e9)) : usual_budget(loaded.model);
+  if (device.kind == "cuda") profile.passes = 1;
+  if (!options.thorough && device.kind != "cuda")
+    profile.budget = options.budget ? Nanoseconds(std::llround(*options.budget * 1e9)) : usual_budget(model);
+  return profile;
+}
+
+void print_profile(const ProfileCommandOptions& options, const ModelSource& source, const Trace& trace,
+                   CommandContext& context) {
+  const bool recorded = trace.info.wall(kWallBeforeTracing) != nullptr;
+  const double perturbation = median_ratio(trace, kWallTraced, recorded ? kWallBeforeTracing : kWallUntraced) - 1;
+  const Nanoseconds step = median(trace.info.wall(kWallUntraced)->samples);
+  if (context.json) {
+    context.console.print_json(ordered_json{{"file", options.output.string()},
+                                            {"model", source.model},
+                                            {"device", trace.info.device.name},
+                                            {"step_ns", step.count()},
+                                            {"perturbation", perturbation},
+                                            {"records", trace.slices.size()}});
+    return;
   }
+  context.console.print(
+      fmt::format("{}: one step takes {} on {} (all cores on an op), tracing it changes that by {:+.1f}%\n",
+                  source.model, format_time(step), trace.info.device.name, 100 * perturbation));
+  const auto setting = [&](std::string_view key) { return trace.info.settings.find(std::string(key)); };
+  if (const auto reason = setting(kNotRecorded); reason != trace.info.settings.end())
+    context.console.note(fmt::format("kernels are not in the profile, only times: {}", reason->second));
+  if (const auto lacking = setting(kLacking); lacking != trace.info.settings.end())
+    context.console.note(fmt::format("not timed: {}; allow more with --budget SECONDS or --thorough", lacking->second));
+  context.console.note(fmt::format("wrote {} ({} timings)", options.output.string(), trace.slices.size()));
+}
+
+Result<void> run_of_model(ProfileCommandOptions options, CommandContext& context) {
+  COHORT_TRY(ModelSource source, model_source(options.model));
+  COHORT_TRY(source.training, training_spec(options.training));
+  if (options.output.empty()) options.output = base_name(source.model) + ".trace.json.gz";
+  COHORT_CHECK(check_writable(options.output, context.overwrite));
+  COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
+  COHORT_TRY(const auto backend, open_device(options.device));
+  std::optional<TimedInput> input;
+  if (!options.data.empty()) {
+    COHORT_TRY(input, timed_input(options, loaded.model));
+  }
+  COHORT_TRY(ProfileOptions profile, profiling(options, backend->info(), loaded.model));
   profile.progress = [&](const std::string& what) { context.console.progress("profiling " + what); };
   const auto tracer = options.no_kernels ? nullptr : tracer_of(backend->info().id);
   profile.tracer = tracer.get();
@@ -166,49 +190,84 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
     }
     return input ? profile_input(*input, context.cancel, trace) : Result<void>();
   };
-  COHORT_TRY(Trace trace, profile_model(*backend, loaded, profile, context.cancel));
-  trace.info.settings.merge(provenance());
-  write_source(source, trace.info.settings);
-  trace.info.settings["precision"] = to_string(profile.precision);
-  trace.info.settings["layout"] = to_string(profile.layout);
+  COHORT_TRY(const Trace trace, profile_to_plan_with(*backend, loaded, source, profile, context.cancel));
   COHORT_CHECK(write_trace(options.output, trace, context.overwrite));
-
-  const bool recorded = trace.info.wall(kWallBeforeTracing) != nullptr;
-  const double perturbation = median_ratio(trace, kWallTraced, recorded ? kWallBeforeTracing : kWallUntraced) - 1;
-  const Nanoseconds step = median(trace.info.wall(kWallUntraced)->samples);
-  if (context.json) {
-    context.console.print_json(ordered_json{{"file", options.output.string()},
-                                            {"model", source.model},
-                                            {"device", backend->info().name},
-                                            {"step_ns", step.count()},
-                                            {"perturbation", perturbation},
-                                            {"records", trace.slices.size()}});
-  } else {
-    context.console.print(
-        fmt::format("{}: one step takes {} on {} (all cores on an op), tracing it changes that by {:+.1f}%\n",
-                    source.model, format_time(step), backend->info().name, 100 * perturbation));
-    if (const auto reason = trace.info.settings.find(std::string(kNotRecorded)); reason != trace.info.settings.end())
-      context.console.note(fmt::format("kernels are not in the profile, only times: {}", reason->second));
-    if (const auto lacking = trace.info.settings.find(std::string(kLacking)); lacking != trace.info.settings.end())
-      context.console.note(fmt::format("not timed: {}; --budget SECONDS or --thorough gives it time", lacking->second));
-    context.console.note(fmt::format("wrote {} ({} timings)", options.output.string(), trace.slices.size()));
-  }
+  print_profile(options, source, trace, context);
   return context.cancel.check();  // interrupted, it has written what it had
+}
+
+Result<void> run(ProfileCommandOptions options, CommandContext& context) {
+  if (!context.program.empty()) {
+    if (!options.model.model.empty()) return fail(ErrorCode::kUsage, "give either a MODEL or a program after --");
+    if (const auto names = given(options.of_models); !names.empty())
+      return fail(ErrorCode::kUsage, "{}: only for a MODEL, not for a program after --", names_of(names));
+    options.trace.program = context.program;
+    options.trace.output = options.output;
+    return trace_program(options.trace, context);
+  }
+  if (!options.add.profiles.empty()) {
+    if (!options.model.model.empty())
+      return fail(ErrorCode::kUsage, "--add: the profile already says which MODEL it is of");
+    if (const auto names = given(options.not_of_added); !names.empty())
+      return fail(ErrorCode::kUsage, "{}: not with --add, where the profile already says so", names_of(names));
+    options.add.budget = options.budget;
+    return add_to_profiles(options.add, context);
+  }
+  if (options.model.model.empty()) return fail(ErrorCode::kUsage, "MODEL is required, or a program after --");
+  if (const auto names = given(options.of_programs); !names.empty())
+    return fail(ErrorCode::kUsage, "{}: only for a program after --, not for a MODEL", names_of(names));
+  return run_of_model(std::move(options), context);
 }
 
 void add_program_options(CLI::App& app, TraceProgramOptions& trace) {
   app.add_flag("--whole-graphs", trace.whole_graphs,
-               "Of a program: one record a graph launch, which is cheaper, instead of one a node");
-  app.add_flag("--latency", trace.latency_timestamps, "Of a program: also when each launch was queued and submitted");
-  app.add_flag("--event-times", trace.event_times, "Of a program: also the device's time of each event");
+               "Programs only: record each graph launch as one, which is cheaper, instead of each node");
+  app.add_flag("--latency", trace.latency_timestamps,
+               "Programs only: also record when each launch was queued and submitted");
+  app.add_flag("--event-times", trace.event_times, "Programs only: also record the device's time of each event");
   app.add_option("--end-wait", trace.end_wait,
-                 "Of a program: how long it may wait at its end for what its GPUs still do; the trace of one whose "
-                 "kernels do not end is kept, as incomplete")
+                 "Programs only: how long to wait at exit for its GPUs to finish; if they do not, the trace is kept "
+                 "and marked incomplete")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   app.add_flag("--twice", trace.twice,
-               "Of a program: run it first without tracing, and say how much tracing changes its time");
+               "Programs only: run it once without tracing first, and report how much tracing slows it");
+}
+
+/// What of the model's ops is timed, and for how long.
+void add_case_options(CLI::App& app, ProfileCommandOptions& options) {
+  auto* widths = app.add_option("--fused-widths", options.fused_widths,
+                                "Numbers of members for which to time fused calls, and the plans that are run")
+                     ->delimiter(',')
+                     ->check(CLI::Range(2, 1024));
+  app.add_flag("--no-fused", options.no_fused, "Time no fused calls; predictions then estimate them from single ops")
+      ->excludes(widths);
+  app.add_option("--most-ways", options.most_ways,
+                 "Algorithms to time for each op (cohort devices --ways lists them); default: all on a CPU, 3 on a "
+                 "GPU, among them the one with the least workspace")
+      ->check(CLI::Range(1, 1000));
+  auto* budget = app.add_option("--budget", options.budget,
+                                "Seconds to spend on a CPU; default: 9, and up to 27 for models of more than 90 "
+                                "distinct ops. What does not fit is left out and listed")
+                     ->check(CLI::Range(0.0, 86400.0));
+  app.add_flag("--thorough", options.thorough, "Time everything, even if it takes minutes; always on for GPUs")
+      ->excludes(budget);
+  app.add_flag(
+      "--beside", options.beside,
+      "Also time the slowest ops while they run beside themselves, each other and, on a GPU, kernels of known demand");
+  app.add_flag("--no-kernels", options.no_kernels, "GPUs only: do not record kernels and calls with CUPTI");
+}
+
+void add_addition_options(CLI::App& app, ProfileAdditionOptions& add_options) {
+  auto* add = app.add_option("--add", add_options.profiles,
+                             "Instead of profiling a MODEL, add to these profiles the timings that the plans of --for "
+                             "need and they lack")
+                  ->type_name("PROFILE");
+  app.add_option("--for", add_options.plans, "Plans, from cohort plan, whose calls to time")
+      ->type_name("PLAN")
+      ->needs(add);
+  add->needs(app.get_option("--for"));
 }
 
 }  // namespace
@@ -217,56 +276,43 @@ Command profile_command() {
   Command command;
   command.name = "profile";
   command.help =
-      "Time each op of one model alone, the device's overheads, and with --data the input's stages; or, after --, "
-      "record "
-      "what any CUDA program does on the GPU";
+      "Time each op of one model in its place and alone, the best plans of a few numbers of members, the device's "
+      "overheads and, with --data, the input pipeline. After --, record what any CUDA program does on the GPU";
   command.example =
-      "cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n  cohort trace info lenet5-b16.trace.json.gz\n"
-      "  (also what a program of yours does on a GPU: cohort profile -- python3 train.py --epochs 1)";
+      "cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n  cohort trace info "
+      "lenet5-b16.trace.json.gz\n  cohort plan lenet5-b16.trace.json.gz -n 6 -o lenet5-b16.plan.json\n  cohort profile "
+      "--add lenet5-b16.trace.json.gz --for lenet5-b16.plan.json\n  cohort profile lenet5 --train sgd --minibatch 32 "
+      "-o lenet5-sgd.trace.json.gz\n  (what your own program does on a GPU: cohort profile -- python3 train.py "
+      "--epochs 1)";
   command.takes_program = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<ProfileCommandOptions>();
-    app.add_option("MODEL", options->model.model, "A built-in network (cohort models lists them) or an .onnx file");
+    app.add_option("MODEL", options->model.model, "Built-in network (cohort models lists them) or .onnx file");
     add_model_options(app, options->model);
-    add_precision_option(app, options->precision,
-                         "What ops compute in, float32 unless given; a device that cannot says what it can");
-    app.add_option("--layout", options->layout, "How images lie in memory; unless given nhwc, on a GPU in float32 nchw")
+    add_training_options(app, options->training);
+    add_precision_option(app, options->precision, "Precision that ops compute in; default: float32");
+    app.add_option("--layout", options->layout, "Memory layout of images; default: nhwc, but nchw on a GPU in float32")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     app.add_option("--device", options->device, "Device to profile on (cohort devices lists them)")
         ->capture_default_str();
-    app.add_option("--data", options->data, "Folder of labelled JPEGs: time reading, decoding and resizing, too")
+    app.add_option("--data", options->data, "Folder of labelled JPEGs: also time reading, decoding and resizing")
         ->type_name("FOLDER");
     add_image_options(app, options->images);
-    auto* widths = app.add_option("--fused-widths", options->fused_widths, "Members of the fused calls that are timed")
-                       ->delimiter(',')
-                       ->check(CLI::Range(2, 1024));
-    app.add_flag("--no-fused", options->no_fused, "Time no fused call; predictions then estimate them from single ops")
-        ->excludes(widths);
-    app.add_option(
-           "--most-ways", options->most_ways,
-           "Ways to run each op that are timed (cohort devices --ways lists them); all of a CPU's, 3 of a GPU's "
-           "unless given, among them that with the least workspace")
-        ->check(CLI::Range(1, 1000));
-    auto* budget = app.add_option("--budget", options->budget,
-                                  "Seconds that a CPU's profile may take; unless given 9, of a model with more than 90 "
-                                  "distinct ops up to 27. What there is no time for is said, and left out")
-                       ->check(CLI::Range(0.0, 86400.0));
-    app.add_flag("--thorough", options->thorough,
-                 "Time everything, however many minutes it takes; a GPU's profiles are always so")
-        ->excludes(budget);
-    app.add_flag(
-        "--beside", options->beside,
-        "Also time the ops that take most beside themselves, each other and, on a GPU, kernels of known demand");
-    app.add_flag("--no-kernels", options->no_kernels, "On a GPU: do not record each op's kernels and calls by CUPTI");
+    add_case_options(app, *options);
+    add_addition_options(app, options->add);
     add_program_options(app, options->trace);
     app.add_option("-o,--output", options->output,
-                   "Profile to write; MODEL.trace.json.gz or PROGRAM.trace.json.gz unless given")
+                   "Profile to write; default: MODEL.trace.json.gz or PROGRAM.trace.json.gz")
         ->type_name("FILE");
-    options->of_models = options_named(
-        app, {"--set", "--dim", "--minibatch", "--seed", "--precision", "--layout", "--device", "--data",
-              "--fused-widths", "--no-fused", "--most-ways", "--budget", "--thorough", "--beside", "--no-kernels"});
+    options->of_models =
+        options_named(app, {"--set", "--dim", "--minibatch", "--seed", "--train", "--loss", "--clip", "--precision",
+                            "--layout", "--device", "--data", "--fused-widths", "--no-fused", "--most-ways", "--budget",
+                            "--thorough", "--beside", "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
+    options->not_of_added = options->of_models;
+    std::erase_if(options->not_of_added, [budget = app.get_option("--budget")](const auto* o) { return o == budget; });
+    for (const char* const name : {"--add", "--for"}) options->of_models.push_back(app.get_option(name));
     options->of_programs =
         options_named(app, {"--whole-graphs", "--latency", "--event-times", "--end-wait", "--twice"});
     return [options](CommandContext& context) { return run(*options, context); };

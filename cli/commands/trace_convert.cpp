@@ -46,15 +46,14 @@ Command trace_convert_command() {
   Command command;
   command.name = "trace convert";
   command.help =
-      "Read a trace of PyTorch's profiler, Nsight Systems or any other Chrome Trace Event file and write it as "
-      "Cohort's "
-      "own; .gz in the name packs it";
+      "Convert a trace of PyTorch's profiler or Nsight Systems, or any Chrome Trace Event file, to Cohort's own form; "
+      "a name that ends in .gz is compressed";
   command.example = "cohort profile lenet5\n  cohort trace convert lenet5.trace.json.gz lenet5.trace.json";
   command.reads_traces = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<TraceConvertCommandOptions>(app);
-    app.add_option("IN", options->input, "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
+    app.add_option("IN", options->input, "Trace of Cohort or PyTorch (.json, .json.gz) or of Nsight Systems (.sqlite)")
         ->required();
     app.add_option("OUT", options->output, "File to write (.json or .json.gz)")->required();
     return [options](CommandContext& context) { return run(*options, context); };

@@ -128,6 +128,7 @@ std::string_view to_string(ProfileState state) {
     case ProfileState::kFirst:
       return "first execution";
     case ProfileState::kInModel:
+    case ProfileState::kInPlan:
       return "in the model";
   }
   return "";
@@ -197,19 +198,18 @@ Command trace_info_command() {
   Command command;
   command.name = "trace info";
   command.help =
-      "Say what a trace file holds: device, span, streams and kernels, launches, steps, each op of a profile with "
-      "its ways and what they took, and what predictions from it must do without";
+      "Show what a trace file holds: device, duration, streams, kernels, launches and steps, the timings of each op of "
+      "a profile, and what predictions will lack";
   command.example =
-      "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz\n"
-      "  (also of PyTorch's profiler: trace.json.gz; of Nsight Systems: nsys export --type sqlite report.nsys-rep)";
+      "cohort profile lenet5\n  cohort trace info lenet5.trace.json.gz\n  (also reads PyTorch's trace.json.gz, and "
+      "what nsys export --type sqlite report.nsys-rep writes)";
   command.reads_traces = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<TraceInfoCommandOptions>(app);
-    app.add_option("FILE", options->file,
-                   "Trace: Cohort's or PyTorch's (.json, .json.gz), or Nsight Systems' (.sqlite)")
+    app.add_option("FILE", options->file, "Trace of Cohort or PyTorch (.json, .json.gz) or of Nsight Systems (.sqlite)")
         ->required();
-    app.add_flag("--tracks", options->tracks, "List tracks and categories of a GPU's trace, too");
-    app.add_option("--rows", options->rows, "Ops of a profile to print, those that take longest")
+    app.add_flag("--tracks", options->tracks, "Also list tracks and categories of a GPU's trace");
+    app.add_option("--rows", options->rows, "Ops of a profile to print, slowest first")
         ->check(is_whole_number)
         ->capture_default_str();
     return [options](CommandContext& context) { return run(*options, context); };

@@ -3,8 +3,8 @@
 #include <regex>
 
 #include "cli/command.hpp"
-#include "cli/devices.hpp"
 #include "cli/verification.hpp"
+#include "devices/devices.hpp"
 
 namespace cohort {
 namespace {
@@ -113,17 +113,16 @@ Command verify_command() {
   Command command;
   command.name = "verify";
   command.help =
-      "Run ONNX test-data folders (model.onnx beside test_data_set_*) on a device and compare every element with the "
-      "expected outputs";
+      "Run ONNX test cases on a device and compare every element with the expected outputs; a case is a folder with "
+      "model.onnx and test_data_set_*";
   command.example =
-      "cohort verify /usr/lib/python3/dist-packages/onnx/backend/test/data --filter '^test_conv_'\n"
-      "  (these cases are Debian's package libonnx-testdata)";
+      "cohort verify /usr/lib/python3/dist-packages/onnx/backend/test/data --filter '^test_conv_'\n  (these cases are "
+      "in Debian's package libonnx-testdata)";
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<VerifyCommandOptions>();
-    app.add_option("DIR", options->folders, "Folders that are searched at any depth")->required();
+    app.add_option("DIR", options->folders, "Folders to search, at any depth")->required();
     app.add_option("--device", options->device, "Device to run on (cohort devices lists them)")->capture_default_str();
-    app.add_option("--filter", options->filter, "Only cases whose folder's name matches this regular expression")
-        ->type_name("REGEX");
+    app.add_option("--filter", options->filter, "Run only cases whose folder name matches")->type_name("REGEX");
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

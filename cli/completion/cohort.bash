@@ -1,9 +1,9 @@
 # Bash completion for cohort. Options and their values are asked of the program itself, so that they are never out of
 # date.
 
-_cohort_commands="profile plan run simulate compare verify models dataset devices trace calibrate"
+_cohort_commands="profile plan run train simulate compare report view verify models dataset devices trace calibrate"
 
-# Options of a command, from its help: "  -f,--force   Overwrite files that exist".
+# Options of a command, from its help: "  -f,--force   Overwrite existing files".
 _cohort_options() {
   "$@" --help 2>/dev/null | sed -n 's/^  *\(-[^ ]*\).*/\1/p' | tr ',' '\n'
 }
@@ -87,7 +87,7 @@ _cohort() {
     return
   fi
   case $command in
-    trace | compare | plan | simulate | calibrate) _cohort_files "*.json" "*.json.gz" "*.sqlite" ;;
+    trace | compare | report | view | plan | simulate | calibrate) _cohort_files "*.json" "*.json.gz" "*.sqlite" ;;
     run) _cohort_files "*.json" ;;
     profile | models)
       local names

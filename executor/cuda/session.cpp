@@ -7,7 +7,6 @@
 
 #include "executor/device_error.hpp"
 #include "executor/program_check.hpp"
-#include "executor/reference/tensor_ref.hpp"
 
 namespace cohort::cuda {
 namespace {
@@ -31,11 +30,10 @@ Result<void> check_free(const Program& program, Bytes free) {
   const std::string members = fit > 0 ? fmt::format("{} of the {} members would fit", fit, program.member_count)
                                       : std::string("not one member would fit beside activations and workspace");
   return fail(ErrorCode::kDoesNotFit,
-              "the model batch needs {} ({} weights, {} activations, {} workspace, {} input), the device has {} free, "
-              "{} too little; {}: take fewer members, a smaller minibatch, or limits.workspace_bytes in the plan",
-              format_bytes(total), format_bytes(program.memory.weights), format_bytes(program.memory.activations),
-              format_bytes(program.memory.workspace), format_bytes(program.memory.input), format_bytes(free),
-              format_bytes(total - free), members);
+              "the model batch needs {} ({}), the device has {} free, {} too little; {}: take fewer members, a smaller "
+              "minibatch, or limits.workspace_bytes in the plan",
+              format_bytes(total), memory_parts(program.memory), format_bytes(free), format_bytes(total - free),
+              members);
 }
 
 /// Says to whom the calls of a scope belong.
@@ -75,7 +73,9 @@ Result<std::unique_ptr<Session>> load(const Program& program, std::span<const We
     }();
     if (!bound) return in_context(step.task, bound.error());
   }
-  return std::make_unique<CudaSession>(program, api, std::move(parts), std::move(now));
+  auto session = std::make_unique<CudaSession>(program, api, std::move(parts), std::move(now));
+  COHORT_CHECK(write_first_states(*session, program, weights));
+  return session;
 }
 
 /// Tells a sink what is being given, also where that fails.
@@ -424,34 +424,11 @@ Result<void> CudaSession::synchronize() {
   return {};
 }
 
-std::span<float> CudaSession::input(std::size_t input_index, int slot) {
-  const ProgramInput& input = program_->inputs[input_index];
-  return {reinterpret_cast<float*>(parts_.memory->pinned(input.buffer, slot)),
-          static_cast<std::size_t>(element_count(input.shape))};
-}
-
 void CudaSession::upload(std::size_t input_index, int slot, StreamId stream) {
   guarded("upload", [&] {
     touch(stream);
     give({stream, GiveUpload{input_index, slot}});
   });
-}
-
-Result<std::vector<float>> CudaSession::read_output(std::size_t output_index) {
-  const View& view = program_->outputs[output_index].view;
-  const ElementSpan span = element_span(view);
-  std::vector<float> memory(static_cast<std::size_t>(span.end - span.begin));
-  try {
-    const auto* const from = reinterpret_cast<const float*>(parts_.memory->at(view.buffer, 0)) + span.begin;
-    api_->copy_to_host(std::as_writable_bytes(std::span(memory)), reinterpret_cast<const std::byte*>(from));
-  } catch (const DeviceError& error) {
-    return fail(ErrorCode::kDeviceMissing, "output {}: {}", program_->outputs[output_index].name, error.what());
-  }
-  std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(element_count(view.shape)));
-  reference::for_each_index<1>(view.shape, {view.strides},
-                               [&](const auto& at) { values.push_back(memory[static_cast<std::size_t>(at[0])]); });
-  return values;
 }
 
 void CudaSession::set_sink(TaskSink* sink) {

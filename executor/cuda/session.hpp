@@ -63,9 +63,13 @@ class CudaSession final : public Session {
   void upload(std::size_t input_index, int slot, StreamId stream) override;
   [[nodiscard]] bool uploads_overlap_steps() const override { return true; }
   Result<std::vector<float>> read_output(std::size_t output_index) override;
+  Result<std::vector<float>> read_state(std::size_t state_index) override;
+  Result<void> write_state(std::size_t state_index, std::span<const float> values) override;
   void set_sink(TaskSink* sink) override;
 
  private:
+  [[nodiscard]] std::byte* state_memory(const ProgramState& state) const;
+
   struct LaunchStep {
     StepId step{};
     int slot = 0;

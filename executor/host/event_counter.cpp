@@ -21,19 +21,20 @@ void relax() noexcept {
 
 }  // namespace
 
-void EventCounter::wait(std::uint32_t ticket) const noexcept {
+void EventCounter::wait(std::uint32_t ticket, const CoreTurns* turns, const void* owner) const noexcept {
   if (reached(ticket)) return;
+  const auto turn_is_over = [&] { return turns != nullptr && !turns->is_of(owner); };
   const auto begin = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < kLooksPerClockRead; ++i) {
       if (reached(ticket)) return;
       relax();
     }
-  } while (std::chrono::steady_clock::now() < begin + kSpin);
+  } while (!turn_is_over() && std::chrono::steady_clock::now() < begin + kSpin);
   do {
     if (reached(ticket)) return;
     std::this_thread::yield();
-  } while (std::chrono::steady_clock::now() < begin + kYield);
+  } while (!turn_is_over() && std::chrono::steady_clock::now() < begin + kYield);
   for (std::uint32_t seen = count_.load(std::memory_order_acquire); !reached(ticket);
        seen = count_.load(std::memory_order_acquire)) {
     count_.wait(seen, std::memory_order_acquire);

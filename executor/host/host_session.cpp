@@ -77,7 +77,10 @@ Result<std::unique_ptr<Session>> HostBackend::load(const Program& program, std::
   COHORT_TRY(HostMemory memory, HostMemory::allocate(program, info_.memory));
   try {
     COHORT_TRY(auto kernels, prepare_kernels(program, *kernels_, weights));
-    return std::make_unique<HostSession>(program, *kernels_, HostSession::Parts{std::move(memory), std::move(kernels)});
+    auto session = std::make_unique<HostSession>(program, *kernels_,
+                                                 HostSession::Parts{std::move(memory), std::move(kernels), &turns_});
+    COHORT_CHECK(write_first_states(*session, program, weights));
+    return session;
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kDoesNotFit, "out of memory while packing weights ({} in all)",
                 format_bytes(program.memory.weights));
@@ -96,6 +99,7 @@ HostSession::HostSession(const Program& program, const HostKernels& kernels, Par
   }
   context_.program = &program;
   context_.kernels = &kernels;
+  context_.turns = parts_.turns;
   context_.events = std::vector<EventCounter>(streams);
   given_.resize(streams);
   busy_.resize(streams);
@@ -178,6 +182,7 @@ void HostSession::give(StreamId stream, StreamWork work) {
 }
 
 void HostSession::post(StreamId stream, StreamCommand command) {
+  if (context_.turns != nullptr) context_.turns->take(&context_);
   busy_[to_index(stream)] = 1;
   streams_[to_index(stream)].post(std::move(command));
 }
@@ -208,11 +213,27 @@ std::span<float> HostSession::input(std::size_t input_index, int slot) {
 
 void HostSession::upload(std::size_t /*input_index*/, int /*slot*/, StreamId /*stream*/) {}
 
+Result<std::vector<float>> HostSession::read_state(std::size_t state_index) {
+  const View& view = program_->states[state_index].view;
+  const float* const from = parts_.memory.first_element(view, 0);
+  return std::vector<float>(from, from + element_count(view.shape));
+}
+
+Result<void> HostSession::write_state(std::size_t state_index, std::span<const float> values) {
+  const ProgramState& state = program_->states[state_index];
+  COHORT_CHECK(check_state_values(state, values.size()));
+  std::copy(values.begin(), values.end(), parts_.memory.first_element(state.view, 0));
+  return {};
+}
+
 Result<std::vector<float>> HostSession::read_output(std::size_t output_index) {
   const View& view = program_->outputs[output_index].view;
+  const float* const first = parts_.memory.first_element(view, 0);
+  if (view.strides == dense_strides(view.shape, Layout::kNchw))
+    return std::vector<float>(first, first + element_count(view.shape));
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(element_count(view.shape)));
-  append_elements(view, 0, parts_.memory.first_element(view, 0), values);
+  append_elements(view, 0, first, values);
   return values;
 }
 

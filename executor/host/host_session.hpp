@@ -27,6 +27,7 @@ class HostBackend final : public Backend {
  private:
   std::unique_ptr<HostKernels> kernels_;
   DeviceInfo info_;
+  CoreTurns turns_;
 };
 
 /// Streams 1 and up run on threads of their own. Stream 0 is the host thread's: its work is run in
@@ -42,6 +43,7 @@ class HostSession final : public Session {
   struct Parts {
     HostMemory memory;
     std::vector<std::unique_ptr<HostKernel>> kernels;  ///< by StepId
+    CoreTurns* turns = nullptr;                        ///< of the backend's sessions
   };
   /// Throws std::system_error where the system gives no thread.
   HostSession(const Program& program, const HostKernels& kernels, Parts parts);
@@ -60,6 +62,8 @@ class HostSession final : public Session {
   void upload(std::size_t input_index, int slot, StreamId stream) override;
   [[nodiscard]] bool uploads_overlap_steps() const override { return false; }
   Result<std::vector<float>> read_output(std::size_t output_index) override;
+  Result<std::vector<float>> read_state(std::size_t state_index) override;
+  Result<void> write_state(std::size_t state_index, std::span<const float> values) override;
   void set_sink(TaskSink* sink) override { context_.sink = sink; }
 
  private:

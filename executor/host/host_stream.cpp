@@ -49,7 +49,7 @@ void HostStream::thread_main() {
   // Helpers that a bound thread starts would inherit its one core.
   if (cores_.size() == 1) bind_to_core(cores_[0]);
   if (cores_.size() > 1) move_to_core(cores_[0]);
-  while (posted_.wait()) {
+  while (posted_.wait(context_->turns, context_)) {
     for (const StreamCommand& command : posted_.take()) execute(command);
   }
 }

@@ -58,6 +58,7 @@ struct StreamContext {
   const HostKernels* kernels = nullptr;
   std::vector<EventCounter> events;  ///< by stream
   TaskSink* sink = nullptr;          ///< changed only while no stream runs
+  CoreTurns* turns = nullptr;        ///< among the backend's sessions, each by its context; may be null
   FirstFailure failure;
 };
 

@@ -32,7 +32,7 @@ class HostKernel {
   virtual void run(const HostArguments& arguments) = 0;
 };
 
-/// Makes kernels that run on the host: what tells one host device from another.
+/// Makes kernels that run on the host; each host device has its own.
 class HostKernels : public OpCatalog {
  public:
   /// `weights` holds the dense values of each WeightView among the inputs, in order; they may be
@@ -44,7 +44,7 @@ class HostKernels : public OpCatalog {
   /// caller is on the first, its helpers belong on the next; none: they may roam.
   virtual void use_threads(int threads, std::span<const int> cores) const = 0;
 
-  /// Each is a thread: more than cores would keep one another from them.
+  /// Each stream is a thread; more threads than cores would only compete.
   std::optional<int> most_streams() const final { return cores(); }
 };
 

@@ -31,9 +31,10 @@ class PostQueue {
   }
 
   /// Until something was posted since the last wait(); false: stopped, nothing more comes. One take() may take
-  /// several posts; those behind the waits for the others then find nothing.
-  [[nodiscard]] bool wait() {
-    posts_.wait(++posts_seen_);
+  /// several posts; those behind the waits for the others then find nothing. `turns` and `owner` as
+  /// EventCounter::wait() has them.
+  [[nodiscard]] bool wait(const CoreTurns* turns = nullptr, const void* owner = nullptr) {
+    posts_.wait(++posts_seen_, turns, owner);
     return !stop_.load(std::memory_order_relaxed);
   }
   /// What was posted so far and not taken. Valid until the next take().

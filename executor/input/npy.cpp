@@ -1,5 +1,6 @@
 #include "executor/input/npy.hpp"
 
+#include <array>
 #include <bit>
 #include <cassert>
 #include <charconv>
@@ -163,6 +164,55 @@ std::optional<std::int64_t> count_of(std::span<const std::int64_t> shape) {
   return count;
 }
 
+/// A file of plain elements in C order.
+struct Contents {
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  std::int64_t count = 0;
+  std::string_view data;
+};
+
+Result<Contents> open_npy(std::string_view bytes) {
+  COHORT_TRY(const Sections sections, split(bytes));
+  COHORT_TRY(Description description, HeaderReader(sections.header).read());
+  if (*description.fortran_order)
+    return fail(ErrorCode::kInvalidInput, "is in Fortran order; expected C order, as numpy.ascontiguousarray gives");
+  const auto count = count_of(*description.shape);
+  if (!count) return fail(ErrorCode::kInvalidInput, "its shape ({}) is too large", fmt::join(*description.shape, ", "));
+  return Contents{*std::move(description.dtype), *std::move(description.shape), *count, sections.data};
+}
+
+/// Memory is taken only once the data is known to be there.
+template <class Element>
+Result<NpyArray> converted(Contents contents) {
+  const auto count = static_cast<std::size_t>(contents.count);
+  const std::uint64_t needed = std::uint64_t{count} * sizeof(Element);
+  if (needed != contents.data.size())
+    return fail(ErrorCode::kInvalidInput, "its shape ({}) needs {} bytes of data; {} are there",
+                fmt::join(contents.shape, ", "), needed, contents.data.size());
+  NpyArray array{std::move(contents.shape), std::vector<float>(count)};
+  for (std::size_t i = 0; i < count; ++i) {
+    Element element{};
+    std::memcpy(&element, contents.data.data() + i * sizeof(Element), sizeof(Element));
+    array.values[i] = static_cast<float>(element);
+  }
+  return array;
+}
+
+constexpr std::array<std::pair<std::string_view, Result<NpyArray> (*)(Contents)>, 11> kNumberTypes = {{
+    {"<f4", converted<float>},
+    {"<f8", converted<double>},
+    {"|b1", converted<std::uint8_t>},
+    {"|u1", converted<std::uint8_t>},
+    {"|i1", converted<std::int8_t>},
+    {"<u2", converted<std::uint16_t>},
+    {"<i2", converted<std::int16_t>},
+    {"<u4", converted<std::uint32_t>},
+    {"<i4", converted<std::int32_t>},
+    {"<u8", converted<std::uint64_t>},
+    {"<i8", converted<std::int64_t>},
+}};
+
 }  // namespace
 
 std::string encode_npy(std::span<const std::int64_t> shape, std::span<const float> values) {
@@ -182,30 +232,37 @@ std::string encode_npy(std::span<const std::int64_t> shape, std::span<const floa
 }
 
 Result<NpyArray> parse_npy(std::string_view bytes) {
-  COHORT_TRY(const Sections sections, split(bytes));
-  COHORT_TRY(Description description, HeaderReader(sections.header).read());
-  if (*description.dtype != "<f4")
+  COHORT_TRY(Contents contents, open_npy(bytes));
+  if (contents.dtype != "<f4")
     return fail(ErrorCode::kInvalidInput, "holds '{}'; expected float32 ('<f4'), as array.astype('float32') gives",
-                *description.dtype);
-  if (*description.fortran_order)
-    return fail(ErrorCode::kInvalidInput, "is in Fortran order; expected C order, as numpy.ascontiguousarray gives");
-  const auto count = count_of(*description.shape);
-  if (!count) return fail(ErrorCode::kInvalidInput, "its shape ({}) is too large", fmt::join(*description.shape, ", "));
-  if (static_cast<std::uint64_t>(*count) * sizeof(float) != sections.data.size())
-    return fail(ErrorCode::kInvalidInput, "its shape ({}) needs {} bytes of data; {} are there",
-                fmt::join(*description.shape, ", "), static_cast<std::uint64_t>(*count) * sizeof(float),
-                sections.data.size());
-  NpyArray array{std::move(*description.shape), std::vector<float>(static_cast<std::size_t>(*count))};
-  if (*count > 0) std::memcpy(array.values.data(), sections.data.data(), sections.data.size());
-  return array;
+                contents.dtype);
+  return converted<float>(std::move(contents));
 }
 
-Result<NpyArray> read_npy(const std::filesystem::path& path) {
+Result<NpyArray> parse_npy_numbers(std::string_view bytes) {
+  COHORT_TRY(Contents contents, open_npy(bytes));
+  for (const auto& [dtype, convert] : kNumberTypes) {
+    if (dtype == contents.dtype) return convert(std::move(contents));
+  }
+  return fail(ErrorCode::kInvalidInput,
+              "holds '{}'; expected float32, float64, bool or whole numbers, little-endian, as array.astype('float32') "
+              "gives",
+              contents.dtype);
+}
+
+namespace {
+
+Result<NpyArray> read_with(const std::filesystem::path& path, Result<NpyArray> (*parse)(std::string_view)) {
   COHORT_TRY(const std::string bytes, read_file(path));
-  auto array = parse_npy(bytes);
+  auto array = parse(bytes);
   if (!array) return in_context(path.string(), array.error());
   return array;
 }
+
+}  // namespace
+
+Result<NpyArray> read_npy(const std::filesystem::path& path) { return read_with(path, parse_npy); }
+Result<NpyArray> read_npy_numbers(const std::filesystem::path& path) { return read_with(path, parse_npy_numbers); }
 
 Result<void> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
                        std::span<const float> values, Overwrite overwrite) {

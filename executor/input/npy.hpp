@@ -33,6 +33,11 @@ Result<NpyArray> parse_npy(std::string_view bytes);
 /// The same from a file. Errors name it.
 Result<NpyArray> read_npy(const std::filesystem::path& path);
 
+/// An array of any plain numbers in C order, as float32: float16 is none, whole numbers beyond 2^24 lose their last
+/// digits. Errors: as read_npy().
+Result<NpyArray> parse_npy_numbers(std::string_view bytes);
+Result<NpyArray> read_npy_numbers(const std::filesystem::path& path);
+
 /// Errors: kInvalidInput naming the file, as write_file.
 Result<void> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
                        std::span<const float> values, Overwrite overwrite);

@@ -3,17 +3,11 @@
 
 #include "executor/onednn/implementation.hpp"
 #include "executor/onednn/operands.hpp"
+#include "executor/onednn/windows.hpp"
 #include "executor/reference/call.hpp"
 
 namespace cohort::onednn {
 namespace {
-
-/// oneDNN counts the elements skipped, ONNX the distance.
-dnnl::memory::dims skipped(const std::vector<std::int64_t>& dilation) {
-  dnnl::memory::dims result = dilation;
-  for (std::int64_t& value : result) --value;
-  return result;
-}
 
 /// oneDNN 2.6's convolution by matrix product adds the wrong elements of an operand to an NHWC output.
 bool by_gemm(const Implementation& way) { return way.algorithm.find("gemm:jit") != std::string::npos; }
@@ -30,19 +24,23 @@ void append_winograd(const Convolution& op, const OpCall& call, const dnnl::engi
   const auto dense = [](const View& view) { return is_dense(view, Layout::kNhwc) || is_dense(view, Layout::kNchw); };
   const auto* const x = std::get_if<View>(&call.inputs[0]);
   if (x == nullptr || !dense(*x) || !dense(call.outputs[0])) return;
-  const Shape& kernel = shape_of(call.inputs[1]);
-  if (kernel.size() != 4 || kernel[2] != 3 || kernel[3] != 3) return;
   std::vector<Binding> staged = bindings;
+  Shape kernel;
   Descriptor bias;
   for (Binding& binding : staged) {
-    binding.staged = binding.argument == DNNL_ARG_SRC || binding.argument == DNNL_ARG_DST;
+    const bool computed_weights = binding.argument == DNNL_ARG_WEIGHTS && !is_constant(call, 1);
+    binding.staged = binding.argument == DNNL_ARG_SRC || binding.argument == DNNL_ARG_DST || computed_weights;
     if (binding.argument == DNNL_ARG_BIAS) bias = binding.descriptor;
+    if (binding.argument == DNNL_ARG_WEIGHTS) kernel = binding.descriptor.dims();
   }
+  if (kernel.size() != 4 || kernel[2] != 3 || kernel[3] != 3) return;
+  // In training the primitive itself transforms weights, which a reorder would do in plain loops.
+  const auto kind = is_constant(call, 1) ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
   try {
     const dnnl::convolution_forward::desc description(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_winograd, describe_any(x->shape),
-        describe_any(kernel), bias, describe_any(call.outputs[0].shape), op.window.stride, skipped(op.window.dilation),
-        op.window.pad_begin, op.window.pad_end);
+        kind, dnnl::algorithm::convolution_winograd, describe_any(x->shape), describe_any(kernel), bias,
+        describe_any(call.outputs[0].shape), op.window.stride, skipped(op.window.dilation), op.window.pad_begin,
+        op.window.pad_end);
     append_implementations(
         dnnl::convolution_forward::primitive_desc(description, post_ops.attributes, engine, /*allow_empty=*/true), "",
         staged, list);
@@ -50,122 +48,130 @@ void append_winograd(const Convolution& op, const OpCall& call, const dnnl::engi
   }
 }
 
-/// Padding at the end with which the window's last position is the output's last, where ceil_mode
-/// lets it reach over the padding asked for.
-dnnl::memory::dims pad_end(const Window& window, const Shape& x, const Shape& y) {
-  dnnl::memory::dims result = window.pad_end;
-  for (std::size_t d = 0; d < result.size(); ++d) {
-    const std::int64_t reach = window.dilation[d] * (window.kernel[d] - 1) + 1;
-    const std::int64_t needed = (y[d + 2] - 1) * window.stride[d] + reach - x[d + 2] - window.pad_begin[d];
-    result[d] = std::max(result[d], needed);
-  }
-  return result;
-}
-
-/// Rows and columns cut off at the end; empty where some are added, at either end.
+/// Padding at the end of the convolution that a transposed one undoes; empty where the library cannot tell the size of
+/// y by it, or there is less than none at the begin.
 std::optional<dnnl::memory::dims> transposed_pad_end(const ConvTranspose& op, const Shape& x, const Shape& y) {
   dnnl::memory::dims result;
   for (std::size_t d = 0; d < op.window.kernel.size(); ++d) {
     const std::int64_t reach = op.window.dilation[d] * (op.window.kernel[d] - 1) + 1;
     const std::int64_t whole = op.window.stride[d] * (x[d + 2] - 1) + reach;
-    result.push_back(whole - op.window.pad_begin[d] - y[d + 2]);
-    if (op.window.pad_begin[d] < 0 || result[d] < 0) return std::nullopt;
+    // Rows of y behind the last window, fewer than a stride, are what the convolution's division drops.
+    result.push_back(std::max<std::int64_t>(whole - op.window.pad_begin[d] - y[d + 2], 0));
+    const std::int64_t room = y[d + 2] + op.window.pad_begin[d] + result[d] - reach;
+    if (op.window.pad_begin[d] < 0 || room < 0 || room / op.window.stride[d] + 1 != x[d + 2]) return std::nullopt;
   }
   return result;
+}
+
+/// What a convolution and its transposed form have in common.
+struct Operands {
+  Descriptor x, y, bias;
+  KernelView kernel;
+  std::vector<Binding> bindings;
+  PostOps post_ops;
+};
+
+std::optional<Operands> operands_of(const OpCall& call, std::int64_t groups) {
+  std::optional<PostOps> post_ops = make_post_ops(call);
+  std::optional<KernelView> kernel = kernel_of(call, 1, groups, shape_of(call.inputs[0]).size() - 2);
+  if (!post_ops || !kernel) return std::nullopt;
+  Operands result{describe_input(call, 0), describe(call.outputs[0]), {}, *std::move(kernel), {}, *std::move(post_ops)};
+  result.bindings = {bind_input(DNNL_ARG_SRC, 0, result.x), bind_output(result.y)};
+  result.bindings.insert(result.bindings.end(), result.post_ops.bindings.begin(), result.post_ops.bindings.end());
+  if (own_input_count(call) == 3) {
+    result.bindings.push_back(bind_bias(call, 2));
+    result.bias = result.bindings.back().descriptor;
+  }
+  return result;
+}
+
+Binding bind_kernel(const KernelView& kernel) {
+  Binding binding = bind_input(DNNL_ARG_WEIGHTS, 1, describe(kernel.shape, kernel.strides));
+  binding.pieces = kernel.pieces;
+  return binding;
+}
+
+/// Ways that `list_ways(descriptor of the weights)` knows: in the library's order of weights, staged unless they are
+/// constants, and such that take computed weights as they lie.
+template <class ListWays>
+Implementations by_order_of_weights(const OpCall& call, const KernelView& kernel, ListWays list_ways) {
+  Implementations list = list_ways(describe_any(kernel.shape));
+  if (is_constant(call, 1)) return list;
+  stage_as_wanted({DNNL_ARG_WEIGHTS}, call, list);
+  append_plain(list_ways(describe(kernel.shape, kernel.strides)), list);
+  return list;
+}
+
+/// As the gradient of a convolution, which is the same sum.
+Implementations as_gradient(const ConvTranspose& op, const OpCall& call, const Operands& operands,
+                            const dnnl::memory::dims& ends, const dnnl::engine& engine) {
+  if (!call.post_ops.empty() || operands.bias || is_constant(call, 1)) return {};
+  std::vector<Binding> bindings = operands.bindings;
+  for (Binding& binding : bindings)
+    binding.argument = binding.argument == DNNL_ARG_SRC ? DNNL_ARG_DIFF_DST : DNNL_ARG_DIFF_SRC;
+  bindings.push_back(bind_kernel(operands.kernel));
+  return by_order_of_weights(call, operands.kernel, [&](const Descriptor& weights) {
+    constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+    const dnnl::memory::dims& begins = op.window.pad_begin;
+    const dnnl::memory::dims gaps = skipped(op.window.dilation);
+    Implementations list;
+    const dnnl::convolution_forward::primitive_desc forward({dnnl::prop_kind::forward_training, kDirect, operands.y,
+                                                             weights, operands.x, op.window.stride, gaps, begins, ends},
+                                                            engine, /*allow_empty=*/true);
+    if (!forward) return list;
+    const dnnl::convolution_backward_data::desc description(kDirect, operands.y, weights, operands.x, op.window.stride,
+                                                            gaps, begins, ends);
+    append_implementations(
+        dnnl::convolution_backward_data::primitive_desc(description, scratchpad_only(), engine, forward, true), "",
+        bindings, list);
+    return list;
+  });
 }
 
 }  // namespace
 
 Implementations implementations(const Convolution& op, const OpCall& call, const dnnl::engine& engine) {
-  if (!is_constant(call, 1)) return {};
-  const std::optional<PostOps> post_ops = make_post_ops(call);
-  if (!post_ops) return {};
-  Shape kernel = shape_of(call.inputs[1]);
-  if (op.groups > 1) {
-    kernel[0] /= op.groups;
-    kernel.insert(kernel.begin(), op.groups);
-  }
-  const Descriptor x = describe_input(call, 0);
-  const Descriptor y = describe(call.outputs[0]);
-  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, x),
-                                   bind_input(DNNL_ARG_WEIGHTS, 1, describe_dense(kernel)), bind_output(y)};
-  bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
-  Descriptor bias;
-  if (own_input_count(call) == 3) {
-    bias = describe_input(call, 2);
-    bindings.push_back(bind_input(DNNL_ARG_BIAS, 2, bias));
-  }
-  const dnnl::convolution_forward::desc description(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x, describe_any(kernel), bias, y,
-      op.window.stride, skipped(op.window.dilation), op.window.pad_begin, op.window.pad_end);
-  Implementations list;
-  append_implementations(
-      dnnl::convolution_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
-      bindings, list);
-  if (!post_ops->bindings.empty()) list.erase(std::remove_if(list.begin(), list.end(), by_gemm), list.end());
-  append_winograd(op, call, engine, *post_ops, bindings, list);
+  std::optional<Operands> operands = operands_of(call, op.groups);
+  if (!operands) return {};
+  std::vector<Binding>& bindings = operands->bindings;
+  bindings.push_back(bind_kernel(operands->kernel));
+  Implementations list = by_order_of_weights(call, operands->kernel, [&](const Descriptor& weights) {
+    const dnnl::convolution_forward::desc description(
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, operands->x, weights, operands->bias,
+        operands->y, op.window.stride, skipped(op.window.dilation), op.window.pad_begin, op.window.pad_end);
+    Implementations ways;
+    append_implementations(dnnl::convolution_forward::primitive_desc(description, operands->post_ops.attributes, engine,
+                                                                     /*allow_empty=*/true),
+                           "", bindings, ways);
+    return ways;
+  });
+  if (!operands->post_ops.bindings.empty()) list.erase(std::remove_if(list.begin(), list.end(), by_gemm), list.end());
+  append_winograd(op, call, engine, operands->post_ops, bindings, list);
   return list;
 }
 
 Implementations implementations(const ConvTranspose& op, const OpCall& call, const dnnl::engine& engine) {
-  if (!is_constant(call, 1)) return {};
-  const std::optional<PostOps> post_ops = make_post_ops(call);
-  if (!post_ops) return {};
+  std::optional<Operands> operands = operands_of(call, op.groups);
   const std::optional<dnnl::memory::dims> ends =
       transposed_pad_end(op, shape_of(call.inputs[0]), call.outputs[0].shape);
-  if (!ends) return {};
-  const Shape& given = shape_of(call.inputs[1]);  // [C, K/groups, R, S]; the library wants outputs before inputs
-  Shape kernel = given, strides = dense_strides(given, Layout::kNchw);
-  kernel[0] = given[0] / op.groups;
-  std::swap(kernel[0], kernel[1]);
-  std::swap(strides[0], strides[1]);
-  if (op.groups > 1) {
-    kernel.insert(kernel.begin(), op.groups);
-    strides.insert(strides.begin(), element_count(given) / op.groups);
-  }
-  const Descriptor x = describe_input(call, 0);
-  const Descriptor y = describe(call.outputs[0]);
-  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, x),
-                                   bind_input(DNNL_ARG_WEIGHTS, 1, describe(kernel, strides)), bind_output(y)};
-  bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
-  Descriptor bias;
-  if (own_input_count(call) == 3) {
-    bias = describe_input(call, 2);
-    bindings.push_back(bind_input(DNNL_ARG_BIAS, 2, bias));
-  }
-  const dnnl::deconvolution_forward::desc description(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, x, describe_any(kernel), bias, y,
-      op.window.stride, skipped(op.window.dilation), op.window.pad_begin, *ends);
-  Implementations list;
-  append_implementations(
-      dnnl::deconvolution_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
-      bindings, list);
-  return list;
-}
-
-Implementations implementations(const Pool& op, const OpCall& call, const dnnl::engine& engine) {
-  const dnnl::memory::dims ends = pad_end(op.window, shape_of(call.inputs[0]), call.outputs[0].shape);
-  // oneDNN counts what ceil_mode adds as padding, too.
-  if (op.kind == PoolKind::kAverage && op.count_include_pad && ends != op.window.pad_end) return {};
-  const std::optional<PostOps> post_ops = make_post_ops(call);
-  if (!post_ops) return {};
-  const Descriptor x = describe_input(call, 0);
-  const Descriptor y = describe(call.outputs[0]);
-  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, x), bind_output(y)};
-  bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
-  dnnl::algorithm algorithm = dnnl::algorithm::pooling_max;
-  if (op.kind == PoolKind::kAverage) {
-    algorithm = op.count_include_pad ? dnnl::algorithm::pooling_avg_include_padding
-                                     : dnnl::algorithm::pooling_avg_exclude_padding;
-  }
-  const dnnl::pooling_v2_forward::desc description(dnnl::prop_kind::forward_inference, algorithm, x, y,
-                                                   op.window.stride, op.window.kernel, skipped(op.window.dilation),
-                                                   op.window.pad_begin, ends);
-  Implementations list;
-  append_implementations(
-      dnnl::pooling_v2_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
-      bindings, list);
-  return list;
+  if (!operands || !ends) return {};
+  Implementations list = as_gradient(op, call, *operands, *ends, engine);
+  if (!list.empty()) return list;
+  KernelView& kernel = operands->kernel;  // inputs before outputs; the library wants it the other way round
+  const std::size_t first = op.groups > 1 ? 1 : 0;
+  std::swap(kernel.shape[first], kernel.shape[first + 1]);
+  std::swap(kernel.strides[first], kernel.strides[first + 1]);
+  operands->bindings.push_back(bind_kernel(kernel));
+  return by_order_of_weights(call, kernel, [&](const Descriptor& weights) {
+    const dnnl::deconvolution_forward::desc description(
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, operands->x, weights, operands->bias,
+        operands->y, op.window.stride, skipped(op.window.dilation), op.window.pad_begin, *ends);
+    Implementations ways;
+    append_implementations(dnnl::deconvolution_forward::primitive_desc(description, operands->post_ops.attributes,
+                                                                       engine, /*allow_empty=*/true),
+                           "", operands->bindings, ways);
+    return ways;
+  });
 }
 
 }  // namespace cohort::onednn

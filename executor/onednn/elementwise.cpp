@@ -83,8 +83,7 @@ std::optional<Refined> refine(Extents x, Extents y) {
 
 /// PReLU with constant slopes.
 Implementations slopes(const OpCall& call, const dnnl::engine& engine) {
-  const auto* const x = std::get_if<View>(&call.inputs[0]);
-  if (x == nullptr || !same_strides(*x, call.outputs[0]) || !is_constant(call, 1) || !call.post_ops.empty()) return {};
+  if (!lies_as_output(call) || !is_constant(call, 1) || !call.post_ops.empty()) return {};
   const Extents slope = aligned(call, 1);
   const Descriptor data = describe(call.outputs[0]);
   const dnnl::prelu_forward::desc description(dnnl::prop_kind::forward_inference, data, describe_any(slope.shape));
@@ -99,8 +98,7 @@ Implementations slopes(const OpCall& call, const dnnl::engine& engine) {
 }  // namespace
 
 Implementations implementations(const Activation& op, const OpCall& call, const dnnl::engine& engine) {
-  const auto* const x = std::get_if<View>(&call.inputs[0]);
-  if (x == nullptr || !same_strides(*x, call.outputs[0])) return {};
+  if (!lies_as_output(call)) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
   const Descriptor data = describe(call.outputs[0]);

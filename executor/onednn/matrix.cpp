@@ -4,42 +4,13 @@
 
 #include "executor/onednn/implementation.hpp"
 #include "executor/onednn/operands.hpp"
+#include "executor/onednn/rows.hpp"
+#include "executor/onednn/windows.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
 
 namespace cohort::onednn {
 namespace {
-
-/// Samples seen as rows: where a row's elements lie in memory one after another.
-struct Rows {
-  Shape order;          ///< extents of the sample's dimensions, outermost in memory first
-  Shape from;           ///< their strides in logical order
-  bool logical = true;  ///< memory order is logical order
-};
-
-/// The rows of a view whose samples have the dimensions from `first` on; empty where there are gaps.
-std::optional<Rows> rows_of(const View& view, std::size_t first) {
-  std::vector<std::size_t> dimensions;
-  for (std::size_t d = first; d < view.shape.size(); ++d) {
-    if (view.shape[d] > 1) dimensions.push_back(d);
-  }
-  const std::vector<std::size_t> logical = dimensions;
-  std::stable_sort(dimensions.begin(), dimensions.end(),
-                   [&](std::size_t a, std::size_t b) { return view.strides[a] > view.strides[b]; });
-  const Shape sample(view.shape.begin() + static_cast<std::ptrdiff_t>(first), view.shape.end());
-  const Shape strides = reference::row_major_strides(sample);
-  Rows rows;
-  std::int64_t next = 1;
-  for (std::size_t i = dimensions.size(); i-- > 0;) {
-    const std::size_t d = dimensions[i];
-    if (view.strides[d] != next) return std::nullopt;
-    next *= view.shape[d];
-    rows.order.insert(rows.order.begin(), view.shape[d]);
-    rows.from.insert(rows.from.begin(), strides[d - first]);
-  }
-  rows.logical = dimensions == logical;
-  return rows;
-}
 
 /// Weight columns in the order in which a sample's elements lie.
 Rearrange rearrange_columns(const Rows& rows) {
@@ -57,6 +28,12 @@ Rearrange rearrange_columns(const Rows& rows) {
   };
 }
 
+/// Computed weights stay as they lie: what is reordered is x, where its rows are not in logical order.
+Binding bind_rows(const OpCall& call, const Rows& rows, Descriptor seen) {
+  if (rows.logical || is_constant(call, 1)) return bind_input(DNNL_ARG_SRC, 0, std::move(seen));
+  return bind_reordered(DNNL_ARG_SRC, 0, std::get<View>(call.inputs[0]));
+}
+
 /// A matrix product without model axis, however the call says it.
 struct Product {
   std::int64_t samples, inputs, outputs;
@@ -70,41 +47,60 @@ std::vector<Binding> joined(std::vector<Binding> bindings, const std::vector<Bin
   return bindings;
 }
 
-/// As inner products and as matrix products, in turn: which is faster depends on the shape.
-Implementations product(const Product& p, const OpCall& call, const dnnl::engine& engine) {
-  const std::optional<PostOps> post_ops = make_post_ops(call, p.present);
-  if (!post_ops) return {};
-  const bool biased = own_input_count(call) == 3;
-  const Descriptor x = describe({p.samples, p.inputs}, {p.x_stride, 1});
+/// As inner products and as matrix products, in turn: which is faster depends on the shape. `packed`: the library
+/// chooses how the weights lie.
+Implementations product(const Product& p, const OpCall& call, const PostOps& post_ops, bool packed,
+                        const dnnl::engine& engine) {
+  const bool biased = own_input_count(call) == 3, constant = is_constant(call, 1);
+  const bool reorders = !constant && !p.rows.logical;
+  const Descriptor x = describe({p.samples, p.inputs}, {reorders ? p.inputs : p.x_stride, 1});
   const Descriptor y = describe({p.samples, p.outputs}, {p.y_stride, 1});
-  std::vector<Binding> shared = joined({bind_input(DNNL_ARG_SRC, 0, x), bind_output(y)}, post_ops->bindings);
+  const auto* const w = std::get_if<View>(&call.inputs[1]);
+  const std::int64_t row = w != nullptr && p.outputs > 1 ? w->strides[0] : p.inputs;
+  std::vector<Binding> shared = joined({bind_rows(call, p.rows, x), bind_output(y)}, post_ops.bindings);
   Implementations inner_products;
   {
-    Binding weights = bind_input(DNNL_ARG_WEIGHTS, 1, describe_dense({p.outputs, p.inputs}));
-    weights.rearrange = rearrange_columns(p.rows);
+    Binding weights = bind_input(DNNL_ARG_WEIGHTS, 1, describe({p.outputs, p.inputs}, {row, 1}));
+    if (constant) weights.rearrange = rearrange_columns(p.rows);
     std::vector<Binding> bindings = joined({weights}, shared);
     const Descriptor bias = biased ? describe_dense({p.outputs}) : Descriptor();
     if (biased) bindings.push_back(bind_input(DNNL_ARG_BIAS, 2, bias));
-    const dnnl::inner_product_forward::desc description(dnnl::prop_kind::forward_inference, x,
-                                                        describe_any({p.outputs, p.inputs}), bias, y);
-    append_implementations(dnnl::inner_product_forward::primitive_desc(description, post_ops->attributes, engine, true),
+    const dnnl::inner_product_forward::desc description(
+        dnnl::prop_kind::forward_inference, x, packed ? describe_any({p.outputs, p.inputs}) : weights.descriptor, bias,
+        y);
+    append_implementations(dnnl::inner_product_forward::primitive_desc(description, post_ops.attributes, engine, true),
                            "inner_product/", bindings, inner_products);
   }
   Implementations matmuls;
   {
-    Binding weights = bind_input(DNNL_ARG_WEIGHTS, 1, describe({p.inputs, p.outputs}, {1, p.inputs}));
-    weights.rearrange = rearrange_columns(p.rows);
+    Binding weights = bind_input(DNNL_ARG_WEIGHTS, 1, describe({p.inputs, p.outputs}, {1, row}));
+    if (constant) weights.rearrange = rearrange_columns(p.rows);
     std::vector<Binding> bindings = joined({weights}, shared);
     const Descriptor bias = biased ? describe_dense({1, p.outputs}) : Descriptor();
     if (biased) bindings.push_back(bind_input(DNNL_ARG_BIAS, 2, bias));
-    const dnnl::matmul::desc description(x, describe_any({p.inputs, p.outputs}), bias, y);
-    append_implementations(dnnl::matmul::primitive_desc(description, post_ops->attributes, engine, true), "matmul/",
+    const dnnl::matmul::desc description(x, packed ? describe_any({p.inputs, p.outputs}) : weights.descriptor, bias, y);
+    append_implementations(dnnl::matmul::primitive_desc(description, post_ops.attributes, engine, true), "matmul/",
                            bindings, matmuls);
   }
-  Implementations list;
-  for (std::size_t i = 0; i < std::max(inner_products.size(), matmuls.size()); ++i) {
-    if (i < inner_products.size()) list.push_back(inner_products[i]);
-    if (i < matmuls.size()) list.push_back(matmuls[i]);
+  return in_turn(inner_products, matmuls);
+}
+
+/// Constants are packed once. Computed weights are multiplied as they lie; to pack them at every run pays for many
+/// samples only.
+Implementations product(const Product& p, const OpCall& call, const dnnl::engine& engine) {
+  const std::optional<PostOps> post_ops = make_post_ops(call, p.present);
+  if (!post_ops) return {};
+  if (is_constant(call, 1)) return product(p, call, *post_ops, /*packed=*/true, engine);
+  Implementations list = product(p, call, *post_ops, /*packed=*/false, engine);
+  Implementations packed = product(p, call, *post_ops, /*packed=*/true, engine);
+  stage_as_wanted({DNNL_ARG_WEIGHTS}, call, packed);
+  for (Implementation& way : packed) {
+    const bool staged = std::any_of(way.bindings.begin(), way.bindings.end(), [](const Binding& binding) {
+      return binding.argument == DNNL_ARG_WEIGHTS && binding.staged;
+    });
+    if (!staged || way.algorithm.rfind("inner_product/", 0) != 0) continue;
+    way.algorithm = "packed/" + way.algorithm;
+    list.push_back(std::move(way));
   }
   return list;
 }
@@ -122,7 +118,7 @@ Implementations collapsed(const OpCall& call, const View& x, const Rows& rows, c
   const View& y = call.outputs[0];
   const std::optional<std::int64_t> row_stride = collapsed_row_stride(y);
   const bool reads_same = y.shape[0] == 1 || x.strides[0] == 0;
-  if (!reads_same || !row_stride) return {};
+  if (!reads_same || !row_stride || !is_constant(call, 1)) return {};
   const std::int64_t outputs = y.shape[0] * y.shape[2];
   const Presentation present = [outputs](const View& view) -> std::optional<Descriptor> {
     const std::optional<std::int64_t> stride = collapsed_row_stride(view);
@@ -143,35 +139,56 @@ Implementations batched(const OpCall& call, const View& x, const Rows& rows, con
   const bool x_dense = (repeats || x.strides[0] == samples * inputs) && (samples == 1 || x.strides[1] == inputs);
   // With the outputs of several models interleaved, oneDNN 2.6's kernel writes where it may not.
   if (!x_dense || !is_dense(y, Layout::kNchw)) return {};
+  if (!is_constant(call, 1) && !rows.logical) return {};
   dnnl::post_ops first;
   std::vector<Binding> bindings;
   if (own_input_count(call) == 3) {
     // As the primitive's own bias a value per model falls to the reference kernel, 290 times slower.
-    const Descriptor bias = describe_dense({models, 1, outputs});
-    first.append_binary(dnnl::algorithm::binary_add, bias);
-    bindings.push_back(bind_input(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, 2, bias));
+    Binding bias = bind_bias(call, 2);
+    bias.descriptor = describe_dense({models, 1, outputs});
+    bias.argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+    first.append_binary(dnnl::algorithm::binary_add, bias.descriptor);
+    bindings.push_back(std::move(bias));
   }
   const std::optional<PostOps> post_ops = make_post_ops(
       call, [](const View& view) { return std::optional<Descriptor>(describe(view)); }, first, bindings);
   if (!post_ops) return {};
   const Descriptor from = describe_dense({repeats ? 1 : models, samples, inputs});
   const Descriptor to = describe(y);
-  Binding weights = bind_input(DNNL_ARG_WEIGHTS, 1, describe({models, inputs, outputs}, {outputs * inputs, 1, inputs}));
-  weights.rearrange = rearrange_columns(rows);
-  const dnnl::matmul::desc description(from, describe_any({models, inputs, outputs}), to);
-  Implementations list;
-  append_implementations(dnnl::matmul::primitive_desc(description, post_ops->attributes, engine, true), "matmul/",
-                         joined({bind_input(DNNL_ARG_SRC, 0, from), weights, bind_output(to)}, post_ops->bindings),
-                         list);
+  const auto* const view = std::get_if<View>(&call.inputs[1]);
+  const std::int64_t distance = view != nullptr && models > 1 ? view->strides[0] : outputs * inputs;
+  Binding weights = bind_input(DNNL_ARG_WEIGHTS, 1, describe({models, inputs, outputs}, {distance, 1, inputs}));
+  if (view == nullptr) weights.rearrange = rearrange_columns(rows);
+  const std::vector<Binding> all =
+      joined({bind_input(DNNL_ARG_SRC, 0, from), weights, bind_output(to)}, post_ops->bindings);
+  const auto list_ways = [&](const Descriptor& order) {
+    Implementations ways;
+    append_implementations(dnnl::matmul::primitive_desc({from, order, to}, post_ops->attributes, engine, true),
+                           "matmul/", all, ways);
+    return ways;
+  };
+  Implementations list = list_ways(describe_any({models, inputs, outputs}));
+  if (view == nullptr) return list;
+  stage_as_wanted({DNNL_ARG_WEIGHTS}, call, list);
+  append_plain(list_ways(weights.descriptor), list);
   return list;
+}
+
+/// Whether rows of weights are dense, as those of parameters are.
+bool has_dense_rows(const Operand& w) {
+  const auto* const view = std::get_if<View>(&w);
+  if (view == nullptr) return true;
+  const std::size_t column = view->shape.size() - 1, row = column - 1;
+  const bool dense_row = view->shape[column] == 1 || view->strides[column] == 1;
+  // Members' matrices are seen at one distance, their rows at their length.
+  return dense_row && (view->shape[row] == 1 || view->strides[row] == view->shape[column]);
 }
 
 }  // namespace
 
 Implementations implementations(const Gemm& op, const OpCall& call, const dnnl::engine& engine) {
   const auto* const x = std::get_if<View>(&call.inputs[0]);
-  if (x == nullptr || !is_constant(call, 1)) return {};
-  if (own_input_count(call) == 3 && !is_constant(call, 2)) return {};
+  if (x == nullptr || !has_dense_rows(call.inputs[1])) return {};
   const std::optional<Rows> rows = rows_of(*x, op.stacked ? 2 : 1);
   if (!rows) return {};
   if (op.stacked) {

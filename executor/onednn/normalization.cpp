@@ -5,44 +5,20 @@
 namespace cohort::onednn {
 namespace {
 
-/// The input as a view, if it lies as the output does, which these primitives demand.
-bool lies_as_output(const OpCall& call) {
-  const auto* const x = std::get_if<View>(&call.inputs[0]);
-  return x != nullptr && same_strides(*x, call.outputs[0]);
-}
-
-/// A view whose dimensions from `axis` on lie one element after another, as [rows, columns]; empty where they do not.
-std::optional<Descriptor> as_matrix(const View& view, std::size_t axis) {
-  std::int64_t columns = 1, rows = 1, distance = 0;
-  for (std::size_t d = view.shape.size(); d-- > 0;) {
-    if (view.shape[d] == 1) continue;
-    if (d >= axis) {
-      if (view.strides[d] != columns) return std::nullopt;
-      columns *= view.shape[d];
-      continue;
-    }
-    if (rows > 1 && view.strides[d] != rows * distance) return std::nullopt;
-    if (rows == 1) distance = view.strides[d];
-    rows *= view.shape[d];
-  }
-  return describe({rows, columns}, {rows > 1 ? distance : columns, 1});
-}
-
-}  // namespace
-
-Implementations implementations(const BatchNormalization& op, const OpCall& call, const dnnl::engine& engine) {
-  if (!lies_as_output(call)) return {};
+/// The library's normalisation of each channel by statistics that are given, `mean` and `variance`.
+Implementations by_statistics(const OpCall& call, float epsilon, Binding mean, Binding variance,
+                              const dnnl::engine& engine) {
   const std::optional<PostOps> post_ops = make_post_ops(call);
-  if (!post_ops) return {};
+  if (!lies_as_output(call) || !post_ops) return {};
   const Descriptor data = describe(call.outputs[0]);
   std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, data),
                                    bind_input(DNNL_ARG_SCALE, 1, describe_input(call, 1)),
                                    bind_input(DNNL_ARG_SHIFT, 2, describe_input(call, 2)),
-                                   bind_input(DNNL_ARG_MEAN, 3, describe_input(call, 3)),
-                                   bind_input(DNNL_ARG_VARIANCE, 4, describe_input(call, 4)),
+                                   std::move(mean),
+                                   std::move(variance),
                                    bind_output(data)};
   bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
-  const dnnl::batch_normalization_forward::desc description(dnnl::prop_kind::forward_inference, data, op.epsilon,
+  const dnnl::batch_normalization_forward::desc description(dnnl::prop_kind::forward_inference, data, epsilon,
                                                             dnnl::normalization_flags::use_global_stats |
                                                                 dnnl::normalization_flags::use_scale |
                                                                 dnnl::normalization_flags::use_shift);
@@ -51,6 +27,24 @@ Implementations implementations(const BatchNormalization& op, const OpCall& call
       dnnl::batch_normalization_forward::primitive_desc(description, post_ops->attributes, engine, true), "", bindings,
       list);
   return list;
+}
+
+}  // namespace
+
+Implementations implementations(const BatchNormalization& op, const OpCall& call, const dnnl::engine& engine) {
+  return by_statistics(call, op.epsilon, bind_input(DNNL_ARG_MEAN, 3, describe_input(call, 3)),
+                       bind_input(DNNL_ARG_VARIANCE, 4, describe_input(call, 4)), engine);
+}
+
+/// Mean and variance are the rows of one operand.
+Implementations implementations(const NormalizeByStatistics& op, const OpCall& call, const dnnl::engine& engine) {
+  const auto* const statistics = std::get_if<View>(&call.inputs[3]);
+  if (statistics == nullptr || !is_dense(*statistics, Layout::kNchw)) return {};
+  const std::int64_t channels = call.outputs[0].shape[1];
+  Binding variance = bind_input(DNNL_ARG_VARIANCE, 3, describe_dense({channels}));
+  variance.offset = channels;
+  return by_statistics(call, op.epsilon, bind_input(DNNL_ARG_MEAN, 3, describe_dense({channels})), std::move(variance),
+                       engine);
 }
 
 Implementations implementations(const LocalResponseNormalization& op, const OpCall& call, const dnnl::engine& engine) {
@@ -67,21 +61,22 @@ Implementations implementations(const LocalResponseNormalization& op, const OpCa
 
 Implementations implementations(const LayerNormalization& op, const OpCall& call, const dnnl::engine& engine) {
   if (!lies_as_output(call) || !call.post_ops.empty()) return {};
-  const View& y = call.outputs[0];
-  const auto axis = static_cast<std::size_t>(op.axis);
-  const std::optional<Descriptor> data = as_matrix(y, axis);
-  if (!data) return {};
-  const std::int64_t columns = data->dims()[1];
-  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, *data), bind_output(*data)};
+  const std::optional<MatrixView> y = as_matrix(call.outputs[0], static_cast<std::size_t>(op.axis));
+  if (!y) return {};
+  const std::int64_t columns = y->columns;
+  const Descriptor data = describe({y->rows, columns}, {y->rows > 1 ? y->distance : columns, 1});
+  std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, data), bind_output(data)};
   const std::size_t count = own_input_count(call);
   for (std::size_t i = 1; i < count; ++i) {
     // One value for every column; what broadcasting would repeat, the library cannot.
-    if (!is_constant(call, i) || element_count(shape_of(call.inputs[i])) != columns) return {};
+    const auto* const view = std::get_if<View>(&call.inputs[i]);
+    if (element_count(shape_of(call.inputs[i])) != columns) return {};
+    if (view != nullptr && view->strides != dense_strides(view->shape, Layout::kNchw)) return {};
     bindings.push_back(bind_input(i == 1 ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT, i, describe_dense({columns})));
   }
   auto flags = dnnl::normalization_flags::use_scale;
   if (count > 2) flags = flags | dnnl::normalization_flags::use_shift;
-  const dnnl::layer_normalization_forward::desc description(dnnl::prop_kind::forward_inference, *data, op.epsilon,
+  const dnnl::layer_normalization_forward::desc description(dnnl::prop_kind::forward_inference, data, op.epsilon,
                                                             flags);
   Implementations list;
   append_implementations(

@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "executor/onednn/group_normalization.hpp"
 #include "executor/onednn/kernel.hpp"
+#include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/openmp_team.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/call.hpp"
@@ -25,6 +25,8 @@ namespace {
 
 using onednn::Implementation;
 using onednn::Implementations;
+using onednn::OwnWay;
+using onednn::OwnWays;
 
 constexpr std::size_t kMostAlternatives = 4;
 
@@ -120,6 +122,34 @@ std::string key_of(const OpCall& call, int threads) {
   return key + fmt::format(" -> {}/{}", fmt::join(y.shape, ","), fmt::join(y.strides, ","));
 }
 
+/// The library's ways to run a call, and our own loops.
+struct Ways {
+  Implementations library;
+  OwnWays own;
+
+  [[nodiscard]] bool empty() const { return library.empty() && own.empty(); }
+  [[nodiscard]] bool fast() const { return !own.empty() || (!library.empty() && !is_slow(library[0])); }
+};
+
+Bytes packed_weights(const OpCall& call, const Implementation& way) {
+  Bytes bytes;
+  for (const onednn::Binding& binding : way.bindings) {
+    if (binding.source != onednn::Binding::Source::kInput || !onednn::is_constant(call, binding.operand)) continue;
+    bytes += Bytes{static_cast<std::int64_t>(way.wanted(binding).get_size())};
+  }
+  return bytes;
+}
+
+/// As our own loops keep them.
+Bytes plain_weights(const OpCall& call) {
+  Bytes bytes;
+  for (const Operand& operand : call.inputs) {
+    if (!std::holds_alternative<WeightView>(operand)) continue;
+    bytes += Bytes{element_count(shape_of(operand)) * std::int64_t{sizeof(float)}};
+  }
+  return bytes;
+}
+
 OpCall made_dense(const OpCall& call, Layout layout) {
   OpCall dense = call;
   for (Operand& operand : dense.inputs) {
@@ -146,22 +176,19 @@ class OnednnKernels final : public HostKernels {
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     if (!call.parts.empty()) return grouped_alternatives(*this, call, threads);
     COHORT_CHECK(check_call(call));
-    if (onednn::normalizes_groups(call)) {
-      const Bytes weights{2 * call.outputs[0].shape[1] * std::int64_t{sizeof(float)}};
-      return std::vector<Alternative>{{onednn::kGroupNormalizationLoops, threads, Bytes{}, weights}};
-    }
     const std::scoped_lock lock(mutex_);
-    const Implementations& ways = implementations(call, threads);
+    const Ways& ways = ways_of(call, threads);
     if (ways.empty()) return reference_->alternatives(call, threads);
     std::vector<Alternative> list;
-    for (const Implementation& way : ways) {
-      Bytes packed;
-      for (const onednn::Binding& binding : way.bindings) {
-        if (binding.source != onednn::Binding::Source::kInput || !onednn::is_constant(call, binding.operand)) continue;
-        packed += Bytes{static_cast<std::int64_t>(way.wanted(binding).get_size())};
+    const auto add_own = [&](bool leading) {
+      for (const OwnWay& way : ways.own) {
+        if (way.leads == leading) list.push_back({way.algorithm, threads, way.workspace, plain_weights(call)});
       }
-      list.push_back({way.algorithm, threads, way.workspace(), packed});
-    }
+    };
+    add_own(true);
+    for (const Implementation& way : ways.library)
+      list.push_back({way.algorithm, threads, way.workspace(), packed_weights(call, way)});
+    add_own(false);
     return list;
   }
 
@@ -169,11 +196,11 @@ class OnednnKernels final : public HostKernels {
     if (!check_call(call)) return true;  // alternatives() says what is wrong
     if (all_dense(call, Layout::kNhwc) || all_dense(call, Layout::kNchw)) return true;
     const std::scoped_lock lock(mutex_);
-    const Implementations& strided = implementations(call, cores_);
-    if (!strided.empty() && !is_slow(strided[0])) return true;
+    const Ways& strided = ways_of(call, cores_);
+    if (strided.fast()) return true;
     for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
-      const Implementations& dense = implementations(made_dense(call, layout), cores_);
-      if (!dense.empty() && (strided.empty() || !is_slow(dense[0]))) return false;
+      const Ways& dense = ways_of(made_dense(call, layout), cores_);
+      if (!dense.empty() && (strided.empty() || dense.fast())) return false;
     }
     return true;  // plain loops either way
   }
@@ -185,17 +212,17 @@ class OnednnKernels final : public HostKernels {
     if (!call.parts.empty()) return prepare_grouped(*this, call, algorithm, threads, weights);
     COHORT_CHECK(check_call(call));
     COHORT_CHECK(check_weights(call, weights));
-    if (onednn::normalizes_groups(call) && algorithm == onednn::kGroupNormalizationLoops)
-      return onednn::make_group_normalization(call, threads, weights);
     const std::scoped_lock lock(mutex_);
-    Implementations& ways = implementations(call, threads);
+    Ways& ways = ways_of(call, threads);
     if (ways.empty()) return reference_->prepare(call, algorithm, threads, weights);
-    const auto way =
-        std::find_if(ways.begin(), ways.end(), [&](const Implementation& each) { return each.algorithm == algorithm; });
-    if (way == ways.end()) {
-      return fail(ErrorCode::kInvalidInput,
-                  "{}: oneDNN has no algorithm \"{}\" for it here; its first choice is \"{}\"",
-                  op_type(call.attributes), algorithm, ways[0].algorithm);
+    const auto named = [&](const auto& each) { return each.algorithm == algorithm; };
+    if (const auto own = std::find_if(ways.own.begin(), ways.own.end(), named); own != ways.own.end())
+      return onednn::make_kernel(*own, call, weights);
+    const auto way = std::find_if(ways.library.begin(), ways.library.end(), named);
+    if (way == ways.library.end()) {
+      return fail(ErrorCode::kInvalidInput, "{}: no algorithm \"{}\" for it here; the first choice is \"{}\"",
+                  op_type(call.attributes), algorithm,
+                  ways.library.empty() ? ways.own[0].algorithm : ways.library[0].algorithm);
     }
     const ThreadScope scope(threads);
     try {
@@ -211,26 +238,29 @@ class OnednnKernels final : public HostKernels {
 
  private:
   /// The caller holds the lock.
-  Implementations& implementations(const OpCall& call, int threads) const {
+  Ways& ways_of(const OpCall& call, int threads) const {
     const auto [entry, is_new] = cache_.try_emplace(key_of(call, threads));
-    if (!is_new) return entry->second;
+    Ways& ways = entry->second;
+    if (!is_new) return ways;
+    ways.own = std::visit([&](const auto& op) { return onednn::own_ways(op, call, threads); }, call.attributes);
     const ThreadScope scope(threads);
     try {
       const EmptyCache empty;
-      entry->second =
+      ways.library =
           std::visit([&](const auto& op) { return onednn::implementations(op, call, engine_); }, call.attributes);
-      tidy(entry->second);
+      tidy(ways.library);
     } catch (const dnnl::error&) {
-      entry->second.clear();  // plain loops take what the library refuses
+      ways.library.clear();  // plain loops take what the library refuses
     }
-    return entry->second;
+    if (!ways.own.empty() && !ways.library.empty() && is_slow(ways.library[0])) ways.library.clear();
+    return ways;
   }
 
   int cores_;
   dnnl::engine engine_;
   std::unique_ptr<HostKernels> reference_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, Implementations> cache_;
+  mutable std::map<std::string, Ways> cache_;
 };
 
 }  // namespace

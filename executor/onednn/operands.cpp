@@ -50,12 +50,37 @@ bool is_dense(const View& view, Layout layout) {
   return same_strides(view, {view.buffer, view.offset, view.shape, dense_strides(view.shape, layout)});
 }
 
-Binding bind_input(int argument, std::size_t operand, Descriptor descriptor) {
-  return {argument, Binding::Source::kInput, operand, std::move(descriptor), {}};
+bool lies_as_output(const OpCall& call, std::size_t input) {
+  const auto* const view = std::get_if<View>(&call.inputs[input]);
+  return view != nullptr && same_strides(*view, call.outputs[0]);
 }
 
-Binding bind_output(Descriptor descriptor) {
-  return {DNNL_ARG_DST, Binding::Source::kOutput, 0, std::move(descriptor), {}};
+std::optional<MatrixView> as_matrix(const View& view, std::size_t axis) {
+  MatrixView result;
+  for (std::size_t d = view.shape.size(); d-- > 0;) {
+    if (view.shape[d] == 1) continue;
+    if (d >= axis) {
+      if (view.strides[d] != result.columns) return std::nullopt;
+      result.columns *= view.shape[d];
+      continue;
+    }
+    if (result.rows == 1) result.distance = view.strides[d];
+    if (view.strides[d] != result.rows * result.distance) return std::nullopt;
+    result.rows *= view.shape[d];
+  }
+  return result;
+}
+
+Binding bind_input(int argument, std::size_t operand, Descriptor descriptor) {
+  return {argument, Binding::Source::kInput, operand, descriptor, {}};
+}
+
+Binding bind_output(Descriptor descriptor) { return {DNNL_ARG_DST, Binding::Source::kOutput, 0, descriptor, {}}; }
+
+Binding bind_output_as(int argument, Descriptor descriptor) {
+  Binding binding = bind_output(descriptor);
+  binding.argument = argument;
+  return binding;
 }
 
 std::optional<Eltwise> eltwise(const Activation& activation) {
@@ -123,7 +148,7 @@ std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& pre
     if (!descriptor) return std::nullopt;
     const int argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1;
     post_ops.append_binary(dnnl::algorithm::binary_add, *descriptor);
-    bindings.push_back(bind_input(argument, input, *std::move(descriptor)));
+    bindings.push_back(bind_input(argument, input, *descriptor));
   }
   PostOps result{scratchpad_only(), std::move(bindings)};
   result.attributes.set_post_ops(post_ops);

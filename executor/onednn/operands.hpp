@@ -2,6 +2,7 @@
 
 #include <dnnl.hpp>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "executor/onednn/implementation.hpp"
@@ -26,9 +27,24 @@ bool is_constant(const OpCall& call, std::size_t input);
 bool same_strides(const View& a, const View& b);
 /// Whether elements lie as in a dense tensor of the layout; extents of one have no say.
 bool is_dense(const View& view, Layout layout);
+/// Whether an input is computed and lies as the first output does.
+bool lies_as_output(const OpCall& call, std::size_t input = 0);
+
+/// A view as a matrix: dimensions from some axis on are a row, those before it count the rows.
+struct MatrixView {
+  std::int64_t rows = 1, columns = 1;
+  std::int64_t distance = 0;  ///< elements between the starts of rows; 0 of a single row
+};
+/// Empty where the elements of a row do not adjoin, or rows lie at several distances.
+std::optional<MatrixView> as_matrix(const View& view, std::size_t axis);
 
 Binding bind_input(int argument, std::size_t operand, Descriptor descriptor);
 Binding bind_output(Descriptor descriptor);
+/// The output as another argument than DNNL_ARG_DST.
+Binding bind_output_as(int argument, Descriptor descriptor);
+
+/// Whether resampling, which maps centres to centres, finds the positions in x, of shape `x`, that the op asks for.
+bool maps_centres(const Resize& op, const Shape& x);
 
 /// Attributes of a primitive without post-ops: the caller owns its scratchpad.
 dnnl::primitive_attr scratchpad_only();

@@ -50,7 +50,8 @@ Descriptor with_all_axes(const Reduce& op, const View& y, std::size_t rank) {
   return describe(shape, strides);
 }
 
-/// Whether resampling, which maps centres to centres, finds the positions that the op asks for.
+}  // namespace
+
 bool maps_centres(const Resize& op, const Shape& x) {
   if (op.antialias || op.exclude_outside || op.shape[0] != x[0] || op.shape[1] != x[1]) return false;
   const bool half_pixel = op.positions == ResizePositions::kHalfPixel;
@@ -66,8 +67,6 @@ bool maps_centres(const Resize& op, const Shape& x) {
   }
   return op.mode != ResizeMode::kCubic;
 }
-
-}  // namespace
 
 Implementations implementations(const Reduce& op, const OpCall& call, const dnnl::engine& engine) {
   const std::optional<Algorithm> way = algorithm_of(op.kind);

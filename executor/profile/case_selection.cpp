@@ -25,20 +25,36 @@ struct FusedForm {
   bool shared_input = true;
 };
 
+/// Whether it is an op of a training step alone that a strided batch takes.
+bool is_stacked_in_training(const Op& op) {
+  const OpAttributes& attributes = op.attributes;
+  return std::holds_alternative<GemmWeightGradient>(attributes) || std::holds_alternative<Update>(attributes) ||
+         std::holds_alternative<SoftmaxCrossEntropy>(attributes) || std::holds_alternative<Dropout>(attributes) ||
+         std::holds_alternative<SoftmaxCrossEntropyGradient>(attributes) ||
+         (op.phase == Phase::kBackward &&
+          (std::holds_alternative<MatMul>(attributes) || std::holds_alternative<ActivationGradient>(attributes)));
+}
+
 /// Those that a model batch can meet: a shared input only where the op reads the model's.
 std::vector<FusedForm> fused_forms(const ProfiledOp& op) {
-  if (std::holds_alternative<Gemm>(op.op->attributes)) {
+  const OpAttributes& attributes = op.op->attributes;
+  const std::size_t rank = op.single.model.tensor(op.single.model.outputs[0]).shape.size();
+  if (std::holds_alternative<Gemm>(attributes) || (is_stacked_in_training(*op.op) && rank != 4)) {
     if (op.reads_model_input) return {{Strategy::kStridedBatch, true}, {Strategy::kStridedBatch, false}};
     return {{Strategy::kStridedBatch, false}};
   }
-  if (op.single.model.tensor(op.single.model.outputs[0]).shape.size() != 4) return {};
-  if (const auto* convolution = std::get_if<Convolution>(&op.op->attributes)) {
-    if (op.reads_model_input && convolution->groups == 1)
-      return {{Strategy::kDenseConvolution}, {Strategy::kGroupedConvolution}};
+  const auto* const convolution = std::get_if<Convolution>(&attributes);
+  const auto* const gradient = std::get_if<ConvolutionWeightGradient>(&attributes);
+  if (rank != 4 && gradient == nullptr) return {};
+  if (convolution != nullptr || gradient != nullptr) {
+    const bool dense = convolution != nullptr ? convolution->groups == 1 : gradient->groups == 1;
+    if (op.reads_model_input && dense) return {{Strategy::kDenseConvolution}, {Strategy::kGroupedConvolution}};
     return {{Strategy::kGroupedConvolution}};
   }
-  const bool per_channel =
-      std::holds_alternative<Pool>(op.op->attributes) || std::holds_alternative<Activation>(op.op->attributes);
+  const bool per_channel = std::holds_alternative<Pool>(attributes) || std::holds_alternative<Activation>(attributes) ||
+                           std::holds_alternative<PoolGradient>(attributes) ||
+                           std::holds_alternative<ActivationGradient>(attributes) ||
+                           (op.op->phase == Phase::kBackward && std::holds_alternative<ConvTranspose>(attributes));
   return per_channel ? std::vector<FusedForm>{{Strategy::kGroupedConvolution}} : std::vector<FusedForm>{};
 }
 
@@ -201,6 +217,8 @@ void add_colder(const Backend& backend, const ProfileOptions& options, const Pro
 }  // namespace
 
 bool has_stacked_channels(const ProfiledOp& op) {
+  // Gradients by parameters are written side by side, whatever stacks what they are made of.
+  if (op.single.model.tensor(op.single.model.outputs[0]).shape.size() != 4) return false;
   const std::vector<FusedForm> forms = fused_forms(op);
   return std::any_of(forms.begin(), forms.end(),
                      [](const FusedForm& form) { return form.strategy != Strategy::kStridedBatch; });

@@ -37,6 +37,14 @@ struct TimedCase {
   std::unique_ptr<CaseRunner> runner;  ///< kept between passes while all that are kept are small together
 };
 
+/// A call that a plan makes and that a profile lacks: precision and layout follow from the profile.
+struct WantedCase {
+  std::string signature;  ///< of the op, in its model
+  OpCase op_case;
+
+  friend bool operator==(const WantedCase&, const WantedCase&) = default;
+};
+
 /// Footprints around the end of the cache that a CPU's cores share, where its size is known; else usual ones.
 std::vector<Bytes> usual_footprints(const DeviceInfo& device);
 

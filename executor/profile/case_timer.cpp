@@ -9,15 +9,6 @@
 namespace cohort {
 namespace {
 
-/// At most kKeptSamples of `records`, which are of one case: evenly spaced in order of time.
-std::vector<ProfileRecord> thinned(std::vector<ProfileRecord> records) {
-  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
-  if (records.size() <= kKeptSamples) return records;
-  std::vector<ProfileRecord> kept;
-  for (std::size_t i = 0; i < kKeptSamples; ++i) kept.push_back(records[i * (records.size() - 1) / (kKeptSamples - 1)]);
-  return kept;
-}
-
 /// A case that took this long has met the machine in more than one mood, and needs no more passes than samples ask for.
 constexpr std::chrono::milliseconds kSpread{100};
 
@@ -128,9 +119,10 @@ Result<void> CaseTimer::leave_out(const OpCases& op, TimedCase& timed, const Err
   // Loaded for another pass: what it took in those before holds.
   if (!timed.timing.calls.empty() && error.code != ErrorCode::kInterrupted) return {};
   timed.failed = true;
-  const bool runs = std::any_of(op.warm.begin(), op.warm.end(), [](const TimedCase& other) {
-    return !other.failed && other.op_case.strategy == Strategy::kSerial && other.op_case.flush.value == 0;
-  });
+  const bool runs =
+      op.is_known_to_run || std::any_of(op.warm.begin(), op.warm.end(), [](const TimedCase& other) {
+        return !other.failed && other.op_case.strategy == Strategy::kSerial && other.op_case.flush.value == 0;
+      });
   if (error.code == ErrorCode::kInterrupted || !runs) return in_context(fmt::format("profiling {}", name), error);
   const std::string_view by = way.algorithm.empty() ? to_string(way.strategy) : std::string_view(way.algorithm);
   std::string text = fmt::format("{} by {}: {}", name, by, error.message);
@@ -252,6 +244,32 @@ Result<std::vector<std::string>> CaseTimer::time_within(const TimeBudget& budget
   return lacking;
 }
 
+Result<std::size_t> CaseTimer::time_wanted(const TimeBudget& budget, std::span<const WantedCase> wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const WantedCase& each = wanted[i];
+    const auto op =
+        std::find_if(ops_.begin(), ops_.end(), [&](const OpCases& other) { return other.signature == each.signature; });
+    if (op == ops_.end()) return fail(ErrorCode::kInvalidInput, "the model has no op {}", each.signature);
+    if (budget.spent()) return i;
+    if (options_.progress)
+      options_.progress(fmt::format("{} of {} members ({} of {}); {:.0f} s left at most", op->op.op->name,
+                                    each.op_case.width, i + 1, wanted.size(), seconds(budget.left())));
+    op->is_known_to_run = true;
+    OpCase op_case = each.op_case;
+    op_case.precision = options_.precision;
+    op_case.layout = op->op.layout;
+    if (op_case.strategy == Strategy::kStridedBatch && !op->op.reads_model_input) op_case.shared_input = false;
+    COHORT_CHECK(time_once(*op, TimedCase(std::move(op_case))));
+  }
+  return wanted.size();
+}
+
+std::vector<std::string> CaseTimer::left_out() const {
+  std::vector<std::string> texts;
+  for (const auto& [text, count] : left_out_) texts.push_back(text);
+  return texts;
+}
+
 void CaseTimer::write(Trace& trace) {
   for (const auto& [reason, count] : left_out_) trace.info.dropped[reason] += count;
   for (OpCases& op : ops_) {
@@ -264,10 +282,11 @@ void CaseTimer::write(Trace& trace) {
           add_profile_records(trace, "first executions", name, {timed.timing.first});
         if (!timed.copies_only)
           add_profile_records(trace, flushed ? "ops alone, caches flushed" : "ops alone", name,
-                              thinned(undisturbed(std::move(timed.timing.calls), timed.works)));
+                              thinned(undisturbed(std::move(timed.timing.calls), timed.works), kKeptSamples));
         if (!flushed && !timed.timing.stack_copies.empty())
-          add_profile_records(trace, "copies", "copy",
-                              thinned(undisturbed(std::move(timed.timing.stack_copies), timed.copy_works)));
+          add_profile_records(
+              trace, "copies", "copy",
+              thinned(undisturbed(std::move(timed.timing.stack_copies), timed.copy_works), kKeptSamples));
       }
     }
   }

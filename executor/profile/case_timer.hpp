@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,15 @@ class CaseTimer {
   /// Errors: those of lower() and of the device, where an op runs in no way; kInterrupted.
   Result<std::vector<std::string>> time_within(const TimeBudget& budget, const InModelTimer& in_model);
 
+  /// Cases of these ops, which a profile has in other cases, as far as the budget goes; those that fail are left out.
+  /// Returns how many there was time for.
+  /// Errors: kInvalidInput naming an op that the model does not have; those of lower() and of the device; kInterrupted.
+  Result<std::size_t> time_wanted(const TimeBudget& budget, std::span<const WantedCase> wanted);
+
   void write(Trace& trace);
 
+  /// What the device lists and then did not run: op, way and reason.
+  [[nodiscard]] std::vector<std::string> left_out() const;
   /// An error with what failed first: after one bad call a device may fail at everything.
   [[nodiscard]] Error explained(Error error) const;
 
@@ -60,6 +68,7 @@ class CaseTimer {
     ProfiledOp op;
     std::string signature;
     int times_in_model = 0;
+    bool is_known_to_run = false;  ///< in some way, as a profile shows that is added to
     std::vector<TimedCase> warm;
     std::vector<TimedCase> colder;
   };

@@ -5,9 +5,6 @@
 
 #include "base/statistics.hpp"
 #include "executor/core_probe.hpp"
-#include "executor/input_values.hpp"
-#include "executor/profile/duration_sink.hpp"
-#include "executor/runner.hpp"
 #include "simulator/plan/plan.hpp"
 
 namespace cohort {
@@ -33,14 +30,6 @@ ChooseAlternative choose_ways(ChosenWays chosen) {
   };
 }
 
-/// A program of some members in turn, loaded.
-struct InModelTimer::Run {
-  Program program;
-  std::unique_ptr<Runner> runner;
-  std::unique_ptr<DurationSink> sink;
-  Nanoseconds overhead{};  ///< of the clock
-};
-
 InModelTimer::InModelTimer(Backend& backend, const LoadedModel& loaded, Precision precision, Layout layout)
     : backend_(backend),
       loaded_(loaded),
@@ -53,8 +42,7 @@ InModelTimer::InModelTimer(Backend& backend, const LoadedModel& loaded, Precisio
 
 InModelTimer::~InModelTimer() = default;
 
-Result<std::unique_ptr<InModelTimer::Run>> InModelTimer::load(int copies, int streams,
-                                                              const ChooseAlternative& choose) {
+Result<std::unique_ptr<ProgramTimer>> InModelTimer::load(int copies, int streams, const ChooseAlternative& choose) {
   std::vector<Member> members;
   for (int i = 0; i < copies; ++i) members.push_back({fmt::format("{}", i), {}, 0});
   Plan plan = uniform_plan(std::move(members), streams > 1 ? Strategy::kConcurrent : Strategy::kSerial, streams);
@@ -62,63 +50,23 @@ Result<std::unique_ptr<InModelTimer::Run>> InModelTimer::load(int copies, int st
   plan.precision = precision_;
   plan.layout = layout_;
   const std::vector<const Model*> models(static_cast<std::size_t>(copies), &loaded_.model);
-  auto run = std::make_unique<Run>();
-  COHORT_TRY(run->program, lower(plan, models, backend_.catalog(), choose));
+  COHORT_TRY(Program program, lower(plan, models, backend_.catalog(), choose));
+  for (const Step& step : program.steps) names_.try_emplace(step.cost.signature, step.op);
   const std::vector<const Weights*> weights(models.size(), &loaded_.weights);
-  COHORT_TRY(run->runner, Runner::create(backend_, run->program, weights));
-  COHORT_CHECK(fill_inputs_to_time(*run->runner));
-  run->sink = std::make_unique<DurationSink>(run->program.steps.size(), run->program.streams);
-  run->overhead = clock_cost();
-  for (const Step& step : run->program.steps) names_.try_emplace(step.cost.signature, step.op);
-  return run;
+  return ProgramTimer::load(backend_, std::move(program), ProfileState::kInModel, weights);
 }
 
-/// After a round that warms up; again, for a while, where something else slowed the cores meanwhile. Returns what the
-/// ops of a round take together.
-Result<std::vector<Nanoseconds>> InModelTimer::time(Run& run, int rounds, const CancelToken& cancel) {
-  constexpr int kMostTries = 3;
-  for (int i = 1;; ++i) {
-    std::vector<ProfileRecord> records;
-    COHORT_CHECK(time_rounds(run, rounds, cancel, records));
-    if (watch_.slowed(watch_.next()) > WorkWatch::kSlowed && i < kMostTries) continue;
-    std::vector<Nanoseconds> sums(static_cast<std::size_t>(rounds));
-    for (std::size_t at = 0; at < records.size(); ++at) {
-      ProfileRecord& record = records[at];
-      sums[at / run.program.steps.size()] += record.time;
-      const OpWay way{record.algorithm, record.threads};
-      samples_[{record.signature, way}][{record.neighbours, record.footprint}].push_back(std::move(record));
-    }
-    return sums;
+/// Returns what the ops of a round take together.
+Result<std::vector<Nanoseconds>> InModelTimer::time(ProgramTimer& run, int rounds, const CancelToken& cancel) {
+  COHORT_TRY(std::vector<ProfileRecord> records, run.time(rounds, watch_, cancel));
+  std::vector<Nanoseconds> sums(static_cast<std::size_t>(rounds));
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    ProfileRecord& record = records[at];
+    sums[at / run.program().steps.size()] += record.time;
+    const OpWay way{record.algorithm, record.threads};
+    samples_[{record.signature, way}][{record.neighbours, record.footprint}].push_back(std::move(record));
   }
-}
-
-Result<void> InModelTimer::time_rounds(Run& run, int rounds, const CancelToken& cancel,
-                                       std::vector<ProfileRecord>& records) {
-  COHORT_CHECK(run.runner->step(0));
-  run.runner->session().set_sink(run.sink.get());
-  const Bytes footprint = run.program.memory.total();
-  for (int i = 0; i < rounds; ++i) {
-    COHORT_CHECK(cancel.check());
-    COHORT_CHECK(run.runner->step(0));
-    for (std::size_t s = 0; s < run.program.steps.size(); ++s) {
-      const Step& step = run.program.steps[s];
-      ProfileRecord record;
-      record.state = ProfileState::kInModel;
-      record.signature = step.cost.signature;
-      record.strategy = std::string(to_string(step.cost.strategy));
-      record.neighbours = run.program.streams - 1;
-      record.width = step.cost.width;
-      record.threads = step.cost.threads;
-      record.algorithm = step.cost.algorithm;
-      record.footprint = footprint;
-      record.workspace = step.workspace ? run.program.buffer(*step.workspace).size : Bytes{};
-      record.packed_weights = step.packed_weights;
-      record.time = std::max(Nanoseconds(1), run.sink->duration(s) - run.overhead);
-      records.push_back(std::move(record));
-    }
-  }
-  run.runner->session().set_sink(nullptr);
-  return {};
+  return sums;
 }
 
 /// Each op's way of this rank on so many cores; of an op that has fewer, its best so far.
@@ -136,7 +84,7 @@ Result<void> InModelTimer::time_rank(std::size_t rank, int threads, const Cancel
     return best.contains(key.signature) || places.empty() ? known(key, ways) : places.front();
   };
   COHORT_TRY(const auto run, load(1, 1, choose));
-  if (rank == 0) alone_ = run->program.memory.total();  // further ways may take much workspace
+  if (rank == 0) alone_ = run->program().memory.total();  // further ways may take much workspace
   return time(*run, kRaceRounds, cancel).map([](const auto&) {});
 }
 
@@ -197,10 +145,10 @@ Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& c
       COHORT_TRY(const std::vector<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
       if (!each.is_best || each.copies < most || each.copies == 1) continue;
       turns_ = each.copies;
-      steps_ = static_cast<int>(each.run->program.steps.size()) / each.copies;
+      steps_ = static_cast<int>(each.run->program().steps.size()) / each.copies;
       for (const Nanoseconds sum : sums) ops_in_turn_.push_back(sum / each.copies);
       for (int i = 0; i < kSettleRounds; ++i) {
-        COHORT_TRY(const Nanoseconds all, each.run->runner->timed_steps(1, steady_now));
+        COHORT_TRY(const Nanoseconds all, each.run->wall_time());
         in_turn_.push_back(all / each.copies);
       }
     }
@@ -236,13 +184,7 @@ std::vector<std::pair<std::string, ProfileRecord>> InModelTimer::records(std::si
   std::vector<std::pair<std::string, ProfileRecord>> all;
   for (const auto& [key, by_context] : samples_) {
     for (const auto& [place, samples] : by_context) {
-      std::vector<ProfileRecord> sorted = samples;
-      std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
-      const std::size_t kept = std::min(most, sorted.size());
-      for (std::size_t i = 0; i < kept; ++i) {
-        const std::size_t at = kept == 1 ? 0 : i * (sorted.size() - 1) / (kept - 1);
-        all.emplace_back(names_.at(key.first), sorted[at]);
-      }
+      for (ProfileRecord& record : thinned(samples, most)) all.emplace_back(names_.at(key.first), std::move(record));
     }
   }
   return all;

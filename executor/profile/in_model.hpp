@@ -10,6 +10,7 @@
 
 #include "base/cancel.hpp"
 #include "executor/backend.hpp"
+#include "executor/profile/program_timer.hpp"
 #include "executor/profile/time_budget.hpp"
 #include "executor/work_watch.hpp"
 #include "models/model.hpp"
@@ -71,21 +72,19 @@ class InModelTimer {
   [[nodiscard]] std::vector<std::pair<std::string, ProfileRecord>> records(std::size_t most) const;
 
  private:
-  struct Run;
   /// A program of the best ways.
   struct Settled {
     int copies = 1;
     int streams = 1;
     ChosenWays ways;
     bool is_best = false;  ///< of each op on as many cores as are fastest
-    std::unique_ptr<Run> run;
+    std::unique_ptr<ProgramTimer> run;
   };
   using Key = std::pair<std::string, OpWay>;  ///< signature
 
-  Result<std::unique_ptr<Run>> load(int copies, int streams, const ChooseAlternative& choose);
+  Result<std::unique_ptr<ProgramTimer>> load(int copies, int streams, const ChooseAlternative& choose);
   void choose_to_settle();
-  Result<std::vector<Nanoseconds>> time(Run& run, int rounds, const CancelToken& cancel);
-  static Result<void> time_rounds(Run& run, int rounds, const CancelToken& cancel, std::vector<ProfileRecord>& records);
+  Result<std::vector<Nanoseconds>> time(ProgramTimer& run, int rounds, const CancelToken& cancel);
   Result<void> time_rank(std::size_t rank, int threads, const CancelToken& cancel);
   [[nodiscard]] std::vector<int> copies_to_settle() const;
 

@@ -6,6 +6,7 @@
 
 #include "executor/input_values.hpp"
 #include "executor/profile/duration_sink.hpp"
+#include "executor/profile/program_timer.hpp"
 #include "executor/runner.hpp"
 #include "models/builder.hpp"
 #include "simulator/plan/lower.hpp"
@@ -80,19 +81,20 @@ Model with_reader(const Model& single) {
   return model;
 }
 
-ProfileRecord record_of(const Program& program, const Step& step, const OpCase& op_case) {
-  ProfileRecord record;
-  record.state = op_case.flush.value > 0 ? ProfileState::kFlushed : ProfileState::kWarm;
-  record.signature = step.cost.signature;
-  record.strategy = std::string(to_string(step.cost.strategy));
-  record.width = step.cost.width;
-  record.threads = step.cost.threads;
-  record.algorithm = step.cost.algorithm;
-  record.footprint = program.memory.total();
-  record.neighbours = op_case.streams - 1;
-  record.workspace = step.workspace ? program.buffer(*step.workspace).size : Bytes{};
-  record.packed_weights = step.packed_weights;
-  return record;
+/// Whether the tensor is a view of a state.
+bool is_parameter(const Model& model, TensorId id) {
+  return std::any_of(model.ops.begin(), model.ops.end(), [&](const Op& op) {
+    return op.outputs[0] == id && std::holds_alternative<Unpack>(op.attributes) &&
+           model.tensor(op.inputs[0]).role == TensorRole::kState;
+  });
+}
+
+/// Makes `parameter` a view of a state of its own.
+void add_state_of(Model& single, TensorId parameter) {
+  const Tensor view = single.tensor(parameter);
+  const auto state = static_cast<TensorId>(single.tensors.size());
+  single.tensors.push_back({view.name + " state", {1, pack_place(element_count(view.shape))}, TensorRole::kState});
+  single.ops.push_back({view.name, Unpack{0, view.shape}, {}, {state}, {parameter}});
 }
 
 /// Runs the program until its time falls no further, but for small gains: a last cache that is shared with others, or
@@ -121,7 +123,11 @@ Result<CaseTiming> collect(Runner& runner, const OpCase& op_case, const TimingLi
   runner.session().set_sink(&sink);
   const Nanoseconds overhead = clock_cost();
   std::vector<ProfileRecord> records;
-  for (const Step& step : program.steps) records.push_back(record_of(program, step, op_case));
+  const ProfileState state = op_case.flush.value > 0 ? ProfileState::kFlushed : ProfileState::kWarm;
+  for (const Step& step : program.steps) {
+    records.push_back(record_of(program, step, state));
+    records.back().neighbours = op_case.streams - 1;
+  }
   CaseTiming timing;
   timing.first = records.back();
   timing.first.time = runner.first_step();
@@ -157,10 +163,14 @@ Model single_op_model(const Model& model, const Op& op) {
     const auto [place, is_new] = ids.emplace(id, static_cast<TensorId>(single.tensors.size()));
     if (!is_new) return place->second;
     Tensor tensor = model.tensor(id);
-    if (is_input && tensor.role == TensorRole::kActivation) tensor.role = TensorRole::kInput;
-    if (tensor.role == TensorRole::kInput) single.inputs.push_back(place->second);
+    const bool unpacked = is_input && is_parameter(model, id);
+    if (is_input && !unpacked && tensor.role == TensorRole::kActivation) tensor.role = TensorRole::kInput;
+    const bool given = tensor.role == TensorRole::kInput || tensor.role == TensorRole::kSetting;
+    if (given) single.inputs.push_back(place->second);
+    const TensorId added = place->second;
     single.tensors.push_back(std::move(tensor));
-    return place->second;
+    if (unpacked) add_state_of(single, added);
+    return added;
   };
   Op copy = op;
   for (TensorId& id : copy.inputs) id = add(id, true);
@@ -198,9 +208,9 @@ Result<std::unique_ptr<CaseRunner>> CaseRunner::create(Backend& backend, const L
                                                        const OpCase& op_case) {
   std::unique_ptr<CaseRunner> made(new CaseRunner(op_case));
   COHORT_TRY(made->program_, case_program(backend, single.model, op_case));
-  static const Weights kNone;
+  static const Weights none;
   std::vector<const Weights*> weights(made->program_.member_count, &single.weights);
-  if (op_case.flush.value > 0) weights.back() = &kNone;
+  if (op_case.flush.value > 0) weights.back() = &none;
   COHORT_TRY(made->runner_, Runner::create(backend, made->program_, weights));
   COHORT_CHECK(fill_inputs_to_time(*made->runner_));
   return made;

@@ -32,6 +32,8 @@ struct OpCase {
   /// A cheap op of each member alone reads what a fused form wrote, so that each member's part is copied out of the
   /// stack where the device needs it dense.
   bool splits = false;
+
+  friend bool operator==(const OpCase&, const OpCase&) = default;
 };
 
 /// How long to time a case.
@@ -44,7 +46,8 @@ struct TimingLimits {
 };
 
 /// A model of `op` alone: what it reads becomes input, what it writes output, so that copies of it write
-/// memory of their own, as the ops of a whole model do.
+/// memory of their own, as the ops of a whole model do. Parameters that it reads as views of a state it still does, of
+/// a state that holds no others.
 Model single_op_model(const Model& model, const Op& op);
 
 /// A case's records, one per sample; `stack_copies` are those of the calls that copied a stack together.

@@ -196,4 +196,17 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
   return trace;
 }
 
+Result<AddedTimings> add_to_profile(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
+                                    std::span<const WantedCase> wanted, const CancelToken& cancel, Trace& profile) {
+  const TimeBudget budget(options.budget.value_or(usual_budget(loaded.model)));
+  CaseTimer cases(backend, options, cancel);
+  cases.choose_ops(loaded.model);
+  const std::size_t before = profile.slices.size();
+  const auto timed = cases.time_wanted(budget, wanted);
+  if (!timed && timed.error().code != ErrorCode::kInterrupted)
+    return tl::unexpected<Error>(cases.explained(timed.error()));
+  cases.write(profile);
+  return AddedTimings{profile.slices.size() - before, timed.value_or(wanted.size()), cases.left_out()};
+}
+
 }  // namespace cohort

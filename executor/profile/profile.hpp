@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,8 @@
 #include "tracer/trace.hpp"
 
 namespace cohort {
+
+struct WantedCase;
 
 struct ProfileOptions {
   Precision precision = Precision::kFloat32;  ///< in which everything is timed
@@ -71,6 +75,21 @@ Nanoseconds usual_budget(const Model& model);
 /// Errors: those of lower() and Backend::load(); kInterrupted.
 Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                             const CancelToken& cancel);
+
+/// What was added to a profile.
+struct AddedTimings {
+  std::size_t records = 0;
+  std::size_t tried = 0;              ///< calls that there was time for, the first ones
+  std::vector<std::string> left_out;  ///< of those, what the device did not run: op, way and reason
+};
+
+/// Times calls that a profile of the model lacks, and adds them to it. `options` are those that it was made with; its
+/// budget is for these calls alone. Cancelled, it has what was timed by then; a call that fails is left out, and
+/// counted in what the profile dropped. Once timed, another way to make a call may look faster than the one that was:
+/// whoever adds for a plan asks again what it needs.
+/// Errors: kInvalidInput naming an op that the model does not have.
+Result<AddedTimings> add_to_profile(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
+                                    std::span<const WantedCase> wanted, const CancelToken& cancel, Trace& profile);
 
 /// Adds records to a profile as slices, cases one after another on a track of their own.
 void add_profile_records(Trace& trace, std::string_view track, std::string_view name,

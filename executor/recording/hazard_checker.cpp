@@ -138,6 +138,7 @@ void HazardChecker::check_contents(StepId step, const Touch& touch, Instance& he
     if (!held.uploaded) report(fmt::format("\"{}\" reads input \"{}\", which was not uploaded", task, buffer.name));
     return;
   }
+  if (buffer.kind == BufferKind::kState) return;  // what the last step, or loading, left in it
   if (touch.writers.empty()) {
     report(fmt::format("\"{}\" reads \"{}\", which no step before it writes", task, buffer.name));
   }

@@ -210,6 +210,18 @@ std::span<float> RecordingSession::input(std::size_t input_index, int slot) {
   return values;
 }
 
+Result<std::vector<float>> RecordingSession::read_state(std::size_t state_index) {
+  std::vector<float>& values = states_[state_index];
+  values.resize(static_cast<std::size_t>(element_count(program_->states[state_index].view.shape)));
+  return values;
+}
+
+Result<void> RecordingSession::write_state(std::size_t state_index, std::span<const float> values) {
+  COHORT_CHECK(check_state_values(program_->states[state_index], values.size()));
+  states_[state_index].assign(values.begin(), values.end());
+  return {};
+}
+
 Result<std::vector<float>> RecordingSession::read_output(std::size_t output_index) {
   const Shape& shape = program_->outputs[output_index].view.shape;
   return std::vector<float>(static_cast<std::size_t>(element_count(shape)));

@@ -79,7 +79,7 @@ class Recording {
 };
 
 /// The fake device: streams, events, captures and memory that compute nothing, but check that
-/// everything on every buffer happens in a stated order. Outputs are zeros.
+/// everything on every buffer happens in a stated order. Outputs are zeros; states stay as they were written.
 class RecordingBackend final : public Backend {
  public:
   explicit RecordingBackend(const RecordingOptions& options = {});
@@ -118,6 +118,8 @@ class RecordingSession final : public Session {
   void upload(std::size_t input_index, int slot, StreamId stream) override;
   [[nodiscard]] bool uploads_overlap_steps() const override { return true; }
   Result<std::vector<float>> read_output(std::size_t output_index) override;
+  Result<std::vector<float>> read_state(std::size_t state_index) override;
+  Result<void> write_state(std::size_t state_index, std::span<const float> values) override;
   void set_sink(TaskSink* sink) override { sink_ = sink; }
 
  private:
@@ -130,9 +132,10 @@ class RecordingSession final : public Session {
   std::shared_ptr<Recording> recording_;
   TaskSink* sink_ = nullptr;
   std::map<std::pair<std::size_t, int>, std::vector<float>> inputs_;  ///< by input and slot
-  HostReads host_reads_;                                              ///< of uploads since the last synchronize()
-  std::map<EventId, VectorClock> events_;                             ///< as recorded last
-  std::map<EventId, std::size_t> captured_in_;                        ///< graph an event belongs to
+  std::map<std::size_t, std::vector<float>> states_;
+  HostReads host_reads_;                        ///< of uploads since the last synchronize()
+  std::map<EventId, VectorClock> events_;       ///< as recorded last
+  std::map<EventId, std::size_t> captured_in_;  ///< graph an event belongs to
   std::uint32_t next_event_ = 0;
   std::optional<std::vector<RecordedCommand>> capture_;
   std::vector<std::vector<RecordedCommand>> graphs_;

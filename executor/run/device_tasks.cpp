@@ -108,7 +108,8 @@ Trace with_tasks(const Program& program, DeviceRecording recording) {
         step.group < recording.groups.size() ? std::string_view(recording.groups[step.group]) : std::string_view();
     for (std::size_t i = 0; i < spans.size(); ++i) {
       add_task_slice(trace, streams[to_index(step.stream)],
-                     {&step, group, static_cast<std::int64_t>(i), spans[i].start, spans[i].end - spans[i].start});
+                     {&step, group, static_cast<std::int64_t>(i), spans[i].start, spans[i].end - spans[i].start,
+                      !program.states.empty()});
       trace.args.back().emplace_back(trace.strings.intern("kernels"), spans[i].kernels);
     }
     missing += std::max<std::int64_t>(0, recording.iterations - static_cast<std::int64_t>(spans.size()));

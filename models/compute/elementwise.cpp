@@ -7,7 +7,6 @@
 namespace cohort::reference {
 namespace {
 
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 double unit_clip(double x) { return std::min(1.0, std::max(0.0, x)); }
 
 /// Kinds that are worth double precision between input and result.

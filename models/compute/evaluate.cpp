@@ -39,8 +39,9 @@ class Evaluation {
  private:
   [[nodiscard]] ConstTensor tensor(TensorId id) const {
     const Shape& shape = loaded_.model.tensor(id).shape;
-    const auto& values =
-        loaded_.model.tensor(id).role == TensorRole::kWeight ? *loaded_.weights.of(id) : values_[to_index(id)];
+    const TensorRole role = loaded_.model.tensor(id).role;
+    const bool is_kept = role == TensorRole::kWeight || role == TensorRole::kState;
+    const std::vector<float>& values = is_kept ? *loaded_.weights.of(id) : values_[to_index(id)];
     return {values.data(), shape, row_major_strides(shape)};
   }
 

@@ -1,33 +1,13 @@
-#include <algorithm>
-#include <stdexcept>
 #include <vector>
 
+#include "models/compute/checked_index.hpp"
 #include "models/compute/ops.hpp"
+#include "models/padding.hpp"
 
 namespace cohort::reference {
 namespace {
 
 std::size_t position(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
-/// Index in an axis of `extent` elements that padding takes element `at` from; negative: none.
-std::int64_t padded_from(PadMode mode, std::int64_t at, std::int64_t extent) {
-  if (at >= 0 && at < extent) return at;
-  switch (mode) {
-    case PadMode::kConstant:
-      return -1;
-    case PadMode::kEdge:
-      return std::clamp<std::int64_t>(at, 0, extent - 1);
-    case PadMode::kWrap:
-      return (at % extent + extent) % extent;
-    case PadMode::kReflect: {
-      if (extent == 1) return 0;
-      const std::int64_t period = 2 * (extent - 1);
-      const std::int64_t folded = (at % period + period) % period;
-      return folded < extent ? folded : period - folded;
-    }
-  }
-  return -1;
-}
 
 /// Copies x to y, element by element of y; `from[axis][i]` is where index i of y's axis lies in x, negative:
 /// nowhere, which gives `otherwise`.
@@ -55,14 +35,6 @@ class Mover {
   std::vector<Shape> from_;
   float otherwise_;
 };
-
-std::int64_t checked_index(float element, std::int64_t extent) {
-  const std::int64_t index = whole(element);
-  if (index < -extent || index >= extent) {
-    throw std::range_error("index " + std::to_string(index) + " is outside of an axis of " + std::to_string(extent));
-  }
-  return index < 0 ? index + extent : index;
-}
 
 }  // namespace
 
@@ -104,15 +76,7 @@ void compute(const TensorSlice& op, Inputs inputs, const Tensor& y) {
 void compute(const Pad& op, Inputs inputs, const Tensor& y) {
   const ConstTensor& x = inputs[0];
   std::vector<Shape> from(y.rank());
-  for (std::size_t d = 0; d < y.rank(); ++d) {
-    // What is cut off is gone before the rest is mirrored or repeated, as in ONNX Runtime.
-    const std::int64_t first = std::max<std::int64_t>(0, -op.begin[d]);
-    const std::int64_t kept = x.shape[d] - first - std::max<std::int64_t>(0, -op.end[d]);
-    for (std::int64_t i = 0; i < y.shape[d]; ++i) {
-      const std::int64_t at = padded_from(op.mode, i - op.begin[d] - first, kept);
-      from[d].push_back(at < 0 ? at : at + first);
-    }
-  }
+  for (std::size_t d = 0; d < y.rank(); ++d) from[d] = padded_from(op, d, x.shape[d]);
   const bool is_float = op.element == ElementType::kFloat32;
   Mover(x, y, std::move(from), is_float ? op.value : stored(static_cast<std::int32_t>(op.value))).run();
 }

@@ -25,12 +25,6 @@ void multiply(const ConstTensor& x, const ConstTensor& w, const ConstTensor* b, 
   }
 }
 
-/// Entry `index` of the leading axis.
-template <class Element>
-TensorRef<Element> slice(const TensorRef<Element>& tensor, std::int64_t index) {
-  return {tensor.data + index * tensor.strides[0], without(tensor.shape, 0), without(tensor.strides, 0)};
-}
-
 }  // namespace
 
 void compute(const Gemm& op, Inputs inputs, const Tensor& y) {

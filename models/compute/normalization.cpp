@@ -3,44 +3,9 @@
 #include <limits>
 
 #include "models/compute/ops.hpp"
+#include "models/compute/statistics.hpp"
 
 namespace cohort::reference {
-namespace {
-
-/// Calls visit(x lane, y lane) for every line of elements along `axis`.
-template <class Visit>
-void for_each_lane(const ConstTensor& x, const Tensor& y, std::size_t axis, Visit visit) {
-  for_each_index<2>(without(y.shape, axis), {without(x.strides, axis), without(y.strides, axis)},
-                    [&](const auto& at) { visit(x.data + at[0], y.data + at[1]); });
-}
-
-/// Mean and 1/sqrt(variance + epsilon) of the elements that `shape` and `strides` reach from `first`.
-struct Statistics {
-  double mean = 0, scale = 1;
-};
-Statistics statistics(const float* first, const Shape& shape, const Shape& strides, float epsilon) {
-  double sum = 0;
-  std::int64_t count = 0;
-  for_each_index<1>(shape, {strides}, [&](const auto& at) {
-    sum += static_cast<double>(first[at[0]]);
-    ++count;
-  });
-  const double mean = sum / static_cast<double>(count);
-  double squares = 0;
-  for_each_index<1>(shape, {strides}, [&](const auto& at) {
-    const double centred = static_cast<double>(first[at[0]]) - mean;
-    squares += centred * centred;
-  });
-  return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + static_cast<double>(epsilon))};
-}
-
-/// Axes from `axis` on, or with `before` those before it.
-Shape part(const Shape& all, std::size_t axis, bool before) {
-  const auto split = all.begin() + static_cast<std::ptrdiff_t>(axis);
-  return before ? Shape(all.begin(), split) : Shape(split, all.end());
-}
-
-}  // namespace
 
 void compute(const GroupNormalization& op, Inputs inputs, const Tensor& y) {
   const ConstTensor& x = inputs[0];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -10,12 +11,13 @@
 
 /// Every op as plain loops over strided tensors, sums in double: what the ops mean. Shapes and element
 /// types as in models/op.hpp; they must fit, which the caller has checked. Those that read whole
-/// numbers throw std::range_error where one is out of range.
+/// numbers throw std::range_error where one is out of range. y of an op that updates a state may lie where that does.
 namespace cohort::reference {
 
 using Inputs = std::span<const ConstTensor>;
 
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+inline double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
 void compute(const Convolution& op, Inputs inputs, const Tensor& y);
 void compute(const ConvTranspose& op, Inputs inputs, const Tensor& y);
@@ -45,6 +47,33 @@ void compute(const Reduce& op, Inputs inputs, const Tensor& y);
 void compute(const ArgMax& op, Inputs inputs, const Tensor& y);
 void compute(const Lstm& op, Inputs inputs, const Tensor& y);
 void compute(const Recurrent& op, Inputs inputs, const Tensor& y);
+
+void compute(const Pack& op, Inputs inputs, const Tensor& y);
+void compute(const Unpack& op, Inputs inputs, const Tensor& y);
+void compute(const ConvolutionWeightGradient& op, Inputs inputs, const Tensor& y);
+void compute(const GemmWeightGradient& op, Inputs inputs, const Tensor& y);
+void compute(const PoolGradient& op, Inputs inputs, const Tensor& y);
+void compute(const ActivationGradient& op, Inputs inputs, const Tensor& y);
+void compute(const SoftmaxGradient& op, Inputs inputs, const Tensor& y);
+void compute(const SoftmaxCrossEntropy& op, Inputs inputs, const Tensor& y);
+void compute(const SoftmaxCrossEntropyGradient& op, Inputs inputs, const Tensor& y);
+void compute(const BatchStatistics& op, Inputs inputs, const Tensor& y);
+void compute(const NormalizeByStatistics& op, Inputs inputs, const Tensor& y);
+void compute(const BatchNormalizationWeightGradient& op, Inputs inputs, const Tensor& y);
+void compute(const BatchNormalizationGradient& op, Inputs inputs, const Tensor& y);
+void compute(const LayerNormalizationGradient& op, Inputs inputs, const Tensor& y);
+void compute(const LayerNormalizationWeightGradient& op, Inputs inputs, const Tensor& y);
+void compute(const GroupNormalizationGradient& op, Inputs inputs, const Tensor& y);
+void compute(const GroupNormalizationWeightGradient& op, Inputs inputs, const Tensor& y);
+void compute(const LocalResponseNormalizationGradient& op, Inputs inputs, const Tensor& y);
+void compute(const LstmGradient& op, Inputs inputs, const Tensor& y);
+void compute(const RecurrentGradient& op, Inputs inputs, const Tensor& y);
+void compute(const GatherGradient& op, Inputs inputs, const Tensor& y);
+void compute(const TensorSliceGradient& op, Inputs inputs, const Tensor& y);
+void compute(const ResizeGradient& op, Inputs inputs, const Tensor& y);
+void compute(const Dropout& op, Inputs inputs, const Tensor& y);
+void compute(const Update& op, Inputs inputs, const Tensor& y);
+void compute(const RunningAverage& op, Inputs inputs, const Tensor& y);
 
 /// An element of x of which a position of a Resize's result takes a part.
 struct ResizeTap {

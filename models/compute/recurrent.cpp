@@ -3,8 +3,70 @@
 #include <vector>
 
 #include "models/compute/ops.hpp"
+#include "models/compute/recurrent.hpp"
 
 namespace cohort::reference {
+
+double apply(const Gate& gate, double x) {
+  const auto alpha = static_cast<double>(gate.alpha);
+  const auto beta = static_cast<double>(gate.beta);
+  switch (gate.function) {
+    case GateFunction::kSigmoid:
+      return sigmoid(x);
+    case GateFunction::kTanh:
+      return std::tanh(x);
+    case GateFunction::kRelu:
+      return std::max(x, 0.0);
+    case GateFunction::kLeakyRelu:
+      return x >= 0 ? x : alpha * x;
+    case GateFunction::kThresholdedRelu:
+      return x > alpha ? x : 0.0;
+    case GateFunction::kElu:
+      return x >= 0 ? x : alpha * std::expm1(x);
+    case GateFunction::kHardSigmoid:
+      return std::min(1.0, std::max(0.0, alpha * x + beta));
+    case GateFunction::kSoftsign:
+      return x / (1 + std::abs(x));
+    case GateFunction::kSoftplus:
+      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    case GateFunction::kAffine:
+      return alpha * x + beta;
+    case GateFunction::kScaledTanh:
+      return alpha * std::tanh(beta * x);
+  }
+  return x;
+}
+
+std::vector<Gate> gates_of(const Recurrent& op, std::int64_t direction) {
+  const Gate sigmoid_gate{GateFunction::kSigmoid, 0, 0};
+  const Gate tanh_gate{GateFunction::kTanh, 0, 0};
+  if (op.gates.empty()) {
+    if (op.cell == RecurrentCell::kRnn) return {tanh_gate};
+    if (op.cell == RecurrentCell::kGru) return {sigmoid_gate, tanh_gate};
+    return {sigmoid_gate, tanh_gate, tanh_gate};
+  }
+  const auto each = static_cast<std::ptrdiff_t>(op.gates.size()) / direction_count(op.direction);
+  const auto first = op.gates.begin() + direction * each;
+  return {first, first + each};
+}
+
+Optionals optionals_of(const Recurrent& op, Inputs inputs) {
+  std::size_t next = 4;
+  const auto take = [&](bool has) { return has ? &inputs[next++] : nullptr; };
+  Optionals optionals;
+  optionals.lengths = take(op.has_lengths);
+  optionals.state = take(op.has_state);
+  optionals.cell = take(op.has_cell_state);
+  optionals.peepholes = take(op.has_peepholes);
+  return optionals;
+}
+
+std::int64_t length_of(const Optionals& optionals, std::int64_t sample, std::int64_t steps) {
+  if (optionals.lengths == nullptr) return steps;
+  const std::int64_t length = whole(optionals.lengths->data[sample * optionals.lengths->strides[0]]);
+  return std::clamp<std::int64_t>(length, 0, steps);
+}
+
 namespace {
 
 /// One sample of an LSTM over all time steps.
@@ -56,71 +118,6 @@ class LstmSample {
   std::int64_t n_;
 };
 
-using Values = std::vector<double>;
-
-double apply(const Gate& gate, double x) {
-  const auto alpha = static_cast<double>(gate.alpha);
-  const auto beta = static_cast<double>(gate.beta);
-  switch (gate.function) {
-    case GateFunction::kSigmoid:
-      return sigmoid(x);
-    case GateFunction::kTanh:
-      return std::tanh(x);
-    case GateFunction::kRelu:
-      return std::max(x, 0.0);
-    case GateFunction::kLeakyRelu:
-      return x >= 0 ? x : alpha * x;
-    case GateFunction::kThresholdedRelu:
-      return x > alpha ? x : 0.0;
-    case GateFunction::kElu:
-      return x >= 0 ? x : alpha * std::expm1(x);
-    case GateFunction::kHardSigmoid:
-      return std::min(1.0, std::max(0.0, alpha * x + beta));
-    case GateFunction::kSoftsign:
-      return x / (1 + std::abs(x));
-    case GateFunction::kSoftplus:
-      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
-    case GateFunction::kAffine:
-      return alpha * x + beta;
-    case GateFunction::kScaledTanh:
-      return alpha * std::tanh(beta * x);
-  }
-  return x;
-}
-
-/// The functions of one direction, the usual ones where none are named.
-std::vector<Gate> gates_of(const Recurrent& op, std::int64_t direction) {
-  const Gate sigmoid_gate{GateFunction::kSigmoid, 0, 0};
-  const Gate tanh_gate{GateFunction::kTanh, 0, 0};
-  if (op.gates.empty()) {
-    if (op.cell == RecurrentCell::kRnn) return {tanh_gate};
-    if (op.cell == RecurrentCell::kGru) return {sigmoid_gate, tanh_gate};
-    return {sigmoid_gate, tanh_gate, tanh_gate};
-  }
-  const auto each = static_cast<std::ptrdiff_t>(op.gates.size()) / direction_count(op.direction);
-  const auto first = op.gates.begin() + direction * each;
-  return {first, first + each};
-}
-
-/// Where the optional inputs stand; null: not given.
-struct Optionals {
-  const ConstTensor* lengths = nullptr;
-  const ConstTensor* state = nullptr;
-  const ConstTensor* cell = nullptr;
-  const ConstTensor* peepholes = nullptr;
-};
-
-Optionals optionals_of(const Recurrent& op, Inputs inputs) {
-  std::size_t next = 4;
-  const auto take = [&](bool has) { return has ? &inputs[next++] : nullptr; };
-  Optionals optionals;
-  optionals.lengths = take(op.has_lengths);
-  optionals.state = take(op.has_state);
-  optionals.cell = take(op.has_cell_state);
-  optionals.peepholes = take(op.has_peepholes);
-  return optionals;
-}
-
 /// One sample in one direction over all time steps.
 class RecurrentSample {
  public:
@@ -137,11 +134,7 @@ class RecurrentSample {
 
   void run(const Tensor& y) {
     const std::int64_t steps = inputs_[0].shape[0];
-    const std::int64_t length =
-        optionals_.lengths == nullptr
-            ? steps
-            : std::clamp<std::int64_t>(whole(optionals_.lengths->data[sample_ * optionals_.lengths->strides[0]]), 0,
-                                       steps);
+    const std::int64_t length = length_of(optionals_, sample_, steps);
     const bool backward = op_.direction == Direction::kReverse || direction_ == 1;
     for (std::int64_t i = 0; i < steps; ++i) {
       const std::int64_t t = backward && i < length ? length - 1 - i : i;

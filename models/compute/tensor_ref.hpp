@@ -96,9 +96,23 @@ void for_each_index(const Shape& shape, const std::array<Shape, kOperands>& stri
 
 /// `shape` without dimension `axis`.
 inline Shape without(const Shape& shape, std::size_t axis) {
-  Shape rest = shape;
-  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
+  const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
+  Shape rest(shape.begin(), at);
+  rest.insert(rest.end(), at + 1, shape.end());
   return rest;
+}
+
+/// Entry `index` of the leading axis.
+template <class Element>
+TensorRef<Element> slice(const TensorRef<Element>& tensor, std::int64_t index) {
+  return {tensor.data + index * tensor.strides[0], without(tensor.shape, 0), without(tensor.strides, 0)};
+}
+
+/// Calls visit(slice of each) for each entry of the leading axis where `stacked`, else once with all as they are.
+template <class Visit, class... Tensors>
+void for_each_model(bool stacked, std::int64_t models, Visit visit, const Tensors&... tensors) {
+  if (!stacked) return visit(tensors...);
+  for (std::int64_t model = 0; model < models; ++model) visit(slice(tensors, model)...);
 }
 
 }  // namespace cohort::reference

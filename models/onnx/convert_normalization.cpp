@@ -81,14 +81,17 @@ Result<void> convert_batch_normalization(NodeImport& node) {
   BatchNormalization normalization;
   COHORT_TRY(normalization.epsilon, node.number("epsilon", 1e-5F));
   COHORT_TRY(const float momentum, node.number("momentum", 0.9F));
+  normalization.momentum = 1 - momentum;
   COHORT_TRY(const std::int64_t spatial, node.integer("spatial", 1));
   COHORT_TRY(const std::int64_t is_test, node.integer("is_test", 1));
   COHORT_TRY(const std::int64_t training_mode, node.integer("training_mode", 0));
   node.ignore("consumed_inputs");
   if (spatial != 1)
     return fail(ErrorCode::kInvalidInput, "statistics of each activation (spatial 0) are not supported");
-  if (is_test == 0) return fail(ErrorCode::kInvalidInput, "is in training mode; export the model for inference");
-  if (training_mode != 0) return normalize_batch(node, normalization.epsilon, momentum);
+  const bool trains = node.for_training() && !node.is_read(1) && !node.is_read(2);
+  if (is_test == 0 && !trains)
+    return fail(ErrorCode::kInvalidInput, "is in training mode; export the model for inference");
+  if (training_mode != 0 && !trains) return normalize_batch(node, normalization.epsilon, momentum);
   COHORT_TRY(std::vector<TensorId> inputs, first_inputs(node, 5));
   COHORT_TRY(const TensorId y, node.emit("", normalization, std::move(inputs)));
   node.set_result(y);

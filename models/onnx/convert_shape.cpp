@@ -106,7 +106,31 @@ Result<void> convert_identity(NodeImport& node) {
   return {};
 }
 
+namespace {
+
+/// The node as an op that sets elements to zero at random.
+Result<void> keep_dropout(NodeImport& node) {
+  COHORT_TRY(float ratio, node.number("ratio", 0.5F));
+  if (node.has_input(1)) {
+    COHORT_TRY(const Constant* const given, node.floats(1, "ratio"));
+    if (given->floats()->size() != 1) return fail(ErrorCode::kInvalidInput, "ratio must be one number");
+    ratio = given->floats()->front();
+  }
+  if (!(ratio >= 0 && ratio < 1))
+    return fail(ErrorCode::kInvalidInput, "ratio must be at least 0 and below 1, not {}", ratio);
+  for (const char* const name : {"is_test", "seed", "consumed_inputs"}) node.ignore(name);
+  if (ratio == 0) return convert_identity(node);
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId rate, node.made_weight("ratio", {1}, {ratio}));
+  COHORT_TRY(const TensorId y, node.emit("", Dropout{}, {x, rate, node.random()}));
+  node.set_result(y);
+  return {};
+}
+
+}  // namespace
+
 Result<void> convert_dropout(NodeImport& node) {
+  if (node.for_training()) return keep_dropout(node);
   COHORT_TRY(const std::int64_t is_test, node.integer("is_test", 1));
   bool training = is_test == 0;
   if (node.has_input(2)) {

@@ -69,6 +69,10 @@ Result<void> convert_lp_normalization(NodeImport& node);
 Result<void> convert_lrn(NodeImport& node);
 Result<void> convert_softmax(NodeImport& node);
 
+// convert_loss.cpp
+Result<void> convert_cross_entropy_loss(NodeImport& node);
+Result<void> convert_likelihood_loss(NodeImport& node);
+
 // convert_reduce.cpp
 Result<void> convert_reduce(NodeImport& node);
 Result<void> convert_arg_max(NodeImport& node);

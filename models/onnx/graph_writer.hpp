@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "models/model.hpp"
 
@@ -33,7 +34,7 @@ class GraphWriter {
   /// The name an op reads input `i` by; a weight is written with the first op that reads it.
   Result<std::string> input_name(const Op& op, std::size_t i);
   Result<void> add_inputs(Node& node, const Op& op, std::size_t first = 0);
-  Node& add_node(const std::string& name, const char* type);
+  Node& add_node(const std::string& name, std::string_view type);
   /// A node that takes one tensor, with a name of its own; returns the name of what it writes.
   std::string chain(const Op& op, const char* type, const std::string& x);
   /// `x` as another type, under a name of its own or as `y`.
@@ -41,7 +42,7 @@ class GraphWriter {
   void cast_to(const Op& op, const std::string& x, ::onnx::TensorProto::DataType type, const std::string& y);
   std::string reshape(const Op& op, const std::string& x, const Shape& shape);
   /// A node of `type` that reads the op's inputs as they are and writes `y`.
-  Result<Node*> add_plain_node(const Op& op, const char* type, const std::string& y);
+  Result<Node*> add_plain_node(const Op& op, std::string_view type, const std::string& y);
   [[nodiscard]] const Shape& shape_of(const Op& op, std::size_t i) const { return model_.tensor(op.inputs[i]).shape; }
 
   Result<void> write_op(const Op& op);
@@ -83,6 +84,15 @@ class GraphWriter {
   Result<void> write_node(const Op& op, const Resize& resize, const std::string& y);
   Result<void> write_node(const Op& op, const Reduce& reduce, const std::string& y);
   Result<void> write_node(const Op& op, const ArgMax& arg_max, const std::string& y);
+
+  // write_training.cpp: what files for inference hold, too
+  Result<void> write_node(const Op& op, const Dropout& dropout, const std::string& y);
+  Result<void> write_node(const Op& op, const SoftmaxCrossEntropy& loss, const std::string& y);
+  template <TrainingOp Training>
+  Result<void> write_node(const Op& op, const Training& /*attributes*/, const std::string& /*y*/) {
+    return fail(ErrorCode::kInvalidInput, "{} belongs to a training step; ONNX files hold models for inference",
+                op_type(op.attributes));
+  }
 
   const Model& model_;
   const Weights& weights_;

@@ -170,10 +170,12 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   // Of its own, and as much again as the file can hold: weights may be transposed.
   state.element_budget = options.most_elements + static_cast<std::int64_t>(file_size);
   state.flop_budget = options.most_elements;
+  state.for_training = options.for_training;
   state.opset = graph.opset;
   state.model.name = graph.name.empty() ? "onnx" : graph.name;
   for (const auto& [name, constant] : graph.constants) {
     state.names.insert(name);
+    state.learned.insert(name);
     state.values.emplace(name, constant);
   }
   for (const GraphInput& input : graph.inputs) state.names.insert(input.name);
@@ -203,6 +205,7 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
   if (node.outputs.empty()) return fail(ErrorCode::kInvalidInput, "has no outputs");
   NodeImport import(state, node, op_name_for(state, node, index));
   const bool constant = import.all_constant();
+  if (constant && import.reads_learned()) import.set_learned();
   const Constant* first = import.constant(0);
   const bool folds = !support.fold_whole_only || (first != nullptr && first->integers() != nullptr);
   if (support.fold != nullptr && ((constant && folds) || support.convert == nullptr)) {

@@ -47,13 +47,16 @@ struct ImportState {
   std::map<std::string, Value, std::less<>> values;
   std::map<std::string, TensorId, std::less<>> weight_of;  ///< constants that ops already read
   std::set<std::string, std::less<>> names;                ///< all of the file's, and our own tensors'
-  std::set<std::string, std::less<>> weight_names;         ///< constants whose name a weight has taken
+  std::set<std::string, std::less<>> learned;  ///< initialisers, and constants computed of them: what training changes
+  std::set<std::string, std::less<>> weight_names;  ///< constants whose name a weight has taken
   std::set<std::string, std::less<>> op_names;
   std::set<std::string, std::less<>> read_names;  ///< that a node or the graph's outputs read
-  /// Elements that constants may still be made of: bounds what a small file can ask for.
+  /// Elements of constants that may still be made; limits what a small file can ask for.
   std::int64_t element_budget = 0;
-  /// Operations that may still go into computing constants: more than reading weights may take.
+  /// Operations that may still be spent on computing constants.
   std::int64_t flop_budget = 0;
+  bool for_training = false;
+  std::optional<TensorId> random;  ///< key of the dropouts' random numbers
 };
 
 /// The input as a tensor of the model.
@@ -68,6 +71,7 @@ class NodeImport {
 
   [[nodiscard]] std::int64_t opset() const { return state_.opset; }
   [[nodiscard]] const std::string& op_type() const { return node_.op_type; }
+  [[nodiscard]] bool for_training() const { return state_.for_training; }
 
   // Inputs. `i` counts as in ONNX's operator documentation.
   [[nodiscard]] std::size_t input_count() const { return node_.inputs.size(); }
@@ -77,6 +81,10 @@ class NodeImport {
   /// The same, but an input of the graph whose value is known is constant, too.
   [[nodiscard]] const Constant* needed_constant(std::size_t i) const;
   [[nodiscard]] bool all_constant() const;
+  /// Whether one of the inputs is a constant that training changes.
+  [[nodiscard]] bool reads_learned() const;
+  /// The outputs are constants that training changes.
+  void set_learned();
   Result<Shape> shape(std::size_t i) const;
   Result<ElementType> element(std::size_t i) const;
   /// Errors: kInvalidInput where the input is left out, or not a constant of that kind.
@@ -100,7 +108,7 @@ class NodeImport {
   Result<const Constant*> constant_attribute(const std::string& name);
   /// An attribute without a meaning for inference.
   void ignore(const std::string& name) { seen_.insert(name); }
-  /// Errors: kInvalidInput naming an attribute that nothing asked for: its meaning would be lost.
+  /// Errors: kInvalidInput naming an attribute that the converter did not read, as its meaning would be lost.
   [[nodiscard]] Result<void> all_attributes_seen() const;
 
   // Ops. The one that stands for the node has an empty suffix and takes its name. What has no elements
@@ -116,6 +124,10 @@ class NodeImport {
   TensorId scalar(std::string_view suffix, float value, ElementType element = ElementType::kFloat32);
   [[nodiscard]] const Shape& shape_of(TensorId id) const { return state_.model.tensor(id).shape; }
   [[nodiscard]] ElementType element_of(TensorId id) const { return state_.model.tensor(id).element; }
+  /// Training does not change this tensor, even if the file has it among its initialisers.
+  void fix(TensorId id) { state_.model.tensors[to_index(id)].fixed = true; }
+  /// The model's random key input, made at first use.
+  TensorId random();
   /// Takes `elements` from what constants may be made of.
   Result<void> claim(std::int64_t elements);
 
@@ -133,6 +145,8 @@ class NodeImport {
   /// The constant's own name for the first weight made of it.
   std::string weight_name(const std::string& constant_name);
   TensorId new_tensor(std::string name, Shape shape, TensorRole role);
+  /// A weight that no training changes.
+  TensorId new_fixed(std::string name, Shape shape, ElementType element);
   TensorId nothing(Shape shape, ElementType element);
   TensorId append(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape);
 

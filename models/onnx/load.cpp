@@ -2,6 +2,7 @@
 
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "models/training/differentiate.hpp"
 
 namespace cohort::onnx {
 
@@ -23,7 +24,7 @@ Result<void> check_minibatch(const Model& model, std::int64_t minibatch) {
   if (minibatch == 1) return {};
   for (const TensorId id : model.inputs) {
     const Tensor& input = model.tensor(id);
-    if (!has_minibatch(input.shape, minibatch))
+    if (input.role == TensorRole::kInput && !has_minibatch(input.shape, minibatch))
       return fail(ErrorCode::kInvalidInput,
                   "input {} has shape {}, so the minibatch cannot be {}; export the model with an open first dimension",
                   input.name, to_string(input.shape), minibatch);
@@ -49,21 +50,29 @@ Result<std::map<std::string, std::int64_t>> dims_of(const std::map<std::string, 
 
 }  // namespace
 
-Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed) {
+Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) {
   if (is_file(source.model)) {
     ReadOptions options;
     options.minibatch = source.minibatch;
+    options.for_training = source.training.has_value();
     auto dims = dims_of(source.arguments);
     if (!dims) return in_context(source.model, dims.error());
     options.dims = std::move(*dims);
     COHORT_TRY(LoadedModel loaded, read_model(source.model, options));
     if (auto checked = check_minibatch(loaded.model, source.minibatch); !checked)
       return in_context(source.model, checked.error());
-    return simplify(std::move(loaded));
+    return loaded;
   }
   COHORT_TRY(Model model, make_network(source.model, source.minibatch, source.arguments));
   Weights weights = random_weights(model, seed);
-  return simplify({std::move(model), std::move(weights)});
+  return LoadedModel{std::move(model), std::move(weights)};
+}
+
+Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed) {
+  COHORT_TRY(LoadedModel network, load_network(source, seed));
+  if (!source.training) return simplify(std::move(network));
+  COHORT_TRY(TrainingModel training, differentiate(network, *source.training));
+  return std::move(training.loaded);
 }
 
 }  // namespace cohort::onnx

@@ -1,5 +1,6 @@
 #include "models/onnx/importer.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace cohort::onnx {
@@ -78,6 +79,13 @@ bool NodeImport::all_constant() const {
   return true;
 }
 
+bool NodeImport::reads_learned() const {
+  return std::any_of(node_.inputs.begin(), node_.inputs.end(),
+                     [&](const std::string& input) { return state_.learned.count(input) > 0; });
+}
+
+void NodeImport::set_learned() { state_.learned.insert(node_.outputs.begin(), node_.outputs.end()); }
+
 Result<Shape> NodeImport::shape(std::size_t i) const {
   const Value* known = value(i);
   if (known == nullptr) return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
@@ -149,8 +157,8 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
     values = std::get<WeightValues>(found.values);
   }
   const ElementType element = found.integers() != nullptr ? ElementType::kInt32 : ElementType::kFloat32;
-  const TensorId id = new_tensor(weight_name(name), found.shape, TensorRole::kWeight);
-  state_.model.tensors[to_index(id)].element = element;
+  const TensorId id = new_fixed(weight_name(name), found.shape, element);
+  state_.model.tensors[to_index(id)].fixed = state_.learned.count(name) == 0;
   state_.weights.by_tensor[to_index(id)] = std::move(values);
   state_.weight_of.emplace(name, id);
   return id;
@@ -231,6 +239,22 @@ TensorId NodeImport::new_tensor(std::string name, Shape shape, TensorRole role) 
   return TensorId(static_cast<std::uint32_t>(state_.model.tensors.size() - 1));
 }
 
+TensorId NodeImport::new_fixed(std::string name, Shape shape, ElementType element) {
+  const TensorId id = new_tensor(std::move(name), std::move(shape), TensorRole::kWeight);
+  state_.model.tensors[to_index(id)].element = element;
+  state_.model.tensors[to_index(id)].fixed = true;
+  return id;
+}
+
+TensorId NodeImport::random() {
+  if (!state_.random) {
+    state_.random = new_tensor(unique("random", state_.names), {4}, TensorRole::kSetting);
+    state_.model.tensors[to_index(*state_.random)].element = ElementType::kInt32;
+    state_.model.inputs.push_back(*state_.random);
+  }
+  return *state_.random;
+}
+
 TensorId NodeImport::append(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs,
                             Shape shape) {
   std::string name = suffix.empty() ? op_name_ : fmt::format("{}/{}", op_name_, suffix);
@@ -261,8 +285,7 @@ Result<TensorId> NodeImport::emit(std::string_view suffix, OpAttributes attribut
 }
 
 TensorId NodeImport::nothing(Shape shape, ElementType element) {
-  const TensorId id = new_tensor(unique(op_name_ + "/nothing", state_.names), std::move(shape), TensorRole::kWeight);
-  state_.model.tensors[to_index(id)].element = element;
+  const TensorId id = new_fixed(unique(op_name_ + "/nothing", state_.names), std::move(shape), element);
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>();
   return id;
 }
@@ -281,7 +304,8 @@ Result<TensorId> NodeImport::weight(std::size_t like, Shape shape, std::vector<f
   const std::string& input = node_.inputs[like];
   std::string name =
       constant(like) != nullptr ? weight_name(input) : unique(fmt::format("{}/{}", op_name_, input), state_.names);
-  const TensorId id = new_tensor(std::move(name), std::move(shape), TensorRole::kWeight);
+  const TensorId id = new_fixed(std::move(name), std::move(shape), ElementType::kFloat32);
+  state_.model.tensors[to_index(id)].fixed = state_.learned.count(input) == 0;
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
   return id;
 }
@@ -293,18 +317,16 @@ Result<TensorId> NodeImport::made_weight(std::string_view suffix, Shape shape, s
     for (float& value : values) value = std::bit_cast<float>(static_cast<std::int32_t>(value));
   }
   const std::string name = unique(fmt::format("{}/{}", op_name_, suffix), state_.names);
-  const TensorId id = new_tensor(name, std::move(shape), TensorRole::kWeight);
-  state_.model.tensors[to_index(id)].element = element;
+  const TensorId id = new_fixed(name, std::move(shape), element);
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
   return id;
 }
 
 TensorId NodeImport::scalar(std::string_view suffix, float value, ElementType element) {
   const std::string name = unique(fmt::format("{}/{}", op_name_, suffix), state_.names);
-  const TensorId id = new_tensor(name, {}, TensorRole::kWeight);
+  const TensorId id = new_fixed(name, {}, element);
   const bool is_float = element == ElementType::kFloat32;
   const float stored = is_float ? value : std::bit_cast<float>(static_cast<std::int32_t>(value));
-  state_.model.tensors[to_index(id)].element = element;
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(1, stored);
   return id;
 }

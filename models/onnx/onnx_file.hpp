@@ -13,7 +13,7 @@
 
 namespace cohort::onnx {
 
-/// A tensor as files hold it: floating-point numbers, or whole numbers and truth values.
+/// A tensor of a file: floating-point numbers, or integers and booleans.
 struct NamedTensor {
   std::string name;
   Shape shape;
@@ -24,15 +24,18 @@ struct NamedTensor {
 
 struct ReadOptions {
   std::int64_t minibatch = 1;  ///< replaces an open first dimension of the inputs
+  /// Keeps dropouts as ops, and batch normalisations in inference form; differentiate() turns them into what training
+  /// runs.
+  bool for_training = false;
   /// Extents of the inputs' other open dimensions by the names the file gives them. One that names
   /// the first dimension, too, has precedence over the minibatch.
   std::map<std::string, std::int64_t> dims = {};
-  /// Inputs whose values are known by name, or null. One is taken as a constant where an op needs it
-  /// as one, and is no input of the model then unless an op reads it at run time, too.
+  /// Inputs with known values, by name, or null. Such an input becomes a constant where an op needs one, and is then no
+  /// input of the model, unless an op also reads it at run time.
   const std::map<std::string, NamedTensor>* given = nullptr;
-  /// Elements that constants may be made of beside what the file itself holds: with 4 to 8 bytes an
-  /// element this bounds the memory that a small file can ask for. As many floating-point operations go into computing
-  /// constants at most; what takes more is computed in each run.
+  /// Most elements of constants beyond what the file itself holds: at 4 to 8 bytes each, this limits the memory that a
+  /// small file can ask for. It also limits the floating-point operations spent on computing constants; what takes more
+  /// is computed in each run.
   std::int64_t most_elements = std::int64_t{1} << 28;
 };
 
@@ -55,14 +58,17 @@ Result<std::vector<std::string>> input_names(std::string_view bytes);
 /// A tensor file of an ONNX test-data folder (input_0.pb, output_0.pb): float32, int64, int32 or bool.
 Result<NamedTensor> read_tensor(const std::filesystem::path& path);
 
-/// Whether a file is what it should be, however little of it is supported.
+/// Checks that a file is a valid model, whether or not it is supported.
 /// Errors: kInvalidInput where it is no ONNX model or tensor, is cut short, or contradicts itself: a tensor that holds
 /// more or fewer values than its shape says, a node that reads what nothing writes.
 Result<void> check_model(std::string_view bytes);
 Result<void> check_tensor(const std::filesystem::path& path);
 
-/// The model a source names, built in or ONNX, simplified for inference, with the file's weights or
-/// random ones from `seed`.
+/// The network of a source, built in or ONNX, with the file's weights or random ones from `seed`, not simplified, for
+/// differentiate() and evaluation_model(). Includes dropout if the source is a training step.
+Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed);
+
+/// What a member of that source runs: the network simplified for inference, or the step that trains it.
 Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed);
 
 }  // namespace cohort::onnx

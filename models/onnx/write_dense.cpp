@@ -189,6 +189,7 @@ Result<void> GraphWriter::write_node(const Op& op, const MatMul& product, const 
 Result<void> GraphWriter::write_node(const Op& op, const BatchNormalization& normalization, const std::string& y) {
   COHORT_TRY(Node* const node, add_plain_node(op, "BatchNormalization", y));
   set(*node, "epsilon", normalization.epsilon);
+  if (normalization.momentum != BatchNormalization{}.momentum) set(*node, "momentum", 1 - normalization.momentum);
   return {};
 }
 

@@ -44,7 +44,7 @@ Result<void> GraphWriter::write_node(const Op& op, const Binary& binary, const s
     COHORT_TRY(std::string operand, input_name(op, i));
     operands.push_back(logic ? cast(op, operand, kBool) : operand);
   }
-  Node& node = add_node(op.name, op_type(binary).data());
+  Node& node = add_node(op.name, op_type(binary));
   for (const std::string& operand : operands) node.add_input(operand);
   if (binary.kind == BinaryKind::kMod) set(node, "fmod", std::int64_t{1});
   const std::string result = is_predicate(binary.kind) ? unique(y + "/truth") : y;
@@ -200,7 +200,7 @@ Result<void> GraphWriter::write_node(const Op& op, const Resize& resize, const s
 Result<void> GraphWriter::write_node(const Op& op, const Reduce& reduce, const std::string& y) {
   if (reduce.axes.empty() && !shape_of(op, 0).empty())
     return fail(ErrorCode::kInvalidInput, "a reduction of no axes cannot be written");
-  COHORT_TRY(Node* const node, add_plain_node(op, op_type(reduce).data(), y));
+  COHORT_TRY(Node* const node, add_plain_node(op, op_type(reduce), y));
   set(*node, "keepdims", std::int64_t{reduce.keep_axes ? 1 : 0});
   if (reduce.axes.empty()) return {};
   if (opset_ >= 18 || reduce.kind == ReduceKind::kSum) {

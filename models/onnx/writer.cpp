@@ -97,7 +97,10 @@ GraphWriter::GraphWriter(const LoadedModel& loaded, std::int64_t opset, ::onnx::
 
 Result<void> GraphWriter::write() {
   graph_.set_name(model_.name);
-  for (const TensorId id : model_.inputs) write_value_info(*graph_.add_input(), model_.tensor(id));
+  for (const TensorId id : model_.inputs) {
+    const Tensor& input = model_.tensor(id);
+    if (input.role != TensorRole::kSetting) write_value_info(*graph_.add_input(), input);
+  }
   for (const TensorId id : model_.outputs) write_value_info(*graph_.add_output(), model_.tensor(id));
   for (const Op& op : model_.ops) {
     if (auto written = write_op(op); !written) return in_context(fmt::format("op {}", op.name), written.error());
@@ -164,10 +167,10 @@ Result<void> GraphWriter::add_inputs(Node& node, const Op& op, std::size_t first
   return {};
 }
 
-GraphWriter::Node& GraphWriter::add_node(const std::string& name, const char* type) {
+GraphWriter::Node& GraphWriter::add_node(const std::string& name, std::string_view type) {
   auto& node = *graph_.add_node();
   node.set_name(name);
-  node.set_op_type(type);
+  node.set_op_type(std::string(type));
   return node;
 }
 
@@ -200,7 +203,7 @@ std::string GraphWriter::reshape(const Op& op, const std::string& x, const Shape
   return y;
 }
 
-Result<GraphWriter::Node*> GraphWriter::add_plain_node(const Op& op, const char* type, const std::string& y) {
+Result<GraphWriter::Node*> GraphWriter::add_plain_node(const Op& op, std::string_view type, const std::string& y) {
   Node& node = add_node(op.name, type);
   COHORT_CHECK(add_inputs(node, op));
   node.add_output(y);
@@ -252,7 +255,7 @@ void GraphWriter::write_swish(const std::string& name, float alpha, const std::s
 void GraphWriter::write_activation(const std::string& name, const Activation& activation, const std::string& x,
                                    const std::string& y) {
   if (activation.kind == ActivationKind::kSwish) return write_swish(name, activation.alpha, x, y);
-  Node& node = add_node(name, op_type(activation).data());
+  Node& node = add_node(name, op_type(activation));
   node.add_input(x);
   node.add_output(y);
   switch (activation.kind) {

@@ -13,12 +13,16 @@ def plans_of(line):
     return result.get("plans", []) if as_peers_have_it else []
 
 
+def case_of(result):
+    return (result["network"], result["minibatch"], result["members"], result.get("train") or "")
+
+
 def ours(lines):
-    """The fastest plan by (network, minibatch, members): nanoseconds a step, and its name."""
+    """The fastest plan by (network, minibatch, members, optimizer of training steps): nanoseconds a step, and its name."""
     best = {}
     for line in lines:
         for plan in plans_of(line):
-            case = tuple(line["result"][key] for key in ("network", "minibatch", "members"))
+            case = case_of(line["result"])
             best[case] = min(best.get(case, (math.inf, "")), (plan["measured"]["plan"]["median_ns"], plan["plan"]))
     return best
 
@@ -34,7 +38,7 @@ def theirs(lines):
     best = {}
     for line in lines:
         for case in peer_cases(line["result"]):
-            key = (case["network"], case["minibatch"], case["members"])
+            key = case_of(case)
             if not case["tf32"]:
                 best[key] = min(best.get(key, (math.inf, "")), (statistics.median(case["step_ns"]), f"{case['peer']} {case['mode']}"))
     return best
@@ -43,7 +47,7 @@ def theirs(lines):
 def against_peers(lines):
     """A row for each case that both measured, and the geometric mean of how much faster we are; None without a row."""
     we, they = ours(lines), theirs(lines)
-    rows = [{"network": case[0], "minibatch": case[1], "members": case[2], "plan": we[case][1], "plan_ns": we[case][0],
+    rows = [{"network": case[0], "minibatch": case[1], "members": case[2], "train": case[3], "plan": we[case][1], "plan_ns": we[case][0],
              "peer": they[case][1], "peer_ns": they[case][0], "faster": they[case][0] / we[case][0]}
             for case in sorted(we.keys() & they.keys())]
     if not rows:
@@ -76,9 +80,9 @@ def tracer_overheads(lines):
 
 
 def modelbatch(lines):
-    """ModelBatch's figures. 2: layers at once, by what runs them; 3: the input's share of a step; 4b: models that share images or
-    have made-up input."""
-    layers, sharing, together = [], [], []
+    """ModelBatch's figures. 2: layers at once, by what runs them; 3: the input's share of a step; 4a: training steps together,
+    by kind of plan; 4b: models that share images or have made-up input."""
+    layers, sharing, together, training = [], [], [], []
     for line in lines:
         result = line["result"]
         for row in result.get("ways", []):
@@ -86,11 +90,15 @@ def modelbatch(lines):
                            "measured": row["measured"]["measured_speedup"], "predicted": row.get("predicted_speedup")})
         if result.get("preprocessing"):
             sharing.append({"network": result["network"], "members": result["members"], **result["preprocessing"]})
+        if result.get("train"):
+            training += [{"network": result["network"], "minibatch": result["minibatch"], "members": result["members"], "plan": plan["plan"],
+                          "measured": plan["measured"]["measured_speedup"], "predicted": plan["predicted_speedup"]}
+                         for plan in result.get("plans", [])]
         if line["unit"].startswith("wall alexnet5") and "--input" in line["unit"] and result.get("plans"):
             best = max(result["plans"], key=lambda plan: plan["measured"]["measured_speedup"])
             together.append({"members": result["members"], "input": result["input"], "plan": best["plan"],
                              "measured": best["measured"]["measured_speedup"], "predicted": best["predicted_speedup"]})
-    return {"layers": layers, "preprocessing": sorted(sharing, key=lambda row: row["members"]), "models": together,
+    return {"layers": layers, "preprocessing": sorted(sharing, key=lambda row: row["members"]), "models": together, "training": training,
             "target": TARGETS["shared images"]}
 
 
@@ -107,7 +115,7 @@ def text_of(peers, overheads, figures):
     """Lines to print; what was not measured is said."""
     lines = ["", "against the fastest peer (float32, made-up input)"]
     for row in peers["rows"] if peers else []:
-        lines.append(f"  {row['network']:14} b{row['minibatch']:<4} N {row['members']:<3} {row['plan_ns'] / 1e3:9.1f} us {row['plan']}; "
+        lines.append(f"  {row['network']:14} b{row['minibatch']:<4} N {row['members']:<3} {'trained, ' if row['train'] else ''}{row['plan_ns'] / 1e3:9.1f} us {row['plan']}; "
                      f"{row['peer_ns'] / 1e3:9.1f} us {row['peer']}: {row['faster']:.2f}x")
     lines.append(f"  geometric mean {peers['geometric_mean']:.2f}x over {len(peers['rows'])} cases (target {peers['target']}x)" if peers
                  else "  no case that both measured")
@@ -122,6 +130,8 @@ def text_of(peers, overheads, figures):
               for row in figures["layers"]] or ["  not measured"]
     lines.append("ModelBatch's figure 3: preprocessing's share of a step")
     lines += [f"  {row['network']} x{row['members']}: {percent(row['share']).lstrip('+')}" for row in figures["preprocessing"]] or ["  not measured"]
+    lines.append("ModelBatch's figure 4a: training steps together against one after another")
+    lines += [f"  {row['network']} b{row['minibatch']:<4} x{row['members']}: {speedups(row)}, {row['plan']}" for row in figures["training"]] or ["  not measured"]
     lines.append(f"ModelBatch's figure 4b: models together against one after another (target with images {figures['target']}x)")
     lines += [f"  alexnet5 x{row['members']}, input {row['input']}: {speedups(row)}, {row['plan']}" for row in figures["models"]] or ["  not measured"]
     return lines

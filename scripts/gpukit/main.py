@@ -34,7 +34,7 @@ class Folders:
 
 def parsed(text, arguments):
     parser = argparse.ArgumentParser(prog="gpu-check", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=["A", "B", "C", "all"], default="all")
+    parser.add_argument("--part", choices=["A", "B", "C", "D", "all"], default="all")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="all the time there is; the least valuable is left out")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("gpu-results"), metavar="FOLDER")
     parser.add_argument("--pack", type=pathlib.Path, metavar="FILE",
@@ -130,7 +130,7 @@ def main(text, arguments=None):
         return write_subset(options.results, options.subset, options.subset_mb)
     folders = Folders(options.results, options.device, options.onnx or places.onnx_cases())
     cohort = places.cohort_program(options.cohort)
-    wanted = ["A", "B", "C"] if options.part == "all" else [options.part]
+    wanted = ["A", "B", "C", "D"] if options.part == "all" else [options.part]
     if cohort is None:
         print("gpu-check: no cohort program here; build it (scripts/build gpu), or run from a bundle")
         return 4

@@ -95,6 +95,7 @@ def rows_of(cohort, folder, figures):
                          "predicted": speedup, "algorithms_that_ran": as_it_ran,
                          "published": predicted(cohort, profile, plan["plan_file"], None)[0] if figures else None,
                          "precision": result.get("precision", "float32"), "layout": result.get("layout", "usual"),
+                         "train": result.get("train"),
                          "undisturbed": undisturbed(plan["plan_file"], result["members"]),
                          "by_capacity": by_capacity(plan["plan_file"], result["members"], shares[profile])})
     return rows
@@ -193,7 +194,7 @@ def line_of(name, found):
 def text_of_row(row):
     guess = f"{row['predicted']:.2f}x" if row["predicted"] is not None else "not predicted"
     special = [*row["set"], *([f"input {row['input']}"] if row["input"] not in (None, "on the device") else []),
-               *([row["precision"]] if row["precision"] != "float32" else []), *([row["layout"]] if row["layout"] != "usual" else [])]
+               *([row["precision"]] if row["precision"] != "float32" else []), *([row["layout"]] if row["layout"] != "usual" else []), *([f"trained by {row['train']}"] if row.get("train") else [])]
     return (f"{row['network']:14} b{row['minibatch']:<4} N {row['members']:<3} {guess:>8} predicted {row['measured']:6.2f}x measured  "
             f"{row['plan']}" + (f" ({', '.join(special)})" if special else ""))
 

@@ -22,6 +22,8 @@ LAYOUT_NETWORKS = ["resnet18"]  # of convolutions; in float32 the usual layout i
 HEAVY_NETWORK = "alexnet5"  # whose steps take long enough that seconds of them make no large trace
 OVERHEAD_NETWORKS = ["lenet5", "resnet18"]
 COUNTER_NETWORKS = ["resnet18", "alexnet5", "lstm", "squeezenet1_1", "smallcnn", "mlp", "lenet5"]  # most time in kernels first
+TRAINED_NETWORKS = ["mlp", "lenet5", "smallcnn", "resnet18"]
+OPTIMIZER = "momentum"
 PRECISIONS = ["tf32", "bfloat16", "float16"]
 PART_SECONDS = 570  # 9.5 minutes
 STEP_FILES = ["step.py", "steps.py", "plan_steps.py", "tool_steps.py"]
@@ -74,9 +76,9 @@ def step(name, words, seconds=60):
     return Unit(" ".join([name, *map(str, words)]), [sys.executable, "-m", "gpukit.step", name, *words], seconds, files)
 
 
-def walls(networks, minibatches, counts, most=5, precision=None):
+def walls(networks, minibatches, counts, most=5, precision=None, train=None):
     """In the order given, networks innermost, so that a limit on the time leaves out whole sizes and no network."""
-    extra = ["--precision", precision] if precision else []
+    extra = (["--precision", precision] if precision else []) + (["--train", train] if train else [])
     return [step("wall", [network, "--minibatch", minibatch, "--count", count, "--most", most, *extra])
             for count in counts for minibatch in minibatches for network in networks]
 
@@ -231,6 +233,20 @@ def part_c(tools, folders, networks):
     ]
 
 
+def part_d(tools, networks):
+    """Training steps: ModelBatch's figure 4a, one after another, side by side and as one batch; and peers. Whether they are right is
+    tested in part A."""
+    trained, train = only(TRAINED_NETWORKS, networks), ["--train", OPTIMIZER]
+    return [
+        Stage("training steps", "D", 300, lambda: walls(trained, (16, 1), (16, 4, 1), most=4, train=OPTIMIZER),
+              lambda: tools.option("profile", "--train")),
+        Stage("PyTorch's training steps", "D", 120, lambda: peers("pytorch", ("eager", "vmap"), trained, (1, 16), (16, 4, 1), train),
+              lambda: needs_peer(tools, "pytorch", "torch")),
+        Stage("JAX's training steps", "D", 100, lambda: peers("jax_vmap", ("vmap",), only(COMPILED_NETWORKS, networks), (16,), (16, 4), train),
+              lambda: needs_peer(tools, "jax_vmap", "jax")),
+    ]
+
+
 # Stages of which a tenth is measured again, what decides most first. Calibrations repeat every figure themselves; what says
 # right or wrong, and traces to look at, give no figure to compare.
 REPEATED = ["wall times", "op table", "PyTorch", "more wall times", "precisions", "ModelBatch's experiments",
@@ -252,4 +268,4 @@ def a_tenth_again(stages):
 
 def all_stages(tools, folders, networks):
     stages = [*part_a(tools, folders, networks), *part_b(tools, networks), *part_c(tools, folders, networks)]
-    return [*stages, Stage("noise floor", "C", 60, lambda: a_tenth_again(stages))]
+    return [*stages, Stage("noise floor", "C", 60, lambda: a_tenth_again(stages)), *part_d(tools, networks)]

@@ -29,6 +29,7 @@ def main():
         step.add_argument("--input")
         step.add_argument("--precision")
         step.add_argument("--layout")
+        step.add_argument("--train")
         step.add_argument("--set", action="append", default=[])
         step.add_argument("--check", default="memcheck")
         step.add_argument("--again", action="store_true")

@@ -62,13 +62,14 @@ def without_kernels():
     return ["--no-kernels"] if TRACER_TRIED.exists() and not TRACER_WORKS.exists() else []
 
 
-def profile(network, minibatch, settings=(), data=None, precision=None, layout=None, quick=False, again=False):
-    """The profile of a network, kept among the results. A quick one has single ops alone, for checks and not for predictions;
+def profile(network, minibatch, settings=(), data=None, precision=None, layout=None, train=None, quick=False, again=False):
+    """The profile of a network, or of its training step by an optimizer, kept among the results. A quick one has single ops alone, for checks and not for predictions;
     one made again lies beside the first."""
     label = "".join("-" + text.replace("=", "") for text in settings) + ("-data" if data else "")
-    label += "".join(f"-{text}" for text in (precision, layout) if text) + ("-quick" if quick else "") + ("-again" if again else "")
+    label += "".join(f"-{text}" for text in (precision, layout, train) if text) + ("-quick" if quick else "") + ("-again" if again else "")
     extra = [word for text in settings for word in ("--set", text)] + (["--data", data] if data else [])
     extra += (["--precision", precision] if precision else []) + (["--layout", layout] if layout else [])
+    extra += ["--train", train] if train else []
     extra += ["--no-fused", "--no-kernels"] if quick else without_kernels()
     return recorded((WORK if quick else TRACES) / f"{network}-b{minibatch}{label}.trace.json.gz", "profile", network,
                     "--minibatch", minibatch, "--device", DEVICE, *extra)
@@ -190,15 +191,16 @@ def preprocessing(file, steps):
 def wall(arguments):
     """Every kind of plan for N copies, measured in turn with one baseline; raw repetitions."""
     name = f"{arguments.network}-b{arguments.minibatch}-n{arguments.count}" + ("-" + arguments.input if arguments.input else "")
-    name += "".join(f"-{text}" for text in (arguments.precision, arguments.layout) if text)
+    name += "".join(f"-{text}" for text in (arguments.precision, arguments.layout, arguments.train) if text)
     data = images() if arguments.input == "jpeg" else None
-    file = profile(arguments.network, arguments.minibatch, arguments.set, data, arguments.precision, arguments.layout)
+    file = profile(arguments.network, arguments.minibatch, arguments.set, data, arguments.precision, arguments.layout, arguments.train)
     options = ["--data", data] if data else []
     ranked, files = planned(name, file, arguments.count, options)
     steps = 20 if data else 1  # enough images that every decode worker has had its share
     plans, wrong = run_kinds(name, ranked, files, arguments.most, arguments.blocks, steps)
     result = {"network": arguments.network, "set": arguments.set, "minibatch": arguments.minibatch, "members": arguments.count,
-              "input": arguments.input or "on the device", "precision": arguments.precision or "float32", "layout": arguments.layout or "usual", "profile": file.name,
+              "input": arguments.input or "on the device", "precision": arguments.precision or "float32", "layout": arguments.layout or "usual",
+              "train": arguments.train, "profile": file.name,
               "plans": plans}
     if data and plans and not wrong:
         result["preprocessing"] = preprocessing(WORK / f"{name}.measured.json.gz", steps)

@@ -335,6 +335,24 @@ double FitResidual::relative_error() const {
   return measured == Nanoseconds(0) ? 0 : (ns(predicted) - ns(measured)) / ns(measured);
 }
 
+FitSpread spread_of(const std::vector<FitResidual>& residuals, bool held_out) {
+  std::vector<double> errors;
+  for (const FitResidual& residual : residuals) {
+    if (residual.held_out == held_out) errors.push_back(std::abs(residual.relative_error()));
+  }
+  if (errors.empty()) return {};
+  std::sort(errors.begin(), errors.end());
+  return {errors.size(), errors[errors.size() / 2], errors.back()};
+}
+
+std::vector<FitResidual> worst_of(std::vector<FitResidual> residuals, std::size_t most) {
+  std::stable_sort(residuals.begin(), residuals.end(), [](const FitResidual& a, const FitResidual& b) {
+    return std::abs(a.relative_error()) > std::abs(b.relative_error());
+  });
+  residuals.resize(std::min(residuals.size(), most));
+  return residuals;
+}
+
 namespace {
 
 /// What the device says of itself holds, whatever is published under its name.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,19 @@ struct FitResidual {
   bool held_out = false;  ///< the fit did not use it
   [[nodiscard]] double relative_error() const;
 };
+
+/// How far a fitted model is from several measurements, signs aside.
+struct FitSpread {
+  std::size_t count = 0;
+  double median = 0;  ///< relative errors
+  double worst = 0;
+};
+
+/// Of those residuals that were held out, or of those that were not.
+FitSpread spread_of(const std::vector<FitResidual>& residuals, bool held_out);
+
+/// At most so many residuals, those with the largest relative errors first.
+std::vector<FitResidual> worst_of(std::vector<FitResidual> residuals, std::size_t most);
 
 struct GpuFit {
   GpuProfile profile;

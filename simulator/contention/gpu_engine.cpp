@@ -340,7 +340,8 @@ void GpuEngine::find_wave_end() {
   const auto all = cohorts_.all();
   const auto first =
       std::min_element(all.begin(), all.end(), [](const Cohort& a, const Cohort& b) { return a.finish < b.finish; });
-  wave_end_ = wave_begin_ = first == all.end() ? kNever : first->finish;
+  wave_begin_ = first == all.end() ? kNever : first->finish;
+  wave_end_ = wave_begin_;
   wave_tolerance_ = cohorts_.tolerance();
   if (wave_begin_ == kNever || wave_tolerance_ <= kSameProgress) return;
   wave_rate_ = first->rate;

@@ -57,6 +57,13 @@ std::string without_stack(std::string_view signature) {
   return text;
 }
 
+std::string copy_of_reshape(std::string_view signature) {
+  constexpr std::string_view kReshape = "Reshape x";
+  if (!signature.starts_with(kReshape)) return {};
+  const std::string_view shape = signature.substr(kReshape.size(), signature.find(']') + 1 - kReshape.size());
+  return std::string(kCopyPrefix) + std::string(shape);
+}
+
 void CopyTimes::add(const CopySignature& copy, double time) {
   if (copy.elements < 1) return;
   by_shape_[copy.shape][copy.parts] = time;

@@ -18,6 +18,9 @@ CopySignature parse_copy(std::string_view signature);
 /// The signature of the copy of equal shape that is dense on both sides.
 std::string without_stack(std::string_view signature);
 
+/// Of a reshape that has to move its elements, because they lie in a stack, the copy that moves as many; else empty.
+std::string copy_of_reshape(std::string_view signature);
+
 /// Recorded copies of one kind, and what others take by them.
 class CopyTimes {
  public:

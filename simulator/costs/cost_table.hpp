@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "simulator/costs/copy_times.hpp"
+#include "simulator/costs/op_times.hpp"
 #include "simulator/engine/device_profile.hpp"
 #include "simulator/plan/op_catalog.hpp"
 #include "simulator/plan/program.hpp"
@@ -31,12 +32,6 @@ struct Cost {
   CostOrigin origin = CostOrigin::kProfiled;
 
   friend bool operator==(const Cost&, const Cost&) = default;
-};
-
-/// Where a call runs, as far as it changes its time.
-struct CostContext {
-  Bytes footprint;     ///< bytes touched between two uses of the same weights
-  int neighbours = 0;  ///< other cores that work at the same time
 };
 
 /// What the ops of recorded profiles cost on one device, in the middle of a run: records of first executions and of
@@ -74,8 +69,8 @@ class CostTable {
 
   /// Whether ops were timed in their places in the model: then times hold the waking of helper threads, and activations
   /// as the ops before leave them.
-  [[nodiscard]] bool in_model() const { return in_model_; }
-  /// Whether this very op was.
+  [[nodiscard]] bool in_model() const { return usual_.in_model; }
+  /// Whether this very call was; of several members, in a plan.
   [[nodiscard]] bool in_model(const CostKey& key) const;
 
   /// How far samples of ops in their model lie apart: the median over ops of a standard deviation, in parts of the
@@ -93,52 +88,21 @@ class CostTable {
   [[nodiscard]] std::optional<Nanoseconds> stage(std::string_view signature) const;
 
  private:
-  /// Median time by footprint.
-  struct Curve {
-    std::vector<std::pair<Bytes, Nanoseconds>> points;  ///< ascending
-    Bytes cached;    ///< footprints up to this one fit into the cores' caches; zero: unknown
-    Bytes uncached;  ///< from this one on nothing of them is found there again
-  };
-  /// One call at one width.
-  struct Timing {
-    std::map<int, Curve> by_neighbours;  ///< of the call alone
-    std::map<int, Curve> in_model;       ///< in its place in the model, likewise; empty: not timed there
-    Bytes workspace, packed_weights;
-    std::size_t first_seen = 0;
-  };
-  using Form = std::tuple<std::string, int, std::string>;  ///< strategy, threads, algorithm
-  struct Entry {
-    std::map<Form, std::map<int, Timing>> forms;  ///< then by width
-  };
-  using WidthCosts = std::map<int, double>;
+  using Form = OpTimes::Form;
 
-  static void correct(Timing& timing);
-  [[nodiscard]] static double curve_time(const Curve& curve, Bytes footprint);
-  [[nodiscard]] static double timing_at(const Timing& timing, const CostContext& context);
-  [[nodiscard]] static std::size_t points_of(const Timing& timing);
-  [[nodiscard]] static double slowdown(const Entry& entry, std::string_view strategy, int threads, int width,
-                                       const CostContext& context);
-  [[nodiscard]] double time_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
-                                       const CostContext& context) const;
-  [[nodiscard]] static double alone_in_context(const Entry& entry, const Form& form, int width, const Timing& timing,
-                                               const CostContext& context);
-  [[nodiscard]] static double in_model_time(const Entry& entry, const Form& form, const Timing& timing, int neighbours,
-                                            Bytes footprint);
-  [[nodiscard]] double beside_others(const Entry& entry, const Form& form, const CostContext& context) const;
-  [[nodiscard]] static double more_in_model(const Entry& entry, int threads, const CostContext& context);
-  [[nodiscard]] WidthCosts width_costs(const Entry& entry, const CostKey& key, const CostContext& context) const;
-  [[nodiscard]] static std::vector<Alternative> listed(const Entry& entry, Strategy strategy, int width, int threads);
+  [[nodiscard]] OpTimes::WidthCosts width_costs(const OpTimes& op, const CostKey& key,
+                                                const CostContext& context) const;
+  [[nodiscard]] static std::vector<Alternative> listed(const OpTimes& op, Strategy strategy, int width, int threads);
   [[nodiscard]] Result<Cost> recorded_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] Result<Cost> group_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] std::vector<Alternative> group_alternatives(const CostKey& key) const;
   [[nodiscard]] bool has_form(std::string_view signature, Strategy strategy, int threads) const;
   [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;
-  [[nodiscard]] const Entry* find(std::string_view signature) const;
+  [[nodiscard]] const OpTimes* find(std::string_view signature) const;
 
-  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, OpTimes, std::less<>> ops_;
   std::map<std::string, CopySignature> copies_;  ///< of those the copies
-  std::map<int, double> usual_slowdown_;         ///< by neighbours: the median over ops on one core in their model
-  bool in_model_ = false;
+  UsualRatios usual_;
   double spread_ = 0;
   double unexplained_ = 0;
   Bytes most_footprint_;

@@ -12,16 +12,23 @@ using Clock = std::vector<std::int64_t>;
 
 /// What is not found in the caches makes a call longer by its part of the call's bytes. What was timed in its model
 /// found its activations as they are in any step; only how cold its weights are is told by the footprint.
-Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, int neighbours, const CostTable& table) {
-  COHORT_TRY(Cost cost, table.cost(key, {reuses.front().distance, neighbours}));
+Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, CostContext context,
+                     const CostTable& table) {
+  context.footprint = reuses.front().distance;
+  COHORT_TRY(Cost cost, table.cost(key, context));
   if (table.in_model(key)) return cost;
   double time = 0;
   for (const Reuse& reuse : reuses) {
-    COHORT_TRY(const Cost at, table.cost(key, {reuse.distance, neighbours}));
+    context.footprint = reuse.distance;
+    COHORT_TRY(const Cost at, table.cost(key, context));
     time += reuse.part * static_cast<double>(at.time.count());
   }
   cost.time = Nanoseconds(std::llround(time));
   return cost;
+}
+
+bool fuses(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.cost.width > 1; });
 }
 
 }  // namespace
@@ -76,6 +83,7 @@ std::vector<int> neighbours_of(const Program& program, int most) {
 
 Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable& table, int cores) {
   const std::vector<int> neighbours = neighbours_of(program, cores - 1);
+  const bool among_fused = fuses(program);
   std::vector<StepCost> costs(program.steps.size());
   for (const EqualCalls& calls : reuse_distances(program)) {
     std::map<int, StepCost> known;  // by neighbours
@@ -84,9 +92,9 @@ Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable
       const int beside = neighbours[to_index(id)];
       const auto [place, is_new] = known.try_emplace(beside);
       if (is_new) {
-        const Result<Cost> alone = cost_of(step.cost, calls.reuses, 0, table);
+        const Result<Cost> alone = cost_of(step.cost, calls.reuses, {{}, 0, among_fused}, table);
         if (!alone) return in_context(step.task, alone.error());
-        COHORT_TRY(const Cost slowed, cost_of(step.cost, calls.reuses, beside, table));
+        COHORT_TRY(const Cost slowed, cost_of(step.cost, calls.reuses, {{}, beside, among_fused}, table));
         place->second = {*alone, beside, slowed.time};
       }
       costs[to_index(id)] = place->second;

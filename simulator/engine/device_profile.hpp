@@ -7,7 +7,7 @@
 
 namespace cohort {
 
-/// Calibrated facts of one device that no single op's time tells.
+/// Calibrated properties of a device that do not show in times of single ops.
 struct DeviceProfile {
   std::string device;             ///< DeviceInfo::name; empty where it was never named
   int cores = 1;                  ///< cores that ops can use at the same time
@@ -16,8 +16,8 @@ struct DeviceProfile {
   Nanoseconds handoff_latency{};  ///< from a step's end to the start of one on another stream that waits for it
   /// How long helper threads of a multi-threaded op keep their cores busy, waiting for the next one.
   Nanoseconds spin_time{};
-  /// How much longer than its share of cores says a multi-threaded op takes while more cores are
-  /// asked for than there are: its barriers wait for the thread that was scheduled last.
+  /// Slowdown of a multi-threaded op, beyond its share of cores, while tasks ask for more cores than there are: its
+  /// barriers wait for the thread that was scheduled last.
   double oversubscription_penalty = 1;
 
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;

@@ -31,7 +31,7 @@ struct GpuWork {
 /// Errors: kInvalidInput naming the task, and what is out of range or fits no SM.
 Result<void> check_gpu_work(const GpuWork& work, const TaskGraph& graph);
 
-/// The throughput that all kernels together keep busy longest, and for how long: a lower bound on any schedule.
+/// The throughput that all kernels together keep busy longest, and for how long; a lower bound of any schedule.
 struct BusiestThroughput {
   Throughput throughput = Throughput::kIssue;
   Nanoseconds time{};

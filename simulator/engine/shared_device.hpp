@@ -25,7 +25,7 @@ struct TaskMoment {
   Instant time = 0;
 };
 
-/// What several tasks use at a time: which of them run at which rates, and what ends next.
+/// A device that several tasks use at the same time: which of them run, at which rates, and what ends next.
 class SharedDevice {
  public:
   virtual ~SharedDevice() = default;
@@ -40,7 +40,7 @@ class SharedDevice {
   virtual std::optional<Instant> next_event() = 0;
   /// Moves on, at most to next_event().
   virtual void advance(Instant to) = 0;
-  /// Where nothing goes on any more: starts a task that waits for no other, but is behind one that waits for it.
+  /// Resolves a deadlock: starts a task that waits for no other but is queued behind one that waits for it.
   virtual bool let_pass() { return false; }
   /// Appends what happened since the last call, in order of time.
   virtual void take_moments(std::vector<TaskMoment>& moments) = 0;

@@ -7,7 +7,7 @@
 
 namespace cohort {
 
-/// Bytes that "count" and "each" of one plan may make of few.
+/// Limits what the "count" and "each" of a small plan file may expand to.
 class Allowance {
  public:
   /// Errors: kInvalidInput naming the field, where `count` more copies of `text` bytes each are too many.

@@ -13,7 +13,13 @@ tl::unexpected<Error> refuse(const Op& op, Strategy strategy, std::string_view w
 /// Ops that treat every channel alike and on its own run on stacked channels unchanged.
 bool per_channel(const OpAttributes& attributes) {
   return std::holds_alternative<Activation>(attributes) || std::holds_alternative<Pool>(attributes) ||
-         std::holds_alternative<BatchNormalization>(attributes) || std::holds_alternative<Binary>(attributes);
+         std::holds_alternative<BatchNormalization>(attributes) || std::holds_alternative<Binary>(attributes) ||
+         std::holds_alternative<PoolGradient>(attributes) || std::holds_alternative<ActivationGradient>(attributes);
+}
+
+/// Those with kernels of their own in each channel.
+bool is_convolution(const OpAttributes& attributes) {
+  return std::holds_alternative<Convolution>(attributes) || std::holds_alternative<ConvTranspose>(attributes);
 }
 
 /// Whether the op combines tensors of other shapes than its result: stacked they would not line up.
@@ -27,6 +33,16 @@ bool repeats_tensor(const Model& model, const Op& op) {
 
 Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
   FusedOp fused{StackForm::kChannels, op.attributes, false};
+  if (auto* gradient = std::get_if<ConvolutionWeightGradient>(&fused.attributes)) {
+    if (model.tensor(op.inputs[0]).shape.size() != 4) return refuse(op, strategy, "it has no channels to stack");
+    if (strategy == Strategy::kDenseConvolution) {
+      if (!shared_input) return refuse(op, strategy, "its members do not read the same input; use grouped_convolution");
+      if (gradient->groups != 1) return refuse(op, strategy, "it is a grouped convolution's");
+      gradient->shared_input = fused.shares_input = true;
+    }
+    gradient->models = width;
+    return fused;
+  }
   if (model.tensor(op.outputs[0]).shape.size() != 4) return refuse(op, strategy, "it has no channels to stack");
   if (auto* convolution = std::get_if<Convolution>(&fused.attributes)) {
     if (strategy == Strategy::kDenseConvolution) {
@@ -38,17 +54,47 @@ Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strateg
     }
     return fused;
   }
+  if (auto* transposed = std::get_if<ConvTranspose>(&fused.attributes);
+      transposed != nullptr && model.tensor(op.inputs[1]).role != TensorRole::kWeight) {
+    transposed->groups *= width;
+    return fused;
+  }
   if (!per_channel(op.attributes))
     return refuse(op, strategy, "it does not treat channels one by one; put it in another group");
   return fused;
 }
 
-Result<FusedOp> fuse_models(const Op& op, Strategy strategy, bool shared_input) {
+/// Gives an op of a training step a leading model axis; false where it cannot have one.
+bool stack_training_op(OpAttributes& attributes) {
+  const auto stack = [](bool& stacked) { return stacked = true; };
+  if (auto* op = std::get_if<GemmWeightGradient>(&attributes)) return stack(op->stacked);
+  if (auto* op = std::get_if<SoftmaxCrossEntropy>(&attributes)) return stack(op->stacked);
+  if (auto* op = std::get_if<SoftmaxCrossEntropyGradient>(&attributes)) return stack(op->loss.stacked);
+  if (auto* op = std::get_if<Dropout>(&attributes)) return stack(op->stacked);
+  if (auto* op = std::get_if<Update>(&attributes)) return stack(op->stacked);
+  if (auto* op = std::get_if<RunningAverage>(&attributes)) return stack(op->stacked);
+  if (auto* op = std::get_if<SoftmaxGradient>(&attributes)) {
+    ++op->axis;
+    return true;
+  }
+  if (auto* op = std::get_if<Reduce>(&attributes)) {
+    for (std::int64_t& axis : op->axes) ++axis;
+    return true;
+  }
+  return std::holds_alternative<ActivationGradient>(attributes);
+}
+
+Result<FusedOp> fuse_models(const Model& model, const Op& op, Strategy strategy, bool shared_input) {
   FusedOp fused{StackForm::kModels, op.attributes, false};
   if (auto* gemm = std::get_if<Gemm>(&fused.attributes)) {
     gemm->stacked = true;
     fused.shares_input = shared_input;
     return fused;
+  }
+  if (std::holds_alternative<MatMul>(op.attributes)) {
+    // With a leading axis on one of them only, numpy's broadcasting would pair it with another axis.
+    const bool same_rank = model.tensor(op.inputs[0]).shape.size() == model.tensor(op.inputs[1]).shape.size();
+    return same_rank ? Result<FusedOp>(fused) : refuse(op, strategy, "its matrices have different numbers of axes");
   }
   if (auto* softmax = std::get_if<Softmax>(&fused.attributes)) {
     ++softmax->axis;
@@ -58,6 +104,7 @@ Result<FusedOp> fuse_models(const Op& op, Strategy strategy, bool shared_input) 
     ++concat->axis;
     return fused;
   }
+  if (stack_training_op(fused.attributes)) return fused;
   const bool elementwise = std::holds_alternative<Activation>(op.attributes) ||
                            std::holds_alternative<Binary>(op.attributes) ||
                            std::holds_alternative<Reshape>(op.attributes);
@@ -68,9 +115,20 @@ Result<FusedOp> fuse_models(const Op& op, Strategy strategy, bool shared_input) 
 }  // namespace
 
 Result<FusedOp> fuse(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
+  // Views of what lies in a buffer already, however that is used.
+  if (std::holds_alternative<Pack>(op.attributes) || std::holds_alternative<Unpack>(op.attributes))
+    return FusedOp{StackForm::kModels, op.attributes, false};
   if (repeats_tensor(model, op)) return refuse(op, strategy, "it repeats one of its inputs");
-  if (strategy == Strategy::kStridedBatch) return fuse_models(op, strategy, shared_input);
+  if (strategy == Strategy::kStridedBatch) return fuse_models(model, op, strategy, shared_input);
   return fuse_channels(model, op, strategy, width, shared_input);
+}
+
+StackForm operand_form(const Op& op, StackForm form, std::size_t position) {
+  return is_convolution(op.attributes) && position > 0 && position < own_input_count(op) ? StackForm::kModels : form;
+}
+
+StackForm result_form(const Op& op, StackForm form) {
+  return std::holds_alternative<ConvolutionWeightGradient>(op.attributes) ? StackForm::kModels : form;
 }
 
 bool is_recurrent(const Op& op) {

@@ -8,11 +8,12 @@
 
 namespace cohort {
 
-/// How decoded images become a network's input: resized, cut out, turned, and (value - mean) / std of each channel.
+/// How decoded images become a network's input: resized, cropped, mirrored, and (value - mean) / std per channel.
 struct ImagePreparation {
-  std::optional<int> resize;  ///< pixels of the shorter side, aspect kept; absent: the smallest that covers the input
-  bool random_crop = false;   ///< else the middle
-  bool random_flip = false;   ///< left to right, every other image
+  std::optional<int>
+      resize;                ///< pixels of the shorter side, aspect ratio kept; absent: the least that covers the input
+  bool random_crop = false;  ///< else at the centre
+  bool random_flip = false;  ///< left to right, half of the images
   std::array<double, 3> mean{0.485, 0.456, 0.406};  ///< of red, green and blue from 0 to 1; ImageNet's
   std::array<double, 3> std{0.229, 0.224, 0.225};   ///< a single channel uses the first of both
 
@@ -21,7 +22,7 @@ struct ImagePreparation {
 
 inline constexpr int kMostResize = 16384;
 
-/// The first field, as a plan calls it, that is not as usual; empty: all are.
+/// The plan's name of the first field that differs from its default; empty if none does.
 std::string_view unusual_field(const ImagePreparation& images);
 
 /// Errors: kInvalidInput naming the field, with `prefix` before it ("input.").

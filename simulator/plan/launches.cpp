@@ -177,6 +177,7 @@ class Ordering {
         needs_(launches_.size()),
         users_(launches_.size()) {
     link_data();
+    link_updates();
     link_after();
     for (const Group& group : plan.groups) rounds_.push_back(rounds_of(group));
   }
@@ -247,6 +248,37 @@ class Ordering {
       }
       for (const std::size_t source : from) link(source, i);
     }
+  }
+
+  /// Whoever reads a state, or what is a view of it, does so before it is updated.
+  void link_updates() {
+    std::map<std::pair<std::size_t, TensorId>, std::size_t> updates;  // by member and state or view of it
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      for (std::size_t k = 0; k < launches_[i].members.size(); ++k) {
+        const std::size_t member = to_index(launches_[i].members[k]);
+        const Op& op = models_[member]->op(launches_[i].ops[k]);
+        if (!updates_state(op)) continue;
+        updates[{member, op.inputs[0]}] = i;
+        for (const Op& other : models_[member]->ops) {
+          if (is_view(other) && updates.contains({member, other.inputs[0]})) updates[{member, other.outputs[0]}] = i;
+        }
+      }
+    }
+    for (std::size_t i = 0; !updates.empty() && i < launches_.size(); ++i) {
+      std::set<std::size_t> behind;
+      for (std::size_t k = 0; k < launches_[i].members.size(); ++k) {
+        const std::size_t member = to_index(launches_[i].members[k]);
+        for (const TensorId in : models_[member]->op(launches_[i].ops[k]).inputs) {
+          const auto found = updates.find({member, in});
+          if (found != updates.end() && found->second != i) behind.insert(found->second);
+        }
+      }
+      for (const std::size_t update : behind) link(i, update);
+    }
+  }
+  static bool is_view(const Op& op) {
+    return std::holds_alternative<Unpack>(op.attributes) || std::holds_alternative<Reshape>(op.attributes) ||
+           std::holds_alternative<Transpose>(op.attributes);
   }
 
   void link_after() {

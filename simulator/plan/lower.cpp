@@ -28,10 +28,25 @@ std::string copy_signature(const View& from, const View& to) {
                                        : fmt::format("{} to {}", text, to_string(to.type));
 }
 
+/// What is trained lies in float32, beside which the ops of a step can round no other operands.
+Result<void> check_training_precision(Precision precision, std::span<const Model* const> models) {
+  if (storage_of(precision) == DataType::kFloat32) return {};
+  for (const Model* model : models) {
+    for (const Tensor& tensor : model->tensors) {
+      if (tensor.role != TensorRole::kState) continue;
+      return fail(ErrorCode::kInvalidInput,
+                  "precision: {} has parameters that are trained, which is done in float32 or tf32, not in {}",
+                  model->name, to_string(precision));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Program> Lowering::run() {
   COHORT_CHECK(check_precision(plan_.precision, catalog_.precisions()));
+  COHORT_CHECK(check_training_precision(plan_.precision, models_));
   COHORT_CHECK(check_streams());
   COHORT_CHECK(check_multiprocessors());
   COHORT_TRY(const auto launches, order_launches(plan_, models_));
@@ -44,8 +59,10 @@ Result<Program> Lowering::run() {
   program_.member_count = models_.size();
   steps_of_group_.resize(plan_.groups.size());
   add_inputs();
+  add_states();
   COHORT_CHECK(check_images());
   COHORT_CHECK(convert_inputs(launches));
+  place_packs(launches);
   reserve_stacks(launches);
   for (const Launch& launch : launches)
     COHORT_CHECK(launch.members.size() == 1 ? lower_single(launch)
@@ -65,6 +82,7 @@ void Lowering::add_inputs() {
     for (std::size_t i = 0; i < models_[m]->inputs.size(); ++i) {
       const TensorId id = models_[m]->inputs[i];
       const Tensor& tensor = models_[m]->tensor(id);
+      if (tensor.role == TensorRole::kSetting) continue;
       const bool share = plan_.input.sharing == InputSharing::kShared;
       const auto found = shared.find({i, tensor.shape});
       if (share && found != shared.end()) {
@@ -77,10 +95,12 @@ void Lowering::add_inputs() {
       const std::string name = share ? tensor.name : fmt::format("{}/{}", m, tensor.name);
       const View view = values_.allocate(name, BufferKind::kInput, tensor.shape, DataType::kFloat32);
       shared[{i, tensor.shape}] = program_.inputs.size();
-      program_.inputs.push_back({view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name, tensor.element});
+      program_.inputs.push_back(
+          {view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name, tensor.element, tensor.role});
       values_.set(static_cast<MemberId>(m), id, {view, {}});
     }
   }
+  add_settings();
 }
 
 /// A tensor that a strided batch will read is written into its place in the batch from the start.
@@ -88,17 +108,21 @@ void Lowering::reserve_stacks(std::span<const Launch> launches) {
   std::set<std::pair<MemberId, TensorId>> single_outputs;
   for (const Launch& launch : launches) {
     const bool apart = launch.members.size() == 1 || is_grouped(launch);
-    if (!apart && plan_.groups[launch.group].strategy == Strategy::kStridedBatch) {
+    const bool packs = std::holds_alternative<Pack>(op_of(launch, 0).attributes);
+    if (!apart && !packs && plan_.groups[launch.group].strategy == Strategy::kStridedBatch) {
       for (std::size_t i = 0; i < op_of(launch, 0).inputs.size(); ++i) {
         const StackKey key = key_of(launch, StackForm::kModels, i, false);
         const bool all_single = std::all_of(key.parts.begin(), key.parts.end(), [&](const MemberTensor& part) {
-          return single_outputs.contains({part.member, part.tensor}) && !reserved_.contains({part.member, part.tensor});
+          const std::pair what(part.member, part.tensor);
+          return single_outputs.contains(what) && !reserved_.contains(what) && !placed_.contains(what);
         });
         if (!all_single) continue;
         for (const MemberTensor& part : key.parts) reserved_[{part.member, part.tensor}] = key;
       }
     }
-    for (std::size_t i = 0; apart && i < launch.members.size(); ++i) {
+    // What is unpacked is a view, which needs no other place.
+    const bool unpacks = std::holds_alternative<Unpack>(op_of(launch, 0).attributes);
+    for (std::size_t i = 0; apart && !unpacks && i < launch.members.size(); ++i) {
       for (const TensorId out : op_of(launch, i).outputs) single_outputs.insert({launch.members[i], out});
     }
   }
@@ -135,7 +159,8 @@ Result<OpCall> Lowering::member_call(MemberId member, const Op& op, const Contex
     call.inputs.emplace_back(value.view);
     needs.insert(needs.end(), value.producers.begin(), value.producers.end());
   }
-  for (const TensorId out : op.outputs) call.outputs.push_back(allocate_output(member, out));
+  for (const TensorId out : op.outputs)
+    call.outputs.push_back(updates_state(op) ? std::get<View>(call.inputs[0]) : allocate_output(member, out));
   COHORT_CHECK(make_dense(member, op, context, call, needs));
   write_transposed(member, op, call);
   return call;
@@ -152,6 +177,8 @@ void Lowering::set_results(MemberId member, const Op& op, const std::vector<View
 Result<void> Lowering::lower_fused(const Launch& launch) {
   const Model& model = *models_[to_index(launch.members[0])];
   const Op& op = op_of(launch, 0);
+  if (std::holds_alternative<Pack>(op.attributes) || std::holds_alternative<Unpack>(op.attributes))
+    return lower_apart(launch);
   const Strategy strategy = plan_.groups[launch.group].strategy;
   const int width = static_cast<int>(launch.members.size());
   COHORT_TRY(const FusedOp fused, fuse(model, op, strategy, width, shares_input(launch)));
@@ -165,33 +192,12 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
   call.width = width;
   call.precision = plan_.precision;
   std::vector<StepId> needs;
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    StackKey key = key_of(launch, fused.form, i, false);
-    if (model.tensor(op.inputs[i]).role == TensorRole::kWeight) {
-      COHORT_TRY(auto shape, fused_weight_shape(model, op, i, fused.form, width));
-      call.inputs.emplace_back(WeightView{key.parts, std::move(shape), values_.type_of(model.tensor(op.inputs[i]))});
-      continue;
-    }
-    if (i == 0 && fused.shares_input) {
-      View view = values_.of(launch.members[0], op.inputs[0]).view;
-      if (fused.form == StackForm::kModels) {
-        view.shape.insert(view.shape.begin(), width);
-        view.strides.insert(view.strides.begin(), 0);
-      }
-      call.inputs.emplace_back(std::move(view));
-      const auto& producers = values_.of(launch.members[0], op.inputs[0]).producers;
-      needs.insert(needs.end(), producers.begin(), producers.end());
-      continue;
-    }
-    COHORT_TRY(const Value whole, stacked(key, context));
-    call.inputs.emplace_back(whole.view);
-    needs.insert(needs.end(), whole.producers.begin(), whole.producers.end());
-  }
-  const StackKey out_key = key_of(launch, fused.form, 0, true);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) COHORT_CHECK(add_fused_input(launch, fused, i, call, needs));
+  const StackKey out_key = key_of(launch, result_form(op, fused.form), 0, true);
   if (std::holds_alternative<Reshape>(op.attributes) &&
       alias_fused_reshape(launch, key_of(launch, fused.form, 0, false), out_key))
     return {};
-  call.outputs.push_back(values_.make_stack(out_key).view);
+  call.outputs.push_back(fused_output(launch, out_key, call));
   COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
   Value& whole = *values_.find_stack(out_key);
   whole.producers = {step};
@@ -200,6 +206,76 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
 }
 
 // ---- Operands
+
+/// Input `position` of a fused op: constants joined, what all members share seen once, other tensors stacked.
+Result<void> Lowering::add_fused_input(const Launch& launch, const FusedOp& fused, std::size_t position, OpCall& call,
+                                       std::vector<StepId>& needs) {
+  const Model& model = *models_[to_index(launch.members[0])];
+  const Op& op = op_of(launch, 0);
+  const int width = static_cast<int>(launch.members.size());
+  const StackKey key = key_of(launch, operand_form(op, fused.form, position), position, false);
+  if (model.tensor(op.inputs[position]).role == TensorRole::kWeight) {
+    COHORT_TRY(auto shape, fused_weight_shape(model, op, position, fused.form, width));
+    call.inputs.emplace_back(
+        WeightView{key.parts, std::move(shape), values_.type_of(model.tensor(op.inputs[position]))});
+    return {};
+  }
+  Value whole;
+  if (position == 0 && fused.shares_input) {
+    whole = values_.of(launch.members[0], op.inputs[0]);
+    if (fused.form == StackForm::kModels) {
+      whole.view.shape.insert(whole.view.shape.begin(), width);
+      whole.view.strides.insert(whole.view.strides.begin(), 0);
+    }
+  } else if (std::optional<Value> there = in_steps(key)) {
+    whole = *std::move(there);
+  } else {
+    COHORT_TRY(whole, stacked(key, context_of(launch)));
+  }
+  call.inputs.emplace_back(whole.view);
+  needs.insert(needs.end(), whole.producers.begin(), whole.producers.end());
+  return {};
+}
+
+/// Where a fused op's result goes: the state that it updates, its members' places in packs, or a new stack.
+View Lowering::fused_output(const Launch& launch, const StackKey& key, const OpCall& call) {
+  if (updates_state(op_of(launch, 0))) {
+    View whole = std::get<View>(call.inputs[0]);
+    values_.add_stack(key, {whole, {}});
+    return whole;
+  }
+  if (placed_.contains({key.parts[0].member, key.parts[0].tensor})) {
+    for (const MemberTensor& part : key.parts) {
+      const auto placed = placed_.find({part.member, part.tensor});
+      if (placed != placed_.end()) values_.set(part.member, part.tensor, {placed->second, {}});
+    }
+    if (std::optional<Value> there = in_steps(key)) {
+      values_.add_stack(key, {there->view, {}});
+      return there->view;
+    }
+    for (const MemberTensor& part : key.parts) placed_.erase({part.member, part.tensor});
+  }
+  return values_.make_stack(key).view;
+}
+
+/// The members' tensors as one, where they lie at equal steps in one buffer already: parameters of states, gradients in
+/// packs. Whatever is one and the same for all members has a step of zero.
+std::optional<Value> Lowering::in_steps(const StackKey& key) const {
+  if (key.form != StackForm::kModels || key.parts.size() < 2 || values_.has_stack(key)) return std::nullopt;
+  Value whole = values_.of(key.parts[0].member, key.parts[0].tensor);
+  const View first = whole.view;
+  const std::int64_t step = values_.of(key.parts[1].member, key.parts[1].tensor).view.offset - first.offset;
+  for (std::size_t i = 1; i < key.parts.size(); ++i) {
+    const Value& part = values_.of(key.parts[i].member, key.parts[i].tensor);
+    View expected = first;
+    expected.offset += static_cast<std::int64_t>(i) * step;
+    if (part.view != expected || step < 0) return std::nullopt;
+    if (step > 0) whole.producers.insert(whole.producers.end(), part.producers.begin(), part.producers.end());
+  }
+  whole.view.shape.insert(whole.view.shape.begin(), static_cast<std::int64_t>(key.parts.size()));
+  whole.view.strides.insert(whole.view.strides.begin(), step);
+  return whole;
+}
 
 /// Copies strided inputs to dense ones where the device cannot read them as they are.
 Result<void> Lowering::make_dense(MemberId member, const Op& op, const Context& context, OpCall& call,
@@ -217,7 +293,7 @@ Result<void> Lowering::make_dense(MemberId member, const Op& op, const Context& 
       const std::string& name = values_.tensor(member, op.inputs[i]).name;
       const View dense =
           values_.allocate(fmt::format("{}/{}:split", to_index(member), name), BufferKind::kActivation, what);
-      const Context own{context.group, {member}, context.stream};
+      const Context own{context.group, {member}, context.stream, context.phase};
       COHORT_TRY(const StepId step, copy(values_.of(member, op.inputs[i]), dense, what, "split", own));
       found = dense_copies_.emplace(std::pair(member, op.inputs[i]), Value{dense, {step}}).first;
     }
@@ -228,6 +304,7 @@ Result<void> Lowering::make_dense(MemberId member, const Op& op, const Context& 
 }
 
 View Lowering::allocate_output(MemberId member, TensorId tensor) {
+  if (const auto placed = placed_.find({member, tensor}); placed != placed_.end()) return placed->second;
   if (const auto found = reserved_.find({member, tensor}); found != reserved_.end()) {
     const StackKey& key = found->second;
     const Value* stack = values_.find_stack(key);
@@ -247,7 +324,7 @@ Result<Value> Lowering::stacked(const StackKey& key, const Context& context) {
   for (std::size_t i = 0; i < key.parts.size(); ++i) {
     const MemberTensor& part = key.parts[i];
     const View to = values_.slice(key, values_.find_stack(key)->view, i);
-    const Context own{context.group, {part.member}, context.stream};
+    const Context own{context.group, {part.member}, context.stream, context.phase};
     COHORT_TRY(const StepId step, copy(values_.of(part.member, part.tensor), to, part, "stack", own));
     values_.find_stack(key)->producers.push_back(step);
   }
@@ -300,12 +377,13 @@ Context Lowering::context_of(const Launch& launch) const {
   } else if (!group.streams.empty()) {
     stream = group.streams.front();
   }
-  return {launch.group, launch.members, static_cast<StreamId>(stream)};
+  return {launch.group, launch.members, static_cast<StreamId>(stream), op_of(launch, 0).phase};
 }
 
 /// Order beyond data: `after`, and steps that use several cores having the device to themselves
 /// (threads of one op that meet at a barrier all wait for the one that was held up).
-void Lowering::add_ordering_needs(const Step& step, std::vector<StepId>& needs) const {
+void Lowering::add_ordering_needs(const Step& step, std::vector<StepId>& needs) {
+  order_updates(step, needs);
   for (const std::string& name : plan_.groups[step.group].after) {
     for (std::size_t g = 0; g < plan_.groups.size(); ++g) {
       if (plan_.groups[g].name == name) needs.insert(needs.end(), steps_of_group_[g].begin(), steps_of_group_[g].end());
@@ -326,6 +404,7 @@ Result<StepId> Lowering::add_step(OpCall call, std::string op, const Context& co
   call.multiprocessors = plan_.groups[context.group].multiprocessors;
   COHORT_TRY(const Alternative chosen, picker_.pick(call, step.task, context.group));
   step.op = std::move(op);
+  step.phase = context.phase;
   step.members = context.members;
   step.group = context.group;
   step.stream = context.stream;
@@ -370,7 +449,7 @@ Result<Program> lower(const Plan& plan, std::span<const Model* const> models, co
 Resolved resolve(const Plan& plan, const Program& program, const std::string& device_name) {
   Resolved resolved{device_name,
                     fingerprint(plan),
-                    program.memory.weights,
+                    program.memory.weights + program.memory.parameters + program.memory.optimizer,
                     program.memory.activations,
                     program.memory.workspace,
                     program.memory.input,

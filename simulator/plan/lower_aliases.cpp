@@ -11,7 +11,9 @@ namespace cohort {
 bool Lowering::alias_result(MemberId member, const Op& op) {
   const Model& model = *models_[to_index(member)];
   const bool is_constant = model.tensor(op.inputs[0]).role == TensorRole::kWeight;
+  if (std::holds_alternative<Pack>(op.attributes)) return set_pack(member, op);
   if (is_constant || !op.post_ops.empty()) return false;
+  if (std::holds_alternative<Unpack>(op.attributes)) return alias_unpack(member, op);
   if (std::holds_alternative<Reshape>(op.attributes))
     return alias_reshape(values_.of(member, op.inputs[0]), member, op.outputs[0]);
   const auto* const transpose = std::get_if<Transpose>(&op.attributes);
@@ -35,7 +37,7 @@ bool Lowering::alias_reshape(const Value& x, MemberId member, TensorId y) {
 
 /// Gives `y` the memory of `x`, as `view` sees it, where that is how `y` would lie or whoever reads it does not mind.
 bool Lowering::alias_view(View view, const Value& x, MemberId member, TensorId y) {
-  if (reserved_.contains({member, y})) return false;
+  if (reserved_.contains({member, y}) || placed_.contains({member, y})) return false;
   if (!is_dense(view, values_.layout_of(member, y)) && !readers_take_views(member, y)) return false;
   Buffer& buffer = values_.buffers()[to_index(view.buffer)];
   if (values_.is_output(member, y)) {

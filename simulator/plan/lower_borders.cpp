@@ -118,6 +118,7 @@ void Lowering::lay_out_memory() {
   program_.arena = arena.total;
   program_.memory.activations = arena.activations;
   program_.memory.workspace = arena.total - arena.activations;
+  count_states();
   for (const Buffer& buffer : buffers) {
     if (buffer.kind == BufferKind::kOutput) program_.memory.activations += buffer.size;
     if (buffer.kind == BufferKind::kInput) program_.memory.input += buffer.size * plan_.input.buffers;
@@ -131,10 +132,8 @@ Result<void> Lowering::check_limits() const {
     return fail(ErrorCode::kDoesNotFit, "the plan's workspaces need {} together, limits.workspace_bytes is {}",
                 format_bytes(use.workspace), format_bytes(*plan_.limits.workspace));
   if (plan_.limits.memory && use.total() > *plan_.limits.memory)
-    return fail(ErrorCode::kDoesNotFit,
-                "the plan needs {} (weights {}, activations {}, workspace {}, input {}), limits.memory_bytes is {}",
-                format_bytes(use.total()), format_bytes(use.weights), format_bytes(use.activations),
-                format_bytes(use.workspace), format_bytes(use.input), format_bytes(*plan_.limits.memory));
+    return fail(ErrorCode::kDoesNotFit, "the plan needs {}, limits.memory_bytes is {}", memory_text(use),
+                format_bytes(*plan_.limits.memory));
   return {};
 }
 

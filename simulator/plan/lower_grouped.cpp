@@ -32,7 +32,7 @@ Result<void> Lowering::lower_grouped(const Launch& launch) {
     const Op& op = op_of(launch, i);
     COHORT_CHECK(check_groupable(op, plan_.groups[launch.group].strategy));
     if (alias_result(member, op)) continue;
-    COHORT_TRY(OpCall call, member_call(member, op, {context.group, {member}, context.stream}, needs));
+    COHORT_TRY(OpCall call, member_call(member, op, {context.group, {member}, context.stream, context.phase}, needs));
     calls.push_back(std::move(call));
     context.members.push_back(member);
     ops.push_back(&op);

@@ -13,7 +13,7 @@
 #include "simulator/plan/pick.hpp"
 #include "simulator/plan/values.hpp"
 
-/// The making of one Program, for lower() alone.
+/// Builds one Program; used by lower() only.
 namespace cohort {
 
 /// What a step inherits from the launch it serves.
@@ -21,6 +21,7 @@ struct Context {
   std::uint32_t group = 0;
   std::vector<MemberId> members;
   StreamId stream{};
+  Phase phase = Phase::kForward;
 };
 
 class Lowering {
@@ -56,6 +57,19 @@ class Lowering {
   [[nodiscard]] bool readers_take_views(MemberId member, TensorId y) const;
   void write_transposed(MemberId member, const Op& op, OpCall& call) const;
 
+  // Training: what lives across steps, and gradients in their place (lower_training.cpp)
+  void add_settings();
+  void add_states();
+  void place_packs(std::span<const Launch> launches);
+  bool place_pack(const Op& pack, std::span<const MemberId> members);
+  [[nodiscard]] bool can_place(MemberId member, const Op& pack) const;
+  void place_parts(MemberId member, const Op& pack, const View& whole);
+  bool set_pack(MemberId member, const Op& op);
+  Result<void> lower_apart(const Launch& launch);
+  bool alias_unpack(MemberId member, const Op& op);
+  void order_updates(const Step& step, std::vector<StepId>& needs);
+  void count_states();
+
   // Operands
   Result<OpCall> member_call(MemberId member, const Op& op, const Context& context, std::vector<StepId>& needs);
   void set_results(MemberId member, const Op& op, const std::vector<View>& outputs, StepId step);
@@ -63,6 +77,10 @@ class Lowering {
                           std::vector<StepId>& needs);
   View allocate_output(MemberId member, TensorId tensor);
   Result<Value> stacked(const StackKey& key, const Context& context);
+  [[nodiscard]] std::optional<Value> in_steps(const StackKey& key) const;
+  Result<void> add_fused_input(const Launch& launch, const FusedOp& fused, std::size_t position, OpCall& call,
+                               std::vector<StepId>& needs);
+  View fused_output(const Launch& launch, const StackKey& key, const OpCall& call);
   Result<StepId> copy(const Value& from, const View& to, const MemberTensor& what, std::string_view why,
                       const Context& context);
   [[nodiscard]] bool shares_input(const Launch& launch) const;
@@ -71,7 +89,7 @@ class Lowering {
   // Steps
   Result<StepId> add_step(OpCall call, std::string op, const Context& context, std::vector<StepId> needs);
   [[nodiscard]] Context context_of(const Launch& launch) const;
-  void add_ordering_needs(const Step& step, std::vector<StepId>& needs) const;
+  void add_ordering_needs(const Step& step, std::vector<StepId>& needs);
   const std::string& signature(const Model& model, const Op& op);
 
   // Closing
@@ -101,6 +119,9 @@ class Lowering {
   std::vector<std::vector<StepId>> needs_;  ///< of each step, not yet reduced
   std::map<std::pair<MemberId, TensorId>, StackKey> reserved_;
   std::map<std::pair<MemberId, TensorId>, Value> dense_copies_;
+  std::map<std::pair<MemberId, TensorId>, View> placed_;  ///< results that are written into their place in a pack
+  std::map<std::pair<MemberId, TensorId>, View> packs_;   ///< whose parts are all placed
+  std::map<BufferId, std::vector<std::pair<StepId, View>>> state_readers_;
   std::map<const Op*, std::string> signatures_;
   std::set<std::string> tasks_;
   std::vector<std::vector<StepId>> steps_of_group_;

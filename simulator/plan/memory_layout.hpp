@@ -13,10 +13,9 @@ struct ArenaSize {
   Bytes total;        ///< with workspaces
 };
 
-/// Gives every activation and workspace its offset in the arena. Two buffers share bytes only where
-/// `order` has all users of one before all users of the other.
-/// Greedy by size (Pisarchyk & Lee, arXiv:2001.03288), activations first, so that what workspaces
-/// add is known. Offsets are multiples of 64 bytes.
+/// Gives every activation and workspace its offset in the arena. Two buffers share bytes only where `order` has all
+/// users of one before all users of the other. Greedy by size (Pisarchyk & Lee, arXiv:2001.03288), activations first,
+/// which tells how much workspaces add. Offsets are multiples of 64 bytes.
 ArenaSize lay_out(std::vector<Buffer>& buffers, const StepOrder& order);
 
 }  // namespace cohort

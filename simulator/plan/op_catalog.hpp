@@ -17,20 +17,21 @@ struct Alternative {
   int threads = 1;
   Bytes workspace;
   Bytes packed_weights;  ///< of all weight operands, as this way stores them
-  /// Of a call of several members' ops (OpCall::parts): they are on the device at a time, not one after another.
+  /// For a call of several members' ops (OpCall::parts): they run on the device at the same time, not one after
+  /// another.
   bool side_by_side = false;
-  /// Of such a call: how one member's op runs alone in the same way, by which its time is told where no profile holds
-  /// it; empty: in whichever is fastest.
+  /// For such a call: the same algorithm for one member's op alone, from which the call's time is estimated if no
+  /// profile has it; empty: the fastest.
   std::string alone = {};
-  int multiprocessors = 0;  ///< of a GPU, that this way was chosen for because the call asked for so many; 0: all
+  int multiprocessors = 0;  ///< GPUs: number that this algorithm was chosen for, as the call asked; 0: all
 };
 
-/// What a group's ops may be made for beside all of a GPU's multiprocessors: a half and a quarter of them. Profiles
-/// time matrix products for these, and plans are made with them.
+/// Numbers of multiprocessors, besides all, for which a group's ops can be tuned: a half and a quarter. Profiles time
+/// matrix products for these, and plans use them.
 inline constexpr std::array kMultiprocessorParts{2, 4};
 
-/// What lowering asks of a device. A backend answers for what is here, a recorded profile for a
-/// device that is not. Stateless to its callers; may cache; safe to call from one thread at a time.
+/// What a device can run; lowering asks for it. A backend answers for a device that is here, a recorded profile for one
+/// that is not. Has no visible state, but may cache; call from one thread at a time.
 class OpCatalog {
  public:
   OpCatalog() = default;
@@ -49,14 +50,14 @@ class OpCatalog {
   /// What it computes in.
   virtual std::vector<Precision> precisions() const { return {Precision::kFloat32}; }
 
-  /// Those of a GPU whose libraries can be told to use fewer; 0: there is no such choice.
+  /// Multiprocessors of a GPU whose libraries can be told to use fewer; 0: no such choice.
   virtual int multiprocessors() const { return 0; }
 
   /// Cores an op can use.
   virtual int cores() const = 0;
 
-  /// Streams that a plan may have. Absent: a GPU's, which take turns; a CPU's are workers, at most as many as its
-  /// cores.
+  /// Most streams of a plan. Absent for GPUs, where streams take turns; on a CPU they are workers, at most one per
+  /// core.
   virtual std::optional<int> most_streams() const { return std::nullopt; }
 };
 

@@ -10,9 +10,8 @@
 
 namespace cohort {
 
-/// Picks one of the ways a device lists for each call of a plan: what `resolved` says while it belongs
-/// to the plan, else what `choose` says, within the threads and the workspace that the plan allows.
-/// All arguments must outlive it.
+/// Picks an algorithm for each call of a plan from those that the device lists: that of `resolved` if it still belongs
+/// to the plan, else that of `choose`, within the plan's threads and workspace. All arguments must outlive it.
 class AlternativePicker {
  public:
   AlternativePicker(const Plan& plan, const OpCatalog& catalog, const ChooseAlternative& choose);

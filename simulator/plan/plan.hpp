@@ -21,7 +21,7 @@ enum class Strategy {
   kDenseConvolution,    ///< convolutions that read the same shared input as one, output channels stacked
   kGroupedConvolution,  ///< channels of all members stacked, one convolution with a group per member
   kStridedBatch,        ///< matrix products of equal shape as one strided batch; recurrent layers side by side
-  kGroupedGemm,         ///< ops of one name in one launch, each member's in its own shape
+  kGroupedGemm,         ///< ops of one name in one launch, each member's with its own shape
 };
 std::string_view to_string(Strategy strategy);
 Result<Strategy> strategy_from(std::string_view text);
@@ -66,11 +66,11 @@ struct Group {
   Strategy strategy = Strategy::kSerial;
   int threads = 0;                     ///< cores per op; 0: all for serial and fused ops, one for concurrent ones
   std::vector<std::uint32_t> streams;  ///< concurrent: stream of each entry of `members`; empty: round robin
-  std::vector<std::string> after;      ///< groups that must have finished first, beyond what data asks for
-  /// Concurrent: the stream of each entry of `ops`, so that branches of one member run side by side. Counted
-  /// from the member's own (`streams`; 0 where that is empty); `ops` then stand in launch order.
+  std::vector<std::string> after;      ///< groups that must finish first, in addition to data dependencies
+  /// Concurrent: the stream of each entry of `ops`, so that branches of one member run side by side. Counted from the
+  /// member's own (`streams`; 0 where that is empty); `ops` are then in launch order.
   std::vector<std::uint32_t> op_streams = {};
-  /// Of a GPU, that each matrix product is made for, beside what other streams run; 0: all. Convolutions take all:
+  /// GPUs: number that each matrix product is tuned for, as other streams use the rest; 0: all. Convolutions use all:
   /// cuDNN 9.19's engines refuse a target other than the device's own.
   int multiprocessors = 0;
 
@@ -84,7 +84,7 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-/// What follows from a plan on one device; made anew after an edit.
+/// What lowering chose for a plan on one device; invalid after an edit.
 struct ResolvedStep {
   std::string task;
   std::string algorithm;
@@ -105,7 +105,7 @@ struct Resolved {
 /// The best known way to run members one after another: what a plan's gain is measured against.
 struct Baseline {
   std::vector<std::uint32_t> members;  ///< positions in Plan::members that it is for
-  std::vector<ResolvedStep> steps;     ///< of a plan with such a member alone, as member 0
+  std::vector<ResolvedStep> steps;     ///< of a plan that has such a member alone, as member 0
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
@@ -117,7 +117,7 @@ struct Plan {
   InputPlan input;
   std::vector<Group> groups;
   int streams = 1;  ///< streams or workers; never more than the device has cores on a CPU
-  /// Of a GPU whose steps are launched one by one: host threads that launch, streams dealt to them in turn.
+  /// GPUs with single launches: host threads that launch, to which streams are dealt in turn.
   int launch_threads = 1;
   Layout layout = Layout::kNhwc;
   Precision precision = Precision::kFloat32;
@@ -129,14 +129,14 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// JSON text of a plan, for people: stable field order, members that differ only in seed collapsed.
+/// JSON text of a plan for people: stable order of fields; members that differ only in seed are one entry.
 std::string write_plan(const Plan& plan);
 /// Errors: kInvalidInput naming the field.
 Result<Plan> parse_plan(std::string_view json);
 /// Members alone, as a plan lists them: {"members": [...]}. Errors: as parse_plan().
 Result<std::vector<Member>> parse_members(std::string_view json);
-/// What can be checked without the models: names unique, positions in range, streams and groups
-/// consistent, `after` without a cycle. Errors: kInvalidInput naming the field.
+/// Checks what needs no models: names unique, positions in range, streams and groups consistent, `after` without a
+/// cycle. Errors: kInvalidInput naming the field.
 Result<void> validate(const Plan& plan);
 /// Changes whenever anything but `resolved` changes.
 std::string fingerprint(const Plan& plan);
@@ -144,14 +144,13 @@ std::string fingerprint(const Plan& plan);
 /// The plan that runs one member alone as its baseline says.
 Plan baseline_plan(const Plan& plan, std::uint32_t member);
 
-/// The plan that runs all members one after another as their baselines say, each with its own input: what a plan's gain
-/// is measured against, unless images are decoded. Then each member has a pipeline of its own, as baseline_plan() has
-/// it.
+/// The plan that runs all members one after another as their baselines say, each with its own input. A plan's gain is
+/// measured against it, unless images are decoded: then each member has its own pipeline, as in baseline_plan().
 Plan in_turn_plan(const Plan& plan);
 /// Whether the baseline of a plan is in_turn_plan(), else baseline_plan() of one member after another.
 inline bool runs_in_turn(const Plan& plan) { return plan.input.source != InputSource::kFolder; }
 
-/// The stream of one of `count` members where each stream takes neighbours: 0 0 1 1 2 2.
+/// The stream of one of `count` members if neighbours share streams: 0 0 1 1 2 2.
 std::uint32_t stream_in_blocks(std::size_t position, std::size_t count, int streams);
 
 /// All ops of all members in one group.

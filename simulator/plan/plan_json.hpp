@@ -8,13 +8,13 @@
 #include "base/json.hpp"
 #include "simulator/plan/plan.hpp"
 
-/// What the writing and the reading of plan files share.
+/// Shared by the writer and the reader of plan files.
 namespace cohort::plan_json {
 
 inline constexpr std::string_view kFormat = "cohort.plan";
 inline constexpr std::int64_t kVersion = 1;
 
-/// The words of a file for the values of an enumeration.
+/// The file's words for the values of an enumeration.
 template <class E>
 struct Names {
   std::vector<std::pair<E, std::string_view>> entries;

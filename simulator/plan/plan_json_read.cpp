@@ -17,6 +17,33 @@ using namespace plan_json;
 constexpr std::int64_t kMostMembers = 65536;
 constexpr std::int64_t kMostInFlight = 1024;  // decode workers, and minibatches of an input
 
+/// "training": {"loss": "cross_entropy", "optimizer": "adam", "clip": true}
+Result<TrainingSpec> read_training(const nlohmann::json& value, std::string path) {
+  COHORT_TRY(JsonObject object, JsonObject::open(value, std::move(path)));
+  const auto named = [&](std::string_view key, auto read) -> decltype(read(std::string_view())) {
+    COHORT_TRY(const std::string text, object.string(key));
+    auto known = read(text);
+    if (!known) return in_context(object.path_of(key), known.error());
+    return known;
+  };
+  TrainingSpec training;
+  COHORT_TRY(training.update, named("optimizer", optimizer_from));
+  if (object.has("loss")) {
+    COHORT_TRY(training.loss, named("loss", loss_from));
+  }
+  if (object.has("clip")) {
+    COHORT_TRY(training.update.clip, object.boolean("clip"));
+  }
+  if (object.has("dropout_from_settings")) {
+    COHORT_TRY(training.dropout_from_settings, object.boolean("dropout_from_settings"));
+  }
+  if (object.has("recompute")) {
+    COHORT_TRY(training.recompute, object.boolean("recompute"));
+  }
+  COHORT_CHECK(object.no_other_keys());
+  return training;
+}
+
 Result<std::vector<Member>> read_member(JsonObject& object, Allowance& allowance) {
   Member member;
   COHORT_TRY(member.name, object.string("name"));
@@ -36,6 +63,10 @@ Result<std::vector<Member>> read_member(JsonObject& object, Allowance& allowance
       member.source.arguments[name] = value.get<std::string>();
       text += name.size() + member.source.arguments[name].size();
     }
+  }
+  if (object.has("training")) {
+    COHORT_TRY(const nlohmann::json* training, object.value("training"));
+    COHORT_TRY(member.source.training, read_training(*training, object.path_of("training")));
   }
   if (!object.has("count")) {
     COHORT_CHECK(object.no_other_keys());

@@ -50,6 +50,14 @@ std::size_t run_length(const std::vector<Member>& members, std::size_t first, st
   return length;
 }
 
+ordered_json write_training(const TrainingSpec& training) {
+  ordered_json entry{{"loss", to_string(training.loss)}, {"optimizer", optimizer_name(training.update)}};
+  if (training.update.clip) entry["clip"] = true;
+  if (training.dropout_from_settings) entry["dropout_from_settings"] = true;
+  if (training.recompute) entry["recompute"] = true;
+  return entry;
+}
+
 ordered_json write_members(const std::vector<Member>& members) {
   ordered_json list = ordered_json::array();
   for (std::size_t i = 0; i < members.size();) {
@@ -61,6 +69,7 @@ ordered_json write_members(const std::vector<Member>& members) {
     entry["model"] = member.source.model;
     if (!member.source.arguments.empty()) entry["arguments"] = member.source.arguments;
     entry["minibatch"] = member.source.minibatch;
+    if (member.source.training) entry["training"] = write_training(*member.source.training);
     entry["seed"] = member.seed;
     if (count > 1) entry["count"] = count;
     list.push_back(std::move(entry));

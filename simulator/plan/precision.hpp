@@ -9,8 +9,8 @@
 
 namespace cohort {
 
-/// What the ops of a plan compute in. Sums are in float32 in all of them; inputs and outputs of members are
-/// float32, and converted once where the type is another.
+/// The precision that the ops of a plan compute in. Sums are always in float32. Inputs and outputs of members are
+/// float32, and are converted once if the type differs.
 enum class Precision {
   kFloat32,
   kTf32,      ///< float32 in memory; products may round their operands to 10 bits of mantissa
@@ -28,17 +28,17 @@ constexpr DataType storage_of(Precision precision) {
                                             : DataType::kFloat32;
 }
 
-/// Largest difference between what a member computes and what it computes alone in float32, as a share of its
-/// largest output. float32: sums of some thousand products in another order. Others: 16 roundings of an operand, of
-/// 2^-11 (tf32, float16) or 2^-8 (bfloat16), which networks of some tens of layers stay below.
+/// Tolerance of a member's results against those it computes alone in float32, relative to its largest output. float32:
+/// sums of some thousand products in another order. Others: 16 roundings of an operand, of 2^-11 (tf32, float16) or
+/// 2^-8 (bfloat16), which networks of some tens of layers stay below.
 constexpr double tolerance_of(Precision precision) {
   return precision == Precision::kFloat32 ? 2e-4 : precision == Precision::kBfloat16 ? 16.0 / 256 : 16.0 / 2048;
 }
 
-/// What a call of `signature` is recorded under: "Gemm ... in bfloat16"; float32 goes without saying.
+/// The signature under which a call is recorded: "Gemm ... in bfloat16"; float32 is not mentioned.
 std::string signature_in(Precision precision, std::string signature);
 
-/// Errors: kInvalidInput naming what can be had, where `asked` is not among it.
+/// Errors: kInvalidInput listing the supported ones if `asked` is not among them.
 Result<void> check_precision(Precision asked, std::span<const Precision> available);
 
 }  // namespace cohort

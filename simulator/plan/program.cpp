@@ -163,11 +163,26 @@ std::string_view kind_name(BufferKind kind) {
       return "workspace";
     case BufferKind::kOutput:
       return "output";
+    case BufferKind::kState:
+      return "state";
   }
   return "";
 }
 
 }  // namespace
+
+std::string memory_parts(const MemoryUse& use) {
+  std::string text =
+      fmt::format("weights {}, activations {}, workspace {}, input {}", format_bytes(use.weights + use.parameters),
+                  format_bytes(use.activations), format_bytes(use.workspace), format_bytes(use.input));
+  if (use.gradients.value > 0) text += fmt::format(", of the activations gradients {}", format_bytes(use.gradients));
+  if (use.optimizer.value > 0) text += fmt::format(", optimizer {}", format_bytes(use.optimizer));
+  return text;
+}
+
+std::string memory_text(const MemoryUse& use) {
+  return fmt::format("{} ({})", format_bytes(use.total()), memory_parts(use));
+}
 
 std::string print(const Program& program) {
   std::string text;

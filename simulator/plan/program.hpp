@@ -27,6 +27,7 @@ enum class BufferKind {
   kActivation,  ///< in the arena
   kWorkspace,   ///< in the arena
   kOutput,      ///< kept until the next step has run
+  kState,       ///< lives across steps, read and updated in place by them
 };
 
 /// A block of device memory. Arena buffers whose uses the Program orders may share bytes.
@@ -35,9 +36,9 @@ struct Buffer {
   BufferKind kind = BufferKind::kActivation;
   Bytes size;
   Bytes offset;               ///< in the arena; zero for inputs and outputs
-  std::vector<StepId> users;  ///< ascending; the first writes it unless it is an input
+  std::vector<StepId> users;  ///< ascending; the first writes it unless it is an input or a state
 };
-/// Activations and workspaces share the arena; all else has memory of its own.
+/// Activations and workspaces share the arena; all other buffers have their own memory.
 inline bool in_arena(const Buffer& buffer) {
   return buffer.kind == BufferKind::kActivation || buffer.kind == BufferKind::kWorkspace;
 }
@@ -76,7 +77,7 @@ using Operand = std::variant<View, WeightView>;
 struct CallPart {
   OpAttributes attributes;
   std::vector<PostOp> post_ops;  ///< their operands count from the part's first input
-  std::size_t inputs = 0;        ///< of the call's, one part's behind another's; it has one output
+  std::size_t inputs = 0;        ///< the part's share of the call's inputs, which are in order of parts; one output
   std::string signature;
 };
 
@@ -95,33 +96,33 @@ struct OpCall {
   Strategy strategy = Strategy::kSerial;
   int width = 1;  ///< members computed by the call
   Precision precision = Precision::kFloat32;
-  int multiprocessors = 0;  ///< that libraries are to choose for; 0: all
-  /// Not empty: independent ops as one launch; attributes and post-ops of the call itself say nothing then.
+  int multiprocessors = 0;  ///< number that libraries should choose algorithms for; 0: all
+  /// If not empty, the call launches these independent ops together, and its own attributes and post-ops are ignored.
   std::vector<CallPart> parts;
 };
 
-/// The call that does what `calls`, which depend on nothing of each other, do.
+/// One call that does the work of `calls`, which must be independent.
 OpCall grouped_call(std::vector<OpCall> calls);
 /// The calls that a grouped one is made of.
 std::vector<OpCall> parts_of(const OpCall& grouped);
-/// "Group: 2 * Gemm [4, 8] + 1 * Gemm [4, 9]": how often each op stands in it.
+/// "Group: 2 * Gemm [4, 8] + 1 * Gemm [4, 9]": each op with its count.
 inline constexpr std::string_view kGroupPrefix = "Group: ";
-/// What a call of `signature` that was made for so many multiprocessors is recorded under: "Gemm ... for 66
-/// multiprocessors"; all of them, 0, go without saying. And back.
+/// The signature under which a call tuned for some multiprocessors is recorded: "Gemm ... for 66 multiprocessors"; 0,
+/// all, is not mentioned. And the reverse.
 std::string signature_for(int multiprocessors, std::string signature);
 std::string_view for_all_multiprocessors(std::string_view signature);
-/// What a copy's signature begins with, and what stands before the number of parts of a stack in it.
+/// The beginning of a copy's signature, and the words before the number of parts of its stack.
 inline constexpr std::string_view kCopyPrefix = "Copy ";
 inline constexpr std::string_view kStackOf = " a stack of ";
-/// The signature of a grouped call, and what it says: ops by signature, and how often each stands there. That of any
-/// other call is one op, once.
+/// The signature of a grouped call from its ops' signatures and counts, and the reverse. Any other call is one op,
+/// once.
 std::string grouped_signature(const std::map<std::string, int>& ops);
 std::map<std::string, int> ops_of(std::string_view signature);
-/// What timings and launches of a call are found by beside strategy and width: of a grouped call of equal ops the
-/// signature of the op, since the width says how many; else the call's own.
+/// The signature under which timings and launches of a call are looked up, with strategy and width: for a grouped call
+/// of equal ops that of the op, as the width is their number; else the call's own.
 std::string recorded_signature(std::string_view signature);
 
-/// What decides a step's cost, by which recorded costs are found.
+/// What determines a step's cost; recorded costs are looked up by it.
 struct CostKey {
   std::string signature;  ///< signature, strategy and width as in OpCall
   Strategy strategy = Strategy::kSerial;
@@ -133,18 +134,19 @@ struct CostKey {
   friend auto operator<=>(const CostKey&, const CostKey&) = default;
 };
 
-/// One launch. Steps stand in launch order, which is also a topological order.
+/// One launch. Steps are in launch order, which is also a topological order.
 struct Step {
   std::string task;  ///< stable id, the same for predicted and measured tasks: "3/conv1", "0-15/conv1"
   std::string op;    ///< model op name, or the tensor's for copies
   std::vector<MemberId> members;
   std::uint32_t group = 0;  ///< position in Plan::groups
+  Phase phase = Phase::kForward;
   OpCall call;
   CostKey cost;
   StreamId stream{};
   std::optional<BufferId> workspace;
   Bytes packed_weights;
-  std::vector<StepId> dependencies;  ///< ascending; data, buffer reuse and `after`, transitively needed ones only
+  std::vector<StepId> dependencies;  ///< ascending; by data, buffer reuse and `after`, without those that others imply
 };
 
 struct ProgramInput {
@@ -153,6 +155,8 @@ struct ProgramInput {
   std::vector<MemberId> members;  ///< that read it; all where the input is shared
   std::string name;
   ElementType element = ElementType::kFloat32;
+  /// kSetting: the first axis counts `members`, each of which reads its own row.
+  TensorRole role = TensorRole::kInput;
 };
 struct ProgramOutput {
   MemberId member{};
@@ -161,14 +165,30 @@ struct ProgramOutput {
   ElementType element = ElementType::kFloat32;
 };
 
+/// A state that a member keeps from step to step, dense in logical order.
+struct ProgramState {
+  MemberId member{};
+  TensorId tensor{};  ///< of the member's model
+  std::string name;
+  View view;
+};
+
 struct MemoryUse {
-  Bytes weights;      ///< as packed
+  Bytes weights;      ///< constants, as packed
   Bytes activations;  ///< the arena's part that is not workspace, outputs included
   Bytes workspace;    ///< what the arena grows by for workspaces
   Bytes input;        ///< all buffers in flight
+  Bytes parameters;   ///< trained parameters and running statistics: the states' first rows
+  Bytes optimizer;    ///< states' other rows
+  Bytes gradients;    ///< of the parameters; part of `activations`
 
-  [[nodiscard]] Bytes total() const { return weights + activations + workspace + input; }
+  [[nodiscard]] Bytes total() const { return weights + activations + workspace + input + parameters + optimizer; }
 };
+
+/// "weights 8 MiB, activations 2 MiB, workspace 1 MiB, input 1 MiB", with further parts for a training step.
+std::string memory_parts(const MemoryUse& use);
+/// "12 MiB (weights 8 MiB, ...)"
+std::string memory_text(const MemoryUse& use);
 
 /// A Plan lowered on its Models: one step of the whole model batch, from input buffers to outputs.
 /// The simulator costs it, the executor runs it.
@@ -177,6 +197,7 @@ struct Program {
   std::vector<Buffer> buffers;
   std::vector<ProgramInput> inputs;
   std::vector<ProgramOutput> outputs;
+  std::vector<ProgramState> states;  ///< by member, then as in its model
   int streams = 1;
   int launch_threads = 1;  ///< of a GPU
   int input_buffers = 2;

@@ -14,18 +14,30 @@ bool has_channels(const OpAttributes& attributes) {
          std::holds_alternative<Pool>(attributes) || std::holds_alternative<MaxPoolIndices>(attributes) ||
          std::holds_alternative<BatchNormalization>(attributes) ||
          std::holds_alternative<GroupNormalization>(attributes) ||
-         std::holds_alternative<LocalResponseNormalization>(attributes) || std::holds_alternative<Resize>(attributes);
+         std::holds_alternative<LocalResponseNormalization>(attributes) || std::holds_alternative<Resize>(attributes) ||
+         std::holds_alternative<ConvolutionWeightGradient>(attributes) ||
+         std::holds_alternative<PoolGradient>(attributes) || std::holds_alternative<BatchStatistics>(attributes) ||
+         std::holds_alternative<NormalizeByStatistics>(attributes) ||
+         std::holds_alternative<BatchNormalizationGradient>(attributes) ||
+         std::holds_alternative<BatchNormalizationWeightGradient>(attributes) ||
+         std::holds_alternative<GroupNormalizationGradient>(attributes) ||
+         std::holds_alternative<GroupNormalizationWeightGradient>(attributes) ||
+         std::holds_alternative<LocalResponseNormalizationGradient>(attributes) ||
+         std::holds_alternative<ResizeGradient>(attributes);
 }
 
 /// Ops that work along the last dimensions.
 bool has_rows(const OpAttributes& attributes) {
-  return std::holds_alternative<MatMul>(attributes) || std::holds_alternative<LayerNormalization>(attributes);
+  return std::holds_alternative<MatMul>(attributes) || std::holds_alternative<LayerNormalization>(attributes) ||
+         std::holds_alternative<LayerNormalizationGradient>(attributes) ||
+         std::holds_alternative<LayerNormalizationWeightGradient>(attributes);
 }
 
 /// Ops whose tensors have nothing to do with each other's layout.
 bool separates(const OpAttributes& attributes) {
   return has_channels(attributes) || std::holds_alternative<Reshape>(attributes) ||
-         std::holds_alternative<Gemm>(attributes);
+         std::holds_alternative<Gemm>(attributes) || std::holds_alternative<GemmWeightGradient>(attributes) ||
+         std::holds_alternative<Pack>(attributes) || std::holds_alternative<Unpack>(attributes);
 }
 
 template <class Visit>
@@ -59,6 +71,10 @@ std::vector<Layout> tensor_layouts(const Model& model, Layout layout) {
       if (has_channels(op.attributes)) image[to_index(id)] = true;
       if (!separates(op.attributes)) users[to_index(id)].push_back(&op);
     });
+  }
+  // What is unpacked, parameters above all, lies as it was packed.
+  for (const Op& op : model.ops) {
+    if (std::holds_alternative<Unpack>(op.attributes)) layouts[to_index(op.outputs[0])] = Layout::kNchw;
   }
   for (const Op& op : model.ops) {
     if (has_rows(op.attributes)) for_each_tensor(model, op, take);

@@ -54,8 +54,9 @@ class Values {
   /// `kind` is kOutput where one of the parts is an output.
   Value& make_stack(const StackKey& key);
   /// A stack that already lies in memory: another's, under other shapes.
-  void add_stack(const StackKey& key, Value whole) { stacks_.emplace(key, std::move(whole)); }
+  void add_stack(const StackKey& key, Value whole) { stacks_.insert_or_assign(key, std::move(whole)); }
   [[nodiscard]] Value* find_stack(const StackKey& key);
+  [[nodiscard]] bool has_stack(const StackKey& key) const { return stacks_.contains(key); }
 
   void set(MemberId member, TensorId tensor, Value value) {
     values_[to_index(member)][to_index(tensor)] = std::move(value);

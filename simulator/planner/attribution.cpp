@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "simulator/planner/learned_ratios.hpp"
 #include "simulator/planner/member_classes.hpp"
 
 namespace cohort {
@@ -14,7 +15,8 @@ bool asks_for_fusion(const Group& group) {
   return group.strategy != Strategy::kSerial && group.strategy != Strategy::kConcurrent;
 }
 
-/// Without the host's part; members that share a baseline take as long as each other.
+}  // namespace
+
 Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluator& evaluator, const Plan& plan) {
   if (runs_in_turn(plan)) {
     const Plan in_turn = in_turn_plan(plan);
@@ -40,8 +42,6 @@ Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluat
   }
   return sum;
 }
-
-}  // namespace
 
 GainWalk::GainWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, const BaselinePrediction& baseline)
     : case_(planning_case), evaluator_(evaluator), baseline_(baseline), class_of_(planning_case.models.size()) {
@@ -116,20 +116,33 @@ Plan GainWalk::only_fused(const Plan& plan) const {
 }
 
 std::optional<Nanoseconds> GainWalk::time_of(const Plan& plan) {
-  const auto [place, is_new] = known_.try_emplace(fingerprint(plan));
-  if (is_new) {
-    ChoiceRule rule;
-    rule.preferred = &preferred_;
-    if (const Result<LoweredPlan> lowered = evaluator_.lowered(plan, case_.models, rule)) {
-      if (const auto time = evaluator_.without_overheads(plan, lowered->program)) place->second = *time;
-    }
+  // A limit on memory changes nothing of a plan that keeps it.
+  Plan free = plan;
+  free.limits.memory.reset();
+  const Point& point = point_of(free);
+  if (!plan.limits.memory || !point.time || point.memory <= *plan.limits.memory) return point.time;
+  return point_of(plan).time;
+}
+
+const GainWalk::Point& GainWalk::point_of(const Plan& plan) {
+  const auto [place, is_new] = known_.try_emplace({fingerprint(plan), ratio_});
+  Point& point = place->second;
+  if (!is_new) return point;
+  ChoiceRule rule;
+  rule.preferred = &preferred_;
+  if (const Result<LoweredPlan> lowered = evaluator_.lowered(plan, case_.models, rule)) {
+    point.memory = lowered->program.memory.total();
+    if (const auto time = evaluator_.without_overheads(plan, lowered->program)) point.time = *time;
   }
-  return place->second;
+  return point;
 }
 
 Attribution GainWalk::explain(const Plan& plan, Nanoseconds with_overheads, Nanoseconds without_overheads) {
   Attribution attribution;
   Nanoseconds last = baseline_.without_overheads;
+  if (case_.learned != nullptr) {  // the parts are of this plan's ops as they were found to run
+    evaluator_.hold_ratio(ratio_ = case_.learned->of(plan));
+  }
   const auto go_to = [&](std::optional<Nanoseconds> time, GainCause cause) {
     if (!time) return;
     attribution.of(cause) += last - *time;
@@ -152,21 +165,8 @@ Attribution GainWalk::explain(const Plan& plan, Nanoseconds with_overheads, Nano
   go_to(without_overheads, GainCause::kAlgorithmChoice);
   attribution.of(GainCause::kLaunchRemoval) =
       (baseline_.step_time - baseline_.without_overheads) - (with_overheads - without_overheads);
+  evaluator_.hold_ratio(std::nullopt);
   return attribution;
-}
-
-Result<Attribution> attribute_gain(const PlanningCase& planning_case, const PlanPrediction& predicted) {
-  const Plan& plan = predicted.plan;
-  PlanningCase own = planning_case;
-  own.base = &plan;
-  PlanEvaluator evaluator(own);
-  BaselinePrediction baseline;
-  baseline.step_time = predicted.baseline;
-  baseline.baselines = plan.baselines;
-  COHORT_TRY(baseline.without_overheads, bare_baseline(own, evaluator, plan));
-  COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(plan, own.models));
-  COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(plan, lowered.program));
-  return GainWalk(own, evaluator, baseline).explain(plan, predicted.run.prediction.step_time, bare);
 }
 
 }  // namespace cohort

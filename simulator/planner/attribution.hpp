@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulator/planner/evaluate.hpp"
@@ -31,20 +32,25 @@ class GainWalk {
   [[nodiscard]] Plan in_turn(const Plan& plan) const;
   [[nodiscard]] Plan only_fused(const Plan& plan) const;
   void add_fused(const Group& group, Plan& plan) const;
-  /// Step time with the baseline's algorithms; remembered.
+  /// A plan with the baseline's algorithms; no time where it cannot be.
+  struct Point {
+    std::optional<Nanoseconds> time;
+    Bytes memory;
+  };
   std::optional<Nanoseconds> time_of(const Plan& plan);
+  const Point& point_of(const Plan& plan);
 
   const PlanningCase& case_;
   PlanEvaluator& evaluator_;
   const BaselinePrediction& baseline_;
   PreferredWays preferred_;
-  std::vector<std::size_t> class_of_;                        ///< by member
-  std::map<std::string, std::optional<Nanoseconds>> known_;  ///< by plan's fingerprint
+  std::vector<std::size_t> class_of_;                      ///< by member
+  double ratio_ = 1;                                       ///< that ops take after, of the plan being explained
+  std::map<std::pair<std::string, double>, Point> known_;  ///< by plan's fingerprint, and that ratio
 };
 
-/// The same of a predicted plan, against the baselines that it holds.
-/// `predicted`: of predict_plan() for the same case.
-/// Errors: those of predict_plan().
-Result<Attribution> attribute_gain(const PlanningCase& planning_case, const PlanPrediction& predicted);
+/// What the members of a plan take one after another, as its baselines have them, without the host's part.
+/// Errors: those of PlanEvaluator::lowered().
+Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluator& evaluator, const Plan& plan);
 
 }  // namespace cohort

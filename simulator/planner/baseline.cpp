@@ -46,6 +46,12 @@ std::vector<ResolvedStep> steps_of_first(const Plan& plan, const Program& progra
   return steps;
 }
 
+/// Whether every step is on so many threads.
+bool runs_on(const Program& program, int threads) {
+  return std::all_of(program.steps.begin(), program.steps.end(),
+                     [&](const Step& step) { return step.cost.threads == threads; });
+}
+
 class BaselineSearch {
  public:
   BaselineSearch(const PlanningCase& planning_case, const CancelToken* cancel)
@@ -70,6 +76,7 @@ class BaselineSearch {
     if (case_.device.cores > 1) threads = {std::nullopt, 1, case_.device.cores};
     std::optional<Evaluation> best;
     for (const std::optional<int> count : threads) {
+      if (best && !best->limited && count && runs_on(best->program, *count)) continue;  // the same once more
       ChoiceRule rule;
       rule.threads = count;
       auto evaluation = evaluator_.evaluate(plan, models, rule);

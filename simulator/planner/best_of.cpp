@@ -35,6 +35,13 @@ std::string minibatch_name(const PlanningCase& planning_case) {
   return fmt::format("minibatch {} to {}", least->source.minibatch, most->source.minibatch);
 }
 
+/// Whether members' training steps recompute cheap activations.
+bool recomputes(const PlanningCase& planning_case) {
+  const auto& members = planning_case.base->members;
+  return std::any_of(members.begin(), members.end(),
+                     [](const Member& each) { return each.source.training && each.source.training->recompute; });
+}
+
 /// By model: its members' minibatches, the largest first.
 using Sizes = std::map<ModelSource, std::vector<std::int64_t>>;
 
@@ -90,6 +97,7 @@ class Merge {
     for (const PlanningCase& each : cases) {
       members_differ_ = members_differ_ || members_of(each) != members_of(cases.front());
       minibatches_differ_ = minibatches_differ_ || minibatch_name(each) != minibatch_name(cases.front());
+      recomputing_differs_ = recomputing_differs_ || recomputes(each) != recomputes(cases.front());
       sizes_.push_back(sizes_of(each));
     }
   }
@@ -127,9 +135,11 @@ class Merge {
   static std::size_t members_of(const PlanningCase& planning_case) { return planning_case.base->members.size(); }
 
   [[nodiscard]] std::string name_of(std::size_t place) const {
-    if (!members_differ_) return minibatch_name(cases_[place]);
-    std::string name = members_name(members_of(cases_[place]));
-    if (minibatches_differ_) name += ", " + minibatch_name(cases_[place]);
+    std::string name;
+    const auto add_part = [&](const std::string& part) { name += (name.empty() ? "" : ", ") + part; };
+    if (members_differ_) add_part(members_name(members_of(cases_[place])));
+    if (minibatches_differ_ || (name.empty() && !recomputing_differs_)) add_part(minibatch_name(cases_[place]));
+    if (recomputing_differs_) add_part(recomputes(cases_[place]) ? "recomputing" : "keeping all");
     return name;
   }
 
@@ -236,6 +246,7 @@ class Merge {
   const PlannerOptions& options_;
   bool members_differ_ = false;  ///< between cases
   bool minibatches_differ_ = false;
+  bool recomputing_differs_ = false;
   std::vector<Sizes> sizes_;                     ///< by case
   std::vector<std::optional<Planned>> planned_;  ///< by case
   PlanningResult merged_;

@@ -2,13 +2,22 @@
 
 #include <algorithm>
 
+#include "simulator/planner/learned_ratios.hpp"
+
 namespace cohort {
 
 PlanEvaluator::PlanEvaluator(const PlanningCase& planning_case, const CancelToken* cancel)
     : case_(planning_case), catalog_(*planning_case.catalog, cancel), cancel_(cancel), times_(*planning_case.costs) {}
 
+void PlanEvaluator::set_cancel(const CancelToken* cancel) {
+  cancel_ = cancel;
+  catalog_.set_cancel(cancel);
+}
+
 PredictionCase PlanEvaluator::prediction_case(const Plan& plan, const Program& program) const {
-  return {&plan, &program, case_.costs, case_.device, true, case_.gpu};
+  const double own = held_ratio_ || case_.learned == nullptr ? 1 : case_.learned->of(plan);
+  const double scale = held_ratio_.value_or(own);
+  return {&plan, &program, case_.costs, case_.device, true, case_.gpu, scale};
 }
 
 Bytes PlanEvaluator::footprint(std::span<const Model* const> models) {
@@ -53,7 +62,7 @@ Result<LoweredPlan> PlanEvaluator::lowered(const Plan& plan, std::span<const Mod
 }
 
 Result<Evaluation> PlanEvaluator::evaluate(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule) {
-  COHORT_TRY(LoweredPlan made, lowered(plan, models, std::move(rule)));
+  COHORT_TRY(LoweredPlan made, lowered(plan, models, rule));
   if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
   COHORT_TRY(Prediction prediction, predict(prediction_case(plan, made.program)));
   return Evaluation{std::move(made), std::move(prediction)};
@@ -85,6 +94,7 @@ Result<std::vector<Evaluation>> PlanEvaluator::tradeoffs(const Plan& plan, std::
 Result<Nanoseconds> PlanEvaluator::without_overheads(const Plan& plan, const Program& program) const {
   PredictionCase bare = prediction_case(plan, program);
   bare.with_overheads = false;
+  if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
   COHORT_TRY(const Prediction prediction, predict(bare));
   return prediction.step_time;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "simulator/planner/choose.hpp"
@@ -24,6 +25,8 @@ class CancellableCatalog final : public OpCatalog {
   /// `cancel` may be null. Both must outlive this.
   CancellableCatalog(const OpCatalog& catalog, const CancelToken* cancel) : catalog_(catalog), cancel_(cancel) {}
 
+  void set_cancel(const CancelToken* cancel) { cancel_ = cancel; }
+
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
     return catalog_.alternatives(call, threads);
@@ -45,6 +48,10 @@ class PlanEvaluator {
  public:
   explicit PlanEvaluator(const PlanningCase& planning_case, const CancelToken* cancel = nullptr);
 
+  /// For what follows.
+  void set_cancel(const CancelToken* cancel);
+  [[nodiscard]] const CancelToken* cancel() const { return cancel_; }
+
   /// Where a limit is exceeded, workspace is handed out over the whole model batch (lower_within_limits()) before the
   /// plan is refused. `rule` says what beside cost decides; its footprint and neighbours are filled in.
   Result<LoweredPlan> lowered(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule = {});
@@ -56,6 +63,9 @@ class PlanEvaluator {
   Result<std::vector<Evaluation>> tradeoffs(const Plan& plan, std::span<const Model* const> models, std::size_t most);
   /// The step time without what steps, launches and hand-offs cost the host.
   Result<Nanoseconds> without_overheads(const Plan& plan, const Program& program) const;
+
+  /// From here on every plan takes after `ratio` (LearnedRatios::of()) instead of its own; nothing: its own again.
+  void hold_ratio(std::optional<double> ratio) { held_ratio_ = ratio; }
 
   [[nodiscard]] PredictionCase prediction_case(const Plan& plan, const Program& program) const;
   [[nodiscard]] CallTimes& times() { return times_; }
@@ -70,6 +80,7 @@ class PlanEvaluator {
   CancellableCatalog catalog_;
   const CancelToken* cancel_;
   CallTimes times_;
+  std::optional<double> held_ratio_;
   std::map<const Model*, std::pair<Bytes, Bytes>> sizes_;  ///< weights, largest operands
 };
 

@@ -6,6 +6,7 @@
 
 #include "simulator/planner/attribution.hpp"
 #include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/plan_prediction.hpp"
 
 namespace cohort {
 namespace {
@@ -14,7 +15,11 @@ using namespace std::chrono_literals;
 
 BatchMemory memory_of(const MemoryUse& use, const PlanningCase& planning_case, const DeviceInfo& device) {
   BatchMemory memory;
-  memory.weights = use.weights;
+  memory.weights = use.weights + use.parameters + use.optimizer;
+  if (use.parameters.value > 0) {
+    memory.optimizer = use.optimizer;
+    memory.gradients = use.gradients;
+  }
   memory.activations = use.activations;
   memory.workspace = use.workspace;
   memory.step = use.activations + use.workspace;
@@ -53,14 +58,14 @@ void add_doubts(const PlanningCase& planning_case, const Prediction& prediction,
   report.sort_doubts();
 }
 
-Result<WorkspaceRules> compare_rules(const PlanningCase& planning_case, const PlanReport& report) {
+Result<WorkspaceRules> compare_rules(const PlanningCase& planning_case, PlanEvaluator& evaluator,
+                                     const PlanReport& report) {
   const auto way_of = [](const Prediction& prediction) {
     return WorkspaceRules::Way{prediction.step_time, prediction.memory.workspace};
   };
   WorkspaceRules rules;
   rules.limit = *report.plan.limits.workspace;
   rules.whole_batch = {report.step_time, report.memory.workspace.value_or(Bytes{})};
-  PlanEvaluator evaluator(planning_case);
   Plan plan = report.plan;
   plan.resolved.reset();
   Plan free = plan;
@@ -78,41 +83,126 @@ Result<WorkspaceRules> compare_rules(const PlanningCase& planning_case, const Pl
 
 }  // namespace
 
+class PlanReporter::Work {
+ public:
+  Work(const PlanningCase& planning_case, DeviceInfo device)
+      : case_(planning_case), device_(std::move(device)), evaluator_(case_) {}
+
+  Result<PlanReport> report(const Plan& plan, const CancelToken* cancel) {
+    case_.base = &plan;
+    COHORT_CHECK(check_case(case_));
+    evaluator_.set_cancel(cancel);
+    auto report = made(plan);
+    evaluator_.set_cancel(nullptr);
+    case_.base = nullptr;
+    // A walk that was cut short remembers points that could not be.
+    if (cancel != nullptr && cancel->cancelled()) {
+      known_.clear();
+      COHORT_CHECK(cancel->check());
+    }
+    return report;
+  }
+
+ private:
+  /// What members take one after another, and the ways from there to plans of them.
+  struct KnownBaseline {
+    KnownBaseline(const PlanningCase& planning_case, const Plan& plan) : base(plan), own(planning_case) {
+      own.base = &base;
+    }
+    Plan base;
+    PlanningCase own;
+    BaselinePrediction baseline;
+    std::optional<GainWalk> walk;
+  };
+
+  Result<PlanReport> made(const Plan& plan) {
+    COHORT_TRY(const LoweredPlan lowered, evaluator_.lowered(plan, case_.models));
+    COHORT_TRY(KnownBaseline* const known, baseline_of(plan));
+    Plan with_baselines = plan;
+    with_baselines.baselines = known->baseline.baselines;
+    COHORT_TRY(PlanPrediction predicted, predict_lowered(evaluator_, case_, std::move(with_baselines), lowered.program,
+                                                         known->baseline.step_time, device_));
+    const Prediction& prediction = predicted.run.prediction;
+    PlanReport report = numbers_of(predicted);
+    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(predicted.plan, lowered.program));
+    const Attribution gain = known->walk->explain(predicted.plan, prediction.step_time, bare);
+    for (std::size_t i = 0; i < kGainCauses; ++i) {
+      if (gain.saved[i] == Nanoseconds(0)) continue;
+      report.gain.push_back({std::string(to_string(static_cast<GainCause>(i))), gain.saved[i]});
+    }
+    COHORT_TRY(const ContentionBracket bracket,
+               contention_bracket(evaluator_.prediction_case(predicted.plan, lowered.program), prediction));
+    report.without_contention = bracket.without;
+    report.kernels_in_turn = bracket.in_turn;
+    add_doubts(case_, prediction, device_, report);
+    report.facts = std::move(predicted.run.facts);
+    report.plan = std::move(predicted.plan);
+    if (report.plan.limits.workspace) {
+      COHORT_TRY(report.workspace, compare_rules(case_, evaluator_, report));
+    }
+    report.trace = std::move(predicted.run.trace);
+    return report;
+  }
+
+  PlanReport numbers_of(const PlanPrediction& predicted) const {
+    const Prediction& prediction = predicted.run.prediction;
+    PlanReport report;
+    report.members = predicted.plan.members.size();
+    report.baseline = predicted.baseline;
+    report.step_time = prediction.step_time;
+    report.speedup = predicted.speedup;
+    report.interval = predicted.interval;
+    report.samples_per_second = prediction.samples_per_second;
+    report.p99_latency = prediction.p99_latency;
+    report.lower_bound = prediction.lower_bound;
+    report.upper_bound = prediction.upper_bound;
+    report.binding = prediction.binding;
+    report.memory = memory_of(prediction.memory, case_, device_);
+    return report;
+  }
+
+  /// Of the plan's own baselines, or the best that are found. Depends on what members read, and how each runs alone.
+  Result<KnownBaseline*> baseline_of(const Plan& plan) {
+    Plan key = plan;
+    key.groups.clear();
+    key.streams = key.launch_threads = 1;
+    key.limits.memory.reset();
+    key.resolved.reset();
+    constexpr std::size_t kMostKnown = 64;
+    if (known_.size() > kMostKnown) known_.clear();
+    std::unique_ptr<KnownBaseline>& known = known_[write_plan(key)];
+    if (known) return known.get();
+    auto made = std::make_unique<KnownBaseline>(case_, plan);
+    BaselinePrediction& baseline = made->baseline;
+    if (plan.baselines.empty()) {
+      COHORT_TRY(baseline, predict_baseline(case_, evaluator_.cancel()));
+      made->base.baselines = baseline.baselines;
+    } else {
+      COHORT_TRY(baseline.step_time, baseline_time(evaluator_, case_, plan));
+      COHORT_TRY(baseline.without_overheads, bare_baseline(case_, evaluator_, plan));
+      baseline.baselines = plan.baselines;
+    }
+    made->walk.emplace(made->own, evaluator_, baseline);
+    known = std::move(made);
+    return known.get();
+  }
+
+  PlanningCase case_;  ///< its base is that of the report being made
+  DeviceInfo device_;
+  PlanEvaluator evaluator_;
+  std::map<std::string, std::unique_ptr<KnownBaseline>> known_;  ///< by what of a plan it depends on
+};
+
+PlanReporter::PlanReporter(const PlanningCase& planning_case, DeviceInfo device)
+    : work_(std::make_unique<Work>(planning_case, std::move(device))) {}
+PlanReporter::~PlanReporter() = default;
+
+Result<PlanReport> PlanReporter::report(const Plan& plan, const CancelToken* cancel) {
+  return work_->report(plan, cancel);
+}
+
 Result<PlanReport> report_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device) {
-  COHORT_TRY(PlanPrediction predicted, predict_plan(planning_case, plan, device));
-  const Prediction& prediction = predicted.run.prediction;
-  PlanReport report;
-  report.members = plan.members.size();
-  report.baseline = predicted.baseline;
-  report.step_time = prediction.step_time;
-  report.speedup = predicted.speedup;
-  report.samples_per_second = prediction.samples_per_second;
-  report.lower_bound = prediction.lower_bound;
-  report.upper_bound = prediction.upper_bound;
-  report.binding = prediction.binding;
-  COHORT_TRY(const Attribution gain, attribute_gain(planning_case, predicted));
-  for (std::size_t i = 0; i < kGainCauses; ++i) {
-    if (gain.saved[i] == Nanoseconds(0)) continue;
-    report.gain.push_back({std::string(to_string(static_cast<GainCause>(i))), gain.saved[i]});
-  }
-  PlanningCase own = planning_case;
-  own.base = &predicted.plan;
-  PlanEvaluator evaluator(own);
-  COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(predicted.plan, own.models));
-  COHORT_TRY(const ContentionBracket bracket,
-             contention_bracket(evaluator.prediction_case(predicted.plan, lowered.program), prediction));
-  report.without_contention = bracket.without;
-  report.kernels_in_turn = bracket.in_turn;
-  report.facts = std::move(predicted.run.facts);
-  report.memory = memory_of(prediction.memory, planning_case, device);
-  report.plan = std::move(predicted.plan);
-  add_doubts(planning_case, prediction, device, report);
-  if (report.plan.limits.workspace) {
-    own.base = &report.plan;
-    COHORT_TRY(report.workspace, compare_rules(own, report));
-  }
-  report.trace = std::move(predicted.run.trace);
-  return report;
+  return PlanReporter(planning_case, device).report(plan);
 }
 
 }  // namespace cohort

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/cancel.hpp"
+#include "base/device.hpp"
 #include "simulator/planner/planner.hpp"
 #include "simulator/report/run_report.hpp"
 
@@ -27,11 +31,31 @@ struct WorkspaceRules {
 struct PlanReport : RunReport {
   Plan plan;  ///< with baselines and `resolved`
   double samples_per_second = 0;
+  SpeedupInterval interval;  ///< of the speedup
+  Nanoseconds p99_latency{};
   std::optional<WorkspaceRules> workspace;  ///< where the plan limits workspaces
 };
 
-/// All that can be said of a plan before it runs.
-/// Errors: those of predict_plan().
+/// Reports of many plans of the same members, one at a time: what was found of their baseline, and of ways between it
+/// and a plan, serves the next.
+class PlanReporter {
+ public:
+  /// The case's base says nothing here. All that it points to must outlive this.
+  PlanReporter(const PlanningCase& planning_case, DeviceInfo device);
+  ~PlanReporter();
+  PlanReporter(const PlanReporter&) = delete;
+  PlanReporter& operator=(const PlanReporter&) = delete;
+
+  /// All that can be said of a plan before it runs.
+  /// Errors: those of predict_plan(); kInterrupted once `cancel`, which may be null, is cancelled.
+  Result<PlanReport> report(const Plan& plan, const CancelToken* cancel = nullptr);
+
+ private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
+
+/// The same of one plan.
 Result<PlanReport> report_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device);
 
 }  // namespace cohort

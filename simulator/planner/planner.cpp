@@ -3,14 +3,28 @@
 #include <map>
 #include <utility>
 
-#include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/plan_prediction.hpp"
 #include "simulator/planner/search.hpp"
 #include "simulator/planner/uncertainty.hpp"
 
 namespace cohort {
-namespace {
+std::string_view to_string(GainCause cause) {
+  switch (cause) {
+    case GainCause::kSharing:
+      return "sharing";
+    case GainCause::kLaunchRemoval:
+      return "launch removal";
+    case GainCause::kOverlap:
+      return "overlap";
+    case GainCause::kFusion:
+      return "fusion";
+    case GainCause::kAlgorithmChoice:
+      return "algorithm choice";
+  }
+  return "";
+}
 
-Result<void> check(const PlanningCase& planning_case) {
+Result<void> check_case(const PlanningCase& planning_case) {
   const std::size_t members = planning_case.base->members.size();
   if (members == 0) return fail(ErrorCode::kInvalidInput, "members is empty: a plan runs at least one model");
   if (members != planning_case.models.size()) {
@@ -19,8 +33,6 @@ Result<void> check(const PlanningCase& planning_case) {
   return validate(planning_case.device);
 }
 
-/// One step of every member as the plan's baselines have it. Of those with a pipeline each, members that share a
-/// baseline and a model take the same.
 Result<Nanoseconds> baseline_time(PlanEvaluator& evaluator, const PlanningCase& planning_case, const Plan& plan) {
   if (runs_in_turn(plan)) {
     auto all = evaluator.evaluate(in_turn_plan(plan), planning_case.models);
@@ -46,54 +58,44 @@ Result<Nanoseconds> baseline_time(PlanEvaluator& evaluator, const PlanningCase& 
   return sum;
 }
 
-}  // namespace
-
-std::string_view to_string(GainCause cause) {
-  switch (cause) {
-    case GainCause::kSharing:
-      return "sharing";
-    case GainCause::kLaunchRemoval:
-      return "launch removal";
-    case GainCause::kOverlap:
-      return "overlap";
-    case GainCause::kFusion:
-      return "fusion";
-    case GainCause::kAlgorithmChoice:
-      return "algorithm choice";
-  }
-  return "";
-}
-
 Result<PlanningResult> plan_model_batch(const PlanningCase& planning_case, const PlannerOptions& options) {
-  COHORT_CHECK(check(planning_case));
+  COHORT_CHECK(check_case(planning_case));
   return search_plans(planning_case, options);
 }
 
-Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device) {
-  COHORT_CHECK(check(planning_case));
-  PlanningCase own = planning_case;
-  own.base = &plan;
-  PlanEvaluator evaluator(own);
+Result<PlanPrediction> predict_lowered(const PlanEvaluator& evaluator, const PlanningCase& planning_case, Plan plan,
+                                       const Program& program, Nanoseconds baseline, const DeviceInfo& device) {
   PlanPrediction result;
-  result.plan = plan;
-  COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(plan, own.models));
-  if (plan.baselines.empty()) {
-    COHORT_TRY(BaselinePrediction baseline, predict_baseline(own));
-    result.baseline = baseline.step_time;
-    result.plan.baselines = std::move(baseline.baselines);
-  } else {
-    COHORT_TRY(result.baseline, baseline_time(evaluator, own, plan));
-  }
+  result.baseline = baseline;
+  result.plan = std::move(plan);
   if (!result.plan.resolved || result.plan.resolved->fingerprint != fingerprint(result.plan)) {
-    result.plan.resolved = resolve(result.plan, lowered.program, planning_case.device.device);
+    result.plan.resolved = resolve(result.plan, program, planning_case.device.device);
   }
-  COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, lowered.program), device));
+  COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, program), device));
   result.run.trace.info.wall_times.push_back({"baseline", {result.baseline}, 0});
   if (result.run.prediction.step_time > Nanoseconds(0)) {
     result.speedup = seconds(result.baseline) / seconds(result.run.prediction.step_time);
   }
-  result.interval = speedup_interval(planning_case, result.run.prediction, result.speedup);
+  result.interval = speedup_interval(planning_case, result.plan, result.run.prediction, result.speedup);
   return result;
+}
+
+Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device) {
+  COHORT_CHECK(check_case(planning_case));
+  PlanningCase own = planning_case;
+  own.base = &plan;
+  PlanEvaluator evaluator(own);
+  COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(plan, own.models));
+  Plan predicted = plan;
+  Nanoseconds baseline{};
+  if (plan.baselines.empty()) {
+    COHORT_TRY(BaselinePrediction found, predict_baseline(own));
+    baseline = found.step_time;
+    predicted.baselines = std::move(found.baselines);
+  } else {
+    COHORT_TRY(baseline, baseline_time(evaluator, own, plan));
+  }
+  return predict_lowered(evaluator, own, std::move(predicted), lowered.program, baseline, device);
 }
 
 }  // namespace cohort

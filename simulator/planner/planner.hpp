@@ -21,6 +21,8 @@
 
 namespace cohort {
 
+class LearnedRatios;
+
 /// What to plan for. All must outlive the call.
 struct PlanningCase {
   /// Members, input, limits, layout, launch mode and device; its groups, streams and baselines are
@@ -31,7 +33,8 @@ struct PlanningCase {
   const CostTable* costs = nullptr;
   DeviceProfile device;
   const OpCatalog* catalog = nullptr;
-  GpuDemands* gpu = nullptr;  ///< where the device is a GPU whose figures are known
+  GpuDemands* gpu = nullptr;               ///< where the device is a GPU whose figures are known
+  const LearnedRatios* learned = nullptr;  ///< from plans that were run; null: recorded costs alone count
 };
 
 /// What makes a plan faster than its baseline.
@@ -133,7 +136,7 @@ struct PlannerOptions {
 
 /// One of several cases: its members one after another, and the best that was found for it.
 struct CaseOutcome {
-  std::string name;  ///< "16 members", "minibatch 16", "16 members, minibatch 16": what cases differ in
+  std::string name;  ///< "16 members", "minibatch 16", "16 members, minibatch 16, recomputing": what cases differ in
   std::size_t members = 0;
   std::optional<std::int64_t> minibatch;   ///< of each member; absent where they differ
   Nanoseconds baseline{};                  ///< one step of every member
@@ -163,15 +166,16 @@ Result<PlanningResult> plan_model_batch(const PlanningCase& planning_case, const
 /// What counts as no difference between cases: runs of one plan differ by more.
 inline constexpr double kAsGood = 0.02;
 
-/// Looks for the best plan over several cases: the same members at another minibatch each, another number of them, or
-/// both. With throughput as objective candidates are ranked by samples a second over all members, by other objectives
-/// as in plan_model_batch(), where the least minibatch, or one member, mostly wins unless a limit or the samples a
-/// second count. The first is the one with the fewest samples a step, of several the one with the fewest members, of
-/// those that are within kAsGood of the best: what saturates takes more memory and time for nothing. What other cases
-/// promise rules out plans of the later ones. Where members do not fit into memory, as many or more of them at their
-/// minibatch or a larger one are not looked at. Speedup and gains are against the candidate's own members one after
-/// another at its own minibatch. Pareto points are those of the first candidate's case.
-/// Errors: those of plan_model_batch() for the first case that was looked at, where none of them has a plan.
+/// Looks for the best plan over several cases: the same members at another minibatch each, another number of them,
+/// with activations kept or recomputed, or several of these. With throughput as objective candidates are ranked by
+/// samples a second over all members, by other objectives as in plan_model_batch(), where the least minibatch, or one
+/// member, mostly wins unless a limit or the samples a second count. The first is the one with the fewest samples a
+/// step, of several the one with the fewest members, of those that are within kAsGood of the best: what saturates takes
+/// more memory and time for nothing. What other cases promise rules out plans of the later ones. Where members do not
+/// fit into memory, as many or more of them at their minibatch or a larger one are not looked at. Speedup and gains are
+/// against the candidate's own members one after another at its own minibatch. Pareto points are those of the first
+/// candidate's case. Errors: those of plan_model_batch() for the first case that was looked at, where none of them has
+/// a plan.
 Result<PlanningResult> plan_best_of(std::span<const PlanningCase> cases, const PlannerOptions& options = {});
 
 /// The best single-model plans of all members, and what they take. `cancel` may be null.

@@ -7,9 +7,9 @@
 
 namespace cohort {
 
-/// How the steps of a program run: by step its stream, its strategy, the multiprocessors it is made for, and the
-/// steps it waits for, with their count before them. Two programs of the same tasks in the same ways of running them
-/// (Resolved::steps) are the same exactly where these are equal, too.
+/// How the steps of a program run: for each step its stream, strategy, multiprocessors, number of dependencies, and
+/// dependencies. Two programs with the same tasks and the same algorithms (Resolved::steps) are equal exactly if these
+/// are equal, too.
 using ProgramShape = std::vector<std::uint32_t>;
 
 ProgramShape shape_of(const Program& program);

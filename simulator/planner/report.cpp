@@ -32,7 +32,6 @@ std::string lost_text(const PlanCandidate& best, const PlanCandidate& candidate)
 std::string explain_one(const PlanningResult& result, std::size_t place) {
   const PlanCandidate& each = result.ranked[place];
   const Prediction& prediction = each.prediction;
-  const MemoryUse& memory = prediction.memory;
   std::string text = fmt::format("{:>3}  {}\n", place + 1, each.name);
   text += fmt::format("     step     {}, at least {}, at most {} with nothing side by side; {:.2f}x\n",
                       format_time(prediction.step_time), format_time(prediction.lower_bound),
@@ -40,9 +39,7 @@ std::string explain_one(const PlanningResult& result, std::size_t place) {
   text += fmt::format("     members  p99 latency {}, whole step {} from launch to end, least gain {:.2f}x\n",
                       format_time(prediction.p99_latency), format_time(prediction.launch_to_end), each.least_gain);
   text += fmt::format("     binds    {}\n", binding_text(prediction));
-  text += fmt::format("     memory   {} (weights {}, activations {}, workspace {}, input {})\n",
-                      format_bytes(memory.total()), format_bytes(memory.weights), format_bytes(memory.activations),
-                      format_bytes(memory.workspace), format_bytes(memory.input));
+  text += fmt::format("     memory   {}\n", memory_text(prediction.memory));
   if (each.limited && each.explained) {
     const std::string equal = each.equal_shares ? format_time(*each.equal_shares) : "not possible";
     text += fmt::format("     limited  workspace over the whole model batch {}, by equal shares of the limit {}\n",
@@ -77,6 +74,29 @@ std::string cases_text(const PlanningResult& result) {
     text += fmt::format("{:39}best, rank {}: {} a step, {:.2f}x, {:.4g} samples a second, {}\n", "", each.best + 1,
                         format_time(best.prediction.step_time), best.speedup, best.prediction.samples_per_second,
                         format_bytes(best.prediction.memory.total()));
+  }
+  return text;
+}
+
+/// Behind the name of a task, "0/relu1:split: ", where it begins with one.
+std::string_view without_task(std::string_view reason) {
+  const std::size_t end = reason.find(": ");
+  const std::string_view first = reason.substr(0, end);
+  const bool is_task = first.find('/') != std::string_view::npos && first.find(' ') == std::string_view::npos;
+  return is_task && end != std::string_view::npos ? reason.substr(end + 2) : reason;
+}
+
+/// A line for each reason.
+std::string refused_text(const std::vector<RefusedCandidate>& refused) {
+  std::string text;
+  for (auto each = refused.begin(); each != refused.end(); ++each) {
+    const auto is_same = [&](const RefusedCandidate& other) {
+      return without_task(other.reason) == without_task(each->reason);
+    };
+    if (std::any_of(refused.begin(), each, is_same)) continue;
+    const auto more = std::count_if(each + 1, refused.end(), is_same);
+    text += fmt::format("not possible: {}{}: {}\n", each->name, more > 0 ? fmt::format(", and {} more", more) : "",
+                        each->reason);
   }
   return text;
 }
@@ -128,10 +148,7 @@ std::string print(const PlanningResult& result, std::size_t most_rows) {
     text +=
         fmt::format("not simulated: {} more, by what their ops take at least (--explain)\n", result.screened.size());
   }
-  for (const RefusedCandidate& each : result.refused) {
-    text += fmt::format("not possible: {}: {}\n", each.name, each.reason);
-  }
-  return text;
+  return text + refused_text(result.refused);
 }
 
 std::string print_pareto(const PlanningResult& result) {

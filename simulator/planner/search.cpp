@@ -12,6 +12,7 @@
 #include "simulator/planner/attribution.hpp"
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/explanation.hpp"
+#include "simulator/planner/learned_ratios.hpp"
 #include "simulator/planner/program_shape.hpp"
 #include "simulator/planner/uncertainty.hpp"
 #include "simulator/planner/variants.hpp"
@@ -125,7 +126,8 @@ class Search {
   /// Bounds are of the step time, and the time from launch to end is no less; what members wait for is another matter.
   [[nodiscard]] bool loses_by_bound(Nanoseconds bound) const {
     const bool bounded = options_.objective == Objective::kThroughput || options_.objective == Objective::kStepTime;
-    const auto least = static_cast<double>(bound.count());
+    const double scale = case_.learned == nullptr ? 1 : case_.learned->least();
+    const double least = static_cast<double>(bound.count()) * scale;
     if (bounded && options_.cost_to_beat && least >= *options_.cost_to_beat) return true;
     return bounded && !scored_.empty() && least >= scored_[best()].cost;
   }
@@ -385,9 +387,9 @@ class Search {
   Result<void> finish(std::size_t place) {
     PlanCandidate& candidate = scored_[place].candidate;
     if (candidate.name != kOneAfterAnother)  // which is what others are held against
-      candidate.interval = speedup_interval(case_, candidate.prediction, candidate.speedup);
+      candidate.interval = speedup_interval(case_, candidate.plan, candidate.prediction, candidate.speedup);
     if (place < options_.most_explained && !interrupted()) {
-      const Result<void> explained = explain(candidate);
+      Result<void> explained = explain(candidate);
       if (!explained && !interrupted()) return explained;
       candidate.explained = explained && !interrupted();
     }

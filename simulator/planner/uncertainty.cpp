@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/planner/learned_ratios.hpp"
+
 namespace cohort {
 namespace {
 
@@ -19,10 +21,17 @@ constexpr double kEighty = 1.2816;
 
 }  // namespace
 
-SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Prediction& prediction, double speedup) {
+SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Plan& plan, const Prediction& prediction,
+                                 double speedup) {
   const CostTable& costs = *planning_case.costs;
   double variance = kModel * kModel;
   const auto add = [&](double deviation) { variance += deviation * deviation; };
+  const auto interval = [&] {
+    const double width = std::exp(kEighty * std::sqrt(variance));
+    return SpeedupInterval{speedup / width, speedup * width};
+  };
+  if (prediction.step_time < kShortStep) add(kShort);
+  if (planning_case.learned != nullptr && planning_case.learned->was_run(plan)) return interval();
   const auto part = [&](CostOrigin origin) {
     std::size_t all = 0;
     for (const std::size_t count : prediction.origins) all += count;
@@ -30,7 +39,6 @@ SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Predic
   };
   add(kBetweenWidths * part(CostOrigin::kInterpolated));
   add(kNeverRecorded * part(CostOrigin::kAnalytic));
-  if (prediction.step_time < kShortStep) add(kShort);
   add(costs.spread() / 2);  // the median of several samples is surer than one of them, but one disturbance meets many
   add(costs.unexplained());
   if (!costs.in_model()) add(kNotInModel);
@@ -38,8 +46,7 @@ SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Predic
   const double most = static_cast<double>(costs.most_footprint().value);
   const double touched = static_cast<double>(prediction.memory.total().value);
   if (costs.in_model() && most > 0 && touched > most) add(kBeyond * std::log2(touched / most));
-  const double width = std::exp(kEighty * std::sqrt(variance));
-  return {speedup / width, speedup * width};
+  return interval();
 }
 
 }  // namespace cohort

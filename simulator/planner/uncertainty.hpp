@@ -9,11 +9,12 @@ namespace cohort {
 /// Steps shorter than this vary from run to run by more than a prediction can follow.
 inline constexpr std::chrono::microseconds kShortStep{100};
 
-/// Where a measured speedup lies in 8 of 10 cases, by what the prediction is made of: how far the samples of ops lie
-/// apart, how much of a step's time its ops leave unexplained, ops between recorded widths or never recorded as fused,
-/// footprints beyond the largest that was timed, and how short the step is. The weights follow what was measured on a
-/// CPU; a GPU's is a guess until one was measured.
-SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Prediction& prediction, double speedup);
+/// The interval that should hold 8 of 10 measured speedups. It widens with the spread of the ops' samples, the part of
+/// a step's time that its ops do not explain, ops between recorded widths or never recorded fused, footprints beyond
+/// the largest that was timed, and short steps. The weights were fitted on a CPU; those for a GPU are a guess until one
+/// is measured. For a plan that was run before, only variation from run to run counts.
+SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Plan& plan, const Prediction& prediction,
+                                 double speedup);
 
 /// Whether two predictions cannot be told apart.
 inline bool overlap(const SpeedupInterval& a, const SpeedupInterval& b) { return a.low <= b.high && b.low <= a.high; }

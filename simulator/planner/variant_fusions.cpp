@@ -52,8 +52,12 @@ void extend(const Ways& before, std::size_t choice, bool follows_any, const WayC
   }
 }
 
-/// Tensors of the op only get another shape: nothing is gained or lost by leaving it out.
-bool does_nothing(const Op& op) { return std::holds_alternative<Reshape>(op.attributes) && op.post_ops.empty(); }
+/// Tensors of the op only get another shape, or are parts of another: nothing is gained or lost by leaving it out.
+bool does_nothing(const Op& op) {
+  const bool views = std::holds_alternative<Reshape>(op.attributes) || std::holds_alternative<Pack>(op.attributes) ||
+                     std::holds_alternative<Unpack>(op.attributes);
+  return views && op.post_ops.empty();
+}
 
 /// Each fuses its own members.
 int fusing_streams(const Variant& variant) { return variant.rest == RestKind::kConcurrent ? variant.streams : 1; }
@@ -153,7 +157,7 @@ Result<Variant> VariantMaker::with_fused(Variant rest, const std::vector<std::st
                                                        [&](const Op& op) { return matches_pattern(op.name, pattern); });
     };
     if (std::none_of(classes_.begin(), classes_.end(), has))
-      return fail(ErrorCode::kNegativeAnswer, "{}: no op that several equal members have is called so", pattern);
+      return fail(ErrorCode::kNegativeAnswer, "{}: no op of this name is in several equal members", pattern);
   }
   std::vector<Wish> wishes;
   for (std::size_t c = 0; c < classes_.size(); ++c) {

@@ -186,8 +186,9 @@ VariantMaker::LeastCalls VariantMaker::least_calls(std::size_t member_class, std
                                                    std::optional<Strategy> fused, const Variant& variant) {
   const MemberClass& mine = classes_[member_class];
   const Op& what = mine.model->ops[op];
-  const bool moves =
-      std::holds_alternative<Reshape>(what.attributes) || std::holds_alternative<Transpose>(what.attributes);
+  const bool moves = std::holds_alternative<Reshape>(what.attributes) ||
+                     std::holds_alternative<Transpose>(what.attributes) ||
+                     std::holds_alternative<Pack>(what.attributes) || std::holds_alternative<Unpack>(what.attributes);
   if (moves && what.post_ops.empty()) return {};
   const int streams = variant.rest == RestKind::kConcurrent ? variant.streams : 1;
   const auto members = static_cast<std::int64_t>(mine.members.size());

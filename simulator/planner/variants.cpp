@@ -82,17 +82,39 @@ bool VariantMaker::can_group(std::size_t member_class, std::size_t op, Strategy 
 /// Whether the op is what the strategy is for; other ops only go along with such ones.
 bool VariantMaker::is_core(std::size_t member_class, std::size_t op, Strategy strategy) const {
   const Op& what = classes_[member_class].model->ops[op];
-  if (strategy == Strategy::kStridedBatch || strategy == Strategy::kGroupedGemm)
-    return std::holds_alternative<Gemm>(what.attributes) || is_recurrent(what);
-  return std::holds_alternative<Convolution>(what.attributes);
+  const bool backward = what.phase == Phase::kBackward;
+  if (strategy == Strategy::kStridedBatch || strategy == Strategy::kGroupedGemm) {
+    const bool trains = std::holds_alternative<GemmWeightGradient>(what.attributes) ||
+                        std::holds_alternative<Pack>(what.attributes) ||
+                        std::holds_alternative<Update>(what.attributes) ||
+                        (backward && std::holds_alternative<MatMul>(what.attributes));
+    return std::holds_alternative<Gemm>(what.attributes) || is_recurrent(what) ||
+           (trains && strategy == Strategy::kStridedBatch);
+  }
+  return std::holds_alternative<Convolution>(what.attributes) ||
+         std::holds_alternative<ConvolutionWeightGradient>(what.attributes) ||
+         (backward && std::holds_alternative<ConvTranspose>(what.attributes));
 }
 
-/// Runs of neighbouring ops with the same wish, from the first that the strategy is for.
+/// Runs of neighbouring ops with the same wish, from the first that the strategy is for. What is only unpacked is a
+/// view in any run, and belongs to the next or the last one.
 VariantMaker::Runs VariantMaker::runs_of(const std::vector<Wish>& wish) const {
   Runs runs;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     std::optional<Strategy> open;
+    std::vector<std::size_t> views;
+    const auto add_views = [&] {
+      if (runs.empty() || runs.back().member_class != c) return;
+      std::vector<std::size_t>& ops = runs.back().ops;
+      ops.insert(ops.end(), views.begin(), views.end());
+      std::sort(ops.begin(), ops.end());
+      views.clear();
+    };
     for (std::size_t op = 0; op < wish[c].size(); ++op) {
+      if (std::holds_alternative<Unpack>(classes_[c].model->ops[op].attributes)) {
+        views.push_back(op);
+        continue;
+      }
       const std::optional<Strategy> wanted = wish[c][op];
       if (wanted && wanted == open) {
         runs.back().ops.push_back(op);
@@ -102,7 +124,9 @@ VariantMaker::Runs VariantMaker::runs_of(const std::vector<Wish>& wish) const {
       if (!wanted || !is_core(c, op, *wanted)) continue;
       open = wanted;
       runs.push_back({c, *wanted, {op}});
+      add_views();
     }
+    add_views();
   }
   return runs;
 }

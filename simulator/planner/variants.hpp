@@ -51,11 +51,11 @@ struct Variant {
   LaunchMode launch = LaunchMode::kGraph;
   InputSetting input;
   BranchSchedule branches = BranchSchedule::kStages;
-  /// By name: ops that all members have, each in a shape of its own, as one launch an op.
+  /// Ops, by name, that all members have in different shapes, each as one launch.
   std::vector<std::string> grouped = {};
   int launch_threads = 1;   ///< at most; one where launches are captured or there is one stream
-  int multiprocessors = 0;  ///< that products of concurrent members are made for; 0: all
-  int branch_sets = 1;      ///< of streams, that members whose branches run side by side are spread over
+  int multiprocessors = 0;  ///< number that products of concurrent members are tuned for; 0: all
+  int branch_sets = 1;      ///< sets of streams over which members are spread, if their branches run side by side
 
   friend bool operator==(const Variant&, const Variant&) = default;
 };
@@ -63,56 +63,54 @@ struct Variant {
 inline constexpr std::array kFusedStrategies = {Strategy::kDenseConvolution, Strategy::kStridedBatch,
                                                 Strategy::kGroupedConvolution, Strategy::kGroupedGemm};
 
-/// Makes variants and tells what they are, for one set of members.
+/// Makes and describes the variants of one set of members.
 class VariantMaker {
  public:
   VariantMaker(const PlanningCase& planning_case, CallTimes& times, Bytes footprint);
 
-  /// All variants worth a look, each once. `refused` is told of strategies that no op can take.
+  /// All variants worth considering, each once. `refused` gets the strategies that no op can use.
   std::vector<Variant> variants(std::vector<RefusedCandidate>& refused);
   /// Every assignment of a strategy to every op, with every way of running the rest.
   /// Errors: kInvalidInput where there are more than `most`.
   [[nodiscard]] Result<std::vector<Variant>> all_variants(std::size_t most) const;
-  /// The variants that differ in the strategy of one op; none where there are too many ops for that to be worth it.
+  /// The variants that differ in the strategy of one op; none if there are too many ops.
   [[nodiscard]] std::vector<Variant> one_op_changed(const Variant& variant) const;
-  /// The variants that run the branches of each member, and of what is fused, side by side in any way, with the same
-  /// bound(); none where there are no branches.
+  /// The variants that run branches of members and of fused ops side by side, in every way, with the same bound(); none
+  /// if there are no branches.
   [[nodiscard]] std::vector<Variant> branches_changed(const Variant& variant) const;
-  /// The variants that differ in how many host threads launch; none where that is one in any case, or where the lock of
-  /// the driver is held for whole launches, so that more of them gain nothing.
+  /// The variants that differ in the number of launching host threads; none if one is the only choice, or if launches
+  /// hold the driver's lock for their whole length, so that more threads gain nothing.
   [[nodiscard]] std::vector<Variant> launch_threads_changed(const Variant& variant) const;
-  /// The variants whose concurrent members' products are made for another part of the GPU's multiprocessors; none where
-  /// no profile tells what they take so.
+  /// The variants whose concurrent members' products are tuned for another part of the GPU's multiprocessors; none if
+  /// no profile has such times.
   [[nodiscard]] std::vector<Variant> multiprocessors_changed(const Variant& variant) const;
-  /// The variant, of which nothing is fused yet, with the ops fused that `patterns` name (matches_pattern()), each in
-  /// the fastest recorded way that can take it. Errors: kNegativeAnswer naming the pattern that no op has, or the op
-  /// that nothing can fuse, and why.
+  /// The variant, in which nothing is fused yet, with the ops fused that match `patterns` (matches_pattern()), each by
+  /// the fastest recorded strategy that applies. Errors: kNegativeAnswer naming the pattern that matches no op, or the
+  /// op that cannot be fused, and why.
   [[nodiscard]] Result<Variant> with_fused(Variant rest, const std::vector<std::string>& patterns);
-  /// The variants that differ from one of which nothing is fused in what is, each once: op by op what recorded times
-  /// say is faster; all that each set of strategies can take; each op by itself in its fastest recorded way, of equal
-  /// names together, where there are many the most promising; and likewise each run of neighbours that a strategy can
-  /// take.
+  /// Variants of one in which nothing is fused, each once: with every op fused whose recorded times are faster so; with
+  /// all that each set of strategies can fuse; with each op alone by its fastest recorded strategy, equal names
+  /// together, the most promising if there are many; and likewise with each run of neighbours that a strategy can fuse.
   [[nodiscard]] std::vector<Variant> fusions(const Variant& rest);
-  /// The variants that differ in what is fused by one run less, then, the most promising first, by one run more of
-  /// those that a strategy can take, or in one op as one_op_changed() has it.
+  /// The variants with one fused run less; then, most promising first, those with one more run that a strategy can
+  /// fuse, or with one op changed as in one_op_changed().
   [[nodiscard]] std::vector<Variant> fusion_changed(const Variant& variant);
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
-  /// By the sum over their ops, the most promising first; else in the order that they are in.
+  /// Sorts by the sum over ops, most promising first; ties keep their order.
   void sort_by_promise(std::vector<Variant>& variants);
   /// "concurrent x2 + strided batch (fc1, fc2)"
   [[nodiscard]] std::string name_of(const Variant& variant) const;
-  /// Sum over ops, streams side by side: good for telling the hopeless from the promising.
+  /// Sum over ops, with streams side by side: good enough to discard hopeless variants.
   [[nodiscard]] Nanoseconds estimate(const Variant& variant);
-  /// No way of running the variant has a shorter step, as far as recorded times are no longer in a program than by
-  /// themselves. O(classes x ops).
+  /// Lower bound of the variant's step, as long as ops do not run faster in a program than alone. O(classes x ops).
   [[nodiscard]] Nanoseconds bound(const Variant& variant);
 
   [[nodiscard]] const std::vector<MemberClass>& classes() const { return classes_; }
 
  private:
   using Runs = std::vector<FusedRun>;
-  using Wish = std::vector<std::optional<Strategy>>;                              ///< of a class, by op
+  using Wish = std::vector<std::optional<Strategy>>;                              ///< of a class: by op
   using Wishes = std::vector<std::vector<std::vector<std::optional<Strategy>>>>;  ///< by class and op: what is possible
 
   [[nodiscard]] bool can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const;
@@ -126,7 +124,7 @@ class VariantMaker {
   [[nodiscard]] Runs single_runs(const Variant& variant);
   [[nodiscard]] std::vector<Runs> ops_alone(int streams);
   [[nodiscard]] std::optional<Strategy> fastest_alone(std::size_t member_class, std::size_t op, int streams);
-  /// What it costs to run a named op in some way.
+  /// The cost of running a named op in some way.
   struct Choice {
     bool follows_any = false;  ///< else only what is fused in the same way
     bool recorded = true;
@@ -148,7 +146,7 @@ class VariantMaker {
   [[nodiscard]] std::vector<std::string> groupable_ops() const;
   [[nodiscard]] std::set<std::size_t> ops_together(const Variant& variant, std::size_t member_class) const;
   [[nodiscard]] std::vector<std::vector<std::size_t>> grouped_places(const Variant& variant) const;
-  /// So many members of a class, with one op each, in a launch of several.
+  /// A number of members of a class, with one op each, in a launch of several.
   struct LaunchPart {
     std::size_t member_class = 0;
     std::size_t op = 0;
@@ -167,7 +165,7 @@ class VariantMaker {
   [[nodiscard]] bool covers_all(const Runs& runs) const;
   [[nodiscard]] Nanoseconds op_time(std::size_t member_class, std::size_t op, RestKind rest, int streams);
   [[nodiscard]] Nanoseconds fused_time(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
-  /// Of a call: alone, and times the cores it uses.
+  /// Of a call: its time alone, and that times the cores it uses.
   struct LeastTimes {
     Nanoseconds alone{};
     Nanoseconds core_time{};

@@ -33,14 +33,14 @@ struct WorkspaceFrontier {
 ///     stream 0  |== a ==|== b ==|            a and b share, c shares with neither:
 ///     stream 1  |====== c ======|== d ==|    max(a, b) + c; where d waits for b and c, it shares with all
 ///
-/// A dynamic programme over the series and parallel parts that the order of steps falls into: in series times add up
-/// and workspaces share, in parallel the longest time counts and workspaces add up; of each part only its own frontier
-/// is kept, so that no combination is looked at twice. Steps whose order is neither are taken as one chain a stream,
-/// side by side: what they need is then an upper bound.
+/// A dynamic programme over the series-parallel decomposition of the order of steps. In series times add up and
+/// workspaces are shared; in parallel the longest time counts and workspaces add up. Each part keeps only its own
+/// Pareto front, so no combination is considered twice. If the order is not series-parallel, each stream counts as one
+/// chain, all in parallel, which gives an upper bound of the workspace.
 ///
-/// `ways`: by step, none empty. Complexity: steps^2 for the parts, then points of a part x its children.
-/// The idea of one frontier an op and one choice under a limit: Oyama et al., "Accelerating deep learning frameworks
-/// with micro-batches" (IEEE CLUSTER 2018); that it follows the order of a whole model batch is ours.
+/// `ways`: by step, none empty. Complexity: steps^2 for the parts, then points of a part x its children. The idea of
+/// one front per op and one choice under a limit: Oyama et al., "Accelerating deep learning frameworks with
+/// micro-batches" (IEEE CLUSTER 2018); following the order of a whole model batch is ours.
 WorkspaceFrontier workspace_frontier(std::span<const std::vector<WorkspaceWay>> ways, const StepOrder& order);
 
 }  // namespace cohort

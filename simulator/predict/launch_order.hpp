@@ -8,9 +8,9 @@
 
 namespace cohort {
 
-/// The order in which launches get the driver's lock where several host threads launch (Program::launch_threads): first
-/// come, first served, of one moment the first in launch order. A thread gives its streams' steps in launch order, each
-/// as soon as the launches on other threads that it depends on have been given.
+/// The order in which launches get the driver's lock if several host threads launch (Program::launch_threads): first
+/// come, first served; ties by launch order. A thread launches its streams' steps in order, each as soon as the
+/// launches that it depends on have been made on other threads.
 /// Complexity: O(steps x threads + dependencies).
 std::vector<std::uint32_t> order_of_launch_threads(const Program& program, const LaunchCosts& costs);
 

@@ -153,18 +153,21 @@ void add_step_slice(const PredictionCase& prediction_case, const Task& task, con
   const std::string members = member_ranges(step.members);
   const std::vector<Group>& groups = prediction_case.plan->groups;
   const std::string_view group = step.group < groups.size() ? std::string_view(groups[step.group].name) : "";
-  const std::array<Trace::NamedArg, 8> args{{{kTaskArg, std::string_view(step.task)},
+  const std::array<Trace::NamedArg, 9> args{{{kTaskArg, std::string_view(step.task)},
                                              {"op", std::string_view(step.op)},
                                              {"members", std::string_view(members)},
                                              {"group", group},
                                              {kIterationArg, std::int64_t{task.iteration}},
                                              {"algorithm", std::string_view(step.cost.algorithm)},
                                              {"threads", std::int64_t{step.cost.threads}},
-                                             {"slack_ns", std::int64_t{times.slack.count()}}}};
+                                             {"slack_ns", std::int64_t{times.slack.count()}},
+                                             {"phase", to_string(step.phase)}}};
+  // Inference is all forward, which goes without saying.
+  const std::size_t said = prediction_case.program->states.empty() ? args.size() - 1 : args.size();
   // A measured slice has the op alone; the host's work before it lies between slices.
   const Nanoseconds overhead = prediction_case.with_overheads ? prediction_case.device.step_overhead : Nanoseconds(0);
   const Nanoseconds start = std::min(times.start + overhead, times.end);
-  trace.add_slice(track, step.op, kTaskCategory, start, times.end - start, args);
+  trace.add_slice(track, step.op, kTaskCategory, start, times.end - start, std::span(args).first(said));
 }
 
 Trace trace_of(const PredictionCase& prediction_case, const Simulated& simulated, const DeviceInfo& device) {

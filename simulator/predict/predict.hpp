@@ -12,12 +12,12 @@
 
 namespace cohort {
 
-/// What a plan is predicted to do, once input and device have settled.
+/// The predicted steady state of a plan.
 struct Prediction {
   Nanoseconds step_time{};        ///< between the ends of two program steps
   double samples_per_second = 0;  ///< over all members
-  Nanoseconds launch_to_end{};    ///< of a program step, from its launch until all its ops have ended; the mean
-  /// By member: from the launch of a program step until the member's last op in it has ended; the mean.
+  Nanoseconds launch_to_end{};    ///< mean time of a program step from its launch until all its ops have ended
+  /// By member: mean time from the launch of a program step until the member's last op in it has ended.
   std::vector<Nanoseconds> member_latency;
   Nanoseconds p99_latency{};  ///< nearest-rank 99th percentile of the same, over all members and steady program steps
   Nanoseconds lower_bound{};  ///< of the step time: longest chain of steps, cores or decode workers
@@ -41,8 +41,8 @@ struct PredictedRun {
 };
 Result<PredictedRun> predict_run(const PredictionCase& prediction_case, const DeviceInfo& device);
 
-/// How much of a GPU's step time is the model of contention: the same program if what runs at a time took no longer
-/// for it, and if nothing ran beside another. On a CPU both are the step time.
+/// Brackets the effect of contention on a GPU: the step time if kernels did not slow each other, and if they ran one at
+/// a time. On a CPU both are the step time.
 struct ContentionBracket {
   Nanoseconds without{};
   Nanoseconds in_turn{};

@@ -27,16 +27,16 @@ CallWork work_of(const OpCall& call);
 /// The same of an op that has not been lowered.
 CallWork call_work_of(const Model& model, const Op& op, Precision precision);
 
-/// How a call is taken to be launched where no kernel of it was recorded: products in tiles of 64 x 64 outputs a block
-/// of 256 threads, as libraries commonly do; everything else with four elements a thread. No measurement: where the
-/// grid matters and differs, the prediction of kernels side by side is off by it.
+/// The assumed launch of a call without recorded kernels: matrix products use tiles of 64 x 64 outputs and blocks of
+/// 256 threads, as libraries commonly do; everything else four elements per thread. This is not measured: if the real
+/// grid differs, predictions of kernels side by side are off.
 LaunchShape launch_shape_of(const CallWork& work);
 /// Of several members' ops in one launch: the blocks of all of them.
 LaunchShape launch_shape_of(const OpCall& call);
 
-/// What the calls of programs ask of a GPU: their recorded time, the launch that was recorded for them or else the one
-/// above, and the part of the arithmetic and
-/// memory throughput that their work over their time is. Remembers what it has found; one planning thread at a time.
+/// What the calls of programs ask of a GPU: their recorded time, their recorded launch or the assumed one above, and
+/// the share of arithmetic and memory throughput that follows from their work and time. Caches results; one planning
+/// thread at a time.
 class GpuDemands {
  public:
   /// `precision`: of ops that have not been lowered yet.
@@ -45,18 +45,18 @@ class GpuDemands {
 
   [[nodiscard]] const GpuProfile& profile() const { return profile_; }
   [[nodiscard]] Precision precision() const { return precision_; }
-  /// The largest part, above 0 and up to 1, that a call which takes `time` alone uses of the device: of its room for
+  /// The largest share, above 0 and up to 1, of the device that a call uses which takes `time` alone: of its room for
   /// blocks, its arithmetic or its memory.
   [[nodiscard]] double share(const CallWork& work, Nanoseconds time) const;
-  /// What ops take as one launch whose blocks run side by side: as long as the longest, or as long as all their shares
-  /// of the device one after another.
+  /// The time of several ops in one launch, whose blocks run side by side: the longer of its longest op and the sum of
+  /// all ops' times, each weighted by its share of the device.
   struct Part {
     Nanoseconds time{};  ///< alone
     CallWork work;
   };
   [[nodiscard]] Nanoseconds together(std::span<const Part> parts) const;
-  /// The kernels of `program` in a graph whose steps take `graph`'s durations; a step that takes no time is none. With
-  /// the graph's copies, which are uploads.
+  /// The kernels of `program` with the durations of `graph`'s steps (steps without duration are no kernels), and the
+  /// graph's copies, which are uploads.
   /// Errors: those of demand_of(), naming the step's task.
   Result<GpuWork> work(const Program& program, const TaskGraph& graph);
 

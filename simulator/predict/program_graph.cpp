@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/costs/step_cost.hpp"
+#include "simulator/plan/image_inputs.hpp"
 #include "simulator/predict/launch_order.hpp"
 
 namespace cohort {
@@ -106,15 +107,18 @@ class GraphBuilder {
   /// One task per worker and pipeline that has images to make.
   void add_input(int minibatch) {
     std::vector<TaskId>& tasks = inputs_.emplace_back();
-    for (std::size_t p = 0; p < program_.inputs.size(); ++p) {
-      const std::int64_t images = program_.inputs[p].shape.empty() ? 1 : program_.inputs[p].shape[0];
+    std::size_t pipeline = 0;
+    for (const ProgramInput& input : program_.inputs) {
+      if (!takes_images(input)) continue;
+      const LabelId label = input_labels_[pipeline++];
+      const std::int64_t images = input.shape.empty() ? 1 : input.shape[0];
       const auto workers = static_cast<std::int64_t>(workers_.size());
       std::vector<std::int64_t> share(workers_.size(), images / workers);
       for (std::int64_t i = 0; i < images % workers; ++i) ++share[next_worker_++ % workers_.size()];
       for (std::size_t w = 0; w < workers_.size(); ++w) {
         if (share[w] == 0) continue;
         Task task;
-        task.label = input_labels_[p];
+        task.label = label;
         task.kind = TaskKind::kInput;
         task.resource = workers_[w];
         task.duration = image_time_ * share[w];
@@ -425,6 +429,16 @@ Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector
   return {};
 }
 
+void scale(std::vector<StepCost>& costs, double by) {
+  const auto scaled = [&](Nanoseconds time) {
+    return Nanoseconds(std::llround(static_cast<double>(time.count()) * by));
+  };
+  for (StepCost& cost : costs) {
+    cost.alone.time = scaled(cost.alone.time);
+    cost.beside = scaled(cost.beside);
+  }
+}
+
 }  // namespace
 
 Result<ProgramGraph> build_task_graph(const PredictionCase& prediction_case) {
@@ -432,6 +446,7 @@ Result<ProgramGraph> build_task_graph(const PredictionCase& prediction_case) {
   COHORT_TRY(std::vector<StepCost> costs,
              step_costs(*prediction_case.program, *prediction_case.costs, prediction_case.device.cores));
   if (prediction_case.gpu != nullptr) COHORT_CHECK(put_side_by_side(prediction_case, costs));
+  if (prediction_case.op_scale != 1) scale(costs, prediction_case.op_scale);
   return GraphBuilder(prediction_case, costs, per_image).build();
 }
 

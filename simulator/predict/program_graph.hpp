@@ -14,14 +14,15 @@
 
 namespace cohort {
 
-/// What a prediction is made of. All must outlive the call.
+/// The input of a prediction. All must outlive the call.
 struct PredictionCase {
   const Plan* plan = nullptr;  ///< input settings, names of groups, minibatches
   const Program* program = nullptr;
   const CostTable* costs = nullptr;
   DeviceProfile device;
-  bool with_overheads = true;  ///< false: what steps, launches and hand-offs cost the host is left out
+  bool with_overheads = true;  ///< false: without the host's costs of steps, launches and hand-offs
   GpuDemands* gpu = nullptr;   ///< steps share this GPU; null: they share the device's cores
+  double op_scale = 1;         ///< factor on the ops' recorded costs
 };
 
 /// A Program over several program steps as a task graph.
@@ -56,7 +57,7 @@ struct ProgramGraph {
   std::vector<TaskId> launches;          ///< by iteration: the host's work before its steps
   std::vector<TaskId> ends;              ///< by iteration: the moment all its steps are done
   std::array<std::size_t, 3> origins{};  ///< program steps by CostOrigin
-  /// By TaskId: as SimulationOptions has it. Of steps that recorded neighbours slow; empty where none does.
+  /// By TaskId, as in SimulationOptions, for steps that recorded neighbours slow; empty if there are none.
   std::vector<double> memory_use;
 };
 

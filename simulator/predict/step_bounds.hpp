@@ -4,16 +4,16 @@
 
 namespace cohort {
 
-/// What one program step, with the input of one minibatch, takes at least and at most.
+/// Bounds of one program step, with the input of one minibatch.
 struct StepBounds {
   Nanoseconds lower{};
   Nanoseconds upper{};
 };
 
-/// Cores of the host: those of the device, or beside a GPU one for each thread that works.
+/// Cores of the host: those of the device, or for a GPU one per working thread.
 int host_cores(const PredictionCase& prediction_case);
 
-/// Of the first steady step. `busiest`: what a step keeps the most used throughput of a GPU busy.
+/// Of the first steady step. `busiest`: how long a step keeps the most used throughput of a GPU busy.
 ///
 /// lower   the longest of: the longest chain of tasks, all cores busy, the memory's bandwidth, decode workers busy, the
 ///         GPU's throughput.

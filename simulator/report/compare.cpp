@@ -22,13 +22,6 @@ struct TaskTime {
 };
 using TaskTimesByName = std::map<std::string, TaskTime, std::less<>>;
 
-/// Groups are told apart by name or by position; either is text here.
-std::string group_of(const Trace& trace, const Slice& slice) {
-  if (const auto name = trace.text_arg(slice, kGroupArg)) return std::string(*name);
-  if (const auto position = trace.integer_arg(slice, kGroupArg)) return fmt::format("{}", *position);
-  return "";
-}
-
 Result<TaskTimesByName> task_times(const Trace& trace, TraceKind kind) {
   if (trace.info.kind != kind) {
     return fail(ErrorCode::kInvalidInput, "a {} trace is needed, this is a {} one", to_string(kind),
@@ -61,16 +54,24 @@ std::optional<double> relative(Nanoseconds predicted, Nanoseconds measured) {
   return relative(static_cast<double>(predicted.count()), static_cast<double>(measured.count()));
 }
 
-std::optional<ComparedTime> wall_of(const Trace& predicted, const Trace& measured, std::string_view what) {
-  const WallTimes* p = predicted.info.wall(what);
-  const WallTimes* m = measured.info.wall(what);
-  if (p == nullptr || m == nullptr || p->samples.empty() || m->samples.empty()) return std::nullopt;
-  return ComparedTime{median(p->samples), median(m->samples)};
+std::optional<Nanoseconds> median_wall(const Trace& trace, std::string_view what) {
+  const WallTimes* wall = trace.info.wall(what);
+  if (wall == nullptr || wall->samples.empty()) return std::nullopt;
+  return median(wall->samples);
 }
 
-std::optional<double> speedup(Nanoseconds baseline, Nanoseconds plan) {
-  if (plan == Nanoseconds(0)) return std::nullopt;
-  return static_cast<double>(baseline.count()) / static_cast<double>(plan.count());
+std::optional<ComparedTime> wall_of(const Trace& predicted, const Trace& measured, std::string_view what) {
+  const std::optional<Nanoseconds> p = median_wall(predicted, what);
+  const std::optional<Nanoseconds> m = median_wall(measured, what);
+  if (!p || !m) return std::nullopt;
+  return ComparedTime{*p, *m};
+}
+
+std::optional<double> speedup(const Trace& trace) {
+  const std::optional<Nanoseconds> baseline = median_wall(trace, "baseline");
+  const std::optional<Nanoseconds> plan = median_wall(trace, "plan");
+  if (!baseline || !plan || *plan == Nanoseconds(0)) return std::nullopt;
+  return static_cast<double>(baseline->count()) / static_cast<double>(plan->count());
 }
 
 void largest_difference_first(std::vector<ComparedTask>& rows) {
@@ -101,6 +102,22 @@ std::string header(std::string_view title, std::size_t width) {
 
 std::optional<double> ComparedTask::relative_error() const { return relative(predicted, measured); }
 std::optional<double> ComparedTime::relative_error() const { return relative(predicted, measured); }
+
+std::optional<double> ComparedSpeedup::relative_error() const {
+  if (!predicted || !measured) return std::nullopt;
+  return relative(*predicted, *measured);
+}
+
+std::string group_of(const Trace& trace, const Slice& task) {
+  if (const auto name = trace.text_arg(task, kGroupArg)) return std::string(*name);
+  if (const auto position = trace.integer_arg(task, kGroupArg)) return fmt::format("{}", *position);
+  return "";
+}
+
+ComparedSpeedup compare_speedup(const Trace& predicted, const Trace& measured) {
+  return {wall_of(predicted, measured, "plan"), wall_of(predicted, measured, "baseline"), speedup(predicted),
+          speedup(measured)};
+}
 
 Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
   COHORT_TRY(const TaskTimesByName p, task_times(predicted, TraceKind::kPredicted));
@@ -135,15 +152,14 @@ Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
   largest_difference_first(comparison.tasks);
   largest_difference_first(comparison.groups);
 
-  comparison.plan = wall_of(predicted, measured, "plan");
-  comparison.baseline = wall_of(predicted, measured, "baseline");
-  if (comparison.plan && comparison.baseline) {
-    comparison.predicted_speedup = speedup(comparison.baseline->predicted, comparison.plan->predicted);
-    comparison.measured_speedup = speedup(comparison.baseline->measured, comparison.plan->measured);
+  const ComparedSpeedup speedup = compare_speedup(predicted, measured);
+  comparison.plan = speedup.plan;
+  comparison.baseline = speedup.baseline;
+  if (speedup.predicted && speedup.measured) {
+    comparison.predicted_speedup = speedup.predicted;
+    comparison.measured_speedup = speedup.measured;
   }
-  if (comparison.predicted_speedup && comparison.measured_speedup) {
-    comparison.relative_error = relative(*comparison.predicted_speedup, *comparison.measured_speedup);
-  }
+  comparison.relative_error = speedup.relative_error();
   return comparison;
 }
 

@@ -30,6 +30,14 @@ struct ComparedTime {
   [[nodiscard]] std::optional<double> relative_error() const;
 };
 
+/// Speedups of a plan over its baseline, from wall times without a trace.
+struct ComparedSpeedup {
+  std::optional<ComparedTime> plan, baseline;  ///< wall times; absent where a trace has none
+  std::optional<double> predicted, measured;   ///< baseline over plan; absent where a trace lacks one of them
+  /// (predicted - measured) / measured.
+  [[nodiscard]] std::optional<double> relative_error() const;
+};
+
 struct Comparison {
   std::vector<ComparedTask> tasks;                         ///< largest difference in time first, ties by name
   std::vector<ComparedTask> groups;                        ///< sums over tasks; the same order
@@ -40,6 +48,12 @@ struct Comparison {
   /// Of the speedup.
   std::optional<double> relative_error;
 };
+
+/// The plan's group that a task belongs to, by name or by position; empty where none is noted.
+std::string group_of(const Trace& trace, const Slice& task);
+
+/// Of two traces of any kind, so that predictions of two plans can be told apart, too.
+ComparedSpeedup compare_speedup(const Trace& predicted, const Trace& measured);
 
 /// Matches the tasks of a predicted and a measured trace by task id (kTaskArg).
 /// Errors: kInvalidInput where a trace is of the wrong kind or has no task, or the two are of

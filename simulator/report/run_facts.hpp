@@ -24,7 +24,7 @@ struct PathStep {
   Nanoseconds held{};  ///< from then until it does: the device, a lock or an engine is busy with others
 };
 
-/// What a critical path is made of.
+/// A part of a critical path, by cause.
 struct PathPart {
   std::string what;
   Nanoseconds time{};
@@ -40,9 +40,9 @@ struct NamedTasks {
   Nanoseconds slack{};    ///< the least of theirs
 };
 
-/// What a schedule says about where its time goes.
+/// Where the time of a schedule goes.
 struct RunFacts {
-  int steps = 1;                     ///< program steps that all below is of
+  int steps = 1;                     ///< number of program steps that the rest is about
   double device_busy = 0;            ///< part of the time in which any device work runs
   std::optional<double> sm_busy;     ///< mean part of the SMs that kernels' blocks fill; where kernels run
   std::optional<double> cores_busy;  ///< mean part of a CPU's cores that tasks keep busy, waiting helpers aside
@@ -51,9 +51,9 @@ struct RunFacts {
   std::vector<NamedTasks> tasks;     ///< by part of the path, then time, most first; names as tie
 };
 
-/// Of which part of a schedule facts are wanted.
+/// The part of a schedule that facts are about.
 struct FactsScope {
-  std::optional<TimeWindow> window;  ///< all of it unless given; a path that began before is cut off there
+  std::optional<TimeWindow> window;  ///< default: all; a path that began before is cut off there
   int steps = 1;                     ///< program steps in it
   int cores = 0;                     ///< of the CPU that tasks share; 0: they share none
   const GpuWork* gpu = nullptr;      ///< what steps of a Program ask of a GPU; recorded kernels say it themselves

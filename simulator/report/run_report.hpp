@@ -30,8 +30,10 @@ std::string_view to_string(Confidence confidence);
 
 /// Memory of a model batch on its device.
 struct BatchMemory {
-  std::optional<Bytes> weights;                 ///< of all members, with whatever else outlives a step
-  std::optional<Bytes> step;                    ///< activations and workspace, at a time
+  std::optional<Bytes> weights;    ///< of all members, and everything else that outlives a step
+  std::optional<Bytes> optimizer;  ///< part of the above: state of the optimizer, for training steps
+  std::optional<Bytes> gradients;  ///< part of the activations: gradients of parameters, for training steps
+  std::optional<Bytes> step;       ///< activations and workspace, at a time
   std::optional<Bytes> activations, workspace;  ///< of the step's, where they are known apart
   std::optional<Bytes> input;                   ///< buffers of all minibatches in flight, where known apart
   std::optional<Bytes> device;                  ///< that there is, where the device is known
@@ -43,7 +45,7 @@ struct BatchMemory {
   }
 };
 
-/// What every prediction of a model batch says, whatever it was made from.
+/// What every prediction of a model batch says, from profiles or traces.
 struct RunReport {
   std::size_t members = 1;
   Nanoseconds baseline{};  ///< all members' steps one after another
@@ -53,10 +55,10 @@ struct RunReport {
   Nanoseconds upper_bound{};  ///< nothing side by side
   Binding binding;
   std::vector<GainPart> gain;  ///< adds up to baseline - step time
-  /// The step time if what runs at a time on a GPU took no longer for it, and if none ran beside another.
+  /// The step time if kernels did not slow each other on a GPU, and if they ran one at a time.
   Nanoseconds without_contention{};
   Nanoseconds kernels_in_turn{};
-  /// Where ops were to be fused only as far as that pays, and nothing is: how much longer the step would take.
+  /// If ops were to be fused only where that pays, and none is: how much longer the step with fusion would be.
   std::optional<Nanoseconds> unfused;
   RunFacts facts;  ///< of the timeline below: critical path, slack, busy parts
   BatchMemory memory;
@@ -67,10 +69,10 @@ struct RunReport {
   [[nodiscard]] Confidence confidence() const;
   /// Grave ones first, else in order.
   void sort_doubts();
-  /// Says so where more is needed than the device has.
+  /// Adds a doubt if more memory is needed than the device has.
   void doubt_memory();
-  /// Says how far the answer depends on how kernels share a GPU: nothing where both ends of the bracket are within a
-  /// twentieth of the step, grave where they are a quarter of it apart. `basis`: what the model of it rests on.
+  /// Adds a doubt if the answer depends on how kernels share a GPU: none if the bracket is within a twentieth of the
+  /// step, grave if it is a quarter wide. `basis`: what the model of sharing rests on.
   void doubt_contention(std::string_view basis);
 };
 

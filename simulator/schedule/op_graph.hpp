@@ -14,11 +14,11 @@ namespace cohort {
 /// arithmetic of CPU cores and of GPUs catches up with their memory.
 inline constexpr double kBalancedIntensity = 10;
 
-/// What one op takes.
+/// Times of one op.
 struct OpTime {
   Nanoseconds alone{};              ///< on one core, or one stream, with nothing beside it
   Nanoseconds beside{};             ///< on one core, or one stream, while the others work, too
-  std::optional<Nanoseconds> wide;  ///< on all cores; absent where that is no choice
+  std::optional<Nanoseconds> wide;  ///< on all cores; absent if not possible
 };
 
 /// The ops of one model as schedulers see them. Ops are positions in Model::ops, which is a topological order.
@@ -55,7 +55,7 @@ class OpOrder {
   std::vector<std::vector<std::uint64_t>> after_;  ///< by op: a bit for each op behind it
 };
 
-/// Where any two ops could run side by side.
+/// Whether any two ops could run side by side.
 bool has_branches(const OpGraph& graph);
 
 }  // namespace cohort

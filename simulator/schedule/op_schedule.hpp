@@ -27,17 +27,17 @@ struct OpSchedule {
   std::vector<ScheduledOp> ops;
   std::uint32_t streams = 1;
   bool barriers = false;   ///< each stage waits for the whole one before it
-  Nanoseconds expected{};  ///< by the schedule's own reckoning, which knows less than the simulator
+  Nanoseconds expected{};  ///< the schedule's own estimate, which knows less than the simulator
 };
 
-/// What streams there are, and what passing from one to another takes.
+/// Number of streams, and the cost of passing from one to another.
 struct StreamSetting {
   std::uint32_t streams = 2;
   Nanoseconds handoff{};  ///< from an op's end to the start of one on another stream that waits for it
 };
 
-/// List scheduling: of the ops whose data is there the one with the longest way to the end goes first, on the
-/// stream where it ends soonest; on all cores where it is the only one ready and that ends sooner.
+/// List scheduling: among ready ops the one with the longest path to the end goes first, on the stream where it ends
+/// soonest, or on all cores if it is the only ready op and that ends sooner.
 /// Source: HEFT's ranks, Topcuoglu et al., IEEE TPDS 13(3), 2002. O(ops * log(ops) + edges + ops * streams).
 OpSchedule schedule_list(const OpGraph& graph, const StreamSetting& setting);
 

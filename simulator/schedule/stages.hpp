@@ -12,18 +12,18 @@ namespace cohort {
 
 /// Ops of a stage that data connects; they run one after another on one stream.
 using StageGroup = std::vector<std::uint32_t>;
-/// What a stage of two or more groups takes.
+/// Time of a stage of two or more groups.
 using StageCost = std::function<Nanoseconds(std::span<const StageGroup* const> groups)>;
 
-/// Groups longest first onto the stream with the least to do, then the longest stream and a hand-off: what
-/// cores of their own give.
+/// For streams with their own cores: groups are packed longest first onto the least loaded stream; a stage takes the
+/// longest stream and a hand-off.
 StageCost core_stage_cost(const OpGraph& graph, const StreamSetting& setting);
 
 /// The same where streams share a device: a stage takes no less than the ops' times, each by the part of the device
 /// that it uses (`shares`, by op, from 0 to 1), one after another.
 StageCost shared_stage_cost(const OpGraph& graph, const StreamSetting& setting, std::vector<double> shares);
 
-/// How far the search looks.
+/// Limits of the search.
 struct StageOptions {
   std::size_t most_ops = 3;         ///< in a group
   std::size_t most_groups = 8;      ///< in a stage

@@ -17,15 +17,15 @@ struct RecordedStep {
   int minibatch = 1;
 };
 
-/// What device work would take with another minibatch, and why that may be wrong.
+/// Times of device work at another minibatch, and why they may be wrong.
 struct MinibatchChange {
   Change change;
   std::vector<std::string> doubts;
 };
 
 /// From two recordings of the same model: the i-th op of a stream in both is the same op, and its time and blocks lie
-/// on a straight line through both. Outside of the two minibatches a time falls no faster than the minibatch. Host
-/// work stays as it was in the first.
+/// on a straight line through both. Outside the two minibatches a time falls at most in proportion to the minibatch.
+/// Host work stays as in the first recording.
 /// Errors: kNegativeAnswer where they do not launch the same number of ops; kUsage for equal minibatches.
 Result<MinibatchChange> interpolate_minibatch(TaskGraph& graph, const RecordedStep& first, const RecordedStep& second,
                                               int wanted);

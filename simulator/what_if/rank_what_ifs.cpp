@@ -96,13 +96,13 @@ class Ranking {
 
   /// False once cancelled.
   Result<bool> try_way(WhatIf way) {
-    if (options_.cancel != nullptr && options_.cancel->cancelled()) {
+    std::string name = name_of(way);
+    Result<WhatIfPrediction> prediction = predict_what_if(case_, way, options_.cancel);
+    if (!prediction && prediction.error().code == ErrorCode::kInterrupted) {
       result_.interrupted = true;
-      if (result_.ranked.empty()) return tl::unexpected<Error>(options_.cancel->check().error());
+      if (result_.ranked.empty()) return tl::unexpected<Error>(std::move(prediction).error());
       return false;
     }
-    std::string name = name_of(way);
-    Result<WhatIfPrediction> prediction = predict_what_if(case_, way);
     ++done_;
     if (options_.progress) options_.progress(done_);
     if (!prediction) {
@@ -119,7 +119,7 @@ class Ranking {
     if (options_.memory_limit) {
       const std::optional<Bytes> needed = prediction->memory.total();
       if (!needed)
-        return fail(ErrorCode::kNegativeAnswer, "--limit memory: nobody can tell what the members need: {}",
+        return fail(ErrorCode::kNegativeAnswer, "--limit memory: the members' memory is not known: {}",
                     prediction->memory.unknown);
       if (*needed > *options_.memory_limit) {
         refuse(std::move(name),

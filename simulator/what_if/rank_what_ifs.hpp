@@ -13,11 +13,11 @@
 
 namespace cohort {
 
-/// What is looked for; what is not stays as the base says.
+/// What the search varies; everything else stays as in the base.
 struct RankOptions {
   bool streams = true;
   bool launch_threads = true;
-  /// Of each member's weights and what a step needs beside them, where the trace recorded allocations.
+  /// Limit of all members' weights and a step's other memory, if the trace recorded allocations.
   std::optional<Bytes> memory_limit = std::nullopt;
   const CancelToken* cancel = nullptr;
   std::function<void(std::size_t done)> progress = {};
@@ -38,13 +38,13 @@ struct RefusedWhatIf {
 struct WhatIfRanking {
   std::vector<RankedWhatIf> ranked;  ///< shortest step first; never empty
   std::vector<RefusedWhatIf> refused;
-  bool interrupted = false;  ///< cancelled once something had been found: more might have been
+  bool interrupted = false;  ///< cancelled after something was found; the search was not complete
 };
 
-/// Looks for the best way to run `base.models` members of each trace together: on how many sets of streams, launched
-/// one by one or as graphs, by how many host threads, with kernels fused where that is predicted to gain. All numbers
-/// of streams, up to the members of the trace that has most, are tried with both ways to launch; fusion and launch
-/// threads on the best of these.
+/// Searches for the best way to run `base.models` members of each trace together: the number of sets of streams, single
+/// launches or graphs, the number of host threads, and fusion of kernels where it is predicted to gain. All numbers of
+/// streams, up to the members of the trace that has most, are tried with both ways to launch; fusion and launch threads
+/// on the best of these.
 /// Errors: those of predict_what_if() where no way can be predicted; kDoesNotFit where none keeps the limit;
 /// kNegativeAnswer for a limit where the traces record no allocations; kInterrupted where nothing had been found.
 Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base,

@@ -17,15 +17,15 @@ struct RecordingUse {
   bool overlap = true;        ///< kernels that were recorded beside others keep their times
 };
 
-/// What the recording of a step lacks or distorts, as `cohort trace info` says of it: what prevents predictions is
-/// grave, and so is all that lowers confidence where that is as much as makes it low there. Which device it was, and
-/// what has no call, is left to the what-if. `window`: the step's, by the host's moments; absent: the whole trace.
+/// What the recording of a step lacks or distorts, as in `cohort trace info`. What prevents predictions is grave, and
+/// so is everything that lowers confidence if together it makes it low there. The what-if itself judges the device and
+/// work without calls. `window`: the step's, by the host's moments; absent: the whole trace.
 /// Time: O(n log n) in the slices.
 std::vector<Doubt> recording_doubts(const Trace& trace, const std::optional<TimeWindow>& window,
                                     const RecordingUse& use);
 
-/// Of what one recording says little: calls that allocate or free memory, and collectives, where either takes more than
-/// a quarter of the critical path.
+/// Doubts about what one recording tells little of: calls that allocate or free memory, and collectives, if either
+/// takes more than a quarter of the critical path.
 struct PathDoubts {
   std::optional<Doubt> memory, collectives;
 };

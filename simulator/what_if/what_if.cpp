@@ -10,9 +10,9 @@
 
 #include "simulator/engine/flat_run.hpp"
 #include "simulator/what_if/recorded_memory.hpp"
-#include "simulator/what_if/recording_doubts.hpp"
 #include "simulator/what_if/replay.hpp"
 #include "simulator/what_if/timeline_trace.hpp"
+#include "simulator/what_if/what_if_doubts.hpp"
 #include "simulator/what_if/what_if_graphs.hpp"
 
 namespace cohort {
@@ -44,14 +44,17 @@ std::string described(const DeviceInfo& device) {
 
 class Predictor {
  public:
-  Predictor(const WhatIfCase& what_if_case, const WhatIf& what_if)
-      : case_(what_if_case), what_if_(what_if), graphs_(what_if_case, what_if), steps_(what_if.buffers ? kSteps : 1) {}
+  Predictor(const WhatIfCase& what_if_case, const WhatIf& what_if, const CancelToken* cancel)
+      : case_(what_if_case),
+        what_if_(what_if),
+        cancel_(cancel),
+        graphs_(what_if_case, what_if),
+        steps_(what_if.buffers ? kSteps : 1) {}
 
   Result<WhatIfPrediction> run() {
     if (what_if_.gpu && graphs_.on_host()) {
-      return fail(ErrorCode::kUsage,
-                  "--device-profile: {} was recorded on {}, which is no GPU; the figures of one say nothing of it",
-                  case_.name_of(0), described(case_.traces.front()->info.device));
+      return fail(ErrorCode::kUsage, "--device-profile: {} was recorded on {}, which is not a GPU", case_.name_of(0),
+                  described(case_.traces.front()->info.device));
     }
     WhatIfPrediction result;
     result.members = what_if_.members(case_.graphs.size());
@@ -73,15 +76,18 @@ class Predictor {
     COHORT_CHECK(walk(stage, result));
     COHORT_CHECK(finish(stage, result));
     result.memory = memory_of(stage);
-    add_doubts(result);
+    add_doubts({case_, what_if_, graphs_, alone_, streams_}, result);
     return result;
   }
 
  private:
+  [[nodiscard]] Result<void> check_cancelled() const { return cancel_ == nullptr ? Result<void>() : cancel_->check(); }
+
   /// By trace: one step of it.
   Result<std::vector<Nanoseconds>> alone() {
     std::vector<Nanoseconds> times;
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+      COHORT_CHECK(check_cancelled());
       COHORT_TRY(const Schedule schedule, simulate(graphs_.step(i), SimulationOptions{}));
       times.push_back(schedule.makespan);
     }
@@ -121,6 +127,7 @@ class Predictor {
     std::vector<RecordedTasks> parts;
     COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps_, parts));
     graphs_.note_changes(nullptr);
+    COHORT_CHECK(check_cancelled());
     if (result.unfused) result.changes.emplace_back("fuse: nothing, as it does not pay", Change{});
     COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
     streams_ = most_streams(graph);
@@ -138,6 +145,7 @@ class Predictor {
       result.speedup = seconds(result.baseline) / seconds(result.step_time);
       result.steps_per_second = static_cast<double>(result.members) / seconds(result.step_time);
     }
+    COHORT_CHECK(check_cancelled());
     COHORT_CHECK(try_contention(graph, schedule, stage, result));
     FactsScope scope;
     scope.steps = steps_;
@@ -181,6 +189,7 @@ class Predictor {
   }
 
   Result<Nanoseconds> time_of(const WhatIfStage& stage) {
+    COHORT_CHECK(check_cancelled());
     if (steps_ == 1) return time_of(stage, 1);
     COHORT_TRY(const Nanoseconds all, time_of(stage, kSteps));
     COHORT_TRY(const Nanoseconds filling, time_of(stage, kFillingSteps));
@@ -244,141 +253,9 @@ class Predictor {
     return memory;
   }
 
-  void add_doubts(WhatIfPrediction& result) const {
-    std::vector<Doubt>& doubts = result.doubts;
-    const auto say = [&](bool holds, bool grave, std::string text) {
-      if (holds) doubts.push_back({grave, std::move(text)});
-    };
-    const bool together = result.members > 1;
-    const bool on_host = graphs_.on_host();
-    say(together && on_host, true, "tasks share cores; what they share of caches and memory is not known from a trace");
-    result.doubt_contention(graphs_.unknown_devices().empty()
-                                ? "what kernels use of pipes and memory is taken by their kind"
-                                : "kernels share the device by the blocks they fill");
-    if (const auto& gpu = graphs_.gpu(); gpu && graphs_.unknown_devices().empty()) {
-      say(together && !what_if_.graphs && streams_ > static_cast<std::size_t>(gpu->connections), false,
-          fmt::format("{} streams share {} hardware connections (CUDA_DEVICE_MAX_CONNECTIONS): kernels of one wait for "
-                      "those launched before them",
-                      streams_, gpu->connections));
-    }
-    say(together && what_if_.launch_threads > 1 && !graphs_.lock_part(), false,
-        "launches of several threads hold one lock for their whole length");
-    say(case_.graphs.size() > 1 && !on_host && static_cast<std::size_t>(what_if_.launch_threads) < result.members,
-        false, "members of different traces are taken to launch in turn on the threads that they share");
-    say(what_if_.fuse != FuseChoice::kNone && !result.unfused, false, "fused times are analytic, none was profiled");
-    say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");
-    if (what_if_.graphs) doubt_host_time(result);
-    say(what_if_.mixed_precision, true,
-        "mixed precision is taken to make matrix products 3 and all else 2 times faster, but for kernels whose names "
-        "tell 16 bits already");
-    say(what_if_.interconnect_speed != 1, false,
-        "copies between GPUs and collectives are taken to be bound by the interconnect for all of their time");
-    for (const std::string& device : graphs_.foreign_devices()) {
-      say(true, true,
-          fmt::format(
-              "the figures are of \"{}\", the recording is of \"{}\": kernels keep the times that they took there",
-              what_if_.gpu->device, device));
-    }
-    for (const std::string& device : graphs_.unknown_devices()) {
-      say(!on_host && (together || what_if_.graphs), true, fmt::format("no figures of device \"{}\"", device));
-    }
-    for (const std::string& why : graphs_.minibatch_doubts()) say(true, !case_.second, why);
-    doubt_counts(result);
-    doubt_recording(result);
-    result.doubt_memory();
-    result.sort_doubts();
-  }
-
-  /// What building the steps' graphs had to leave out or to take as it was.
-  void doubt_counts(WhatIfPrediction& result) const {
-    const auto say = [&](bool holds, std::string text) {
-      if (holds) result.doubts.push_back({false, std::move(text)});
-    };
-    std::size_t left_out = 0;
-    std::size_t unresolved = 0;
-    std::size_t ops = 0;
-    std::size_t orphans = 0;
-    for (const TraceGraph& graph : case_.graphs) {
-      ops += graph.counts.ops;
-      orphans += graph.counts.calls > 0 ? graph.counts.without_launch_record : 0;
-      left_out += graph.counts.left_out;
-      unresolved += graph.counts.unresolved_waits;
-    }
-    say(left_out > 0, fmt::format("{} ops in flight before the step are left out", left_out));
-    constexpr std::size_t kFew = 100;  // one in so many
-    say(orphans * kFew > ops,
-        fmt::format("{} of {} ops have no call and follow what is ahead of them on their streams", orphans, ops));
-    say(unresolved > 0, fmt::format("{} waiting calls keep their recorded length", unresolved));
-  }
-
-  void doubt_recording(WhatIfPrediction& result) const {
-    PathDoubts of_path = path_doubts(result.facts);
-    RecordingUse use;
-    use.side_by_side = result.members > 1;
-    use.collectives = !of_path.collectives;
-    use.overlap = graphs_.times_alone_of_kernels().empty();
-    doubt_times_alone(result);
-    for (std::optional<Doubt>* doubt : {&of_path.memory, &of_path.collectives}) {
-      if (*doubt) result.doubts.push_back(std::move(**doubt));
-    }
-    for (std::size_t i = 0; i < case_.traces.size(); ++i) {
-      for (Doubt& doubt : recording_doubts(*case_.traces[i], case_.window_of(i), use)) {
-        if (case_.traces.size() > 1) doubt.why = fmt::format("{}: {}", case_.name_of(i), doubt.why);
-        const auto same = [&](const Doubt& other) { return other.why == doubt.why; };  // a file may be given twice
-        if (std::none_of(result.doubts.begin(), result.doubts.end(), same)) result.doubts.push_back(std::move(doubt));
-      }
-    }
-  }
-
-  void doubt_times_alone(WhatIfPrediction& result) const {
-    constexpr double kNoMatter = 0.05;
-    constexpr double kMuch = 0.1;
-    const std::vector<TimesAlone>& times = graphs_.times_alone_of_kernels();
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      if (times[i].share < kNoMatter) continue;
-      result.doubts.push_back(
-          {times[i].unexplained > kMuch,
-           fmt::format("{}kernels ran beside others for {:.0f}% of their time; what they take alone is worked out with "
-                       "the model of contention, and so played back they are {:.1f}% off",
-                       times.size() > 1 ? case_.name_of(i) + ": " : "", 100 * times[i].share,
-                       100 * times[i].unexplained)});
-    }
-  }
-
-  /// No trace says whether the host's time between launches is theirs.
-  void doubt_host_time(WhatIfPrediction& result) const {
-    constexpr double kNoMatter = 0.05;  // of the members' steps one after another
-    constexpr double kMuch = 0.25;
-    WhatIfGraphs::HostTime one;  // of a step of each trace
-    WhatIfGraphs::HostTime all;  // of all members' steps
-    Nanoseconds steps{};
-    for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
-      const auto& [removed, kept] = graphs_.host_times_beside_graphs()[i];
-      const int members = what_if_.models_of(i);
-      one.removed += removed;
-      one.kept += kept;
-      all.removed += removed * members;
-      all.kept += kept * members;
-      steps += alone_[i] * members;
-    }
-    if (steps <= Nanoseconds(0)) return;
-    if (const double part = seconds(all.kept) / seconds(steps); part >= kNoMatter) {
-      result.doubts.push_back(
-          {part >= kMuch,
-           fmt::format(
-               "{} of the host's time a step is not for launches (pauses over {}, memory that is allocated, freed or "
-               "copied pageable) and stays; steps without set-up may do without it",
-               format_time(one.kept), format_time(GraphLaunchCosts{}.most_work))});
-    }
-    if (seconds(all.removed) / seconds(steps) >= kNoMatter) {
-      result.doubts.push_back(
-          {false, fmt::format("{} of the host's work between launches a step is taken to go with them",
-                              format_time(one.removed))});
-    }
-  }
-
   const WhatIfCase& case_;
   const WhatIf& what_if_;
+  const CancelToken* cancel_;
   WhatIfGraphs graphs_;
   int steps_ = 1;
   std::vector<Nanoseconds> alone_;  ///< by trace: one step, with the minibatch asked for, on an idle device
@@ -493,9 +370,10 @@ bool WhatIf::any() const {
 
 bool WhatIf::retimes() const { return !scale.empty() || mixed_precision || copy_speed != 1 || interconnect_speed != 1; }
 
-Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if) {
+Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if,
+                                         const CancelToken* cancel) {
   COHORT_CHECK(check(what_if_case, what_if));
-  return Predictor(what_if_case, what_if).run();
+  return Predictor(what_if_case, what_if, cancel).run();
 }
 
 }  // namespace cohort

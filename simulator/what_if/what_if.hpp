@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancel.hpp"
 #include "base/one_or_each.hpp"
 #include "base/result.hpp"
 #include "simulator/contention/gpu_profile.hpp"
@@ -24,16 +25,16 @@ enum class FuseChoice {
   kNamed,  ///< those that are asked for by name
 };
 
-/// What is different from the run that was traced. Everything composes.
+/// What differs from the traced run. All changes can be combined.
 struct WhatIf {
   std::vector<int> models = {1};  ///< members of each trace: one number for all traces, or one by trace
-  std::optional<int> streams;     ///< sets of streams that members of a trace share; as many as they are unless given
+  std::optional<int> streams;     ///< sets of streams that members of a trace share; default: one per member
   int launch_threads = 1;  ///< sets of host threads, each as a trace has them, for members of all traces together
   FuseChoice fuse = FuseChoice::kNone;
   std::vector<std::string> fused;  ///< patterns of kernels, ops or layers (select_named())
   bool graphs = false;
   bool shared_input = false;                          ///< copies to the device are made once for all members of a trace
-  std::optional<int> buffers;                         ///< input is copied ahead, so many steps
+  std::optional<int> buffers;                         ///< number of steps that input is copied ahead
   std::vector<std::pair<std::string, double>> scale;  ///< device work by pattern, times faster
   bool mixed_precision = false;           ///< kernels but those that compute in 16 bits already (computes_in_16_bits())
   double copy_speed = 1;                  ///< copies from and to the host, times faster
@@ -51,16 +52,16 @@ struct WhatIf {
   [[nodiscard]] bool retimes() const;
 };
 
-/// What another minibatch alone does to one member's step.
+/// Effect of another minibatch on one member's step.
 struct MinibatchGain {
   int recorded = 1;
   int wanted = 1;
   Nanoseconds traced{};     ///< the step as it was
-  double more_samples = 1;  ///< a second, alone, times as many
+  double more_samples = 1;  ///< factor on samples per second of one member alone
 };
 
-/// The baseline are all members' steps with the minibatch asked for, else as they were, one after another; the upper
-/// bound members so changed one after another, each on an idle device.
+/// The baseline is all members' steps one after another, with the wanted minibatch if given. The upper bound is the
+/// changed members one after another, each on an idle device.
 struct WhatIfPrediction : RunReport {
   Nanoseconds single{};         ///< one step of each trace, with the minibatch asked for, alone on an idle device
   double steps_per_second = 0;  ///< over all members
@@ -70,7 +71,7 @@ struct WhatIfPrediction : RunReport {
   std::vector<std::pair<std::string, Change>> changes;
 };
 
-/// Traces made ready for what-ifs: one step each, alone on an idle device.
+/// Traces ready for what-ifs: one step each, alone on an idle device.
 struct WhatIfCase {
   std::vector<const Trace*> traces;
   std::vector<std::string> names;                  ///< by trace: its file; where missing the trace's number
@@ -97,7 +98,8 @@ struct WhatIfCase {
 /// Errors: kUsage for numbers out of range or neither one for all traces nor one for each, and for a GPU's figures
 /// where a CPU was recorded; kInvalidInput naming both traces where they were recorded on different devices;
 /// kNegativeAnswer naming what the traces cannot answer, as fusing ops that no kernel belongs to, or a minibatch that
-/// they say nothing of.
-Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if);
+/// they say nothing of; kInterrupted once `cancel`, which may be null, is cancelled, at the end of a simulation.
+Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if,
+                                         const CancelToken* cancel = nullptr);
 
 }  // namespace cohort

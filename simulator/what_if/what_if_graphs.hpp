@@ -16,7 +16,7 @@
 
 namespace cohort {
 
-/// Which parts of a what-if are in force: it is walked through one by one to tell what each gains.
+/// Which parts of a what-if are switched on; they are switched on one by one to tell what each gains.
 struct WhatIfStage {
   bool retimed = false, graphs = false, shared = false, together = false, fused = false;
 };
@@ -28,10 +28,10 @@ class WhatIfGraphs {
 
   WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if);
 
-  /// Where work together contends for a GPU with figures: kernels recorded beside others then take what they would have
-  /// taken alone. Before any graph is made.
+  /// For work that contends on a GPU with known figures: kernels recorded beside others then take the times that they
+  /// would take alone. Call before any graph is made.
   Result<void> find_times_alone();
-  /// Gives every trace's step the minibatch that is asked for; before anything else.
+  /// Gives every trace's step the wanted minibatch; call before anything else.
   Result<void> change_minibatch();
   /// One member's steps of a trace, so changed.
   Result<TaskGraph> one(std::size_t index, const WhatIfStage& stage, int steps);
@@ -41,7 +41,7 @@ class WhatIfGraphs {
   Result<TaskGraph> whole(const WhatIfStage& stage, int steps, std::vector<RecordedTasks>& parts);
   Result<Schedule> run(const TaskGraph& graph, const WhatIfStage& stage, std::span<const RecordedTasks> parts) const;
 
-  /// What is changed from here on is noted there.
+  /// Records changes from now on in `changes`; null: no more.
   void note_changes(Changes* changes) { changes_ = changes; }
   [[nodiscard]] const TaskGraph& step(std::size_t index) const { return steps_[index]; }
   [[nodiscard]] bool on_host() const { return on_host_; }
@@ -56,7 +56,7 @@ class WhatIfGraphs {
   /// The part of a launch in which it holds the driver's lock; absent where figures do not say.
   [[nodiscard]] std::optional<double> lock_part() const;
   [[nodiscard]] const std::vector<std::string>& minibatch_doubts() const { return minibatch_doubts_; }
-  /// What the host does in one step of a trace beside launches: gone with them, and kept beside the graphs'.
+  /// Host work besides launches in one step of a trace: removed with the launches, and kept beside graph launches.
   struct HostTime {
     Nanoseconds removed{}, kept{};
   };

@@ -80,7 +80,7 @@ TEST_F(CalibrateFit, RefusesOptionsOfMeasuring) {
   const Outcome outcome =
       cohort({"calibrate", "--fit", "calibration.trace.json", "--seconds", "5", "--device", "cuda:1"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("--device, --seconds: of measuring a GPU; --fit measures nothing"));
+  EXPECT_THAT(outcome.err, HasSubstr("--device, --seconds: not with --fit, which measures nothing"));
   EXPECT_EQ(files(), std::vector<std::string>{"calibration.trace.json"});
 }
 

@@ -61,5 +61,19 @@ TEST_F(Console, ShowsProgressOnATerminalOnly) {
   EXPECT_THAT(cohort(quiet, terminal).err, IsEmpty());
 }
 
+TEST_F(Console, GivesProgramsProgressAsLinesOfJson) {
+  const Outcome outcome = cohort({"dataset", "synth", "d", "--classes", "1", "--images-per-class", "2", "--progress"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, testing::StartsWith("{\"progress\":\"1 of 2 images\"}\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("wrote 2 images"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(Console, IsEitherQuietOrGivesProgress) {
+  const Outcome outcome = cohort({"models", "-q", "--progress"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--progress"));
+}
+
 }  // namespace
 }  // namespace cohort

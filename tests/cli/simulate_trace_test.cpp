@@ -129,7 +129,7 @@ TEST_F(SimulateTrace, ChangesTheMinibatchByTwoRecordings) {
       answer({"simulate", "--minibatch", "24", "--recorded-minibatch", "16,32", "a.json", "b.json", "--json"});
   EXPECT_EQ(first, result);
   EXPECT_THAT(misuse({"simulate", "a.json", "b.json", "--minibatch", "24", "--recorded-minibatch", "16,32,64"}),
-              HasSubstr("--recorded-minibatch: 3 values; give one, or A,B of two traces of one model"));
+              HasSubstr("--recorded-minibatch: 3 values; give one, or A,B for two traces of one model"));
   // Which are one member together.
   EXPECT_THAT(
       misuse({"simulate", "a.json", "b.json", "--minibatch", "24", "--recorded-minibatch", "16,32", "--models", "2,1"}),
@@ -261,7 +261,8 @@ TEST_F(SimulateTrace, NamesOptionsThatItHasNoUseFor) {
   write("t.json", kTrace);
   const Outcome outcome = cohort({"simulate", "t.json", "--strategy", "serial", "--limit", "memory=1GiB"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("t.json is the trace of a run; --limit, --strategy: of profiles"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("t.json is the trace of a run; only profiles (cohort profile MODEL) take --limit, --strategy"));
   EXPECT_EQ(cohort({"simulate", "t.json", "--recorded-minibatch", "16"}).exit_code, 2);
   const Outcome mixed = cohort({"simulate", "t.json", COHORT_TRACES "/lenet5-b1.trace.json.gz", "--models", "2"});
   EXPECT_EQ(mixed.exit_code, 3);
@@ -305,16 +306,18 @@ TEST_F(SimulateTrace, IsNotPlannedWithWhereOnlyAProfileWouldDo) {
   write("t.json", kTrace);
   const Outcome of_profiles = cohort({"plan", "t.json", "-n", "4", "--objective", "balanced", "--pareto"});
   EXPECT_EQ(of_profiles.exit_code, 2);
-  EXPECT_THAT(of_profiles.err, HasSubstr("t.json is the trace of a run; --objective, --pareto: of profiles"));
+  EXPECT_THAT(
+      of_profiles.err,
+      HasSubstr("t.json is the trace of a run; only profiles (cohort profile MODEL) take --objective, --pareto"));
   const Outcome limit = cohort({"plan", "t.json", "--limit", "workspace=1MiB"});
   EXPECT_EQ(limit.exit_code, 2);
-  EXPECT_THAT(limit.err, HasSubstr("only memory=BYTES"));
+  EXPECT_THAT(limit.err, HasSubstr("only take memory=BYTES"));
   const Outcome unknown = cohort({"plan", "t.json", "--limit", "memory=1MiB"});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("records no allocations"));
   const Outcome step = cohort({"plan", COHORT_TRACES "/lenet5-b1.trace.json.gz", "--step", "1"});
   EXPECT_EQ(step.exit_code, 2);
-  EXPECT_THAT(step.err, HasSubstr("lenet5-b1.trace.json.gz is a profile; --step: of traces of runs"));
+  EXPECT_THAT(step.err, HasSubstr("lenet5-b1.trace.json.gz is a profile; only traces of runs take --step"));
 }
 
 TEST_F(SimulateTrace, RefusesWhatItCannotRead) {

@@ -24,7 +24,7 @@ TEST_F(TraceProgram, WithoutADriverIsExitCode4BeforeTheProgramStarts) {
 TEST_F(TraceProgram, IsNotAModelToo) {
   const Outcome both = cohort({"profile", "mlp", "--", "true"});
   EXPECT_EQ(both.exit_code, 2);
-  EXPECT_THAT(both.err, HasSubstr("not both"));
+  EXPECT_THAT(both.err, HasSubstr("either a MODEL or a program"));
   const Outcome none = cohort({"profile"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("MODEL is required"));
@@ -39,10 +39,11 @@ TEST_F(TraceProgram, OptionsBehindTheDashesAreItsOwn) {
 TEST_F(TraceProgram, AndModelsHaveOptionsOfTheirOwn) {
   const Outcome program = cohort({"profile", "--minibatch", "4", "--no-fused", "--device", "cuda:0", "--", "true"});
   EXPECT_EQ(program.exit_code, 2);
-  EXPECT_THAT(program.err, HasSubstr("--minibatch, --device, --no-fused: of a MODEL, not of a program after --"));
+  EXPECT_THAT(program.err,
+              HasSubstr("--minibatch, --device, --no-fused: only for a MODEL, not for a program after --"));
   const Outcome model = cohort({"profile", "mlp", "--twice", "--latency", "--end-wait", "1"});
   EXPECT_EQ(model.exit_code, 2);
-  EXPECT_THAT(model.err, HasSubstr("--latency, --end-wait, --twice: of a program after --, not of a MODEL"));
+  EXPECT_THAT(model.err, HasSubstr("--latency, --end-wait, --twice: only for a program after --, not for a MODEL"));
   const Outcome too_long = cohort({"profile", "--end-wait", "1e9", "--", "true"});
   EXPECT_EQ(too_long.exit_code, 2);
   EXPECT_THAT(too_long.err, HasSubstr("--end-wait"));

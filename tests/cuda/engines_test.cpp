@@ -6,12 +6,15 @@
 
 #include <filesystem>
 
+#include "executor/cuda/plugin/convolution_filters.hpp"
 #include "executor/cuda/plugin/cudnn_convolution.hpp"
 #include "executor/cuda/plugin/grouped_products.hpp"
 #include "executor/cuda/plugin/library_calls.hpp"
 #include "executor/cuda/plugin/runtime_api.hpp"
 #include "executor/device_error.hpp"
 #include "models/networks/networks.hpp"
+#include "models/training/differentiate.hpp"
+#include "simulator/plan/fuse.hpp"
 #include "simulator/plan/lower.hpp"
 #include "tests/cuda/described_h200.hpp"
 #include "tests/kernels/call_runner.hpp"
@@ -76,6 +79,62 @@ TEST_F(Engines, AreListedForFusedAndBareConvolutionsAndCanBeBuiltByName) {
       }
     }
   }
+}
+
+/// The convolution's gradients by x and by its filters, which are part of a state and of a pack; of three models where
+/// asked for, whose states lie 100,000 elements apart.
+std::vector<OpCall> gradients(Layout layout, std::int64_t groups, std::int64_t models) {
+  const Shape image{16, 64 * groups * models, 28, 28};
+  Shape filters{64 * groups, 64, 3, 3};
+  View w{BufferId{1}, 16, filters, dense_strides(filters, Layout::kNchw)};
+  if (models > 1) {
+    w.shape.insert(w.shape.begin(), models);
+    w.strides.insert(w.strides.begin(), 1000000);
+  }
+  const View x = testing::dense(0, image, layout), dy = testing::dense(2, image, layout);
+  const std::int64_t size = element_count(filters) + pack_place(64 * groups);
+  View pack{BufferId{3}, 0, {size}, {1}};
+  if (models > 1) pack = {BufferId{3}, 0, {models, size}, {1000000, 1}};
+  return {testing::make_call(ConvTranspose{window(3, 1, 1), {0, 0}, groups * models}, {dy, w}, x),
+          testing::make_call(ConvolutionWeightGradient{window(3, 1, 1), groups, true, models, false}, {x, dy}, pack)};
+}
+
+TEST_F(Engines, AreListedForGradientsAndCanBeBuiltByName) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    for (const std::int64_t groups : {1, 4}) {
+      for (const std::int64_t models : {1, 3}) {
+        for (const OpCall& call : gradients(layout, groups, models)) {
+          SCOPED_TRACE(fmt::format("{} of {} groups and {} models, {}", op_type(call.attributes), groups, models,
+                                   layout == Layout::kNhwc ? "NHWC" : "NCHW"));
+          const ConvolutionGraph graph(call, source(), true);
+          const std::vector<Engine> engines = graph.engines({});
+          ASSERT_FALSE(engines.empty());
+          for (const Engine& engine : engines) {
+            EXPECT_FALSE(has_note(engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) << engine_name(engine);
+            EXPECT_TRUE(graph.plan(engine, {})) << engine_name(engine);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ConvolutionFilters, AreCopiedUnlessTheyLieAsTheLibraryHasThem) {
+  const auto staged = [](Layout layout, std::int64_t models) {
+    std::vector<bool> all;
+    for (const OpCall& call : gradients(layout, 1, models)) {
+      all.push_back(are_staged(call));
+      EXPECT_EQ(staged_filters(call), Bytes{all.back() ? models * 64 * 64 * 9 * 4 : 0});
+    }
+    return all;
+  };
+  EXPECT_THAT(staged(Layout::kNchw, 1), ElementsAre(false, false));
+  EXPECT_THAT(staged(Layout::kNhwc, 1), ElementsAre(true, true));
+  EXPECT_THAT(staged(Layout::kNchw, 3), ElementsAre(true, true)) << "members' states are not one tensor";
+  const OpCall gradient = gradients(Layout::kNhwc, 1, 3)[1];
+  const Filters filters = filters_of(gradient);
+  EXPECT_THAT(filters.shape, ElementsAre(192, 64, 3, 3));
+  EXPECT_THAT(filters.strides, ElementsAre(576, 1, 192, 64));
 }
 
 TEST_F(Engines, OfFloat32UseNoTensorCoresUnlessTheyAreAskedFor) {
@@ -273,6 +332,42 @@ TEST_F(DescribedCatalog, LowersAPlanForADeviceThatIsNotHere) {
     EXPECT_THAT(step.cost.algorithm, StartsWith(convolution ? "cudnn" : "own:")) << step.task;
   }
   EXPECT_GE(convolutions, 2);
+}
+
+/// A training step of lenet5 for three members, its ops in the model batch as `strategy` says.
+TEST_F(DescribedCatalog, LowersATrainingStepWithTheLibraryWhereItCan) {
+  write(kH200);
+  const auto catalog = make_described_catalog(file_);
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  auto network = make_network("lenet5", 16, {});
+  ASSERT_TRUE(network) << network.error().message;
+  Weights weights = random_weights(*network, 1);
+  const auto step = differentiate({*std::move(network), std::move(weights)}, TrainingSpec{});
+  ASSERT_TRUE(step) << step.error().message;
+  const std::vector<const Model*> models(3, &step->loaded.model);
+  for (const bool grouped : {false, true}) {
+    Plan plan = uniform_plan({{"a", {}, 0}, {"b", {}, 1}, {"c", {}, 2}}, Strategy::kConcurrent, 3);
+    if (grouped) {
+      Group channels{"channels", {0, 1, 2}, {}, Strategy::kGroupedConvolution, 0, {}, {}};
+      for (const Op& op : models[0]->ops) {
+        if (fuse(*models[0], op, Strategy::kGroupedConvolution, 3, false)) channels.ops.push_back(op.name);
+      }
+      plan.groups.push_back(std::move(channels));
+    }
+    const auto program = lower(plan, models, **catalog);
+    ASSERT_TRUE(program) << program.error().message;
+    std::map<std::string_view, int> by_library;
+    for (const Step& each : program->steps) {
+      const OpAttributes& op = each.call.attributes;
+      const bool convolution = std::holds_alternative<Convolution>(op) || std::holds_alternative<ConvTranspose>(op) ||
+                               std::holds_alternative<ConvolutionWeightGradient>(op);
+      EXPECT_THAT(each.cost.algorithm, StartsWith(convolution ? "cudnn" : "own:")) << each.task;
+      if (convolution) ++by_library[op_type(op)];
+    }
+    EXPECT_GE(by_library["Convolution"], grouped ? 2 : 6);
+    EXPECT_GE(by_library["ConvTranspose"], grouped ? 1 : 3);
+    EXPECT_GE(by_library["ConvolutionWeightGradient"], grouped ? 2 : 6);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "simulator/plan/lower.hpp"
 #include "tests/input/fixture.hpp"
 #include "tests/strategies/batch.hpp"
+#include "tests/strategies/trainees.hpp"
 
 namespace cohort::testing {
 namespace {
@@ -193,6 +194,44 @@ TEST_P(OnDevice, EveryStrategyOfImageNetworksEqualsTheSerialRun) {
     for (const char* strategy : {"concurrent", "dense", "grouped", "mixed"}) {
       SCOPED_TRACE(fmt::format("{}, {}", network, strategy));
       expect_close(outputs_on(*device_, plan_by_name(strategy, batch), batch), expected);
+    }
+  }
+}
+
+TEST_P(OnDevice, MembersThatTrainInAModelBatchGetTheWeightsTheyGetAlone) {
+  for (const char* const network : {"small_lenet", "normalized", "mlp", "lstm"}) {
+    const Trainees all = trainees(network, 4, "momentum", 3);
+    const States alone = train_alone(all);
+    for (const char* const strategy : {"serial", "concurrent", "strided", "grouped", "dense", "mixed"}) {
+      for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+        SCOPED_TRACE(fmt::format("{}, {}, layout {}", network, strategy, static_cast<int>(layout)));
+        Plan plan = plan_for(strategy, all);
+        plan.layout = layout;
+        plan.launch = layout == Layout::kNhwc ? LaunchMode::kGraph : LaunchMode::kSingle;
+        expect_same_states(train(*device_, plan, all), alone);
+      }
+    }
+  }
+  for (const char* const optimizer : {"sgd", "nesterov", "adam", "adamw"}) {
+    const Trainees all = trainees("small_lenet", 4, optimizer, 2);
+    expect_same_states(train(*device_, plan_for("mixed", all), all), train_alone(all));
+  }
+}
+
+TEST_P(OnDevice, EveryAlternativeOfTheOpsOfATrainingStepGivesTheSameWeights) {
+  for (const char* const network : {"small_lenet", "normalized"}) {
+    const Trainees all = trainees(network, 4, "momentum", 3);
+    const States alone = train_alone(all);
+    for (const char* const strategy : {"serial", "grouped", "dense", "strided"}) {
+      std::size_t listed = 1;
+      for (std::size_t i = 0; i < listed; ++i) {
+        SCOPED_TRACE(fmt::format("{}, {}, alternative {}", network, strategy, i));
+        const auto choose = [&](const CostKey& /*key*/, std::span<const Alternative> alternatives) {
+          listed = std::max(listed, alternatives.size());
+          return std::min(i, alternatives.size() - 1);
+        };
+        expect_same_states(train(*device_, plan_for(strategy, all), all, {0, settings_of, choose}), alone);
+      }
     }
   }
 }

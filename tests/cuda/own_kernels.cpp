@@ -179,6 +179,8 @@ void expect_equals_reference(const OpCall& call, float low, float high) {
   expect_near(runner, DataType::kFloat16, 6.0F / 2048);
 }
 
+void expect_equals_reference_in_float32(const CallRunner& runner) { expect_near(runner, DataType::kFloat32, 2e-5F); }
+
 void expect_same_bits(const CallRunner& runner) {
   const std::vector<float> expected = runner.run(*make_reference_kernels());
   for (const DataType type : {DataType::kFloat32, DataType::kBfloat16, DataType::kFloat16}) {
@@ -188,12 +190,6 @@ void expect_same_bits(const CallRunner& runner) {
       ASSERT_EQ(std::bit_cast<std::int32_t>(actual[i]), std::bit_cast<std::int32_t>(expected[i]))
           << "element " << i << " in " << to_string(type);
   }
-}
-
-std::vector<float> whole_numbers(const std::vector<std::int32_t>& values) {
-  std::vector<float> bits;
-  for (const std::int32_t value : values) bits.push_back(std::bit_cast<float>(value));
-  return bits;
 }
 
 std::vector<std::int32_t> as_whole_numbers(const std::vector<float>& elements) {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <set>
 
-#include "cli/cupti_tracer.hpp"
+#include "devices/cupti_tracer.hpp"
 #include "executor/profile/profile.hpp"
 #include "simulator/costs/recorded_launches.hpp"
 #include "tests/cupti/stand_in_gpu.hpp"

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "cli/cupti_tracer.hpp"
+#include "devices/cupti_tracer.hpp"
 #include "executor/run/device_tasks.hpp"
 #include "executor/run/plan_run.hpp"
 #include "simulator/report/compare.hpp"

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <bit>
 #include <fstream>
+#include <set>
 
 #include "executor/host/core_binding.hpp"
 #include "executor/host/host_session.hpp"
@@ -11,6 +14,7 @@
 #include "executor/reference/reference_kernels.hpp"
 #include "executor/trace_sink.hpp"
 #include "models/builder.hpp"
+#include "models/training/differentiate.hpp"
 #include "simulator/plan/lower.hpp"
 #include "tests/executor/recorded_order.hpp"
 #include "tests/input/fixture.hpp"
@@ -282,6 +286,56 @@ TEST(Feeder, RefusesInputThatIsNoImage) {
   ASSERT_FALSE(feeder);
   EXPECT_EQ(feeder.error().message,
             "input \"x\" of shape [4, 16] cannot be fed images; it would have to be [N, C, H, W]");
+}
+
+TEST(Feeder, GivesTrainingStepsTheLabelsOfTheirImages) {
+  ModelBuilder builder("classifier");
+  TensorId x = builder.global_average_pool("pool", builder.input("x", {2, 3, 8, 8}));
+  x = builder.flatten("flatten", x);
+  builder.output(builder.linear("fc", x, 2));
+  Model model = *builder.finish();
+  Weights weights = random_weights(model, 0);
+  const TrainingModel training = differentiate({std::move(model), std::move(weights)}, {}).value();
+  TemporaryFolder folder;
+  input_test::write_numbered_images(folder, kImages);
+  InputOptions options;
+  options.seed = 3;
+  std::vector<std::vector<float>> memory(2, std::vector<float>(2 * 3 * 8 * 8));
+  for (const InputSharing sharing : {InputSharing::kShared, InputSharing::kSeparate}) {
+    HostBackend backend(make_reference_kernels(2), reference_device_info(2));
+    Plan plan = uniform_plan(members(2), Strategy::kConcurrent, 2);
+    plan.input.sharing = sharing;
+    const Program program = *lower(plan, std::vector<const Model*>(2, &training.loaded.model), backend.catalog());
+    const auto runner = *Runner::create(backend, program, std::vector<const Weights*>(2, &training.loaded.weights));
+    const auto feeder = Feeder::open(*runner, input_test::scan(folder.path()), options);
+    ASSERT_TRUE(feeder) << feeder.error().message;
+    PipelineOptions pipeline;
+    pipeline.target.height = pipeline.target.width = 8;
+    pipeline.minibatch = 2;
+    pipeline.slots = {memory[0], memory[1]};
+    const auto same = *InputPipelines::open(input_test::scan(folder.path()), options, {pipeline});
+    std::set<std::int32_t> seen;
+    for (int i = 0; i < 8; ++i) {
+      ASSERT_TRUE((*feeder)->step());
+      const ReadyMinibatch expected = *same->next(0);
+      for (std::size_t input = 0; input < program.inputs.size(); ++input) {
+        if (program.inputs[input].shape != Shape{2}) continue;
+        const std::span<float> labels = runner->session().input(input, expected.slot);
+        for (std::size_t n = 0; n < 2; ++n) {
+          const auto label = std::bit_cast<std::int32_t>(labels[n]);
+          EXPECT_EQ(label, static_cast<std::int32_t>(expected.labels[n])) << "step " << i << ", " << n;
+          seen.insert(label);
+        }
+      }
+      same->release(0, expected.slot);
+    }
+    EXPECT_EQ(seen, (std::set<std::int32_t>{0, 1}));
+    const auto settings = std::find_if(program.inputs.begin(), program.inputs.end(),
+                                       [](const ProgramInput& input) { return input.role == TensorRole::kSetting; });
+    ASSERT_NE(settings, program.inputs.end());
+    const auto place = static_cast<std::size_t>(settings - program.inputs.begin());
+    EXPECT_EQ(runner->session().input(place, 1)[0], 1e-3F) << "the learning rate";
+  }
 }
 
 TEST(DecodeCores, AreNotThoseOfLaunchThreads) {

@@ -347,7 +347,7 @@ TEST(ProgramCheck, NamesWhatReachesOutOfItsMemory) {
   EXPECT_EQ(message(program), "b depends on step 1, which does not stand before it");
   program = four.p.program;
   program.outputs[0].view.buffer = BufferId{1};
-  EXPECT_EQ(message(program), "output \"g.y\" is not in an output buffer");
+  EXPECT_EQ(message(program), "output \"g.y\" is in memory that later steps overwrite");
 }
 
 TEST(GatherWeights, JoinsThePartsOfAllMembers) {

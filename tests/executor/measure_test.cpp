@@ -71,6 +71,21 @@ TEST(Measure, WarmsUpEachSubjectAndThenTakesTurns) {
   EXPECT_DOUBLE_EQ(speedup((*times)[0], (*times)[1]), 2.0);
 }
 
+TEST(Measure, SaysHowFarItIs) {
+  FakeMachine m = machine(2);
+  std::vector<std::string> said;
+  m.options.progress = [&](const std::string& what) { said.push_back(what); };
+  ASSERT_TRUE(m.run({m.subject("A", {200_ms}), m.subject("B", {100_ms})}));
+  EXPECT_THAT(said, ElementsAre("warming up, A", "warming up, B", "measured 0 of 4 blocks", "measured 1 of 4 blocks",
+                                "measured 2 of 4 blocks", "measured 3 of 4 blocks"));
+  said.clear();
+  FakeMachine busy = machine(1);
+  busy.options.progress = m.options.progress;
+  busy.stolen_part = {0, 0, 0.5, 0};
+  ASSERT_TRUE(busy.run({busy.subject("A", {100_ms})}));
+  EXPECT_EQ(said.back(), "measured 0 of 1 blocks, 1 disturbed by other programs");
+}
+
 TEST(Measure, FillsABlockWithAsManyStepsAsItTakes) {
   FakeMachine m = machine(2);
   const auto times = m.run({m.subject("tiny", {20_us})});

@@ -46,8 +46,55 @@ constexpr Tolerance kTolerances[] = {
     {"Slice", 0, 0},
     {"Log", 1e-5, 0},
     {"Exp", 5e-6, 0},
+    {"ConvolutionWeightGradient", 1e-6, 2e-7},
+    {"GemmWeightGradient", 1e-6, 2e-7},
+    {"NormalizeByStatistics", 5e-6, 0},
+    {"BatchNormalizationWeightGradient", 1e-5, 2e-7},
+    {"BatchNormalizationGradient", 5e-6, 0},
+    {"LayerNormalizationGradient", 1e-5, 0},
+    {"LayerNormalizationWeightGradient", 1e-5, 2e-7},
+    {"GroupNormalizationGradient", 1e-5, 0},
+    {"GroupNormalizationWeightGradient", 1e-5, 2e-7},
+    {"SoftmaxCrossEntropy", 1e-6, 2e-6},
+    {"ReduceSum", 1e-6, 1e-7},
+    {"ReduceSumSquare", 1e-6, 5e-7},
+    {"ReduceL2", 2e-6, 1e-8},
+    {"SoftmaxGradient", 1e-6, 2e-7},
+    {"LogSoftmaxGradient", 1e-6, 1e-6},
+    {"LstmGradient", 2e-5, 1e-7},
+    {"GRUGradient", 2e-5, 0},
+    {"LSTMGradient", 2e-5, 0},
+    {"SgdUpdate", 1e-6, 0},
+    {"AdamUpdate", 1e-5, 0},
+    {"AdamWUpdate", 1e-5, 0},
 };
 constexpr Tolerance kActivation = {"any activation", 1e-6, 0};
+
+/// Products, or elements, that are summed into one element.
+double terms_of(const OpCall& call) {
+  const Shape& first = shape_of(call.inputs[0]);
+  const auto count = static_cast<double>(element_count(first));
+  if (std::holds_alternative<Gemm>(call.attributes)) return static_cast<double>(shape_of(call.inputs[1]).back());
+  if (std::holds_alternative<Convolution>(call.attributes)) {
+    const Shape& w = shape_of(call.inputs[1]);
+    const std::size_t models = w.size() - first.size();
+    return static_cast<double>(element_count(w) / (w.front() * (models == 0 ? 1 : w[1])));
+  }
+  if (std::holds_alternative<Reduce>(call.attributes))
+    return count / static_cast<double>(element_count(call.outputs[0].shape));
+  if (std::holds_alternative<GemmWeightGradient>(call.attributes)) {
+    const Shape& dy = shape_of(call.inputs[1]);
+    return static_cast<double>(dy[dy.size() - 2]);
+  }
+  if (std::holds_alternative<ConvolutionWeightGradient>(call.attributes)) {
+    const Shape& dy = shape_of(call.inputs[1]);
+    return static_cast<double>(element_count(dy) / dy[1]);
+  }
+  if (const auto* const softmax = std::get_if<SoftmaxGradient>(&call.attributes))
+    return static_cast<double>(first[static_cast<std::size_t>(softmax->axis)]);
+  // Parameters of normalisations have all elements of a channel, or of a column.
+  return count / static_cast<double>(std::min(first[1], first.back()));
+}
 
 double tolerance_of(const OpCall& call) {
   const std::string_view type = op_type(call.attributes);
@@ -55,13 +102,8 @@ double tolerance_of(const OpCall& call) {
   for (const Tolerance& each : kTolerances) {
     if (each.op == type) tolerance = each;
   }
-  double terms = 0;
-  if (tolerance.per_term > 0) {
-    const Shape& w = shape_of(call.inputs[1]);
-    const bool gemm = std::holds_alternative<Gemm>(call.attributes);
-    terms = static_cast<double>(gemm ? w.back() : element_count(w) / w.front());
-  }
-  return tolerance.absolute + tolerance.per_term * terms;
+  if (tolerance.per_term == 0) return tolerance.absolute;
+  return tolerance.absolute + tolerance.per_term * terms_of(call);
 }
 
 void expect_near(const std::vector<float>& expected, const std::vector<float>& got, double tolerance,
@@ -104,23 +146,6 @@ void expect_equals_reference(const CallRunner& runner) {
 bool is_fast(const OpCall& call) {
   const auto list = onednn().alternatives(call, 2);
   return list && list->front().algorithm.find("ref") == std::string::npos;
-}
-
-OpCall with_output(OpAttributes attributes, std::vector<Operand> inputs, std::uint32_t output,
-                   std::vector<PostOp> post_ops) {
-  std::vector<Shape> shapes;
-  for (const Operand& operand : inputs) shapes.push_back(shape_of(operand));
-  const auto added = std::count_if(post_ops.begin(), post_ops.end(),
-                                   [](const PostOp& post_op) { return std::holds_alternative<AddOperand>(post_op); });
-  shapes.resize(shapes.size() - static_cast<std::size_t>(added));
-  const auto shape = infer_shape(attributes, shapes);
-  EXPECT_TRUE(shape.has_value()) << (shape ? "" : shape.error().message);
-  return make_call(std::move(attributes), std::move(inputs), dense(output, shape.value_or(Shape{1})),
-                   std::move(post_ops));
-}
-
-Window square_window(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation) {
-  return {{kernel, kernel}, {stride, stride}, {pad, pad}, {pad, pad}, {dilation, dilation}};
 }
 
 }  // namespace cohort::testing

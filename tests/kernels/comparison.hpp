@@ -1,6 +1,7 @@
 #pragma once
 
 #include "call_runner.hpp"
+#include "views.hpp"
 
 namespace cohort::testing {
 
@@ -13,11 +14,5 @@ void expect_equals_reference(const CallRunner& runner);
 
 /// Whether the first choice is one of oneDNN's optimised implementations.
 bool is_fast(const OpCall& call);
-
-/// The call with its one output dense in NHWC, in buffer `output`, its shape inferred.
-OpCall with_output(OpAttributes attributes, std::vector<Operand> inputs, std::uint32_t output,
-                   std::vector<PostOp> post_ops = {});
-
-Window square_window(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1);
 
 }  // namespace cohort::testing

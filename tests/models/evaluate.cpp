@@ -54,6 +54,9 @@ Result<std::vector<std::vector<float>>> evaluate(const LoadedModel& loaded,
   const Model& model = loaded.model;
   std::vector<std::vector<float>> values(model.tensors.size());
   for (std::size_t i = 0; i < model.inputs.size(); ++i) values[to_index(model.inputs[i])] = inputs[i];
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    if (model.tensors[i].role == TensorRole::kState) values[i] = *loaded.weights.by_tensor[i];
+  }
   for (const Op& op : model.ops) COHORT_CHECK(run_op(*kernels, loaded, op, values));
   std::vector<std::vector<float>> outputs;
   for (const TensorId id : model.outputs) outputs.push_back(values[to_index(id)]);

@@ -144,6 +144,36 @@ TEST(PlanJson, CollapsesMembersThatDifferOnlyInSeed) {
   EXPECT_THAT(text, HasSubstr(R"("name":"lenet5","model":"lenet5","minibatch":4,"seed":0,"count":16)"));
 }
 
+TEST(PlanJson, SaysHowAMemberIsTrained) {
+  Plan plan = sample_plan();
+  TrainingSpec& training = plan.members.back().source.training.emplace();
+  training.update = optimizer_from("adam").value();
+  const std::string text = write_plan(plan);
+  EXPECT_THAT(text, HasSubstr(R"("training": {"loss":"cross_entropy","optimizer":"adam"})"));
+  EXPECT_EQ(parse_plan(text).value().members, plan.members);
+  training = {LossKind::kMeanSquaredError, optimizer_from("nesterov").value(), true};
+  training.update.clip = true;
+  EXPECT_EQ(parse_plan(write_plan(plan)).value().members, plan.members);
+}
+
+TEST(PlanJson, NamesWhatIsWrongWithTraining) {
+  Plan plan = sample_plan();
+  plan.members.back().source.training.emplace();
+  const std::string text = write_plan(plan);
+  const auto message = [&](std::string_view from, std::string_view to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    const auto read = parse_plan(changed);
+    return read ? std::string() : read.error().message;
+  };
+  EXPECT_THAT(message(R"("sgd")", R"("adagrad")"),
+              HasSubstr("members[1].training.optimizer: no optimizer is called \"adagrad\"; known: sgd, momentum"));
+  EXPECT_THAT(message(R"("cross_entropy")", R"("hinge")"),
+              HasSubstr("members[1].training.loss: no loss is called \"hinge\"; known: cross_entropy"));
+  EXPECT_THAT(message(R"("optimizer":"sgd")", R"("optimizer":"sgd","rate":"1")"), HasSubstr("members[1].training"));
+  EXPECT_THAT(message(R"("optimizer":"sgd")", R"("clip":true)"), HasSubstr("members[1].training.optimizer"));
+}
+
 TEST(PlanJson, CollapsesStepsThatDifferOnlyInTheirMember) {
   EXPECT_THAT(write_plan(sample_plan()), HasSubstr(R"({"task":"each 0-1/conv1","algorithm":"direct","threads":2)"));
 }

@@ -87,6 +87,10 @@ class WatchedSession final : public Session {
   void upload(std::size_t index, int slot, StreamId stream) override { whole_->upload(index, slot, stream); }
   [[nodiscard]] bool uploads_overlap_steps() const override { return whole_->uploads_overlap_steps(); }
   Result<std::vector<float>> read_output(std::size_t index) override { return whole_->read_output(index); }
+  Result<std::vector<float>> read_state(std::size_t index) override { return whole_->read_state(index); }
+  Result<void> write_state(std::size_t index, std::span<const float> values) override {
+    return whole_->write_state(index, values);
+  }
   void set_sink(TaskSink* sink) override {
     if (const auto* const recorded = dynamic_cast<const TraceSink*>(std::exchange(sink_, sink))) {
       Trace trace;

@@ -1,7 +1,7 @@
 // What a profile of a GPU records of each op and alternative beside its warm time: the first execution, and calls that
 // find nothing in the caches.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <map>
 #include <set>
@@ -368,6 +368,29 @@ TEST(ProfileFailures, OfOneWayToRunAnOpLeaveTheOthersTimed) {
   });
   EXPECT_TRUE(counted) << "what was left out is told with its reason";
   EXPECT_EQ(trace->info.wall_times.size(), 2U) << "the whole model runs by what does run";
+}
+
+TEST(ProfileFailures, OfOneCallThatIsAddedLeaveTheOthersTimed) {
+  GpuWith<CatalogWithABrokenWay> device(false);
+  const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
+  const Model& model = batch.loaded[0]->model;
+  const auto product = std::find_if(model.ops.begin(), model.ops.end(),
+                                    [](const Op& op) { return std::holds_alternative<Gemm>(op.attributes); });
+  ASSERT_NE(product, model.ops.end());
+  std::vector<WantedCase> wanted(2);
+  for (WantedCase& each : wanted) each.signature = signature_of(model, *product);
+  wanted[0].op_case.algorithm = "broken";
+  wanted[1].op_case.algorithm = "own:dot";
+  Trace profile;
+  const auto added = add_to_profile(device, *batch.loaded[0], quick(), wanted, CancelToken(), profile);
+  ASSERT_TRUE(added) << added.error().message;
+  EXPECT_GT(added->records, 0U);
+  EXPECT_EQ(added->records, profile.slices.size());
+  for (const Slice& slice : profile.slices) EXPECT_EQ(profile.text_arg(slice, "algorithm"), "own:dot");
+  EXPECT_EQ(profile.info.dropped.size(), 1U) << "what was left out is told with its reason";
+  EXPECT_EQ(added->tried, 2U);
+  ASSERT_EQ(added->left_out.size(), 1U);
+  EXPECT_THAT(added->left_out[0], ::testing::HasSubstr(" by broken: "));
 }
 
 TEST(ProfileFailures, OfEveryWayEndTheProfileWithTheReason) {

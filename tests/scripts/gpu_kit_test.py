@@ -122,6 +122,16 @@ class Budgets(Rehearsal):
             self.assertTrue([unit for unit in again if unit.startswith(kind)], kind)
         self.assertEqual(len(self.survived("ONNX cases")), 4)
 
+    def test_of_part_d_every_network_trains_alone_and_together(self):
+        runner = self.rehearse("D")
+        self.assertLess(runner.time, PART_SECONDS)
+        self.assertEqual(by_status(lines_of(self.results))["failed"], 0)
+        for network in ("mlp", "lenet5", "smallcnn", "resnet18"):
+            for count in (16, 4, 1):
+                self.assertIn(f"wall {network} --minibatch 16 --count {count} --most 4 --train momentum", self.units("ok"))
+            self.assertIn(f"pytorch vmap {network} b1,16 n16,4,1 train momentum", self.units("ok"))
+        self.assertIn("jax_vmap vmap mlp b16 n16,4 train momentum", self.units("ok"))
+
     def test_a_part_whose_units_all_overrun_ends_in_its_time_and_one_patience(self):
         """Each is ended as late as it can be: after its limit and both patiences."""
         class Overrun(OnAClock):
@@ -129,7 +139,7 @@ class Budgets(Rehearsal):
                 self.time += limit + sum(patience for _, patience in PATIENCE)
                 return {"status": "timeout", "reason": "took longer"}
 
-        for part in "ABC":
+        for part in "ABCD":
             runner = Overrun(self.folder / part, {})
             folders = Folders(self.results, "cuda:0")
             stages = [stage for stage in all_stages(AllTools(self.program), folders, NETWORKS) if stage.part == part]

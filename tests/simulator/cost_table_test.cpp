@@ -249,6 +249,14 @@ TEST(RecordedCatalog, HasPartsCopiedOutOfStacksWhereTheProfileHas) {
   EXPECT_TRUE(catalog.accepts_strides(rows)) << "products read rows at any distance";
 }
 
+TEST(CostTable, CostsAReshapeThatWasNotRecordedAsTheCopyOfAsMuch) {
+  const CostTable table(std::vector{record("Copy [2, 50]", Strategy::kSerial, 1, 1, 100),
+                                    record("Copy [2, 500]", Strategy::kSerial, 1, 1, 1000)});
+  EXPECT_EQ(cost_of(table, serial("Reshape x[10, 5, 2] -> [50, 2]")).time, 100_ns);
+  EXPECT_FALSE(table.alternatives(serial("Reshape x[10, 5, 2] -> [50, 2]")).empty());
+  EXPECT_FALSE(CostTable(std::vector{kConv}).cost(serial("Reshape x[2] -> [2, 1]"), {}));
+}
+
 TEST(CostTable, ScalesTheOneCopyThatWasRecorded) {
   const CostTable table(std::vector{record("Copy [10, 10]", Strategy::kSerial, 1, 1, 100)});
   EXPECT_EQ(cost_of(table, serial("Copy [40, 10]")), interpolated(400));

@@ -123,7 +123,7 @@ TEST_F(FuseOps, SaysWhyAnOpIsNotFused) {
   EXPECT_THAT(refusal("pool1"),
               HasSubstr("op pool1 (MaxPool) is only fused along with the op ahead of it, by grouped"));
   EXPECT_THAT(refusal("*"), HasSubstr("op norm "));
-  EXPECT_EQ(refusal("attention"), "attention: no op that several equal members have is called so");
+  EXPECT_EQ(refusal("attention"), "attention: no op of this name is in several equal members");
   bench_ = PlannerBench({network(8), network(9)}, 2, times_of({}));
   EXPECT_THAT(refusal("fc1"), HasSubstr("no op that several equal members have"));
 }

@@ -125,5 +125,19 @@ TEST(PlanReport, ComparesTheRulesOfAWorkspaceLimit) {
   EXPECT_FALSE(free->workspace.has_value());
 }
 
+TEST(PlanText, TellsAReasonOnceHoweverManyPlansItRefuses) {
+  const auto random = RandomPlanning::small(1);
+  auto planned = plan_model_batch(random->planning_case()).value();
+  planned.refused = {{"first", "0/a: no record of \"x\""},
+                     {"second", "too large"},
+                     {"third", "3/b: no record of \"x\""},
+                     {"fourth", "0/a: no record of \"y\""}};
+  const std::string text = print(planned, 1);
+  EXPECT_THAT(text, HasSubstr("not possible: first, and 1 more: 0/a: no record of \"x\"\n"
+                              "not possible: second: too large\n"
+                              "not possible: fourth: 0/a: no record of \"y\"\n"));
+  EXPECT_THAT(explain(planned, 1), HasSubstr("not possible: third: 3/b"));
+}
+
 }  // namespace
 }  // namespace cohort

@@ -117,6 +117,19 @@ TEST(Predict, ChargesSingleLaunchesToTheHost) {
   EXPECT_EQ(fixture.predicted().step_time, 340_ns);
 }
 
+TEST(Predict, DecodesForInputsThatTakeImagesAlone) {
+  Fixture fixture(fed_from_folder(two_members(Strategy::kSerial, 1), InputSharing::kShared, 1), decoding(400));
+  ASSERT_EQ(fixture.program.inputs.size(), 1U);
+  ProgramInput labels = fixture.program.inputs[0];
+  labels.shape = {2};
+  labels.element = ElementType::kInt32;
+  ProgramInput settings = fixture.program.inputs[0];
+  settings.shape = {2, kSettingCount};
+  settings.role = TensorRole::kSetting;
+  fixture.program.inputs.insert(fixture.program.inputs.end(), {labels, settings});
+  EXPECT_EQ(fixture.predicted().step_time, 800_ns) << "2 x 400 ns, as without labels and settings";
+}
+
 TEST(Predict, OverlapsDecodingWithComputingUpToTheSlowerOfTheTwo) {
   // Minibatches of 2: 2 x 40 ns of decoding hide behind 300 ns of computing on the other core ...
   EXPECT_EQ(Fixture(fed_from_folder(two_members(Strategy::kSerial, 1), InputSharing::kShared, 1), decoding(40))

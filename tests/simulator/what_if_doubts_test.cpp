@@ -47,7 +47,7 @@ TEST(WhatIf, RefusesAGpusFiguresForACpusTrace) {
   const Result<WhatIfPrediction> prediction = predict_what_if(cpu.what_if_case, what_if);
   ASSERT_FALSE(prediction);
   EXPECT_EQ(prediction.error().code, ErrorCode::kUsage);
-  EXPECT_THAT(prediction.error().message, HasSubstr("trace 1 was recorded on cpu, which is no GPU"));
+  EXPECT_THAT(prediction.error().message, HasSubstr("trace 1 was recorded on cpu, which is not a GPU"));
 }
 
 TEST(WhatIf, DoubtsFiguresOfAnotherDevice) {

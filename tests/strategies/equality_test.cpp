@@ -5,29 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "executor/host/host_session.hpp"
-#include "executor/reference/reference_kernels.hpp"
 #include "simulator/plan/lower.hpp"
+#include "tests/strategies/backends.hpp"
 #include "tests/strategies/scheduled.hpp"
-#ifdef COHORT_WITH_ONEDNN
-#include "executor/onednn/onednn_kernels.hpp"
-#endif
 
 namespace cohort::testing {
 namespace {
 
-constexpr int kCores = 2;
 /// float32 sums of some thousand products, in another order; relative to the largest value.
 constexpr float kTolerance = 2e-4F;
-
-std::unique_ptr<Backend> make_backend(const std::string& name) {
-#ifdef COHORT_WITH_ONEDNN
-  if (name == "onednn") return std::make_unique<HostBackend>(make_onednn_kernels(kCores), onednn_device_info());
-#endif
-  if (name == "reference")
-    return std::make_unique<HostBackend>(make_reference_kernels(kCores), reference_device_info(kCores));
-  return nullptr;
-}
 
 struct Network {
   const char* name;

@@ -153,4 +153,10 @@ bool append_compact_json(std::string& out, std::string_view text) {
   return false;
 }
 
+std::string_view bare_token(std::string_view token) {
+  while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
+  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') token = token.substr(1, token.size() - 2);
+  return token;
+}
+
 }  // namespace cohort

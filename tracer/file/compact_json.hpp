@@ -9,4 +9,7 @@ namespace cohort {
 /// was, where the text is no valid JSON value or nests deeper than 64.
 bool append_compact_json(std::string& out, std::string_view text);
 
+/// The text of a scalar's token, without quotes and the white space behind it.
+std::string_view bare_token(std::string_view token);
+
 }  // namespace cohort

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "tracer/file/trace_file.hpp"
 #include "tracer/memory_counter.hpp"
 #include "tracer/slice_kind.hpp"
 
@@ -45,7 +46,7 @@ std::string_view to_string(Drop reason) {
     case Drop::kFlowWithoutSlice:
       return "flow outside any slice";
     case Drop::kCutShort:
-      return "rest of the file, which is cut short";
+      return kCutShortReason;
     case Drop::kDuplicate:
       return "device work that stands in the file twice";
     case Drop::kInvalidText:

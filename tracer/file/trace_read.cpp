@@ -5,7 +5,6 @@
 #include <cctype>
 #include <fstream>
 #include <limits>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -14,10 +13,10 @@
 #include "tracer/file/event_sink.hpp"
 #include "tracer/file/info_json.hpp"
 #include "tracer/file/json_repair.hpp"
+#include "tracer/file/machine_facts.hpp"
 #include "tracer/file/microseconds.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/nsight/nsight.hpp"
-#include "tracer/slice_kind.hpp"
 
 namespace cohort {
 namespace {
@@ -48,17 +47,10 @@ tl::unexpected<Error> message_for(error_code error) {
   }
 }
 
-/// Text of a number, or of a number in quotes.
-std::string_view bare_token(std::string_view token) {
-  while (!token.empty() && std::string_view(" \t\r\n").find(token.back()) != std::string_view::npos)
-    token.remove_suffix(1);
-  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') token = token.substr(1, token.size() - 2);
-  return token;
-}
-
 class TraceReader {
  public:
-  explicit TraceReader(const CancelToken* cancel) : cancel_(cancel), sink_(trace_) {}
+  explicit TraceReader(const TraceReadOptions& options)
+      : cancel_(options.cancel), progress_(options.progress), sink_(trace_) {}
   /// True after a failure that lies in the text, not in what it says.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
   [[nodiscard]] bool is_ours() const { return has_info_; }
@@ -73,16 +65,12 @@ class TraceReader {
   Result<void> read_field(std::string_view key, ondemand::value value);
   Result<void> read_events(ondemand::value value);
   Result<void> read_event(ondemand::object& object);
+  void note_progress(const char* place);
   error_code read_event_field(ondemand::raw_json_string key, ondemand::value& value);
   error_code read_id(ondemand::value& value, EventId64& id);
   error_code read_args(ondemand::value& value);
   error_code read_arg(StringId name, ondemand::value& value);
   error_code read_nested_arg(StringId name, ondemand::json_type type, ondemand::value& value);
-  void read_devices(ondemand::value value);
-  void read_device(ondemand::object& device);
-  void read_setting(std::string_view key, ondemand::value value);
-  void keep_setting(const std::string& name, ondemand::value value);
-  void choose_device();
   tl::unexpected<Error> broken_json(error_code error) {
     is_broken_ = true;
     has_place_ = error == simdjson::TAPE_ERROR;  // a comma, colon or bracket that is wrong
@@ -90,11 +78,14 @@ class TraceReader {
   }
 
   const CancelToken* cancel_;
+  ReadProgress* progress_;
+  const char* text_ = nullptr;  ///< where the document begins
+  std::size_t events_ = 0;
   Trace trace_;
   EventSink sink_;
   RawEvent event_;
   Nanoseconds base_{};
-  std::vector<DeviceInfo> devices_;  ///< of the machine
+  MachineFacts facts_;
   bool is_broken_ = false;
   bool has_place_ = false;  ///< where it is broken is known
   bool has_events_ = false;
@@ -108,7 +99,7 @@ Result<Trace> TraceReader::read(PaddedBytes& bytes) {
   if (what != "JSON") return fail(ErrorCode::kInvalidInput, "not a trace but {}", what);
   COHORT_CHECK(read_text(bytes));
   sink_.finish(base_);
-  choose_device();
+  facts_.apply(trace_);
   return std::move(trace_);
 }
 
@@ -120,6 +111,8 @@ Result<void> TraceReader::read_text(PaddedBytes& bytes) {
     return parser.iterate(bytes.data(), bytes.size(), bytes.capacity() + PaddedBytes::kPadding).get(document);
   };
   sink_.expect(bytes.size());
+  text_ = bytes.data();
+  if (progress_ != nullptr) progress_->total.store(bytes.size(), std::memory_order_relaxed);
   auto error = iterate();
   if (error == simdjson::UTF8_ERROR) {
     sink_.drop(Drop::kInvalidText, replace_invalid_utf8(bytes));
@@ -177,6 +170,7 @@ Result<void> TraceReader::read_field(std::string_view key, ondemand::value value
     if (error) return broken_json(error);
     COHORT_TRY(trace_.info, trace_info_from_json(text));
     has_info_ = true;
+    facts_ = {};
     sink_.keep_spelling();
     return {};
   }
@@ -188,108 +182,8 @@ Result<void> TraceReader::read_field(std::string_view key, ondemand::value value
     base_ = Nanoseconds(base);
     return {};
   }
-  if (has_info_) return {};
-  if (key == "deviceProperties") {
-    read_devices(value);
-  } else {
-    read_setting(key, value);
-  }
+  if (!has_info_) facts_.read(key, value);
   return {};
-}
-
-/// PyTorch's list of the machine's GPUs. What cannot be read of it is left out.
-void TraceReader::read_devices(ondemand::value value) {
-  ondemand::array devices;
-  if (value.get_array().get(devices)) return;
-  for (auto element : devices) {
-    constexpr std::size_t kMostDevices = 1024;
-    ondemand::object device;
-    if (devices_.size() == kMostDevices || element.get_object().get(device)) return;
-    read_device(device);
-  }
-}
-
-void TraceReader::read_device(ondemand::object& device) {
-  DeviceInfo info;
-  std::int64_t id = 0;
-  for (auto item : device) {
-    ondemand::field field;
-    if (std::move(item).get(field)) return;
-    std::string_view key;
-    if (field.unescaped_key().get(key)) return;
-    const std::string name(key);
-    std::string_view text;
-    std::int64_t number = 0;
-    if (name == "name") {
-      if (!field.value().get_string().get(text)) info.name = text;
-    } else if (!field.value().get_int64().get(number)) {
-      if (name == "id") id = number;
-      if (name == "totalGlobalMem" && number > 0) info.memory = {number};
-      if (name == "numSms" && number > 0 && number < std::numeric_limits<int>::max())
-        info.cores = static_cast<int>(number);
-      constexpr std::size_t kMostSettings = 256;
-      const bool has_field = name == "id" || name == "totalGlobalMem" || name == "numSms";
-      if (!has_field && info.settings.size() < kMostSettings) info.settings[name] = std::to_string(number);
-    }
-  }
-  const bool amd = info.name.find("AMD") != std::string::npos || info.name.find("Radeon") != std::string::npos;
-  info.kind = amd ? "hip" : "cuda";
-  info.id = fmt::format("{}:{}", info.kind, id);
-  devices_.push_back(std::move(info));
-}
-
-/// Of several GPUs the one that most kernels ran on; the first where kernels do not say.
-void TraceReader::choose_device() {
-  if (devices_.empty()) return;
-  const SliceKinds kinds(trace_.strings);
-  std::map<std::int64_t, std::int64_t> kernels;
-  for (const Slice& slice : trace_.slices) {
-    if (kinds(slice) != SliceKind::kKernel) continue;
-    if (const auto device = trace_.integer_arg(slice, "device")) ++kernels[*device];
-  }
-  const auto most = std::max_element(kernels.begin(), kernels.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  auto chosen = devices_.begin();
-  if (most != kernels.end()) {
-    const auto found = std::find_if(devices_.begin(), devices_.end(), [&](const DeviceInfo& info) {
-      return info.id == fmt::format("{}:{}", info.kind, most->first);
-    });
-    if (found != devices_.end()) chosen = found;
-  }
-  trace_.info.device = *chosen;
-  if (devices_.size() > 1) trace_.info.device.settings["devices in the machine"] = std::to_string(devices_.size());
-}
-
-/// Facts of the run that say how far a trace can be trusted.
-void TraceReader::read_setting(std::string_view key, ondemand::value value) {
-  constexpr std::array<std::string_view, 12> kKept = {
-      "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
-      "hip_driver_version",   "roctracer_version",   "record_shapes", "profile_memory",
-      "with_stack",           "with_modules",        "with_flops",    "distributedInfo"};
-  if (std::find(kKept.begin(), kKept.end(), key) == kKept.end()) return;
-  const std::string name(key);
-  if (ondemand::object object; name == "distributedInfo") {
-    if (value.get_object().get(object)) return;
-    for (auto item : object) {
-      ondemand::field field;
-      if (std::move(item).get(field)) return;
-      const bool kept = field.key() == "backend" || field.key() == "rank" || field.key() == "world_size";
-      if (!kept) continue;
-      std::string_view part;
-      if (field.unescaped_key().get(part)) return;
-      keep_setting(fmt::format("distributed {}", part), field.value());
-    }
-    return;
-  }
-  keep_setting(name, value);
-}
-
-/// A short number or text; lists and objects are left out.
-void TraceReader::keep_setting(const std::string& name, ondemand::value value) {
-  const std::string_view raw = bare_token(value.raw_json_token());
-  constexpr std::size_t kMostText = 60;
-  if (raw.size() <= kMostText && raw.find_first_of("[{\\\"") == std::string_view::npos)
-    trace_.info.settings[name] = raw;
 }
 
 Result<void> TraceReader::read_events(ondemand::value value) {
@@ -301,6 +195,11 @@ Result<void> TraceReader::read_events(ondemand::value value) {
   }
   for (auto element : events) {
     if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
+    constexpr std::size_t kEventsAStep = 8192;
+    if (progress_ != nullptr && events_++ % kEventsAStep == 0) {
+      const char* place = nullptr;
+      if (element.current_location().get(place) == simdjson::SUCCESS) note_progress(place);
+    }
     ondemand::object object;
     if (const auto error = element.get_object().get(object)) {
       if (is_fatal(error)) return broken_json(error);
@@ -310,6 +209,10 @@ Result<void> TraceReader::read_events(ondemand::value value) {
     COHORT_CHECK(read_event(object));
   }
   return {};
+}
+
+void TraceReader::note_progress(const char* place) {
+  progress_->done.store(static_cast<std::uint64_t>(place - text_), std::memory_order_relaxed);
 }
 
 Result<void> TraceReader::read_event(ondemand::object& object) {
@@ -453,9 +356,9 @@ Result<PaddedBytes> inflated_file(const std::filesystem::path& path, const Trace
   return bytes;
 }
 
-Result<Trace> parse_inflated(PaddedBytes& bytes, const CancelToken* cancel) {
+Result<Trace> parse_inflated(PaddedBytes& bytes, const TraceReadOptions& options) {
   if (looks_like_sqlite(bytes.view())) return parse_nsight(bytes.view());
-  std::optional<TraceReader> reader(std::in_place, cancel);
+  std::optional<TraceReader> reader(std::in_place, options);
   auto trace = reader->read(bytes);
   if (trace || !reader->is_broken()) return trace;
   reader.reset();  // with what it had read
@@ -464,7 +367,7 @@ Result<Trace> parse_inflated(PaddedBytes& bytes, const CancelToken* cancel) {
   const bool commas = blank_trailing_commas(bytes) > 0;
   const bool cut = close_cut_text(bytes);
   if (!commas && !cut) return trace;
-  TraceReader again(cancel);
+  TraceReader again(options);
   if (cut) again.note_cut();
   auto repaired = again.read(bytes);
   // A profile or prediction of ours that lacks its end is worse than none, and so is an empty trace.
@@ -477,7 +380,7 @@ Result<Trace> parse_inflated(PaddedBytes& bytes, const CancelToken* cancel) {
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
   if (looks_like_sqlite(content)) return parse_nsight(content);
   COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes, options.raised_by));
-  return parse_inflated(bytes, options.cancel);
+  return parse_inflated(bytes, options);
 }
 
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {
@@ -485,12 +388,12 @@ Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptio
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
   // A database stays on disk: exports of long recordings are larger than memory.
   if (looks_like_sqlite({start.data(), start.size()})) {
-    auto trace = read_nsight(path);
+    auto trace = read_nsight(path, options.cancel);
     if (!trace) return in_context(path.string(), trace.error());
     return trace;
   }
   COHORT_TRY(auto bytes, inflated_file(path, options));
-  auto trace = parse_inflated(bytes, options.cancel);
+  auto trace = parse_inflated(bytes, options);
   if (!trace) return in_context(path.string(), trace.error());
   return trace;
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/cancel.hpp"
 #include "base/result.hpp"
 #include "tracer/trace.hpp"
 
@@ -19,13 +20,14 @@ namespace cohort {
 /// repeat, those of the second and later ones are moved by 2^40 each.
 /// Memory: at most 64 times the file's size plus 32 MiB, which rows of a few bytes on tracks of their own come near to;
 /// for rows as Nsight writes them about five times.
-/// Errors: kInvalidInput where the file is no database, damaged, or has none of Nsight's tables.
+/// Errors: kInvalidInput where the file is no database, damaged, or has none of Nsight's tables; kInterrupted once
+/// cancelled.
 /// Source: "SQLite Schema Reference", https://docs.nvidia.com/nsight-systems/UserGuide/
-Result<Trace> read_nsight(const std::filesystem::path& path);
+Result<Trace> read_nsight(const std::filesystem::path& path, const CancelToken* cancel = nullptr);
 /// The same from the bytes of such a file.
 Result<Trace> parse_nsight(std::string_view image);
 
-/// How reasons in info.dropped begin that name a table no row of which is read: "row of table OSRT_API".
+/// Beginning of reasons in info.dropped for tables that are not read: "row of table OSRT_API".
 inline constexpr std::string_view kUnreadTable = "row of table ";
 
 bool looks_like_sqlite(std::string_view content);

@@ -281,8 +281,8 @@ Result<void> NsightReader::count_unread() {
 
 bool looks_like_sqlite(std::string_view content) { return content.starts_with("SQLite format 3"); }
 
-Result<Trace> read_nsight(const std::filesystem::path& path) {
-  COHORT_TRY(const SqliteDatabase database, SqliteDatabase::open(path));
+Result<Trace> read_nsight(const std::filesystem::path& path, const CancelToken* cancel) {
+  COHORT_TRY(const SqliteDatabase database, SqliteDatabase::open(path, cancel));
   return NsightReader(database).read();
 }
 

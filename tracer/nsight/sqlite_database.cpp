@@ -42,11 +42,16 @@ SqliteDatabase::SqliteDatabase(SqliteDatabase&&) noexcept = default;
 SqliteDatabase& SqliteDatabase::operator=(SqliteDatabase&&) noexcept = default;
 SqliteDatabase::~SqliteDatabase() = default;
 
-Result<SqliteDatabase> SqliteDatabase::open(const std::filesystem::path& path) {
+Result<SqliteDatabase> SqliteDatabase::open(const std::filesystem::path& path, const CancelToken* cancel) {
   sqlite3* opened = nullptr;
   const int status = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   SqliteDatabase database(opened);
   if (status != SQLITE_OK) return database.failure();
+  if (cancel != nullptr) {
+    constexpr int kInstructionsBetween = 10'000;
+    const auto is_cancelled = [](void* token) { return static_cast<const CancelToken*>(token)->cancelled() ? 1 : 0; };
+    sqlite3_progress_handler(opened, kInstructionsBetween, is_cancelled, const_cast<CancelToken*>(cancel));
+  }
   return guarded(std::move(database));
 }
 
@@ -92,6 +97,7 @@ Result<bool> SqliteDatabase::Cursor::step() {
   const int status = sqlite3_step(statement.get());
   if (status == SQLITE_ROW) return true;
   if (status == SQLITE_DONE) return false;
+  if (status == SQLITE_INTERRUPT) return fail(ErrorCode::kInterrupted, "interrupted");
   return fail(ErrorCode::kInvalidInput, "an SQLite database that cannot be read: {}",
               sqlite3_errmsg(sqlite3_db_handle(statement.get())));
 }

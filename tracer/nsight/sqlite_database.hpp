@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancel.hpp"
 #include "base/result.hpp"
 
 struct sqlite3;
@@ -31,8 +32,9 @@ class SqliteRow {
 /// tables and triggers are not touched.
 class SqliteDatabase {
  public:
-  /// Errors: kInvalidInput with SQLite's message.
-  static Result<SqliteDatabase> open(const std::filesystem::path& path);
+  /// Errors: kInvalidInput with SQLite's message. Reading ends with kInterrupted once cancelled; the token must outlive
+  /// the database.
+  static Result<SqliteDatabase> open(const std::filesystem::path& path, const CancelToken* cancel = nullptr);
   /// The image of a database file. `image` must outlive the database.
   static Result<SqliteDatabase> open_image(std::string_view image);
 

@@ -5,7 +5,7 @@
 
 namespace cohort {
 
-/// Setting of a trace that is a part of another one: which.
+/// Setting of a trace that was cut from another: which part it is.
 inline constexpr const char* kPartSetting = "part";
 
 /// The part of a trace that belongs to a step, by the moments in which its host works: what starts inside the window,

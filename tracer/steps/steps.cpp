@@ -163,19 +163,6 @@ Result<StepList> steps_asked_for(const Trace& trace, const StepOptions& options)
   return list;
 }
 
-/// The first step of the median length.
-std::size_t typical(const std::vector<TraceStep>& steps) {
-  const std::size_t first = steps.size() >= 3 ? 1 : 0;
-  std::vector<Nanoseconds> lengths;
-  for (std::size_t i = first; i < steps.size(); ++i) lengths.push_back(steps[i].window.length());
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  const Nanoseconds median = *middle;
-  const auto found = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end(),
-                                  [&](const TraceStep& step) { return step.window.length() == median; });
-  return static_cast<std::size_t>(found - steps.begin());
-}
-
 Result<void> check(const StepOptions& options) {
   const bool named = !options.annotation.empty() || options.repetition;
   if (!options.annotation.empty() && options.repetition)
@@ -290,6 +277,18 @@ StepList find_steps(const Trace& trace) {
   return find_repeated_steps(trace);
 }
 
+std::size_t typical_step(const std::vector<TraceStep>& steps) {
+  const std::size_t first = steps.size() >= 3 ? 1 : 0;
+  std::vector<Nanoseconds> lengths;
+  for (std::size_t i = first; i < steps.size(); ++i) lengths.push_back(steps[i].window.length());
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  const Nanoseconds median = *middle;
+  const auto found = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end(),
+                                  [&](const TraceStep& step) { return step.window.length() == median; });
+  return static_cast<std::size_t>(found - steps.begin());
+}
+
 Result<StepSelection> select_step(const Trace& trace, const StepOptions& options) {
   COHORT_CHECK(check(options));
   if (!options.selects()) return single(StepSource::kWholeTrace, whole_trace(trace));
@@ -301,7 +300,7 @@ Result<StepSelection> select_step(const Trace& trace, const StepOptions& options
   }
   COHORT_TRY(const StepList list, steps_asked_for(trace, options));
   const std::size_t found = list.steps.size();
-  const std::size_t index = options.index ? *options.index : std::min(typical(list.steps), found - 1);
+  const std::size_t index = options.index ? *options.index : std::min(typical_step(list.steps), found - 1);
   if (index >= found || options.count > found - index)
     return fail(ErrorCode::kInvalidInput, "steps {} to {} were asked for, but {} has 0 to {} only ({} to {})", index,
                 index + options.count - 1, to_string(list.source), found - 1, list.steps.front().name,

@@ -22,16 +22,16 @@ struct TimeWindow {
   friend bool operator==(const TimeWindow&, const TimeWindow&) = default;
 };
 
-/// From where a step is known.
+/// How a step was found.
 enum class StepSource {
-  kWholeTrace,  ///< nothing was asked for
+  kWholeTrace,  ///< no step was asked for
   kAnnotation,  ///< a range that the program marked
   kRepetition,  ///< the kernel names of the busiest stream repeat
   kWindow,      ///< stated by the user
 };
 std::string_view to_string(StepSource source);
 
-/// One pass of a program through what it does again and again.
+/// One iteration of a program that repeats its work.
 struct TraceStep {
   std::string name;   ///< of the annotation; "repetition 2"; "window"; "whole trace"
   TimeWindow window;  ///< annotation: as the host marked it. Repetition: from its first kernel's start
@@ -62,13 +62,17 @@ StepList find_repeated_steps(const Trace& trace);
 /// PyTorch's "ProfilerStep#N" where there are any, else what repeats.
 StepList find_steps(const Trace& trace);
 
-/// Which part of a trace is meant. Without anything set: all of it.
+/// Position of the typical step: the first of median length, not counting the very first step if there are at least
+/// three. `steps` must not be empty.
+std::size_t typical_step(const std::vector<TraceStep>& steps);
+
+/// Selects a part of a trace; by default all of it.
 struct StepOptions {
   std::optional<TimeWindow> window;  ///< relative to the start of the trace's first slice; excludes the rest
   std::string annotation;            ///< steps are ranges of this name, with '*'; excludes `repetition`
   bool repetition = false;           ///< steps are what repeats among the kernels
-  /// Position among the steps found, from 0. Absent: with `annotation` or `repetition` the typical one,
-  /// which is the first of the median length, the very first step left out where there are three.
+  /// Position among the steps found, from 0. Absent: with `annotation` or `repetition` the typical one
+  /// (typical_step()).
   std::optional<std::size_t> index;
   std::size_t count = 1;  ///< consecutive steps taken together
 

@@ -43,9 +43,9 @@ struct LaunchSummary {
   double waiting_share = 0;         ///< of linked kernels, those that found their stream idle, 0 to 1
 };
 
-/// How far something the trace lacks lowers what a prediction from it is worth.
+/// How much a shortcoming of the trace weakens predictions.
 enum class Severity { kNote, kLowers, kPrevents };
-/// What of a prediction it bears on.
+/// The aspect of a prediction that it affects.
 enum class Bearing {
   kTimes,        ///< of tasks, their order, and which there are
   kSharing,      ///< how kernels run beside each other
@@ -61,7 +61,7 @@ struct Shortcoming {
   Bearing bearing = Bearing::kTimes;
 };
 
-/// What a trace of a GPU holds for those who predict from it.
+/// What a GPU trace offers for predictions.
 struct GpuSummary {
   std::int64_t kernels = 0;
   std::int64_t different_kernels = 0;  ///< by name

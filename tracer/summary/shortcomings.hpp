@@ -7,7 +7,7 @@
 
 namespace cohort {
 
-/// What predictions from the trace must do without, worst first. `summary` is complete but for this.
+/// What predictions from the trace lack, worst first. `summary` is complete but for this.
 std::vector<Shortcoming> find_shortcomings(const Trace& trace, const GpuSummary& summary);
 
 /// Of these: records of a trace's file that were not kept; absent where that is nothing that matters.

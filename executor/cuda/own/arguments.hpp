@@ -71,12 +71,27 @@ struct PostOps {
   One of[kMaxPostOps];
 };
 
-enum class MapKind : std::int32_t { kCopy, kAdd, kSub, kMul, kDiv, kPow, kMin, kMax, kPRelu, kMod, kAffine };
+enum class MapKind : std::int32_t {
+  kCopy,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kMin,
+  kMax,
+  kPRelu,
+  kMod,
+  kAffine,
+  kApproach,
+};
 
-/// y = post(f(a, b, c)) elementwise, dimensions in the order of y's memory. kAffine: a * b + c.
+/// y = post(f(a, b, c)) elementwise, dimensions in the order of y's memory. kAffine: a * b + c; kApproach:
+/// a + factor * (b - a).
 struct MapArguments {
   DataType type = DataType::kFloat32;  ///< of every tensor
   MapKind kind{};
+  float factor = 1;
   Extents shape;
   const void* a = nullptr;
   const void* b = nullptr;
@@ -140,17 +155,21 @@ struct PoolArguments {
   PostOps post;
 };
 
-/// Direct convolution; the filter is [K][C][R][S] or, with `channels_last`, [K][R][S][C].
+/// Direct convolution, of several models where their channels are stacked: each has a filter [K, C/groups, R*S].
 struct ConvolutionArguments {
   DataType type = DataType::kFloat32;  ///< of every tensor
   Window2 window;
   Extents y_shape;
   std::int32_t height = 1, width = 1;  ///< of x
   std::int32_t group_inputs = 1, group_outputs = 1;
-  bool channels_last = false;
+  std::int32_t model_outputs = 1;  ///< channels of y of one model
+  std::int32_t model_inputs = 0;   ///< those of x; 0 where models share them, or there is but one
+  bool channels_last = false;      ///< neighbouring threads take neighbouring channels
   const void* x = nullptr;
   const void* w = nullptr;
-  const void* bias = nullptr;  ///< [K]; may be null
+  const void* bias = nullptr;                                        ///< [K] of each model; may be null
+  std::int64_t w_model = 0, w_output = 1, w_input = 1, w_place = 1;  ///< strides; places count a filter's elements
+  std::int64_t bias_model = 0, bias_output = 1;
   void* y = nullptr;
   Strides x_strides, y_strides;
   PostOps post;
@@ -185,9 +204,11 @@ struct GemmArguments {
   DataType type = DataType::kFloat32;                        ///< of every tensor
   std::int32_t batch = 1, rows = 1, columns = 1, inner = 1;  ///< B, N, O, I
   const void* x = nullptr;
-  const void* w = nullptr;     ///< dense [B, O, I]
-  const void* bias = nullptr;  ///< dense [B, O]; may be null
+  const void* w = nullptr;     ///< [B, O, I], rows dense
+  const void* bias = nullptr;  ///< [B, O]; may be null
   void* y = nullptr;
+  std::int64_t w_batch = 0, w_row = 0;
+  std::int64_t bias_batch = 0, bias_column = 1;
   std::int64_t x_batch = 0, x_row = 0;
   std::int64_t y_batch = 0, y_row = 0, y_column = 1;
   PostOps post;

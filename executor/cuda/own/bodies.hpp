@@ -151,6 +151,8 @@ COHORT_BODY float combine(MapKind kind, float a, float b) {
       return a < 0 ? a * b : a;
     case MapKind::kMod:
       return fmodf(a, b);
+    case MapKind::kApproach:
+      return b - a;
     case MapKind::kCopy:
       break;
   }
@@ -163,7 +165,8 @@ COHORT_BODY void map_element(const MapArguments& k, std::int32_t linear) {
   const Index index = split(k.shape, linear);
   float value = load<T>(k.a, offset(k.a_strides, index, rank));
   if (k.kind != MapKind::kCopy) {
-    value = combine(k.kind, value, load<T>(k.b, offset(k.b_strides, index, rank)));
+    const float combined = combine(k.kind, value, load<T>(k.b, offset(k.b_strides, index, rank)));
+    value = k.kind == MapKind::kApproach ? value + k.factor * combined : combined;
     if (k.kind == MapKind::kAffine) value += load<T>(k.c, offset(k.c_strides, index, rank));
   }
   store<T>(k.y, offset(k.y_strides, index, rank), finish<T>(k.post, value, index, rank));
@@ -267,17 +270,16 @@ template <class T>
 COHORT_BODY void convolution_element(const ConvolutionArguments& k, std::int32_t linear) {
   const Index at = split_image(k.y_shape, k.channels_last, linear);
   const std::int32_t channels = k.group_inputs;
-  const std::int32_t first = at.of[1] / k.group_outputs * channels;
-  const std::int32_t area = k.window.kernel[0] * k.window.kernel[1];
-  const std::int64_t w_channel = k.channels_last ? 1 : area;
-  const std::int64_t w_place = k.channels_last ? channels : 1;
+  const std::int32_t model = at.of[1] / k.model_outputs;
+  const std::int32_t output = at.of[1] % k.model_outputs;
+  const std::int32_t first = model * k.model_inputs + output / k.group_outputs * channels;
   const T* const image = static_cast<const T*>(k.x) + at.of[0] * k.x_strides.of[0] + first * k.x_strides.of[1];
-  const T* const filter = static_cast<const T*>(k.w) + static_cast<std::int64_t>(at.of[1]) * channels * area;
-  float sum = k.bias != nullptr ? load<T>(k.bias, at.of[1]) : 0.0F;
+  const T* const filter = static_cast<const T*>(k.w) + model * k.w_model + output * k.w_output;
+  float sum = k.bias != nullptr ? load<T>(k.bias, model * k.bias_model + output * k.bias_output) : 0.0F;
   for_window(k, at, [&](std::int32_t i, std::int32_t j, std::int32_t place) {
     const T* const x = image + i * k.x_strides.of[2] + j * k.x_strides.of[3];
-    const T* const w = filter + place * w_place;
-    for (std::int32_t c = 0; c < channels; ++c) sum += to_float(x[c * k.x_strides.of[1]]) * to_float(w[c * w_channel]);
+    const T* const w = filter + place * k.w_place;
+    for (std::int32_t c = 0; c < channels; ++c) sum += to_float(x[c * k.x_strides.of[1]]) * to_float(w[c * k.w_input]);
   });
   store<T>(k.y, offset(k.y_strides, at, 4), finish<T>(k.post, sum, at, 4));
 }
@@ -346,8 +348,7 @@ template <class T>
 COHORT_BODY float gemm_partial(const GemmArguments& k, const GemmPlace& place, std::int32_t thread,
                                std::int32_t threads) {
   const T* const x = static_cast<const T*>(k.x) + place.at.of[0] * k.x_batch + place.at.of[1] * k.x_row;
-  const T* const w =
-      static_cast<const T*>(k.w) + (static_cast<std::int64_t>(place.at.of[0]) * k.columns + place.at.of[2]) * k.inner;
+  const T* const w = static_cast<const T*>(k.w) + place.at.of[0] * k.w_batch + place.at.of[2] * k.w_row;
   float sum = 0;
   for (std::int32_t i = thread; i < k.inner; i += threads) sum += to_float(x[i]) * to_float(w[i]);
   return sum;
@@ -355,7 +356,7 @@ COHORT_BODY float gemm_partial(const GemmArguments& k, const GemmPlace& place, s
 
 template <class T>
 COHORT_BODY void gemm_store(const GemmArguments& k, const GemmPlace& place, float sum) {
-  if (k.bias != nullptr) sum += load<T>(k.bias, place.at.of[0] * static_cast<std::int64_t>(k.columns) + place.at.of[2]);
+  if (k.bias != nullptr) sum += load<T>(k.bias, place.at.of[0] * k.bias_batch + place.at.of[2] * k.bias_column);
   const std::int64_t y = place.at.of[0] * k.y_batch + place.at.of[1] * k.y_row + place.at.of[2] * k.y_column;
   store<T>(k.y, y, finish<T>(k.post, sum, place.at, 3));
 }

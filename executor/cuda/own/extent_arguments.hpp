@@ -84,8 +84,7 @@ struct PadArguments {
   PostOps post;
 };
 
-/// Each element of x adds its kernel, scaled, to y; the filter is [C][K/groups][R][S] or, with `channels_last`,
-/// [C][R][S][K/groups].
+/// Each element of x adds its kernel, scaled, to y; the filter is [C, K/groups, R*S].
 struct ConvTransposeArguments : ConvolutionArguments {};
 
 /// Where a maximum of each window lies in a dense [N, C, H, W] tensor, or with `column_major` [N, C, W, H]: a whole

@@ -227,15 +227,14 @@ COHORT_BODY std::int32_t transposed_from(const ConvTransposeArguments& k, int di
 template <class T>
 COHORT_BODY void conv_transpose_element(const ConvTransposeArguments& k, std::int32_t linear) {
   const Index at = split_image(k.y_shape, k.channels_last, linear);
-  const std::int32_t area = k.window.kernel[0] * k.window.kernel[1];
-  const std::int32_t group = at.of[1] / k.group_outputs;
-  const std::int64_t w_channel = static_cast<std::int64_t>(k.group_outputs) * area;
-  const std::int64_t w_place = k.channels_last ? k.group_outputs : 1;
-  const std::int64_t first = static_cast<std::int64_t>(group) * k.group_inputs;
-  const T* const image = static_cast<const T*>(k.x) + at.of[0] * k.x_strides.of[0] + first * k.x_strides.of[1];
+  const std::int32_t model = at.of[1] / k.model_outputs;
+  const std::int32_t output = at.of[1] % k.model_outputs;
+  const std::int32_t first = output / k.group_outputs * k.group_inputs;  // channel of the model's x
+  const T* const image = static_cast<const T*>(k.x) + at.of[0] * k.x_strides.of[0] +
+                         (model * static_cast<std::int64_t>(k.model_inputs) + first) * k.x_strides.of[1];
   const T* const filter =
-      static_cast<const T*>(k.w) + first * w_channel + at.of[1] % k.group_outputs * (k.channels_last ? 1 : area);
-  float sum = k.bias != nullptr ? load<T>(k.bias, at.of[1]) : 0.0F;
+      static_cast<const T*>(k.w) + model * k.w_model + first * k.w_input + output % k.group_outputs * k.w_output;
+  float sum = k.bias != nullptr ? load<T>(k.bias, model * k.bias_model + output * k.bias_output) : 0.0F;
   for (std::int32_t r = 0; r < k.window.kernel[0]; ++r) {
     const std::int32_t i = transposed_from(k, 0, at.of[2], r);
     if (i < 0) continue;
@@ -243,9 +242,9 @@ COHORT_BODY void conv_transpose_element(const ConvTransposeArguments& k, std::in
       const std::int32_t j = transposed_from(k, 1, at.of[3], s);
       if (j < 0) continue;
       const T* const x = image + i * k.x_strides.of[2] + j * k.x_strides.of[3];
-      const T* const w = filter + (r * k.window.kernel[1] + s) * w_place;
+      const T* const w = filter + (r * k.window.kernel[1] + s) * k.w_place;
       for (std::int32_t c = 0; c < k.group_inputs; ++c)
-        sum += to_float(x[c * k.x_strides.of[1]]) * to_float(w[c * w_channel]);
+        sum += to_float(x[c * k.x_strides.of[1]]) * to_float(w[c * k.w_input]);
     }
   }
   store<T>(k.y, offset(k.y_strides, at, 4), finish<T>(k.post, sum, at, 4));

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "executor/cuda/own/grid.hpp"
-#include "executor/cuda/own/lowering.hpp"
 #include "executor/cuda/own/number.hpp"
+#include "executor/cuda/own/training_lowering.hpp"
+#include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
 #include "models/compute/ops.hpp"
 
@@ -116,13 +117,15 @@ std::vector<ResizeTap> merged(const std::vector<reference::ResizeTap>& taps) {
   return result;
 }
 
-ResizeTable resize_table(const Resize& op, const Shape& x) {
+using AxisTaps = std::vector<std::vector<reference::ResizeTap>>;  ///< by position
+
+ResizeTable resize_table(const std::vector<AxisTaps>& axes) {
   ResizeTable table;
-  for (std::size_t d = 0; d < x.size(); ++d) {
+  for (const AxisTaps& axis : axes) {
     std::vector<std::int32_t> first{0};
     std::vector<ResizeTap> all;
     bool is_same = true;
-    for (const auto& position : reference::resize_taps(op, d, x[d])) {
+    for (const auto& position : axis) {
       const std::vector<ResizeTap> taps = merged(position);
       is_same = is_same && taps.size() == 1 && taps[0].weight == 1 && std::cmp_equal(taps[0].at, first.size() - 1);
       all.insert(all.end(), taps.begin(), taps.end());
@@ -139,12 +142,48 @@ ResizeTable resize_table(const Resize& op, const Shape& x) {
   return table;
 }
 
+std::vector<AxisTaps> taps_of(const Resize& op, const Shape& x) {
+  std::vector<AxisTaps> axes;
+  for (std::size_t d = 0; d < x.size(); ++d) axes.push_back(reference::resize_taps(op, d, x[d]));
+  return axes;
+}
+
+/// The positions of y that an element of x has a part in.
+std::vector<AxisTaps> taps_of(const ResizeGradient& op) {
+  std::vector<AxisTaps> axes;
+  for (const std::int64_t extent : op.shape) axes.emplace_back(static_cast<std::size_t>(extent));
+  const std::vector<AxisTaps> forward = taps_of(op.resize, op.shape);
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    for (std::size_t i = 0; i < forward[d].size(); ++i) {
+      for (const auto& tap : forward[d][i])
+        axes[d][static_cast<std::size_t>(tap.at)].push_back({static_cast<std::int64_t>(i), tap.weight});
+    }
+  }
+  return axes;
+}
+
+ResizeArguments resized(const ResizeTable& table, const OpCall& call, const Operands& operands) {
+  const std::vector<std::size_t> order = order_of(operands.y_strides);
+  const auto* const base = static_cast<const std::byte*>(operands.table);
+  ResizeArguments kernel;
+  set_tensors(kernel, call, operands, order);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto& place = table.places[order[i]];
+    if (!place) continue;
+    kernel.first[i] = reinterpret_cast<const std::int32_t*>(base + place->first);
+    kernel.taps[i] = reinterpret_cast<const ResizeTap*>(base + place->taps);
+  }
+  return kernel;
+}
+
 }  // namespace
 
 std::vector<std::byte> table_of(const OpCall& call) {
+  if (const auto* const gradient = std::get_if<ResizeGradient>(&call.attributes))
+    return resize_table(taps_of(*gradient)).bytes;
   const auto* const resize = std::get_if<Resize>(&call.attributes);
   if (resize == nullptr) return {};
-  return resize_table(*resize, std::visit([](const auto& view) { return view.shape; }, call.inputs[0])).bytes;
+  return resize_table(taps_of(*resize, shape_of(call.inputs[0]))).bytes;
 }
 
 KernelArguments kernel_of(const Reduce& op, const OpCall& call, const Operands& operands) {
@@ -191,19 +230,13 @@ KernelArguments kernel_of(const ArgMax& op, const OpCall& /*call*/, const Operan
 }
 
 KernelArguments kernel_of(const Resize& op, const OpCall& call, const Operands& operands) {
-  const std::vector<std::size_t> order = order_of(operands.y_strides);
-  const ResizeTable table = resize_table(op, operands.inputs[0].shape);
-  const auto* const base = static_cast<const std::byte*>(operands.table);
-  ResizeArguments kernel;
-  set_tensors(kernel, call, operands, order);
+  ResizeArguments kernel = resized(resize_table(taps_of(op, operands.inputs[0].shape)), call, operands);
   kernel.outside = op.outside;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto& place = table.places[order[i]];
-    if (!place) continue;
-    kernel.first[i] = reinterpret_cast<const std::int32_t*>(base + place->first);
-    kernel.taps[i] = reinterpret_cast<const ResizeTap*>(base + place->taps);
-  }
   return kernel;
+}
+
+KernelArguments kernel_of(const ResizeGradient& op, const OpCall& call, const Operands& operands) {
+  return resized(resize_table(taps_of(op)), call, operands);
 }
 
 /// What padding cuts off is gone before the rest is mirrored or repeated.

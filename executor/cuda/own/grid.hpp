@@ -1,6 +1,9 @@
 #pragma once
 
-#include "executor/cuda/own/sequence_arguments.hpp"
+#include "executor/cuda/own/gradient_bodies.hpp"
+#include "executor/cuda/own/kernel_arguments.hpp"
+#include "executor/cuda/own/normalization_bodies.hpp"
+#include "executor/cuda/own/recurrent_gradient_bodies.hpp"
 
 /// How many blocks of how many threads each kernel is launched with.
 namespace cohort::cuda::own {
@@ -51,6 +54,26 @@ inline Grid grid_of(const LstmArguments& k) { return grid_of_samples(k.samples, 
 inline Grid grid_of(const GruArguments& k) { return grid_of_samples(k.samples, k.hidden); }
 inline Grid grid_of(const LstmCellArguments& k) { return grid_for(std::int64_t{k.samples} * k.hidden); }
 inline Grid grid_of(const GruCellArguments& k) { return grid_for(std::int64_t{k.samples} * k.hidden); }
+
+/// Kernels of training steps, by their bodies: a thread takes an element, or several share a lane.
+template <class Arguments>
+concept WorksOnElements = requires(const Arguments& k) {
+  elements_of(k);
+};
+template <class Arguments>
+concept WorksOnLanes = requires(const Arguments& k) {
+  lanes_of(k);
+};
+template <WorksOnElements Arguments>
+Grid grid_of(const Arguments& k) {
+  return grid_for(elements_of(k));
+}
+/// One thread a lane, a warp or a block.
+template <WorksOnLanes Arguments>
+Grid grid_of(const Arguments& k) {
+  return grid_for(lanes_of(k) * k.threads);
+}
+
 inline Grid grid_of(const TableArguments& k) { return {k.blocks, k.threads}; }
 
 }  // namespace cohort::cuda::own

@@ -163,6 +163,17 @@ void run(const ConvertArguments& kernel) {
   for (std::int32_t i = 0; i < kernel.shape.count; ++i) convert_element(kernel, i);
 }
 
+/// Kernels of training steps.
+template <class T, WorksOnElements Arguments>
+void run(const Arguments& kernel) {
+  for (std::int64_t i = 0; i < elements_of(kernel); ++i) element(kernel, i);
+}
+
+template <class T, WorksOnLanes Arguments>
+void run(const Arguments& kernel) {
+  for (std::int64_t i = 0; i < lanes_of(kernel); ++i) lane(kernel, i, Alone{});
+}
+
 /// The parts of a table, whose kind is that of `Arguments`.
 template <class T, class Arguments>
 void run_parts(const TableArguments& table) {
@@ -175,7 +186,7 @@ void run(const TableArguments& table) {
   using Arguments = std::variant_alternative_t<kKind, KernelArguments>;
   if constexpr (!std::is_same_v<Arguments, TableArguments>) {
     if (table.kind == static_cast<std::int32_t>(kKind)) {
-      run_parts<T, Arguments>(table);
+      if constexpr (!Float32Only<Arguments> || std::is_same_v<T, float>) run_parts<T, Arguments>(table);
     } else {
       run<T, kKind + 1>(table);
     }
@@ -193,7 +204,11 @@ DataType type_of(const Arguments& kernel) {
 void run_on_host(const KernelArguments& kernel) {
   std::visit(
       [](const auto& arguments) {
-        with_type(type_of(arguments), [&](auto number) { run<decltype(number)>(arguments); });
+        if constexpr (Float32Only<std::remove_cvref_t<decltype(arguments)>>) {
+          run<float>(arguments);
+        } else {
+          with_type(type_of(arguments), [&](auto number) { run<decltype(number)>(arguments); });
+        }
       },
       kernel);
 }

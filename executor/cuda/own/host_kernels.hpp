@@ -1,6 +1,6 @@
 #pragma once
 
-#include "executor/cuda/own/sequence_arguments.hpp"
+#include "executor/cuda/own/kernel_arguments.hpp"
 
 namespace cohort::cuda::own {
 

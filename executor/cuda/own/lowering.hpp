@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "executor/cuda/calls.hpp"
-#include "executor/cuda/own/sequence_arguments.hpp"
+#include "executor/cuda/own/kernel_arguments.hpp"
 
 namespace cohort::cuda::own {
 
@@ -16,7 +16,7 @@ struct Tensor {
   DataType type = DataType::kFloat32;
 };
 
-/// An op's operands: views where they lie, constants as packed() stores them.
+/// An op's operands: views where they lie, constants as packed() stores them, with packed_strides().
 struct Operands {
   std::vector<Tensor> inputs;
   void* y = nullptr;
@@ -28,6 +28,9 @@ struct Operands {
   std::size_t own_inputs = 0;   ///< leading inputs that are the op's own
 };
 
+/// `constants` by input, null for views, where packed() values were put.
+Operands operands_of(const OpCall& call, const CallArguments& arguments, const std::vector<const void*>& constants);
+
 /// Whether own kernels can run a call. Errors: kInvalidInput with the reason where not.
 Result<void> check_supported(const OpCall& call);
 
@@ -38,6 +41,10 @@ bool holds_whole_numbers(const OpAttributes& op, std::optional<std::size_t> inpu
 /// Values of constant input `input`, as the kernels read them. `weights` has the dense values of all
 /// constants of the call, in order.
 std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const std::vector<float>> weights);
+/// How they then lie in memory; of products columns are in the order of x's memory.
+Shape packed_strides(const OpCall& call, std::size_t input);
+/// Whether a batch normalisation is one factor and one addend for each channel, as all its parameters are constants.
+bool is_folded(const OpCall& call);
 /// The bytes of `values` in a type.
 std::vector<std::byte> bytes_of(const std::vector<float>& values, DataType type);
 /// What a kernel of the call reads besides, the same at every step; of most nothing.
@@ -53,6 +60,11 @@ Bytes workspace_of(const OpCall& call);
 /// accepts.
 std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& operands);
 
+/// Its kernels do no post-ops; they follow in one of their own.
+bool finishes_apart(const OpCall& call);
+/// Whether a product can read the samples of its x, whose values may have to lie together.
+bool takes_samples(const OpCall& call);
+
 /// Post-ops from number `first` on, found by the index of the output's dimensions.
 PostOps post_ops(const OpCall& call, const Operands& operands, std::size_t first = 0);
 
@@ -65,6 +77,42 @@ MapArguments epilogue(const OpCall& call, const Operands& operands, const void* 
 /// Of what reads or makes whole numbers one by one; empty for other ops.
 std::optional<WholeArguments> whole_kernel(const OpCall& call, const Operands& operands);
 
+/// y = f(a, b, c), dimensions in the order of y's memory.
+MapArguments map_of(MapKind kind, const std::vector<Tensor>& from, const Operands& to, const PostOps& post);
+/// The elements of `from` at `to`, whose strides are by the same dimensions.
+MapArguments copy_of(const Tensor& from, void* to, const Shape& to_strides);
+/// The kernels know activations by the names that models have for them.
+PostKind post_kind(ActivationKind kind);
+
+// Windows: a window as kernels have it; the one of an op, if it has one; ops with one spatial dimension, and their
+// operands, as ops with two.
+Window2 to_window(const Window& window);
+const Window* window_of(const OpAttributes& attributes);
+OpAttributes as_plane(OpAttributes attributes);
+Operands as_plane(Operands operands);
+/// Neighbouring elements in memory are neighbouring channels.
+bool channels_last(const Shape& shape, const Shape& strides);
+/// The step between the places of a filter, counted row by row; empty where there is not one.
+std::optional<std::int64_t> place_step(const Shape& shape, const Shape& strides);
+
+KernelArguments kernel_of(const Convolution& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const ConvTranspose& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const MaxPoolIndices& op, const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const Pool& op, const OpCall& call, const Operands& operands);
+
+/// x of a product as rows of values in logical order: where it lies, or copied to the workspace.
+struct ProductRows {
+  const void* data = nullptr;
+  std::int64_t model = 0, sample = 0;      ///< strides
+  std::optional<KernelArguments> copying;  ///< what fills the workspace
+};
+/// x [N, ...] or, stacked, [M, N, ...].
+ProductRows product_rows(const Tensor& x, bool stacked, float* workspace);
+/// Elements of workspace that product_rows() takes.
+std::int64_t product_row_values(const Shape& shape, const Shape& strides, bool stacked);
+std::int64_t workspace_values(const Gemm& op, const OpCall& call);
+std::vector<KernelArguments> kernels_of(const Gemm& op, const OpCall& call, const Operands& operands);
+
 // Of ops whose result has other extents than what they read.
 KernelArguments kernel_of(const Reduce& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const ArgMax& op, const OpCall& call, const Operands& operands);
@@ -76,6 +124,7 @@ KernelArguments kernel_of(const Tile& op, const OpCall& call, const Operands& op
 KernelArguments kernel_of(const MatMul& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const LayerNormalization& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const GroupNormalization& op, const OpCall& call, const Operands& operands);
+std::int64_t workspace_values(const Lstm& op, const OpCall& call);
 KernelArguments kernel_of(const Lstm& op, const OpCall& call, const Operands& operands);
 KernelArguments kernel_of(const Recurrent& op, const OpCall& call, const Operands& operands);
 /// Plain GRUs whose reset gate is applied after the matrix product.
@@ -93,6 +142,11 @@ Shape broadcast(const Tensor& x, const Shape& shape);
 Extents simplify(const std::vector<Strides*>& all, const Shape& shape);
 /// Those of tensors with a result's dimensions that its post-ops add, by the same index as `others`, behind these.
 std::vector<Strides*> with_post_ops(std::vector<Strides*> others, PostOps& post);
+
+/// How many threads, one, a warp or a block, share a lane of `length` elements.
+std::int32_t team_for(std::int64_t length);
+/// A tensor of zeros.
+KernelArguments zeros(void* to, const Shape& shape, const Shape& strides);
 
 /// Position of values in memory order: entry i says which logical element of a sample lies i-th. Empty where
 /// samples of the view (all dimensions from `first` on) do not lie dense in memory.

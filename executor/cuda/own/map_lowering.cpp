@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "executor/cuda/own/lowering.hpp"
+#include "executor/cuda/own/training_lowering.hpp"
 #include "executor/reference/call.hpp"
 
 namespace cohort::cuda::own {
@@ -13,28 +13,6 @@ Tensor channel_vector(const Tensor& values, const Shape& shape) {
   Shape strides(shape.size(), 0);
   strides[1] = 1;
   return {values.data, as, strides, values.type};
-}
-
-MapArguments map_of(MapKind kind, std::vector<Tensor> from, const Operands& to, const PostOps& post) {
-  MapArguments map;
-  map.type = to.y_type;
-  map.kind = kind;
-  map.y = to.y;
-  map.y_strides = to_strides(to.y_strides);
-  map.post = post;
-  map.a = from[0].data;
-  map.a_strides = to_strides(broadcast(from[0], to.y_shape));
-  if (from.size() > 1) {
-    map.b = from[1].data;
-    map.b_strides = to_strides(broadcast(from[1], to.y_shape));
-  }
-  if (from.size() > 2) {
-    map.c = from[2].data;
-    map.c_strides = to_strides(broadcast(from[2], to.y_shape));
-  }
-  map.shape =
-      simplify(with_post_ops({&map.y_strides, &map.a_strides, &map.b_strides, &map.c_strides}, map.post), to.y_shape);
-  return map;
 }
 
 MapKind kind_of(BinaryKind kind) {
@@ -61,14 +39,6 @@ MapKind kind_of(BinaryKind kind) {
       break;
   }
   return MapKind::kAdd;
-}
-
-/// The kernels name activations as models do, in the same order, behind kAdd.
-PostKind post_kind(ActivationKind kind) {
-  static_assert(static_cast<int>(PostKind::kRelu) == static_cast<int>(ActivationKind::kRelu) + 1);
-  static_assert(static_cast<int>(PostKind::kGelu) == static_cast<int>(ActivationKind::kGelu) + 1);
-  static_assert(static_cast<int>(PostKind::kCos) == static_cast<int>(ActivationKind::kCos) + 1);
-  return static_cast<PostKind>(static_cast<int>(kind) + 1);
 }
 
 PostOps::One activation_of(const Activation& activation) {
@@ -128,6 +98,44 @@ KernelArguments reshape_kernel(const OpCall& call, const Operands& operands) {
 }
 
 }  // namespace
+
+MapArguments map_of(MapKind kind, const std::vector<Tensor>& from, const Operands& to, const PostOps& post) {
+  MapArguments map;
+  map.type = to.y_type;
+  map.kind = kind;
+  map.y = to.y;
+  map.y_strides = to_strides(to.y_strides);
+  map.post = post;
+  map.a = from[0].data;
+  map.a_strides = to_strides(broadcast(from[0], to.y_shape));
+  if (from.size() > 1) {
+    map.b = from[1].data;
+    map.b_strides = to_strides(broadcast(from[1], to.y_shape));
+  }
+  if (from.size() > 2) {
+    map.c = from[2].data;
+    map.c_strides = to_strides(broadcast(from[2], to.y_shape));
+  }
+  map.shape =
+      simplify(with_post_ops({&map.y_strides, &map.a_strides, &map.b_strides, &map.c_strides}, map.post), to.y_shape);
+  return map;
+}
+
+MapArguments copy_of(const Tensor& from, void* to, const Shape& to_strides) {
+  Operands operands;
+  operands.y = to;
+  operands.y_shape = from.shape;
+  operands.y_strides = to_strides;
+  operands.y_type = from.type;
+  return map_of(MapKind::kCopy, {from}, operands, {});
+}
+
+PostKind post_kind(ActivationKind kind) {
+  static_assert(static_cast<int>(PostKind::kRelu) == static_cast<int>(ActivationKind::kRelu) + 1);
+  static_assert(static_cast<int>(PostKind::kGelu) == static_cast<int>(ActivationKind::kGelu) + 1);
+  static_assert(static_cast<int>(PostKind::kCos) == static_cast<int>(ActivationKind::kCos) + 1);
+  return static_cast<PostKind>(static_cast<int>(kind) + 1);
+}
 
 Shape broadcast(const Tensor& x, const Shape& shape) {
   Shape strides(shape.size(), 0);
@@ -222,7 +230,9 @@ std::vector<KernelArguments> map_kernels(const OpCall& call, const Operands& ope
   }
   if (const auto* const binary = std::get_if<Binary>(&call.attributes))
     return {map_of(kind_of(binary->kind), {operands.inputs[0], operands.inputs[1]}, operands, post)};
-  // BatchNormalization: packed() made input 1 the factor and input 2 the addend of each channel.
+  const auto& normalization = std::get<BatchNormalization>(call.attributes);
+  if (!is_folded(call)) return {normalization_by_views(normalization, operands)};
+  // packed() made input 1 the factor and input 2 the addend of each channel.
   const Tensor factor = channel_vector(operands.inputs[1], operands.y_shape);
   const Tensor addend = channel_vector(operands.inputs[2], operands.y_shape);
   return {map_of(MapKind::kAffine, {operands.inputs[0], factor, addend}, operands, post)};

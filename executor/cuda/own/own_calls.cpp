@@ -6,7 +6,6 @@
 #include "executor/cuda/own/recurrent_steps.hpp"
 #include "executor/cuda/own/table.hpp"
 #include "executor/reference/call.hpp"
-#include "executor/reference/tensor_ref.hpp"
 
 namespace cohort::cuda {
 namespace {
@@ -40,31 +39,35 @@ struct Names {
   std::string_view operator()(const ConvTranspose&) const { return "own:transposed"; }
   std::string_view operator()(const MaxPoolIndices&) const { return "own:pool"; }
   std::string_view operator()(const GroupNormalization&) const { return "own:groupnorm"; }
+  std::string_view operator()(const Pack&) const { return "own:map"; }
+  std::string_view operator()(const Unpack&) const { return "own:map"; }
+  std::string_view operator()(const ConvolutionWeightGradient&) const { return "own:direct"; }
+  std::string_view operator()(const GemmWeightGradient&) const { return "own:dot"; }
+  std::string_view operator()(const PoolGradient&) const { return "own:pool"; }
+  std::string_view operator()(const ActivationGradient&) const { return "own:map"; }
+  std::string_view operator()(const SoftmaxGradient&) const { return "own:softmax"; }
+  std::string_view operator()(const SoftmaxCrossEntropy&) const { return "own:softmax"; }
+  std::string_view operator()(const SoftmaxCrossEntropyGradient&) const { return "own:softmax"; }
+  std::string_view operator()(const BatchStatistics&) const { return "own:batchnorm"; }
+  std::string_view operator()(const NormalizeByStatistics&) const { return "own:batchnorm"; }
+  std::string_view operator()(const BatchNormalizationWeightGradient&) const { return "own:batchnorm"; }
+  std::string_view operator()(const BatchNormalizationGradient&) const { return "own:batchnorm"; }
+  std::string_view operator()(const LayerNormalizationGradient&) const { return "own:layernorm"; }
+  std::string_view operator()(const LayerNormalizationWeightGradient&) const { return "own:layernorm"; }
+  std::string_view operator()(const GroupNormalizationGradient&) const { return "own:groupnorm"; }
+  std::string_view operator()(const GroupNormalizationWeightGradient&) const { return "own:groupnorm"; }
+  std::string_view operator()(const LocalResponseNormalizationGradient&) const { return "own:lrn"; }
+  std::string_view operator()(const LstmGradient&) const { return "own:lstm"; }
+  std::string_view operator()(const RecurrentGradient&) const { return "own:gru"; }
+  std::string_view operator()(const GatherGradient&) const { return "own:gather"; }
+  std::string_view operator()(const TensorSliceGradient&) const { return "own:map"; }
+  std::string_view operator()(const ResizeGradient&) const { return "own:resize"; }
+  std::string_view operator()(const Dropout&) const { return "own:dropout"; }
+  std::string_view operator()(const Update&) const { return "own:update"; }
+  std::string_view operator()(const RunningAverage&) const { return "own:map"; }
 };
 
 std::string algorithm_of(const OpCall& call) { return std::string(std::visit(Names{}, call.attributes)); }
-
-/// `constants` by input, null for views.
-own::Operands operands_of(const OpCall& call, const CallArguments& arguments,
-                          const std::vector<const void*>& constants) {
-  own::Operands operands;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (const auto* const view = std::get_if<View>(&call.inputs[i])) {
-      operands.inputs.push_back({arguments.inputs[i], view->shape, view->strides, view->type});
-    } else {
-      const auto& constant = std::get<WeightView>(call.inputs[i]);
-      operands.inputs.push_back({i < constants.size() ? constants[i] : nullptr, constant.shape,
-                                 reference::row_major_strides(constant.shape), constant.type});
-    }
-  }
-  operands.y = arguments.outputs[0];
-  operands.y_shape = call.outputs[0].shape;
-  operands.y_strides = call.outputs[0].strides;
-  operands.y_type = call.outputs[0].type;
-  operands.workspace = reinterpret_cast<float*>(arguments.workspace);
-  operands.own_inputs = own_input_count(call);
-  return operands;
-}
 
 class OwnBound final : public BoundCall {
  public:
@@ -96,7 +99,7 @@ class OwnPrepared final : public PreparedCall {
     return std::make_unique<OwnBound>(*launcher_, kernels(arguments));
   }
   [[nodiscard]] std::vector<own::KernelArguments> kernels(const CallArguments& arguments) const {
-    own::Operands operands = operands_of(call_, arguments, constants_);
+    own::Operands operands = own::operands_of(call_, arguments, constants_);
     operands.table = table_;
     return own::kernels_of(call_, operands);
   }
@@ -202,11 +205,7 @@ class OwnCalls final : public CallFactory {
     return list;
   }
   /// A sample's values must lie together for a product: lowering copies them where they do not.
-  bool accepts_strides(const OpCall& call) const override {
-    const auto* const gemm = std::get_if<Gemm>(&call.attributes);
-    const View* const x = std::get_if<View>(&call.inputs[0]);
-    return gemm == nullptr || x == nullptr || !own::memory_order(*x, gemm->stacked ? 2 : 1).empty();
-  }
+  bool accepts_strides(const OpCall& call) const override { return own::takes_samples(call); }
   /// tf32 is a right to round, not a duty.
   std::vector<Precision> precisions() const override {
     return {Precision::kFloat32, Precision::kTf32, Precision::kBfloat16, Precision::kFloat16};
@@ -244,7 +243,7 @@ class OwnCalls final : public CallFactory {
 Alternative own_alternative(const OpCall& call) {
   Alternative alternative{algorithm_of(call), 1, own::workspace_of(call), {}};
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const bool folded = std::holds_alternative<BatchNormalization>(call.attributes) && i > 2 && i < 5;
+    const bool folded = own::is_folded(call) && i > 2 && i < 5;
     const auto* const constant = std::get_if<WeightView>(&call.inputs[i]);
     if (constant != nullptr && !folded)
       alternative.packed_weights += Bytes{element_count(constant->shape) * element_bytes(constant->type)};
@@ -258,7 +257,7 @@ Result<own::MapArguments> make_epilogue(const OpCall& call, const CallArguments&
   if (call.post_ops.size() - first > static_cast<std::size_t>(own::kMaxPostOps))
     return fail(ErrorCode::kInvalidInput, "{}: {} post-ops are more than {}", op_type(call.attributes),
                 call.post_ops.size(), own::kMaxPostOps);
-  return own::epilogue(call, operands_of(call, arguments, {}), bias, first);
+  return own::epilogue(call, own::operands_of(call, arguments, {}), bias, first);
 }
 
 std::unique_ptr<CallFactory> make_own_calls(KernelLauncher& launcher) { return std::make_unique<OwnCalls>(launcher); }

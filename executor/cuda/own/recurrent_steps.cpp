@@ -24,8 +24,9 @@ bool alike(const OpCall& call, const OpCall& first) {
   const std::size_t own = own_input_count(call);
   if (own != own_input_count(first) || canonical(call.attributes, {}) != canonical(first.attributes, {})) return false;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (i < own ? shape_of(call.inputs[i]) != shape_of(first.inputs[i]) : !std::holds_alternative<View>(call.inputs[i]))
-      return false;
+    const bool is_view = std::holds_alternative<View>(call.inputs[i]);
+    if (i < own && shape_of(call.inputs[i]) != shape_of(first.inputs[i])) return false;
+    if (is_view != (i == 0 || i >= own)) return false;  // parameters that are computed lie with their members
   }
   return true;
 }
@@ -137,7 +138,10 @@ GemmArguments RecurrentSteps::product_of_inputs(const CallArguments& arguments) 
   product.x_batch = work.x != nullptr ? s.steps * s.samples * s.inputs : 0;
   product.x_row = work.x != nullptr ? s.inputs : row_of(x_of(calls_.front()));
   product.w = w_;
+  product.w_row = s.inputs;
+  product.w_batch = s.columns() * s.inputs;
   product.bias = bias_;
+  product.bias_batch = s.columns();
   product.y = work.gates;
   product.y_batch = s.steps * s.samples * s.columns();
   product.y_row = s.columns();
@@ -156,6 +160,8 @@ GemmArguments RecurrentSteps::product_of_state(const CallArguments& arguments, s
   product.x_batch = s.samples * s.hidden;
   product.x_row = s.hidden;
   product.w = r_;
+  product.w_row = s.hidden;
+  product.w_batch = s.columns() * s.hidden;
   product.y = is_gru() ? work.turn : work.gates + step * s.samples * s.columns();
   product.y_batch = (is_gru() ? 1 : s.steps) * s.samples * s.columns();
   product.y_row = s.columns();

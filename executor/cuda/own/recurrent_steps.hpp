@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "executor/cuda/calls.hpp"
-#include "executor/cuda/own/sequence_arguments.hpp"
+#include "executor/cuda/own/kernel_arguments.hpp"
 
 namespace cohort::cuda::own {
 

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <variant>
+#include "executor/cuda/own/arguments.hpp"
 
-#include "executor/cuda/own/extent_arguments.hpp"
-#include "executor/cuda/own/whole_arguments.hpp"
-
-/// Arguments of the kernels of language models, and the sum of all.
+/// Arguments of the kernels of language models.
 namespace cohort::cuda::own {
 
 /// One-layer LSTM; a block takes one sample through all time steps.
@@ -13,13 +10,14 @@ struct LstmArguments {
   DataType type = DataType::kFloat32;                           ///< of every tensor
   std::int32_t steps = 1, samples = 1, inputs = 1, hidden = 1;  ///< T, N, I, H
   const void* x = nullptr;
-  const void* w = nullptr;     ///< transposed, dense [I, 4H]
-  const void* r = nullptr;     ///< transposed, dense [H, 4H]
+  const void* w = nullptr;     ///< [4H, I], as the steps below say; constants lie transposed
+  const void* r = nullptr;     ///< [4H, H]
   const void* bias = nullptr;  ///< [4H]; may be null
   void* y = nullptr;
   float* cell = nullptr;  ///< dense [N, H], in the workspace; float32 always
   std::int64_t x_step = 0, x_sample = 0, x_input = 1;
   std::int64_t y_step = 0, y_sample = 0, y_hidden = 1;
+  std::int64_t w_row = 1, w_input = 0, r_row = 1, r_input = 0;
 };
 
 /// One-layer GRU whose reset gate is applied after the matrix product; gates in ONNX's order: update, reset,
@@ -28,12 +26,13 @@ struct GruArguments {
   DataType type = DataType::kFloat32;                           ///< of every tensor
   std::int32_t steps = 1, samples = 1, inputs = 1, hidden = 1;  ///< T, N, I, H
   const void* x = nullptr;
-  const void* w = nullptr;     ///< transposed, dense [I, 3H]
-  const void* r = nullptr;     ///< transposed, dense [H, 3H]
+  const void* w = nullptr;     ///< [3H, I], as the steps below say; constants lie transposed
+  const void* r = nullptr;     ///< [3H, H]
   const void* bias = nullptr;  ///< [6H], of the inputs, then of the state; may be null
   void* y = nullptr;
   std::int64_t x_step = 0, x_sample = 0, x_input = 1;
   std::int64_t y_step = 0, y_sample = 0, y_hidden = 1;
+  std::int64_t w_row = 1, w_input = 0, r_row = 1, r_input = 0;
 };
 
 /// One step of an LSTM's cells, behind the products: dense gates [N, 4H], state and cell [N, H], all float32.
@@ -87,23 +86,5 @@ struct LayerNormArguments {
   Strides x_rows, y_rows, scale_rows, shift_rows;
   Strides x_inner, y_inner, scale_inner, shift_inner;
 };
-
-/// Kernels of one kind and type in one launch: part i takes the blocks from first_block[i] on.
-struct TableArguments {
-  DataType type = DataType::kFloat32;
-  std::int32_t kind = 0;                      ///< position in KernelArguments
-  std::int32_t count = 0;                     ///< parts
-  std::int32_t blocks = 0;                    ///< of all parts
-  std::int32_t threads = 0;                   ///< of a block: what the part that wants most wants
-  const void* parts = nullptr;                ///< their arguments, one behind another, in device memory
-  const std::int32_t* first_block = nullptr;  ///< ascending, in device memory
-};
-
-using KernelArguments =
-    std::variant<MapArguments, ConvertArguments, ReshapeArguments, GatherArguments, PoolArguments, ConvolutionArguments,
-                 LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments,
-                 GruCellArguments, MatMulArguments, LayerNormArguments, ReduceArguments, ArgMaxArguments,
-                 ResizeArguments, PadArguments, ConvTransposeArguments, MaxIndexArguments, WholeArguments,
-                 TableArguments>;
 
 }  // namespace cohort::cuda::own

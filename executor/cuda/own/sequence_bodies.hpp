@@ -14,17 +14,17 @@ COHORT_BODY void lstm_unit(const LstmArguments& k, std::int32_t n, std::int32_t 
   for (int g = 0; g < 4; ++g) gates[g] = k.bias != nullptr ? load<T>(k.bias, g * hidden + h) : 0.0F;
   const std::int64_t x = t * k.x_step + n * k.x_sample;
   for (std::int32_t i = 0; i < k.inputs; ++i) {
-    const T* const row = static_cast<const T*>(k.w) + static_cast<std::int64_t>(i) * 4 * hidden + h;
+    const T* const row = static_cast<const T*>(k.w) + i * k.w_input + h * k.w_row;
     const float value = load<T>(k.x, x + i * k.x_input);
-    for (int g = 0; g < 4; ++g) gates[g] += value * to_float(row[g * hidden]);
+    for (int g = 0; g < 4; ++g) gates[g] += value * to_float(row[g * hidden * k.w_row]);
   }
   T* const y = static_cast<T*>(k.y) + t * k.y_step + n * k.y_sample;
   if (t > 0) {
     const T* const before = y - k.y_step;
     for (std::int32_t i = 0; i < hidden; ++i) {
-      const T* const row = static_cast<const T*>(k.r) + static_cast<std::int64_t>(i) * 4 * hidden + h;
+      const T* const row = static_cast<const T*>(k.r) + i * k.r_input + h * k.r_row;
       const float value = to_float(before[i * k.y_hidden]);
-      for (int g = 0; g < 4; ++g) gates[g] += value * to_float(row[g * hidden]);
+      for (int g = 0; g < 4; ++g) gates[g] += value * to_float(row[g * hidden * k.r_row]);
     }
   }
   float* const cell = k.cell + static_cast<std::int64_t>(n) * hidden + h;
@@ -46,9 +46,9 @@ COHORT_BODY void gru_unit(const GruArguments& k, std::int32_t n, std::int32_t t,
   }
   const std::int64_t x = t * k.x_step + n * k.x_sample;
   for (std::int32_t i = 0; i < k.inputs; ++i) {
-    const T* const row = static_cast<const T*>(k.w) + static_cast<std::int64_t>(i) * 3 * hidden + h;
+    const T* const row = static_cast<const T*>(k.w) + i * k.w_input + h * k.w_row;
     const float value = load<T>(k.x, x + i * k.x_input);
-    for (int g = 0; g < 3; ++g) from_input[g] += value * to_float(row[g * hidden]);
+    for (int g = 0; g < 3; ++g) from_input[g] += value * to_float(row[g * hidden * k.w_row]);
   }
   T* const y = static_cast<T*>(k.y) + t * k.y_step + n * k.y_sample;
   float state = 0;
@@ -56,9 +56,9 @@ COHORT_BODY void gru_unit(const GruArguments& k, std::int32_t n, std::int32_t t,
     const T* const before = y - k.y_step;
     state = to_float(before[h * k.y_hidden]);
     for (std::int32_t i = 0; i < hidden; ++i) {
-      const T* const row = static_cast<const T*>(k.r) + static_cast<std::int64_t>(i) * 3 * hidden + h;
+      const T* const row = static_cast<const T*>(k.r) + i * k.r_input + h * k.r_row;
       const float value = to_float(before[i * k.y_hidden]);
-      for (int g = 0; g < 3; ++g) from_state[g] += value * to_float(row[g * hidden]);
+      for (int g = 0; g < 3; ++g) from_state[g] += value * to_float(row[g * hidden * k.r_row]);
     }
   }
   const float update = sigmoid(from_input[0] + from_state[0]);

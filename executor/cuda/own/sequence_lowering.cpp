@@ -47,6 +47,13 @@ Arguments recurrent(std::int64_t hidden, const Operands& operands, std::size_t s
   kernel.y_step = operands.y_strides[0];
   kernel.y_sample = operands.y_strides[samples];
   kernel.y_hidden = operands.y_strides[samples + 1];
+  const auto last_two = [&](std::size_t input, std::int64_t& row, std::int64_t& column) {
+    const Shape& strides = operands.inputs[input].strides;
+    row = strides[strides.size() - 2];
+    column = strides.back();
+  };
+  last_two(1, kernel.w_row, kernel.w_input);
+  last_two(2, kernel.r_row, kernel.r_input);
   return kernel;
 }
 
@@ -137,6 +144,8 @@ KernelArguments kernel_of(const GroupNormalization& op, const OpCall& /*call*/, 
   join_dimensions(kernel, {x.shape[0], op.groups}, group);
   return kernel;
 }
+
+std::int64_t workspace_values(const Lstm& op, const OpCall& call) { return call.outputs[0].shape[1] * op.hidden; }
 
 KernelArguments kernel_of(const Lstm& op, const OpCall& /*call*/, const Operands& operands) {
   auto kernel = recurrent<LstmArguments>(op.hidden, operands, 1);

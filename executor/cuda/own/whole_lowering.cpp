@@ -44,7 +44,11 @@ bool holds_whole_numbers(const OpAttributes& op, std::optional<std::size_t> inpu
           [&](const Binary& binary) { return binary.element == kWhole || (!input && is_predicate(binary.kind)); },
           [&](const Cast& cast) { return input ? cast.from == kWhole : cast.to_truth || cast.to == kWhole; },
           [&](const Pad& pad) { return pad.element == kWhole; }, [&](const ArgMax&) { return !input.has_value(); },
-          [&](const MaxPoolIndices&) { return !input.has_value(); }, [](const auto&) { return false; }},
+          [&](const MaxPoolIndices&) { return !input.has_value(); },
+          [&](const SoftmaxCrossEntropy&) { return input == 1U; },
+          [&](const SoftmaxCrossEntropyGradient&) { return input == 1U; },
+          [&](const GatherGradient&) { return input == 0U; }, [&](const Dropout&) { return input == 2U; },
+          [](const auto&) { return false; }},
       op);
 }
 

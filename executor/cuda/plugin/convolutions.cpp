@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "executor/cuda/own/lowering.hpp"
+#include "executor/cuda/own/training_lowering.hpp"
+#include "executor/cuda/plugin/convolution_filters.hpp"
 #include "executor/cuda/plugin/runtime_api.hpp"
 #include "executor/cuda/plugin/workspace.hpp"
 #include "executor/device_error.hpp"
@@ -30,11 +31,42 @@ bool can_finish(const OpCall& call) {
   });
 }
 
-bool is_plain(const OpCall& call) { return call.post_ops.empty() && own_input_count(call) < 3; }
+bool is_plain(const OpCall& call) {
+  return is_training_op(call.attributes) || (call.post_ops.empty() && own_input_count(call) < 3);
+}
+
+/// Whether a transposed convolution is the gradient of a convolution as cuDNN knows them: no padding is negative, and
+/// that convolution makes of the result's extents those of x.
+bool is_data_gradient(const ConvTranspose& op, const OpCall& call) {
+  const Window& window = op.window;
+  for (std::size_t d = 0; d < window.kernel.size(); ++d) {
+    if (window.pad_begin[d] < 0 || window.pad_end[d] < 0) return false;
+    const std::int64_t reach = window.dilation[d] * (window.kernel[d] - 1) + 1;
+    const std::int64_t room = call.outputs[0].shape[d + 2] + window.pad_begin[d] + window.pad_end[d] - reach;
+    if (room < 0 || room / window.stride[d] + 1 != shape_of(call.inputs[0])[d + 2]) return false;
+  }
+  return true;
+}
+
+/// Groups of one model do not adjoin those of the next where all share the input.
+bool is_filter_gradient(const ConvolutionWeightGradient& op, const OpCall& call) {
+  const bool shares_groups = op.shared_input && op.models > 1 && op.groups > 1;
+  return !shares_groups && std::holds_alternative<View>(call.inputs[1]) && call.outputs[0].strides.back() == 1;
+}
+
+bool shares_groups(const Convolution& op, const OpCall& call) {
+  const Shape& w = shape_of(call.inputs[1]);
+  const std::int64_t models = w.size() > call.outputs[0].shape.size() ? w[0] : 1;
+  return op.groups % models != 0 && op.groups > 1;
+}
 
 bool is_ours(const OpCall& call) {
-  return std::holds_alternative<Convolution>(call.attributes) && call.outputs[0].shape.size() == 4 &&
-         std::holds_alternative<View>(call.inputs[0]) && can_finish(call) && own::check_supported(call).has_value();
+  const View* const x = call.inputs.empty() ? nullptr : std::get_if<View>(&call.inputs[0]);
+  if (x == nullptr || x->shape.size() != 4 || !can_finish(call) || !own::check_supported(call)) return false;
+  if (const auto* const op = std::get_if<Convolution>(&call.attributes)) return !shares_groups(*op, call);
+  if (const auto* const op = std::get_if<ConvTranspose>(&call.attributes)) return is_data_gradient(*op, call);
+  const auto* const op = std::get_if<ConvolutionWeightGradient>(&call.attributes);
+  return op != nullptr && is_filter_gradient(*op, call);
 }
 
 Bytes weight_bytes(const OpCall& call) {
@@ -48,32 +80,53 @@ Bytes weight_bytes(const OpCall& call) {
 
 class BoundConvolution final : public BoundCall {
  public:
-  BoundConvolution(cudnnHandle_t handle, std::shared_ptr<Descriptor> plan, Descriptor pack)
-      : handle_(handle), plan_(std::move(plan)), pack_(std::move(pack)) {}
+  BoundConvolution(cudnnHandle_t handle, std::shared_ptr<Descriptor> plan, KernelLauncher& launcher)
+      : handle_(handle), plan_(std::move(plan)), launcher_(&launcher) {}
 
-  void finish_with(KernelLauncher& launcher, const own::MapArguments& epilogue) {
-    launcher_ = &launcher;
-    epilogue_ = epilogue;
-  }
+  void set_pack(Descriptor pack) { pack_.emplace(std::move(pack)); }
+  void begin_with(const own::KernelArguments& kernel) { before_.push_back(kernel); }
+  void finish_with(const own::KernelArguments& kernel) { behind_.push_back(kernel); }
 
   void launch(StreamHandle stream) override {
+    for (const own::KernelArguments& kernel : before_) launcher_->launch(kernel, stream);
     check_cudnn(cudnnSetStream(handle_, native(stream)), "cudnnSetStream");
-    check_cudnn(cudnnBackendExecute(handle_, plan_->raw(), pack_.raw()), "cudnnBackendExecute");
-    if (launcher_ != nullptr) launcher_->launch(epilogue_, stream);
+    check_cudnn(cudnnBackendExecute(handle_, plan_->raw(), pack_->raw()), "cudnnBackendExecute");
+    for (const own::KernelArguments& kernel : behind_) launcher_->launch(kernel, stream);
   }
 
  private:
   cudnnHandle_t handle_;
   std::shared_ptr<Descriptor> plan_;
-  Descriptor pack_;
-  KernelLauncher* launcher_ = nullptr;
-  own::MapArguments epilogue_;
+  KernelLauncher* launcher_;
+  std::optional<Descriptor> pack_;
+  std::vector<own::KernelArguments> before_, behind_;
 };
+
+/// What a plan's tensors are, by their names in the graph.
+struct NamedPointers {
+  std::vector<std::int64_t> ids;
+  std::vector<const void*> pointers;
+
+  void add(std::int64_t id, const void* pointer) {
+    ids.push_back(id);
+    pointers.push_back(pointer);
+  }
+};
+
+Descriptor variant_pack(const NamedPointers& named, const void* workspace) {
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, named.ids)
+      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(named.pointers.size()),
+           named.pointers.data())
+      .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  pack.finalize();
+  return pack;
+}
 
 class PreparedConvolution final : public PreparedCall {
  public:
   struct Weights {
-    const void* w = nullptr;
+    const void* w = nullptr;  ///< null: they are no constants
     const void* bias = nullptr;
   };
   PreparedConvolution(OpCall call, cudnnHandle_t handle, std::shared_ptr<Descriptor> plan, bool fused, Weights weights,
@@ -86,32 +139,67 @@ class PreparedConvolution final : public PreparedCall {
         launcher_(&launcher) {}
 
   std::unique_ptr<BoundCall> bind(const CallArguments& arguments) override {
-    std::vector<std::int64_t> ids{kXId, kWId, kYId};
-    std::vector<const void*> pointers{arguments.inputs[0], weights_.w, arguments.outputs[0]};
-    if (fused_ && weights_.bias != nullptr) {
-      ids.push_back(kBiasId);
-      pointers.push_back(weights_.bias);
+    auto bound = std::make_unique<BoundConvolution>(handle_, plan_, *launcher_);
+    std::byte* workspace = arguments.workspace;
+    NamedPointers named;
+    named.add(kXId, arguments.inputs[0]);
+    if (const auto* const gradient = std::get_if<ConvolutionWeightGradient>(&call_.attributes)) {
+      bind_gradient(*gradient, arguments, *bound, named, workspace);
+    } else {
+      bind_convolution(arguments, *bound, named, workspace);
     }
-    for (std::size_t i = own_input_count(call_); fused_ && i < call_.inputs.size(); ++i) {
-      ids.push_back(kFirstOperandId + static_cast<std::int64_t>(i));
-      pointers.push_back(arguments.inputs[i]);
-    }
-    const void* const workspace = arguments.workspace == nullptr ? nullptr : aligned_workspace(arguments.workspace);
-    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
-        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(pointers.size()),
-             pointers.data())
-        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
-    pack.finalize();
-    auto bound = std::make_unique<BoundConvolution>(handle_, plan_, std::move(pack));
-    if (fused_ || is_plain(call_)) return bound;
-    const auto epilogue = make_epilogue(call_, arguments, weights_.bias);
-    if (!epilogue) throw DeviceError(epilogue.error().message);
-    bound->finish_with(*launcher_, *epilogue);
+    bound->set_pack(variant_pack(named, workspace == nullptr ? nullptr : aligned_workspace(workspace)));
     return bound;
   }
 
  private:
+  /// Space for a copy of so many bytes; the rest is the plan's.
+  static std::byte* take(std::byte*& workspace, Bytes size) {
+    std::byte* const taken = workspace;
+    workspace += size.value;
+    return taken;
+  }
+
+  void bind_convolution(const CallArguments& arguments, BoundConvolution& bound, NamedPointers& named,
+                        std::byte*& workspace) const {
+    const void* w = weights_.w != nullptr ? weights_.w : arguments.inputs[1];
+    if (are_staged(call_)) {
+      std::byte* const copy = take(workspace, staged_filters(call_));
+      bound.begin_with(stage_filters(call_, w, copy));
+      w = copy;
+    }
+    const bool biased = own_input_count(call_) > 2;
+    const void* bias = !biased || weights_.bias != nullptr ? weights_.bias : arguments.inputs[2];
+    if (is_bias_staged(call_)) {
+      std::byte* const copy = take(workspace, staged_bias(call_));
+      bound.begin_with(stage_bias(call_, bias, copy));
+      bias = copy;
+    }
+    named.add(kWId, w);
+    named.add(kYId, arguments.outputs[0]);
+    if (fused_ && bias != nullptr) named.add(kBiasId, bias);
+    for (std::size_t i = own_input_count(call_); fused_ && i < call_.inputs.size(); ++i)
+      named.add(kFirstOperandId + static_cast<std::int64_t>(i), arguments.inputs[i]);
+    if (fused_ || is_plain(call_)) return;
+    const auto epilogue = make_epilogue(call_, arguments, bias);
+    if (!epilogue) throw DeviceError(epilogue.error().message);
+    bound.finish_with(*epilogue);
+  }
+
+  void bind_gradient(const ConvolutionWeightGradient& op, const CallArguments& arguments, BoundConvolution& bound,
+                     NamedPointers& named, std::byte*& workspace) const {
+    named.add(kWId, arguments.inputs[1]);
+    void* dw = arguments.outputs[0];
+    if (are_staged(call_)) {
+      dw = take(workspace, staged_filters(call_));
+      bound.finish_with(unstage_gradient(call_, dw, arguments.outputs[0]));
+    }
+    named.add(kYId, dw);
+    const std::int64_t weights = element_count(filters_of(call_).shape) / op.models;
+    if (weights == call_.outputs[0].shape.back()) return;
+    bound.finish_with(own::filter_gradient(op, own::operands_of(call_, arguments, {}), weights, false));
+  }
+
   OpCall call_;
   cudnnHandle_t handle_;
   std::shared_ptr<Descriptor> plan_;
@@ -163,7 +251,8 @@ void add_engines(const OpCall& call, std::vector<Engine> engines, std::string_vi
                  std::vector<Alternative>& list) {
   if (engines.size() > most) engines.resize(most);
   for (const Engine& engine : engines)
-    list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1, with_room_to_align(engine.workspace),
+    list.push_back({fmt::format("{}{}", prefix, engine_name(engine)), 1,
+                    staged_filters(call) + staged_bias(call) + with_room_to_align(engine.workspace),
                     weight_bytes(call)});
 }
 
@@ -173,7 +262,9 @@ Convolutions::Entry& Convolutions::entry(const OpCall& call) const {
   const auto [found, is_new] = entries_.try_emplace(call_key(call));
   Entry& entry = found->second;
   if (is_new && is_ours(call)) {
-    entry.fused = graph_of(call, source_, true);
+    // Behind gradients cuDNN does nothing more.
+    if (is_plain(call) || std::holds_alternative<Convolution>(call.attributes))
+      entry.fused = graph_of(call, source_, true);
     if (!is_plain(call)) entry.bare = graph_of(call, source_, false);
   }
   return entry;
@@ -218,13 +309,15 @@ Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, 
   if (plan == nullptr) {
     const std::vector<Alternative>& list = list_of(call, known);
     return fail(ErrorCode::kInvalidInput,
-                "Convolution: cuDNN {} has no algorithm \"{}\" for it here; its first choice is \"{}\"",
-                cudnnGetVersion(), algorithm, list.empty() ? "none" : list.front().algorithm);
+                "{}: cuDNN {} has no algorithm \"{}\" for it here; its first choice is \"{}\"",
+                op_type(call.attributes), cudnnGetVersion(), algorithm, list.empty() ? "none" : list.front().algorithm);
   }
-  PreparedConvolution::Weights on_device;
-  on_device.w = store.add(own::bytes_of(own::packed(call, 1, weights), call.outputs[0].type));
-  if (own_input_count(call) > 2)
-    on_device.bias = store.add(own::bytes_of(own::packed(call, 2, weights), call.outputs[0].type));
+  const auto stored = [&](std::size_t input) -> const void* {
+    if (is_training_op(call.attributes) || own_input_count(call) <= input) return nullptr;
+    if (!std::holds_alternative<WeightView>(call.inputs[input])) return nullptr;
+    return store.add(own::bytes_of(own::packed(call, input, weights), call.outputs[0].type));
+  };
+  const PreparedConvolution::Weights on_device{stored(1), stored(2)};
   return std::make_unique<PreparedConvolution>(call, source_.handle, plan, fused, on_device, launcher);
 }
 

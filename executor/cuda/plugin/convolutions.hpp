@@ -13,8 +13,8 @@
 
 namespace cohort::cuda {
 
-/// Convolutions by cuDNN. What it lists and prepares is kept by the call's shapes, strides and alignments, since
-/// members of a model batch ask for the same again and again.
+/// Convolutions, and their gradients by x (ConvTranspose) and by their filters, by cuDNN. What it lists and prepares is
+/// kept by the call's shapes, strides and alignments, since members of a model batch ask for the same again and again.
 class Convolutions {
  public:
   explicit Convolutions(const EngineSource& source) : source_(source) {}

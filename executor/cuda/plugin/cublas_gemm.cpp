@@ -5,9 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "executor/cuda/own/lowering.hpp"
 #include "executor/device_error.hpp"
-#include "executor/reference/call.hpp"
 
 namespace cohort::cuda {
 namespace {
@@ -74,23 +72,6 @@ std::optional<std::array<std::uint32_t, 9>> numbers_of(std::string_view name, st
   return numbers;
 }
 
-/// Bytes to whose multiples every row or column and every member of a stack begins, at most 64 as buffers do.
-std::uint32_t alignment(const View& view, std::int64_t row_step, std::int64_t batch_step) {
-  std::uint32_t bytes = 64;
-  for (const std::int64_t step : {view.offset, row_step, batch_step}) {
-    while ((step * element_bytes(view.type)) % bytes != 0) bytes /= 2;
-  }
-  return bytes;
-}
-
-bool rows_lie_dense(const View& view) { return view.shape.back() == 1 || view.strides.back() == 1; }
-
-const View* residual_of(const OpCall& call) {
-  if (call.post_ops.empty()) return nullptr;
-  const auto* const add = std::get_if<AddOperand>(&call.post_ops.front());
-  return add == nullptr ? nullptr : std::get_if<View>(&call.inputs[add->operand]);
-}
-
 template <class Value>
 void set(cublasLtMatmulDesc_t descriptor, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
   check_cublas(cublasLtMatmulDescSetAttribute(descriptor, attribute, &value, sizeof value),
@@ -103,35 +84,7 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
                "cublasLtMatmulPreferenceSetAttribute");
 }
 
-/// A product as a call, on a buffer for each of its tensors.
-OpCall call_of(const own::GemmArguments& product, Precision precision, int multiprocessors) {
-  constexpr auto kElement = static_cast<std::int64_t>(sizeof(float));
-  const Shape shape{product.batch, product.rows, product.columns};
-  const auto view = [](std::uint32_t buffer, const void* data, const Shape& of, const Shape& strides) {
-    const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % 64);
-    return View{static_cast<BufferId>(buffer), address / kElement, of, strides, DataType::kFloat32};
-  };
-  OpCall call;
-  call.attributes = Gemm{true};
-  call.precision = precision;
-  call.multiprocessors = multiprocessors;
-  call.inputs = {view(0, product.x, {product.batch, product.rows, product.inner}, {product.x_batch, product.x_row, 1}),
-                 WeightView{{}, {product.batch, product.columns, product.inner}, DataType::kFloat32}};
-  if (product.bias != nullptr)
-    call.inputs.emplace_back(WeightView{{}, {product.batch, product.columns}, DataType::kFloat32});
-  const Shape strides{product.y_batch, product.y_row, 1};
-  if (product.post.count > 0) {
-    call.post_ops = {AddOperand{call.inputs.size()}};
-    call.inputs.emplace_back(view(1, product.y, shape, strides));
-  }
-  call.outputs = {view(2, product.y, shape, strides)};
-  return call;
-}
-
 }  // namespace
-
-GemmProblem::GemmProblem(const own::GemmArguments& product, Precision precision, int multiprocessors)
-    : GemmProblem(call_of(product, precision, multiprocessors)) {}
 
 cudaDataType_t native_type(DataType type) {
   return type == DataType::kBfloat16 ? CUDA_R_16BF : type == DataType::kFloat16 ? CUDA_R_16F : CUDA_R_32F;
@@ -142,88 +95,56 @@ void check_cublas(cublasStatus_t status, std::string_view call) {
   throw DeviceError(fmt::format("{}: {} ({})", call, cublasLtGetStatusName(status), cublasLtGetStatusString(status)));
 }
 
-bool GemmProblem::fits(const OpCall& call) {
-  const auto* const gemm = std::get_if<Gemm>(&call.attributes);
-  if (gemm == nullptr || !own::check_supported(call)) return false;
-  const View& y = call.outputs[0];
-  const View& x = std::get<View>(call.inputs[0]);
-  const std::size_t lead = gemm->stacked ? 1 : 0;
-  const std::int64_t inner = shape_of(call.inputs[1])[lead + 1];
-  if (!rows_lie_dense(y)) return false;
-  if (y.shape[lead] > 1 && (x.strides[lead] < inner || y.strides[lead] < y.shape[lead + 1])) return false;
-  // What is left to a kernel of ours must not be asked to add a constant, nor what the product overwrites.
-  return std::all_of(call.post_ops.begin(), call.post_ops.end(), [&](const PostOp& post_op) {
-    const auto* const add = std::get_if<AddOperand>(&post_op);
-    if (add == nullptr) return true;
-    const View* const view = std::get_if<View>(&call.inputs[add->operand]);
-    return view != nullptr && view->buffer != y.buffer;
-  });
-}
-
-GemmProblem::GemmProblem(const OpCall& call)
-    : type_(native_type(call.outputs[0].type)),
-      compute_(call.precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F) {
-  const bool stacked = std::get<Gemm>(call.attributes).stacked;
-  const std::size_t lead = stacked ? 1 : 0;
-  const View& x = std::get<View>(call.inputs[0]);
-  const View& y = call.outputs[0];
-  const std::int64_t rows = y.shape[lead];
-  const std::int64_t columns = y.shape[lead + 1];
-  const std::int64_t inner = shape_of(call.inputs[1])[lead + 1];
-  batch_ = stacked ? y.shape[0] : 1;
-  const auto batch_step = [&](const View& view) { return stacked ? view.strides[0] : 0; };
-
-  const View* const residual = residual_of(call);
-  const bool adds =
-      residual != nullptr && rows_lie_dense(*residual) && (rows == 1 || residual->strides[lead] >= columns);
-  if (adds) residual_ = std::get<AddOperand>(call.post_ops.front()).operand;
-  fused_ = adds ? 1 : 0;
-  const bool biased = own_input_count(call) > 2;
-  int epilogue = biased ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-  if (fused_ < call.post_ops.size()) {
-    const auto* const activation = std::get_if<Activation>(&call.post_ops[fused_]);
-    if (activation != nullptr && activation->kind == ActivationKind::kRelu) {
-      epilogue = biased ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-      ++fused_;
-    }
-  }
-
+GemmProblem::GemmProblem(const ProductForm& form)
+    : type_(native_type(form.type)),
+      compute_(form.precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F),
+      batch_(form.batch),
+      a_alignment_(form.b.alignment),
+      b_alignment_(form.a.alignment),
+      c_alignment_(form.c ? form.c->alignment : form.y.alignment),
+      d_alignment_(form.y.alignment) {
   cublasLtMatmulDesc_t operation = nullptr;
   check_cublas(cublasLtMatmulDescCreate(&operation, compute_, CUDA_R_32F), "cublasLtMatmulDescCreate");
   operation_.reset(operation);
-  set(operation, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
-  set(operation, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
-  set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(epilogue));
-  if (call.multiprocessors > 0)
-    set(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(call.multiprocessors));
-  if (biased) {
-    set_bias(reinterpret_cast<const void*>(std::uintptr_t{256}));  // for its alignment, until the real one is known
-    if (batch_ > 1) set(operation, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, columns);
-  }
-  a_ = matrix(inner, columns, inner, inner * columns);
-  b_ = matrix(inner, rows, std::max(x.strides[lead], inner), batch_step(x));
-  d_ = matrix(columns, rows, std::max(y.strides[lead], columns), batch_step(y));
-  c_ = adds ? matrix(columns, rows, std::max(residual->strides[lead], columns), batch_step(*residual))
-            : matrix(columns, rows, std::max(y.strides[lead], columns), batch_step(y));
-  x_alignment_ = alignment(x, rows > 1 ? x.strides[lead] : 0, batch_step(x));
-  y_alignment_ = alignment(y, rows > 1 ? y.strides[lead] : 0, batch_step(y));
-  c_alignment_ =
-      adds ? alignment(*residual, rows > 1 ? residual->strides[lead] : 0, batch_step(*residual)) : y_alignment_;
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSA, form.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSB, form.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set_epilogue(form);
+  if (form.multiprocessors > 0)
+    set(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(form.multiprocessors));
+  const auto stored = [&](std::int64_t rows, std::int64_t columns, const StoredMatrix& of) {
+    return of.transposed ? matrix(columns, rows, of) : matrix(rows, columns, of);
+  };
+  a_ = stored(form.inner, form.columns, form.b);
+  b_ = stored(form.rows, form.inner, form.a);
+  c_ = matrix(form.rows, form.columns, form.c ? *form.c : form.y);
+  d_ = matrix(form.rows, form.columns, form.y);
 }
 
-GemmProblem::Matrix GemmProblem::matrix(std::int64_t rows, std::int64_t columns, std::int64_t step,
-                                        std::int64_t batch_step) const {
+void GemmProblem::set_epilogue(const ProductForm& form) {
+  const bool added = form.bias == ProductBias::kAdded;
+  int epilogue = form.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+  if (added) epilogue = form.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  // Sums over rows of a, which is B here: as many as y^T has columns.
+  if (form.bias == ProductBias::kGradient) epilogue = CUBLASLT_EPILOGUE_BGRADB;
+  set(operation_.get(), CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(epilogue));
+  if (form.bias == ProductBias::kNone) return;
+  // For its alignment, until the real one is known.
+  set_bias(reinterpret_cast<const void*>(std::uintptr_t{256} + form.bias_alignment));
+  if (batch_ > 1) set(operation_.get(), CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, form.bias_batch);
+}
+
+GemmProblem::Matrix GemmProblem::matrix(std::int64_t rows, std::int64_t columns, const StoredMatrix& stored) const {
   cublasLtMatrixLayout_t layout = nullptr;
-  check_cublas(cublasLtMatrixLayoutCreate(&layout, type_, static_cast<std::uint64_t>(rows),
-                                          static_cast<std::uint64_t>(columns), step),
+  check_cublas(cublasLtMatrixLayoutCreate(&layout, type_, static_cast<std::uint64_t>(columns),
+                                          static_cast<std::uint64_t>(rows), std::max(stored.step, columns)),
                "cublasLtMatrixLayoutCreate");
   Matrix result(layout);
   if (batch_ == 1) return result;
   const auto count = static_cast<std::int32_t>(batch_);
   check_cublas(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
                "cublasLtMatrixLayoutSetAttribute");
-  check_cublas(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &batch_step,
-                                                sizeof batch_step),
+  check_cublas(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stored.batch,
+                                                sizeof stored.batch),
                "cublasLtMatrixLayoutSetAttribute");
   return result;
 }
@@ -240,10 +161,10 @@ std::vector<GemmProblem::Algorithm> GemmProblem::algorithms(cublasLtHandle_t han
   // Parts of a sum meet in the workspace and are added in a fixed order, not in place as they arrive.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
-  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, std::uint32_t{64});
-  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, x_alignment_);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a_alignment_);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, b_alignment_);
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_alignment_);
-  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, y_alignment_);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d_alignment_);
 
   std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results{};
   int count = 0;
@@ -295,9 +216,9 @@ std::optional<GemmProblem::Algorithm> GemmProblem::algorithm(cublasLtHandle_t ha
 void GemmProblem::run(cublasLtHandle_t handle, const Algorithm& algorithm, const Pointers& pointers,
                       cudaStream_t stream) const {
   const float one = 1;
-  const float beta = pointers.residual != nullptr ? 1.0F : 0.0F;
-  const void* const c = pointers.residual != nullptr ? pointers.residual : pointers.y;
-  check_cublas(cublasLtMatmul(handle, operation_.get(), &one, pointers.w, a_.get(), pointers.x, b_.get(), &beta, c,
+  const float beta = pointers.c != nullptr ? 1.0F : 0.0F;
+  const void* const c = pointers.c != nullptr ? pointers.c : pointers.y;
+  check_cublas(cublasLtMatmul(handle, operation_.get(), &one, pointers.b, a_.get(), pointers.a, b_.get(), &beta, c,
                               c_.get(), pointers.y, d_.get(), &algorithm.algo, pointers.workspace,
                               static_cast<std::size_t>(algorithm.workspace.value), stream),
                "cublasLtMatmul");

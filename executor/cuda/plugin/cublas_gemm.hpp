@@ -10,7 +10,7 @@
 
 #include "base/units.hpp"
 #include "executor/cuda/calls.hpp"
-#include "executor/cuda/own/own_calls.hpp"
+#include "executor/cuda/plugin/product_form.hpp"
 
 namespace cohort::cuda {
 
@@ -19,23 +19,18 @@ void check_cublas(cublasStatus_t status, std::string_view call);
 
 cudaDataType_t native_type(DataType type);
 
-/// A matrix product of a call in cuBLASLt's terms, which are column-major. With x [N, I], w [O, I] and y [N, O]
-/// in rows, the columns of y^T [O, N] = w x^T are the samples:
+/// A matrix product in cuBLASLt's terms, which are column-major. What lies in rows is there the transposed matrix, so
+/// that the columns of y^T [columns, rows] = b^T a^T are the rows of y:
 ///
-///     A = w seen as [I, O], transposed     B = x seen as [I, N]     C, D = y seen as [O, N]
+///     A = b as it lies, transposed where that is by rows of the result      B = a      C, D = y seen as [columns,
+///     rows]
 ///
 /// Sums are in float32, whatever the type in memory, which the bias shares.
 ///
-/// A residual that comes first among the post-ops is C, a Relu behind it and the bias are the epilogue; what
-/// post-ops are left is done by a kernel of ours. Members of a stack are a strided batch.
+/// The bias, its gradient and a Relu are the epilogue. Members of a stack are a strided batch.
 class GemmProblem {
  public:
-  /// Whether cuBLASLt can run the call.
-  static bool fits(const OpCall& call);
-  explicit GemmProblem(const OpCall& call);
-  /// A product of own kernels, of float32 in rows; a sum with what is in y becomes C. Of its pointers the alignment
-  /// counts, and whether there is a bias.
-  GemmProblem(const own::GemmArguments& product, Precision precision, int multiprocessors);
+  explicit GemmProblem(const ProductForm& form);
 
   /// One algorithm with its settings: what a plan stores.
   struct Algorithm {
@@ -51,22 +46,16 @@ class GemmProblem {
   /// Empty where the text is not an algorithm's name or the device does not support it for this product.
   [[nodiscard]] std::optional<Algorithm> algorithm(cublasLtHandle_t handle, std::string_view name) const;
 
-  /// Post-ops that cuBLASLt does.
-  [[nodiscard]] std::size_t fused_post_ops() const { return fused_; }
-
   struct Pointers {
-    const void* w = nullptr;
-    const void* bias = nullptr;
-    const void* x = nullptr;
-    const void* residual = nullptr;  ///< null: none
+    const void* a = nullptr;
+    const void* b = nullptr;
+    const void* c = nullptr;  ///< null: none
     void* y = nullptr;
     std::byte* workspace = nullptr;
   };
   /// Throws DeviceError. The bias belongs to the descriptor: set_bias() first.
   void run(cublasLtHandle_t handle, const Algorithm& algorithm, const Pointers& pointers, cudaStream_t stream) const;
   void set_bias(const void* bias);
-  /// Input that C is; empty: none.
-  [[nodiscard]] std::optional<std::size_t> residual_input() const { return residual_; }
 
  private:
   struct Destroy {
@@ -76,17 +65,16 @@ class GemmProblem {
   using Operation = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulDesc_t>, Destroy>;
   using Matrix = std::unique_ptr<std::remove_pointer_t<cublasLtMatrixLayout_t>, Destroy>;
 
-  [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t step,
-                              std::int64_t batch_step) const;
+  void set_epilogue(const ProductForm& form);
+  /// One whose rows, `rows` of them, hold `columns` each: column-major [columns, rows].
+  [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, const StoredMatrix& stored) const;
 
   cudaDataType_t type_;
   cublasComputeType_t compute_;
   std::int64_t batch_ = 1;
-  std::size_t fused_ = 0;
-  std::optional<std::size_t> residual_;
   Operation operation_;
-  Matrix a_, b_, c_, d_;
-  std::uint32_t x_alignment_ = 4, c_alignment_ = 4, y_alignment_ = 4;
+  Matrix a_, b_, c_, d_;  ///< as cuBLASLt calls them
+  std::uint32_t a_alignment_ = 4, b_alignment_ = 4, c_alignment_ = 4, d_alignment_ = 4;
 };
 
 }  // namespace cohort::cuda

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "executor/cuda/plugin/convolution_filters.hpp"
 #include "executor/device_error.hpp"
 #include "executor/reference/call.hpp"
 
@@ -41,18 +42,6 @@ Descriptor tensor(std::int64_t id, const Extents& extents, std::int64_t align, c
       .set(CUDNN_ATTR_TENSOR_STRIDES, extents.strides)
       .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
   result.finalize();
-  return result;
-}
-
-Extents filter(const OpCall& call) {
-  const Shape& shape = shape_of(call.inputs[1]);
-  Extents result{shape, {}};
-  const auto& s = result.shape;
-  if (filter_is_channels_last(call)) {
-    result.strides = {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
-  } else {
-    result.strides = {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1};
-  }
   return result;
 }
 
@@ -150,9 +139,10 @@ class Chain {
     operations_.push_back(keep(std::move(operation)));
   }
   void add_convolution(const OpCall& call) {
-    const View& x = std::get<View>(call.inputs[0]);
-    const cudnnBackendDescriptor_t from = add_tensor(kXId, {x.shape, x.strides}, alignment(x));
-    const cudnnBackendDescriptor_t weights = add_tensor(kWId, filter(call), 16);
+    if (std::holds_alternative<ConvTranspose>(call.attributes)) return add_data_gradient(call);
+    if (std::holds_alternative<ConvolutionWeightGradient>(call.attributes)) return add_filter_gradient(call);
+    const cudnnBackendDescriptor_t from = add_image(call, 0, kXId);
+    const cudnnBackendDescriptor_t weights = add_filters(call);
     const cudnnBackendDescriptor_t how = keep(convolution_of(std::get<Convolution>(call.attributes).window));
     const cudnnBackendDescriptor_t to = next_result();
     Descriptor operation(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
@@ -168,6 +158,51 @@ class Chain {
   [[nodiscard]] const std::vector<cudnnBackendDescriptor_t>& operations() const { return operations_; }
 
  private:
+  cudnnBackendDescriptor_t add_image(const OpCall& call, std::size_t input, std::int64_t id) {
+    const View& view = std::get<View>(call.inputs[input]);
+    return add_tensor(id, {view.shape, view.strides}, alignment(view));
+  }
+  cudnnBackendDescriptor_t add_filters(const OpCall& call) {
+    const Filters filters = filters_of(call);
+    const bool in_place = !are_staged(call);
+    const auto* const view = in_place ? std::get_if<View>(&call.inputs[1]) : nullptr;
+    return add_tensor(kWId, {filters.shape, filters.strides}, view != nullptr ? alignment(*view) : 16);
+  }
+  /// A transposed convolution is what a convolution's gradient by its input is: of x, its result's gradient.
+  void add_data_gradient(const OpCall& call) {
+    const cudnnBackendDescriptor_t from = add_image(call, 0, kXId);
+    const cudnnBackendDescriptor_t weights = add_filters(call);
+    const cudnnBackendDescriptor_t how = keep(convolution_of(std::get<ConvTranspose>(call.attributes).window));
+    const cudnnBackendDescriptor_t to = next_result();
+    Descriptor operation(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &how)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &from)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &weights)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &to)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, 1.0F)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, 0.0F);
+    operation.finalize();
+    operations_.push_back(keep(std::move(operation)));
+  }
+  void add_filter_gradient(const OpCall& call) {
+    const cudnnBackendDescriptor_t from = add_image(call, 0, kXId);
+    const cudnnBackendDescriptor_t by_result = add_image(call, 1, kWId);
+    const cudnnBackendDescriptor_t how =
+        keep(convolution_of(std::get<ConvolutionWeightGradient>(call.attributes).window));
+    const Filters filters = filters_of(call);
+    const cudnnBackendDescriptor_t to =
+        add_tensor(kYId, {filters.shape, filters.strides}, are_staged(call) ? 16 : alignment(y_));
+    Descriptor operation(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &how)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &from)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &by_result)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &to)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, 1.0F)
+        .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, 0.0F);
+    operation.finalize();
+    operations_.push_back(keep(std::move(operation)));
+  }
+
   const View& y_;
   std::vector<Descriptor>& parts_;
   int left_;
@@ -298,11 +333,6 @@ std::optional<Engine> engine_from(std::string_view name) {
     engine.knobs.push_back(knob);
   }
   return engine;
-}
-
-bool filter_is_channels_last(const OpCall& call) {
-  const View& y = call.outputs[0];
-  return y.shape[1] > 1 && y.strides[1] == 1;
 }
 
 ConvolutionGraph::ConvolutionGraph(const OpCall& call, const EngineSource& source, bool fused) : source_(source) {

@@ -57,11 +57,10 @@ inline constexpr std::int64_t kYId = 3;
 inline constexpr std::int64_t kBiasId = 4;
 inline constexpr std::int64_t kFirstOperandId = 10;  ///< of the call's input number 0, and so on
 
-/// Whether the filter is stored [K, R, S, C] (NHWC) rather than [K, C, R, S]; as own::packed() does it.
-bool filter_is_channels_last(const OpCall& call);
-
 /// The convolution of a call as a graph of cuDNN operations: y = post_ops(x * w + b). With `fused`
-/// false, only x * w. Tensors are of the call's type, sums and what lies between operations float32.
+/// false, only x * w. Gradients, whose graph is one operation: kXId, kWId and kYId name what a ConvTranspose reads, its
+/// filters and its result, or x, dy and dw. Filters lie as filters_of() says. Tensors are of the call's type, sums and
+/// what lies between operations float32.
 ///
 /// Alternatives, as cuDNN's heuristics rank them (mode A, then FALLBACK), without those that the
 /// limits refuse, and those that cannot be built: the first eight, and for each further power of ten

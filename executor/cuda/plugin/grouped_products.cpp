@@ -6,6 +6,7 @@
 #include "executor/cuda/own/lowering.hpp"
 #include "executor/cuda/own/table.hpp"
 #include "executor/cuda/plugin/cublas_gemm.hpp"
+#include "executor/cuda/plugin/product_form.hpp"
 #include "executor/cuda/plugin/runtime_api.hpp"
 #include "executor/cuda/plugin/workspace.hpp"
 #include "executor/device_error.hpp"
@@ -25,20 +26,21 @@ bool is_aligned(const OpCall& call) {
   return aligned(std::get<View>(call.inputs[0])) && aligned(call.outputs[0]);
 }
 
-bool is_product(const OpCall& call, const OpCall& first) {
-  const auto* const gemm = std::get_if<Gemm>(&call.attributes);
-  return gemm != nullptr && !gemm->stacked && call.outputs[0].type == first.outputs[0].type &&
-         GemmProblem::fits(call) && is_aligned(call);
-}
-
-bool are_products(std::span<const OpCall> calls) {
-  return std::all_of(calls.begin(), calls.end(), [&](const OpCall& call) { return is_product(call, calls.front()); });
-}
-
 std::size_t constants_of(const OpCall& call) {
   return static_cast<std::size_t>(std::count_if(call.inputs.begin(), call.inputs.end(), [](const Operand& operand) {
     return std::holds_alternative<WeightView>(operand);
   }));
+}
+
+bool is_product(const OpCall& call, const OpCall& first) {
+  const auto* const gemm = std::get_if<Gemm>(&call.attributes);
+  // Constants lie where this device puts them.
+  return gemm != nullptr && !gemm->stacked && call.outputs[0].type == first.outputs[0].type &&
+         constants_of(call) + 1 == own_input_count(call) && product_of(call).has_value() && is_aligned(call);
+}
+
+bool are_products(std::span<const OpCall> calls) {
+  return std::all_of(calls.begin(), calls.end(), [&](const OpCall& call) { return is_product(call, calls.front()); });
 }
 
 class BoundGroup final : public BoundCall {

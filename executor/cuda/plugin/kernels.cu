@@ -204,6 +204,52 @@ __device__ void work(const GruArguments& k, int block) {
   }
 }
 
+/// The threads of a block that share a lane: one, a warp, or all.
+class LaneTeam {
+ public:
+  __device__ explicit LaneTeam(int threads) : threads_(threads) {}
+  [[nodiscard]] __device__ int thread() const { return static_cast<int>(threadIdx.x) % threads_; }
+  [[nodiscard]] __device__ int threads() const { return threads_; }
+  [[nodiscard]] __device__ float sum(float value) const {
+    if (threads_ == 1) return value;
+    value = warp_sum(value);
+    return threads_ == kWarp ? value : warp_sum(of_warps(value, 0));
+  }
+  [[nodiscard]] __device__ float largest(float value) const {
+    if (threads_ == 1) return value;
+    value = warp_largest(value);
+    return threads_ == kWarp ? value : warp_largest(of_warps(value, -INFINITY));
+  }
+  __device__ void meet() const { __syncthreads(); }
+
+ private:
+  /// What each warp of the block has come to, one for a thread of every warp; `nothing` for the others.
+  [[nodiscard]] __device__ float of_warps(float value, float nothing) const {
+    __shared__ float values[kBlock / kWarp];
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int place = static_cast<int>(threadIdx.x) % kWarp;
+    __syncthreads();  // who reads the last values has read them
+    if (place == 0) values[warp] = value;
+    __syncthreads();
+    return place < kBlock / kWarp ? values[place] : nothing;
+  }
+
+  int threads_;
+};
+
+template <class T, WorksOnElements Arguments>
+__device__ void work(const Arguments& k, int block) {
+  const long long i = static_cast<long long>(block) * blockDim.x + threadIdx.x;
+  if (i < elements_of(k)) element(k, i);
+}
+
+/// Teams do a lane or none as a whole.
+template <class T, WorksOnLanes Arguments>
+__device__ void work(const Arguments& k, int block) {
+  const long long i = (static_cast<long long>(block) * blockDim.x + threadIdx.x) / k.threads;
+  if (i < lanes_of(k)) lane(k, i, LaneTeam(k.threads));
+}
+
 /// Of a block, by grid_of(): registers are dealt out so that such a block can be launched.
 template <class Arguments>
 constexpr int kMostThreads =
@@ -242,8 +288,9 @@ void enqueue_table(const TableArguments& table, cudaStream_t stream) {
   using Arguments = std::variant_alternative_t<kKind, KernelArguments>;
   if constexpr (!std::is_same_v<Arguments, TableArguments>) {
     if (table.kind == static_cast<int>(kKind)) {
-      own_table_kernel<Arguments, T>
-          <<<static_cast<unsigned>(table.blocks), static_cast<unsigned>(table.threads), 0, stream>>>(table);
+      if constexpr (!Float32Only<Arguments> || std::is_same_v<T, float>)
+        own_table_kernel<Arguments, T>
+            <<<static_cast<unsigned>(table.blocks), static_cast<unsigned>(table.threads), 0, stream>>>(table);
     } else {
       enqueue_table<T, kKind + 1>(table, stream);
     }
@@ -256,7 +303,11 @@ void enqueue_typed(const TableArguments& k, cudaStream_t stream) {
 }
 template <class Arguments>
 void enqueue_typed(const Arguments& k, cudaStream_t stream) {
-  with_type(k.type, [&](auto number) { enqueue<decltype(number)>(k, stream); });
+  if constexpr (Float32Only<Arguments>) {
+    enqueue<float>(k, stream);
+  } else {
+    with_type(k.type, [&](auto number) { enqueue<decltype(number)>(k, stream); });
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <driver_types.h>
 
-#include "executor/cuda/own/sequence_arguments.hpp"
+#include "executor/cuda/own/kernel_arguments.hpp"
 
 namespace cohort::cuda {
 

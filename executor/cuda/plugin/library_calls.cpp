@@ -15,20 +15,31 @@
 namespace cohort::cuda {
 namespace {
 
-/// All views of a call lie dense in one layout, so that libraries were made for them.
-bool all_dense(const OpCall& call, Layout layout) {
-  const auto dense = [layout](const View& view) {
-    const Shape strides = dense_strides(view.shape, layout);
-    for (std::size_t d = 0; d < view.shape.size(); ++d) {
-      if (view.shape[d] != 1 && view.strides[d] != strides[d]) return false;
-    }
-    return true;
-  };
-  for (const Operand& operand : call.inputs) {
-    const View* const view = std::get_if<View>(&operand);
-    if (view != nullptr && !dense(*view)) return false;
+bool is_dense(const View& view, Layout layout) {
+  const Shape strides = dense_strides(view.shape, layout);
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    if (view.shape[d] != 1 && view.strides[d] != strides[d]) return false;
   }
-  return dense(call.outputs[0]);
+  return true;
+}
+
+/// All images of a convolution lie dense in one layout, so that libraries were made for them; parameters and their
+/// gradients are copied where they do not.
+bool all_dense(const OpCall& call, Layout layout) {
+  const bool is_gradient = std::holds_alternative<ConvolutionWeightGradient>(call.attributes);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!is_gradient && i > 0 && i < own_input_count(call)) continue;
+    const View* const view = std::get_if<View>(&call.inputs[i]);
+    if (view != nullptr && !is_dense(*view, layout)) return false;
+  }
+  return is_gradient || is_dense(call.outputs[0], layout);
+}
+
+/// What cuDNN has engines for.
+bool is_convolution(const OpCall& call) {
+  return std::holds_alternative<Convolution>(call.attributes) ||
+         std::holds_alternative<ConvTranspose>(call.attributes) ||
+         std::holds_alternative<ConvolutionWeightGradient>(call.attributes);
 }
 
 /// Own kernels compute a convolution on any strides, but slowly: better to copy where cuDNN cannot.
@@ -98,8 +109,7 @@ class LibraryCalls final : public CallFactory {
           std::holds_alternative<Lstm>(call.attributes) || std::holds_alternative<Recurrent>(call.attributes);
       if (recurrent) return with_libraries(*own_, call, threads, first_.recurrent.alternatives(call));
       if (!call.parts.empty()) return with_libraries(*own_, call, threads, GroupedProducts::alternatives(call));
-      if (std::holds_alternative<Convolution>(call.attributes))
-        return with_own(*own_, call, threads, first_.convolutions.alternatives(call));
+      if (is_convolution(call)) return with_own(*own_, call, threads, first_.convolutions.alternatives(call));
       return with_own(*own_, call, threads, first_.products.alternatives(call));
     } catch (const DeviceError& error) {
       return fail(ErrorCode::kDeviceMissing, "{}: {}", op_type(call.attributes), error.what());
@@ -107,7 +117,7 @@ class LibraryCalls final : public CallFactory {
   }
 
   bool accepts_strides(const OpCall& call) const override {
-    if (!std::holds_alternative<Convolution>(call.attributes)) return own_->accepts_strides(call);
+    if (!is_convolution(call)) return own_->accepts_strides(call);
     try {
       return convolution_accepts_strides(call, first_.convolutions);
     } catch (const DeviceError&) {
@@ -187,8 +197,7 @@ class DescribedCatalog final : public OpCatalog {
     }
   }
   bool accepts_strides(const OpCall& call) const override {
-    return std::holds_alternative<Convolution>(call.attributes) ? convolution_accepts_strides(call, convolutions_)
-                                                                : own_->accepts_strides(call);
+    return is_convolution(call) ? convolution_accepts_strides(call, convolutions_) : own_->accepts_strides(call);
   }
   std::vector<Precision> precisions() const override { return own_->precisions(); }
   int cores() const override { return 1; }

@@ -11,7 +11,8 @@
 
 namespace cohort::cuda {
 
-/// Matrix products by cuBLASLt, members of a stack as one strided batch. Lists are kept by call.
+/// Matrix products, and the gradients of their parameters, by cuBLASLt; members of a stack as one strided batch. Lists
+/// are kept by call.
 class Products {
  public:
   explicit Products(cublasLtHandle_t handle) : handle_(handle) {}

@@ -40,14 +40,42 @@ struct Problems {
   GemmProblem inputs, state;
 };
 
+std::uint32_t alignment_of(const void* data, std::int64_t row, std::int64_t batch) {
+  constexpr auto kElement = static_cast<std::int64_t>(sizeof(float));
+  const auto place = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % 64);
+  std::uint32_t bytes = 64;
+  for (const std::int64_t step : {place, row * kElement, batch * kElement}) {
+    while (step % bytes != 0) bytes /= 2;
+  }
+  return bytes;
+}
+
+/// A product of own kernels, of float32 in rows; a sum with what is in y becomes C. Weights are where the store puts
+/// them.
+ProductForm form_of(const own::GemmArguments& product, const OpCall& call) {
+  ProductForm form;
+  form.rows = product.rows;
+  form.columns = product.columns;
+  form.inner = product.inner;
+  form.batch = product.batch;
+  form.a = {product.x_row, product.x_batch, false, alignment_of(product.x, product.x_row, product.x_batch)};
+  form.b = {product.w_row, product.w_batch, true, 64};
+  form.y = {product.y_row, product.y_batch, false, alignment_of(product.y, product.y_row, product.y_batch)};
+  if (product.post.count > 0) form.c = form.y;
+  if (product.bias != nullptr) form.bias = ProductBias::kAdded;
+  form.bias_batch = product.bias_batch;
+  form.precision = call.precision;
+  form.multiprocessors = call.multiprocessors;
+  return form;
+}
+
 Problems problems_of(const own::RecurrentSteps& steps) {
   const CallArguments arguments = somewhere(steps.calls());
+  const OpCall& call = steps.calls().front();
   own::GemmArguments inputs = steps.product_of_inputs(arguments);
   // Weights are not there yet.
-  inputs.bias = is_biased(steps.calls().front()) ? reinterpret_cast<const void*>(std::uintptr_t{256}) : nullptr;
-  const OpCall& call = steps.calls().front();
-  return {GemmProblem(inputs, call.precision, call.multiprocessors),
-          GemmProblem(steps.product_of_state(arguments, 1), call.precision, call.multiprocessors)};
+  inputs.bias = is_biased(call) ? reinterpret_cast<const void*>(std::uintptr_t{256}) : nullptr;
+  return {GemmProblem(form_of(inputs, call)), GemmProblem(form_of(steps.product_of_state(arguments, 1), call))};
 }
 
 Bytes library_workspace(const GemmProblem::Algorithm& inputs, const GemmProblem::Algorithm& state) {
@@ -116,7 +144,7 @@ class PreparedSteps final : public PreparedCall {
       const GemmProblem::Algorithm& algorithm = first ? algorithms_.inputs : algorithms_.state;
       launches.emplace_back(Product{first ? &problems_.inputs : &problems_.state,
                                     &algorithm,
-                                    {gemm->w, gemm->bias, gemm->x, gemm->post.count > 0 ? gemm->y : nullptr, gemm->y,
+                                    {gemm->x, gemm->w, gemm->post.count > 0 ? gemm->y : nullptr, gemm->y,
                                      algorithm.workspace.value > 0 ? workspace : nullptr}});
     }
     return std::make_unique<BoundSteps>(handle_, *launcher_, std::move(launches));

@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/planning_options.hpp"
+#include "devices/devices.hpp"
+#include "planning/members.hpp"
+#include "training/forecast.hpp"
+#include "training/prepared_sweep.hpp"
+#include "training/step_profile.hpp"
+#include "training/trainer.hpp"
+
+namespace cohort {
+namespace {
+
+struct TrainCommandOptions {
+  std::filesystem::path sweep;
+  std::filesystem::path output;
+  std::string device{default_device()};
+  std::vector<std::filesystem::path> profiles;
+  std::vector<std::string> limits;
+  bool dry_run = false;
+  bool resume = false;
+  bool make_profiles = false;
+};
+
+/// In the folder of a sweep.
+constexpr const char* kProfiles = "profiles";
+
+/// A folder that holds a sweep is not begun anew unasked.
+Result<void> prepare_folder(const TrainCommandOptions& options, CommandContext& context) {
+  if (options.resume) return {};
+  std::error_code error;
+  if (context.overwrite == Overwrite::kAllow) std::filesystem::remove_all(options.output / kProfiles, error);
+  for (const char* const file : {"checkpoint.json", "results.csv"}) {
+    if (context.overwrite == Overwrite::kAllow) {
+      std::filesystem::remove(options.output / file, error);
+    } else if (std::filesystem::exists(options.output / file, error)) {
+      return fail(ErrorCode::kInvalidInput, "{} holds a sweep already; --resume goes on with it, -f begins anew",
+                  options.output.string());
+    }
+  }
+  return {};
+}
+
+Result<SweepPlanner> open_planner(const TrainCommandOptions& options, const Sweep& sweep, const Backend& backend,
+                                  CommandContext& context) {
+  SweepPlannerOptions planner;
+  planner.profiles = options.profiles;
+  COHORT_TRY(planner.limits, parse_limits(options.limits));
+  const bool separate = sweep.data.augmentation.sharing == Augmentation::Sharing::kPerMember;
+  planner.sharing = separate ? InputSharing::kSeparate : InputSharing::kShared;
+  planner.most_together = sweep.most_together;
+  planner.cancel = &context.cancel;
+  return SweepPlanner::open(backend.info(), std::move(planner));
+}
+
+/// A sweep that is resumed plans by the profiles that it began with: they are kept beside its results.
+Result<void> keep_profiles(const TrainCommandOptions& options) {
+  MadeFolders made;
+  for (std::size_t i = 0; i < options.profiles.size(); ++i) {
+    COHORT_CHECK(made.make(options.output / kProfiles));
+    COHORT_TRY(const std::string bytes, read_file(options.profiles[i]));
+    COHORT_CHECK(write_file(options.output / kProfiles / fmt::format("given-{}.trace.json.gz", i + 1), bytes,
+                            Overwrite::kAllow));
+  }
+  return {};
+}
+
+std::vector<std::filesystem::path> kept_profiles(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / kProfiles, error))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Of each network that trains and has none, into a folder beside the results.
+Result<void> make_profiles(const TrainCommandOptions& options, const PreparedSweep& prepared, Backend& backend,
+                           SweepPlanner& planner, CommandContext& context) {
+  MadeFolders made;
+  std::size_t number = 0;
+  for (const auto& group : prepared.training_groups()) {
+    const ModelSource& source = prepared.network_of[group.front()]->source;
+    ++number;
+    if (planner.has_profile(source)) continue;
+    COHORT_CHECK(made.make(options.output / kProfiles));
+    const auto file = options.output / kProfiles / fmt::format("{}-{}.trace.json.gz", base_name(source.model), number);
+    COHORT_CHECK(profile_training_step(backend, source, file, context.cancel, [&](const std::string& what) {
+      context.console.progress("profiling " + what);
+    }));
+    COHORT_CHECK(planner.add_profile(file));
+    context.console.note(fmt::format("wrote {}", file.string()));
+  }
+  context.console.clear_progress();
+  return {};
+}
+
+Result<void> dry_run(const TrainCommandOptions& options, PreparedSweep& prepared, Backend& backend,
+                     SweepPlanner& planner, CommandContext& context) {
+  OverheadProbe probe(prepared, backend, options.output, context.cancel);
+  COHORT_TRY(const SweepForecast forecast, forecast_sweep(prepared, planner, backend, probe));
+  if (context.json) {
+    context.console.print_json(to_json(forecast, prepared));
+  } else {
+    context.console.print(to_text(forecast, prepared, options.device));
+  }
+  return {};
+}
+
+void report(const TrainCommandOptions& options, const PreparedSweep& prepared, const SweepTimes& times,
+            CommandContext& context) {
+  constexpr std::size_t kRows = 10;
+  const Metric metric = prepared.sweep.metric;
+  if (context.json) {
+    context.console.print_json({{"folder", options.output.string()},
+                                {"metric", to_string(metric)},
+                                {"best", prepared.members[ranking(prepared.members, metric).front()].name},
+                                {"run", to_json(times)},
+                                {"members", results_json(prepared.members, metric)}});
+    return;
+  }
+  context.console.print(results_text(prepared.members, metric, kRows));
+  if (times.samples > 0)
+    context.console.print(fmt::format(
+        "trained {} samples in {}, {:.0f} a second over all members; {:.1f}% of it waiting for "
+        "input, which took {} beside the steps; evaluation {}, checkpoints {}, results {}, loading {}\n",
+        times.samples, format_time(times.steps), times.samples_per_second(),
+        100 * seconds(times.input) / seconds(times.steps), format_time(times.input_work), format_time(times.evaluation),
+        format_time(times.checkpoints), format_time(times.results), format_time(times.loading)));
+  context.console.note(fmt::format("wrote {}: results.csv, results.json, models", options.output.string()));
+}
+
+Result<void> run(TrainCommandOptions options, CommandContext& context) {
+  COHORT_TRY(const std::string text, read_file(options.sweep));
+  COHORT_TRY(Sweep sweep, parse_sweep(text, options.sweep));
+  if (options.output.empty()) options.output = options.sweep.stem().string() + ".train";
+  if (!options.dry_run) COHORT_CHECK(prepare_folder(options, context));
+  COHORT_TRY(const auto backend, open_device(options.device));
+  context.console.progress("loading");
+  COHORT_TRY(PreparedSweep prepared, prepare_sweep(std::move(sweep), context.cancel));
+  context.console.clear_progress();
+  if (options.resume) options.profiles = kept_profiles(options.output);
+  COHORT_TRY(SweepPlanner planner, open_planner(options, prepared.sweep, *backend, context));
+  MadeFolders made;
+  if (!options.dry_run || options.make_profiles) COHORT_CHECK(made.make(options.output));
+  if (options.make_profiles) COHORT_CHECK(make_profiles(options, prepared, *backend, planner, context));
+  if (options.dry_run) return dry_run(options, prepared, *backend, planner, context);
+  if (!options.resume) COHORT_CHECK(keep_profiles(options));
+
+  TrainerOptions trainer_options;
+  trainer_options.folder = options.output;
+  trainer_options.sweep_text = text;
+  trainer_options.resume = options.resume;
+  trainer_options.cancel = &context.cancel;
+  trainer_options.progress = [&](const std::string& what) { context.console.progress(what); };
+  trainer_options.note = [&](const std::string& what) { context.console.note(what); };
+  Trainer trainer(prepared, *backend, planner, std::move(trainer_options));
+  const Result<void> trained = trainer.run();
+  context.console.clear_progress();
+  if (!trained && trained.error().code == ErrorCode::kInterrupted)
+    return fail(ErrorCode::kInterrupted, "interrupted; cohort train {} -o {} --resume goes on", options.sweep.string(),
+                options.output.string());
+  COHORT_CHECK(trained);
+  report(options, prepared, trainer.times(), context);
+  return {};
+}
+
+}  // namespace
+
+Command train_command() {
+  Command command;
+  command.name = "train";
+  command.help = "Train the models of a hyperparameter sweep together on one device, and rank them";
+  command.example =
+      "cohort dataset synth photos --classes 4 --images-per-class 25\n"
+      "  cohort train sweep.toml --dry-run\n"
+      "  cohort train sweep.toml -o trained      # --resume goes on after Ctrl-C\n\n"
+      "sweep.toml:\n"
+      "  model = \"smallcnn\"                  # or net.onnx\n"
+      "  minibatch = 8\n"
+      "  epochs = 2\n"
+      "  optimizer = \"adam\"                  # sgd, momentum, nesterov, adam, adamw\n"
+      "  [data]\n"
+      "  folder = \"photos\"                   # or train = \"x.npy\", labels = \"y.npy\"; or csv = \"t.csv\", label = "
+      "\"kind\"\n"
+      "  held_out = 0.2\n"
+      "  [space]\n"
+      "  learning_rate = [0.001, 0.003]";
+  command.writes_files = true;
+  command.setup = [](CLI::App& app) -> RunFunction {
+    const auto options = std::make_shared<TrainCommandOptions>();
+    app.add_option("SWEEP", options->sweep, "What to train, on which data: a TOML file (docs/training.md)")->required();
+    app.add_option("-o,--output", options->output,
+                   "Folder for results, models and checkpoints; SWEEP.train unless given")
+        ->type_name("FOLDER");
+    auto* resume = app.add_flag("--resume", options->resume, "Go on from the folder's checkpoint, bit for bit");
+    app.add_flag("--dry-run", options->dry_run,
+                 "Train nothing: print members, plans and memory, and with profiles the time that all of it takes")
+        ->excludes(resume);
+    app.add_option("--device", options->device, "Device to train on (cohort devices lists them)")
+        ->capture_default_str();
+    app.add_option(
+           "--profile", options->profiles,
+           "Profiles of training steps (cohort profile MODEL --train OPTIMIZER): plans are the fastest by them, "
+           "else members run side by side")
+        ->type_name("FILE")
+        ->excludes(resume);
+    app.add_flag("--make-profiles", options->make_profiles,
+                 "Profile each network that no --profile is of, in seconds each, and plan by that; kept in the folder")
+        ->excludes(resume);
+    app.add_option("--limit", options->limits, "memory=8GiB or workspace=64MiB, of each model batch")
+        ->type_name("NAME=BYTES")
+        ->excludes(resume);
+    return [options](CommandContext& context) { return run(*options, context); };
+  };
+  return command;
+}
+
+}  // namespace cohort

@@ -1,0 +1,170 @@
+#include "executor/onednn/loops/channel_sums.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cohort::onednn {
+namespace {
+
+/// Lines that are read twice while they are in the nearest cache.
+constexpr std::int64_t kLines = 64;
+/// Positions of one channel that are.
+constexpr std::int64_t kRun = 1024;
+
+/// Joins the spread of some lines to that of kLanes channels, of which `width` count.
+COHORT_VECTORS void join_lines(const float* const* lines, std::int64_t count, std::int64_t width, double before,
+                               double* mean, double* squares) {
+  float means[kLanes] = {}, distances[kLanes] = {};
+  if (width == kLanes) {
+    Lanes sum{}, distance{}, line;
+    for (std::int64_t i = 0; i < count; ++i) {
+      load(lines[i], line);
+      sum += line;
+    }
+    sum /= static_cast<float>(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      load(lines[i], line);
+      distance += (line - sum) * (line - sum);
+    }
+    store(sum, means);
+    store(distance, distances);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t c = 0; c < width; ++c) means[c] += lines[i][c];
+    }
+    for (std::int64_t c = 0; c < width; ++c) means[c] /= static_cast<float>(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t c = 0; c < width; ++c) distances[c] += (lines[i][c] - means[c]) * (lines[i][c] - means[c]);
+    }
+  }
+  for (std::int64_t c = 0; c < width; ++c)
+    join_spread(static_cast<double>(count), static_cast<double>(means[c]), static_cast<double>(distances[c]), before,
+                mean[c], squares[c]);
+}
+
+/// Joins a run of one channel's positions.
+COHORT_VECTORS void join_run(const float* x, std::int64_t count, double before, double* mean, double* squares) {
+  float sum = 0, distances = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += x[i];
+  sum /= static_cast<float>(count);
+#pragma omp simd reduction(+ : distances)
+  for (std::int64_t i = 0; i < count; ++i) distances += (x[i] - sum) * (x[i] - sum);
+  join_spread(static_cast<double>(count), static_cast<double>(sum), static_cast<double>(distances), before, *mean,
+              *squares);
+}
+
+/// Adds the products and dy of some lines to the sums of kLanes channels, of which `width` count.
+COHORT_VECTORS void add_products(const float* const* x, const float* const* dy, std::int64_t count, std::int64_t width,
+                                 const float* mean, double* sums) {
+  float sum[kLanes] = {}, product[kLanes] = {};
+  if (width == kLanes) {
+    Lanes all{}, products{}, means, line, given;
+    load(mean, means);
+    for (std::int64_t i = 0; i < count; ++i) {
+      load(x[i], line);
+      load(dy[i], given);
+      all += given;
+      products += given * (line - means);
+    }
+    store(all, sum);
+    store(products, product);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        sum[c] += dy[i][c];
+        product[c] += dy[i][c] * (x[i][c] - mean[c]);
+      }
+    }
+  }
+  for (std::int64_t c = 0; c < width; ++c) {
+    sums[2 * c] += static_cast<double>(product[c]);
+    sums[2 * c + 1] += static_cast<double>(sum[c]);
+  }
+}
+
+COHORT_VECTORS void add_run_products(const float* x, const float* dy, std::int64_t count, float mean, double* sums) {
+  float sum = 0, product = 0;
+#pragma omp simd reduction(+ : sum, product)
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum += dy[i];
+    product += dy[i] * (x[i] - mean);
+  }
+  sums[0] += static_cast<double>(product);
+  sums[1] += static_cast<double>(sum);
+}
+
+}  // namespace
+
+void lines_statistics(const ChannelWalk& walk, const float* x, Range all, double* result) {
+  std::fill_n(result, 2 * walk.channels, 0.0);
+  std::array<const float*, kLines> lines{};
+  for (std::int64_t first = 0; first < walk.channels; first += kLanes) {
+    const std::int64_t width = std::min(kLanes, walk.channels - first);
+    for (std::int64_t at = all.begin; at < all.end; at += kLines) {
+      const std::int64_t count = std::min(kLines, all.end - at);
+      for (std::int64_t i = 0; i < count; ++i) lines[static_cast<std::size_t>(i)] = x + walk.line(0, at + i) + first;
+      join_lines(lines.data(), count, width, static_cast<double>(at - all.begin), result + first,
+                 result + walk.channels + first);
+    }
+  }
+}
+
+Spread plane_statistics(const ChannelWalk& walk, const float* x, std::int64_t c, Range samples) {
+  Spread spread;
+  double seen = 0;
+  for (std::int64_t n = samples.begin; n < samples.end; ++n) {
+    const float* const line = x + walk.line(0, n * walk.channels + c);
+    for (std::int64_t at = 0; at < walk.positions; at += kRun) {
+      const std::int64_t count = std::min(kRun, walk.positions - at);
+      join_run(line + at, count, seen, &spread.mean, &spread.squares);
+      seen += static_cast<double>(count);
+    }
+  }
+  return spread;
+}
+
+void sample_statistics(const ChannelWalk& walk, const float* x, Range samples, double* result) {
+  if (walk.by_position)
+    return lines_statistics(walk, x, {samples.begin * walk.positions, samples.end * walk.positions}, result);
+  for (std::int64_t c = 0; c < walk.channels; ++c) {
+    const Spread spread = plane_statistics(walk, x, c, samples);
+    result[c] = spread.mean;
+    result[walk.channels + c] = spread.squares;
+  }
+}
+
+void lines_products(const ChannelWalk& walk, const Gradient& from, const float* mean, Range all, double* sums) {
+  std::fill_n(sums, 2 * walk.channels, 0.0);
+  std::array<const float*, kLines> x{}, dy{};
+  for (std::int64_t first = 0; first < walk.channels; first += kLanes) {
+    const std::int64_t width = std::min(kLanes, walk.channels - first);
+    for (std::int64_t at = all.begin; at < all.end; at += kLines) {
+      const std::int64_t count = std::min(kLines, all.end - at);
+      for (std::int64_t i = 0; i < count; ++i) {
+        x[static_cast<std::size_t>(i)] = from.x + walk.line(0, at + i) + first;
+        dy[static_cast<std::size_t>(i)] = from.dy + walk.line(1, at + i) + first;
+      }
+      add_products(x.data(), dy.data(), count, width, mean + first, sums + 2 * first);
+    }
+  }
+}
+
+void plane_products(const ChannelWalk& walk, const Gradient& from, float mean, std::int64_t c, Range samples,
+                    double* sums) {
+  sums[0] = sums[1] = 0;
+  for (std::int64_t n = samples.begin; n < samples.end; ++n) {
+    const std::int64_t line = n * walk.channels + c;
+    for (std::int64_t at = 0; at < walk.positions; at += kRun)
+      add_run_products(from.x + walk.line(0, line) + at, from.dy + walk.line(1, line) + at,
+                       std::min(kRun, walk.positions - at), mean, sums);
+  }
+}
+
+void sample_products(const ChannelWalk& walk, const Gradient& from, const float* mean, Range samples, double* sums) {
+  if (walk.by_position)
+    return lines_products(walk, from, mean, {samples.begin * walk.positions, samples.end * walk.positions}, sums);
+  for (std::int64_t c = 0; c < walk.channels; ++c) plane_products(walk, from, mean[c], c, samples, sums + 2 * c);
+}
+
+}  // namespace cohort::onednn

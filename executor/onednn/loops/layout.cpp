@@ -1,0 +1,180 @@
+// Elements gathered, repeated, packed and put back where they were taken from.
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "executor/device_error.hpp"
+#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/parallel.hpp"
+#include "executor/onednn/loops/strided_walk.hpp"
+#include "executor/onednn/loops/vector.hpp"
+#include "executor/reference/tensor_ref.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+bool is_row_major(const View& view) {
+  const Shape dense = dense_strides(view.shape, Layout::kNchw);
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    if (view.shape[d] > 1 && view.strides[d] != dense[d]) return false;
+  }
+  return true;
+}
+
+/// y = x over a walk of {y, x}.
+void copy(const StridedWalk<2>& walk, int threads, const float* x, float* y) {
+  const auto [to_step, from_step] = walk.run_steps();
+  in_parallel(threads, walk.elements(), 1, [&, to_step = to_step, from_step = from_step](auto begin, auto end) {
+    walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
+      float* const to = y + at[0];
+      const float* const from = x + at[1];
+      if (to_step == 1 && from_step == 1) {
+        std::copy_n(from, count, to);
+      } else if (to_step == 1 && from_step == 0) {
+        std::fill_n(to, count, *from);
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+      }
+    });
+  });
+}
+
+void clear(const StridedWalk<1>& walk, int threads, float* y) {
+  const std::int64_t step = walk.run_steps()[0];
+  in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
+    walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
+      if (step == 1) {
+        std::fill_n(y + at[0], count, 0.0F);
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) y[at[0] + i * step] = 0;
+      }
+    });
+  });
+}
+
+COHORT_VECTORS void add_run(const float* x, std::int64_t count, float* y) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] += x[i];
+}
+
+/// [outer, extent, inner] from which entries of the middle axis are taken.
+struct Entries {
+  std::int64_t outer = 1, extent = 1, inner = 1, count = 1;  ///< count: of indices
+};
+
+Entries entries_of(const Shape& x, std::int64_t axis, const View& indices) {
+  Entries e;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    const auto at = static_cast<std::int64_t>(d);
+    (at < axis ? e.outer : at == axis ? e.extent : e.inner) *= x[d];
+  }
+  e.count = element_count(indices.shape);
+  return e;
+}
+
+/// Each index as an entry from 0 on. Throws DeviceError where one is out of range.
+void read_indices(const Entries& e, std::string_view op, const float* from, std::int64_t* to) {
+  for (std::int64_t i = 0; i < e.count; ++i) {
+    const std::int64_t index = reference::whole(from[i]);
+    if (index < -e.extent || index >= e.extent)
+      throw DeviceError(fmt::format("{}: index {} is outside of an axis of {}", op, index, e.extent));
+    to[i] = index < 0 ? index + e.extent : index;
+  }
+}
+
+}  // namespace
+
+OwnWays own_ways(const Gather& op, const OpCall& call, int threads) {
+  const View x = view_of(call, 0), indices = view_of(call, 1);
+  if (!call.post_ops.empty() || !is_row_major(x) || !is_row_major(indices) || !is_row_major(call.outputs[0])) return {};
+  const Entries e = entries_of(x.shape, op.axis, indices);
+  const auto loop = [=](const HostArguments& arguments) {
+    auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
+    read_indices(e, "Gather", arguments.inputs[1], entries);
+    in_parallel(threads, e.outer * e.count, e.inner, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t entry = i / e.count * e.extent + entries[i % e.count];
+        std::copy_n(arguments.inputs[0] + entry * e.inner, e.inner, arguments.outputs[0] + i * e.inner);
+      }
+    });
+  };
+  return {{loop, Bytes{e.count * std::int64_t{sizeof(std::int64_t)}}}};
+}
+
+OwnWays own_ways(const GatherGradient& op, const OpCall& call, int threads) {
+  const View indices = view_of(call, 0), dy = view_of(call, 1), &dx = call.outputs[0];
+  if (!call.post_ops.empty() || !is_row_major(dx) || !is_row_major(indices) || !is_row_major(dy)) return {};
+  const Entries e = entries_of(dx.shape, op.axis, indices);
+  const auto loop = [=](const HostArguments& arguments) {
+    auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
+    read_indices(e, "GatherGradient", arguments.inputs[0], entries);
+    const float* const from = arguments.inputs[1];
+    float* const to = arguments.outputs[0];
+    const std::int64_t entry_count = e.outer * e.extent;
+    in_parallel(threads, entry_count * e.inner, 1,
+                [&](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, 0.0F); });
+    // An entry may be met several times: threads share what lies within it.
+    in_parallel(threads, e.inner, e.outer * e.count, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = 0; i < e.outer * e.count; ++i) {
+        const std::int64_t entry = i / e.count * e.extent + entries[i % e.count];
+        add_run(from + i * e.inner + begin, end - begin, to + entry * e.inner + begin);
+      }
+    });
+  };
+  return {{loop, Bytes{e.count * std::int64_t{sizeof(std::int64_t)}}}};
+}
+
+OwnWays own_ways(const Expand& /*op*/, const OpCall& call, int threads) {
+  const View x = view_of(call, 0), &y = call.outputs[0];
+  if (!call.post_ops.empty() || element_count(y.shape) == 0) return {};
+  const StridedWalk<2> walk(y.shape, {y.strides, reference::broadcast_strides(x.shape, x.strides, y.shape)});
+  return {{[=](const HostArguments& arguments) { copy(walk, threads, arguments.inputs[0], arguments.outputs[0]); }}};
+}
+
+OwnWays own_ways(const Pack& op, const OpCall& call, int threads) {
+  const View& y = call.outputs[0];
+  if (!call.post_ops.empty() || (y.shape[0] > 1 && y.strides[0] != 1)) return {};
+  struct Part {
+    StridedWalk<2> walk;
+    std::int64_t offset, end;
+    std::size_t input;
+  };
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const View x = view_of(call, i);
+    const StridedWalk<2> walk(x.shape, {dense_strides(x.shape, Layout::kNchw), x.strides});
+    parts.push_back({walk, op.offsets[i], op.offsets[i] + walk.elements(), i});
+  }
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.offset < b.offset; });
+  return {{[=, size = op.size](const HostArguments& arguments) {
+    float* const to = arguments.outputs[0];
+    std::int64_t filled = 0;
+    for (const Part& part : parts) {
+      std::fill(to + filled, to + part.offset, 0.0F);
+      copy(part.walk, threads, arguments.inputs[part.input], to + part.offset);
+      filled = part.end;
+    }
+    std::fill(to + filled, to + size, 0.0F);
+  }}};
+}
+
+OwnWays own_ways(const TensorSliceGradient& op, const OpCall& call, int threads) {
+  const View dy = view_of(call, 0), &dx = call.outputs[0];
+  if (!call.post_ops.empty()) return {};
+  Shape strides = dx.strides;
+  std::int64_t first = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    first += op.start[d] * strides[d];
+    strides[d] *= op.step[d];
+  }
+  const StridedWalk<1> all(dx.shape, {dx.strides});
+  const StridedWalk<2> taken(dy.shape, {strides, dy.strides});
+  return {{[=](const HostArguments& arguments) {
+    clear(all, threads, arguments.outputs[0]);
+    copy(taken, threads, arguments.inputs[0], arguments.outputs[0] + first);
+  }}};
+}
+
+}  // namespace cohort::onednn

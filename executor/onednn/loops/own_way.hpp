@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "executor/onednn/implementation.hpp"
+
+/// Own loops beside the library's primitives, which the compiler vectorises and OpenMP threads share.
+namespace cohort::onednn {
+
+/// One of our own ways to run a call.
+struct OwnWay {
+  Loop loop;
+  Bytes workspace = {};
+  bool leads = true;  ///< stands before the library's ways, which it beat wherever measured
+  std::string algorithm = "loops";
+};
+using OwnWays = std::vector<OwnWay>;
+
+/// A kernel that runs it. Its loop finds constants among its inputs, dense in logical order.
+std::unique_ptr<HostKernel> make_kernel(const OwnWay& way, const OpCall& call,
+                                        std::span<const std::vector<float>> weights);
+
+/// Operand `input` of the call as it lies; constants dense in logical order.
+View view_of(const OpCall& call, std::size_t input);
+
+/// Empty where loops do not take the call's views, or post-ops.
+OwnWays own_ways(const GroupNormalization& op, const OpCall& call, int threads);
+OwnWays own_ways(const Reduce& op, const OpCall& call, int threads);
+OwnWays own_ways(const Gather& op, const OpCall& call, int threads);
+OwnWays own_ways(const Expand& op, const OpCall& call, int threads);
+OwnWays own_ways(const Pack& op, const OpCall& call, int threads);
+OwnWays own_ways(const PoolGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const ActivationGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const SoftmaxGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const SoftmaxCrossEntropy& op, const OpCall& call, int threads);
+OwnWays own_ways(const SoftmaxCrossEntropyGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const BatchStatistics& op, const OpCall& call, int threads);
+OwnWays own_ways(const NormalizeByStatistics& op, const OpCall& call, int threads);
+OwnWays own_ways(const BatchNormalizationWeightGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const BatchNormalizationGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const LayerNormalizationGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const LayerNormalizationWeightGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const GroupNormalizationGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const GroupNormalizationWeightGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const LocalResponseNormalizationGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const Lstm& op, const OpCall& call, int threads);
+OwnWays own_ways(const LstmGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const Recurrent& op, const OpCall& call, int threads);
+OwnWays own_ways(const RecurrentGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const GatherGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const TensorSliceGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const Dropout& op, const OpCall& call, int threads);
+OwnWays own_ways(const Update& op, const OpCall& call, int threads);
+OwnWays own_ways(const RunningAverage& op, const OpCall& call, int threads);
+
+template <class Op>
+OwnWays own_ways(const Op& /*op*/, const OpCall& /*call*/, int /*threads*/) {
+  return {};
+}
+
+}  // namespace cohort::onednn

@@ -1,0 +1,239 @@
+// Sums, means and norms along any axes. Dimensions that lie one in the other in memory are one; loops are vectorised
+// over the innermost, whether it is reduced or kept.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/parallel.hpp"
+#include "executor/onednn/loops/vector.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+/// Kept elements side by side, and lines summed in float before the sum goes into a double.
+constexpr std::int64_t kStrip = 64;
+constexpr std::int64_t kLines = 64;
+constexpr std::int64_t kRun = 1024;
+
+struct Dimension {
+  std::int64_t extent, x, y;  ///< steps in elements; y's of kept ones
+};
+
+std::int64_t count_of(const std::vector<Dimension>& all) {
+  return std::accumulate(all.begin(), all.end(), std::int64_t{1},
+                         [](std::int64_t count, const Dimension& d) { return count * d.extent; });
+}
+
+struct Place {
+  std::int64_t x = 0, y = 0;
+};
+Place place_of(const std::vector<Dimension>& all, std::int64_t index) {
+  Place place;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    const std::int64_t at = index % all[i].extent;
+    index /= all[i].extent;
+    place.x += at * all[i].x;
+    place.y += at * all[i].y;
+  }
+  return place;
+}
+
+struct Reduction {
+  std::vector<Dimension> kept, reduced;  ///< but for the innermost one, outermost first
+  Dimension inner{1, 1, 0};
+  bool inner_reduced = true;
+  bool squares = false, root = false;
+  double divisor = 1;
+
+  [[nodiscard]] float finish(double sum) const { return static_cast<float>(root ? std::sqrt(sum) : sum / divisor); }
+};
+
+COHORT_VECTORS float sum_run(const float* x, std::int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += x[i];
+  return sum;
+}
+
+COHORT_VECTORS float sum_squares(const float* x, std::int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += x[i] * x[i];
+  return sum;
+}
+
+COHORT_VECTORS void add_line(const float* x, std::int64_t count, float* sums) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i];
+}
+
+COHORT_VECTORS void add_squares(const float* x, std::int64_t count, float* sums) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i] * x[i];
+}
+
+double sum_part(const Reduction& r, const float* x, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t at = 0; at < count; at += kRun) {
+    const std::int64_t length = std::min(kRun, count - at);
+    sum += static_cast<double>(r.squares ? sum_squares(x + at, length) : sum_run(x + at, length));
+  }
+  return sum;
+}
+
+/// One value for each kept place; of a single one threads share the elements.
+void reduce_rows(const Reduction& r, int threads, const HostArguments& arguments) {
+  const std::int64_t kept = count_of(r.kept), outer = count_of(r.reduced);
+  const float* const x = arguments.inputs[0];
+  float* const y = arguments.outputs[0];
+  if (kept == 1 && outer == 1) {
+    auto* const sums = reinterpret_cast<double*>(arguments.workspace);
+    const std::int64_t count = r.inner.extent;
+    const std::int64_t parts = std::clamp<std::int64_t>(count / kGrain, 1, threads);
+    in_parallel(static_cast<int>(parts), parts, kGrain, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t part = first; part < last; ++part) {
+        const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+        sums[part] = sum_part(r, x + begin, end - begin);
+      }
+    });
+    y[0] = r.finish(std::accumulate(sums, sums + parts, 0.0));
+    return;
+  }
+  in_parallel(threads, kept, outer * r.inner.extent, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const Place to = place_of(r.kept, k);
+      double sum = 0;
+      for (std::int64_t i = 0; i < outer; ++i) sum += sum_part(r, x + to.x + place_of(r.reduced, i).x, r.inner.extent);
+      y[to.y] = r.finish(sum);
+    }
+  });
+}
+
+/// Sums of lines [begin, end) of the reduced ones, at the kept place `from`, of all inner elements.
+void sum_lines(const Reduction& r, const float* from, std::int64_t begin, std::int64_t end, double* sums) {
+  const std::int64_t width = r.inner.extent;
+  std::fill_n(sums, width, 0.0);
+  float strip[kStrip];
+  std::int64_t places[kLines];
+  for (std::int64_t at = begin; at < end; at += kLines) {
+    const std::int64_t lines = std::min(kLines, end - at);
+    for (std::int64_t i = 0; i < lines; ++i) places[i] = place_of(r.reduced, at + i).x;
+    for (std::int64_t first = 0; first < width; first += kStrip) {
+      const std::int64_t count = std::min(kStrip, width - first);
+      std::fill_n(strip, count, 0.0F);
+      for (std::int64_t i = 0; i < lines; ++i)
+        (r.squares ? add_squares(from + places[i] + first, count, strip)
+                   : add_line(from + places[i] + first, count, strip));
+      for (std::int64_t c = 0; c < count; ++c) sums[first + c] += static_cast<double>(strip[c]);
+    }
+  }
+}
+
+/// Parts that the lines of each kept place are cut into, so that every thread has one.
+std::int64_t parts_of(const Reduction& r, int threads) {
+  const std::int64_t kept = count_of(r.kept), lines = count_of(r.reduced);
+  if (kept >= threads) return 1;
+  return std::clamp<std::int64_t>(lines * r.inner.extent / kGrain, 1, std::min<std::int64_t>(threads, lines));
+}
+
+void reduce_columns(const Reduction& r, int threads, const HostArguments& arguments) {
+  const std::int64_t kept = count_of(r.kept), lines = count_of(r.reduced), width = r.inner.extent;
+  const std::int64_t parts = parts_of(r, threads);
+  auto* const all = reinterpret_cast<double*>(arguments.workspace);
+  const auto put = [&](std::int64_t to, const double* sums) {
+    for (std::int64_t c = 0; c < width; ++c) arguments.outputs[0][to + c * r.inner.y] = r.finish(sums[c]);
+  };
+  if (parts == 1) {
+    const std::int64_t workers = std::min<std::int64_t>(threads, kept);
+    in_parallel(static_cast<int>(workers), workers, kept * lines * width / workers,
+                [&](std::int64_t first, std::int64_t last) {
+                  for (std::int64_t worker = first; worker < last; ++worker) {
+                    double* const sums = all + worker * width;
+                    for (std::int64_t k = kept * worker / workers; k < kept * (worker + 1) / workers; ++k) {
+                      const Place to = place_of(r.kept, k);
+                      sum_lines(r, arguments.inputs[0] + to.x, 0, lines, sums);
+                      put(to.y, sums);
+                    }
+                  }
+                });
+    return;
+  }
+  for (std::int64_t k = 0; k < kept; ++k) {
+    const Place to = place_of(r.kept, k);
+    in_parallel(static_cast<int>(parts), parts, kGrain, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t part = first; part < last; ++part)
+        sum_lines(r, arguments.inputs[0] + to.x, lines * part / parts, lines * (part + 1) / parts, all + part * width);
+    });
+    for (std::int64_t part = 1; part < parts; ++part) {
+      for (std::int64_t c = 0; c < width; ++c) all[c] += all[part * width + c];
+    }
+    put(to.y, all);
+  }
+}
+
+/// The dimensions of x, those that lie one in the other as one; empty where the innermost has gaps.
+std::optional<Reduction> reduction_of(const Reduce& op, const View& x, const View& y) {
+  struct Each {
+    Dimension dimension;
+    bool reduced;
+  };
+  std::vector<Each> all;
+  std::size_t next = 0;
+  for (std::size_t d = 0; d < x.shape.size(); ++d) {
+    const bool reduced = std::binary_search(op.axes.begin(), op.axes.end(), static_cast<std::int64_t>(d));
+    const std::int64_t to = reduced ? 0 : y.strides[next];
+    if (!reduced || op.keep_axes) ++next;
+    if (x.shape[d] > 1) all.push_back({{x.shape[d], x.strides[d], to}, reduced});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Each& a, const Each& b) { return a.dimension.x > b.dimension.x; });
+  std::vector<Each> joined;
+  for (const Each& each : all) {
+    const auto joins = [&](const Each& outer) {
+      const Dimension& d = each.dimension;
+      return outer.reduced == each.reduced && outer.dimension.x == d.x * d.extent &&
+             (each.reduced || outer.dimension.y == d.y * d.extent);
+    };
+    if (joined.empty() || !joins(joined.back())) {
+      joined.push_back(each);
+      continue;
+    }
+    joined.back().dimension = {joined.back().dimension.extent * each.dimension.extent, each.dimension.x,
+                               each.dimension.y};
+  }
+  Reduction r;
+  if (!joined.empty()) {
+    r.inner = joined.back().dimension;
+    r.inner_reduced = joined.back().reduced;
+    joined.pop_back();
+  }
+  if (r.inner.x != 1) return std::nullopt;
+  for (const Each& each : joined) (each.reduced ? r.reduced : r.kept).push_back(each.dimension);
+  return r;
+}
+
+}  // namespace
+
+OwnWays own_ways(const Reduce& op, const OpCall& call, int threads) {
+  const bool known = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean || op.kind == ReduceKind::kL2 ||
+                     op.kind == ReduceKind::kSumOfSquares;
+  const View x = view_of(call, 0);
+  if (!known || op.axes.empty() || !call.post_ops.empty() || element_count(x.shape) == 0) return {};
+  std::optional<Reduction> r = reduction_of(op, x, call.outputs[0]);
+  if (!r) return {};
+  r->squares = op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kSumOfSquares;
+  r->root = op.kind == ReduceKind::kL2;
+  if (op.kind == ReduceKind::kMean)
+    r->divisor =
+        static_cast<double>(element_count(x.shape)) / static_cast<double>(element_count(call.outputs[0].shape));
+  const std::int64_t sums = r->inner_reduced ? threads : threads * r->inner.extent;
+  return {{[=, r = *r](const HostArguments& arguments) {
+             r.inner_reduced ? reduce_rows(r, threads, arguments) : reduce_columns(r, threads, arguments);
+           },
+           Bytes{sums * std::int64_t{sizeof(double)}}}};
+}
+
+}  // namespace cohort::onednn

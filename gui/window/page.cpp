@@ -1,0 +1,7 @@
+#include "gui/window/page.hpp"
+
+namespace cohort {
+
+Page::Page(QWidget* parent) : QWidget(parent) {}
+
+}  // namespace cohort

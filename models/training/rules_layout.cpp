@@ -1,0 +1,110 @@
+#include "models/padding.hpp"
+#include "models/training/rules.hpp"
+
+namespace cohort::training {
+
+Result<void> gradient(const Concat& op, OpGradient& at) {
+  const TensorId dy = at.dy();
+  const auto axis = static_cast<std::size_t>(op.axis);
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < at.input_count(); ++i) {
+    const Shape shape = at.x_shape(i);
+    TensorSlice slice{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
+    slice.start[axis] = start;
+    start += shape[axis];
+    if (!at.wants(i)) continue;
+    at.give(i, shape == at.y_shape() ? dy : at.add(fmt::format("dx{}", i), std::move(slice), {dy}));
+  }
+  return {};
+}
+
+Result<void> gradient(const Reshape& /*op*/, OpGradient& at) {
+  if (const auto uniform = at.uniform_dy()) {
+    at.give_uniform(0, *uniform);
+    return {};
+  }
+  at.give(0, at.reshape("dx", at.dy(), at.x_shape(0)));
+  return {};
+}
+
+Result<void> gradient(const Transpose& op, OpGradient& at) {
+  Transpose back{std::vector<std::int64_t>(op.permutation.size())};
+  for (std::size_t d = 0; d < op.permutation.size(); ++d)
+    back.permutation[static_cast<std::size_t>(op.permutation[d])] = static_cast<std::int64_t>(d);
+  at.give(0, at.add("dx", std::move(back), {at.dy()}));
+  return {};
+}
+
+Result<void> gradient(const TensorSlice& op, OpGradient& at) {
+  const Shape x = at.x_shape(0);
+  Pad pad;
+  bool is_block = true;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    is_block = is_block && (op.step[d] == 1 || op.count[d] == 1);
+    pad.begin.push_back(op.start[d]);
+    pad.end.push_back(x[d] - op.start[d] - op.count[d]);
+  }
+  const TensorId dy = at.dy();
+  at.give(
+      0, is_block ? at.add("dx", std::move(pad), {dy}) : at.add("dx", TensorSliceGradient{op.start, op.step, x}, {dy}));
+  return {};
+}
+
+/// Padding by a constant is undone by the opposite one. The others gather along each axis in turn.
+Result<void> gradient(const Pad& op, OpGradient& at) {
+  TensorId dx = at.dy();
+  if (op.mode == PadMode::kConstant) {
+    Pad back;
+    for (const std::int64_t pad : op.begin) back.begin.push_back(-pad);
+    for (const std::int64_t pad : op.end) back.end.push_back(-pad);
+    at.give(0, at.add("dx", std::move(back), {dx}));
+    return {};
+  }
+  for (std::size_t d = 0; d < op.begin.size(); ++d) {
+    if (op.begin[d] == 0 && op.end[d] == 0) continue;
+    const std::int64_t extent = at.x_shape(0)[d];
+    const TensorId indices = at.whole_constant(fmt::format("from{}", d), padded_from(op, d, extent));
+    dx = at.add(fmt::format("dx.axis{}", d), GatherGradient{static_cast<std::int64_t>(d), extent}, {indices, dx});
+  }
+  at.give(0, dx);
+  return {};
+}
+
+Result<void> gradient(const Gather& op, OpGradient& at) {
+  const std::int64_t extent = at.x_shape(0)[static_cast<std::size_t>(op.axis)];
+  at.give(0, at.add("dx", GatherGradient{op.axis, extent}, {at.x(1), at.dy()}));
+  return {};
+}
+
+Result<void> gradient(const Expand& /*op*/, OpGradient& at) {
+  at.give_sum(0, at.dy());
+  return {};
+}
+
+/// Each repeated axis as two: repeats and the extent; summed over the repeats.
+Result<void> gradient(const Tile& op, OpGradient& at) {
+  const Shape x = at.x_shape(0);
+  Shape split;
+  Reduce sum{ReduceKind::kSum, {}, false};
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    if (op.repeats[d] != 1) {
+      sum.axes.push_back(static_cast<std::int64_t>(split.size()));
+      split.push_back(op.repeats[d]);
+    }
+    split.push_back(x[d]);
+  }
+  if (sum.axes.empty()) {
+    at.give(0, at.dy());
+    return {};
+  }
+  const TensorId repeats = at.reshape("repeats", at.dy(), std::move(split));
+  at.give(0, at.add("dx", std::move(sum), {repeats}));
+  return {};
+}
+
+Result<void> gradient(const Resize& op, OpGradient& at) {
+  at.give(0, at.add("dx", ResizeGradient{op, at.x_shape(0)}, {at.dy()}));
+  return {};
+}
+
+}  // namespace cohort::training

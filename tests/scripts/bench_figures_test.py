@@ -1,0 +1,59 @@
+"""Figures and summaries that the scripts below bench/ make of what they measured."""
+
+import pathlib
+import sys
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench"))
+
+import model_table  # noqa: E402
+import shared_images  # noqa: E402
+import sweeps  # noqa: E402
+
+
+def row(count):
+    """Shared input costs 10 once, separate input for each; computing 1 each."""
+    speeds = {shared_images.SEPARATE: count / (11 * count), shared_images.SHARED: count / (10 + count),
+              shared_images.CHOSEN: count / (10 + count / 2)}
+    shares = {way: 10 / (10 + count) for way in shared_images.WAYS}
+    return {"count": count, "plan": "p", "measured": speeds, "predicted": speeds, "share": shares, "predicted_share": shares}
+
+
+class Figures(unittest.TestCase):
+    def test_a_figure_is_xml_with_a_line_for_what_was_measured_and_one_for_what_was_predicted(self):
+        drawing = xml.etree.ElementTree.fromstring(shared_images.figure_of([row(count) for count in (1, 2, 4, 16)]))
+        lines = [each for each in drawing if each.tag.endswith("polyline")]
+        dashed = [each for each in lines if each.get("stroke-dasharray")]
+        self.assertEqual((len(lines), len(dashed)), (10, 5))
+        self.assertEqual({len(line.get("points").split()) for line in lines}, {4})
+
+    def test_lines_stay_inside_and_larger_values_lie_higher(self):
+        drawing = xml.etree.ElementTree.fromstring(sweeps.figure([("t", "u", [1, 2, 4], {"a": ([1, 5, 9.7], False)})]))
+        points = [each for each in drawing if each.tag.endswith("polyline")][0].get("points").split()
+        heights = [float(point.split(",")[1]) for point in points]
+        self.assertEqual(heights, sorted(heights, reverse=True))
+        self.assertTrue(all(sweeps.TOP <= y <= sweeps.TOP + sweeps.HEIGHT for y in heights))
+
+    def test_ticks_are_round_and_reach_the_largest_value(self):
+        for largest, ticks in ((7, [0, 1, 2, 3, 4, 5, 6, 7]), (0.9, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (1234, [0, 200, 400, 600, 800, 1000, 1200, 1400])):
+            found = sweeps.ticks_to(largest)
+            self.assertEqual([round(tick, 9) for tick in found], ticks)
+
+
+class Tables(unittest.TestCase):
+    def test_errors_count_whatever_their_sign(self):
+        self.assertEqual(model_table.spread([-0.3, 0.1, 0.2]), "median 20.0%, 90th percentile 30.0%, worst 30.0% (3 rows)")
+        self.assertEqual(model_table.spread([]), "no rows")
+
+    def test_held_out_networks_are_told_apart(self):
+        rows = [{"name": name, "count": 4, "plan": "fused", "predicted": predicted, "measured": 2.0, "low": 1.9, "high": 2.1,
+                 "baseline": 100, "predicted_baseline": 100, "predicted_step": 50, "step": 50, "regret": 0.0, "of": 3, "profile_s": 1.0}
+                for name, predicted in (("mlp", 2.0), ("resnet50", 3.0))]
+        text = model_table.table(rows, [], "Title", "made")
+        self.assertIn("rules were made: median 0.0%", text)
+        self.assertIn("Others: median 50.0%", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
