@@ -125,7 +125,7 @@ TEST_F(FuseOps, SaysWhyAnOpIsNotFused) {
   EXPECT_THAT(refusal("*"), HasSubstr("op norm "));
   EXPECT_EQ(refusal("attention"), "attention: no op of this name is in several equal members");
   bench_ = PlannerBench({network(8), network(9)}, 2, times_of({}));
-  EXPECT_THAT(refusal("fc1"), HasSubstr("no op that several equal members have"));
+  EXPECT_EQ(refusal("fc1"), "fc1: no op of this name is in several equal members");
 }
 
 TEST_F(FuseOps, ChoosesWhatMakesTheWholeStepFaster) {
