@@ -5,6 +5,7 @@
 
 #include "executor/onednn/loops/channels.hpp"
 #include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/parallel.hpp"
 
 namespace cohort::onednn {
 namespace {
@@ -73,11 +74,10 @@ class GroupNormalizer {
     // Samples are the parts for threads; fewer samples are cut into runs of groups.
     const std::int64_t cuts = std::clamp<std::int64_t>((threads_ + samples_ - 1) / samples_, 1, groups_);
     const std::int64_t parts = samples_ * cuts;
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t part = 0; part < parts; ++part) {
+    for_each_part(threads_, parts, [&](std::int64_t part) {
       const std::int64_t cut = part % cuts;
       run_part(arguments, part / cuts, groups_ * cut / cuts, groups_ * (cut + 1) / cuts);
-    }
+    });
   }
 
  private:
