@@ -6,6 +6,7 @@
 
 #include "cli/text_checks.hpp"
 #include "models/networks/networks.hpp"
+#include "models/set_input.hpp"
 
 namespace cohort {
 
@@ -13,8 +14,14 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--set", options.arguments, "Argument of a built-in network; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--dim", options.dims, "Size of a symbolic dimension of an .onnx file; repeatable")
+  app.add_option("--dim", options.dims,
+                 "Size of an open dimension of an .onnx file, by its name or as INPUT:POSITION (x:2=48); repeatable")
       ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  app.add_option("--set-input", options.set_inputs,
+                 "Make an input of an .onnx file a constant, as the condition of an If; VALUE is a number, or a list "
+                 "with commas; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   app.add_option("--minibatch", options.minibatch, "Samples per step")
       ->check(CLI::Range(1, 65536))
@@ -55,12 +62,12 @@ Result<std::optional<TrainingSpec>> training_spec(const TrainingOptions& options
 namespace {
 
 Result<void> add_arguments(std::string_view option, std::string_view example, const std::vector<std::string>& texts,
-                           ModelSource& source) {
+                           ModelSource& source, std::string_view prefix = "") {
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
     if (sign == 0 || sign == std::string::npos)
       return fail(ErrorCode::kUsage, "{} takes name=value (as {}), not \"{}\"", option, example, text);
-    if (!source.arguments.emplace(text.substr(0, sign), text.substr(sign + 1)).second)
+    if (!source.arguments.emplace(std::string(prefix) + text.substr(0, sign), text.substr(sign + 1)).second)
       return fail(ErrorCode::kUsage, "{} gives {} twice", option, text.substr(0, sign));
   }
   return {};
@@ -81,10 +88,12 @@ Result<ModelSource> model_source(const ModelOptions& options) {
     return fail(ErrorCode::kInvalidInput, "{} is no built-in network, and a model's file ends in .onnx", source.model);
   if (from_file && !options.arguments.empty())
     return fail(ErrorCode::kUsage, "--set is for built-in networks; --dim sets open dimensions of {}", source.model);
-  if (!from_file && !options.dims.empty())
-    return fail(ErrorCode::kUsage, "--dim is for .onnx files; --set gives arguments of built-in networks");
+  if (!from_file && !(options.dims.empty() && options.set_inputs.empty()))
+    return fail(ErrorCode::kUsage, "{} is for .onnx files; --set gives arguments of built-in networks",
+                options.dims.empty() ? "--set-input" : "--dim");
   COHORT_CHECK(add_arguments("--set", "hidden=512", options.arguments, source));
   COHORT_CHECK(add_arguments("--dim", "seq=128", options.dims, source));
+  COHORT_CHECK(add_arguments("--set-input", "mask=1", options.set_inputs, source, kSetInput));
   return source;
 }
 

@@ -14,8 +14,9 @@ namespace cohort {
 /// How the command line names a model.
 struct ModelOptions {
   std::string model;
-  std::vector<std::string> arguments;  ///< "hidden=512"
-  std::vector<std::string> dims;       ///< "seq=128"
+  std::vector<std::string> arguments;   ///< "hidden=512"
+  std::vector<std::string> dims;        ///< "seq=128", "x:2=48"
+  std::vector<std::string> set_inputs;  ///< "mask=1"
   std::int64_t minibatch = 1;
   std::uint64_t seed = 0;
 };
@@ -32,7 +33,7 @@ void add_training_options(CLI::App& app, TrainingOptions& options);
 /// Errors: kUsage naming the option and what it takes.
 Result<std::optional<TrainingSpec>> training_spec(const TrainingOptions& options);
 
-/// Declares --set, --dim, --minibatch and --seed; the command declares the model itself.
+/// Declares --set, --dim, --set-input, --minibatch and --seed; the command declares the model itself.
 void add_model_options(CLI::App& app, ModelOptions& options);
 
 /// Errors: kUsage for an argument or dimension that is not of the form name=value or is given twice.

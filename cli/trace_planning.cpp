@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "cli/planning_options.hpp"
+#include "cli/trace_notes.hpp"
 #include "planning/gpu_figures.hpp"
 #include "planning/trace_case.hpp"
 #include "simulator/report/prediction_text.hpp"
@@ -65,6 +66,10 @@ Result<void> plan_traces(const TracePlanningOptions& options, Trace first, const
   COHORT_CHECK(check_writable(output, context.overwrite));
 
   COHORT_TRY(const auto traces, TraceCase::read(options.files, std::move(first), {steps}, context.read));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const NamedTrace& named = traces->traces()[i];
+    note_trace(named.file, *named.trace, steps[i], context.console);
+  }
   COHORT_TRY(const WhatIfRanking ranking, rank_what_ifs(traces->what_if_case(), base, rank));
   context.console.clear_progress();
   COHORT_CHECK(write_trace(output, ranking.ranked.front().prediction.trace, context.overwrite));

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "cli/given_options.hpp"
 #include "cli/list_option.hpp"
+#include "cli/trace_notes.hpp"
 #include "planning/gpu_figures.hpp"
 #include "planning/trace_case.hpp"
 #include "simulator/report/prediction_json.hpp"
@@ -38,6 +40,12 @@ std::string describe(const TraceGraphCounts& counts, const TraceGraph& trace_gra
   add(counts.inferred_waits, "of these inferred");
   add(counts.unresolved_waits, "waiting calls of kept length");
   add(counts.handoffs, "threads woken by another");
+  if (counts.device_span) {
+    text += fmt::format(
+        "; the host runs more than a step ahead: from its first call to its last kernel the step waits for what is "
+        "before it, on the device it takes {}",
+        format_time(*counts.device_span));
+  }
   if (counts.launch_queue) text += fmt::format("; launches wait once {} ops are queued", *counts.launch_queue);
   return text;
 }
@@ -51,6 +59,7 @@ Result<void> run_replay(const SharedSimulationOptions& shared, const Trace& trac
   if (selection->source != StepSource::kWholeTrace) graph_options.window = selection->step.window;
   const auto trace_graph = build_trace_graph(trace, graph_options);
   if (!trace_graph) return in_context(file.string(), trace_graph.error());
+  note_trace(file, trace, options, context.console);
   COHORT_CHECK(context.cancel.check());
   COHORT_TRY(const Replay result, replay(*trace_graph));
   if (!shared.output.empty()) {
@@ -59,26 +68,29 @@ Result<void> run_replay(const SharedSimulationOptions& shared, const Trace& trac
     COHORT_CHECK(write_trace(shared.output, timeline, context.overwrite));
   }
   const TraceGraphCounts& counts = trace_graph->counts;
+  const bool is_off = std::abs(result.relative_error) > kMostReplayError;
   if (context.json) {
-    context.console.print_json(
-        ordered_json{{"step", selection->step.name},
-                     {"traced_ns", result.traced.count()},
-                     {"simulated_ns", result.simulated.count()},
-                     {"relative_error", result.relative_error},
-                     {"start_error_p99_ns", result.start_error_p99.count()},
-                     {"tasks_compared", result.tasks},
-                     {"calls", counts.calls},
-                     {"device_ops", counts.ops},
-                     {"without_launch_record", counts.without_launch_record},
-                     {"in_flight_at_start", counts.launched_before},
-                     {"nested_calls", counts.nested_calls},
-                     {"overlaps", counts.overlaps},
-                     {"graph_launches", counts.graph_launches},
-                     {"waits", counts.waits},
-                     {"inferred_waits", counts.inferred_waits},
-                     {"unresolved_waits", counts.unresolved_waits},
-                     {"handoffs", counts.handoffs},
-                     {"launch_queue", counts.launch_queue ? ordered_json(*counts.launch_queue) : ordered_json()}});
+    context.console.print_json(ordered_json{
+        {"step", selection->step.name},
+        {"traced_ns", result.traced.count()},
+        {"simulated_ns", result.simulated.count()},
+        {"relative_error", result.relative_error},
+        {"confidence", is_off ? ordered_json("low") : ordered_json()},
+        {"start_error_p99_ns", result.start_error_p99.count()},
+        {"tasks_compared", result.tasks},
+        {"calls", counts.calls},
+        {"device_ops", counts.ops},
+        {"without_launch_record", counts.without_launch_record},
+        {"in_flight_at_start", counts.launched_before},
+        {"nested_calls", counts.nested_calls},
+        {"overlaps", counts.overlaps},
+        {"graph_launches", counts.graph_launches},
+        {"waits", counts.waits},
+        {"inferred_waits", counts.inferred_waits},
+        {"unresolved_waits", counts.unresolved_waits},
+        {"handoffs", counts.handoffs},
+        {"device_span_ns", counts.device_span ? ordered_json(counts.device_span->count()) : ordered_json()},
+        {"launch_queue", counts.launch_queue ? ordered_json(*counts.launch_queue) : ordered_json()}});
     return {};
   }
   const double traced = seconds(result.traced);
@@ -87,6 +99,10 @@ Result<void> run_replay(const SharedSimulationOptions& shared, const Trace& trac
       selection->step.name, format_time(result.traced), format_time(result.simulated), 100 * result.relative_error,
       format_time(result.start_error_p99), traced > 0 ? 100 * seconds(result.start_error_p99) / traced : 0.0,
       describe(counts, *trace_graph)));
+  if (is_off) {
+    context.console.print(
+        "confidence low: what held the step up is not understood; no plan is made from it, choose another step\n");
+  }
   return {};
 }
 
@@ -108,6 +124,10 @@ Result<void> run_what_if(const SharedSimulationOptions& shared, Trace first, con
   COHORT_TRY(const auto traces,
              TraceCase::read(shared.files, std::move(first), {steps, second_minibatch}, context.read));
   const WhatIfCase& what_if_case = traces->what_if_case();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const NamedTrace& named = traces->traces()[i];
+    note_trace(named.file, *named.trace, steps[i], context.console);
+  }
   note_what_changes_nothing(what_if, what_if_case.traces.size(), context);
   COHORT_TRY(const WhatIfPrediction prediction, predict_what_if(what_if_case, what_if));
   if (!shared.output.empty()) COHORT_CHECK(write_trace(shared.output, prediction.trace, context.overwrite));

@@ -24,8 +24,10 @@ struct CaseResult {
 /// Errors: kInvalidInput for a root that is no folder, or without any.
 Result<std::vector<std::filesystem::path>> find_cases(const std::vector<std::filesystem::path>& roots);
 
-/// Runs a case: model.onnx on every test_data_set_*, whose output_*.pb must come out within the
-/// tolerances of its data.json ("rtol", "atol"), or else 1e-3 relative and 1e-7 absolute.
+/// Runs a case: model.onnx on every test_data_set_*, whose output_*.pb must come out: every element within
+/// atol + rtol * |expected|, with the "rtol" and "atol" of the case's data.json. Else rtol is 1e-3, and atol 1e-7 or a
+/// millionth of the tensor's largest finite |expected|, whichever is more. NaN is equal to NaN alone, an infinity to
+/// the same infinity alone.
 /// Inputs that an op needs to know beforehand (shapes, axes) are taken as constants. A case fails where a file of it
 /// cannot be read; it is unsupported where all is well-formed but holds what is not known here.
 /// Errors: kInterrupted once cancelled, also between what one case takes: reading, loading, running and comparing.

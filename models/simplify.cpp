@@ -31,6 +31,19 @@ bool follows_product(ActivationKind kind) {
   }
 }
 
+/// Whether the function can stand in one chain with those that it already has: oneDNN up to 2.6 gives each function of
+/// a chain the parameters of the first one of its kind, and takes Relu for a LeakyRelu.
+/// tests/kernels/onednn_post_ops_test.cpp holds the whole table of pairs and triples.
+bool is_told_apart(const Activation& activation, const std::vector<PostOp>& chain) {
+  const auto kind_of = [](const Activation& each) {
+    return each.kind == ActivationKind::kLeakyRelu ? ActivationKind::kRelu : each.kind;
+  };
+  return std::none_of(chain.begin(), chain.end(), [&](const PostOp& post_op) {
+    const auto* const other = std::get_if<Activation>(&post_op);
+    return other != nullptr && kind_of(*other) == kind_of(activation) && *other != activation;
+  });
+}
+
 /// Merges ops into the op before them. Merged ops stay in place, marked dead, until compact().
 class Simplifier {
  public:
@@ -199,6 +212,7 @@ class Simplifier {
         activation != nullptr && follows_product(activation->kind)) {
       // With a normalisation libraries take a rectifier, and nothing else.
       if (normalizes && activation->kind != ActivationKind::kRelu) return false;
+      if (!is_told_apart(*activation, op(i).post_ops)) return false;
       op(i).post_ops.emplace_back(*activation);
       take_place_of(next, i);
       return true;

@@ -43,7 +43,7 @@ const ArgValue* find_arg(const Trace& trace, const Slice& slice, std::string_vie
   return nullptr;
 }
 
-/// "[8, 16, 5]", white space and brackets of either kind allowed.
+/// "[8, 16, 5]" or "[8.0, 16.0, 5.0]", white space and brackets of either kind allowed.
 std::optional<std::vector<std::int64_t>> integers_from(std::string_view text) {
   const auto trim = [&] {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -61,6 +61,10 @@ std::optional<std::vector<std::int64_t>> integers_from(std::string_view text) {
     if (error != std::errc{}) return std::nullopt;
     numbers.push_back(number);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.starts_with('.')) {  // 8.0 is whole as well
+      text.remove_prefix(1);
+      text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+    }
     trim();
     if (text.empty() || (text.front() != ',' && text.front() != closer)) return std::nullopt;
     if (text.front() == closer) break;

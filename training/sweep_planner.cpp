@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/set_input.hpp"
 #include "planning/planning_input.hpp"
 #include "planning/profile_set.hpp"
 #include "planning/profiled_catalog.hpp"
@@ -133,8 +134,13 @@ Result<std::vector<PlannedBatch>> SweepPlanner::plan(const TrainedNetwork& netwo
 std::string profile_command_of(const ModelSource& source, const std::string& device) {
   std::string command = fmt::format("cohort profile {}", source.model);
   const bool file = source.model.ends_with(".onnx");
-  for (const auto& [name, value] : source.arguments)
-    command += fmt::format(" {} {}={}", file ? "--dim" : "--set", name, value);
+  for (const auto& [name, value] : source.arguments) {
+    if (file && name.starts_with(kSetInput)) {
+      command += fmt::format(" --set-input {}={}", name.substr(kSetInput.size()), value);
+    } else {
+      command += fmt::format(" {} {}={}", file ? "--dim" : "--set", name, value);
+    }
+  }
   command += fmt::format(" --minibatch {} --train {}", source.minibatch, optimizer_name(source.training->update));
   if (source.training->loss != LossKind::kCrossEntropy)
     command += fmt::format(" --loss {}", to_string(source.training->loss));

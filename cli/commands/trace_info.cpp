@@ -1,13 +1,19 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "cli/command.hpp"
 #include "cli/step_options.hpp"
 #include "cli/text_checks.hpp"
 #include "tracer/file/trace_file.hpp"
+#include "tracer/steps/cut.hpp"
 #include "tracer/summary/gpu_summary.hpp"
+#include "tracer/summary/no_device_work.hpp"
 #include "tracer/summary/profile_summary.hpp"
 #include "tracer/summary/summary.hpp"
 
@@ -167,6 +173,11 @@ struct TraceInfoCommandOptions {
   std::size_t rows = 10;
 };
 
+/// Of a whole trace: a part of it may well have none.
+std::optional<std::string> missing_work(const Trace& trace) {
+  return trace.info.settings.count(kPartSetting) > 0 ? std::nullopt : no_device_work(trace);
+}
+
 Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context) {
   COHORT_TRY(Trace whole, read_trace(options.file, context.read));
   const auto part = options.steps.take(std::move(whole));
@@ -181,6 +192,7 @@ Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context
     ordered_json value = to_json(summary);
     if (gpu) value["gpu"] = to_json(*gpu);
     if (trace.info.kind == TraceKind::kProfile) value["ops"] = to_json(ops);
+    if (const auto why = missing_work(trace)) value["no_device_work"] = *why;
     context.console.print_json(value);
     return {};
   }
@@ -189,6 +201,7 @@ Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context
   if (!gpu || options.tracks) context.console.print(format_summary_tracks(summary));
   context.console.print(format_profile_summary(ops, options.rows));
   context.console.print(format_summary_rest(summary));
+  if (const auto why = missing_work(trace)) context.console.print(fmt::format("warning: {}\n", *why));
   return {};
 }
 

@@ -114,7 +114,9 @@ Command verify_command() {
   command.name = "verify";
   command.help =
       "Run ONNX test cases on a device and compare every element with the expected outputs; a case is a folder with "
-      "model.onnx and test_data_set_*";
+      "model.onnx and test_data_set_*. An element may differ by atol + rtol * |expected|, as the case's data.json sets "
+      "them; else rtol is 1e-3, and atol 1e-7 or a millionth of the tensor's largest element, whichever is more. NaN "
+      "equals NaN, and an infinity the same infinity";
   command.example =
       "cohort verify /usr/lib/python3/dist-packages/onnx/backend/test/data --filter '^test_conv_'\n  (these cases are "
       "in Debian's package libonnx-testdata)";

@@ -19,11 +19,7 @@ std::optional<dnnl::algorithm> binary_algorithm(BinaryKind kind) {
       return dnnl::algorithm::binary_mul;
     case BinaryKind::kDiv:
       return dnnl::algorithm::binary_div;
-    case BinaryKind::kMin:
-      return dnnl::algorithm::binary_min;
-    case BinaryKind::kMax:
-      return dnnl::algorithm::binary_max;
-    default:
+    default:  // not kMin and kMax, which lose a NaN
       return std::nullopt;
   }
 }
@@ -98,6 +94,9 @@ Implementations slopes(const OpCall& call, const dnnl::engine& engine) {
 }  // namespace
 
 Implementations implementations(const Activation& op, const OpCall& call, const dnnl::engine& engine) {
+  // Of a NaN the library makes 0, a bound or infinity here: own loops take these.
+  if (op.kind == ActivationKind::kRelu || op.kind == ActivationKind::kClip || op.kind == ActivationKind::kExp)
+    return {};
   if (!lies_as_output(call)) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
@@ -123,8 +122,7 @@ Implementations implementations(const Binary& op, const OpCall& call, const dnnl
   std::size_t first = 0;
   std::size_t second = 1;
   // oneDNN 2.6 repeats only the second operand.
-  const bool commutes = op.kind == BinaryKind::kAdd || op.kind == BinaryKind::kMul || op.kind == BinaryKind::kMin ||
-                        op.kind == BinaryKind::kMax;
+  const bool commutes = op.kind == BinaryKind::kAdd || op.kind == BinaryKind::kMul;
   if (commutes && shape_of(call.inputs[0]) != call.outputs[0].shape) std::swap(first, second);
   const Extents a = aligned(call, first);
   const Extents b = aligned(call, second);

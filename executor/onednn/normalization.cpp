@@ -1,4 +1,7 @@
+#include <omp.h>
+
 #include "executor/onednn/implementation.hpp"
+#include "executor/onednn/loops/not_finite.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/call.hpp"
 
@@ -97,6 +100,10 @@ Implementations implementations(const Softmax& op, const OpCall& call, const dnn
   Implementations list;
   append_implementations(dnnl::softmax_v2_forward::primitive_desc(description, scratchpad_only(), engine, true), "",
                          {bind_input(DNNL_ARG_SRC, 0, data), bind_output(data)}, list);
+  // Its kernels give zeros to a row that has a NaN, or nothing but -inf.
+  const Loop check = compute_anew_where_lost(call, omp_get_max_threads());
+  if (!check) return {};
+  for (Implementation& way : list) way.after = check;
   return list;
 }
 

@@ -127,8 +127,30 @@ dnnl::primitive_attr scratchpad_only() {
   return attributes;
 }
 
+namespace {
+
+/// Whether the library mixes up two functions of the chain: oneDNN 2.6 computes each with the parameters of the first
+/// of its algorithm.
+bool mixes_up(const std::vector<PostOp>& chain) {
+  std::vector<Eltwise> functions;
+  for (const PostOp& post_op : chain) {
+    const auto* const activation = std::get_if<Activation>(&post_op);
+    const std::optional<Eltwise> function = activation != nullptr ? eltwise(*activation) : std::nullopt;
+    if (!function) continue;
+    for (const Eltwise& other : functions) {
+      if (other.algorithm == function->algorithm && (other.alpha != function->alpha || other.beta != function->beta))
+        return true;
+    }
+    functions.push_back(*function);
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& present, dnnl::post_ops post_ops,
                                      std::vector<Binding> bindings) {
+  if (mixes_up(call.post_ops)) return std::nullopt;
   for (const PostOp& post_op : call.post_ops) {
     if (const auto* const activation = std::get_if<Activation>(&post_op)) {
       const std::optional<Eltwise> function = eltwise(*activation);

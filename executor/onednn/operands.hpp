@@ -58,7 +58,7 @@ struct PostOps {
   std::vector<Binding> bindings;
 };
 /// `post_ops` may hold operations that come before the call's own. Empty where an added operand
-/// cannot be presented.
+/// cannot be presented, or the library would compute the chain wrongly.
 std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& present, dnnl::post_ops post_ops = {},
                                      std::vector<Binding> bindings = {});
 std::optional<PostOps> make_post_ops(const OpCall& call);

@@ -1,6 +1,9 @@
+#include <omp.h>
+
 #include <algorithm>
 
 #include "executor/onednn/implementation.hpp"
+#include "executor/onednn/loops/not_finite.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/onednn/windows.hpp"
 #include "executor/reference/call.hpp"
@@ -45,6 +48,11 @@ Implementations implementations(const Pool& op, const OpCall& call, const dnnl::
   append_implementations(
       dnnl::pooling_v2_forward::primitive_desc(description, post_ops->attributes, engine, /*allow_empty=*/true), "",
       bindings, list);
+  if (op.kind == PoolKind::kAverage) return list;
+  // Its kernels compare, and no comparison with a NaN holds.
+  const Loop check = compute_anew_where_lost(call, omp_get_max_threads());
+  if (!check) return {};
+  for (Implementation& way : list) way.after = check;
   return list;
 }
 

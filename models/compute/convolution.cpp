@@ -128,7 +128,7 @@ void compute(const Pool& op, Inputs inputs, const Tensor& output) {
     double sum = 0;
     std::int64_t count = 0;
     for_each_inside(window, at, x, no_kernel, [&](std::int64_t x_offset, std::int64_t) {
-      largest = std::max(largest, plane[x_offset]);
+      if (!std::isnan(largest) && !(plane[x_offset] <= largest)) largest = plane[x_offset];
       sum += static_cast<double>(plane[x_offset]);
       ++count;
     });
@@ -155,7 +155,7 @@ void compute(const MaxPoolIndices& op, Inputs inputs, const Tensor& output) {
     bool first = true;
     for_each_tap(window, at, x, [&](const Shape& from) {
       const float candidate = plane[offset_of(x, from)];
-      if (!first && !(candidate > largest)) return;
+      if (!first && (std::isnan(largest) || candidate <= largest)) return;
       first = false;
       largest = candidate;
       found = from[0] * strides[0] + from[1] * strides[1] + from[2] * strides[2];

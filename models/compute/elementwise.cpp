@@ -7,7 +7,9 @@
 namespace cohort::reference {
 namespace {
 
-double unit_clip(double x) { return std::min(1.0, std::max(0.0, x)); }
+// std::max and std::min give their first argument where the two cannot be compared: a NaN that stands there stays.
+
+double unit_clip(double x) { return std::min(std::max(x, 0.0), 1.0); }
 
 /// Kinds that are worth double precision between input and result.
 double activate_wide(const Activation& op, double x) {
@@ -33,7 +35,7 @@ double activate_wide(const Activation& op, double x) {
     case ActivationKind::kMish:
       return x * std::tanh(softplus(x));
     case ActivationKind::kCelu:
-      return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha));
+      return std::max(x, 0.0) + std::min(alpha * std::expm1(x / alpha), 0.0);
     case ActivationKind::kSwish:
       return x * sigmoid(alpha * x);
     default:
@@ -76,9 +78,9 @@ float activate(const Activation& op, float x) {
     case ActivationKind::kRound:
       return std::nearbyint(x);
     case ActivationKind::kThresholdedRelu:
-      return x > op.alpha ? x : 0.0F;
+      return x <= op.alpha ? 0.0F : x;
     case ActivationKind::kSign:
-      return static_cast<float>((x > 0) - (x < 0));
+      return std::isnan(x) ? x : static_cast<float>((x > 0) - (x < 0));
     case ActivationKind::kSin:
       return std::sin(x);
     case ActivationKind::kCos:

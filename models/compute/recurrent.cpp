@@ -20,11 +20,11 @@ double apply(const Gate& gate, double x) {
     case GateFunction::kLeakyRelu:
       return x >= 0 ? x : alpha * x;
     case GateFunction::kThresholdedRelu:
-      return x > alpha ? x : 0.0;
+      return x <= alpha ? 0.0 : x;
     case GateFunction::kElu:
       return x >= 0 ? x : alpha * std::expm1(x);
     case GateFunction::kHardSigmoid:
-      return std::min(1.0, std::max(0.0, alpha * x + beta));
+      return std::min(std::max(alpha * x + beta, 0.0), 1.0);
     case GateFunction::kSoftsign:
       return x / (1 + std::abs(x));
     case GateFunction::kSoftplus:

@@ -121,7 +121,9 @@ void compute(const ArgMax& op, Inputs inputs, const Tensor& y) {
     for (std::int64_t i = 1; i < x.shape[axis]; ++i) {
       const float candidate = lane[i * x.strides[axis]];
       const float leader = lane[best * x.strides[axis]];
-      const bool beats = op.smallest ? candidate < leader : candidate > leader;
+      // As numpy does, the first NaN counts as largest, and as smallest.
+      const bool is_ahead = op.smallest ? candidate < leader : candidate > leader;
+      const bool beats = !std::isnan(leader) && (std::isnan(candidate) || is_ahead);
       if (beats || (op.last && candidate == leader)) best = i;
     }
     y.data[at[1]] = stored(static_cast<std::int32_t>(best));

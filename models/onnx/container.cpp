@@ -1,16 +1,13 @@
-#include <onnx/onnx_pb.h>
+#include "models/onnx/container.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <limits>
 #include <set>
 
 #include "base/file.hpp"
-#include "models/onnx/container.hpp"
-#include "models/onnx/external_data.hpp"
-#include "models/onnx/graph.hpp"
+#include "models/onnx/inline_functions.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "models/onnx/other_content.hpp"
+#include "models/onnx/tensor_values.hpp"
 
 namespace cohort::onnx {
 
@@ -18,116 +15,6 @@ namespace {
 
 /// Forms of before opset 6 are read where they are the same as later ones.
 constexpr std::int64_t kOldestOpset = 1;
-
-std::string element_type_name(std::int32_t type) {
-  switch (type) {
-    case ::onnx::TensorProto::FLOAT:
-      return "float32";
-    case ::onnx::TensorProto::UNDEFINED:
-      return "undefined";
-    default:
-      break;
-  }
-  if (!::onnx::TensorProto::DataType_IsValid(type)) return fmt::format("type {}", type);
-  return ::onnx::TensorProto::DataType_Name(static_cast<::onnx::TensorProto::DataType>(type));
-}
-
-/// Extents and number of elements, both bounded, so that later arithmetic cannot overflow.
-Result<Shape> shape_of(const ::onnx::TensorProto& tensor) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  Shape shape(tensor.dims().begin(), tensor.dims().end());
-  std::int64_t non_zero = 1;
-  for (const std::int64_t extent : shape) {
-    const bool overflows = extent > 0 && __builtin_mul_overflow(non_zero, extent, &non_zero);
-    if (extent < 0 || overflows || non_zero > kMost)
-      return fail(ErrorCode::kInvalidInput, "its shape {} is not valid", to_string(shape));
-  }
-  return shape;
-}
-
-/// The values of `tensor`: `count` elements of type Stored as raw bytes, or else those of `field`.
-template <class Stored, class Value, class Field>
-Result<std::vector<Value>> values_of(const ::onnx::TensorProto& tensor, std::size_t count, const Field& field) {
-  std::vector<Value> values;
-  if (tensor.has_raw_data()) {
-    const std::string& raw = tensor.raw_data();
-    if (raw.size() != count * sizeof(Stored))
-      return fail(ErrorCode::kInvalidInput, "it holds {} bytes where its {} elements of {} need {}", raw.size(), count,
-                  element_type_name(tensor.data_type()), count * sizeof(Stored));
-    values.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      Stored stored{};
-      std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
-      values[i] = static_cast<Value>(stored);
-    }
-    return values;
-  }
-  if (static_cast<std::size_t>(field.size()) != count)
-    return fail(ErrorCode::kInvalidInput, "it holds {} values where its shape needs {}", field.size(), count);
-  values.reserve(count);
-  for (const auto value : field) values.push_back(static_cast<Value>(value));
-  return values;
-}
-
-template <class Stored, class Value, class Field>
-Result<Constant> constant_of(const ::onnx::TensorProto& tensor, Shape shape, const Field& field) {
-  const auto count = static_cast<std::size_t>(element_count(shape));
-  COHORT_TRY(auto values, (values_of<Stored, Value>(tensor, count, field)));
-  return make_constant(std::move(shape), std::move(values));
-}
-
-/// Where the files lie that tensors may name; null: they may name none.
-using Folder = const std::filesystem::path*;
-
-Result<Constant> parse_constant(const ::onnx::TensorProto& tensor, Folder folder);
-
-Result<Constant> parse_external(const ::onnx::TensorProto& tensor, Folder folder) {
-  if (folder == nullptr)
-    return fail(ErrorCode::kInvalidInput, "its values lie in another file, which only a model in a file can name");
-  std::map<std::string, std::string> fields;
-  for (const auto& field : tensor.external_data()) fields[field.key()] = field.value();
-  COHORT_TRY(std::string bytes, external_bytes(*folder, fields));
-  ::onnx::TensorProto inside;
-  inside.set_data_type(tensor.data_type());
-  *inside.mutable_dims() = tensor.dims();
-  inside.set_raw_data(std::move(bytes));
-  return parse_constant(inside, nullptr);
-}
-
-Result<Constant> parse_constant(const ::onnx::TensorProto& tensor, Folder folder) {
-  using Proto = ::onnx::TensorProto;
-  if (tensor.data_location() == Proto::EXTERNAL || tensor.external_data_size() > 0)
-    return parse_external(tensor, folder);
-  COHORT_TRY(Shape shape, shape_of(tensor));
-  switch (tensor.data_type()) {
-    case Proto::FLOAT:
-      return constant_of<float, float>(tensor, std::move(shape), tensor.float_data());
-    case Proto::DOUBLE:
-      return constant_of<double, float>(tensor, std::move(shape), tensor.double_data());
-    case Proto::INT64:
-      return constant_of<std::int64_t, std::int64_t>(tensor, std::move(shape), tensor.int64_data());
-    case Proto::INT32:
-      return constant_of<std::int32_t, std::int64_t>(tensor, std::move(shape), tensor.int32_data());
-    case Proto::UINT8:
-    case Proto::BOOL:
-      return constant_of<std::uint8_t, std::int64_t>(tensor, std::move(shape), tensor.int32_data());
-    default:
-      return fail(ErrorCode::kInvalidInput, "its type is {}; supported are float32 and whole numbers",
-                  element_type_name(tensor.data_type()));
-  }
-}
-
-/// Whether a tensor is whole, be its type supported or not. Values in another file are not looked at.
-Result<void> check_whole(const ::onnx::TensorProto& tensor) {
-  using Proto = ::onnx::TensorProto;
-  if (tensor.data_location() == Proto::EXTERNAL || tensor.external_data_size() > 0) return {};
-  COHORT_CHECK(shape_of(tensor));
-  if (tensor.data_type() == Proto::UNDEFINED) return fail(ErrorCode::kInvalidInput, "it says no type");
-  constexpr std::array kRead{Proto::FLOAT, Proto::DOUBLE, Proto::INT64, Proto::INT32, Proto::UINT8, Proto::BOOL};
-  if (std::find(kRead.begin(), kRead.end(), tensor.data_type()) == kRead.end()) return {};
-  COHORT_CHECK(parse_constant(tensor, nullptr));
-  return {};
-}
 
 /// The kind of an attribute; files before IR 2 leave it to which field is set.
 ::onnx::AttributeProto::AttributeType kind_of(const ::onnx::AttributeProto& attribute) {
@@ -158,19 +45,36 @@ Result<AttributeValue> parse_attribute(const ::onnx::AttributeProto& attribute, 
     case Proto::STRINGS:
       return AttributeValue(std::vector<std::string>(attribute.strings().begin(), attribute.strings().end()));
     case Proto::TENSOR: {
+      const auto type = attribute.t().data_type();
+      if (type != ::onnx::TensorProto::UNDEFINED && !is_readable(type))
+        return AttributeValue(Unreadable{element_type_name(type)});
       COHORT_TRY(Constant constant, parse_constant(attribute.t(), folder));
       return AttributeValue(std::move(constant));
     }
+    case Proto::SPARSE_TENSOR:
+      return AttributeValue(Unreadable{"a sparse tensor"});
     default:
       return AttributeValue();
   }
 }
 
-Result<Node> parse_node(const ::onnx::NodeProto& proto, Folder folder) {
-  Node node{proto.name(), proto.op_type(), proto.domain() == "ai.onnx" ? "" : proto.domain(), {}, {}, {}};
+Result<Graph> parse_inner(const ::onnx::GraphProto& proto, std::int64_t opset, Folder folder);
+
+std::string domain_of(const std::string& name) { return name == "ai.onnx" ? std::string() : name; }
+
+Result<Node> parse_node(const ::onnx::NodeProto& proto, std::int64_t opset, Folder folder) {
+  Node node{proto.name(), proto.op_type(), domain_of(proto.domain()), {}, {}, {}, opset};
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
   for (const auto& attribute : proto.attribute()) {
+    if (!attribute.ref_attr_name().empty()) {
+      node.references[attribute.name()] = attribute.ref_attr_name();
+      continue;
+    }
+    if (attribute.has_g()) {
+      COHORT_TRY(Graph inner, parse_inner(attribute.g(), opset, folder));
+      node.graphs[attribute.name()] = std::make_shared<const Graph>(std::move(inner));
+    }
     Result<AttributeValue> value = parse_attribute(attribute, folder);
     if (!value)
       return in_context(fmt::format("node {} ({}): attribute {}", node.name, node.op_type, attribute.name()),
@@ -197,8 +101,10 @@ Result<GraphInput> parse_input(const ::onnx::ValueInfoProto& proto) {
   return input;
 }
 
-Result<std::int64_t> opset_of(const ::onnx::ModelProto& model) {
-  for (const auto& opset : model.opset_import()) {
+/// Of a model or a function.
+template <class Proto>
+Result<std::int64_t> imported_opset(const Proto& proto) {
+  for (const auto& opset : proto.opset_import()) {
     if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
     if (opset.version() < kOldestOpset)
       return fail(ErrorCode::kInvalidInput, "opset {} is too old; supported are {} and later", opset.version(),
@@ -208,15 +114,97 @@ Result<std::int64_t> opset_of(const ::onnx::ModelProto& model) {
   return fail(ErrorCode::kInvalidInput, "it names no opset; supported are {} and later", kOldestOpset);
 }
 
-Result<void> parse_initializers(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {
-  if (proto.sparse_initializer_size() > 0) return fail(ErrorCode::kInvalidInput, "sparse tensors are not supported");
-  for (const auto& tensor : proto.initializer()) {
-    Result<Constant> constant = parse_constant(tensor, folder);
-    if (!constant) return in_context(fmt::format("tensor {}", tensor.name()), constant.error());
-    if (!graph.constants.emplace(tensor.name(), *std::move(constant)).second)
-      return fail(ErrorCode::kInvalidInput, "tensor {} has two initialisers", tensor.name());
+/// Names that nodes of the graph read, also inside of their own graphs, and its outputs.
+void add_read_names(const ::onnx::GraphProto& graph, std::set<std::string>& names) {
+  for (const auto& output : graph.output()) names.insert(output.name());
+  for (const auto& node : graph.node()) {
+    names.insert(node.input().begin(), node.input().end());
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) add_read_names(attribute.g(), names);
+      for (const auto& inner : attribute.graphs()) add_read_names(inner, names);
+    }
   }
-  return {};
+}
+
+/// Reads the initialisers that something reads; the others may be of any type. Returns the names of all.
+Result<std::set<std::string>> parse_initializers(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {
+  std::set<std::string> read;
+  add_read_names(proto, read);
+  for (const auto& tensor : proto.sparse_initializer()) {
+    if (read.count(tensor.values().name()) > 0)
+      return fail(ErrorCode::kInvalidInput, "tensor {} is sparse, which is not supported", tensor.values().name());
+  }
+  std::set<std::string> names;
+  for (const auto& tensor : proto.initializer()) {
+    if (!names.insert(tensor.name()).second)
+      return fail(ErrorCode::kInvalidInput, "tensor {} has two initialisers", tensor.name());
+    const auto parse = [&]() -> Result<void> {
+      if (read.count(tensor.name()) == 0) return check_whole(tensor);
+      COHORT_TRY(Constant constant, parse_constant(tensor, folder));
+      graph.constants.emplace(tensor.name(), std::move(constant));
+      return {};
+    };
+    if (auto parsed = parse(); !parsed) return in_context(fmt::format("tensor {}", tensor.name()), parsed.error());
+  }
+  return names;
+}
+
+/// Initialisers, nodes and outputs.
+Result<std::set<std::string>> parse_contents(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {
+  graph.name = proto.name();
+  COHORT_TRY(std::set<std::string> initialized, parse_initializers(proto, folder, graph));
+  for (const auto& node : proto.node()) {
+    COHORT_TRY(Node parsed, parse_node(node, graph.opset, folder));
+    graph.nodes.push_back(std::move(parsed));
+  }
+  for (const auto& output : proto.output()) graph.outputs.push_back(output.name());
+  return initialized;
+}
+
+/// A graph inside of a node, as a branch of an If. Those of other ops may have inputs, which nothing here reads.
+Result<Graph> parse_inner(const ::onnx::GraphProto& proto, std::int64_t opset, Folder folder) {
+  Graph graph;
+  graph.opset = opset;
+  COHORT_CHECK(parse_contents(proto, folder, graph));
+  for (const auto& input : proto.input()) graph.inputs.push_back({input.name(), {}, {}});
+  return graph;
+}
+
+/// Default values of a function's attributes (field 11, attribute_proto, which protobuf's code of onnx before 1.13 does
+/// not know).
+Result<std::map<std::string, AttributeValue>> defaults_of(const ::onnx::FunctionProto& proto, Folder folder) {
+  constexpr int kAttributeProto = 11;
+  std::map<std::string, AttributeValue> defaults;
+  const auto& unknown = proto.GetReflection()->GetUnknownFields(proto);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& field = unknown.field(i);
+    if (field.number() != kAttributeProto || field.type() != field.TYPE_LENGTH_DELIMITED) continue;
+    ::onnx::AttributeProto attribute;
+    if (!attribute.ParseFromString(field.length_delimited()))
+      return fail(ErrorCode::kInvalidInput, "function {}: the default of an attribute is cut short", proto.name());
+    COHORT_TRY(defaults[attribute.name()], parse_attribute(attribute, folder));
+  }
+  return defaults;
+}
+
+Result<Functions> parse_functions(const ::onnx::ModelProto& model, std::int64_t opset, Folder folder) {
+  Functions functions;
+  for (const auto& proto : model.functions()) {
+    Function function;
+    // One that uses no op of ONNX itself names no opset of it.
+    function.opset = imported_opset(proto).value_or(opset);
+    COHORT_TRY(function.defaults, defaults_of(proto, folder));
+    function.inputs.assign(proto.input().begin(), proto.input().end());
+    function.outputs.assign(proto.output().begin(), proto.output().end());
+    for (const auto& node : proto.node()) {
+      Result<Node> parsed = parse_node(node, function.opset, folder);
+      if (!parsed) return in_context(fmt::format("function {}", proto.name()), parsed.error());
+      function.nodes.push_back(*std::move(parsed));
+    }
+    if (!functions.emplace(std::pair(domain_of(proto.domain()), proto.name()), std::move(function)).second)
+      return fail(ErrorCode::kInvalidInput, "function {} of domain {} stands twice", proto.name(), proto.domain());
+  }
+  return functions;
 }
 
 Result<void> check_size(std::string_view bytes) {
@@ -226,6 +214,8 @@ Result<void> check_size(std::string_view bytes) {
 }
 
 Result<::onnx::ModelProto> model_of(std::string_view bytes) {
+  if (const auto other = other_content(bytes))
+    return fail(ErrorCode::kInvalidInput, "not an ONNX model: it is {}", *other);
   ::onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return fail(ErrorCode::kInvalidInput, "not an ONNX model, or cut short");
@@ -234,6 +224,8 @@ Result<::onnx::ModelProto> model_of(std::string_view bytes) {
 }
 
 Result<::onnx::TensorProto> tensor_of(std::string_view bytes) {
+  if (const auto other = other_content(bytes))
+    return fail(ErrorCode::kInvalidInput, "not an ONNX tensor: it is {}", *other);
   ::onnx::TensorProto tensor;
   if (!tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return fail(ErrorCode::kInvalidInput, "not an ONNX tensor, or cut short");
@@ -244,20 +236,15 @@ Result<Graph> graph_of(std::string_view bytes, Folder folder) {
   COHORT_CHECK(check_size(bytes));
   COHORT_TRY(const ::onnx::ModelProto model, model_of(bytes));
   Graph graph;
-  COHORT_TRY(graph.opset, opset_of(model));
+  COHORT_TRY(graph.opset, imported_opset(model));
   const ::onnx::GraphProto& proto = model.graph();
-  graph.name = proto.name();
-  COHORT_CHECK(parse_initializers(proto, folder, graph));
-  for (const auto& node : proto.node()) {
-    COHORT_TRY(Node parsed, parse_node(node, folder));
-    graph.nodes.push_back(std::move(parsed));
-  }
+  COHORT_TRY(const std::set<std::string> initialized, parse_contents(proto, folder, graph));
   for (const auto& input : proto.input()) {
-    if (graph.constants.count(input.name()) > 0) continue;
     COHORT_TRY(GraphInput parsed, parse_input(input));
-    graph.inputs.push_back(std::move(parsed));
+    (initialized.count(input.name()) > 0 ? graph.defaulted : graph.inputs).push_back(std::move(parsed));
   }
-  for (const auto& output : proto.output()) graph.outputs.push_back(output.name());
+  COHORT_TRY(const Functions functions, parse_functions(model, graph.opset, folder));
+  COHORT_CHECK(inline_functions(graph, functions));
   return graph;
 }
 
@@ -275,10 +262,16 @@ Result<Graph> parse_graph(std::string_view bytes, const std::filesystem::path& f
   return graph_of(bytes, &folder);
 }
 
-Result<std::vector<std::string>> input_names(std::string_view bytes) {
-  COHORT_TRY(const Graph graph, parse_graph(bytes));
-  std::vector<std::string> names;
-  for (const GraphInput& input : graph.inputs) names.push_back(input.name);
+Result<std::vector<InputName>> input_names(std::string_view bytes) {
+  COHORT_CHECK(check_size(bytes));
+  COHORT_TRY(const ::onnx::ModelProto model, model_of(bytes));
+  std::set<std::string> initialized;
+  for (const auto& tensor : model.graph().initializer()) initialized.insert(tensor.name());
+  std::vector<InputName> names;
+  for (const auto& input : model.graph().input()) {
+    COHORT_TRY(const GraphInput parsed, parse_input(input));
+    names.push_back({parsed.name, initialized.count(parsed.name) > 0});
+  }
   return names;
 }
 

@@ -105,7 +105,6 @@ Result<void> convert_unsqueeze(NodeImport& node);
 // fold.cpp: exact on whole numbers of 64 bits, as shapes are
 Result<Constant> fold_constant(NodeImport& node);
 Result<Constant> fold_constant_of_shape(NodeImport& node);
-Result<Constant> fold_cast(NodeImport& node);
 Result<Constant> fold_gather(NodeImport& node);
 Result<Constant> fold_slice(NodeImport& node);
 Result<Constant> fold_concat(NodeImport& node);
@@ -115,6 +114,10 @@ Result<Constant> fold_add(NodeImport& node);
 Result<Constant> fold_sub(NodeImport& node);
 Result<Constant> fold_mul(NodeImport& node);
 Result<Constant> fold_div(NodeImport& node);
+
+// fold_cast.cpp
+Result<Constant> fold_cast(NodeImport& node);
+Result<Constant> fold_dequantize(NodeImport& node);
 
 // Shared.
 /// One axis of a Slice: where it begins, its step, and how many entries it keeps, maybe none.

@@ -7,6 +7,8 @@
 #include <optional>
 #include <system_error>
 
+#include "models/onnx/other_content.hpp"
+
 namespace cohort::onnx {
 
 namespace {
@@ -44,6 +46,14 @@ Result<fs::path> file_at(const fs::path& folder, const std::string& location) {
   return file;
 }
 
+std::string first_bytes(const fs::path& file) {
+  std::string bytes(64, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return bytes;
+}
+
 }  // namespace
 
 Result<std::string> external_bytes(const fs::path& folder, const std::map<std::string, std::string>& fields) {
@@ -55,9 +65,12 @@ Result<std::string> external_bytes(const fs::path& folder, const std::map<std::s
   const std::uintmax_t size = fs::file_size(file, error);
   if (error) return fail(ErrorCode::kInvalidInput, "{}: {}", file.string(), error.message());
   const std::uintmax_t begin = offset.value_or(0);
-  if (begin > size || length.value_or(0) > size - begin)
+  if (begin > size || length.value_or(0) > size - begin) {
+    if (const auto other = other_content(first_bytes(file)))
+      return fail(ErrorCode::kInvalidInput, "its values lie in {}, but it is {}", file.string(), *other);
     return fail(ErrorCode::kInvalidInput, "its values lie at {} + {} bytes of {}, which has {}", begin,
                 length.value_or(0), file.string(), size);
+  }
   std::string bytes(static_cast<std::size_t>(length.value_or(size - begin)), '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.seekg(static_cast<std::streamoff>(begin));

@@ -124,6 +124,10 @@ Result<Constant> sliced(NodeImport& node, const Constant& from, const AxisSlice&
 Result<Constant> fold_constant(NodeImport& node) {
   COHORT_TRY(const Constant* const value, node.constant_attribute("value"));
   if (value != nullptr) return *value;
+  for (const char* const name : {"sparse_value", "value_string", "value_strings"}) {
+    if (node.has_attribute(name))
+      return fail(ErrorCode::kInvalidInput, "attribute {} is not supported, only numbers are", name);
+  }
   if (node.has_attribute("value_float")) {
     COHORT_TRY(const float number, node.number("value_float", 0));
     return make_constant({}, std::vector<float>{number});
@@ -134,6 +138,11 @@ Result<Constant> fold_constant(NodeImport& node) {
   }
   if (node.has_attribute("value_ints")) {
     COHORT_TRY(std::vector<std::int64_t> numbers, node.integer_list("value_ints", {}));
+    const auto size = static_cast<std::int64_t>(numbers.size());
+    return make_constant({size}, std::move(numbers));
+  }
+  if (node.has_attribute("value_floats")) {
+    COHORT_TRY(std::vector<float> numbers, node.number_list("value_floats"));
     const auto size = static_cast<std::int64_t>(numbers.size());
     return make_constant({size}, std::move(numbers));
   }
@@ -150,37 +159,6 @@ Result<Constant> fold_constant_of_shape(NodeImport& node) {
   if (element_count(element.shape) != 1)
     return fail(ErrorCode::kInvalidInput, "attribute value must hold one element, not {}", to_string(element.shape));
   return gathered(node, element, std::move(shape), [](std::size_t) { return std::size_t{0}; });
-}
-
-Result<Constant> fold_cast(NodeImport& node) {
-  constexpr std::int64_t kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9, kDouble = 11;
-  COHORT_TRY(const Constant* const from, operand(node, 0));
-  COHORT_TRY(const std::int64_t to, node.integer("to", 0));
-  const bool to_float = to == kFloat || to == kDouble;
-  if (!to_float && to != kInt32 && to != kInt64 && to != kBool)
-    return fail(ErrorCode::kInvalidInput, "type {} is not supported", to);
-  if (to == kBool) {
-    const auto* integers = from->integers();
-    if (integers == nullptr) return fail(ErrorCode::kInvalidInput, "float32 to a truth value is not supported");
-    COHORT_CHECK(node.claim(element_count(from->shape)));
-    std::vector<std::int64_t> values = *integers;
-    for (std::int64_t& value : values) value = value != 0 ? 1 : 0;
-    return make_constant(from->shape, std::move(values));
-  }
-  if (to_float == (from->floats() != nullptr)) return *from;
-  COHORT_CHECK(node.claim(element_count(from->shape)));
-  if (to_float) {
-    std::vector<float> values(from->integers()->size());
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((*from->integers())[i]);
-    return make_constant(from->shape, std::move(values));
-  }
-  std::vector<std::int64_t> values(from->floats()->size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float value = (*from->floats())[i];
-    if (!(std::abs(value) < 0x1p31F)) return fail(ErrorCode::kInvalidInput, "{} is no whole number of 32 bits", value);
-    values[i] = static_cast<std::int64_t>(value);
-  }
-  return make_constant(from->shape, std::move(values));
 }
 
 Result<Constant> fold_gather(NodeImport& node) {

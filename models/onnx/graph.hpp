@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,9 +32,16 @@ struct Constant {
 Constant make_constant(Shape shape, std::vector<float> values);
 Constant make_constant(Shape shape, std::vector<std::int64_t> values);
 
+/// A tensor whose values cannot be read.
+struct Unreadable {
+  std::string what;  ///< "STRING", "a sparse tensor"
+};
+
 /// An attribute's value; std::monostate for kinds that no supported op has (graphs, types).
 using AttributeValue = std::variant<std::monostate, std::int64_t, float, std::string, std::vector<std::int64_t>,
-                                    std::vector<float>, std::vector<std::string>, Constant>;
+                                    std::vector<float>, std::vector<std::string>, Constant, Unreadable>;
+
+struct Graph;
 
 struct Node {
   std::string name;  ///< as in the file, may be empty
@@ -42,6 +50,10 @@ struct Node {
   std::vector<std::string> inputs;   ///< an empty name is an input left out
   std::vector<std::string> outputs;  ///< likewise
   std::map<std::string, AttributeValue> attributes;
+  std::int64_t opset = 0;                                           ///< of ONNX's own ops, where the node stands
+  std::map<std::string, std::shared_ptr<const Graph>> graphs = {};  ///< attributes that are graphs
+  /// Attributes whose value is that of an attribute of the function that the node is in.
+  std::map<std::string, std::string> references = {};
 };
 
 /// A dimension of an input.
@@ -62,9 +74,10 @@ struct Graph {
   std::string name;
   std::int64_t opset = 0;
   std::vector<Node> nodes;
-  std::vector<GraphInput> inputs;  ///< without those that have an initialiser
+  std::vector<GraphInput> inputs;     ///< without those that have an initialiser
+  std::vector<GraphInput> defaulted;  ///< those that have one, whose value may be replaced
   std::vector<std::string> outputs;
-  std::map<std::string, Constant> constants;  ///< the initialisers
+  std::map<std::string, Constant> constants;  ///< the initialisers that something reads
 };
 
 /// Errors: kInvalidInput where the bytes are no ONNX model, the opset is before 6, or a tensor does

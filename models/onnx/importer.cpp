@@ -1,117 +1,23 @@
 #include "models/onnx/importer.hpp"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <queue>
-
 #include "base/file.hpp"
 #include "models/onnx/container.hpp"
+#include "models/onnx/graph_inputs.hpp"
+#include "models/onnx/node_order.hpp"
+#include "models/onnx/nodes_import.hpp"
+#include "models/onnx/rename.hpp"
 
 namespace cohort::onnx {
 
 namespace {
-
-std::string describe(const Node& node, std::int64_t opset) {
-  const std::string_view name = !node.name.empty()      ? std::string_view(node.name)
-                                : !node.outputs.empty() ? std::string_view(node.outputs[0])
-                                                        : std::string_view("without a name");
-  const std::string domain = node.domain.empty() ? std::string() : node.domain + ".";
-  return fmt::format("node {} ({}{}, opset {})", name, domain, node.op_type, opset);
-}
-
-/// Which node writes each name. Errors: a name written twice.
-Result<std::map<std::string_view, std::size_t>> writers_of(const Graph& graph) {
-  std::map<std::string_view, std::size_t> writers;
-  std::set<std::string_view> given;
-  for (const GraphInput& input : graph.inputs) {
-    if (!given.insert(input.name).second) return fail(ErrorCode::kInvalidInput, "input {} stands twice", input.name);
-  }
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::string& output : graph.nodes[i].outputs) {
-      if (output.empty()) continue;
-      const bool known = graph.constants.count(output) > 0 || given.count(output) > 0;
-      if (known || !writers.emplace(output, i).second)
-        return fail(ErrorCode::kInvalidInput, "{} writes tensor {}, which has a value already",
-                    describe(graph.nodes[i], graph.opset), output);
-    }
-  }
-  return writers;
-}
-
-/// The nodes so that each comes after those whose outputs it reads, otherwise as in the file.
-Result<std::vector<std::size_t>> sorted_nodes(const Graph& graph) {
-  COHORT_TRY(const auto writers, writers_of(graph));
-  std::set<std::string_view> given;
-  for (const GraphInput& input : graph.inputs) given.insert(input.name);
-  std::vector<std::size_t> missing(graph.nodes.size(), 0);
-  std::vector<std::vector<std::size_t>> followers(graph.nodes.size());
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::string& input : graph.nodes[i].inputs) {
-      if (input.empty() || given.count(input) > 0 || graph.constants.count(input) > 0) continue;
-      const auto writer = writers.find(input);
-      if (writer == writers.end())
-        return fail(ErrorCode::kInvalidInput, "{} reads tensor {}, which nothing writes",
-                    describe(graph.nodes[i], graph.opset), input);
-      followers[writer->second].push_back(i);
-      ++missing[i];
-    }
-  }
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-  for (std::size_t i = 0; i < missing.size(); ++i) {
-    if (missing[i] == 0) ready.push(i);
-  }
-  std::vector<std::size_t> order;
-  while (!ready.empty()) {
-    order.push_back(ready.top());
-    ready.pop();
-    for (const std::size_t follower : followers[order.back()]) {
-      if (--missing[follower] == 0) ready.push(follower);
-    }
-  }
-  if (order.size() == graph.nodes.size()) return order;
-  std::size_t waiting = 0;
-  while (missing[waiting] == 0) ++waiting;
-  return fail(ErrorCode::kInvalidInput, "{} is in a cycle of nodes, or behind one",
-              describe(graph.nodes[waiting], graph.opset));
-}
-
-/// Extents of an input, open ones filled in. `used` gets the names of options.dims that were.
-Result<Shape> input_shape(const GraphInput& input, const ReadOptions& options, std::set<std::string>& used) {
-  if (!input.shape) return fail(ErrorCode::kInvalidInput, "the file gives no shape for input {}", input.name);
-  Shape shape;
-  for (std::size_t i = 0; i < input.shape->size(); ++i) {
-    const Dimension& dimension = (*input.shape)[i];
-    const auto named = options.dims.find(dimension.name);
-    if (dimension.extent) {
-      shape.push_back(*dimension.extent);
-    } else if (!dimension.name.empty() && named != options.dims.end()) {
-      shape.push_back(named->second);
-      used.insert(dimension.name);
-    } else if (i == 0) {
-      shape.push_back(options.minibatch);
-    } else if (dimension.name.empty()) {
-      return fail(ErrorCode::kInvalidInput,
-                  "input {} leaves dimension {} open without a name; export the model with a named or fixed one",
-                  input.name, i);
-    } else {
-      return fail(ErrorCode::kInvalidInput,
-                  "input {} leaves dimension {} open, which the file calls {}; set it with "
-                  "--dim {}=N",
-                  input.name, i, dimension.name, dimension.name);
-    }
-  }
-  if (auto checked = check_shape(shape, 0); !checked) return in_context("input " + input.name, checked.error());
-  return shape;
-}
 
 Constant constant_from(const NamedTensor& tensor) {
   if (tensor.is_whole) return make_constant(tensor.shape, tensor.integers);
   return make_constant(tensor.shape, tensor.values);
 }
 
-Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOptions& options,
-                       std::set<std::string>& used_dims, bool lists_are_constant) {
+Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOptions& options, InputShapes& shapes,
+                       bool lists_are_constant) {
   PendingInput pending;
   pending.name = input.name;
   if (options.given != nullptr) {
@@ -122,7 +28,7 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
   if (pending.given) {
     pending.shape = pending.given->shape;
   } else {
-    COHORT_TRY(pending.shape, input_shape(input, options, used_dims));
+    COHORT_TRY(pending.shape, shapes.of(input));
   }
   const bool is_whole = input.element_type == "INT64" || input.element_type == "INT32" || input.element_type == "BOOL";
   if (input.element_type != "float32" && !is_whole)
@@ -145,14 +51,10 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
 }
 
 Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOptions& options, bool lists_are_constant) {
-  std::set<std::string> used_dims;
+  InputShapes shapes(graph, options);
   for (const GraphInput& input : graph.inputs)
-    COHORT_CHECK(add_input(state, input, options, used_dims, lists_are_constant));
-  for (const auto& [name, extent] : options.dims) {
-    if (used_dims.count(name) == 0)
-      return fail(ErrorCode::kInvalidInput, "no input has an open dimension called {}", name);
-  }
-  return {};
+    COHORT_CHECK(add_input(state, input, options, shapes, lists_are_constant));
+  return shapes.all_used();
 }
 
 /// Lists the inputs in the file's order, those that nothing reads, too, unless they were constants.
@@ -175,7 +77,7 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   state.model.name = graph.name.empty() ? "onnx" : graph.name;
   for (const auto& [name, constant] : graph.constants) {
     state.names.insert(name);
-    state.learned.insert(name);
+    if (options.fixed.count(name) == 0) state.learned.insert(name);
     state.values.emplace(name, constant);
   }
   for (const GraphInput& input : graph.inputs) state.names.insert(input.name);
@@ -185,85 +87,12 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   }
   for (const Node& node : graph.nodes) {
     state.names.insert(node.outputs.begin(), node.outputs.end());
-    for (const std::string& input : node.inputs) {
+    for (const std::string& input : reads_of(node)) {
       if (!input.empty()) state.read_names.insert(input);
     }
   }
   return state;
 }
-
-/// A name for the node's op that no other op has: the node's own if possible.
-std::string op_name_for(ImportState& state, const Node& node, std::size_t index) {
-  std::string name = node.name;
-  if (name.empty() && !node.outputs.empty()) name = node.outputs[0];
-  if (name.empty()) name = fmt::format("{}_{}", node.op_type, index);
-  while (!state.op_names.insert(name).second) name += "_";
-  return name;
-}
-
-Result<void> import_supported(ImportState& state, const Node& node, std::size_t index, const OpSupport& support) {
-  if (node.outputs.empty()) return fail(ErrorCode::kInvalidInput, "has no outputs");
-  NodeImport import(state, node, op_name_for(state, node, index));
-  const bool constant = import.all_constant();
-  if (constant && import.reads_learned()) import.set_learned();
-  const Constant* first = import.constant(0);
-  const bool folds = !support.fold_whole_only || (first != nullptr && first->integers() != nullptr);
-  if (support.fold != nullptr && ((constant && folds) || support.convert == nullptr)) {
-    COHORT_TRY(Constant folded, support.fold(import));
-    import.set_alias(std::move(folded));
-  } else {
-    if (constant && import.input_count() > 0) {
-      COHORT_TRY(const bool is_folded, fold_node(state, node, support));
-      if (is_folded) return {};
-    }
-    COHORT_CHECK(support.convert(import));
-  }
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (import.is_read(i) && state.values.count(node.outputs[i]) == 0)
-      return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, node.outputs[i]);
-  }
-  return import.all_attributes_seen();
-}
-
-/// Imports nodes one by one and keeps what is wrong with each; nodes behind a wrong one are passed over.
-class NodesImport {
- public:
-  NodesImport(ImportState& state, const Graph& graph) : state_(state), graph_(graph) {}
-
-  void add(std::size_t index) {
-    const Node& node = graph_.nodes[index];
-    const OpSupport* support = node.domain.empty() ? find_support(node.op_type) : nullptr;
-    const bool is_behind = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                       [&](const std::string& input) { return missing_.count(input) > 0; });
-    if (support == nullptr) {
-      unsupported_.push_back(describe(node, graph_.opset));
-    } else if (!is_behind) {
-      const auto imported = import_supported(state_, node, index, *support);
-      if (imported) return;
-      wrong_.push_back(fmt::format("{}: {}", describe(node, graph_.opset), imported.error().message));
-    }
-    missing_.insert(node.outputs.begin(), node.outputs.end());
-    missing_.erase(std::string());
-  }
-
-  /// One error for all of them.
-  [[nodiscard]] Result<void> result() const {
-    if (unsupported_.empty() && wrong_.empty()) return {};
-    if (unsupported_.empty() && wrong_.size() == 1) return fail(ErrorCode::kInvalidInput, "{}", wrong_[0]);
-    std::vector<std::string> parts;
-    if (!unsupported_.empty())
-      parts.push_back(fmt::format("{} not supported: {}", unsupported_.size() == 1 ? "an op is" : "some ops are",
-                                  fmt::join(unsupported_, ", ")));
-    parts.insert(parts.end(), wrong_.begin(), wrong_.end());
-    return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));
-  }
-
- private:
-  ImportState& state_;
-  const Graph& graph_;
-  std::vector<std::string> unsupported_, wrong_;
-  std::set<std::string, std::less<>> missing_;  ///< names that stay without a value
-};
 
 /// Gives the tensor that a graph output stands for the output's name. One that has to keep its own,
 /// or is no activation, is copied.
@@ -280,7 +109,13 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
       return {};
     }
   }
-  const Node copy{"", "Identity", "", {name}, {name}, {}};
+  // An input keeps its name, too.
+  std::string copy_name = name;
+  if (std::holds_alternative<InputValue>(found->second)) {
+    copy_name += "_output";
+    while (!state.names.insert(copy_name).second) copy_name += "_";
+  }
+  const Node copy{"", "Identity", "", {name}, {copy_name}, {}, state.opset};
   NodeImport import(state, copy, op_name_for(state, copy, 0));
   COHORT_TRY(const Shape shape, import.shape(0));
   const auto* value = std::get_if<TensorValue>(&found->second);
@@ -302,7 +137,7 @@ Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, cons
   ImportState state = start(graph, file_size, options);
   COHORT_CHECK(add_inputs(state, graph, options, lists_are_constant));
   NodesImport nodes(state, graph);
-  for (const std::size_t i : order) nodes.add(i);
+  for (const std::size_t i : order) nodes.add(graph.nodes[i], i);
   COHORT_CHECK(nodes.result());
   if (graph.outputs.empty()) return fail(ErrorCode::kInvalidInput, "the graph has no outputs");
   std::set<std::string> output_names;
@@ -315,9 +150,21 @@ Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, cons
   return LoadedModel{std::move(state.model), std::move(state.weights)};
 }
 
+/// Initialisers whose values are given are inputs.
+void use_given(Graph& graph, const ReadOptions& options) {
+  if (options.given == nullptr) return;
+  for (GraphInput& input : graph.defaulted) {
+    if (options.given->count(input.name) == 0) continue;
+    graph.constants.erase(input.name);
+    graph.inputs.push_back(std::move(input));
+  }
+}
+
 /// What is given is an input of the model where that is possible; else lists of whole numbers, from which
 /// others may be computed that an op needs beforehand, are constants.
-Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options) {
+Result<LoadedModel> import_graph(Graph graph, std::size_t file_size, const ReadOptions& options) {
+  COHORT_CHECK(fix_inputs(graph, options));
+  use_given(graph, options);
   Result<LoadedModel> loaded = import_graph(graph, file_size, options, false);
   if (loaded || options.given == nullptr) return loaded;
   Result<LoadedModel> by_constants = import_graph(graph, file_size, options, true);
@@ -341,18 +188,20 @@ Result<void> check_model(std::string_view bytes) {
 
 Result<LoadedModel> parse_model(std::string_view bytes, const ReadOptions& options) {
   COHORT_CHECK(check_minibatch(options));
-  COHORT_TRY(const Graph graph, parse_graph(bytes));
-  return import_graph(graph, bytes.size(), options);
+  COHORT_TRY(Graph graph, parse_graph(bytes));
+  return import_graph(std::move(graph), bytes.size(), options);
+}
+
+Result<LoadedModel> parse_model(std::string_view bytes, const std::filesystem::path& folder,
+                                const ReadOptions& options) {
+  COHORT_CHECK(check_minibatch(options));
+  COHORT_TRY(Graph graph, parse_graph(bytes, folder));
+  return import_graph(std::move(graph), bytes.size(), options);
 }
 
 Result<LoadedModel> read_model(const std::filesystem::path& path, const ReadOptions& options) {
   COHORT_TRY(const std::string bytes, read_file(path));
-  const auto read = [&]() -> Result<LoadedModel> {
-    COHORT_CHECK(check_minibatch(options));
-    COHORT_TRY(const Graph graph, parse_graph(bytes, path.parent_path()));
-    return import_graph(graph, bytes.size(), options);
-  };
-  Result<LoadedModel> loaded = read();
+  Result<LoadedModel> loaded = parse_model(bytes, path.parent_path(), options);
   if (!loaded) return in_context(path.string(), loaded.error());
   return loaded;
 }

@@ -69,7 +69,7 @@ class NodeImport {
   NodeImport(ImportState& state, const Node& node, std::string op_name)
       : state_(state), node_(node), op_name_(std::move(op_name)) {}
 
-  [[nodiscard]] std::int64_t opset() const { return state_.opset; }
+  [[nodiscard]] std::int64_t opset() const { return node_.opset; }
   [[nodiscard]] const std::string& op_type() const { return node_.op_type; }
   [[nodiscard]] bool for_training() const { return state_.for_training; }
 

@@ -2,6 +2,7 @@
 
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
+#include "models/set_input.hpp"
 #include "models/training/differentiate.hpp"
 
 namespace cohort::onnx {
@@ -37,6 +38,7 @@ Result<std::map<std::string, std::int64_t>> dims_of(const std::map<std::string, 
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, text] : arguments) {
+    if (name.starts_with(kSetInput)) continue;
     std::int64_t extent = 0;
     const char* const end = text.data() + text.size();
     const auto [read, error] = std::from_chars(text.data(), end, extent);
@@ -46,6 +48,14 @@ Result<std::map<std::string, std::int64_t>> dims_of(const std::map<std::string, 
     dims.emplace(name, extent);
   }
   return dims;
+}
+
+std::map<std::string, std::string> fixed_of(const std::map<std::string, std::string>& arguments) {
+  std::map<std::string, std::string> fixed;
+  for (const auto& [name, text] : arguments) {
+    if (name.starts_with(kSetInput)) fixed.emplace(name.substr(kSetInput.size()), text);
+  }
+  return fixed;
 }
 
 }  // namespace
@@ -58,6 +68,7 @@ Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) 
     auto dims = dims_of(source.arguments);
     if (!dims) return in_context(source.model, dims.error());
     options.dims = std::move(*dims);
+    options.fixed = fixed_of(source.arguments);
     COHORT_TRY(LoadedModel loaded, read_model(source.model, options));
     if (auto checked = check_minibatch(loaded.model, source.minibatch); !checked)
       return in_context(source.model, checked.error());

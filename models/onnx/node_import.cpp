@@ -8,8 +8,9 @@ namespace cohort::onnx {
 namespace {
 
 constexpr std::string_view kKindNames[] = {
-    "of a kind not supported", "a whole number",    "a number",        "text",
-    "a list of whole numbers", "a list of numbers", "a list of texts", "a tensor"};
+    "of a kind not supported",         "a whole number",    "a number",        "text",
+    "a list of whole numbers",         "a list of numbers", "a list of texts", "a tensor",
+    "a tensor of a type not supported"};
 
 /// Whole numbers as elements of 32 bits.
 Result<std::vector<float>> elements_of(std::string_view name, const std::vector<std::int64_t>& values) {
@@ -205,10 +206,15 @@ Result<const Constant*> NodeImport::constant_attribute(const std::string& name) 
   const AttributeValue* found = attribute(name);
   if (found == nullptr) return nullptr;
   if (const auto* typed = std::get_if<Constant>(found)) return typed;
+  if (const auto* unreadable = std::get_if<Unreadable>(found))
+    return fail(ErrorCode::kInvalidInput, "attribute {} holds {}, which is not supported", name, unreadable->what);
   return fail(ErrorCode::kInvalidInput, "attribute {} must be a tensor, not {}", name, kKindNames[found->index()]);
 }
 
 Result<void> NodeImport::all_attributes_seen() const {
+  if (!node_.references.empty())
+    return fail(ErrorCode::kInvalidInput, "attribute {} is that of a function, and the node is in none",
+                node_.references.begin()->first);
   for (const auto& [name, unused] : node_.attributes) {
     if (seen_.count(name) == 0) return fail(ErrorCode::kInvalidInput, "attribute {} is not supported", name);
   }

@@ -23,15 +23,19 @@ struct NamedTensor {
 };
 
 struct ReadOptions {
-  std::int64_t minibatch = 1;  ///< replaces an open first dimension of the inputs
+  std::int64_t minibatch = 1;  ///< replaces an open first dimension of the inputs, and others of its name
   /// Keeps dropouts as ops, and batch normalisations in inference form; differentiate() turns them into what training
   /// runs.
   bool for_training = false;
-  /// Extents of the inputs' other open dimensions by the names the file gives them. One that names
-  /// the first dimension, too, has precedence over the minibatch.
+  /// Extents of the inputs' other open dimensions by the names the file gives them, or by position: "x:2" is dimension
+  /// 2 of input x, which has precedence over a name. What is given here has precedence over the minibatch.
   std::map<std::string, std::int64_t> dims = {};
+  /// Inputs that become constants: name and value, as text. A value is a number or a list of them with commas, in the
+  /// order of the elements; one number stands for all elements.
+  std::map<std::string, std::string> fixed = {};
   /// Inputs with known values, by name, or null. Such an input becomes a constant where an op needs one, and is then no
-  /// input of the model, unless an op also reads it at run time.
+  /// input of the model, unless an op also reads it at run time. An initialiser that is an input is an input of the
+  /// model only where it is given here.
   const std::map<std::string, NamedTensor>* given = nullptr;
   /// Most elements of constants beyond what the file itself holds: at 4 to 8 bytes each, this limits the memory that a
   /// small file can ask for. It also limits the floating-point operations spent on computing constants; what takes more
@@ -47,13 +51,23 @@ Result<LoadedModel> read_model(const std::filesystem::path& path, const ReadOpti
 /// The same from bytes in memory.
 Result<LoadedModel> parse_model(std::string_view bytes, const ReadOptions& options);
 
+/// The same, of a model whose weights may lie in other files in `folder`.
+Result<LoadedModel> parse_model(std::string_view bytes, const std::filesystem::path& folder,
+                                const ReadOptions& options);
+
 /// Serialised ONNX (IR 8, opset 13 or the first that has all ops) that ONNX Runtime accepts. Ops may become
 /// several nodes; whole numbers and truth values are int32 in the file.
 /// Errors: kInvalidInput naming an op that ONNX has no nodes for.
 Result<std::string> serialize_model(const LoadedModel& loaded);
 
-/// Names of the inputs that a model in memory has no initialiser for, in the file's order.
-Result<std::vector<std::string>> input_names(std::string_view bytes);
+/// An input of the graph.
+struct InputName {
+  std::string name;
+  bool has_default = false;  ///< an initialiser, which a given value replaces
+};
+
+/// The inputs of a model in memory, in the file's order.
+Result<std::vector<InputName>> input_names(std::string_view bytes);
 
 /// A tensor file of an ONNX test-data folder (input_0.pb, output_0.pb): float32, int64, int32 or bool.
 Result<NamedTensor> read_tensor(const std::filesystem::path& path);

@@ -28,6 +28,7 @@ constexpr OpSupport kOps[] = {
     {"ConvTranspose", convert_conv_transpose, nullptr},
     {"Cos", convert_unary, nullptr},
     {"DepthToSpace", convert_depth_to_space, nullptr},
+    {"DequantizeLinear", nullptr, fold_dequantize},
     {"Div", convert_binary, fold_div, true},
     {"Dropout", convert_dropout, nullptr},
     {"Elu", convert_unary, nullptr},

@@ -6,6 +6,7 @@
 
 #include "simulator/trace_graph/draft.hpp"
 #include "simulator/trace_graph/tracks.hpp"
+#include "tracer/summary/no_device_work.hpp"
 
 namespace cohort {
 namespace trace_graph {
@@ -124,6 +125,7 @@ void measure_typical_times(Draft& draft) {
 }  // namespace trace_graph
 
 Result<TraceGraph> build_trace_graph(const Trace& trace, const TraceGraphOptions& options) {
+  if (auto why = no_device_work(trace)) return fail(ErrorCode::kInvalidInput, "{}", *why);
   trace_graph::Draft draft(trace, options, read_records(trace));
   if (draft.records.ops.empty() && draft.records.calls.empty()) return build_track_graph(trace, options);
   trace_graph::select(draft);
@@ -135,6 +137,12 @@ Result<TraceGraph> build_trace_graph(const Trace& trace, const TraceGraphOptions
   trace_graph::add_scopes(draft);
   if (draft.result.counts.calls + draft.result.counts.ops == 0) {
     return fail(ErrorCode::kInvalidInput, "no call and no device work begins in the window");
+  }
+  if (draft.result.counts.ops == 0) {
+    return fail(
+        ErrorCode::kInvalidInput,
+        "no device work belongs to the window, though there is some in the trace: choose another with --step or "
+        "--window");
   }
   return std::move(draft.result);
 }

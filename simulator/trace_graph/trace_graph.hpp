@@ -31,16 +31,19 @@ struct TypicalTimes {
 struct TraceGraphCounts {
   std::size_t calls = 0;
   std::size_t ops = 0;
-  std::size_t nested_calls = 0;             ///< dropped
-  std::size_t without_launch_record = 0;    ///< ops that no call of the trace launched: pinned to their recorded start
-  std::size_t launched_before = 0;          ///< ops in flight when the window begins: pinned likewise
-  std::size_t left_out = 0;                 ///< ops of neither kind that are not wanted
-  std::size_t overlaps = 0;                 ///< ops that began before the one ahead of them on their stream ended
-  std::size_t graph_launches = 0;           ///< calls that launched several ops
-  std::size_t waits = 0;                    ///< calls whose length follows from other work
-  std::size_t inferred_waits = 0;           ///< of these: no record said for what
-  std::size_t unresolved_waits = 0;         ///< waiting calls whose length is kept: nothing ends in time to explain it
-  std::size_t handoffs = 0;                 ///< idle threads that another thread's work explains
+  std::size_t nested_calls = 0;           ///< dropped
+  std::size_t without_launch_record = 0;  ///< ops that no call of the trace launched: pinned to their recorded start
+  std::size_t launched_before = 0;        ///< ops in flight when the window begins: pinned likewise
+  std::size_t left_out = 0;               ///< ops of neither kind that are not wanted
+  std::size_t overlaps = 0;               ///< ops that began before the one ahead of them on their stream ended
+  std::size_t graph_launches = 0;         ///< calls that launched several ops
+  std::size_t waits = 0;                  ///< calls whose length follows from other work
+  std::size_t inferred_waits = 0;         ///< of these: no record said for what
+  std::size_t unresolved_waits = 0;       ///< waiting calls whose length is kept: nothing ends in time to explain it
+  std::size_t handoffs = 0;               ///< idle threads that another thread's work explains
+  /// Start of the first to end of the last op that the window's calls launched, where the host runs so far ahead that
+  /// none of them begins in the window: the step on the device.
+  std::optional<Nanoseconds> device_span;
   std::optional<std::size_t> launch_queue;  ///< ops that a stream takes before launches wait, where the trace shows it
 };
 
@@ -70,7 +73,7 @@ struct TraceGraph {
 /// Traces with calls and device work of a GPU; else tracks of tasks, as Cohort's own runs (see
 /// tracks.hpp).
 /// Complexity: O(n log n) in the slices.
-/// Errors: kInvalidInput where the window or the trace holds nothing to replay.
+/// Errors: kInvalidInput where the window or the trace holds no device work.
 Result<TraceGraph> build_trace_graph(const Trace& trace, const TraceGraphOptions& options = {});
 
 }  // namespace cohort

@@ -176,6 +176,12 @@ class Ranking {
 }  // namespace
 
 Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base, const RankOptions& options) {
+  if (const auto unexplained = what_if_case.unexplained()) {
+    return fail(ErrorCode::kNegativeAnswer,
+                "{}: a replay of the step as it was is {:+.0f}% off, so that no gain predicted from it would be worth "
+                "anything; choose another step (--step, --window)",
+                what_if_case.name_of(*unexplained), 100 * what_if_case.replay_errors[*unexplained]);
+  }
   return Ranking(what_if_case, base, options).run();
 }
 

@@ -45,7 +45,8 @@ struct WhatIfRanking {
 /// launches or graphs, the number of host threads, and fusion of kernels where it is predicted to gain. All numbers of
 /// streams, up to the members of the trace that has most, are tried with both ways to launch; fusion and launch threads
 /// on the best of these.
-/// Errors: those of predict_what_if() where no way can be predicted; kDoesNotFit where none keeps the limit;
+/// Errors: those of predict_what_if() where no way can be predicted; kNegativeAnswer where a replay without a change is
+/// off by more than kMostReplayError; kDoesNotFit where none keeps the limit;
 /// kNegativeAnswer for a limit where the traces record no allocations; kInterrupted where nothing had been found.
 Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base,
                                     const RankOptions& options = {});

@@ -78,7 +78,7 @@ std::vector<Doubt> recording_doubts(const Trace& trace, const std::optional<Time
   }
   if (!summary) return {};
   if (window) {
-    if (auto dropped = dropped_records(trace)) summary->shortcomings.push_back(std::move(*dropped));
+    for (Shortcoming& dropped : dropped_records(trace)) summary->shortcomings.push_back(std::move(dropped));
   }
   std::vector<Shortcoming>& all = summary->shortcomings;
   all.erase(std::remove_if(all.begin(), all.end(), [&](const Shortcoming& each) { return !bears_on(each, use); }),

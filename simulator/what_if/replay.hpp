@@ -23,6 +23,9 @@ struct Replay {
   std::size_t tasks = 0;          ///< compared
 };
 
+/// A replay that is further off does not explain its step: what-ifs on it are not to be believed.
+inline constexpr double kMostReplayError = 0.05;
+
 /// Errors: as run_flat().
 Result<Replay> replay(const TraceGraph& trace_graph);
 

@@ -314,20 +314,21 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   return {};
 }
 
-Result<TraceGraph> step_graph(const Trace& trace, const StepOptions& options, std::optional<TimeWindow>& window) {
+Result<std::optional<TimeWindow>> step_window(const Trace& trace, const StepOptions& options) {
   COHORT_TRY(const StepSelection selection, select_replay_step(trace, options));
-  TraceGraphOptions graph_options;
-  graph_options.in_flight = false;
-  if (selection.source != StepSource::kWholeTrace) graph_options.window = selection.step.window;
-  window = graph_options.window;
-  return build_trace_graph(trace, graph_options);
+  if (selection.source == StepSource::kWholeTrace) return std::nullopt;
+  return selection.step.window;
 }
 
 }  // namespace
 
 Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step, std::string name) {
-  std::optional<TimeWindow> window;
-  COHORT_TRY(TraceGraph graph, step_graph(trace, step, window));
+  COHORT_TRY(const std::optional<TimeWindow> window, step_window(trace, step));
+  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, {window, /*in_flight=*/false}));
+  COHORT_TRY(const TraceGraph as_it_was, build_trace_graph(trace, {window, /*in_flight=*/true}));
+  COHORT_TRY(const Replay same, replay(as_it_was));
+  replay_errors.resize(traces.size());
+  replay_errors.push_back(same.relative_error);
   names.resize(traces.size());
   names.push_back(std::move(name));
   traces.push_back(&trace);
@@ -337,14 +338,21 @@ Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step, std::s
 }
 
 Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step, int minibatch, std::string name) {
-  std::optional<TimeWindow> window;
-  COHORT_TRY(TraceGraph graph, step_graph(trace, step, window));
+  COHORT_TRY(const std::optional<TimeWindow> window, step_window(trace, step));
+  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, {window, /*in_flight=*/false}));
   second = Second{&trace, std::move(graph), minibatch, std::move(name)};
   return {};
 }
 
 std::optional<TimeWindow> WhatIfCase::window_of(std::size_t index) const {
   return index < windows.size() ? windows[index] : std::nullopt;
+}
+
+std::optional<std::size_t> WhatIfCase::unexplained() const {
+  const auto is_off = [](double error) { return std::abs(error) > kMostReplayError; };
+  const auto first = std::find_if(replay_errors.begin(), replay_errors.end(), is_off);
+  if (first == replay_errors.end()) return std::nullopt;
+  return static_cast<std::size_t>(first - replay_errors.begin());
 }
 
 std::string WhatIfCase::name_of(std::size_t index) const {

@@ -77,6 +77,7 @@ struct WhatIfCase {
   std::vector<std::string> names;                  ///< by trace: its file; where missing the trace's number
   std::vector<TraceGraph> graphs;                  ///< by trace; made with in_flight false
   std::vector<std::optional<TimeWindow>> windows;  ///< by trace: the step; absent: all of it
+  std::vector<double> replay_errors;  ///< by trace: of a replay of the step as it was, with what is in flight
   /// Of the first trace's model, at another minibatch.
   struct Second {
     const Trace* trace = nullptr;
@@ -91,6 +92,8 @@ struct WhatIfCase {
   Result<void> add(const Trace& trace, const StepOptions& step, std::string name = {});
   Result<void> add_second(const Trace& trace, const StepOptions& step, int minibatch, std::string name = {});
   [[nodiscard]] std::optional<TimeWindow> window_of(std::size_t index) const;
+  /// The first trace whose replay is off by more than kMostReplayError; absent: none is.
+  [[nodiscard]] std::optional<std::size_t> unexplained() const;
   /// Of a trace, in messages: "a.json", "trace 1".
   [[nodiscard]] std::string name_of(std::size_t index) const;
 };

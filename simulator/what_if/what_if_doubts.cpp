@@ -93,6 +93,11 @@ class Doubts {
     use.side_by_side = result_.members > 1;
     use.collectives = !of_path.collectives;
     use.overlap = graphs_.times_alone_of_kernels().empty();
+    if (const auto unexplained = case_.unexplained()) {
+      result_.doubts.push_back(
+          {true, fmt::format("{}: a replay of the step as it was is {:+.0f}% off: what held it up is not understood",
+                             case_.name_of(*unexplained), 100 * case_.replay_errors[*unexplained])});
+    }
     doubt_times_alone();
     for (std::optional<Doubt>* doubt : {&of_path.memory, &of_path.collectives}) {
       if (*doubt) result_.doubts.push_back(std::move(**doubt));

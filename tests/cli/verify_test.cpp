@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "program.hpp"
+#include "tests/models/onnx_text.hpp"
 
 namespace cohort {
 namespace {
@@ -133,6 +134,121 @@ TEST_F(Verify, RefusesFoldersWithoutCasesAndFiltersThatMatchNone) {
   write_case("one", {0, 0});
   EXPECT_EQ(cohort({"verify", path("").string(), "--filter", "^two$"}).exit_code, 2);
   EXPECT_EQ(cohort({"verify", path("").string(), "--filter", "("}).exit_code, 2);
+}
+
+/// A case that adds zero to x of as many elements.
+class VerifyRule : public Verify {
+ protected:
+  std::string reason(const std::vector<float>& x, const std::vector<float>& expected, std::string_view data = "") {
+    const Shape shape{static_cast<std::int64_t>(x.size())};
+    write("sum/model.onnx", onnx_model(13, input_text("x", shape) + output_text("y") + floats_text("zero", {1}, {0}) +
+                                               node_text("Add", {"x", "zero"}, {"y"})));
+    write("sum/test_data_set_0/input_0.pb", tensor_file({x.size()}, x));
+    write("sum/test_data_set_0/output_0.pb", tensor_file({x.size()}, expected));
+    std::filesystem::remove(path("sum/data.json"));
+    if (!data.empty()) write("sum/data.json", std::string(data));
+    const Outcome outcome = cohort({"verify", path("sum").string(), "--device", "reference", "--json"});
+    return json::parse(outcome.out)["cases"][0]["reason"];
+  }
+};
+
+TEST_F(VerifyRule, JudgesElementsNearZeroByTheLargestOfTheTensor) {
+  std::filesystem::create_directories(path("sum/test_data_set_0"));
+  EXPECT_EQ(reason({1000, 0}, {1000, 0.9e-3F}), "");
+  EXPECT_THAT(reason({1000, 0}, {1000, 1.1e-3F}), HasSubstr("1 of 2 elements are outside the tolerance"));
+  EXPECT_EQ(reason({0.1F, 0}, {0.1F, 0.9e-7F}), "");
+  EXPECT_THAT(reason({0.01F, 0}, {0.01F, 1.2e-7F}), HasSubstr("1 of 2 elements"));
+  EXPECT_THAT(reason({1000, 0}, {1000, 0.9e-3F}, R"({"atol": 1e-7})"), HasSubstr("1 of 2 elements"));
+  EXPECT_EQ(reason({1000, 0}, {1000, 0.9e-3F}, R"({"rtol": 1e-3})"), "");
+}
+
+TEST_F(VerifyRule, TakesNotANumberAndInfinityAsEqualToThemselvesAlone) {
+  std::filesystem::create_directories(path("sum/test_data_set_0"));
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(reason({nan, infinity, -infinity, 1}, {nan, infinity, -infinity, 1}), "");
+  EXPECT_THAT(reason({nan, 1}, {1, 1}), HasSubstr("1 of 2 elements"));
+  EXPECT_THAT(reason({1, 1}, {nan, 1}), HasSubstr("1 of 2 elements"));
+  EXPECT_THAT(reason({infinity, 1}, {-infinity, 1}), HasSubstr("1 of 2 elements"));
+  EXPECT_THAT(reason({infinity, 1}, {3e38F, 1}), HasSubstr("1 of 2 elements"));
+  EXPECT_THAT(reason({1, 1}, {infinity, 1}), HasSubstr("1 of 2 elements"));
+  EXPECT_THAT(reason({0, 1}, {infinity, 2}), HasSubstr("2 of 2 elements"));
+}
+
+TEST_F(Verify, ReadsWeightsInAnotherFile) {
+  std::filesystem::create_directories(path("external/test_data_set_0"));
+  const float weights[] = {10, 20};
+  write("external/weights.bin", std::string(reinterpret_cast<const char*>(weights), sizeof weights));
+  write("external/model.onnx",
+        onnx_model(13, input_text("x", {2}) + output_text("y") + node_text("Add", {"x", "w"}, {"y"}) +
+                           " initializer { name: \"w\" data_type: 1 dims: 2 data_location: EXTERNAL "
+                           "external_data { key: \"location\" value: \"weights.bin\" } }"));
+  write("external/test_data_set_0/input_0.pb", tensor_file({2}, {1, 2}));
+  write("external/test_data_set_0/output_0.pb", tensor_file({2}, {11, 22}));
+  const Outcome outcome = cohort({"verify", path("external").string()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("1 passed"));
+}
+
+TEST_F(Verify, TakesAGivenValueInPlaceOfADefault) {
+  std::filesystem::create_directories(path("default/test_data_set_0"));
+  write("default/model.onnx", onnx_model(13, input_text("c", {2}) + input_text("x", {2}) + output_text("y") +
+                                                 floats_text("c", {2}, {5, 6}) + node_text("Sub", {"x", "c"}, {"y"})));
+  write("default/test_data_set_0/input_0.pb", tensor_file({2}, {1, 2}));  // of x, which has none
+  write("default/test_data_set_0/output_0.pb", tensor_file({2}, {-4, -4}));
+  EXPECT_THAT(cohort({"verify", path("default").string()}).out, HasSubstr("1 passed"));
+  write("default/test_data_set_0/input_0.pb", tensor_file({2}, {1, 2}));  // of both, in the file's order
+  write("default/test_data_set_0/input_1.pb", tensor_file({2}, {3, 5}));
+  write("default/test_data_set_0/output_0.pb", tensor_file({2}, {2, 3}));
+  EXPECT_THAT(cohort({"verify", path("default").string()}).out, HasSubstr("1 passed"));
+  std::string c = tensor_file({2}, {1, 1});
+  write("default/test_data_set_0/input_0.pb", tensor_file({2}, {1, 2}) + "\x42\x01x");  // by their names
+  write("default/test_data_set_0/input_1.pb", c + "\x42\x01"
+                                                  "c");
+  write("default/test_data_set_0/output_0.pb", tensor_file({2}, {0, 1}));
+  EXPECT_THAT(cohort({"verify", path("default").string()}).out, HasSubstr("1 passed"));
+}
+
+TEST_F(Verify, NamesAPointerOrPageForWhatItIs) {
+  write_case("one", {0, 0});
+  write("one/model.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
+  EXPECT_THAT(cohort({"verify", path("one").string()}).out,
+              HasSubstr("model.onnx: not an ONNX model: it is a Git LFS pointer, not the file itself; `git lfs pull`"));
+  EXPECT_THAT(cohort({"profile", path("one/model.onnx").string(), "--device", "reference"}).err,
+              HasSubstr("it is a Git LFS pointer"));
+  write("one/model.onnx", "\n<!DOCTYPE html>\n<html>");
+  EXPECT_THAT(cohort({"verify", path("one").string()}).out, HasSubstr("it is a web page; download the file itself"));
+}
+
+TEST_F(Verify, ProfilesAModelWithAnInputThatIsFixed) {
+  const auto branch = [](std::string_view name, std::string_view op) {
+    return " attribute { name: \"" + std::string(name) + "\" type: GRAPH g { " + node_text(op, {"x"}, {"r"}) +
+           " output { name: \"r\" } } }";
+  };
+  write("if.onnx",
+        onnx_model(17, input_text("x", {2}) + " input { name: \"k\" type { tensor_type { elem_type: 9 shape { } } } }" +
+                           output_text("y") +
+                           node_text("If", {"k"}, {"y"}, branch("then_branch", "Neg") + branch("else_branch", "Exp"))));
+  const std::string model = path("if.onnx").string();
+  const std::string profile = path("if.profile").string();
+  EXPECT_THAT(cohort({"profile", model, "--device", "reference", "-o", profile}).err,
+              HasSubstr("it depends on k, which --set-input NAME=VALUE fixes"));
+  const Outcome fixed = cohort({"profile", model, "--device", "reference", "--set-input", "k=1", "-o", profile});
+  EXPECT_EQ(fixed.exit_code, 0) << fixed.err;
+  EXPECT_THAT(cohort({"profile", "mlp", "--set-input", "k=1"}).err, HasSubstr("--set-input is for .onnx files"));
+}
+
+/// Folders of cases beside the source tree that people reported, which are no part of it.
+TEST_F(Verify, PassesTheReportedCasesOfExporters) {
+  const std::filesystem::path reports = COHORT_REPORTS;
+  if (!std::filesystem::exists(reports)) GTEST_SKIP() << "no cases at " << reports;
+  std::vector<std::string> words{"verify"};
+  for (const char* const name : {"20-verify-external-data", "21-overridable-initializer", "22-constant-value_floats",
+                                 "23-local-functions", "25-unused-initializers", "29-passthrough-and-scalars"})
+    words.push_back((reports / name).string());
+  const Outcome outcome = cohort(words);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("8 passed, 0 failed, 0 unsupported"));
 }
 
 /// The ONNX project's own single-node cases.

@@ -119,6 +119,28 @@ TEST(OwnMap, EqualsTheReferenceForEveryActivation) {
   }
 }
 
+/// Where the reference's elements are NaN, and only there.
+void expect_same_nans(CallRunner runner, std::size_t elements) {
+  std::vector<float> values(elements, 0.25F);
+  for (std::size_t i = 0; i < elements; i += 7) values[i] = NAN;
+  runner.set_input(0, values);
+  const std::vector<float> expected = runner.run(*make_reference_kernels());
+  const std::vector<float> actual = runner.run(*make_own_kernels_on_host());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(std::isnan(actual[i]), std::isnan(expected[i]))
+        << canonical(runner.call().attributes, {}) << ": element " << i;
+  }
+}
+
+TEST(OwnMap, KeepsWhatIsNoNumber) {
+  for (int kind = 0; kind <= static_cast<int>(ActivationKind::kCos); ++kind)
+    expect_same_nans(
+        CallRunner(call_of(Activation{static_cast<ActivationKind>(kind), 0.5F, 1.5F}, {dense(0, {4, 15})})), 60);
+  for (const BinaryKind kind : {BinaryKind::kMin, BinaryKind::kMax})
+    expect_same_nans(CallRunner(call_of(Binary{kind}, {dense(0, {4, 15}), dense(1, {4, 15})})), 60);
+  expect_same_nans(CallRunner(call_of(Pool{PoolKind::kMax, window(3, 2, 1)}, {dense(0, {1, 2, 5, 6})})), 60);
+}
+
 TEST(OwnMap, EqualsTheReferenceForBinariesWithBroadcasting) {
   for (const auto kind : {BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul, BinaryKind::kDiv}) {
     expect_equals_reference(call_of(Binary{kind}, {dense(0, {2, 3, 4, 5}), dense(1, {2, 3, 4, 5})}), 0.5F, 2);

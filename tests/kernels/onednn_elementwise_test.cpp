@@ -23,9 +23,13 @@ TEST(OnednnActivation, InPlaceAndStrided) {
   const View x = dense(0, {2, 20, 5, 7});
   expect_equals_reference(CallRunner(make_call(Activation{}, {x}, x)));
   const View slice = channel_slice(0, {2, 16, 5, 7}, 48, 16);
-  const OpCall strided = make_call(Activation{}, {slice}, dense(1, slice.shape));
+  const Activation sigmoid{ActivationKind::kSigmoid};
+  const OpCall strided = make_call(sigmoid, {slice}, dense(1, slice.shape));
   EXPECT_FALSE(onednn().accepts_strides(strided));
   expect_equals_reference(CallRunner(strided));
+  const OpCall by_loops = make_call(Activation{}, {slice}, dense(1, slice.shape));
+  EXPECT_TRUE(onednn().accepts_strides(by_loops));
+  expect_equals_reference(CallRunner(by_loops));
   expect_equals_reference(CallRunner(make_call(Activation{}, {slice}, channel_slice(1, slice.shape, 64, 0))));
 }
 

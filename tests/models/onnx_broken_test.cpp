@@ -66,6 +66,20 @@ TEST(BrokenOnnx, EmptyFileAndOtherTextAreNamed) {
   EXPECT_THAT(problem("{\"traceEvents\": []}"), HasSubstr("not an ONNX model"));
 }
 
+TEST(BrokenOnnx, WhatIsNoModelIsNamedForWhatItIs) {
+  EXPECT_THAT(problem("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"),
+              HasSubstr("not an ONNX model: it is a Git LFS pointer, not the file itself; `git lfs pull`"));
+  for (const std::string_view page : {"<!DOCTYPE html>\n<html>", "\xef\xbb\xbf\r\n <HTML lang=\"en\">", "<head>"})
+    EXPECT_THAT(problem(std::string(page)), HasSubstr("it is a web page; download the file itself"));
+  EXPECT_THAT(problem("PK\x03\x04 archive"), HasSubstr("it is a zip archive, as PyTorch saves models"));
+  EXPECT_THAT(problem("\x1f\x8b..."), HasSubstr("it is compressed with gzip"));
+  const TemporaryFolder folder;
+  folder.write("input_0.pb", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
+  const auto tensor = onnx::read_tensor(folder.path() / "input_0.pb");
+  ASSERT_FALSE(tensor);
+  EXPECT_THAT(tensor.error().message, HasSubstr("not an ONNX tensor: it is a Git LFS pointer"));
+}
+
 TEST(BrokenOnnx, AFileIsNamedInItsError) {
   const TemporaryFolder folder;
   folder.write("broken.onnx", "not a model");

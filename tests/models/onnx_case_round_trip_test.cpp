@@ -59,7 +59,7 @@ std::optional<Case> read_case(const fs::path& folder) {
     if (!fs::exists(file)) continue;
     auto tensor = onnx::read_tensor(file);
     if (!tensor) return std::nullopt;
-    given.emplace((*names)[i], *std::move(tensor));
+    given.emplace((*names)[i].name, *std::move(tensor));
   }
   onnx::ReadOptions options;
   options.given = &given;

@@ -74,6 +74,12 @@ TEST_F(ExternalData, MustHoldTheRangeThatTheTensorNames) {
   EXPECT_THAT(problem("weights.bin", field("length", "-8")), HasSubstr("its length must be a whole number"));
 }
 
+TEST_F(ExternalData, NamesAPointerInPlaceOfTheValues) {
+  temporary_.write("model/pointer.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
+  EXPECT_THAT(problem("pointer.bin", field("offset", "4096") + field("length", "8")),
+              HasSubstr("pointer.bin, but it is a Git LFS pointer"));
+}
+
 TEST_F(ExternalData, NeedsAModelThatLiesInAFolder) {
   const auto loaded = onnx::parse_model(onnx_model(13, graph("weights.bin")), {});
   ASSERT_FALSE(loaded);

@@ -203,6 +203,23 @@ TEST(Simplify, MakesAnActivationPartOfAnAddition) {
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("add: Add + Relu"));
 }
 
+TEST(Simplify, ChainsNoTwoFunctionsThatLibrariesMixUp) {
+  const Activation relu, leaky{ActivationKind::kLeakyRelu, 0.5F, 0}, sigmoid{ActivationKind::kSigmoid, 0, 0};
+  const Activation unit{ActivationKind::kClip, 0, 1}, wide{ActivationKind::kClip, 0, 6};
+  const auto simplified = [](const std::vector<Activation>& chain) {
+    ModelBuilder b("m");
+    TensorId x = b.linear("fc", b.input("x", {2, 3}), 4);
+    for (std::size_t i = 0; i < chain.size(); ++i) x = b.add(std::string(1, static_cast<char>('a' + i)), chain[i], {x});
+    b.output(x);
+    return op_texts(checked_simplify(finish(b)).model);
+  };
+  EXPECT_THAT(simplified({leaky, relu}), ElementsAre("fc: Gemm + LeakyRelu", "b: Relu"));
+  EXPECT_THAT(simplified({relu, leaky}), ElementsAre("fc: Gemm + Relu", "b: LeakyRelu"));
+  EXPECT_THAT(simplified({unit, sigmoid, wide}), ElementsAre("fc: Gemm + Clip + Sigmoid", "c: Clip"));
+  EXPECT_THAT(simplified({unit, sigmoid, unit}), ElementsAre("fc: Gemm + Clip + Sigmoid + Clip"));
+  EXPECT_THAT(simplified({relu, wide}), ElementsAre("fc: Gemm + Relu + Clip"));
+}
+
 TEST(Simplify, MakesARectifierAndNothingElsePartOfANormalization) {
   ModelBuilder b("m");
   const TensorId x = b.input("x", {2, 3, 4, 4});

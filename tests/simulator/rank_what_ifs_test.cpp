@@ -25,7 +25,7 @@ std::string launch_bound(int kernels) {
 
 class RankWhatIfs : public testing::Test {
  protected:
-  explicit RankWhatIfs(const std::string& text = launch_bound(10)) : trace_(gpu_trace_from(text)) {
+  explicit RankWhatIfs(Trace trace = gpu_trace_from(launch_bound(10))) : trace_(std::move(trace)) {
     TraceGraphOptions options;
     options.in_flight = false;
     Result<TraceGraph> graph = build_trace_graph(trace_, options);
@@ -48,6 +48,22 @@ class RankWhatIfs : public testing::Test {
   Trace trace_;
   WhatIfCase case_;
 };
+
+TEST_F(RankWhatIfs, ClaimsNoGainOfAStepWhoseReplayIsFarOff) {
+  case_.replay_errors = {0.04};
+  EXPECT_TRUE(rank_what_ifs(case_, members(4)).has_value());
+  case_.replay_errors = {-0.51};
+  const Result<WhatIfRanking> ranking = rank_what_ifs(case_, members(4));
+  ASSERT_FALSE(ranking.has_value());
+  EXPECT_EQ(ranking.error().code, ErrorCode::kNegativeAnswer);
+  EXPECT_THAT(ranking.error().message, testing::HasSubstr("trace 1: a replay of the step as it was is -51% off"));
+  const Result<WhatIfPrediction> prediction = predict_what_if(case_, members(4));
+  ASSERT_TRUE(prediction.has_value());
+  const auto is_told = [](const Doubt& doubt) {
+    return doubt.grave && doubt.why.find("-51% off") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(prediction->doubts.begin(), prediction->doubts.end(), is_told));
+}
 
 TEST_F(RankWhatIfs, TriesEveryNumberOfStreamsBothWaysAndRefinesTheBest) {
   const WhatIfRanking ranking = rank(members(6));
@@ -106,10 +122,16 @@ TEST_F(RankWhatIfs, AsksOneMemberOnlyHowItIsLaunched) {
   EXPECT_NE(ranking.ranked[0].what_if.graphs, ranking.ranked[1].what_if.graphs);
 }
 
-/// Tasks of a host alone: nothing is launched.
+/// A run of our own on a CPU: nothing is launched.
+Trace run_on_a_cpu() {
+  Trace trace = gpu_trace_from("main #step 0 1000\nmain @conv 0 400\nmain @gemm 400 900\n");
+  trace.info.kind = TraceKind::kMeasured;
+  return trace;
+}
+
 class RankOnACpu : public RankWhatIfs {
  protected:
-  RankOnACpu() : RankWhatIfs("main #step 0 1000\nmain @conv 0 400\nmain @gemm 400 900\n") {}
+  RankOnACpu() : RankWhatIfs(run_on_a_cpu()) {}
 };
 
 TEST_F(RankOnACpu, LeavesOutWhatIsOfAGpu) {

@@ -263,6 +263,31 @@ TEST(TraceGraph, StartsAnIsolatedWindowsWorkAsSoonAsItsLaunchAllows) {
             "b 8-107\ncudaLaunchKernel 0-5\ncudaDeviceSynchronize 10-112\n");
 }
 
+TEST(TraceGraph, KeepsAStepBehindAllThatWasLaunchedBeforeItWhereTheHostRunsAhead) {
+  // The window is over before the device begins with what was launched in it; b runs in between, and is in neither.
+  TraceGraphOptions options;
+  options.window = TimeWindow{Nanoseconds(20'000), Nanoseconds(40'000)};
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernel  0   5 c1
+    main cudaLaunchKernel 10  15 c2
+    main cudaLaunchKernel 20  25 c3
+    main cudaLaunchKernel 30  35 c4
+    main cudaLaunchKernel 50  55 c5
+    s7   a                 8  38 c1
+    s7   b                39  99 c2
+    s7   c               100 140 c3
+    s7   d               141 160 c4
+    s7   e               161 200 c5)",
+                                    options);
+  EXPECT_EQ(graph.counts.launched_before, 2);
+  EXPECT_EQ(graph.counts.device_span, Nanoseconds(60'000));
+  EXPECT_EQ(replayed(graph), "a 0-18\nb 19-79\nc 80-120\nd 121-140\ncudaLaunchKernel 0-5\ncudaLaunchKernel 10-15\n");
+  const Result<Replay> same = replay(graph);
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(same->traced, Nanoseconds(140'000));
+  EXPECT_EQ(same->relative_error, 0);
+}
+
 TEST(TraceGraph, LeavesThreadsThatOnlyLookOnOutOfAnIsolatedStep) {
   const std::string_view text = R"(
     main     cudaLaunchKernel      0    5 c1

@@ -187,5 +187,48 @@ TEST(BrokenFiles, AreRefusedWithTheLineAndByteWhereTheyBreak) {
   EXPECT_THAT(trace.error().message, HasSubstr("line 3"));
 }
 
+TEST(Dialects, KeepIdsOfAllUnsignedNumbers) {
+  const Trace trace = read_events(
+      R"({"ph":"X","cat":"kernel","name":"a","pid":0,"tid":18446744073709551615,"ts":1,"dur":1,
+          "args":{"stream":18446744073709551615,"correlation":9223372036854775808,"bytes":9223372036854775808}},
+         {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":9223372036854775809,"ts":2,"dur":1,
+          "args":{"stream":"9223372036854775809"}},
+         {"ph":"X","cat":"kernel","name":"c","pid":"a name","tid":1,"ts":2,"dur":1})");
+  ASSERT_EQ(trace.slices.size(), 3U);
+  EXPECT_THAT(trace.info.dropped, IsEmpty());
+  const auto unsigned_arg = [&](std::size_t slice, std::string_view key) {
+    return static_cast<std::uint64_t>(trace.integer_arg(trace.slices[slice], key).value_or(0));
+  };
+  EXPECT_EQ(unsigned_arg(0, "stream"), 18'446'744'073'709'551'615U);
+  EXPECT_EQ(unsigned_arg(0, "correlation"), 9'223'372'036'854'775'808U);
+  EXPECT_EQ(trace.integer_arg(trace.slices[0], "bytes"), std::nullopt) << "an amount, which stays a real number";
+  EXPECT_EQ(unsigned_arg(1, "stream"), 9'223'372'036'854'775'809U);
+  EXPECT_EQ(trace.tracks.size(), 3U);
+  EXPECT_EQ(trace.tracks[0].process, "") << "no number is taken for a name";
+}
+
+TEST(Dialects, ReadIdsThatAreWrittenAsRealNumbers) {
+  const Trace trace = read_events(
+      R"({"ph":"X","cat":"kernel","name":"a","pid":0.0,"tid":7.0,"ts":1,"dur":1,
+          "args":{"stream":7.0,"correlation":1e2,"External id":100.5,"grid":[8.0,1.0,1.00]}},
+         {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":2,"dur":1},
+         {"ph":"X","cat":"kernel","name":"c","pid":0,"tid":7.5,"ts":2,"dur":1})");
+  ASSERT_EQ(trace.slices.size(), 2U);
+  EXPECT_EQ(trace.tracks.size(), 1U);
+  EXPECT_EQ(trace.integer_arg(trace.slices[0], "stream"), 7);
+  EXPECT_EQ(trace.integer_arg(trace.slices[0], "correlation"), 100);
+  EXPECT_EQ(trace.integer_arg(trace.slices[0], "External id"), std::nullopt);
+  EXPECT_THAT(trace.integers_arg(trace.slices[0], "grid"), Optional(ElementsAre(8, 1, 1)));
+  EXPECT_THAT(trace.info.dropped, ElementsAre(Pair("record with an unreadable field", 1)));
+}
+
+TEST(Dialects, TakeArgumentsThatAreNoObjectForNone) {
+  const Trace trace = read_events(
+      R"({"ph":"X","cat":"kernel","name":"a","ts":1,"args":null,"dur":1}, {"ph":"X","name":"b","ts":2,"args":[1,[2]],"dur":1},
+         {"ph":"X","name":"c","ts":2,"dur":1,"args":"text"}, {"ph":"X","name":"d","ts":2,"dur":1,"args":5})");
+  EXPECT_EQ(trace.slices.size(), 4U);
+  EXPECT_THAT(trace.info.dropped, ElementsAre(Pair("null argument", 1), Pair("unreadable argument", 3)));
+}
+
 }  // namespace
 }  // namespace cohort

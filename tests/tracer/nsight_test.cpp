@@ -12,6 +12,7 @@
 #include "tests/temporary_folder.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/slice_kind.hpp"
+#include "tracer/summary/no_device_work.hpp"
 
 namespace cohort {
 namespace {
@@ -254,7 +255,7 @@ TEST(Nsight, RefusesDatabasesOfOthersAndSaysWhatTheyHold) {
   EXPECT_THAT(other.error().message, HasSubstr("no table CUPTI_ACTIVITY_KIND_KERNEL but orders, users"));
   const auto view = parse_trace(database("CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT 1 AS start, 2 AS end"));
   ASSERT_FALSE(view);
-  EXPECT_THAT(view.error().message, HasSubstr("no tables at all"));
+  EXPECT_THAT(view.error().message, HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL is a view"));
 }
 
 TEST(Nsight, ReadsFilesByTheirContent) {
@@ -278,6 +279,50 @@ TEST(Nsight, SurvivesAnySingleByteChanged) {
     const auto trace = parse_nsight(broken);  // whatever it says, it says it in order
     EXPECT_TRUE(trace || trace.error().code == ErrorCode::kInvalidInput) << at;
   }
+}
+
+/// A table of one kernel under another name.
+std::string kernel_table(const std::string& name, const std::string& type = "INTEGER",
+                         const std::string& times = "10,35") {
+  return "CREATE TABLE " + name + " (start " + type + ", end " + type +
+         ", deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, "
+         "demangledName TEXT); INSERT INTO " +
+         name + " VALUES (" + times + ",0,1,7,11,0,'gemm');";
+}
+constexpr const char* kRange =
+    "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);"
+    "INSERT INTO NVTX_EVENTS VALUES (0,100,59,'step',1);";
+
+TEST(NsightTables, OfAnotherVersionAreFoundByTheirStem) {
+  const Trace trace = read_export(kRange + kernel_table("CUPTI_ACTIVITY_KIND_KERNEL_V2") +
+                                  kernel_table("CUPTI_ACTIVITY_KIND_KERNEL_V3", "INTEGER", "100,200"));
+  ASSERT_EQ(trace.slices.size(), 2U);
+  EXPECT_EQ(trace.strings[trace.slices[0].category], "kernel");
+  EXPECT_EQ(trace.slices[0].start, Nanoseconds(100));
+  EXPECT_EQ(trace.strings[trace.slices[1].category], "user_annotation");
+  EXPECT_THAT(trace.info.dropped, ElementsAre(Pair("row of table CUPTI_ACTIVITY_KIND_KERNEL_V2", 1)));
+  const Trace newer = read_export(kernel_table("CUPTI_ACTIVITY_KIND_KERNEL") +
+                                  kernel_table("CUPTI_ACTIVITY_KIND_KERNEL_V9", "INTEGER", "100,200"));
+  EXPECT_EQ(newer.slices.at(0).start, Nanoseconds(10)) << "the name itself goes first";
+}
+
+TEST(NsightTables, MayHoldTimesAsRealNumbers) {
+  const Trace trace = read_export(kernel_table("CUPTI_ACTIVITY_KIND_KERNEL", "REAL", "10.4,35.6"));
+  ASSERT_EQ(trace.slices.size(), 1U);
+  EXPECT_EQ(trace.slices[0].start, Nanoseconds(10));
+  EXPECT_EQ(trace.slices[0].duration, Nanoseconds(26));
+}
+
+TEST(NsightTables, ThatAreViewsAreRefusedByName) {
+  const auto trace =
+      parse_trace(database(kRange + kernel_table("k") + "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k;"));
+  ASSERT_FALSE(trace);
+  EXPECT_THAT(trace.error().message, HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL is a view"));
+}
+
+TEST(NsightTables, OfOtherNamesAreNamedWhereNoDeviceWorkIsLeft) {
+  const Trace trace = read_export(kRange + kernel_table("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"));
+  EXPECT_THAT(no_device_work(trace), Optional(HasSubstr("1 rows of table CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")));
 }
 
 }  // namespace

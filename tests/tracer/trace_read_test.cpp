@@ -168,7 +168,7 @@ TEST(TraceRead, CountsEveryRecordItDoesNotKeep) {
     {"ph":"X","name":"late","ts":9e15,"dur":1},
     {"ph":"X","name":"time is text","ts":"soon","dur":1},
     {"ph":"X","name":7,"ts":1,"dur":1},
-    {"ph":"X","name":"args are a list","ts":1,"dur":1,"args":[1]},
+    {"ph":"X","name":["a list"],"ts":1,"dur":1},
     {"ph":"i","name":"instant","ts":1},
     {"ph":"b","name":"async","ts":1},
     {"ph":"unknown","ts":1},

@@ -10,6 +10,8 @@
 #include <new>
 #include <utility>
 
+#include "base/lfs_pointer.hpp"
+
 namespace cohort {
 namespace {
 
@@ -38,12 +40,15 @@ std::size_t first_capacity(std::string_view content, std::size_t most_bytes) {
   return std::min({claimed_size(content), content.size() * kMostRatio, most_bytes});
 }
 
-bool is_text(std::string_view content) {
+/// Names in JSON may hold a few control characters, as tools write them as they come.
+bool is_text(std::string_view content, bool is_json) {
   const std::string_view start = content.substr(0, 512);
-  return std::all_of(start.begin(), start.end(), [](char c) {
+  const auto strange = std::count_if(start.begin(), start.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x20 || byte == '\n' || byte == '\r' || byte == '\t';
+    return byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t';
   });
+  constexpr std::ptrdiff_t kFew = 8;
+  return strange <= (is_json && start.find('\0') == std::string_view::npos ? kFew : 0);
 }
 
 }  // namespace
@@ -122,7 +127,7 @@ std::string gzipped(std::string_view content) {
 
 std::string_view describe_content(std::string_view content) {
   using namespace std::string_view_literals;
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kMagics = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kMagics = {{
       {"\x89PNG"sv, "a PNG image"},
       {"\xff\xd8\xff"sv, "a JPEG image"},
       {"SQLite format 3"sv, "an SQLite database (of Nsight Systems, say); export it as Chrome Trace JSON"},
@@ -137,10 +142,12 @@ std::string_view describe_content(std::string_view content) {
        "ELF"sv,
        "a program or library"},
       {"%PDF"sv, "a PDF document"},
-      {"<"sv, "HTML or XML"},
+      {"<"sv, "HTML or XML: a page of a web site instead of the file, it seems; download the raw file"},
+      {"NSYSREP"sv, kNsightReport},
       {"\x93NUMPY"sv, "a NumPy array"},
   }};
   if (content.empty()) return "empty";
+  if (is_lfs_pointer(content)) return kLfsPointerText;
   for (const auto& [magic, name] : kMagics) {
     if (content.starts_with(magic)) return name;
   }
@@ -148,8 +155,9 @@ std::string_view describe_content(std::string_view content) {
   if (first == std::string_view::npos) return "blank";
   // Protobuf: field 1 (ir_version) as a small number, then field 2 (producer_name).
   if (content.size() > 2 && content[0] == '\x08' && content[1] < '\x20' && content[2] == '\x12') return "an ONNX model";
-  if (!is_text(content)) return "binary data";
-  if (content[first] == '{' || content[first] == '[') return "JSON";
+  const bool is_json = content[first] == '{' || content[first] == '[';
+  if (!is_text(content, is_json)) return "binary data";
+  if (is_json) return "JSON";
   return "text that is not JSON";
 }
 

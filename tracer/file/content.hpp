@@ -39,6 +39,14 @@ Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes, s
 /// The content as one gzip member; equal content, equal bytes.
 std::string gzipped(std::string_view content);
 
+/// Reasons in info.dropped where gzip data breaks off, and where something follows the JSON document.
+inline constexpr std::string_view kDamagedGzipReason = "end of gzip data that is damaged or cut short";
+inline constexpr std::string_view kTextBehindReason = "text behind the end of the document";
+
+/// Of reports in Nsight Systems' own format.
+inline constexpr std::string_view kNsightReport =
+    "a report of Nsight Systems in its own format; export it: nsys export --type sqlite FILE";
+
 /// What a file that is no trace looks like: "a PNG image", "an SQLite database", "empty".
 std::string_view describe_content(std::string_view content);
 

@@ -8,7 +8,11 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "tracer/file/content.hpp"
+#include "tracer/file/device_tracks.hpp"
+#include "tracer/file/mend_times.hpp"
 #include "tracer/file/trace_file.hpp"
+#include "tracer/file/unique_correlations.hpp"
 #include "tracer/memory_counter.hpp"
 #include "tracer/slice_kind.hpp"
 
@@ -16,6 +20,19 @@ namespace cohort {
 namespace {
 
 bool in_range(Nanoseconds time) { return time >= -kMostTime && time <= kMostTime; }
+
+std::string phase_name(char phase) {
+  if (phase == 'i' || phase == 'I') return "instant event";
+  if (phase == 0) return "record without a phase";
+  return fmt::format("phase {}", phase);
+}
+
+/// Numbers for ids that are names, until the numbers really used are known.
+std::int64_t stand_in(StringId name) {
+  return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(to_index(name));
+}
+
+}  // namespace
 
 std::string_view to_string(Drop reason) {
   switch (reason) {
@@ -51,24 +68,17 @@ std::string_view to_string(Drop reason) {
       return "device work that stands in the file twice";
     case Drop::kInvalidText:
       return "byte that is not UTF-8";
+    case Drop::kRepairedText:
+      return "quote or control character within a text, replaced";
+    case Drop::kTextBehind:
+      return kTextBehindReason;
+    case Drop::kDamagedGzip:
+      return kDamagedGzipReason;
     case Drop::kCount:
       break;
   }
   return "record";
 }
-
-std::string phase_name(char phase) {
-  if (phase == 'i' || phase == 'I') return "instant event";
-  if (phase == 0) return "record without a phase";
-  return fmt::format("phase {}", phase);
-}
-
-/// Numbers for ids that are names, until the numbers really used are known.
-std::int64_t stand_in(StringId name) {
-  return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(to_index(name));
-}
-
-}  // namespace
 
 EventSink::EventSink(Trace& trace)
     : trace_(trace),
@@ -142,7 +152,12 @@ void EventSink::set_thread_name(const RawEvent& event, std::string_view name) {
 }
 
 std::int64_t EventSink::number_of(const EventId64& id) {
-  if (!id.is_name) return id.number;
+  constexpr std::int64_t kMostNames = std::int64_t{1} << 32;
+  if (!id.is_name && keep_spelling_) return id.number;  // no names among ids of our own files
+  if (!id.is_name) {  // numbers where those of names stand, which an id of more than 63 bits may be, move out of the
+                      // way
+    return id.number < std::numeric_limits<std::int64_t>::min() + kMostNames ? id.number + 2 * kMostNames : id.number;
+  }
   const auto name = static_cast<StringId>(id.number);
   const std::int64_t number = stand_in(name);
   named_ids_.emplace(number, name);
@@ -288,6 +303,11 @@ void EventSink::finish(Nanoseconds base) {
   drop(Drop::kFlowWithoutEnd, bound.without_end);
   drop(Drop::kFlowWithoutSlice, bound.without_slice);
   name_tracks();
+  if (!keep_spelling_) {
+    recognise_device_tracks(trace_);
+    make_correlations_unique(trace_);
+    erase_with_flows(mend_device_times(trace_, base));
+  }
   shift_times(base);
   report_dropped();
 }
@@ -340,6 +360,23 @@ void EventSink::erase(std::vector<std::size_t> slices) {
     }
   }
   trace_.slices.resize(kept);
+}
+
+void EventSink::erase_with_flows(std::vector<std::size_t> slices) {
+  if (slices.empty()) return;
+  std::vector<Flow> kept;
+  const auto now = [&](SliceId id) -> std::optional<SliceId> {
+    const auto place = std::lower_bound(slices.begin(), slices.end(), to_index(id));
+    if (place != slices.end() && *place == to_index(id)) return std::nullopt;
+    return static_cast<SliceId>(to_index(id) - static_cast<std::size_t>(place - slices.begin()));
+  };
+  for (const Flow& flow : trace_.flows) {
+    const auto from = now(flow.from);
+    const auto to = now(flow.to);
+    if (from && to) kept.push_back({*from, *to, flow.name});
+  }
+  trace_.flows = std::move(kept);
+  erase(std::move(slices));
 }
 
 void EventSink::name_tracks() {

@@ -54,8 +54,12 @@ enum class Drop {
   kDuplicate,
   kCutShort,
   kInvalidText,
+  kRepairedText,
+  kTextBehind,
+  kDamagedGzip,
   kCount,
 };
+std::string_view to_string(Drop reason);
 
 /// Turns records of a trace file into a Trace, in any order in which they come.
 class EventSink {
@@ -67,6 +71,8 @@ class EventSink {
   void drop(Drop reason, std::int64_t count = 1) { dropped_[static_cast<std::size_t>(reason)] += count; }
   /// Makes room for what a file of this size holds.
   void expect(std::size_t json_bytes);
+  /// True for arguments that are whole numbers in any spelling, such as a stream.
+  [[nodiscard]] bool is_id(StringId argument) { return spelling_.is_id(argument); }
   /// For files of our own: what they hold is spelled as it should be and stands there once.
   void keep_spelling() { keep_spelling_ = true; }
   /// Call last: closes what is open, binds flows, names tracks, adds `base` to every time, and puts
@@ -98,6 +104,8 @@ class EventSink {
   /// Device work that stands in the file twice, as it does after traces were merged carelessly.
   void erase_duplicates();
   void erase(std::vector<std::size_t> slices);
+  /// The same of ascending positions, once flows are bound.
+  void erase_with_flows(std::vector<std::size_t> slices);
   void name_tracks();
   void shift_times(Nanoseconds base);
   void report_dropped();

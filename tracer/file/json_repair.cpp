@@ -25,6 +25,79 @@ bool outside_strings(std::string_view text, const Visit& visit) {
   return true;
 }
 
+class StringRepair {
+ public:
+  explicit StringRepair(PaddedBytes& bytes) : bytes_(bytes), text_(bytes.view()) {}
+
+  std::int64_t run() {
+    for (std::size_t i = 0; i < text_.size(); ++i) {
+      const char c = text_[i];
+      if (c == '"') {
+        i = pass_string(i);
+      } else if (c == '{' || c == '[') {
+        open_ += c;
+        before_ = c;
+      } else if (c == '}' || c == ']') {
+        if (!open_.empty()) open_.pop_back();
+        before_ = c;
+      } else if (c == ',' || c == ':') {
+        before_ = c;
+      }
+    }
+    return repaired_;
+  }
+
+ private:
+  /// From a string's opening quote to its closing one.
+  std::size_t pass_string(std::size_t opening) {
+    for (std::size_t i = opening + 1; i < text_.size(); ++i) {
+      if (text_[i] == '\\') {
+        ++i;
+      } else if (text_[i] == '"') {
+        if (is_closing(i)) return i;
+        replace(i, '\'');
+      } else if (static_cast<unsigned char>(text_[i]) < 0x20) {
+        replace(i, '?');
+      }
+    }
+    return text_.size();
+  }
+
+  [[nodiscard]] bool is_closing(std::size_t quote) const {
+    const bool in_object = !open_.empty() && open_.back() == '{';
+    const std::size_t next = visible(quote + 1);
+    if (next == text_.size()) return true;
+    if (in_object && before_ != ':') return true;  // of a key, which tools choose themselves
+    const std::size_t after = visible(next + 1);
+    if (text_[next] == (in_object ? '}' : ']'))
+      return after == text_.size() || std::string_view(",]}").find(text_[after]) != std::string_view::npos;
+    return text_[next] == ',' && (!in_object || is_key(after));
+  }
+
+  [[nodiscard]] bool is_key(std::size_t quote) const {
+    if (quote >= text_.size() || text_[quote] != '"') return quote >= text_.size();
+    const std::size_t closing = text_.find('"', quote + 1);
+    const std::size_t next = closing == std::string_view::npos ? text_.size() : visible(closing + 1);
+    return next == text_.size() || text_[next] == ':';
+  }
+
+  /// The next character that is no white space, or the end.
+  [[nodiscard]] std::size_t visible(std::size_t from) const {
+    return std::min(text_.find_first_not_of(" \t\r\n", from), text_.size());
+  }
+
+  void replace(std::size_t at, char by) {
+    bytes_.data()[at] = by;
+    ++repaired_;
+  }
+
+  PaddedBytes& bytes_;
+  std::string_view text_;
+  std::string open_;   ///< brackets around
+  char before_ = ' ';  ///< the last of brackets, commas and colons
+  std::int64_t repaired_ = 0;
+};
+
 }  // namespace
 
 std::optional<CutText> find_cut(std::string_view text) {
@@ -79,6 +152,8 @@ std::size_t blank_trailing_commas(PaddedBytes& bytes) {
   });
   return blanked;
 }
+
+std::int64_t repair_strings(PaddedBytes& bytes) { return StringRepair(bytes).run(); }
 
 std::string describe_position(std::string_view text, std::size_t position) {
   const std::string_view before = text.substr(0, std::min(position, text.size()));

@@ -26,6 +26,10 @@ bool close_cut_text(PaddedBytes& bytes);
 /// Blanks commas that nothing follows: "[1, 2, ]". Returns how many.
 std::size_t blank_trailing_commas(PaddedBytes& bytes);
 
+/// Puts a question mark in place of each control character within a string, and an apostrophe in place of each quote
+/// that can end none, by what follows it: tools write names as they come. Returns how many.
+std::int64_t repair_strings(PaddedBytes& bytes);
+
 /// Puts a question mark in place of each byte that is no part of UTF-8, as where tools cut kernel names within a
 /// character: stage one of simdjson refuses the whole file then. Returns how many.
 std::int64_t replace_invalid_utf8(PaddedBytes& bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <string>
 
 #include "base/text.hpp"
@@ -83,11 +84,15 @@ constexpr std::array<SpelledKey, 19> kKeys = {{
     {"shared memory", "shared memory", true, false},
 }};
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> whole_number_in(std::string_view text) {
+  const char* const last = text.data() + text.size();
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  if (const auto [end, error] = std::from_chars(text.data(), last, number); error == std::errc{} && end == last)
+    return number;
+  std::uint64_t large = 0;  // kept bit by bit
+  const auto [end, error] = std::from_chars(text.data(), last, large);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  return static_cast<std::int64_t>(large);
 }
 
 template <class Value>
@@ -124,10 +129,19 @@ void Spelling::argument(std::pair<StringId, ArgValue>& arg) {
   arg.first = known.name;
   if (!known.is_id) return;
   if (const auto* text = std::get_if<StringId>(&arg.second)) {
-    if (const auto number = whole_number(strings_[*text])) arg.second = *number;
+    if (const auto number = whole_number_in(strings_[*text])) arg.second = *number;
+  }
+  if (const auto* real = std::get_if<double>(&arg.second)) {
+    if (const auto number = whole_number(*real)) arg.second = *number;
   }
   auto* number = std::get_if<std::int64_t>(&arg.second);
   if (known.is_stream && number != nullptr) *number = signed_stream(*number);
+}
+
+std::optional<std::int64_t> whole_number(double number) {
+  constexpr double kMostExact = 9007199254740992.0;  // 2^53
+  if (!(std::abs(number) <= kMostExact) || std::trunc(number) != number) return std::nullopt;
+  return static_cast<std::int64_t>(number);
 }
 
 std::optional<std::int64_t> stream_number(std::string_view thread) {
@@ -135,7 +149,7 @@ std::optional<std::int64_t> stream_number(std::string_view thread) {
   if (to_lower(thread.substr(0, kWord.size())) != kWord) return std::nullopt;
   thread.remove_prefix(kWord.size());
   while (!thread.empty() && (thread.front() == ' ' || thread.front() == '#')) thread.remove_prefix(1);
-  const auto number = whole_number(thread);
+  const auto number = whole_number_in(thread);
   return number ? std::optional(signed_stream(*number)) : std::nullopt;
 }
 

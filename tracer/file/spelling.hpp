@@ -18,6 +18,7 @@ class Spelling {
 
   StringId category(StringId given);
   void argument(std::pair<StringId, ArgValue>& arg);
+  [[nodiscard]] bool is_id(StringId argument) { return key(argument).is_id; }
 
  private:
   struct Key {
@@ -31,6 +32,9 @@ class Spelling {
   std::vector<std::optional<StringId>> categories_;  ///< by StringId given
   std::vector<std::optional<Key>> keys_;
 };
+
+/// 100 of 100.0; absent where it is not whole, or too large to be exact.
+std::optional<std::int64_t> whole_number(double number);
 
 /// 7 for "stream 7" and "Stream #7".
 std::optional<std::int64_t> stream_number(std::string_view thread);

@@ -10,11 +10,14 @@
 
 #include "tracer/file/compact_json.hpp"
 #include "tracer/file/content.hpp"
+#include "tracer/file/cut_gzip.hpp"
 #include "tracer/file/event_sink.hpp"
 #include "tracer/file/info_json.hpp"
 #include "tracer/file/json_repair.hpp"
 #include "tracer/file/machine_facts.hpp"
 #include "tracer/file/microseconds.hpp"
+#include "tracer/file/spelling.hpp"
+#include "tracer/file/text_encoding.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/nsight/nsight.hpp"
 
@@ -54,7 +57,7 @@ class TraceReader {
   /// True after a failure that lies in the text, not in what it says.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
   [[nodiscard]] bool is_ours() const { return has_info_; }
-  void note_cut() { sink_.drop(Drop::kCutShort); }
+  void note(Drop repair, std::int64_t count = 1) { sink_.drop(repair, count); }
 
   Result<Trace> read(PaddedBytes& bytes);
 
@@ -66,6 +69,7 @@ class TraceReader {
   Result<void> read_events(ondemand::value value);
   Result<void> read_event(ondemand::object& object);
   void note_progress(const char* place);
+  void note_far_time(std::string_view token);
   error_code read_event_field(ondemand::raw_json_string key, ondemand::value& value);
   error_code read_id(ondemand::value& value, EventId64& id);
   error_code read_args(ondemand::value& value);
@@ -86,6 +90,8 @@ class TraceReader {
   RawEvent event_;
   Nanoseconds base_{};
   MachineFacts facts_;
+  std::size_t far_times_ = 0;  ///< beyond what 64 bits of nanoseconds hold
+  std::string far_time_;       ///< the first of them
   bool is_broken_ = false;
   bool has_place_ = false;  ///< where it is broken is known
   bool has_events_ = false;
@@ -98,6 +104,13 @@ Result<Trace> TraceReader::read(PaddedBytes& bytes) {
   const std::string_view what = describe_content(bytes.view());
   if (what != "JSON") return fail(ErrorCode::kInvalidInput, "not a trace but {}", what);
   COHORT_CHECK(read_text(bytes));
+  if (far_times_ > trace_.slices.size()) {
+    return fail(
+        ErrorCode::kInvalidInput,
+        "times that lie out of range, the first is {}: nanoseconds, it seems, where the format has microseconds; "
+        "divide every ts and dur by 1000",
+        far_time_);
+  }
   sink_.finish(base_);
   facts_.apply(trace_);
   return std::move(trace_);
@@ -126,6 +139,8 @@ Result<void> TraceReader::read_text(PaddedBytes& bytes) {
                   describe_position(bytes.view(), static_cast<std::size_t>(location - bytes.data())));
     return tl::unexpected<Error>(std::move(read).error());
   }
+  const char* behind = nullptr;
+  if (!document.current_location().get(behind)) sink_.drop(Drop::kTextBehind);  // fails at the end
   return {};
 }
 
@@ -211,6 +226,14 @@ Result<void> TraceReader::read_events(ondemand::value value) {
   return {};
 }
 
+/// A time of too many digits.
+void TraceReader::note_far_time(std::string_view token) {
+  constexpr std::size_t kDigits = 16;
+  if (token.size() < kDigits || token.find_first_not_of("-0123456789.") != std::string_view::npos) return;
+  constexpr std::size_t kMostText = 40;
+  if (far_times_++ == 0) far_time_ = token.substr(0, kMostText);
+}
+
 void TraceReader::note_progress(const char* place) {
   progress_->done.store(static_cast<std::uint64_t>(place - text_), std::memory_order_relaxed);
 }
@@ -245,7 +268,10 @@ error_code TraceReader::read_event_field(ondemand::raw_json_string key, ondemand
     event_.category = trace_.strings.intern(text);
   } else if (key == "ts" || key == "dur") {
     const auto time = microseconds_from(bare_token(value.raw_json_token()));
-    if (!time) return simdjson::NUMBER_ERROR;
+    if (!time) {
+      note_far_time(bare_token(value.raw_json_token()));
+      return simdjson::NUMBER_ERROR;
+    }
     (key == "ts" ? event_.time : event_.duration) = time;
   } else if (key == "pid") {
     return read_id(value, event_.pid);
@@ -264,7 +290,17 @@ error_code TraceReader::read_id(ondemand::value& value, EventId64& id) {
   const auto error = value.get_string().get(text);
   if (error == simdjson::INCORRECT_TYPE) {
     id.is_name = false;
-    return value.get_int64().get(id.number);
+    if (!value.get_int64().get(id.number)) return simdjson::SUCCESS;
+    std::uint64_t large = 0;
+    if (!value.get_uint64().get(large)) {  // 2^64-1 of HIP's streams; kept bit by bit
+      id.number = static_cast<std::int64_t>(large);
+      return simdjson::SUCCESS;
+    }
+    double real = 0;
+    if (const auto no_number = value.get_double().get(real)) return no_number;
+    const auto whole = whole_number(real);
+    id.number = whole.value_or(0);
+    return whole ? simdjson::SUCCESS : simdjson::NUMBER_ERROR;
   }
   if (error) return error;
   id = {static_cast<std::int64_t>(to_index(trace_.strings.intern(text))), true};
@@ -273,7 +309,12 @@ error_code TraceReader::read_id(ondemand::value& value, EventId64& id) {
 
 error_code TraceReader::read_args(ondemand::value& value) {
   ondemand::object object;
-  if (const auto error = value.get_object().get(object)) return error;
+  if (const auto error = value.get_object().get(object)) {
+    ondemand::json_type type{};
+    if (error != simdjson::INCORRECT_TYPE || value.type().get(type)) return error;
+    sink_.drop(type == ondemand::json_type::null ? Drop::kNullArg : Drop::kUnreadableArg);
+    return simdjson::SUCCESS;  // a list, text or null: no arguments
+  }
   event_.has_args = true;
   for (auto item : object) {
     ondemand::field field;
@@ -308,6 +349,11 @@ error_code TraceReader::read_arg(StringId name, ondemand::value& value) {
       std::int64_t integer = 0;
       if (token.find_first_of(".eE") == std::string_view::npos && !value.get_int64().get(integer)) {
         event_.args.emplace_back(name, integer);
+        return simdjson::SUCCESS;
+      }
+      std::uint64_t large = 0;
+      if (sink_.is_id(name) && !value.get_uint64().get(large)) {
+        event_.args.emplace_back(name, static_cast<std::int64_t>(large));  // bit by bit, as in read_id()
         return simdjson::SUCCESS;
       }
       double number = 0;
@@ -349,38 +395,65 @@ error_code TraceReader::read_nested_arg(StringId name, ondemand::json_type type,
   return simdjson::SUCCESS;
 }
 
-Result<PaddedBytes> inflated_file(const std::filesystem::path& path, const TraceReadOptions& options) {
-  COHORT_TRY(const std::string content, read_file(path));
-  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by);
-  if (!bytes) return in_context(path.string(), bytes.error());
-  return bytes;
+/// The slow paths, for files of others that are broken: names with quotes in them, lists with a comma too many, what is
+/// whole of a file that was cut short. Absent where they are of no use.
+std::optional<Trace> read_repaired(PaddedBytes& bytes, const TraceReadOptions& options) {
+  const std::int64_t texts = repair_strings(bytes);
+  const bool commas = blank_trailing_commas(bytes) > 0;
+  const bool cut = close_cut_text(bytes);
+  if (texts == 0 && !commas && !cut) return std::nullopt;
+  TraceReader reader(options);
+  if (cut) reader.note(Drop::kCutShort);
+  reader.note(Drop::kRepairedText, texts);
+  auto repaired = reader.read(bytes);
+  // A profile or prediction of ours that lacks its end is worse than none, and so is an empty trace.
+  const bool lacks = cut || texts > 0;
+  if (!repaired || (lacks && (reader.is_ours() || repaired->slices.empty()))) return std::nullopt;
+  return std::move(*repaired);
 }
 
 Result<Trace> parse_inflated(PaddedBytes& bytes, const TraceReadOptions& options) {
   if (looks_like_sqlite(bytes.view())) return parse_nsight(bytes.view());
+  decode_text(bytes);
   std::optional<TraceReader> reader(std::in_place, options);
   auto trace = reader->read(bytes);
   if (trace || !reader->is_broken()) return trace;
   reader.reset();  // with what it had read
-  // The slow paths, for files that are broken: what is whole of a file that was cut short, and lists
-  // with a comma too many.
-  const bool commas = blank_trailing_commas(bytes) > 0;
-  const bool cut = close_cut_text(bytes);
-  if (!commas && !cut) return trace;
-  TraceReader again(options);
-  if (cut) again.note_cut();
-  auto repaired = again.read(bytes);
-  // A profile or prediction of ours that lacks its end is worse than none, and so is an empty trace.
-  if (!repaired || (cut && (again.is_ours() || repaired->slices.empty()))) return trace;
-  return repaired;
+  if (auto repaired = read_repaired(bytes, options)) return std::move(*repaired);
+  return trace;
+}
+
+/// What is whole of a .gz whose writer died; `damaged` says what is wrong with it.
+Result<Trace> parse_part(std::string_view content, const TraceReadOptions& options, Error damaged) {
+  auto part = inflated_part(content, options.most_inflated_bytes);
+  if (!part) return tl::unexpected<Error>(std::move(damaged));
+  auto trace = parse_inflated(*part, options);
+  const bool is_of_others = trace && trace->info.kind == TraceKind::kRecorded && !trace->slices.empty();
+  if (!is_of_others) return tl::unexpected<Error>(std::move(damaged));
+  ++trace->info.dropped[std::string(to_string(Drop::kDamagedGzip))];
+  return trace;
+}
+
+/// Takes the content, which may be as large as what it holds.
+Result<Trace> parse_file(std::string content, const TraceReadOptions& options) {
+  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by);
+  if (!bytes) return parse_part(content, options, std::move(bytes).error());
+  content = std::string();
+  return parse_inflated(*bytes, options);
+}
+
+bool is_nsight_report(const std::filesystem::path& path) {
+  const auto extension = path.extension();
+  return extension == ".nsys-rep" || extension == ".qdrep" || extension == ".qdstrm";
 }
 
 }  // namespace
 
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
   if (looks_like_sqlite(content)) return parse_nsight(content);
-  COHORT_TRY(auto bytes, inflated(content, options.most_inflated_bytes, options.raised_by));
-  return parse_inflated(bytes, options);
+  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by);
+  if (!bytes) return parse_part(content, options, std::move(bytes).error());
+  return parse_inflated(*bytes, options);
 }
 
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {
@@ -392,8 +465,9 @@ Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptio
     if (!trace) return in_context(path.string(), trace.error());
     return trace;
   }
-  COHORT_TRY(auto bytes, inflated_file(path, options));
-  auto trace = parse_inflated(bytes, options);
+  COHORT_TRY(std::string content, read_file(path));
+  auto trace = parse_file(std::move(content), options);
+  if (!trace && is_nsight_report(path)) return fail(ErrorCode::kInvalidInput, "{}: {}", path.string(), kNsightReport);
   if (!trace) return in_context(path.string(), trace.error());
   return trace;
 }

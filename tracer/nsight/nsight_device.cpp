@@ -104,7 +104,7 @@ Result<void> NsightReader::read_kernels() {
       work_columns({"demangledName", "shortName", "mangledName", "name", "registersPerThread", "staticSharedMemory",
                     "dynamicSharedMemory", "localMemoryPerThread", "launchType", "graphId", "gridX", "gridY", "gridZ",
                     "blockX", "blockY", "blockZ", "clusterX", "clusterY", "clusterZ"});
-  return database_.each_row("CUPTI_ACTIVITY_KIND_KERNEL", columns, [&](const SqliteRow& row) {
+  return database_.each_row(table("CUPTI_ACTIVITY_KIND_KERNEL"), columns, [&](const SqliteRow& row) {
     const auto work = work_of(row);
     if (!work) return;
     std::optional<StringId> name;
@@ -144,7 +144,7 @@ Result<void> NsightReader::read_copies() {
   COHORT_TRY(const Labels memories, labels("ENUM_CUDA_MEM_KIND"));
   enum : std::size_t { kBytes = kMore, kKind, kFrom, kTo };
   const auto columns = work_columns({"bytes", "copyKind", "srcKind", "dstKind"});
-  return database_.each_row("CUPTI_ACTIVITY_KIND_MEMCPY", columns, [&](const SqliteRow& row) {
+  return database_.each_row(table("CUPTI_ACTIVITY_KIND_MEMCPY"), columns, [&](const SqliteRow& row) {
     const auto work = work_of(row);
     if (!work) return;
     const std::int64_t kind = row.integer(kKind).value_or(0);
@@ -162,7 +162,7 @@ Result<void> NsightReader::read_copies() {
 
 Result<void> NsightReader::read_memsets() {
   const auto columns = work_columns({"bytes", "value"});
-  return database_.each_row("CUPTI_ACTIVITY_KIND_MEMSET", columns, [&](const SqliteRow& row) {
+  return database_.each_row(table("CUPTI_ACTIVITY_KIND_MEMSET"), columns, [&](const SqliteRow& row) {
     const auto work = work_of(row);
     if (!work) return;
     Args args = work_args(*work);
@@ -174,7 +174,7 @@ Result<void> NsightReader::read_memsets() {
 
 Result<void> NsightReader::read_graphs() {
   const auto columns = work_columns({"graphId", "graphExecId"});
-  return database_.each_row("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns, [&](const SqliteRow& row) {
+  return database_.each_row(table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE"), columns, [&](const SqliteRow& row) {
     const auto work = work_of(row);
     if (!work) return;
     Args args = work_args(*work);
@@ -187,7 +187,7 @@ Result<void> NsightReader::read_graphs() {
 /// Events have one time, if any: what matters is which stream recorded them, and when in its order.
 Result<void> NsightReader::read_events() {
   enum : std::size_t { kEvent, kRecordStream, kRecordCorrelation, kRecordProcess, kSyncId };
-  COHORT_CHECK(database_.each_row("CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+  COHORT_CHECK(database_.each_row(table("CUPTI_ACTIVITY_KIND_CUDA_EVENT"),
                                   {"eventId", "streamId", "correlationId", "globalPid", "eventSyncId"},
                                   [&](const SqliteRow& row) {
                                     const auto event = row.integer(kEvent);
@@ -226,7 +226,7 @@ const NsightReader::Recorded* NsightReader::recorded_before(const Work& wait, st
 Result<void> NsightReader::read_synchronizations() {
   enum : std::size_t { kType = kMore, kEvent, kSyncId };
   const auto columns = work_columns({"syncType", "eventId", "eventSyncId"});
-  return database_.each_row("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, [&](const SqliteRow& row) {
+  return database_.each_row(table("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"), columns, [&](const SqliteRow& row) {
     const auto work = work_of(row);
     if (!work) return;
     const std::int64_t type = row.integer(kType).value_or(0);

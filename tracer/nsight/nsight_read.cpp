@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "tracer/file/unique_correlations.hpp"
 #include "tracer/nsight/nsight.hpp"
 #include "tracer/nsight/nsight_reader.hpp"
 
@@ -26,16 +27,45 @@ std::string_view without_version(std::string_view name) {
   return digits && version.size() >= 4 ? name.substr(0, mark) : name;
 }
 
-/// Tables of records that are read, and those with times of which none is an activity's.
-constexpr std::array<std::string_view, 9> kNotToCount = {"CUPTI_ACTIVITY_KIND_KERNEL",
-                                                         "CUPTI_ACTIVITY_KIND_MEMCPY",
-                                                         "CUPTI_ACTIVITY_KIND_MEMSET",
-                                                         "CUPTI_ACTIVITY_KIND_RUNTIME",
-                                                         "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-                                                         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                                                         "NVTX_EVENTS",
-                                                         "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                                         "DIAGNOSTIC_EVENT"};
+/// Tables of records that are read.
+constexpr std::array<std::string_view, 8> kRead = {
+    "CUPTI_ACTIVITY_KIND_KERNEL",     "CUPTI_ACTIVITY_KIND_RUNTIME",        "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",    "NVTX_EVENTS",
+    "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"};
+/// One of these an export of a GPU trace has.
+constexpr std::size_t kNeeded = 6;
+/// Has times, none of which is an activity's.
+constexpr std::string_view kDiagnostics = "DIAGNOSTIC_EVENT";
+
+/// 3 of "CUPTI_ACTIVITY_KIND_KERNEL_V3", 0 of the name itself; absent for other names.
+std::optional<int> version_of(std::string_view table, std::string_view name) {
+  if (!table.starts_with(name)) return std::nullopt;
+  std::string_view rest = table.substr(name.size());
+  if (rest.empty()) return 0;
+  constexpr std::size_t kMostDigits = 6;
+  if (!rest.starts_with("_V") || rest.size() == 2 || rest.size() > kMostDigits) return std::nullopt;
+  rest.remove_prefix(2);
+  int version = 0;
+  for (const char c : rest) {
+    if (!is_digit(c)) return std::nullopt;
+    version = 10 * version + (c - '0');
+  }
+  return version;
+}
+
+/// The name itself where it is among the tables, else that of its newest version.
+std::optional<std::string> newest(const std::vector<std::string>& tables, std::string_view name) {
+  std::optional<std::string> found;
+  int highest = 0;
+  for (const std::string& table : tables) {
+    const auto version = version_of(table, name);
+    if (!version) continue;
+    if (*version == 0) return table;
+    if (*version > highest) found = table;
+    highest = std::max(highest, *version);
+  }
+  return found;
+}
 
 /// What Nsight calls its tables; others could hold anything, and are named in output.
 bool is_plain_name(std::string_view name) {
@@ -51,7 +81,7 @@ bool is_plain_name(std::string_view name) {
 NsightReader::NsightReader(const SqliteDatabase& database) : database_(database) {}
 
 Result<Trace> NsightReader::read() {
-  COHORT_CHECK(check_tables());
+  COHORT_CHECK(find_tables());
   COHORT_CHECK(read_strings());
   COHORT_CHECK(read_kernels());
   COHORT_CHECK(read_copies());
@@ -64,18 +94,32 @@ Result<Trace> NsightReader::read() {
   COHORT_CHECK(read_calls());
   COHORT_CHECK(read_annotations());
   link_launches();
+  make_correlations_unique(trace_);
   COHORT_CHECK(count_unread());
   return std::move(trace_);
 }
 
-Result<void> NsightReader::check_tables() const {
+std::string_view NsightReader::table(std::string_view name) const {
+  const auto found = tables_.find(name);
+  return found == tables_.end() ? name : std::string_view(found->second);
+}
+
+Result<void> NsightReader::find_tables() {
   COHORT_TRY(const auto tables, database_.tables());
-  constexpr std::array<std::string_view, 6> kKnown = {"CUPTI_ACTIVITY_KIND_KERNEL",      "CUPTI_ACTIVITY_KIND_RUNTIME",
-                                                      "CUPTI_ACTIVITY_KIND_MEMCPY",      "CUPTI_ACTIVITY_KIND_MEMSET",
-                                                      "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NVTX_EVENTS"};
-  for (const std::string_view known : kKnown) {
-    if (std::find(tables.begin(), tables.end(), known) != tables.end()) return {};
+  COHORT_TRY(const auto views, database_.views());
+  bool needed = false;
+  for (std::size_t i = 0; i < kRead.size(); ++i) {
+    if (auto found = newest(tables, kRead[i])) {
+      tables_.emplace(kRead[i], std::move(*found));
+      needed = needed || i < kNeeded;
+    } else if (const auto view = newest(views, kRead[i])) {
+      return fail(ErrorCode::kInvalidInput,
+                  "an SQLite database whose {0} is a view, and views are not read; make it a table: sqlite3 FILE "
+                  "\"CREATE TABLE t AS SELECT * FROM {0}; DROP VIEW {0}; ALTER TABLE t RENAME TO {0}\"",
+                  *view);
+    }
   }
+  if (needed) return {};
   std::string names;
   constexpr std::size_t kMostNames = 5;
   for (std::size_t i = 0; i < std::min(tables.size(), kMostNames); ++i) {
@@ -107,8 +151,8 @@ Result<NsightReader::Labels> NsightReader::labels(std::string_view table) const 
 
 std::optional<std::pair<Nanoseconds, Nanoseconds>> NsightReader::times(const SqliteRow& row, std::size_t start,
                                                                        std::size_t end) {
-  const auto from = row.integer(start);
-  const auto to = row.integer(end);
+  const auto from = row.rounded(start);
+  const auto to = row.rounded(end);
   if (!from || !to) {
     drop("record without a time");
   } else if (*from < -kMostTime.count() || *to > kMostTime.count()) {
@@ -208,7 +252,7 @@ Result<void> NsightReader::read_names() {
 Result<void> NsightReader::read_calls() {
   enum : std::size_t { kStart, kEnd, kThread, kCorrelation, kName, kReturned };
   return database_.each_row(
-      "CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId", "returnValue"},
+      table("CUPTI_ACTIVITY_KIND_RUNTIME"), {"start", "end", "globalTid", "correlationId", "nameId", "returnValue"},
       [&](const SqliteRow& row) {
         const auto when = times(row, kStart, kEnd);
         if (!when) return;
@@ -232,7 +276,7 @@ Result<void> NsightReader::read_annotations() {
   constexpr std::int64_t kPushPop = 59;
   constexpr std::int64_t kStartEnd = 60;
   return database_.each_row(
-      "NVTX_EVENTS", {"start", "end", "globalTid", "text", "textId", "eventType"}, [&](const SqliteRow& row) {
+      table("NVTX_EVENTS"), {"start", "end", "globalTid", "text", "textId", "eventType"}, [&](const SqliteRow& row) {
         const std::int64_t type = row.integer(kType).value_or(kPushPop);
         if (type != kPushPop && type != kStartEnd) return drop("NVTX record that is no range");
         if (!row.integer(kEnd)) return drop("begin without an end");
@@ -260,7 +304,9 @@ void NsightReader::link_launches() {
 Result<void> NsightReader::count_unread() {
   COHORT_TRY(const auto tables, database_.tables());
   for (const std::string& table : tables) {
-    if (std::find(kNotToCount.begin(), kNotToCount.end(), table) != kNotToCount.end()) continue;
+    const bool is_read =
+        std::any_of(tables_.begin(), tables_.end(), [&](const auto& entry) { return entry.second == table; });
+    if (is_read || table == kDiagnostics) continue;
     const auto columns = database_.columns(table);
     if (!columns) continue;  // damage in what is not needed does no harm
     // Records of activity state their time; names, enumerations and facts of the machine have none.

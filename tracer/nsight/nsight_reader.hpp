@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -47,7 +48,10 @@ class NsightReader {
     std::optional<std::int64_t> sync_id;
   };
 
-  Result<void> check_tables() const;
+  /// Finds the tables to read by what their names begin with.
+  Result<void> find_tables();
+  /// The table of this name, or of the newest version of it; the name itself where there is none.
+  [[nodiscard]] std::string_view table(std::string_view name) const;
   Result<void> read_strings();
   Result<Labels> labels(std::string_view table) const;
 
@@ -89,6 +93,7 @@ class NsightReader {
   void drop(const std::string& reason) { ++trace_.info.dropped[reason]; }
 
   const SqliteDatabase& database_;
+  std::map<std::string, std::string, std::less<>> tables_;  ///< name without version -> name
   Trace trace_;
   std::unordered_map<std::int64_t, StringId> strings_;
   std::map<std::int64_t, std::int64_t> processes_;  ///< globalPid -> position, by first appearance

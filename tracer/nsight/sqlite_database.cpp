@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/text.hpp"
@@ -23,8 +24,23 @@ std::string quoted(std::string_view name) {
 
 std::optional<std::int64_t> SqliteRow::integer(std::size_t column) const {
   const int index = static_cast<int>(column);
-  if (sqlite3_column_type(statement_, index) != SQLITE_INTEGER) return std::nullopt;
-  return sqlite3_column_int64(statement_, index);
+  const int type = sqlite3_column_type(statement_, index);
+  if (type == SQLITE_INTEGER) return sqlite3_column_int64(statement_, index);
+  if (type != SQLITE_FLOAT ||
+      std::trunc(sqlite3_column_double(statement_, index)) != sqlite3_column_double(statement_, index))
+    return std::nullopt;
+  return rounded(column);
+}
+
+std::optional<std::int64_t> SqliteRow::rounded(std::size_t column) const {
+  const int index = static_cast<int>(column);
+  const int type = sqlite3_column_type(statement_, index);
+  if (type == SQLITE_INTEGER) return sqlite3_column_int64(statement_, index);
+  if (type != SQLITE_FLOAT) return std::nullopt;
+  constexpr double kMost = 9.2e18;  // below 2^63
+  const double number = sqlite3_column_double(statement_, index);
+  if (!(std::abs(number) < kMost)) return std::nullopt;
+  return std::llround(number);
 }
 
 std::optional<std::string_view> SqliteRow::text(std::size_t column) const {
@@ -103,8 +119,17 @@ Result<bool> SqliteDatabase::Cursor::step() {
 }
 
 Result<std::vector<std::string>> SqliteDatabase::tables() const {
-  COHORT_TRY(Cursor cursor, prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
-                                    "AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"));
+  return names(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+      "AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name");
+}
+
+Result<std::vector<std::string>> SqliteDatabase::views() const {
+  return names("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name");
+}
+
+Result<std::vector<std::string>> SqliteDatabase::names(const std::string& sql) const {
+  COHORT_TRY(Cursor cursor, prepare(sql));
   std::vector<std::string> names;
   for (;;) {
     COHORT_TRY(const bool more, cursor.step());

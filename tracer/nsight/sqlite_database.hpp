@@ -21,7 +21,10 @@ class SqliteRow {
  public:
   explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
 
+  /// Also of a real number that is whole.
   [[nodiscard]] std::optional<std::int64_t> integer(std::size_t column) const;
+  /// The nearest whole number of either kind.
+  [[nodiscard]] std::optional<std::int64_t> rounded(std::size_t column) const;
   [[nodiscard]] std::optional<std::string_view> text(std::size_t column) const;
 
  private:
@@ -46,6 +49,8 @@ class SqliteDatabase {
 
   /// Ordinary tables, by name.
   [[nodiscard]] Result<std::vector<std::string>> tables() const;
+  /// Views, by name; they are not read.
+  [[nodiscard]] Result<std::vector<std::string>> views() const;
   /// Columns of a table that there is, in lower case.
   [[nodiscard]] Result<std::vector<std::string>> columns(std::string_view table) const;
   /// Rows of a table that there is. Errors: kInvalidInput where the file is damaged.
@@ -79,6 +84,7 @@ class SqliteDatabase {
   explicit SqliteDatabase(sqlite3* database) : database_(database) {}
   static Result<SqliteDatabase> guarded(SqliteDatabase database);
   [[nodiscard]] Result<Cursor> prepare(const std::string& sql) const;
+  [[nodiscard]] Result<std::vector<std::string>> names(const std::string& sql) const;
   [[nodiscard]] Result<Cursor> select(std::string_view table, const std::vector<std::string_view>& columns) const;
   [[nodiscard]] tl::unexpected<Error> failure() const;
 

@@ -179,7 +179,18 @@ Result<void> check(const StepOptions& options) {
   return {};
 }
 
-StepSelection single(StepSource source, TraceStep step) { return {source, std::move(step), 0, 1, 1}; }
+/// Positions of the steps with device work; of all where none has any.
+std::vector<std::size_t> with_work(const std::vector<TraceStep>& steps) {
+  std::vector<std::size_t> all;
+  std::vector<std::size_t> busy;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    all.push_back(i);
+    if (steps[i].device_work) busy.push_back(i);
+  }
+  return busy.empty() ? all : busy;
+}
+
+StepSelection single(StepSource source, TraceStep step) { return {source, std::move(step), 0, 1, 1, 0}; }
 
 }  // namespace
 
@@ -300,12 +311,20 @@ Result<StepSelection> select_step(const Trace& trace, const StepOptions& options
   }
   COHORT_TRY(const StepList list, steps_asked_for(trace, options));
   const std::size_t found = list.steps.size();
-  const std::size_t index = options.index ? *options.index : std::min(typical_step(list.steps), found - 1);
+  std::size_t index = options.index.value_or(0);
+  std::size_t idle = 0;
+  if (!options.index) {
+    const std::vector<std::size_t> busy = with_work(list.steps);
+    idle = found - busy.size();
+    std::vector<TraceStep> steps;
+    for (const std::size_t i : busy) steps.push_back(list.steps[i]);
+    index = busy[typical_step(steps)];
+  }
   if (index >= found || options.count > found - index)
     return fail(ErrorCode::kInvalidInput, "steps {} to {} were asked for, but {} has 0 to {} only ({} to {})", index,
                 index + options.count - 1, to_string(list.source), found - 1, list.steps.front().name,
                 list.steps.back().name);
-  StepSelection selection{list.source, list.steps[index], index, options.count, found};
+  StepSelection selection{list.source, list.steps[index], index, options.count, found, idle};
   for (std::size_t i = index + 1; i < index + options.count; ++i) {
     const TraceStep& more = list.steps[i];
     selection.step.window.end = std::max(selection.step.window.end, more.window.end);

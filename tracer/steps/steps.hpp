@@ -72,7 +72,7 @@ struct StepOptions {
   std::string annotation;            ///< steps are ranges of this name, with '*'; excludes `repetition`
   bool repetition = false;           ///< steps are what repeats among the kernels
   /// Position among the steps found, from 0. Absent: with `annotation` or `repetition` the typical one
-  /// (typical_step()).
+  /// (typical_step()) of those with device work, or of all where none has any.
   std::optional<std::size_t> index;
   std::size_t count = 1;  ///< consecutive steps taken together
 
@@ -86,6 +86,7 @@ struct StepSelection {
   std::size_t index = 0;  ///< among `found`
   std::size_t count = 1;  ///< steps it spans
   std::size_t found = 0;  ///< steps there are to choose from
+  std::size_t idle = 0;   ///< of these without device work, and so passed over; 0 where the index was stated
 };
 
 /// Errors: kInvalidInput where the trace has no such step; the message names those it has.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tracer/call_kind.hpp"
+#include "tracer/file/mend_times.hpp"
 #include "tracer/kernel_name.hpp"
 #include "tracer/nsight/nsight.hpp"
 #include "tracer/slice_kind.hpp"
@@ -84,8 +85,8 @@ class Shortcomings {
   void add(bool holds, Severity severity, std::string what, std::string effect, Bearing bearing = Bearing::kTimes) {
     if (holds) list_.push_back({severity, std::move(what), std::move(effect), bearing});
   }
-  void add(std::optional<Shortcoming> shortcoming) {
-    if (shortcoming) list_.push_back(std::move(*shortcoming));
+  void add(std::vector<Shortcoming> shortcomings) {
+    for (Shortcoming& shortcoming : shortcomings) list_.push_back(std::move(shortcoming));
   }
   std::vector<Shortcoming> sorted() {
     std::stable_sort(list_.begin(), list_.end(),
@@ -170,9 +171,14 @@ void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& s
 
 }  // namespace
 
-std::optional<Shortcoming> dropped_records(const Trace& trace) {
+std::vector<Shortcoming> dropped_records(const Trace& trace) {
+  std::vector<Shortcoming> found;
   std::int64_t dropped = 0;
   for (const auto& [reason, count] : trace.info.dropped) {
+    if (reason.starts_with(kImpossibleTimes)) {
+      found.push_back({Severity::kLowers, fmt::format("{} of {}", count, reason), "what waited for it is off"});
+      continue;
+    }
     // Flows say again what correlation ids say, instants have no length, and of what Nsight records beside CUDA and
     // NVTX only unified memory's page faults lengthen kernels.
     const bool other = reason.starts_with(kUnreadTable) && reason.find("CUDA_UM_") == std::string::npos;
@@ -181,11 +187,12 @@ std::optional<Shortcoming> dropped_records(const Trace& trace) {
                           reason == "NVTX record that is no range";
     if (!harmless) dropped += count;
   }
-  if (dropped == 0) return std::nullopt;
+  if (dropped == 0) return found;
   const double part = share(dropped, static_cast<std::int64_t>(trace.slices.size()));
-  return Shortcoming{part > 0.01 ? Severity::kLowers : Severity::kNote,
-                     fmt::format("{} records of the file could not be kept", dropped),
-                     "trace info lists them under 'not kept'"};
+  found.push_back({part > 0.01 ? Severity::kLowers : Severity::kNote,
+                   fmt::format("{} records of the file could not be kept", dropped),
+                   "trace info lists them under 'not kept'"});
+  return found;
 }
 
 std::vector<Shortcoming> find_shortcomings(const Trace& trace, const GpuSummary& summary) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "tracer/summary/gpu_summary.hpp"
@@ -10,7 +9,7 @@ namespace cohort {
 /// What predictions from the trace lack, worst first. `summary` is complete but for this.
 std::vector<Shortcoming> find_shortcomings(const Trace& trace, const GpuSummary& summary);
 
-/// Of these: records of a trace's file that were not kept; absent where that is nothing that matters.
-std::optional<Shortcoming> dropped_records(const Trace& trace);
+/// Of these: records of a trace's file that were not kept, as far as they matter, or that were mended.
+std::vector<Shortcoming> dropped_records(const Trace& trace);
 
 }  // namespace cohort

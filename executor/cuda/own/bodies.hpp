@@ -40,7 +40,13 @@ COHORT_BODY float sigmoid(float x) { return 1.0F / (1.0F + expf(-x)); }
 
 COHORT_BODY float softplus(float x) { return fmaxf(x, 0.0F) + log1pf(expf(-fabsf(x))); }
 
-COHORT_BODY float unit_clip(float x) { return fminf(fmaxf(x, 0.0F), 1.0F); }
+COHORT_BODY bool is_nan(float value) { return (bits_of(value) & 0x7fffffffU) > 0x7f800000U; }
+
+/// Unlike fmaxf and fminf, which give the other one, these keep a NaN.
+COHORT_BODY float larger(float a, float b) { return a > b || is_nan(a) ? a : b; }
+COHORT_BODY float smaller(float a, float b) { return a < b || is_nan(a) ? a : b; }
+
+COHORT_BODY float unit_clip(float x) { return smaller(larger(x, 0.0F), 1.0F); }
 
 /// Functions of x alone; x for any other kind.
 COHORT_BODY float function_of(PostKind kind, float x) {
@@ -48,7 +54,7 @@ COHORT_BODY float function_of(PostKind kind, float x) {
   constexpr float kRootTwoOverPi = 0.79788456F;
   switch (kind) {
     case PostKind::kRelu:
-      return x > 0 ? x : 0.0F;
+      return x < 0 ? 0.0F : x;
     case PostKind::kSigmoid:
       return sigmoid(x);
     case PostKind::kTanh:
@@ -86,7 +92,7 @@ COHORT_BODY float function_of(PostKind kind, float x) {
     case PostKind::kRound:
       return rintf(x);
     case PostKind::kSign:
-      return static_cast<float>((x > 0) - (x < 0));
+      return is_nan(x) ? x : static_cast<float>((x > 0) - (x < 0));
     case PostKind::kSin:
       return sinf(x);
     case PostKind::kCos:
@@ -104,15 +110,15 @@ COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
     case PostKind::kElu:
       return x >= 0 ? x : alpha * expm1f(x);
     case PostKind::kClip:
-      return fminf(fmaxf(x, alpha), beta);
+      return smaller(larger(x, alpha), beta);
     case PostKind::kSelu:
       return beta * (x > 0 ? x : alpha * expm1f(x));
     case PostKind::kHardSigmoid:
       return unit_clip(alpha * x + beta);
     case PostKind::kThresholdedRelu:
-      return x > alpha ? x : 0.0F;
+      return x <= alpha ? 0.0F : x;
     case PostKind::kCelu:
-      return fmaxf(0.0F, x) + fminf(0.0F, alpha * expm1f(x / alpha));
+      return larger(x, 0.0F) + smaller(alpha * expm1f(x / alpha), 0.0F);
     case PostKind::kSwish:
       return x * sigmoid(alpha * x);
     default:
@@ -144,9 +150,9 @@ COHORT_BODY float combine(MapKind kind, float a, float b) {
     case MapKind::kPow:
       return powf(a, b);
     case MapKind::kMin:
-      return fminf(a, b);
+      return smaller(a, b);
     case MapKind::kMax:
-      return fmaxf(a, b);
+      return larger(a, b);
     case MapKind::kPRelu:
       return a < 0 ? a * b : a;
     case MapKind::kMod:
@@ -256,7 +262,7 @@ COHORT_BODY void pool_element(const PoolArguments& k, std::int32_t linear) {
   std::int32_t count = 0;
   for_window(k, at, [&](std::int32_t i, std::int32_t j, std::int32_t) {
     const float value = load<T>(k.x, plane + i * k.x_strides.of[2] + j * k.x_strides.of[3]);
-    largest = fmaxf(largest, value);
+    largest = larger(largest, value);
     sum += value;
     ++count;
   });

@@ -31,8 +31,8 @@ struct ReduceArguments {
   PostOps post;  ///< by the index of the lane
 };
 
-/// Where each lane has its largest or smallest number: a whole number of 32 bits. No place is that of a NaN, unless the
-/// lane begins with one, whose place it then is.
+/// Where each lane has its largest or smallest number: a whole number of 32 bits. Where it holds a NaN, the first of
+/// them is both.
 struct ArgMaxArguments {
   DataType type = DataType::kFloat32;  ///< of x
   bool thread_per_lane = false;        ///< else a warp shares a lane

@@ -6,8 +6,6 @@
 /// What one thread of the kernels whose result has other extents computes, for device and host alike.
 namespace cohort::cuda::own {
 
-COHORT_BODY bool is_nan(float value) { return (bits_of(value) & 0x7fffffffU) > 0x7f800000U; }
-
 /// What some elements of a lane come to.
 struct ReducePart {
   float value = 0;
@@ -46,15 +44,12 @@ COHORT_BODY ReducePart reduce_exponents(const ReducePart& a, const ReducePart& b
   return {b.value + a.value * expf(a.extra - b.extra), b.extra};
 }
 
-/// A NaN stays.
-COHORT_BODY float reduce_largest(float a, float b) { return a > b || is_nan(a) ? a : b; }
-
 COHORT_BODY ReducePart reduce_merge(ReduceOf kind, const ReducePart& a, const ReducePart& b) {
   switch (kind) {
     case ReduceOf::kMax:
-      return {reduce_largest(a.value, b.value), 0.0F};
+      return {larger(a.value, b.value), 0.0F};
     case ReduceOf::kMin:
-      return {-reduce_largest(-a.value, -b.value), 0.0F};
+      return {smaller(a.value, b.value), 0.0F};
     case ReduceOf::kProduct:
       return {a.value * b.value, 0.0F};
     case ReduceOf::kLogSumExp:
@@ -120,8 +115,11 @@ struct Best {
   std::int32_t at = -1;
 };
 
+/// The first NaN is ahead of all numbers.
 COHORT_BODY Best better(const ArgMaxArguments& k, const Best& a, const Best& b) {
   if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
+  if (is_nan(a.value) && is_nan(b.value)) return a.at < b.at ? a : b;
+  if (is_nan(a.value) || is_nan(b.value)) return is_nan(a.value) ? a : b;
   if (a.value == b.value) return (a.at < b.at) == k.last ? b : a;
   return (k.smallest ? b.value < a.value : b.value > a.value) ? b : a;
 }
@@ -131,18 +129,13 @@ COHORT_BODY Best argmax_partial(const ArgMaxArguments& k, const Index& lane, std
                                 std::int32_t threads) {
   const T* const x = static_cast<const T*>(k.x) + offset(k.x_lanes, lane, k.lanes.rank);
   Best best;
-  for (std::int32_t i = thread; i < k.length; i += threads) {
-    const float value = to_float(x[i * k.x_step]);
-    if (!is_nan(value)) best = better(k, best, {value, i});
-  }
+  for (std::int32_t i = thread; i < k.length; i += threads) best = better(k, best, {to_float(x[i * k.x_step]), i});
   return best;
 }
 
 template <class T>
 COHORT_BODY void argmax_store(const ArgMaxArguments& k, const Index& lane, const Best& best) {
-  const float first = load<T>(k.x, offset(k.x_lanes, lane, k.lanes.rank));
-  const std::int32_t at = is_nan(first) ? 0 : best.at;
-  store<float>(k.y, offset(k.y_lanes, lane, k.lanes.rank), float_of(static_cast<std::uint32_t>(at)));
+  store<float>(k.y, offset(k.y_lanes, lane, k.lanes.rank), float_of(static_cast<std::uint32_t>(best.at)));
 }
 
 template <class T>
@@ -258,7 +251,7 @@ COHORT_BODY void max_index_element(const MaxIndexArguments& k, std::int32_t line
   std::int32_t found = -1;
   for_window(k, at, [&](std::int32_t i, std::int32_t j, std::int32_t) {
     const float value = load<T>(k.x, plane + i * k.x_strides.of[2] + j * k.x_strides.of[3]);
-    if (found >= 0 && !(value > largest)) return;
+    if (found >= 0 && (is_nan(largest) || value <= largest)) return;
     largest = value;
     found = k.column_major ? j * k.height + i : i * k.width + j;
   });

@@ -32,6 +32,8 @@ OwnWays own_ways(const Reduce& op, const OpCall& call, int threads);
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads);
 OwnWays own_ways(const Expand& op, const OpCall& call, int threads);
 OwnWays own_ways(const Pack& op, const OpCall& call, int threads);
+OwnWays own_ways(const Activation& op, const OpCall& call, int threads);
+OwnWays own_ways(const Binary& op, const OpCall& call, int threads);
 OwnWays own_ways(const PoolGradient& op, const OpCall& call, int threads);
 OwnWays own_ways(const ActivationGradient& op, const OpCall& call, int threads);
 OwnWays own_ways(const SoftmaxGradient& op, const OpCall& call, int threads);

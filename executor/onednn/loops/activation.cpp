@@ -1,0 +1,132 @@
+// Elementwise functions that the library lacks, or of which its kernels lose a NaN.
+
+#include <cmath>
+
+#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/parallel.hpp"
+#include "executor/onednn/loops/strided_walk.hpp"
+#include "executor/onednn/loops/vector.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+/// What a loop over a run gets; steps are between elements.
+struct Run {
+  const float* x;
+  std::int64_t x_step, count;
+  float alpha, beta;
+  float* y;
+  std::int64_t y_step;
+};
+
+template <class Function>
+COHORT_INLINE void map(const Run& r, const Function& function) {
+  if (r.x_step != 1 || r.y_step != 1) {
+    for (std::int64_t i = 0; i < r.count; ++i) r.y[i * r.y_step] = function(r.x[i * r.x_step]);
+    return;
+  }
+#pragma omp simd
+  for (std::int64_t i = 0; i < r.count; ++i) r.y[i] = function(r.x[i]);
+}
+
+/// Comparisons with a NaN are false: it must be what is left where they are.
+/// Where the bounds are crossed, the upper one counts, as in min(max(x, least), most).
+COHORT_INLINE float between(float x, float least, float most) {
+  const float raised = x < least ? least : x;
+  return raised > most ? most : raised;
+}
+
+COHORT_VECTORS void relu(const Run& r) {
+  map(r, [](float x) { return x < 0 ? 0.0F : x; });
+}
+COHORT_VECTORS void clip(const Run& r) {
+  map(r, [&](float x) { return between(x, r.alpha, r.beta); });
+}
+COHORT_VECTORS void exponential(const Run& r) {
+  map(r, [](float x) { return vector_exp(x); });
+}
+COHORT_VECTORS void hard_sigmoid(const Run& r) {
+  map(r, [&](float x) { return between(r.alpha * x + r.beta, 0, 1); });
+}
+COHORT_VECTORS void selu(const Run& r) {
+  map(r, [&](float x) { return r.beta * (x > 0 ? x : r.alpha * (vector_exp(x) - 1.0F)); });
+}
+COHORT_VECTORS void celu(const Run& r) {
+  map(r, [&](float x) { return x > 0 ? x : r.alpha * (vector_exp(x / r.alpha) - 1.0F); });
+}
+COHORT_VECTORS void softsign(const Run& r) {
+  map(r, [](float x) { return x / (1.0F + std::fabs(x)); });
+}
+COHORT_VECTORS void reciprocal(const Run& r) {
+  map(r, [](float x) { return 1.0F / x; });
+}
+COHORT_VECTORS void floor(const Run& r) {
+  map(r, [](float x) { return std::floor(x); });
+}
+COHORT_VECTORS void ceil(const Run& r) {
+  map(r, [](float x) { return std::ceil(x); });
+}
+COHORT_VECTORS void round(const Run& r) {
+  map(r, [](float x) { return std::nearbyint(x); });
+}
+COHORT_VECTORS void thresholded_relu(const Run& r) {
+  map(r, [&](float x) { return x <= r.alpha ? 0.0F : x; });
+}
+COHORT_VECTORS void sign(const Run& r) {
+  map(r, [](float x) { return x > 0 ? 1.0F : (x < 0 ? -1.0F : (x == 0 ? 0.0F : x)); });
+}
+
+using Loops = void (*)(const Run&);
+
+/// Pointers to lambdas: a function of several targets has no address of its own.
+Loops loops_of(const Activation& op) {
+  switch (op.kind) {
+    case ActivationKind::kRelu:
+      return [](const Run& r) { relu(r); };
+    case ActivationKind::kClip:
+      return [](const Run& r) { clip(r); };
+    case ActivationKind::kExp:
+      return [](const Run& r) { exponential(r); };
+    case ActivationKind::kHardSigmoid:
+      return [](const Run& r) { hard_sigmoid(r); };
+    case ActivationKind::kSelu:
+      return [](const Run& r) { selu(r); };
+    case ActivationKind::kCelu:
+      return op.alpha > 0 ? [](const Run& r) { celu(r); } : Loops{nullptr};
+    case ActivationKind::kSoftsign:
+      return [](const Run& r) { softsign(r); };
+    case ActivationKind::kReciprocal:
+      return [](const Run& r) { reciprocal(r); };
+    case ActivationKind::kFloor:
+      return [](const Run& r) { floor(r); };
+    case ActivationKind::kCeil:
+      return [](const Run& r) { ceil(r); };
+    case ActivationKind::kRound:
+      return [](const Run& r) { round(r); };
+    case ActivationKind::kThresholdedRelu:
+      return [](const Run& r) { thresholded_relu(r); };
+    case ActivationKind::kSign:
+      return [](const Run& r) { sign(r); };
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+OwnWays own_ways(const Activation& op, const OpCall& call, int threads) {
+  const Loops loops = loops_of(op);
+  if (loops == nullptr || !call.post_ops.empty()) return {};
+  const View &y = call.outputs[0], x = view_of(call, 0);
+  const StridedWalk<2> walk(y.shape, {y.strides, x.strides});
+  const std::int64_t y_step = walk.run_steps()[0], x_step = walk.run_steps()[1];
+  return {{[=, alpha = op.alpha, beta = op.beta](const HostArguments& arguments) {
+    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
+      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
+        loops({arguments.inputs[0] + at[1], x_step, count, alpha, beta, arguments.outputs[0] + at[0], y_step});
+      });
+    });
+  }}};
+}
+
+}  // namespace cohort::onednn

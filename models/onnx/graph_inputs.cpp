@@ -1,0 +1,163 @@
+#include "models/onnx/graph_inputs.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace cohort::onnx {
+
+namespace {
+
+/// Names that exporters give the minibatch wherever it stands.
+constexpr std::string_view kMinibatchNames[] = {"N", "batch", "batch_size", "minibatch"};
+
+/// Some exporters write one name, as "?", for all open dimensions.
+std::int64_t times_open(const GraphInput& input, const std::string& name) {
+  return std::count_if(input.shape->begin(), input.shape->end(),
+                       [&](const Dimension& dimension) { return !dimension.extent && dimension.name == name; });
+}
+
+std::string way_out(const GraphInput& input, std::size_t axis, const std::string& name) {
+  if (name.empty()) return fmt::format("leaves dimension {} open; set it with --dim {}:{}=N", axis, input.name, axis);
+  std::string text =
+      fmt::format("leaves dimension {} open, which the file calls {}; set it with --dim {}=N", axis, name, name);
+  if (times_open(input, name) > 1) text += fmt::format(", or it alone with --dim {}:{}=N", input.name, axis);
+  return text;
+}
+
+std::vector<std::string_view> elements_of(std::string_view text) {
+  std::vector<std::string_view> elements;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    elements.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return elements;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+  if constexpr (std::is_same_v<Number, std::int64_t>) {
+    if (text == "true") return 1;
+    if (text == "false") return 0;
+  }
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && read == end ? std::optional(value) : std::nullopt;
+}
+
+/// The shape of `count` values, of which one stands for all.
+Result<Shape> shape_for(const GraphInput& input, std::int64_t count) {
+  if (!input.shape) return count == 1 ? Shape{} : Shape{count};
+  Shape shape;
+  std::size_t open = input.shape->size();
+  for (std::size_t i = 0; i < input.shape->size(); ++i) {
+    const Dimension& dimension = (*input.shape)[i];
+    if (!dimension.extent && open != input.shape->size())
+      return fail(ErrorCode::kInvalidInput, "has more than one open dimension, so that its shape is not known");
+    if (!dimension.extent) open = i;
+    shape.push_back(dimension.extent.value_or(1));
+  }
+  COHORT_CHECK(check_shape(shape, 0));
+  const std::int64_t known = element_count(shape);
+  if (open != shape.size() && count % known == 0) shape[open] = count / known;
+  if (count != 1 && element_count(shape) != count)
+    return fail(ErrorCode::kInvalidInput, "has shape {}; its value must be one number or {}, not {}", to_string(shape),
+                element_count(shape), count);
+  return shape;
+}
+
+template <class Number>
+Result<Constant> constant_of(const GraphInput& input, const std::string& text, std::string_view kind) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  std::vector<Number> values;
+  for (const std::string_view element : elements_of(text)) {
+    const auto value = number<Number>(element);
+    if (!value)
+      return fail(ErrorCode::kInvalidInput, "is {}; its value must be {} or a list of them with commas, not \"{}\"",
+                  input.element_type, kind, text);
+    values.push_back(*value);
+  }
+  COHORT_TRY(Shape shape, shape_for(input, std::ssize(values)));
+  const std::int64_t count = element_count(shape);
+  if (count > kMost) return fail(ErrorCode::kInvalidInput, "has {} elements; at most {} can be set", count, kMost);
+  if (values.size() == 1) values.assign(static_cast<std::size_t>(count), Number(values[0]));
+  return make_constant(std::move(shape), std::move(values));
+}
+
+Result<Constant> fixed_value(const GraphInput& input, const std::string& text) {
+  const bool is_whole = input.element_type.find("INT") != std::string::npos || input.element_type == "BOOL";
+  if (is_whole) return constant_of<std::int64_t>(input, text, "a whole number");
+  return constant_of<float>(input, text, "a number");
+}
+
+}  // namespace
+
+InputShapes::InputShapes(const Graph& graph, const ReadOptions& options) : options_(options) {
+  minibatch_names_.insert(std::begin(kMinibatchNames), std::end(kMinibatchNames));
+  std::set<std::string> repeated;
+  for (const GraphInput& input : graph.inputs) {
+    if (!input.shape || input.shape->empty()) continue;
+    if (!input.shape->front().extent) minibatch_names_.insert(input.shape->front().name);
+    for (const Dimension& dimension : *input.shape) {
+      if (times_open(input, dimension.name) > 1) repeated.insert(dimension.name);
+    }
+  }
+  for (const std::string& name : repeated) minibatch_names_.erase(name);
+  minibatch_names_.erase(std::string());
+}
+
+bool InputShapes::is_minibatch(const GraphInput& input, std::size_t axis) const {
+  return axis == 0 || minibatch_names_.count((*input.shape)[axis].name) > 0;
+}
+
+Result<Shape> InputShapes::of(const GraphInput& input) {
+  if (!input.shape) return fail(ErrorCode::kInvalidInput, "the file gives no shape for input {}", input.name);
+  Shape shape;
+  for (std::size_t i = 0; i < input.shape->size(); ++i) {
+    const Dimension& dimension = (*input.shape)[i];
+    auto set = options_.dims.find(fmt::format("{}:{}", input.name, i));
+    if (set == options_.dims.end() && !dimension.name.empty()) set = options_.dims.find(dimension.name);
+    if (dimension.extent) {
+      shape.push_back(*dimension.extent);
+    } else if (set != options_.dims.end()) {
+      shape.push_back(set->second);
+      used_.insert(set->first);
+    } else if (is_minibatch(input, i)) {
+      shape.push_back(options_.minibatch);
+    } else {
+      return fail(ErrorCode::kInvalidInput, "input {} {}", input.name, way_out(input, i, dimension.name));
+    }
+  }
+  if (auto checked = check_shape(shape, 0); !checked) return in_context("input " + input.name, checked.error());
+  return shape;
+}
+
+Result<void> InputShapes::all_used() const {
+  for (const auto& [name, extent] : options_.dims) {
+    if (used_.count(name) == 0) return fail(ErrorCode::kInvalidInput, "no input has an open dimension called {}", name);
+  }
+  return {};
+}
+
+Result<void> fix_inputs(Graph& graph, const ReadOptions& options) {
+  for (const auto& [name, text] : options.fixed) {
+    const auto take = [&](std::vector<GraphInput>& inputs) -> Result<bool> {
+      const auto found =
+          std::find_if(inputs.begin(), inputs.end(), [&](const GraphInput& input) { return input.name == name; });
+      if (found == inputs.end()) return false;
+      auto value = fixed_value(*found, text);
+      if (!value) return fail(ErrorCode::kInvalidInput, "input {} {}", name, value.error().message);
+      graph.constants.insert_or_assign(name, *std::move(value));
+      inputs.erase(found);
+      return true;
+    };
+    COHORT_TRY(const bool is_input, take(graph.inputs));
+    if (is_input) continue;
+    COHORT_TRY(const bool is_default, take(graph.defaulted));
+    if (!is_default) return fail(ErrorCode::kInvalidInput, "there is no input {} to set", name);
+  }
+  return {};
+}
+
+}  // namespace cohort::onnx

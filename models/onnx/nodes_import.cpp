@@ -1,0 +1,167 @@
+#include "models/onnx/nodes_import.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "models/onnx/node_order.hpp"
+#include "models/onnx/rename.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+Result<void> import_supported(ImportState& state, const Node& node, std::size_t index, const OpSupport& support) {
+  if (node.outputs.empty()) return fail(ErrorCode::kInvalidInput, "has no outputs");
+  NodeImport import(state, node, op_name_for(state, node, index));
+  const bool constant = import.all_constant();
+  if (constant && import.reads_learned()) import.set_learned();
+  const Constant* first = import.constant(0);
+  const bool folds = !support.fold_whole_only || (first != nullptr && first->integers() != nullptr);
+  if (support.fold != nullptr && ((constant && folds) || support.convert == nullptr)) {
+    COHORT_TRY(Constant folded, support.fold(import));
+    import.set_alias(std::move(folded));
+  } else {
+    if (constant && import.input_count() > 0) {
+      COHORT_TRY(const bool is_folded, fold_node(state, node, support));
+      if (is_folded) return {};
+    }
+    COHORT_CHECK(support.convert(import));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (import.is_read(i) && state.values.count(node.outputs[i]) == 0)
+      return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, node.outputs[i]);
+  }
+  return import.all_attributes_seen();
+}
+
+/// The graph's inputs that `name` is computed from, in the graph's order.
+std::vector<std::string> inputs_behind(const Graph& graph, const std::string& name) {
+  std::map<std::string, const Node*> writers;
+  for (const Node& node : graph.nodes) {
+    for (const std::string& output : node.outputs) writers[output] = &node;
+  }
+  std::set<std::string> seen{name};
+  std::vector<std::string> open{name};
+  while (!open.empty()) {
+    const auto writer = writers.find(open.back());
+    open.pop_back();
+    if (writer == writers.end()) continue;
+    for (const std::string& input : reads_of(*writer->second)) {
+      if (seen.insert(input).second) open.push_back(input);
+    }
+  }
+  std::vector<std::string> inputs;
+  for (const GraphInput& input : graph.inputs) {
+    if (seen.count(input.name) > 0) inputs.push_back(input.name);
+  }
+  return inputs;
+}
+
+}  // namespace
+
+std::string op_name_for(ImportState& state, const Node& node, std::size_t index) {
+  std::string name = node.name;
+  if (name.empty() && !node.outputs.empty()) name = node.outputs[0];
+  if (name.empty()) name = fmt::format("{}_{}", node.op_type, index);
+  while (!state.op_names.insert(name).second) name += "_";
+  return name;
+}
+
+void NodesImport::add(const Node& node, std::size_t index) {
+  if (is_unread_constant(node)) return;
+  const bool is_if = node.domain.empty() && node.op_type == "If";
+  const OpSupport* support = node.domain.empty() ? find_support(node.op_type) : nullptr;
+  const std::vector<std::string> reads = is_if ? std::vector{node.inputs.empty() ? "" : node.inputs[0]} : node.inputs;
+  const bool is_behind =
+      std::any_of(reads.begin(), reads.end(), [&](const std::string& input) { return missing_.count(input) > 0; });
+  if (support == nullptr && !is_if) {
+    unsupported_.push_back(describe(node));
+  } else if (!is_behind) {
+    const auto imported = is_if ? import_if(node, index) : import_supported(state_, node, index, *support);
+    if (imported) return;
+    wrong_.push_back(fmt::format("{}: {}", describe(node), imported.error().message));
+  }
+  missing_.insert(node.outputs.begin(), node.outputs.end());
+  missing_.erase(std::string());
+}
+
+Result<void> NodesImport::result() const {
+  if (unsupported_.empty() && wrong_.empty()) return {};
+  if (unsupported_.empty() && wrong_.size() == 1) return fail(ErrorCode::kInvalidInput, "{}", wrong_[0]);
+  std::vector<std::string> parts;
+  if (!unsupported_.empty())
+    parts.push_back(fmt::format("{} not supported: {}", unsupported_.size() == 1 ? "an op is" : "some ops are",
+                                fmt::join(unsupported_, ", ")));
+  parts.insert(parts.end(), wrong_.begin(), wrong_.end());
+  return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));
+}
+
+bool NodesImport::is_unread_constant(const Node& node) const {
+  return node.op_type == "Constant" && !node.attributes.empty() &&
+         std::none_of(node.outputs.begin(), node.outputs.end(),
+                      [&](const auto& name) { return state_.read_names.count(name) > 0; });
+}
+
+Result<bool> NodesImport::condition_of(const Node& node, NodeImport& import) const {
+  const Constant* const condition = import.needed_constant(0);
+  if (condition == nullptr) {
+    const auto inputs = inputs_behind(graph_, node.inputs.empty() ? "" : node.inputs[0]);
+    const std::string way_out =
+        inputs.empty() ? std::string()
+                       : fmt::format("; it depends on {}, which --set-input NAME=VALUE fixes", fmt::join(inputs, ", "));
+    return fail(ErrorCode::kInvalidInput, "its condition is computed at run time, which is not supported{}", way_out);
+  }
+  if (condition->integers() == nullptr || condition->integers()->size() != 1)
+    return fail(ErrorCode::kInvalidInput, "its condition must be one truth value");
+  return condition->integers()->front() != 0;
+}
+
+Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
+  const std::string name = op_name_for(state_, node, index);
+  NodeImport import(state_, node, name);
+  COHORT_TRY(const bool is_true, condition_of(node, import));
+  const auto found = node.graphs.find(is_true ? "then_branch" : "else_branch");
+  if (found == node.graphs.end())
+    return fail(ErrorCode::kInvalidInput, "attribute {} is missing", is_true ? "then_branch" : "else_branch");
+  const Graph branch = renamed(*found->second, {}, [&](const std::string& inner) {
+    std::string fresh = fmt::format("{}/{}", name, inner);
+    while (!state_.names.insert(fresh).second) fresh += "_";
+    return fresh;
+  });
+  if (branch.outputs.size() != node.outputs.size())
+    return fail(ErrorCode::kInvalidInput, "the branch has {} outputs, the node {}", branch.outputs.size(),
+                node.outputs.size());
+  COHORT_TRY(const auto order, sorted_nodes(branch, true));
+  add_branch(node, branch);
+  for (const std::size_t i : order) add(branch.nodes[i], i);
+  for (std::size_t i = 0; i < branch.outputs.size(); ++i) {
+    const std::string& inner = branch.outputs[i];
+    const auto value = state_.values.find(inner);
+    if (value == state_.values.end()) {
+      if (missing_.count(inner) == 0)
+        return fail(ErrorCode::kInvalidInput, "output {} of the branch has no value", inner);
+      missing_.insert(node.outputs[i]);  // what is wrong is told where it is
+      continue;
+    }
+    if (state_.learned.count(inner) > 0) state_.learned.insert(node.outputs[i]);
+    import.set_alias(Value(value->second), i);
+  }
+  return {};
+}
+
+void NodesImport::add_branch(const Node& node, const Graph& branch) {
+  for (const auto& [name, constant] : branch.constants) {
+    state_.learned.insert(name);
+    state_.values.emplace(name, constant);
+  }
+  for (const Node& inner : branch.nodes) {
+    for (const std::string& name : reads_of(inner)) state_.read_names.insert(name);
+  }
+  for (std::size_t i = 0; i < branch.outputs.size(); ++i) {
+    if (state_.read_names.count(node.outputs[i]) > 0) state_.read_names.insert(branch.outputs[i]);
+  }
+  state_.read_names.erase(std::string());
+}
+
+}  // namespace cohort::onnx

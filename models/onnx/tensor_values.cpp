@@ -1,0 +1,180 @@
+#include "models/onnx/tensor_values.hpp"
+
+#include <cstring>
+
+#include "models/onnx/external_data.hpp"
+#include "models/onnx/float16.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+using Proto = ::onnx::TensorProto;
+
+/// Elements as a file stores them that C++ has no type for.
+struct Float16 {
+  std::uint16_t bits = 0;
+  explicit operator float() const { return float16_value(bits); }
+};
+struct Bfloat16 {
+  std::uint16_t bits = 0;
+  explicit operator float() const { return bfloat16_value(bits); }
+};
+
+template <class Stored, class Field>
+Stored from_field(Field value) {
+  if constexpr (std::is_arithmetic_v<Stored>) {
+    return static_cast<Stored>(value);
+  } else {
+    return {static_cast<std::uint16_t>(value)};
+  }
+}
+
+/// Extents and number of elements, both bounded, so that later arithmetic cannot overflow.
+Result<Shape> shape_of(const Proto& tensor) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  Shape shape(tensor.dims().begin(), tensor.dims().end());
+  std::int64_t non_zero = 1;
+  for (const std::int64_t extent : shape) {
+    const bool overflows = extent > 0 && __builtin_mul_overflow(non_zero, extent, &non_zero);
+    if (extent < 0 || overflows || non_zero > kMost)
+      return fail(ErrorCode::kInvalidInput, "its shape {} is not valid", to_string(shape));
+  }
+  return shape;
+}
+
+/// The values of `tensor`: `count` elements of type Stored as raw bytes, or else those of `field`.
+template <class Stored, class Value, class Field>
+Result<std::vector<Value>> values_of(const Proto& tensor, std::size_t count, const Field& field) {
+  std::vector<Value> values;
+  if (tensor.has_raw_data()) {
+    const std::string& raw = tensor.raw_data();
+    if (raw.size() != count * sizeof(Stored))
+      return fail(ErrorCode::kInvalidInput, "it holds {} bytes where its {} elements of {} need {}", raw.size(), count,
+                  element_type_name(tensor.data_type()), count * sizeof(Stored));
+    values.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Stored stored{};
+      std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
+      values[i] = static_cast<Value>(stored);
+    }
+    return values;
+  }
+  if (static_cast<std::size_t>(field.size()) != count)
+    return fail(ErrorCode::kInvalidInput, "it holds {} values where its shape needs {}", field.size(), count);
+  values.reserve(count);
+  for (const auto value : field) values.push_back(static_cast<Value>(from_field<Stored>(value)));
+  return values;
+}
+
+template <class Stored, class Value, class Field>
+Result<Constant> constant_of(const Proto& tensor, Shape shape, const Field& field) {
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  COHORT_TRY(auto values, (values_of<Stored, Value>(tensor, count, field)));
+  return make_constant(std::move(shape), std::move(values));
+}
+
+bool is_external(const Proto& tensor) {
+  return tensor.data_location() == Proto::EXTERNAL || tensor.external_data_size() > 0;
+}
+
+Result<Constant> parse_external(const Proto& tensor, Folder folder) {
+  if (folder == nullptr)
+    return fail(ErrorCode::kInvalidInput, "its values lie in another file, which only a model in a file can name");
+  std::map<std::string, std::string> fields;
+  for (const auto& field : tensor.external_data()) fields[field.key()] = field.value();
+  COHORT_TRY(std::string bytes, external_bytes(*folder, fields));
+  Proto inside;
+  inside.set_data_type(tensor.data_type());
+  *inside.mutable_dims() = tensor.dims();
+  inside.set_raw_data(std::move(bytes));
+  return parse_constant(inside, nullptr);
+}
+
+/// Whole numbers of up to 32 bits, which a file may hold as int32.
+Result<Constant> parse_narrow(const Proto& tensor, Shape shape) {
+  using Whole = std::int64_t;
+  switch (tensor.data_type()) {
+    case Proto::INT8:
+      return constant_of<std::int8_t, Whole>(tensor, std::move(shape), tensor.int32_data());
+    case Proto::INT16:
+      return constant_of<std::int16_t, Whole>(tensor, std::move(shape), tensor.int32_data());
+    case Proto::UINT16:
+      return constant_of<std::uint16_t, Whole>(tensor, std::move(shape), tensor.int32_data());
+    case Proto::INT32:
+      return constant_of<std::int32_t, Whole>(tensor, std::move(shape), tensor.int32_data());
+    default:  // UINT8 and BOOL
+      return constant_of<std::uint8_t, Whole>(tensor, std::move(shape), tensor.int32_data());
+  }
+}
+
+}  // namespace
+
+std::string element_type_name(std::int32_t type) {
+  switch (type) {
+    case Proto::FLOAT:
+      return "float32";
+    case Proto::UNDEFINED:
+      return "undefined";
+    default:
+      break;
+  }
+  if (!Proto::DataType_IsValid(type)) return fmt::format("type {}", type);
+  return Proto::DataType_Name(static_cast<Proto::DataType>(type));
+}
+
+bool is_readable(std::int32_t type) {
+  switch (type) {
+    case Proto::FLOAT:
+    case Proto::DOUBLE:
+    case Proto::FLOAT16:
+    case Proto::BFLOAT16:
+    case Proto::INT64:
+    case Proto::UINT32:
+    case Proto::INT32:
+    case Proto::INT16:
+    case Proto::UINT16:
+    case Proto::INT8:
+    case Proto::UINT8:
+    case Proto::BOOL:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<Constant> parse_constant(const Proto& tensor, Folder folder) {
+  if (!is_readable(tensor.data_type()))
+    return fail(ErrorCode::kInvalidInput,
+                "its type is {}; supported are floating-point numbers of 16 to 64 bits, and whole numbers",
+                element_type_name(tensor.data_type()));
+  if (is_external(tensor)) return parse_external(tensor, folder);
+  COHORT_TRY(Shape shape, shape_of(tensor));
+  switch (tensor.data_type()) {
+    case Proto::FLOAT:
+      return constant_of<float, float>(tensor, std::move(shape), tensor.float_data());
+    case Proto::DOUBLE:
+      return constant_of<double, float>(tensor, std::move(shape), tensor.double_data());
+    case Proto::FLOAT16:
+      return constant_of<Float16, float>(tensor, std::move(shape), tensor.int32_data());
+    case Proto::BFLOAT16:
+      return constant_of<Bfloat16, float>(tensor, std::move(shape), tensor.int32_data());
+    case Proto::INT64:
+      return constant_of<std::int64_t, std::int64_t>(tensor, std::move(shape), tensor.int64_data());
+    case Proto::UINT32:
+      return constant_of<std::uint32_t, std::int64_t>(tensor, std::move(shape), tensor.uint64_data());
+    default:
+      return parse_narrow(tensor, std::move(shape));
+  }
+}
+
+Result<void> check_whole(const Proto& tensor) {
+  if (is_external(tensor)) return {};
+  COHORT_CHECK(shape_of(tensor));
+  if (tensor.data_type() == Proto::UNDEFINED) return fail(ErrorCode::kInvalidInput, "it says no type");
+  if (!is_readable(tensor.data_type())) return {};
+  COHORT_CHECK(parse_constant(tensor, nullptr));
+  return {};
+}
+
+}  // namespace cohort::onnx
