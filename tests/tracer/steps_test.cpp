@@ -111,6 +111,40 @@ TEST(Steps, AreRepetitionsWhereNothingIsAnnotated) {
   EXPECT_TRUE(find_steps(Trace{}).steps.empty());
 }
 
+/// Graphs of `layers` times "a b", launched one after another, each behind a kernel "c" of its own.
+Trace graph_launches(int launches, int layers) {
+  Trace trace;
+  const TrackId host = trace.add_track("python", "thread 1");
+  const TrackId stream = trace.add_track("GPU 0", "stream 7");
+  std::int64_t id = 1;
+  Nanoseconds at = 0_us;
+  for (int launch = 0; launch < launches; ++launch) {
+    add(trace, host, "cudaLaunchKernel", "cuda_runtime", at, 1_us, id);
+    add(trace, stream, "c", "kernel", at + 10_us, 2_us, id++);
+    add(trace, host, "cudaGraphLaunch", "cuda_runtime", at + 1_us, 3_us, id);
+    for (int layer = 0; layer < layers; ++layer) {
+      add(trace, stream, "a", "kernel", at + 12_us + layer * 5_us, 3_us, id);
+      add(trace, stream, "b", "kernel", at + 15_us + layer * 5_us, 2_us, id);
+    }
+    ++id;
+    at += 20_us + layers * 5_us;
+  }
+  return trace;
+}
+
+TEST(Steps, AreNotTheLayersOfOneGraph) {
+  const StepList once = find_steps(graph_launches(1, 8));
+  EXPECT_TRUE(once.steps.empty()) << "no call belongs to a layer";
+  const Trace trace = graph_launches(3, 8);
+  const StepList list = find_steps(trace);
+  ASSERT_EQ(list.steps.size(), 3U);
+  for (const TraceStep& step : list.steps) {
+    EXPECT_EQ(step.kernels, 17);
+    EXPECT_EQ(step.device_work->length(), 42_us);
+  }
+  EXPECT_EQ(list.steps[1].window, (TimeWindow{70_us, 130_us}));
+}
+
 TEST(Steps, OfAnAnnotationOnSeveralThreadsAreThoseOfTheThreadWithMost) {
   Stepped it = stepped();
   const TrackId other = it.trace.add_track("python", "thread 2");

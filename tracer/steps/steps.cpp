@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 #include "tracer/slice_kind.hpp"
@@ -19,17 +19,36 @@ void widen(std::optional<TimeWindow>& window, const TimeWindow& by) {
   window->end = std::max(window->end, by.end);
 }
 
+/// Correlation ids of slices.
+class CorrelationIds {
+ public:
+  explicit CorrelationIds(const Trace& trace) : trace_(trace), key_(trace.strings.find("correlation")) {}
+
+  /// Absent where the slice has none, or 0, which stands for none.
+  [[nodiscard]] std::optional<std::int64_t> of(const Slice& slice) const {
+    if (!key_ || !slice.args) return std::nullopt;
+    for (const auto& [name, value] : trace_.args[to_index(*slice.args)]) {
+      const auto* id = std::get_if<std::int64_t>(&value);
+      if (name == *key_ && id != nullptr && *id != 0) return *id;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const Trace& trace_;
+  std::optional<StringId> key_;
+};
+
 /// Finds the slices of device work that each call launched, by correlation id.
 class Launches {
  public:
-  explicit Launches(const Trace& trace)
-      : trace_(trace), kinds_(trace.strings), key_(trace.strings.find("correlation")) {
-    if (!key_) return;
+  explicit Launches(const Trace& trace) : trace_(trace), kinds_(trace.strings) {
+    const CorrelationIds ids(trace);
     for (std::uint32_t i = 0; i < trace.slices.size(); ++i) {
       const SliceKind kind = kinds_(trace.slices[i]);
       if (!is_device_work(kind) && !is_call(kind)) continue;
-      const auto id = correlation(trace.slices[i]);
-      if (!id || *id == 0) continue;  // 0: none
+      const auto id = ids.of(trace.slices[i]);
+      if (!id) continue;
       if (is_call(kind)) {
         calls_.push_back({trace.slices[i].start, *id});
       } else {
@@ -59,18 +78,8 @@ class Launches {
   }
 
  private:
-  [[nodiscard]] std::optional<std::int64_t> correlation(const Slice& slice) const {
-    if (!slice.args) return std::nullopt;
-    for (const auto& [name, value] : trace_.args[to_index(*slice.args)]) {
-      const auto* id = std::get_if<std::int64_t>(&value);
-      if (name == *key_ && id != nullptr) return *id;
-    }
-    return std::nullopt;
-  }
-
   const Trace& trace_;
   SliceKinds kinds_;
-  std::optional<StringId> key_;
   std::vector<std::pair<Nanoseconds, std::int64_t>> calls_;
   std::vector<std::pair<std::int64_t, std::uint32_t>> work_;
 };
@@ -107,19 +116,45 @@ std::vector<std::uint32_t> main_stream_kernels(const Trace& trace) {
   return kernels;
 }
 
-/// Of all ways to cut a repetition into periods the one before whose first kernels the stream waits
+/// What one call launched on a stream: a kernel, or a whole graph, of which no part can be a step of the program.
+struct Launched {
+  TimeWindow work;
+  std::int64_t kernels = 0;
+  std::uint32_t name = 0;  ///< equal for equal kernels in equal order
+};
+
+std::vector<Launched> launched_one_by_one(const Trace& trace, const std::vector<std::uint32_t>& kernels) {
+  const CorrelationIds ids(trace);
+  std::map<std::vector<StringId>, std::uint32_t> known;
+  std::vector<Launched> list;
+  for (std::size_t i = 0; i < kernels.size();) {
+    const auto id = ids.of(trace.slices[kernels[i]]);
+    Launched launched{{trace.slices[kernels[i]].start, Nanoseconds::min()}, 0, 0};
+    std::vector<StringId> names;
+    do {
+      const Slice& kernel = trace.slices[kernels[i]];
+      launched.work.end = std::max(launched.work.end, kernel.end());
+      names.push_back(kernel.name);
+      ++i;
+    } while (id && i < kernels.size() && ids.of(trace.slices[kernels[i]]) == id);
+    launched.kernels = static_cast<std::int64_t>(names.size());
+    launched.name = known.try_emplace(std::move(names), static_cast<std::uint32_t>(known.size())).first->second;
+    list.push_back(launched);
+  }
+  return list;
+}
+
+/// Of all ways to cut a repetition into periods the one before whose first launch's work the stream waits
 /// longest, on average; the first of equals. One period may be lost by it where three are there.
-std::size_t best_cut(const Trace& trace, const std::vector<std::uint32_t>& kernels, const Repetition& found) {
+std::size_t best_cut(const std::vector<Launched>& list, const Repetition& found) {
   std::vector<double> waits(found.period);
   std::vector<int> cuts(found.period);
   Nanoseconds end = Nanoseconds::min();
   for (std::size_t i = 0; i < found.end; ++i) {
-    const Slice& kernel = trace.slices[kernels[i]];
-    if (i > found.begin && kernel.start > end) {
-      waits[(i - found.begin) % found.period] += seconds(kernel.start - end);
-    }
+    const TimeWindow& work = list[i].work;
+    if (i > found.begin && work.start > end) waits[(i - found.begin) % found.period] += seconds(work.start - end);
     if (i > found.begin) ++cuts[(i - found.begin) % found.period];
-    end = std::max(end, kernel.end());
+    end = std::max(end, work.end);
   }
   const std::size_t length = found.end - found.begin;
   const std::size_t most = length / found.period >= 3 ? found.period : length % found.period + 1;
@@ -262,22 +297,23 @@ StepList find_annotated_steps(const Trace& trace, std::string_view pattern) {
 
 StepList find_repeated_steps(const Trace& trace) {
   StepList list{StepSource::kRepetition, {}};
-  const std::vector<std::uint32_t> kernels = main_stream_kernels(trace);
+  const std::vector<Launched> launched = launched_one_by_one(trace, main_stream_kernels(trace));
   std::vector<std::uint32_t> names;
-  names.reserve(kernels.size());
-  for (const std::uint32_t i : kernels) names.push_back(static_cast<std::uint32_t>(trace.slices[i].name));
+  names.reserve(launched.size());
+  for (const Launched& each : launched) names.push_back(each.name);
   const auto found = longest_repetition(names);
   if (!found) return list;
-  for (std::size_t at = found->begin + best_cut(trace, kernels, *found); at + found->period <= found->end;
+  for (std::size_t at = found->begin + best_cut(launched, *found); at + found->period <= found->end;
        at += found->period) {
     const std::size_t next = at + found->period;
-    TimeWindow work{trace.slices[kernels[at]].start, Nanoseconds::min()};
-    for (std::size_t i = at; i < next; ++i) work.end = std::max(work.end, trace.slices[kernels[i]].end());
-    const Nanoseconds end = next < kernels.size() ? trace.slices[kernels[next]].start : work.end;
-    list.steps.push_back({fmt::format("repetition {}", list.steps.size()),
-                          {work.start, end},
-                          work,
-                          static_cast<std::int64_t>(found->period)});
+    TimeWindow work{launched[at].work.start, Nanoseconds::min()};
+    std::int64_t kernels = 0;
+    for (std::size_t i = at; i < next; ++i) {
+      work.end = std::max(work.end, launched[i].work.end);
+      kernels += launched[i].kernels;
+    }
+    const Nanoseconds end = next < launched.size() ? launched[next].work.start : work.end;
+    list.steps.push_back({fmt::format("repetition {}", list.steps.size()), {work.start, end}, work, kernels});
   }
   return list;
 }

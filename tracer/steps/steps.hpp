@@ -54,7 +54,8 @@ struct StepList {
 StepList find_annotated_steps(const Trace& trace, std::string_view pattern);
 
 /// What repeats in the sequence of kernel names on the stream with most kernel time: the maximal
-/// repetition that covers most kernels, at least twice, cut where the stream waits longest.
+/// repetition that covers most launches, at least twice, cut where the stream waits longest. What one
+/// call launched, as a graph, is one launch: layers that repeat within it are no steps.
 /// Time: O(n log n) in the kernels of that stream.
 /// Source of the method: Bannai et al., "The 'Runs' Theorem", SIAM J. Comput. 46(5), 2017.
 StepList find_repeated_steps(const Trace& trace);
