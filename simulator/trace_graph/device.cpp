@@ -260,7 +260,7 @@ void add_device_tasks(Draft& draft) {
     graph.resources.back().device = static_cast<std::int32_t>(stream.device);
   }
   // Starts of the first and the last op that a call of the window launched. Where the host runs ahead, the device gets
-  // to them long after the window, and what was launched before it is in their way until then.
+  // to them long after the window, and what was launched before it, or by nobody knows whom, is in their way until then.
   Nanoseconds own_work = Nanoseconds::min(), last_own_work = window.end, own_end = Nanoseconds::min();
   for (const RecordedOp& op : draft.records.ops) {
     if (!op.call || !draft.calls[*op.call].selected) continue;
@@ -268,14 +268,16 @@ void add_device_tasks(Draft& draft) {
     last_own_work = std::max(last_own_work, op.start);
     own_end = std::max(own_end, op.end);
   }
-  if (own_work >= window.end) draft.result.counts.device_span = own_end - own_work;
+  const bool runs_ahead = own_work >= window.end;
+  if (runs_ahead) draft.result.counts.device_span = own_end - own_work;
   std::vector<bool> seen(draft.streams.size(), false);
   const Multiprocessors multiprocessors = multiprocessors_of(draft.trace.info.device);
   for (std::uint32_t i = 0; i < draft.records.ops.size(); ++i) {
     const RecordedOp& op = draft.records.ops[i];
     const bool launched = op.call && draft.calls[*op.call].selected;
     const bool before = op.call && !launched && draft.records.calls[*op.call].start < window.start;
-    const bool in_window = op.end > window.start && op.start < (before ? last_own_work : window.end);
+    const bool until_own_work = before || (runs_ahead && !op.call);
+    const bool in_window = op.end > window.start && op.start < (until_own_work ? last_own_work : window.end);
     if (!launched && (!in_window || (op.call && !before))) continue;
     if (!draft.options.in_flight && !launched && (before || op.start < own_work)) {
       ++draft.result.counts.left_out;

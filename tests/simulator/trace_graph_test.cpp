@@ -288,6 +288,21 @@ TEST(TraceGraph, KeepsAStepBehindAllThatWasLaunchedBeforeItWhereTheHostRunsAhead
   EXPECT_EQ(same->relative_error, 0);
 }
 
+TEST(TraceGraph, KeepsAStepBehindWorkWithoutALaunchRecordWhereTheHostRunsAhead) {
+  // a and b have no call; both are over before the device begins with what the window launched. d comes after it.
+  TraceGraphOptions options;
+  options.window = TimeWindow{Nanoseconds(20'000), Nanoseconds(40'000)};
+  const TraceGraph graph = graph_of(R"(
+    main cudaLaunchKernel 20  25 c3
+    s7   a                30  38 c98
+    s7   b                39  99 c99
+    s7   c               100 140 c3
+    s7   d               141 160 c97)",
+                                    options);
+  EXPECT_EQ(graph.counts.without_launch_record, 2);
+  EXPECT_EQ(replayed(graph), "a 10-18\nb 19-79\nc 80-120\ncudaLaunchKernel 0-5\n");
+}
+
 TEST(TraceGraph, LeavesThreadsThatOnlyLookOnOutOfAnIsolatedStep) {
   const std::string_view text = R"(
     main     cudaLaunchKernel      0    5 c1
