@@ -260,7 +260,8 @@ void add_device_tasks(Draft& draft) {
     graph.resources.back().device = static_cast<std::int32_t>(stream.device);
   }
   // Starts of the first and the last op that a call of the window launched. Where the host runs ahead, the device gets
-  // to them long after the window, and what was launched before it, or by nobody knows whom, is in their way until then.
+  // to them long after the window, and what was launched before it, or by nobody knows whom, is in their way until
+  // then.
   Nanoseconds own_work = Nanoseconds::min(), last_own_work = window.end, own_end = Nanoseconds::min();
   for (const RecordedOp& op : draft.records.ops) {
     if (!op.call || !draft.calls[*op.call].selected) continue;
