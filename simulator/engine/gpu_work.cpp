@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace cohort {
 
@@ -29,19 +30,25 @@ Result<void> check_gpu_work(const GpuWork& work, const TaskGraph& graph) {
   return {};
 }
 
-BusiestThroughput busiest_throughput(const GpuWork& work) {
-  std::array<double, kThroughputs> busy{};
-  for (const auto& task : work.tasks) {
-    const auto* kernel = task ? std::get_if<KernelTask>(&*task) : nullptr;
+BusiestThroughput busiest_throughput(const GpuWork& work, const TaskGraph& graph) {
+  std::map<std::int32_t, std::array<double, kThroughputs>> busy_of;  // by device
+  for (std::size_t i = 0; i < work.tasks.size(); ++i) {
+    const auto* kernel = work.tasks[i] ? std::get_if<KernelTask>(&*work.tasks[i]) : nullptr;
     if (kernel == nullptr) continue;
+    auto& busy = busy_of[graph.resources[to_index(graph.tasks[i].resource)].device];
     const KernelDemand& demand = work.kernels[kernel->kernel];
     for (std::size_t k = 0; k < kThroughputs; ++k) {
       const int shares = k < kSmThroughputs ? work.profile.sms : 1;
       busy[k] += demand.work_ns[k] * static_cast<double>(demand.blocks) / shares;
     }
   }
-  const auto most = std::max_element(busy.begin(), busy.end());
-  return {static_cast<Throughput>(most - busy.begin()), Nanoseconds(static_cast<std::int64_t>(*most))};
+  BusiestThroughput busiest;
+  for (const auto& [device, busy] : busy_of) {
+    const auto most = std::max_element(busy.begin(), busy.end());
+    const Nanoseconds time(static_cast<std::int64_t>(*most));
+    if (time > busiest.time) busiest = {static_cast<Throughput>(most - busy.begin()), time};
+  }
+  return busiest;
 }
 
 }  // namespace cohort

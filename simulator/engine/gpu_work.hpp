@@ -20,7 +20,8 @@ struct CopyTask {
   std::uint32_t copy = 0;
 };
 
-/// The tasks of a graph that contend for one GPU. Kernels of equal shape share one demand.
+/// The tasks of a graph that contend for GPUs of one kind, each with those on its own streams. Kernels of equal shape
+/// share one demand.
 struct GpuWork {
   GpuProfile profile;
   std::vector<KernelDemand> kernels;
@@ -31,11 +32,12 @@ struct GpuWork {
 /// Errors: kInvalidInput naming the task, and what is out of range or fits no SM.
 Result<void> check_gpu_work(const GpuWork& work, const TaskGraph& graph);
 
-/// The throughput that all kernels together keep busy longest, and for how long; a lower bound of any schedule.
+/// The throughput of one GPU that its kernels together keep busy longest, and for how long; a lower bound of any
+/// schedule.
 struct BusiestThroughput {
   Throughput throughput = Throughput::kIssue;
   Nanoseconds time{};
 };
-BusiestThroughput busiest_throughput(const GpuWork& work);
+BusiestThroughput busiest_throughput(const GpuWork& work, const TaskGraph& graph);
 
 }  // namespace cohort

@@ -196,7 +196,7 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   }
   schedule.core_time = Nanoseconds(static_cast<std::int64_t>(work / options.device.cores));
   schedule.longest_path = longest_path(graph, order, before);
-  const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu) : BusiestThroughput{};
+  const BusiestThroughput throughput = options.gpu ? busiest_throughput(*options.gpu, graph) : BusiestThroughput{};
   schedule.device_time = options.gpu ? throughput.time : device_time(graph);
   schedule.lower_bound = std::max(schedule.longest_path, schedule.core_time);
   // Where kernels take what was recorded, those recorded side by side have the waiting for each other in their times.

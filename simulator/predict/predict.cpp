@@ -43,7 +43,7 @@ Result<Simulated> run(const PredictionCase& prediction_case) {
   options.memory_use = built.memory_use;
   if (prediction_case.gpu != nullptr) {
     COHORT_TRY(options.gpu, prediction_case.gpu->work(*prediction_case.program, built.graph));
-    simulated.busiest = busiest_throughput(*options.gpu);
+    simulated.busiest = busiest_throughput(*options.gpu, built.graph);
     simulated.busiest.time /= built.iterations;
   }
   COHORT_TRY(simulated.schedule, simulate(built.graph, options));

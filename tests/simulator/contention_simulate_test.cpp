@@ -64,6 +64,18 @@ TEST(ContentionSimulate, LetsKernelsOfTwoStreamsShareDram) {
             "a 0-2000\nb 2000-2500\nc 0-2000\n");
 }
 
+TEST(ContentionSimulate, BoundsKernelsOfTwoGpusByTheBusierOne) {
+  OnGpu run = on_gpu(R"(s0: a 1000, b 500
+                        s1: c 1000)",
+                     four_sms(), 1);
+  run.graph.resources[to_index(run.graph.tasks.back().resource)].device = 1;
+  EXPECT_EQ(timeline_on(run), "a 0-1000\nb 1000-1500\nc 0-1000\n");
+  const Result<Schedule> schedule = simulate(run.graph, run.options);
+  ASSERT_TRUE(schedule.has_value());
+  EXPECT_EQ(schedule->device_time, Nanoseconds(1500));
+  EXPECT_EQ(schedule->lower_bound, Nanoseconds(1500));
+}
+
 TEST(ContentionSimulate, RunsWhatFitsSideBySideAtFullRate) {
   EXPECT_EQ(timeline_on(on_gpu(R"(s0: a 1000, b 500
                                   s1: c 1000
