@@ -80,6 +80,7 @@ Result<ModelSource> model_source(const ModelOptions& options) {
   source.model = options.model;
   COHORT_CHECK(check_utf8("model", options.model));
   source.minibatch = options.minibatch;
+  source.strict_nan = options.strict_nan;
   const bool from_file = source.model.ends_with(".onnx");
   const auto is_named = [&](const Network& network) { return network.name == source.model; };
   std::error_code ignored;

@@ -19,6 +19,7 @@ struct ModelOptions {
   std::vector<std::string> set_inputs;  ///< "mask=1"
   std::int64_t minibatch = 1;
   std::uint64_t seed = 0;
+  bool strict_nan = false;
 };
 
 /// How the command line names a training step.
@@ -32,6 +33,11 @@ struct TrainingOptions {
 void add_training_options(CLI::App& app, TrainingOptions& options);
 /// Errors: kUsage naming the option and what it takes.
 Result<std::optional<TrainingSpec>> training_spec(const TrainingOptions& options);
+
+/// Help of --strict-nan, which commands declare that run the model.
+inline constexpr const char* kStrictNanHelp =
+    "Keep every Relu, Clip and other activation an op of its own, which passes NaN on; within the convolution, product "
+    "or addition before it, oneDNN may turn a NaN into a number. Slower";
 
 /// Declares --set, --dim, --set-input, --minibatch and --seed; the command declares the model itself.
 void add_model_options(CLI::App& app, ModelOptions& options);

@@ -264,7 +264,7 @@ std::string mismatch(const Model& model, const std::map<std::string, onnx::Named
 
 /// Errors: kInterrupted alone.
 Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tolerance& tolerance, Backend& backend,
-                        const CancelToken& cancel) {
+                        bool strict_nan, const CancelToken& cancel) {
   const auto names = onnx::input_names(model);
   if (!names) return unsupported(names.error());
   const std::vector<fs::path> input_files = tensor_files(set, "input");
@@ -286,7 +286,7 @@ Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tol
   const auto expected = read_tensors(output_files);
   if (!expected) return unsupported(expected.error());
 
-  LoadedCase running(backend, simplify(std::move(*loaded)));
+  LoadedCase running(backend, simplify(std::move(*loaded), strict_nan));
   if (std::string reason = mismatch(running.model(), *inputs); !reason.empty()) return failed(std::move(reason));
   COHORT_CHECK(cancel.check());
   if (const auto opened = running.open(); !opened) return failed(opened.error().message);
@@ -296,7 +296,7 @@ Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tol
   return check_outputs(running, *expected, tolerance);
 }
 
-Result<Outcome> run_sets(const fs::path& folder, Backend& backend, const CancelToken& cancel) {
+Result<Outcome> run_sets(const fs::path& folder, Backend& backend, bool strict_nan, const CancelToken& cancel) {
   const auto model = read_file(folder / "model.onnx");
   if (!model) return failed(model.error().message);
   if (const auto whole = onnx::check_model(*model); !whole) return failed("model.onnx: " + whole.error().message);
@@ -306,7 +306,7 @@ Result<Outcome> run_sets(const fs::path& folder, Backend& backend, const CancelT
   if (sets.empty()) return Outcome{CaseStatus::kUnsupported, "there is no test_data_set_* beside the model"};
   for (const fs::path& set : sets) {
     COHORT_CHECK(cancel.check());
-    COHORT_TRY(Outcome outcome, run_set(set, *model, *tolerance, backend, cancel));
+    COHORT_TRY(Outcome outcome, run_set(set, *model, *tolerance, backend, strict_nan, cancel));
     if (outcome.status == CaseStatus::kPassed) continue;
     if (sets.size() > 1) outcome.reason = set.filename().string() + ": " + outcome.reason;
     return outcome;
@@ -334,9 +334,9 @@ Result<std::vector<fs::path>> find_cases(const std::vector<fs::path>& roots) {
   return folders;
 }
 
-Result<CaseResult> run_case(const fs::path& folder, Backend& backend, const CancelToken& cancel) {
+Result<CaseResult> run_case(const fs::path& folder, Backend& backend, bool strict_nan, const CancelToken& cancel) {
   COHORT_CHECK(cancel.check());
-  COHORT_TRY(Outcome outcome, run_sets(folder, backend, cancel));
+  COHORT_TRY(Outcome outcome, run_sets(folder, backend, strict_nan, cancel));
   return CaseResult{folder.filename().string(), folder, outcome.status, std::move(outcome.reason)};
 }
 

@@ -30,7 +30,9 @@ Result<std::vector<std::filesystem::path>> find_cases(const std::vector<std::fil
 /// the same infinity alone.
 /// Inputs that an op needs to know beforehand (shapes, axes) are taken as constants. A case fails where a file of it
 /// cannot be read; it is unsupported where all is well-formed but holds what is not known here.
+/// `strict_nan` as of simplify().
 /// Errors: kInterrupted once cancelled, also between what one case takes: reading, loading, running and comparing.
-Result<CaseResult> run_case(const std::filesystem::path& folder, Backend& backend, const CancelToken& cancel);
+Result<CaseResult> run_case(const std::filesystem::path& folder, Backend& backend, bool strict_nan,
+                            const CancelToken& cancel);
 
 }  // namespace cohort

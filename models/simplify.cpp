@@ -47,7 +47,7 @@ bool is_told_apart(const Activation& activation, const std::vector<PostOp>& chai
 /// Merges ops into the op before them. Merged ops stay in place, marked dead, until compact().
 class Simplifier {
  public:
-  explicit Simplifier(LoadedModel loaded) : loaded_(std::move(loaded)) {
+  Simplifier(LoadedModel loaded, bool strict_nan) : loaded_(std::move(loaded)), strict_nan_(strict_nan) {
     loaded_.weights.by_tensor.resize(model().tensors.size());
     readers_.resize(model().tensors.size());
     writer_.resize(model().tensors.size(), kNone);
@@ -212,7 +212,7 @@ class Simplifier {
         activation != nullptr && follows_product(activation->kind)) {
       // With a normalisation libraries take a rectifier, and nothing else.
       if (normalizes && activation->kind != ActivationKind::kRelu) return false;
-      if (!is_told_apart(*activation, op(i).post_ops)) return false;
+      if (strict_nan_ || !is_told_apart(*activation, op(i).post_ops)) return false;
       op(i).post_ops.emplace_back(*activation);
       take_place_of(next, i);
       return true;
@@ -322,6 +322,7 @@ class Simplifier {
   }
 
   LoadedModel loaded_;
+  bool strict_nan_;
   std::vector<std::vector<std::size_t>> readers_;  ///< by tensor; an op that reads it twice stands twice
   std::vector<std::size_t> writer_;                ///< by tensor
   std::vector<bool> dead_;                         ///< by op
@@ -330,8 +331,12 @@ class Simplifier {
 
 }  // namespace
 
-LoadedModel simplify(LoadedModel loaded) { return Simplifier(std::move(loaded)).run(true); }
+LoadedModel simplify(LoadedModel loaded, bool strict_nan) {
+  return Simplifier(std::move(loaded), strict_nan).run(true);
+}
 
-LoadedModel simplify_training(LoadedModel loaded) { return Simplifier(std::move(loaded)).run(false); }
+LoadedModel simplify_training(LoadedModel loaded, bool strict_nan) {
+  return Simplifier(std::move(loaded), strict_nan).run(false);
+}
 
 }  // namespace cohort

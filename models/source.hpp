@@ -16,6 +16,7 @@ struct ModelSource {
       arguments;  ///< of a built-in network: {"hidden": "256"}; of a file, open dimensions: {"seq": "128"}
   std::int64_t minibatch = 1;
   std::optional<TrainingSpec> training = {};  ///< the step that trains the model, instead of inference
+  bool strict_nan = false;                    ///< as of simplify(): no activation is part of the op before it
 
   friend auto operator<=>(const ModelSource&, const ModelSource&) = default;
 };

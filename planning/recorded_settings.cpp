@@ -17,6 +17,7 @@ constexpr const char* kLoss = "training.loss";
 constexpr const char* kClip = "training.clip";
 constexpr const char* kDropoutFromSettings = "training.dropout_from_settings";
 constexpr const char* kRecompute = "training.recompute";
+constexpr const char* kStrictNan = "strict_nan";
 constexpr const char* kResizeSetting = "input.resize";
 
 std::string resize_text(std::optional<int> resize) {
@@ -55,6 +56,7 @@ void write_source(const ModelSource& source, std::map<std::string, std::string>&
   settings["model"] = source.model;
   settings["minibatch"] = std::to_string(source.minibatch);
   for (const auto& [name, value] : source.arguments) settings[fmt::format("{}{}", kArgument, name)] = value;
+  if (source.strict_nan) settings[kStrictNan] = "true";
   if (!source.training) return;
   settings[kOptimizer] = optimizer_name(source.training->update);
   settings[kLoss] = to_string(source.training->loss);
@@ -77,6 +79,8 @@ Result<ModelSource> read_source(const std::map<std::string, std::string>& settin
   for (const auto& [name, value] : settings) {
     if (name.starts_with(kArgument)) source.arguments[name.substr(kArgument.size())] = value;
   }
+  const auto strict_nan = settings.find(kStrictNan);
+  source.strict_nan = strict_nan != settings.end() && strict_nan->second == "true";
   COHORT_TRY(source.training, read_training(settings));
   return source;
 }

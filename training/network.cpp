@@ -48,15 +48,15 @@ Result<TrainedNetwork> make_network_to_train(const ModelSource& source) {
   auto ends = network_ends(network.inference.model, source.minibatch);
   if (!ends) return tl::unexpected<Error>(ends.error());
   network.ends = *std::move(ends);
-  auto training = differentiate(network.inference, *source.training);
+  auto training = differentiate(network.inference, *source.training, source.strict_nan);
   if (!training) return in_context(source.model, training.error());
   network.training = *std::move(training);
   ModelSource again = source;
   again.training->recompute = true;
-  auto recomputing = differentiate(network.inference, *again.training);
+  auto recomputing = differentiate(network.inference, *again.training, source.strict_nan);
   if (!recomputing) return in_context(source.model, recomputing.error());
   network.recomputing = std::move(recomputing->loaded);
-  auto evaluation = evaluation_model(network.inference, *source.training);
+  auto evaluation = evaluation_model(network.inference, *source.training, source.strict_nan);
   if (!evaluation) return in_context(source.model, evaluation.error());
   network.evaluation = *std::move(evaluation);
   const Op* const last = op_of_output(network.inference.model);

@@ -145,6 +145,7 @@ std::string profile_command_of(const ModelSource& source, const std::string& dev
   if (source.training->loss != LossKind::kCrossEntropy)
     command += fmt::format(" --loss {}", to_string(source.training->loss));
   if (source.training->update.clip) command += " --clip";
+  if (source.strict_nan) command += " --strict-nan";
   if (device != "cpu:0") command += fmt::format(" --device {}", device);
   return command;
 }

@@ -147,6 +147,7 @@ Command devices_command() {
         ->type_name("FILE")
         ->excludes(device);
     add_model_options(app, options->model);
+    app.add_flag("--strict-nan", options->model.strict_nan, kStrictNanHelp);
     add_training_options(app, options->training);
     add_precision_option(app, options->precision, "With --ways: precision that ops compute in; default: float32");
     app.add_option("--layout", options->layout,

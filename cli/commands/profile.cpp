@@ -290,6 +290,7 @@ Command profile_command() {
     const auto options = std::make_shared<ProfileCommandOptions>();
     app.add_option("MODEL", options->model.model, "Built-in network (cohort models lists them) or .onnx file");
     add_model_options(app, options->model);
+    app.add_flag("--strict-nan", options->model.strict_nan, kStrictNanHelp);
     add_training_options(app, options->training);
     add_precision_option(app, options->precision, "Precision that ops compute in; default: float32");
     app.add_option("--layout", options->layout, "Memory layout of images; default: nhwc, but nchw on a GPU in float32")

@@ -3,6 +3,7 @@
 #include <regex>
 
 #include "cli/command.hpp"
+#include "cli/model_options.hpp"
 #include "cli/verification.hpp"
 #include "devices/devices.hpp"
 
@@ -15,6 +16,7 @@ struct VerifyCommandOptions {
   std::vector<std::filesystem::path> folders;
   std::string device{default_device()};
   std::string filter;
+  bool strict_nan = false;
 };
 
 std::string_view to_string(CaseStatus status) {
@@ -88,7 +90,7 @@ Result<void> run(const VerifyCommandOptions& options, CommandContext& context) {
   for (const std::filesystem::path& folder : folders) {
     context.console.progress(
         fmt::format("{} of {}: {}", results.size() + 1, folders.size(), folder.filename().string()));
-    COHORT_TRY(results.emplace_back(), run_case(folder, *backend, context.cancel));
+    COHORT_TRY(results.emplace_back(), run_case(folder, *backend, options.strict_nan, context.cancel));
   }
   context.console.clear_progress();
   const Counts counts = count(results);
@@ -125,6 +127,7 @@ Command verify_command() {
     app.add_option("DIR", options->folders, "Folders to search, at any depth")->required();
     app.add_option("--device", options->device, "Device to run on (cohort devices lists them)")->capture_default_str();
     app.add_option("--filter", options->filter, "Run only cases whose folder name matches")->type_name("REGEX");
+    app.add_flag("--strict-nan", options->strict_nan, kStrictNanHelp);
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -81,8 +81,8 @@ Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) 
 
 Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed) {
   COHORT_TRY(LoadedModel network, load_network(source, seed));
-  if (!source.training) return simplify(std::move(network));
-  COHORT_TRY(TrainingModel training, differentiate(network, *source.training));
+  if (!source.training) return simplify(std::move(network), source.strict_nan);
+  COHORT_TRY(TrainingModel training, differentiate(network, *source.training, source.strict_nan));
   return std::move(training.loaded);
 }
 

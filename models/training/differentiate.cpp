@@ -27,7 +27,7 @@ class TrainingStep {
         graph_(inference.model.name),
         forward_(inference, layout_, spec, ForwardMode::kTraining, graph_) {}
 
-  Result<TrainingModel> run() {
+  Result<TrainingModel> run(bool strict_nan) {
     COHORT_CHECK(forward_.run());
     COHORT_TRY(const TensorId loss, add_loss());
     graph_.set_output(loss);
@@ -41,7 +41,7 @@ class TrainingStep {
     COHORT_CHECK(add_running_average());
     add_update(gradient);
     COHORT_TRY(LoadedModel loaded, graph_.finish());
-    TrainingModel made{simplify_training(std::move(loaded)), layout_.parameters, layout_.statistics};
+    TrainingModel made{simplify_training(std::move(loaded), strict_nan), layout_.parameters, layout_.statistics};
     if (spec_.recompute) {
       made.loaded.model = recompute_activations(made.loaded.model);
       made.loaded.weights.by_tensor.resize(made.loaded.model.tensors.size());
@@ -131,16 +131,16 @@ class TrainingStep {
 }  // namespace
 }  // namespace training
 
-Result<TrainingModel> differentiate(const LoadedModel& inference, const TrainingSpec& spec) {
+Result<TrainingModel> differentiate(const LoadedModel& inference, const TrainingSpec& spec, bool strict_nan) {
   const auto made = [&]() -> Result<TrainingModel> {
     COHORT_TRY(training::StateLayout layout, training::state_layout(inference));
-    return training::TrainingStep(inference, spec, std::move(layout)).run();
+    return training::TrainingStep(inference, spec, std::move(layout)).run(strict_nan);
   }();
   if (!made) return in_context(fmt::format("training {}", inference.model.name), made.error());
   return made;
 }
 
-Result<LoadedModel> evaluation_model(const LoadedModel& inference, const TrainingSpec& spec) {
+Result<LoadedModel> evaluation_model(const LoadedModel& inference, const TrainingSpec& spec, bool strict_nan) {
   const auto made = [&]() -> Result<LoadedModel> {
     COHORT_TRY(const training::StateLayout layout, training::state_layout(inference));
     training::Graph graph(inference.model.name);
@@ -150,7 +150,7 @@ Result<LoadedModel> evaluation_model(const LoadedModel& inference, const Trainin
     return graph.finish();
   }();
   if (!made) return in_context(fmt::format("evaluating {}", inference.model.name), made.error());
-  return simplify(*made);
+  return simplify(*made, strict_nan);
 }
 
 }  // namespace cohort

@@ -39,14 +39,14 @@ struct TrainingModel {
 /// `inference` must not be simplified. If the network ends in a softmax over classes, cross-entropy reads the softmax's
 /// input instead. Batch normalisation uses the minibatch's own statistics; the running ones get the unbiased variance.
 /// Ops of the forward pass keep their names, "conv1.dx" and "conv1.dw" are gradients of conv1, the update is "update".
-/// Equal models give equal steps.
+/// Equal models give equal steps. `strict_nan` as of simplify().
 /// Errors: kInvalidInput naming the op that has no gradient, or what the loss does not fit.
-Result<TrainingModel> differentiate(const LoadedModel& inference, const TrainingSpec& spec);
+Result<TrainingModel> differentiate(const LoadedModel& inference, const TrainingSpec& spec, bool strict_nan = false);
 
 /// The simplified forward pass for inference, on the same states: "parameters" [R, P] and, if there is batch
 /// normalisation, "statistics" [S]. Outputs and other inputs are those of `inference`.
 /// Errors: as differentiate() of what the states hold.
-Result<LoadedModel> evaluation_model(const LoadedModel& inference, const TrainingSpec& spec);
+Result<LoadedModel> evaluation_model(const LoadedModel& inference, const TrainingSpec& spec, bool strict_nan = false);
 
 /// The weights of `inference` with the values that its `training` has reached. The states hold all rows of "parameters"
 /// or only row 0, and "statistics", which may be empty.

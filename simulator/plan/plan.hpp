@@ -102,10 +102,20 @@ struct Resolved {
   friend bool operator==(const Resolved&, const Resolved&) = default;
 };
 
+/// How images are decoded ahead.
+struct InputSetting {
+  int decode_workers = 1;
+  int buffers = 2;  ///< minibatches in flight per pipeline
+
+  friend bool operator==(const InputSetting&, const InputSetting&) = default;
+};
+
 /// The best known way to run members one after another: what a plan's gain is measured against.
 struct Baseline {
   std::vector<std::uint32_t> members;  ///< positions in Plan::members that it is for
   std::vector<ResolvedStep> steps;     ///< of a plan that has such a member alone, as member 0
+  /// Of decoded images; absent: as the plan's.
+  std::optional<InputSetting> input = std::nullopt;
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
@@ -138,6 +148,8 @@ Result<std::vector<Member>> parse_members(std::string_view json);
 /// Checks what needs no models: names unique, positions in range, streams and groups consistent, `after` without a
 /// cycle. Errors: kInvalidInput naming the field.
 Result<void> validate(const Plan& plan);
+inline InputSetting input_setting(const Plan& plan) { return {plan.input.decode_workers, plan.input.buffers}; }
+void set_input(const InputSetting& setting, Plan& plan);
 /// Changes whenever anything but `resolved` changes.
 std::string fingerprint(const Plan& plan);
 

@@ -68,6 +68,9 @@ Result<std::vector<Member>> read_member(JsonObject& object, Allowance& allowance
     COHORT_TRY(const nlohmann::json* training, object.value("training"));
     COHORT_TRY(member.source.training, read_training(*training, object.path_of("training")));
   }
+  if (object.has("strict_nan")) {
+    COHORT_TRY(member.source.strict_nan, object.boolean("strict_nan"));
+  }
   if (!object.has("count")) {
     COHORT_CHECK(object.no_other_keys());
     return std::vector<Member>{member};
@@ -197,6 +200,12 @@ Result<ImagePreparation> read_images(JsonObject& object) {
   return images;
 }
 
+Result<InputSetting> read_input_setting(JsonObject& object) {
+  COHORT_TRY(const std::int64_t workers, object.integer("decode_workers", 1, kMostInFlight));
+  COHORT_TRY(const std::int64_t buffers, object.integer("buffers", 1, kMostInFlight));
+  return InputSetting{static_cast<int>(workers), static_cast<int>(buffers)};
+}
+
 Result<InputPlan> read_input(JsonObject object) {
   InputPlan input;
   COHORT_TRY(input.source, kSources.read(object, "source"));
@@ -207,11 +216,10 @@ Result<InputPlan> read_input(JsonObject object) {
   if (input.source != InputSource::kGenerated && input.path.empty())
     return fail(ErrorCode::kInvalidInput, "{} is missing: source {} reads from a folder", object.path_of("path"),
                 kSources.of(input.source));
-  COHORT_TRY(const std::int64_t workers, object.integer("decode_workers", 1, kMostInFlight));
-  COHORT_TRY(const std::int64_t buffers, object.integer("buffers", 1, kMostInFlight));
+  COHORT_TRY(const InputSetting setting, read_input_setting(object));
   COHORT_TRY(const std::int64_t seed, object.integer("seed", 0, INT64_MAX));
-  input.decode_workers = static_cast<int>(workers);
-  input.buffers = static_cast<int>(buffers);
+  input.decode_workers = setting.decode_workers;
+  input.buffers = setting.buffers;
   input.seed = static_cast<std::uint64_t>(seed);
   COHORT_TRY(input.bad_images, kBadImages.read(object, "bad_images"));
   COHORT_TRY(input.images, read_images(object));
@@ -266,6 +274,11 @@ Result<Baseline> read_baseline(JsonObject& object, Allowance& allowance) {
   Baseline baseline;
   COHORT_TRY(baseline.members, read_ranges(object, "members"));
   COHORT_TRY(baseline.steps, read_steps(object, allowance));
+  if (object.has("input")) {
+    COHORT_TRY(JsonObject input, nested(object, "input"));
+    COHORT_TRY(baseline.input, read_input_setting(input));
+    COHORT_CHECK(input.no_other_keys());
+  }
   COHORT_CHECK(object.no_other_keys());
   return baseline;
 }

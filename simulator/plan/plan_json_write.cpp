@@ -70,6 +70,7 @@ ordered_json write_members(const std::vector<Member>& members) {
     if (!member.source.arguments.empty()) entry["arguments"] = member.source.arguments;
     entry["minibatch"] = member.source.minibatch;
     if (member.source.training) entry["training"] = write_training(*member.source.training);
+    if (member.source.strict_nan) entry["strict_nan"] = true;
     entry["seed"] = member.seed;
     if (count > 1) entry["count"] = count;
     list.push_back(std::move(entry));
@@ -156,8 +157,13 @@ ordered_json write_resolved(const Resolved& resolved) {
 
 ordered_json write_baselines(const std::vector<Baseline>& baselines) {
   ordered_json list = ordered_json::array();
-  for (const Baseline& baseline : baselines)
-    list.push_back({{"members", write_ranges(baseline.members)}, {"steps", write_steps(baseline.steps)}});
+  for (const Baseline& baseline : baselines) {
+    ordered_json entry{{"members", write_ranges(baseline.members)}};
+    if (baseline.input)
+      entry["input"] = {{"decode_workers", baseline.input->decode_workers}, {"buffers", baseline.input->buffers}};
+    entry["steps"] = write_steps(baseline.steps);
+    list.push_back(std::move(entry));
+  }
   return list;
 }
 

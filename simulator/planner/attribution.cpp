@@ -66,8 +66,9 @@ Plan GainWalk::in_turn(const Plan& plan) const {
   Plan serial = uniform_plan(plan.members, Strategy::kSerial, 1);
   serial.device = plan.device;
   serial.input = plan.input;
-  serial.input.decode_workers = case_.base->input.decode_workers;
-  serial.input.buffers = case_.base->input.buffers;
+  const auto& baselines = baseline_.baselines;
+  const bool is_known = !baselines.empty() && baselines.front().input;
+  set_input(is_known ? *baselines.front().input : input_setting(*case_.base), serial);
   serial.layout = plan.layout;
   serial.precision = plan.precision;
   serial.launch = plan.launch;

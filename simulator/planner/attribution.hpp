@@ -22,7 +22,8 @@ namespace cohort {
 /// that cannot be, or that a limit forbids, is stepped over.
 class GainWalk {
  public:
-  /// `baseline`: members alone, with the input settings of `planning_case`'s base. All must outlive the walk.
+  /// `baseline`: members alone, with input made as its baselines say, else as `planning_case`'s base does. All must
+  /// outlive the walk.
   GainWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, const BaselinePrediction& baseline);
 
   /// The times are the plan's own step time, with and without the host's part.

@@ -93,7 +93,9 @@ class BaselineSearch {
     found_.without_overheads += bare;
     for (const std::uint32_t member : members)
       found_.alone[member] = step_time / static_cast<std::int64_t>(members.size());
-    found_.baselines.push_back({members, std::move(steps)});
+    Baseline baseline{members, std::move(steps), std::nullopt};
+    if (case_.base->input.source == InputSource::kFolder) baseline.input = input_setting(*case_.base);
+    found_.baselines.push_back(std::move(baseline));
   }
 
   Result<void> add_in_turn(const std::vector<std::uint32_t>& members) {

@@ -64,6 +64,14 @@ std::string baseline_text(Nanoseconds step_time, const std::string& more) {
                      1.0, "", more);
 }
 
+/// ", 2 decode workers, 3 buffers", where images are decoded.
+std::string input_text(const BaselinePrediction& baseline) {
+  if (baseline.baselines.empty() || !baseline.baselines.front().input) return "";
+  const auto& [workers, buffers] = *baseline.baselines.front().input;
+  return fmt::format(", {} decode worker{}, {} buffer{}", workers, workers == 1 ? "" : "s", buffers,
+                     buffers == 1 ? "" : "s");
+}
+
 /// Of each of several cases: its members one after another, and the best of them together.
 std::string cases_text(const PlanningResult& result) {
   std::string text;
@@ -141,7 +149,7 @@ std::string print(const PlanningResult& result, std::size_t most_rows) {
   if (!result.cases.empty()) {
     text += cases_text(result);
   } else if (!is_ranked) {
-    text += baseline_text(result.baseline.step_time, "");
+    text += baseline_text(result.baseline.step_time, input_text(result.baseline));
   }
   if (result.interrupted) text += "interrupted: the best of what was looked at by then\n";
   if (!result.screened.empty()) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "simulator/planner/attribution.hpp"
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/explanation.hpp"
+#include "simulator/planner/input_settings.hpp"
 #include "simulator/planner/learned_ratios.hpp"
 #include "simulator/planner/program_shape.hpp"
 #include "simulator/planner/uncertainty.hpp"
@@ -26,7 +26,6 @@ constexpr std::size_t kMostChanges = 16;  // a round
 constexpr std::size_t kMostStarts = 4;
 constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by side
 constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
-constexpr int kMostBuffers = 4;          // minibatches in flight; a steady pipeline gains nothing from more
 constexpr std::size_t kTradeoffs = 6;    // of time against workspace that are tried of one plan
 
 struct Scored {
@@ -154,7 +153,7 @@ class Search {
     PlanCandidate& candidate = scored.candidate;
     candidate.name = maker_.name_of(variant);
     candidate.plan = maker_.plan_of(variant);
-    candidate.plan.baselines = alone_with(variant.input).baselines;
+    candidate.plan.baselines = outcome_.baseline.baselines;
     Result<Evaluation> evaluation = evaluator_.evaluate(candidate.plan, case_.models);
     if (!evaluation && interrupted()) return stop();
     if (!evaluation) {
@@ -175,7 +174,7 @@ class Search {
     const auto same = [&](const Scored& other) { return same_program(scored, other); };
     if (std::any_of(scored_.begin(), scored_.end(), same)) return true;
     if (candidate.prediction.step_time > Nanoseconds(0)) {
-      candidate.speedup = seconds(alone_with(variant.input).step_time) / seconds(candidate.prediction.step_time);
+      candidate.speedup = seconds(outcome_.baseline.step_time) / seconds(candidate.prediction.step_time);
     }
     const std::vector<double> gains = member_gains(candidate.prediction, outcome_.baseline.alone);
     if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
@@ -244,54 +243,20 @@ class Search {
   }
 
   /// The variants that differ in one setting of a decoded input, as far as settings are to be looked for.
-  [[nodiscard]] std::vector<Variant> input_changed(const Variant& variant) {
+  [[nodiscard]] std::vector<Variant> input_changed(const Variant& variant) const {
     std::vector<Variant> changed;
-    if (case_.base->input.source != InputSource::kFolder) return changed;
-    const auto add = [&](int InputSetting::*setting, int value) {
-      Variant other = variant;
-      other.input.*setting = value;
-      if (other != variant && serves_members_alone(other.input)) changed.push_back(std::move(other));
-    };
-    if (options_.search_decode_workers) {
-      const int cores = host_cores();
-      for (int workers = 1; workers < cores; workers *= 2) add(&InputSetting::decode_workers, workers);
-      add(&InputSetting::decode_workers, cores);
-    }
-    if (searches_buffers()) {
-      for (int buffers = 1; buffers <= kMostBuffers; ++buffers) add(&InputSetting::buffers, buffers);
+    for (const InputSetting& setting : input_settings(case_, options_)) {
+      const bool same_workers = setting.decode_workers == variant.input.decode_workers;
+      const bool same_buffers = setting.buffers == variant.input.buffers;
+      if (same_workers == same_buffers) continue;
+      changed.push_back(variant);
+      changed.back().input = setting;
     }
     return changed;
   }
 
-  /// Members one after another with input made in the given way, as the plan's baseline will run.
-  const BaselinePrediction& alone_with(const InputSetting& input) {
-    if (input == input_setting(*case_.base)) return outcome_.baseline;
-    const auto [place, is_new] = alone_.try_emplace({input.decode_workers, input.buffers}, outcome_.baseline);
-    if (is_new) {
-      Plan base = *case_.base;
-      base.input.decode_workers = input.decode_workers;
-      base.input.buffers = input.buffers;
-      PlanningCase own = case_;
-      own.base = &base;
-      if (auto baseline = predict_baseline(own, options_.cancel)) place->second = *std::move(baseline);
-    }
-    return place->second;
-  }
-
-  /// What slows members alone down would have plans measured against a weak baseline.
-  bool serves_members_alone(const InputSetting& input) {
-    constexpr std::int64_t kSlowerBy = 100;  // one part of so many is no difference
-    const Nanoseconds base = outcome_.baseline.step_time;
-    return alone_with(input).step_time <= base + base / kSlowerBy;
-  }
-
   [[nodiscard]] bool searches_buffers() const {
     return options_.search_buffers && case_.base->input.source == InputSource::kFolder;
-  }
-
-  /// That can decode: as many as the base's workers on a GPU's host, whose own cores run no ops.
-  [[nodiscard]] int host_cores() const {
-    return case_.gpu == nullptr ? case_.device.cores : case_.base->input.decode_workers;
   }
 
   [[nodiscard]] std::vector<std::size_t> best_first() const {
@@ -452,7 +417,6 @@ class Search {
   VariantMaker maker_;
   GainWalk walk_;
   std::vector<Scored> scored_;
-  std::map<std::pair<int, int>, BaselinePrediction> alone_;  ///< by decode workers and buffers
   std::string refusal_;
   ErrorCode refusal_code_ = ErrorCode::kInvalidInput;
 };
@@ -461,7 +425,7 @@ class Search {
 
 Result<PlanningResult> search_plans(const PlanningCase& planning_case, const PlannerOptions& options) {
   PlanningResult result;
-  COHORT_TRY(result.baseline, predict_baseline(planning_case, options.cancel));
+  COHORT_TRY(result.baseline, best_baseline(planning_case, options));
   COHORT_CHECK(Search(planning_case, options, result).run());
   return result;
 }

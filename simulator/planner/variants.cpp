@@ -386,8 +386,7 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   plan.baselines.clear();
   plan.resolved.reset();
   plan.input.sharing = variant.sharing;
-  plan.input.decode_workers = variant.input.decode_workers;
-  plan.input.buffers = variant.input.buffers;
+  set_input(variant.input, plan);
   plan.launch = variant.launch;
   plan.launch_threads = launches_from_threads(variant) ? std::min(variant.launch_threads, variant.streams) : 1;
   if (variant.rest == RestKind::kBranches) {

@@ -33,15 +33,6 @@ enum class RestKind {
   kBranches,    ///< ops of each member, and what is fused, on streams as Variant::branches schedules them
 };
 
-/// How images are decoded ahead.
-struct InputSetting {
-  int decode_workers = 1;
-  int buffers = 2;  ///< minibatches in flight per pipeline
-
-  friend bool operator==(const InputSetting&, const InputSetting&) = default;
-};
-inline InputSetting input_setting(const Plan& plan) { return {plan.input.decode_workers, plan.input.buffers}; }
-
 /// One point of the search: what becomes a Plan.
 struct Variant {
   std::vector<FusedRun> fused;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -54,6 +55,14 @@ class Verify : public ProgramTest {
     write(name + "/test_data_set_0/output_0.pb", tensor_file({1, 2}, expected));
   }
 };
+
+TEST_F(Verify, StrictNanPassesThroughARelu) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  write_case("diverged", {nan, nan});
+  write("diverged/test_data_set_0/input_0.pb", tensor_file({1, 2}, {nan, 0}));
+  const Outcome outcome = cohort({"verify", path("").string(), "--strict-nan"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
 
 TEST_F(Verify, ReportsTheWorstElementAndWhere) {
   write_case("wrong", {1000, -5000});

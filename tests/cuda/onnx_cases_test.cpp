@@ -30,7 +30,7 @@ Cases run_cases(const std::string& folder) {
   if (!folders) return cases;
   for (const std::filesystem::path& each : *folders) {
     FakeGpuBackend device;
-    const auto result = run_case(each, device, CancelToken());
+    const auto result = run_case(each, device, false, CancelToken());
     EXPECT_TRUE(result) << result.error().message;
     if (!result) return cases;
     const std::string text = result->name + ": " + result->reason;

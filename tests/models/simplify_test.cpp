@@ -203,6 +203,16 @@ TEST(Simplify, MakesAnActivationPartOfAnAddition) {
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("add: Add + Relu"));
 }
 
+TEST(Simplify, KeepsActivationsThatPassNanOnWhereAsked) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 3});
+  const TensorId sum = b.add("sum", Binary{BinaryKind::kAdd}, {b.linear("fc", x, 4), b.input("z", {2, 4})});
+  b.output(b.relu("relu", sum));
+  const LoadedModel loaded = finish(b);
+  EXPECT_THAT(op_texts(simplify(loaded).model), ElementsAre("fc: Gemm + AddOperand + Relu"));
+  EXPECT_THAT(op_texts(simplify(loaded, true).model), ElementsAre("fc: Gemm + AddOperand", "relu: Relu"));
+}
+
 TEST(Simplify, ChainsNoTwoFunctionsThatLibrariesMixUp) {
   const Activation relu, leaky{ActivationKind::kLeakyRelu, 0.5F, 0}, sigmoid{ActivationKind::kSigmoid, 0, 0};
   const Activation unit{ActivationKind::kClip, 0, 1}, wide{ActivationKind::kClip, 0, 6};

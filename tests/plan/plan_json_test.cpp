@@ -41,7 +41,7 @@ Plan sample_plan() {
       Bytes{3},
       Bytes{4},
       {{"0/conv1", "direct", 2, Bytes{5}}, {"1/conv1", "direct", 2, Bytes{5}}, {"0-1/fc", "brg", 1, Bytes{0}}}};
-  plan.baselines = {{{0, 1, 2}, {{"0/conv1", "direct", 1, Bytes{0}}}}};
+  plan.baselines = {{{0, 1, 2}, {{"0/conv1", "direct", 1, Bytes{0}}}, InputSetting{2, 5}}};
   return plan;
 }
 
@@ -146,6 +146,7 @@ TEST(PlanJson, CollapsesMembersThatDifferOnlyInSeed) {
 
 TEST(PlanJson, SaysHowAMemberIsTrained) {
   Plan plan = sample_plan();
+  plan.members.back().source.strict_nan = true;
   TrainingSpec& training = plan.members.back().source.training.emplace();
   training.update = optimizer_from("adam").value();
   const std::string text = write_plan(plan);
@@ -252,8 +253,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"\"ops\":[\"conv1\",\"pool1\"]", "\"ops\":[\"conv1\",\"pool1\"],\"op_streams\":[0,0]",
                 "groups[1].op_streams is only for strategy concurrent, not dense_convolution"},
         BadPlan{"each 0-1/conv1", "each 0-/conv1", "resolved.steps[0].task must be like"},
-        BadPlan{"\"baselines\": [{\"members\":\"0-2\"", "\"baselines\": [{\"members\":\"0-70\"",
-                "baselines[0].members: there is no member 17"},
+        BadPlan{"\"members\": \"0-2\"", "\"members\": \"0-70\"", "baselines[0].members: there is no member 17"},
+        BadPlan{"\"buffers\":5", "\"buffers\":0", "baselines[0].input.buffers must be"},
+        BadPlan{"\"buffers\":5", "\"buffer\":5", "baselines[0].input.buffers"},
         BadPlan{"\"format\"", "format", "not valid JSON at line 2"}));
 
 TEST(PlanJson, TruncatedTextIsRefusedAtEveryLength) {

@@ -19,6 +19,7 @@ TEST(RecordedSettings, SayHowAModelIsTrained) {
   for (const bool trains : {false, true}) {
     ModelSource source = trained_source();
     if (!trains) source.training.reset();
+    source.strict_nan = trains;
     std::map<std::string, std::string> settings;
     write_source(source, settings);
     EXPECT_EQ(read_source(settings).value(), source);
