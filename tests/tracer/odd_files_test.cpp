@@ -97,6 +97,17 @@ TEST(OddFiles, OfGzipThatWereCutAreReadAsFarAsTheyAreWhole) {
   EXPECT_THAT(refusal_of(std::string_view(packed).substr(0, 12)), HasSubstr("gzip data that is damaged"));
 }
 
+TEST(OddFiles, WhatFollowsGzipDataIsSaid) {
+  const auto behind = [](const std::string& more) {
+    const auto trace = parse_trace(gzipped(std::string(kSmall)) + more);
+    EXPECT_TRUE(trace.has_value()) << trace.error().message;
+    return trace && trace->info.dropped.contains("text behind the end of the document");
+  };
+  EXPECT_FALSE(behind(""));
+  EXPECT_FALSE(behind(std::string(512, '\0'))) << "padding";
+  EXPECT_TRUE(behind("<html>"));
+}
+
 TEST(OddFiles, WithTextBehindTheDocumentSaySo) {
   for (const std::string& content :
        {std::string(kSmall) + std::string(kSmall), R"({"traceEvents":)" + std::string(kSmall) + "} {\"a\":1}"}) {

@@ -81,7 +81,8 @@ void PaddedBytes::grow(std::size_t capacity) {
   *this = std::move(larger);
 }
 
-Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes, std::string_view raised_by) {
+Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes, std::string_view raised_by,
+                             bool* has_more) {
   const auto too_large = [&] {
     const std::string more = raised_by.empty() ? "" : fmt::format("; {} allows more", raised_by);
     return fail(ErrorCode::kInvalidInput, "holds more than {} bytes{}", most_bytes, more);
@@ -113,6 +114,7 @@ Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes, s
     bytes.set_size(bytes.size() + made);
     content.remove_prefix(used);
   }
+  if (has_more != nullptr) *has_more = content.find_first_not_of('\0') != std::string_view::npos;
   return bytes;
 }
 

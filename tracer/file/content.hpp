@@ -33,8 +33,10 @@ class PaddedBytes {
 
 /// The content itself, or what it holds where it is gzipped.
 /// Errors: kInvalidInput where the gzip data is damaged, cut short, or inflates to more than
-/// `most_bytes`, which the user may raise by `raised_by`; empty: not at all.
-Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes, std::string_view raised_by = {});
+/// `most_bytes`, which the user may raise by `raised_by`; empty: not at all. `has_more` is set to whether
+/// something other than zeros follows the gzip data.
+Result<PaddedBytes> inflated(std::string_view content, std::size_t most_bytes, std::string_view raised_by = {},
+                             bool* has_more = nullptr);
 
 /// The content as one gzip member; equal content, equal bytes.
 std::string gzipped(std::string_view content);

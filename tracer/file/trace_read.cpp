@@ -434,12 +434,19 @@ Result<Trace> parse_part(std::string_view content, const TraceReadOptions& optio
   return trace;
 }
 
+Result<Trace> parse_whole(PaddedBytes& bytes, bool has_more, const TraceReadOptions& options) {
+  auto trace = parse_inflated(bytes, options);
+  if (trace && has_more) ++trace->info.dropped[std::string(kTextBehindReason)];
+  return trace;
+}
+
 /// Takes the content, which may be as large as what it holds.
 Result<Trace> parse_file(std::string content, const TraceReadOptions& options) {
-  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by);
+  bool has_more = false;
+  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by, &has_more);
   if (!bytes) return parse_part(content, options, std::move(bytes).error());
   content = std::string();
-  return parse_inflated(*bytes, options);
+  return parse_whole(*bytes, has_more, options);
 }
 
 bool is_nsight_report(const std::filesystem::path& path) {
@@ -451,9 +458,10 @@ bool is_nsight_report(const std::filesystem::path& path) {
 
 Result<Trace> parse_trace(std::string_view content, const TraceReadOptions& options) {
   if (looks_like_sqlite(content)) return parse_nsight(content);
-  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by);
+  bool has_more = false;
+  auto bytes = inflated(content, options.most_inflated_bytes, options.raised_by, &has_more);
   if (!bytes) return parse_part(content, options, std::move(bytes).error());
-  return parse_inflated(*bytes, options);
+  return parse_whole(*bytes, has_more, options);
 }
 
 Result<Trace> read_trace(const std::filesystem::path& path, const TraceReadOptions& options) {
