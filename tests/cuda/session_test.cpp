@@ -45,6 +45,7 @@ struct Setting {
   std::map<std::string, std::string> arguments;
   Precision precision = Precision::kFloat32;
 };
+void PrintTo(const Setting& it, std::ostream* out) { *out << it.strategy << ' ' << it.network; }
 
 /// The setting's model batch on a fake GPU, and what each member gives alone in float32.
 class OnTheFake : public ::testing::TestWithParam<Setting> {

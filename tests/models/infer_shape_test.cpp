@@ -87,6 +87,7 @@ struct BadCase {
   std::vector<Shape> inputs;
   const char* message;
 };
+void PrintTo(const BadCase& it, std::ostream* out) { *out << it.name; }
 
 class InferShapeRefuses : public testing::TestWithParam<BadCase> {};
 

@@ -30,6 +30,7 @@ struct Setting {
   bool strides;
   bool workspace;
 };
+void PrintTo(const Setting& it, std::ostream* out) { *out << it.strategy; }
 
 class StreamPlans : public ::testing::TestWithParam<Setting> {};
 

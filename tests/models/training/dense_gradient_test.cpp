@@ -11,6 +11,7 @@ struct ConvolutionCase {
   std::int64_t groups;
   Shape x, w;
 };
+void PrintTo(const ConvolutionCase& it, std::ostream* out) { *out << it.name; }
 
 class ConvolutionGradients : public testing::TestWithParam<ConvolutionCase> {};
 
@@ -102,6 +103,7 @@ struct PoolCase {
   Pool pool;
   Shape x;
 };
+void PrintTo(const PoolCase& it, std::ostream* out) { *out << it.name; }
 
 class PoolGradients : public testing::TestWithParam<PoolCase> {};
 

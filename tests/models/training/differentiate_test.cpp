@@ -261,6 +261,7 @@ struct Learning {
   LossKind loss = LossKind::kCrossEntropy;
   float rate = 2e-2F;  ///< of learning by plain gradients
 };
+void PrintTo(const Learning& it, std::ostream* out) { *out << it.network; }
 
 class Training : public testing::TestWithParam<Learning> {};
 

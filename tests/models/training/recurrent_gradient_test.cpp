@@ -38,6 +38,7 @@ struct RecurrentCase {
   Recurrent layer;
   std::uint64_t seed = 0;  ///< of inputs that keep away from where a gate's function has no derivative
 };
+void PrintTo(const RecurrentCase& it, std::ostream* out) { *out << it.name; }
 
 class RecurrentGradients : public testing::TestWithParam<RecurrentCase> {};
 

@@ -20,6 +20,7 @@ struct BadCase {
   std::vector<Shape> inputs;
   const char* message;
 };
+void PrintTo(const BadCase& it, std::ostream* out) { *out << it.name; }
 
 class TrainingShapes : public testing::TestWithParam<BadCase> {};
 
