@@ -206,7 +206,7 @@ std::uint32_t stream_in_blocks(std::size_t position, std::size_t count, int stre
   return static_cast<std::uint32_t>(position * static_cast<std::size_t>(streams) / count);
 }
 
-void set_input(const InputSetting& setting, Plan& plan) {
+void set_input_setting(const InputSetting& setting, Plan& plan) {
   plan.input.decode_workers = setting.decode_workers;
   plan.input.buffers = setting.buffers;
 }
@@ -220,7 +220,7 @@ Plan baseline_plan(const Plan& plan, std::uint32_t member) {
   alone.launch = plan.launch;
   for (const Baseline& baseline : plan.baselines) {
     if (std::find(baseline.members.begin(), baseline.members.end(), member) == baseline.members.end()) continue;
-    if (baseline.input) set_input(*baseline.input, alone);
+    if (baseline.input) set_input_setting(*baseline.input, alone);
     alone.resolved = Resolved{"", fingerprint(alone), {}, {}, {}, {}, baseline.steps};
   }
   return alone;

@@ -149,7 +149,7 @@ Result<std::vector<Member>> parse_members(std::string_view json);
 /// cycle. Errors: kInvalidInput naming the field.
 Result<void> validate(const Plan& plan);
 inline InputSetting input_setting(const Plan& plan) { return {plan.input.decode_workers, plan.input.buffers}; }
-void set_input(const InputSetting& setting, Plan& plan);
+void set_input_setting(const InputSetting& setting, Plan& plan);
 /// Changes whenever anything but `resolved` changes.
 std::string fingerprint(const Plan& plan);
 

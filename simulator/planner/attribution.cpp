@@ -68,7 +68,7 @@ Plan GainWalk::in_turn(const Plan& plan) const {
   serial.input = plan.input;
   const auto& baselines = baseline_.baselines;
   const bool is_known = !baselines.empty() && baselines.front().input;
-  set_input(is_known ? *baselines.front().input : input_setting(*case_.base), serial);
+  set_input_setting(is_known ? *baselines.front().input : input_setting(*case_.base), serial);
   serial.layout = plan.layout;
   serial.precision = plan.precision;
   serial.launch = plan.launch;

@@ -37,7 +37,7 @@ Result<BaselinePrediction> best_baseline(const PlanningCase& planning_case, cons
   for (const InputSetting& setting : input_settings(planning_case, options)) {
     Plan base = *planning_case.base;
     if (setting == input_setting(base)) continue;
-    set_input(setting, base);
+    set_input_setting(setting, base);
     PlanningCase own = planning_case;
     own.base = &base;
     auto other = predict_baseline(own, options.cancel);

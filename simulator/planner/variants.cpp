@@ -386,7 +386,7 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   plan.baselines.clear();
   plan.resolved.reset();
   plan.input.sharing = variant.sharing;
-  set_input(variant.input, plan);
+  set_input_setting(variant.input, plan);
   plan.launch = variant.launch;
   plan.launch_threads = launches_from_threads(variant) ? std::min(variant.launch_threads, variant.streams) : 1;
   if (variant.rest == RestKind::kBranches) {
