@@ -307,9 +307,10 @@ Command profile_command() {
                    "Profile to write; default: MODEL.trace.json.gz or PROGRAM.trace.json.gz")
         ->type_name("FILE");
     options->of_models =
-        options_named(app, {"--set", "--dim", "--set-input", "--minibatch", "--seed", "--train", "--loss", "--clip",
-                            "--precision", "--layout", "--device", "--data", "--fused-widths", "--no-fused",
-                            "--most-ways", "--budget", "--thorough", "--beside", "--no-kernels"});
+        options_named(app, {"--set",       "--dim",    "--set-input", "--strict-nan",   "--minibatch",
+                            "--seed",      "--train",  "--loss",      "--clip",         "--precision",
+                            "--layout",    "--device", "--data",      "--fused-widths", "--no-fused",
+                            "--most-ways", "--budget", "--thorough",  "--beside",       "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
     options->not_of_added = options->of_models;
     std::erase_if(options->not_of_added, [budget = app.get_option("--budget")](const auto* o) { return o == budget; });

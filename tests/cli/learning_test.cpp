@@ -182,6 +182,7 @@ TEST_F(Learning, WhatIsAddedToAProfileFollowsFromIt) {
       cohort({"profile", "--add", "mlp.trace.json.gz", "--for", "mlp.plan.json", "--minibatch", "4"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("--minibatch: not with --add, where the profile already says so"));
+  EXPECT_EQ(cohort({"profile", "--add", "mlp.trace.json.gz", "--for", "mlp.plan.json", "--strict-nan"}).exit_code, 2);
   EXPECT_EQ(cohort({"profile", "--add", "mlp.trace.json.gz"}).exit_code, 2) << "--for says what";
   EXPECT_EQ(cohort({"profile", "mlp", "--for", "mlp.plan.json"}).exit_code, 2);
   EXPECT_EQ(read("mlp.trace.json.gz"), before);
