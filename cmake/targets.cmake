@@ -56,5 +56,6 @@ function(cohort_test name)
   cohort_quickly_compiled(${name})
   target_compile_options(
     ${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-fno-sanitize=undefined;-fno-sanitize-address-use-after-scope>)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  # Values would be part of the tests' names otherwise, some with addresses, so that no two builds had the same names.
+  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "comparison.hpp"
 
 namespace cohort::testing {
@@ -14,6 +16,7 @@ constexpr Activation kFunctions[] = {
 
 /// What chains follow. The last input is an operand of the output's shape, for an addition in the chain.
 struct Head {
+  std::string name;
   OpAttributes attributes;
   std::vector<Operand> inputs;
   View addend;
@@ -26,10 +29,10 @@ std::vector<Head> heads() {
   depthwise.groups = 16;
   const Shape image = {2, 16, 6, 5};
   return {
-      {full, {dense(0, image), weight({16, 16, 3, 3}), weight({16})}, dense(1, image)},
-      {depthwise, {dense(0, image), weight({16, 1, 3, 3}), weight({16})}, dense(1, image)},
-      {Gemm{}, {dense(0, {5, 24}), weight({20, 24}), weight({20})}, dense(1, {5, 20})},
-      {Binary{BinaryKind::kAdd}, {dense(0, image), dense(1, image)}, dense(1, image)},
+      {"Convolution", full, {dense(0, image), weight({16, 16, 3, 3}), weight({16})}, dense(1, image)},
+      {"DepthwiseConvolution", depthwise, {dense(0, image), weight({16, 1, 3, 3}), weight({16})}, dense(1, image)},
+      {"Product", Gemm{}, {dense(0, {5, 24}), weight({20, 24}), weight({20})}, dense(1, {5, 20})},
+      {"Addition", Binary{BinaryKind::kAdd}, {dense(0, image), dense(1, image)}, dense(1, image)},
   };
 }
 
@@ -61,17 +64,20 @@ TEST(OnednnPostOps, EveryPairEqualsTheReference) {
 }
 
 /// The first of a family decides, whoever stands between it and the next.
-TEST(OnednnPostOps, EveryTripleEqualsTheReference) {
-  const Head head = heads()[0];
+class OnednnPostOpTriples : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(OnednnPostOpTriples, EqualTheReference) {
+  const Head head = heads()[GetParam()];
   for (const Activation& first : kFunctions) {
     for (const Activation& second : kFunctions) {
-      for (const Activation& third : kFunctions) {
-        if (first == second || second == third) continue;  // a pair
+      for (const Activation& third : kFunctions)
         expect_equals_reference(CallRunner(with_chain(head, {first, second, third}, false), 1, -2, 2));
-      }
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Behind, OnednnPostOpTriples, ::testing::Range(std::size_t{0}, heads().size()),
+                         [](const auto& test) { return heads()[test.param].name; });
 
 }  // namespace
 }  // namespace cohort::testing

@@ -212,6 +212,29 @@ TEST(Nsight, KeepsCorrelationsOfProcessesApart) {
   EXPECT_NE(trace.slice(trace.flows[0].to).track, trace.slice(trace.flows[1].to).track);
 }
 
+TEST(Nsight, MendsDeviceWorkOfImpossibleTimes) {
+  const std::string calls = kReport + R"(
+      INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
+        (2000000000,2000003000,0,281491753927657,21,1,0), (2000010000,2000013000,0,281491753927657,22,1,0);)"s;
+  const std::string kernel = ",0,1,7,%,281491753926656,2,3,2,64,1,1,1,32,1,1,0,0,NULL);";
+  const auto with = [&](std::string times, const std::string& id) {
+    std::string row = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (" + std::move(times) + kernel;
+    return row.replace(row.find('%'), 1, id);
+  };
+  const Trace trace = read_export(calls + with("2000004000,2000005000", "21") + with("1000000000,1000001000", "22"));
+  EXPECT_THAT(
+      trace.info.dropped,
+      Contains(Pair(HasSubstr("before its launch, dropped (\"void gemm<float>(float*)\" at 1000000.000 us)"), 1)));
+  int kernels = 0;
+  const SliceKinds kinds(trace.strings);
+  for (const Slice& slice : trace.slices) kernels += kinds(slice) == SliceKind::kKernel ? 1 : 0;
+  EXPECT_EQ(kernels, 4);  // three of kReport
+  for (const Flow& flow : trace.flows) {
+    EXPECT_EQ(trace.integer_arg(trace.slice(flow.from), "correlation"),
+              trace.integer_arg(trace.slice(flow.to), "correlation"));
+  }
+}
+
 TEST(Nsight, CountsRecordsItCannotRead) {
   const Trace trace = read_export(R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId);

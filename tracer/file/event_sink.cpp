@@ -10,6 +10,7 @@
 
 #include "tracer/file/content.hpp"
 #include "tracer/file/device_tracks.hpp"
+#include "tracer/file/erase_slices.hpp"
 #include "tracer/file/mend_times.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/file/unique_correlations.hpp"
@@ -306,7 +307,7 @@ void EventSink::finish(Nanoseconds base) {
   if (!keep_spelling_) {
     recognise_device_tracks(trace_);
     make_correlations_unique(trace_);
-    erase_with_flows(mend_device_times(trace_, base));
+    mend_device_times(trace_, base);
   }
   shift_times(base);
   report_dropped();
@@ -316,7 +317,7 @@ void EventSink::erase_unended() {
   std::vector<std::size_t> unended;
   for (const auto& open : open_) unended.insert(unended.end(), open.begin(), open.end());
   drop(Drop::kBeginWithoutEnd, static_cast<std::int64_t>(unended.size()));
-  erase(std::move(unended));
+  erase_slices(trace_, std::move(unended));
 }
 
 void EventSink::erase_duplicates() {
@@ -344,39 +345,7 @@ void EventSink::erase_duplicates() {
       twice.push_back(work[i]);
   }
   drop(Drop::kDuplicate, static_cast<std::int64_t>(twice.size()));
-  erase(std::move(twice));
-}
-
-void EventSink::erase(std::vector<std::size_t> slices) {
-  if (slices.empty()) return;
-  std::sort(slices.begin(), slices.end());
-  std::size_t kept = 0;
-  auto next = slices.begin();
-  for (std::size_t i = 0; i < trace_.slices.size(); ++i) {
-    if (next != slices.end() && *next == i) {
-      ++next;
-    } else {
-      trace_.slices[kept++] = trace_.slices[i];
-    }
-  }
-  trace_.slices.resize(kept);
-}
-
-void EventSink::erase_with_flows(std::vector<std::size_t> slices) {
-  if (slices.empty()) return;
-  std::vector<Flow> kept;
-  const auto now = [&](SliceId id) -> std::optional<SliceId> {
-    const auto place = std::lower_bound(slices.begin(), slices.end(), to_index(id));
-    if (place != slices.end() && *place == to_index(id)) return std::nullopt;
-    return static_cast<SliceId>(to_index(id) - static_cast<std::size_t>(place - slices.begin()));
-  };
-  for (const Flow& flow : trace_.flows) {
-    const auto from = now(flow.from);
-    const auto to = now(flow.to);
-    if (from && to) kept.push_back({*from, *to, flow.name});
-  }
-  trace_.flows = std::move(kept);
-  erase(std::move(slices));
+  erase_slices(trace_, std::move(twice));
 }
 
 void EventSink::name_tracks() {

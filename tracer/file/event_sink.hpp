@@ -103,9 +103,6 @@ class EventSink {
   void erase_unended();
   /// Device work that stands in the file twice, as it does after traces were merged carelessly.
   void erase_duplicates();
-  void erase(std::vector<std::size_t> slices);
-  /// The same of ascending positions, once flows are bound.
-  void erase_with_flows(std::vector<std::size_t> slices);
   void name_tracks();
   void shift_times(Nanoseconds base);
   void report_dropped();

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "tracer/call_kind.hpp"
+#include "tracer/correlation_ids.hpp"
+#include "tracer/file/erase_slices.hpp"
 #include "tracer/file/microseconds.hpp"
 #include "tracer/slice_kind.hpp"
 
@@ -55,8 +57,7 @@ class Mender {
   Mender(Trace& trace, Nanoseconds base)
       : trace_(trace), base_(base), kinds_(trace.strings), device_waits_(trace.strings.size()) {}
 
-  /// Positions of slices to erase, ascending.
-  std::vector<std::size_t> run() {
+  void run() {
     collect();
     find_launches();
     drop_zeros();
@@ -66,13 +67,12 @@ class Mender {
     });
     cut_long();
     drop_endless();
-    std::sort(dropped_.begin(), dropped_.end());
-    return std::move(dropped_);
+    erase_slices(trace_, std::move(dropped_));
   }
 
  private:
   void collect() {
-    const auto correlation = trace_.strings.find("correlation");
+    const CorrelationIds ids(trace_);
     const auto node = trace_.strings.find("graph node id");
     for (std::uint32_t i = 0; i < trace_.slices.size(); ++i) {
       const Slice& slice = trace_.slices[i];
@@ -80,12 +80,12 @@ class Mender {
       if (slice.start != Nanoseconds{}) first_ = std::min(first_.value_or(slice.start), slice.start);
       if (is_device_work(kind)) {
         const auto in_graph = trace_.integer_arg(slice, node);
-        work_.push_back({slice.track, slice.start, i, trace_.integer_arg(slice, correlation),
+        work_.push_back({slice.track, slice.start, i, ids.of(slice),
                          kind == SliceKind::kGraph || (in_graph && *in_graph != 0), std::nullopt, 0});
       } else if (is_call(kind)) {
-        const auto id = trace_.integer_arg(slice, correlation);
+        const auto id = ids.of(slice);
         const std::int64_t process = trace_.tracks[to_index(slice.track)].pid;
-        if (id && *id != 0) calls_.push_back({*id, slice.start, process});
+        if (id) calls_.push_back({*id, slice.start, process});
         if (waits_for_device(slice.name)) waits_.push_back({process, slice.start, slice.end()});
         host_start_ = std::min(host_start_.value_or(slice.start), slice.start);
         host_end_ = std::max(host_end_.value_or(slice.end()), slice.end());
@@ -249,6 +249,6 @@ class Mender {
 
 }  // namespace
 
-std::vector<std::size_t> mend_device_times(Trace& trace, Nanoseconds base) { return Mender(trace, base).run(); }
+void mend_device_times(Trace& trace, Nanoseconds base) { Mender(trace, base).run(); }
 
 }  // namespace cohort

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include "tracer/trace.hpp"
 
@@ -19,8 +17,7 @@ inline constexpr std::string_view kImpossibleTimes = "device work of impossible 
 /// - over the next three launches of its stream and more, though few do, or though the host had waited for the device:
 ///   ends where the next one starts
 /// - ten times as long as the host was recorded, and more: dropped
-/// Correlation ids must not repeat. `base` is added to the times that are named. Time: O(n log n). Returns positions of
-/// slices to erase, ascending.
-std::vector<std::size_t> mend_device_times(Trace& trace, Nanoseconds base);
+/// Correlation ids must not repeat. `base` is added to the times that are named. Time: O(n log n).
+void mend_device_times(Trace& trace, Nanoseconds base);
 
 }  // namespace cohort

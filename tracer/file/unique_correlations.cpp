@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tracer/correlation_ids.hpp"
 #include "tracer/slice_kind.hpp"
 
 namespace cohort {
@@ -59,14 +60,15 @@ class Renamer {
  private:
   void collect() {
     const SliceKinds kinds(trace_.strings);
+    const CorrelationIds ids(trace_);
     for (std::uint32_t i = 0; i < trace_.slices.size(); ++i) {
       const Slice& slice = trace_.slices[i];
       const SliceKind kind = kinds(slice);
       const bool work = is_device_work(kind);
       const bool sync = kind == SliceKind::kSynchronization || kind == SliceKind::kEventRecord;
       if (!is_call(kind) && !work && !sync) continue;
-      const auto id = trace_.integer_arg(slice, correlation_);
-      if (!id || *id == 0) continue;  // 0: none
+      const auto id = ids.of(slice);
+      if (!id) continue;
       most_ = std::max(most_, *id);
       const std::int64_t pid = trace_.tracks[to_index(slice.track)].pid;
       const std::int64_t place = is_call(kind) ? pid : trace_.integer_arg(slice, device_).value_or(pid);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "tracer/file/mend_times.hpp"
 #include "tracer/file/unique_correlations.hpp"
 #include "tracer/nsight/nsight.hpp"
 #include "tracer/nsight/nsight_reader.hpp"
@@ -95,6 +96,7 @@ Result<Trace> NsightReader::read() {
   COHORT_CHECK(read_annotations());
   link_launches();
   make_correlations_unique(trace_);
+  mend_device_times(trace_, Nanoseconds{});
   COHORT_CHECK(count_unread());
   return std::move(trace_);
 }

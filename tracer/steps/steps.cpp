@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "tracer/correlation_ids.hpp"
 #include "tracer/slice_kind.hpp"
 #include "tracer/steps/repetition.hpp"
 
@@ -18,26 +19,6 @@ void widen(std::optional<TimeWindow>& window, const TimeWindow& by) {
   window->start = std::min(window->start, by.start);
   window->end = std::max(window->end, by.end);
 }
-
-/// Correlation ids of slices.
-class CorrelationIds {
- public:
-  explicit CorrelationIds(const Trace& trace) : trace_(trace), key_(trace.strings.find("correlation")) {}
-
-  /// Absent where the slice has none, or 0, which stands for none.
-  [[nodiscard]] std::optional<std::int64_t> of(const Slice& slice) const {
-    if (!key_ || !slice.args) return std::nullopt;
-    for (const auto& [name, value] : trace_.args[to_index(*slice.args)]) {
-      const auto* id = std::get_if<std::int64_t>(&value);
-      if (name == *key_ && id != nullptr && *id != 0) return *id;
-    }
-    return std::nullopt;
-  }
-
- private:
-  const Trace& trace_;
-  std::optional<StringId> key_;
-};
 
 /// Finds the slices of device work that each call launched, by correlation id.
 class Launches {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tracer/correlation_ids.hpp"
 #include "tracer/slice_kind.hpp"
 
 namespace cohort {
@@ -26,10 +27,7 @@ struct Call {
 class Linker {
  public:
   explicit Linker(const Trace& trace)
-      : trace_(trace),
-        kinds_(trace.strings),
-        correlation_(trace.strings.find("correlation")),
-        external_(trace.strings.find("External id")) {}
+      : trace_(trace), kinds_(trace.strings), correlations_(trace), external_(trace.strings.find("External id")) {}
 
   std::vector<LaunchedWork> link() {
     collect();
@@ -48,11 +46,10 @@ class Linker {
       const auto id = static_cast<SliceId>(i);
       if (is_device_work(kind)) work_.push_back(id);
       if (is_call(kind)) {
-        const auto correlation = integer(slice, correlation_);
-        if (correlation && *correlation != 0) calls_.push_back({*correlation, slice.start, id});  // 0: none
+        if (const auto correlation = correlations_.of(slice)) calls_.push_back({*correlation, slice.start, id});
       }
       if (kind == SliceKind::kOp) {
-        if (const auto external = integer(slice, external_)) ops_by_external_.try_emplace(*external, id);
+        if (const auto external = trace_.integer_arg(slice, external_)) ops_by_external_.try_emplace(*external, id);
       }
       if (kind == SliceKind::kOp || kind == SliceKind::kAnnotation || is_call(kind)) host_.push_back(id);
     }
@@ -100,7 +97,7 @@ class Linker {
   [[nodiscard]] LaunchedWork link(SliceId id) const {
     LaunchedWork linked{id, std::nullopt, std::nullopt, std::nullopt, std::nullopt};
     const Slice& slice = trace_.slice(id);
-    if (const auto correlation = integer(slice, correlation_)) linked.call = call_of(*correlation, slice.start);
+    if (const auto correlation = correlations_.of(slice)) linked.call = call_of(*correlation, slice.start);
     if (linked.call) {  // every one of them was walked by enclose()
       const Enclosing& inside = enclosing_.at(*linked.call);
       linked.op = inside.op;
@@ -108,7 +105,7 @@ class Linker {
       linked.annotation = inside.annotation;
     }
     if (linked.op) return linked;
-    const auto external = integer(slice, external_);
+    const auto external = trace_.integer_arg(slice, external_);
     const auto op = external ? ops_by_external_.find(*external) : ops_by_external_.end();
     if (op != ops_by_external_.end()) linked.op = op->second;
     return linked;
@@ -134,18 +131,9 @@ class Linker {
     return latest->slice;
   }
 
-  [[nodiscard]] std::optional<std::int64_t> integer(const Slice& slice, std::optional<StringId> key) const {
-    if (!slice.args || !key) return std::nullopt;
-    for (const auto& [name, value] : trace_.args[to_index(*slice.args)]) {
-      const auto* number = std::get_if<std::int64_t>(&value);
-      if (name == *key && number != nullptr) return *number;
-    }
-    return std::nullopt;
-  }
-
   const Trace& trace_;
   SliceKinds kinds_;
-  std::optional<StringId> correlation_;
+  CorrelationIds correlations_;
   std::optional<StringId> external_;
   std::vector<SliceId> work_;
   std::vector<SliceId> host_;

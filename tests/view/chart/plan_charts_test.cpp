@@ -26,12 +26,20 @@ PlanCandidate candidate(const std::string& name, Nanoseconds step, Bytes memory)
   return made;
 }
 
+ParetoPoint on_front(const std::string& name, Nanoseconds step, Bytes memory) {
+  ParetoPoint made;
+  made.name = name;
+  made.step_time = step;
+  made.memory.weights = memory;
+  return made;
+}
+
 PlanningResult three_plans() {
   PlanningResult result;
   result.baseline.step_time = 800_us;
   result.ranked = {candidate("fast", 100_us, 8_MiB), candidate("middle", 200_us, 4_MiB),
                    candidate("beaten", 300_us, 16_MiB)};
-  result.pareto = {{"fast", {}, 100_us, {8_MiB, {}, {}, {}}}, {"small", {}, 400_us, {1_MiB, {}, {}, {}}}};
+  result.pareto = {on_front("fast", 100_us, 8_MiB), on_front("small", 400_us, 1_MiB)};
   return result;
 }
 
