@@ -102,7 +102,7 @@ std::string_view part_of(TaskKind kind) {
     case TaskKind::kMark:
       break;
   }
-  return "latencies and gaps";
+  return kLatenciesAndGaps;
 }
 
 /// By task: the moment at which edges and the order of its resource let it start.
@@ -145,14 +145,14 @@ void add_path(const TaskGraph& graph, const Schedule& schedule, const TimeWindow
     const Nanoseconds next = last ? window.end : schedule.tasks[to_index(path[i + 1])].start;
     if (!last && next <= window.start && times.start < window.start) continue;
     PathStep step = path_step(graph, schedule, path[i], window);
-    parts["latencies and gaps"] += std::max(Nanoseconds(0), step.start - from);
+    parts[kLatenciesAndGaps] += std::max(Nanoseconds(0), step.start - from);
     const Nanoseconds end = std::max(times.end, window.start);
     step.own = std::min(end, next) - step.start;
     const Nanoseconds free = last ? next : std::clamp(allowed[to_index(path[i + 1])], window.start, next);
     step.wait = std::max(Nanoseconds(0), free - end);
     step.held = std::max(Nanoseconds(0), next - end) - step.wait;
     parts[part_of(step.kind)] += step.own;
-    parts["latencies and gaps"] += step.wait;
+    parts[kLatenciesAndGaps] += step.wait;
     const bool for_device = !last && is_work_of_device(graph.task(path[i + 1]).kind);
     parts[for_device ? "waiting for the device" : "waiting for a lock"] += step.held;
     facts.path.push_back(std::move(step));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/engine/gpu_work.hpp"
@@ -23,6 +24,9 @@ struct PathStep {
   Nanoseconds wait{};  ///< from its end until the next one may start: latencies and gaps
   Nanoseconds held{};  ///< from then until it does: the device, a lock or an engine is busy with others
 };
+
+/// PathPart::what of time in which nothing that was recorded runs.
+inline constexpr std::string_view kLatenciesAndGaps = "latencies and gaps";
 
 /// A part of a critical path, by cause.
 struct PathPart {

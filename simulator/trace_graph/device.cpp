@@ -244,6 +244,15 @@ std::string stream_name(const RecordedStream& stream) {
   return fmt::format("GPU {} stream {}", stream.device, stream.stream);
 }
 
+/// From the first call behind the window to the end of the window's own work.
+Nanoseconds behind_host(const Draft& draft, Nanoseconds own_end) {
+  if (!draft.options.window) return {};
+  const std::vector<RecordedCall>& calls = draft.records.calls;
+  const auto next = std::partition_point(
+      calls.begin(), calls.end(), [&](const RecordedCall& call) { return call.start < draft.options.window->end; });
+  return next == calls.end() ? Nanoseconds(0) : std::max(Nanoseconds(0), own_end - next->start);
+}
+
 }  // namespace
 
 void add_device_tasks(Draft& draft) {
@@ -271,6 +280,7 @@ void add_device_tasks(Draft& draft) {
   }
   const bool runs_ahead = own_work >= window.end;
   if (runs_ahead) draft.result.counts.device_span = own_end - own_work;
+  draft.result.counts.behind_host = behind_host(draft, own_end);
   std::vector<bool> seen(draft.streams.size(), false);
   const Multiprocessors multiprocessors = multiprocessors_of(draft.trace.info.device);
   for (std::uint32_t i = 0; i < draft.records.ops.size(); ++i) {

@@ -12,6 +12,13 @@ constexpr Nanoseconds kIdle(300'000);
 /// Calls with less than this between them are one burst of a thread.
 constexpr int kMostOfGap = 2;  // what the other thread does not explain must be less than 1 / this of the gap
 
+/// What an idle thread did next, and the call of another one that it had waited for.
+struct Handoff {
+  TaskId woken{};
+  std::uint32_t waker = 0;
+  Nanoseconds delay{};
+};
+
 class HostBuilder {
  public:
   explicit HostBuilder(Draft& draft)
@@ -37,11 +44,8 @@ class HostBuilder {
       // A watchdog that looks on now and then is no part of a step.
       if (takes_part_[t] || draft_.options.in_flight) add_thread(t);
     }
-    for (const auto& [call, waker] : handoffs_) {
-      const TaskId from = draft_.returned(waker);
-      const Nanoseconds delay = records_.calls[call].start - records_.calls[waker].end;
-      graph.add_edge(from, *draft_.calls[call].task, EdgeKind::kProgramOrder, delay);
-    }
+    for (const Handoff& handoff : handoffs_)
+      graph.add_edge(draft_.returned(handoff.waker), handoff.woken, EdgeKind::kProgramOrder, handoff.delay);
     for (const std::uint32_t call : draft_.call_order) link_wait(call);
   }
 
@@ -58,22 +62,37 @@ class HostBuilder {
       const auto waker = waker_of(thread, free, call.start);
       if (waker) {
         ++draft_.result.counts.handoffs;
-        handoffs_.emplace_back(calls[i], *waker);
       } else if (free && call.start > *free) {
         add_work(thread, call, *free, call.start);
       }
       const auto next = i + 1 < calls.size() ? std::optional(records_.calls[calls[i + 1]].start) : std::nullopt;
       add_call(calls[i], next);
+      if (waker) handoffs_.push_back({*draft_.calls[calls[i]].task, *waker, call.start - records_.calls[*waker].end});
       if (!free && !waker) {
         draft_.result.graph.add_edge(*draft_.begin, *draft_.calls[calls[i]].task, EdgeKind::kPinned,
                                      draft_.since_origin(call.start));
       }
       free = next ? std::min(call.end, *next) : call.end;
     }
+    if (free && draft_.options.window && !draft_.options.in_flight) end_thread(thread, *free);
   }
 
-  /// What the thread did before a call.
-  void add_work(std::size_t thread, const RecordedCall& call, Nanoseconds start, Nanoseconds end) {
+  /// What a thread does behind its last call belongs to the step as well, up to the window's end: a replay shows nothing
+  /// of it, but the next step begins after it. Where the thread is idle, as another one goes on with the step, the next
+  /// one must not begin before that is done.
+  void end_thread(std::size_t thread, Nanoseconds free) {
+    const Nanoseconds end = draft_.options.window->end;
+    if (!launches_[thread] || free >= end) return;
+    const RecordedCall& last = records_.calls[by_thread_[thread].back()];
+    const auto waker = waker_of(thread, free, end);
+    const TaskId after = add_work(thread, last, waker ? end : free, end);
+    if (!waker) return;
+    ++draft_.result.counts.handoffs;
+    handoffs_.push_back({after, *waker, {}});
+  }
+
+  /// What the thread did before or after a call.
+  TaskId add_work(std::size_t thread, const RecordedCall& call, Nanoseconds start, Nanoseconds end) {
     Task task;
     task.label = work_label_;
     task.kind = TaskKind::kHostWork;
@@ -82,7 +101,7 @@ class HostBuilder {
     task.duration = end - start;
     task.position = draft_.since_origin(start).count();
     task.step = static_cast<std::uint32_t>(call.slice);
-    draft_.add(task, std::nullopt);
+    return draft_.add(task, std::nullopt);
   }
 
   void add_call(std::uint32_t index, std::optional<Nanoseconds> next) {
@@ -156,9 +175,9 @@ class HostBuilder {
   Draft& draft_;
   const Records& records_;
   std::vector<std::vector<std::uint32_t>> by_thread_;
-  std::vector<bool> launches_;                                     ///< by thread: it launches device work
-  std::vector<bool> takes_part_;                                   ///< by thread: it launches or waits for device work
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> handoffs_;  ///< call, and the call that woke its thread
+  std::vector<bool> launches_;    ///< by thread: it launches device work
+  std::vector<bool> takes_part_;  ///< by thread: it launches or waits for device work
+  std::vector<Handoff> handoffs_;
   LabelId work_label_{};
 };
 

@@ -44,6 +44,8 @@ struct TraceGraphCounts {
   /// Start of the first to end of the last op that the window's calls launched, where the host runs so far ahead that
   /// none of them begins in the window: the step on the device.
   std::optional<Nanoseconds> device_span;
+  /// How long the device goes on with the window's own work once the host has begun with the next step; 0: it does not.
+  Nanoseconds behind_host{};
   std::optional<std::size_t> launch_queue;  ///< ops that a stream takes before launches wait, where the trace shows it
 };
 

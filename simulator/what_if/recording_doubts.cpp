@@ -42,6 +42,20 @@ bool manages_memory(std::string_view call) {
                      [&](std::string_view part) { return call.find(part) != std::string_view::npos; });
 }
 
+Nanoseconds length_of_path(const RunFacts& facts) {
+  Nanoseconds path{};
+  for (const PathPart& part : facts.parts) path += part.time;
+  return path;
+}
+
+double part_of_path(const RunFacts& facts, std::string_view what) {
+  Nanoseconds time{};
+  for (const PathPart& part : facts.parts) {
+    if (part.what == what) time = part.time;
+  }
+  return time > Nanoseconds(0) ? seconds(time) / seconds(length_of_path(facts)) : 0;
+}
+
 /// Where tasks that `holds` for take more than a quarter of the path: their names, in order of that, and the part.
 struct PathShare {
   std::vector<std::string> names;
@@ -49,8 +63,7 @@ struct PathShare {
 };
 std::optional<PathShare> much_of_path(const RunFacts& facts, const std::function<bool(const NamedTasks&)>& holds) {
   constexpr double kMuch = 0.25;
-  Nanoseconds path{};
-  for (const PathPart& part : facts.parts) path += part.time;
+  const Nanoseconds path = length_of_path(facts);
   Nanoseconds sum{};
   PathShare share;
   for (const NamedTasks& tasks : facts.tasks) {
@@ -110,6 +123,12 @@ PathDoubts path_doubts(const RunFacts& facts) {
         true, fmt::format("collectives take {:.0f}% of the critical path: their times include waiting for devices that "
                           "were late in this run, and links that members share are not modelled",
                           100 * collectives->part)};
+  }
+  constexpr double kMostGaps = 0.5;
+  if (const double part = part_of_path(facts, kLatenciesAndGaps); part > kMostGaps) {
+    doubts.gaps = Doubt{true, fmt::format("gaps take {:.0f}% of the critical path: what was waited for in them was not "
+                                          "recorded, nor whether members would wait at the same time",
+                                          100 * part)};
   }
   return doubts;
 }

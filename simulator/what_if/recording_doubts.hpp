@@ -25,9 +25,9 @@ std::vector<Doubt> recording_doubts(const Trace& trace, const std::optional<Time
                                     const RecordingUse& use);
 
 /// Doubts about what one recording tells little of: calls that allocate or free memory, and collectives, if either
-/// takes more than a quarter of the critical path.
+/// takes more than a quarter of the critical path, and gaps if they take more than half.
 struct PathDoubts {
-  std::optional<Doubt> memory, collectives;
+  std::optional<Doubt> memory, collectives, gaps;
 };
 PathDoubts path_doubts(const RunFacts& facts);
 

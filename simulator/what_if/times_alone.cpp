@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -79,15 +81,20 @@ TaskGraph pinned_graph(const TraceGraph& step, const std::vector<std::size_t>& o
   return graph;
 }
 
-/// The demands of the kernels that ran beside something, and how long each takes when they are played back.
+/// The kernels that ran beside something, and how long each takes when they are played back.
 class Playback {
  public:
-  static Result<Playback> of(const TraceGraph& step, const Trace& trace, const GpuProfile& gpu) {
+  /// `gpu` may be null.
+  static Result<Playback> of(const TraceGraph& step, const Trace& trace, const GpuProfile* gpu) {
     Playback playback;
     playback.graph_ = pinned_graph(step, find_overlapping(step));
-    const RecordedTasks all{&trace, 0, playback.graph_.tasks.size()};
-    COHORT_TRY(playback.work_, recorded_gpu_work(playback.graph_, std::span(&all, 1), gpu));
-    playback.tell_kernels_apart();
+    if (gpu != nullptr) {
+      const RecordedTasks all{&trace, 0, playback.graph_.tasks.size()};
+      COHORT_TRY(playback.work_, recorded_gpu_work(playback.graph_, std::span(&all, 1), *gpu));
+      playback.tell_kernels_apart();
+    } else {
+      playback.find_kernels();
+    }
     return playback;
   }
 
@@ -113,50 +120,59 @@ class Playback {
 
   /// Of the recorded time of all kernels of the step.
   [[nodiscard]] double share_of(const TraceGraph& step) const {
-    Nanoseconds beside{};
-    for (const std::size_t task : tasks_) beside += graph_.tasks[task].duration;
-    Nanoseconds all{};
-    for (const Task& task : step.graph.tasks) all += task.kind == TaskKind::kKernel ? task.duration : Nanoseconds(0);
-    return seconds(beside) / seconds(all);
+    const double beside = std::accumulate(recorded_ns_.begin(), recorded_ns_.end(), 0.0);
+    double all = 0;
+    for (const Task& task : step.graph.tasks) {
+      if (task.kind == TaskKind::kKernel) all += static_cast<double>(task.duration.count());
+    }
+    return beside / all;
   }
 
   /// Parts of recorded times, by slice of the trace.
   [[nodiscard]] std::vector<double> parts(std::size_t slices) const {
     std::vector<double> part(slices, 1);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      if (const auto slice = graph_.tasks[tasks_[i]].step) part[*slice] = alone_ns_[i] / recorded_ns(i);
+      if (const auto slice = graph_.tasks[tasks_[i]].step) part[*slice] = alone_ns_[i] / recorded_ns_[i];
     }
     return part;
   }
 
  private:
-  [[nodiscard]] double recorded_ns(std::size_t kernel) const {
-    return static_cast<double>(graph_.tasks[tasks_[kernel]].duration.count());
+  void add_kernel(std::size_t task) {
+    tasks_.push_back(task);
+    recorded_ns_.push_back(static_cast<double>(graph_.tasks[task].duration.count()));
+    alone_ns_.push_back(recorded_ns_.back());
   }
 
   /// Kernels of equal shape shared one demand; each was slowed by its own neighbours.
   void tell_kernels_apart() {
-    for (std::size_t i = 0; i < work_.tasks.size(); ++i) {
-      auto* kernel = work_.tasks[i] ? std::get_if<KernelTask>(&*work_.tasks[i]) : nullptr;
+    for (std::size_t i = 0; i < work_->tasks.size(); ++i) {
+      auto* kernel = work_->tasks[i] ? std::get_if<KernelTask>(&*work_->tasks[i]) : nullptr;
       if (kernel == nullptr) continue;
-      as_recorded_.push_back(work_.kernels[kernel->kernel]);
+      as_recorded_.push_back(work_->kernels[kernel->kernel]);
       kernel->kernel = static_cast<std::uint32_t>(tasks_.size());
-      tasks_.push_back(i);
-      alone_ns_.push_back(recorded_ns(tasks_.size() - 1));
+      add_kernel(i);
     }
-    work_.kernels = as_recorded_;
+    work_->kernels = as_recorded_;
+  }
+
+  void find_kernels() {
+    for (std::size_t i = 0; i < graph_.tasks.size(); ++i) {
+      if (graph_.tasks[i].kind == TaskKind::kKernel) add_kernel(i);
+    }
   }
 
   Result<double> play() {
     SimulationOptions options;
     options.gpu = work_;
+    options.share_multiprocessors = true;
     COHORT_TRY(const Schedule schedule, simulate(graph_, options));
     took_ns_.clear();
     double error = 0;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const TaskTimes& times = schedule.tasks[tasks_[i]];
       took_ns_.push_back(static_cast<double>((times.end - times.start).count()));
-      error += std::abs(took_ns_[i] / recorded_ns(i) - 1);
+      error += std::abs(took_ns_[i] / recorded_ns_[i] - 1);
     }
     return error / static_cast<double>(tasks_.size());
   }
@@ -164,12 +180,16 @@ class Playback {
   void correct() {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (is_collective(graph_.label(TaskId(tasks_[i])))) continue;
-      const double fixed = as_recorded_[i].fixed_ns;
-      const double recorded = recorded_ns(i);
+      const double fixed = work_ ? as_recorded_[i].fixed_ns : 0;
+      const double recorded = recorded_ns_[i];
       const double times = (recorded - fixed) / std::max(1.0, took_ns_[i] - fixed);
       const double least = fixed + (recorded - fixed) * kLeastPart;
       alone_ns_[i] = std::clamp(fixed + (alone_ns_[i] - fixed) * times, least, recorded);
-      KernelDemand& demand = work_.kernels[i];
+      if (!work_) {
+        graph_.tasks[tasks_[i]].duration = std::max(Nanoseconds(1), Nanoseconds(std::llround(alone_ns_[i])));
+        continue;
+      }
+      KernelDemand& demand = work_->kernels[i];
       const double part = (alone_ns_[i] - fixed) / (recorded - fixed);
       demand.floor_ns = as_recorded_[i].floor_ns * part;
       demand.cold_dram_ns = as_recorded_[i].cold_dram_ns * part;
@@ -178,16 +198,17 @@ class Playback {
   }
 
   TaskGraph graph_;
-  GpuWork work_;
-  std::vector<std::size_t> tasks_;         ///< by kernel: its task
-  std::vector<KernelDemand> as_recorded_;  ///< that alone takes what was recorded
+  std::optional<GpuWork> work_;     ///< absent: of a device without figures
+  std::vector<std::size_t> tasks_;  ///< by kernel: its task
+  std::vector<double> recorded_ns_;
+  std::vector<KernelDemand> as_recorded_;  ///< that alone takes what was recorded, where there are figures
   std::vector<double> alone_ns_;
   std::vector<double> took_ns_;  ///< when they were played back last
 };
 
 }  // namespace
 
-Result<TimesAlone> times_alone(const TraceGraph& step, const Trace& trace, const GpuProfile& gpu) {
+Result<TimesAlone> times_alone(const TraceGraph& step, const Trace& trace, const GpuProfile* gpu) {
   TimesAlone result;
   COHORT_TRY(Playback playback, Playback::of(step, trace, gpu));
   if (!playback.has_kernels()) return result;

@@ -18,9 +18,10 @@ struct TimesAlone {
 
 /// Finds times alone with which kernels take the recorded times when they are replayed from their recorded starts with
 /// contention, by repeatedly correcting each by its error. Times stay where the model has no slowdown that explains a
-/// recorded overlap, and for collectives, which wait for other devices. `step`: of `trace`, recorded on `gpu`. Time: a
-/// few simulations of what ran beside something.
+/// recorded overlap, and for collectives, which wait for other devices. `step`: of `trace`, recorded on `gpu`; null: on
+/// a device without figures, where kernels share what they fill of the multiprocessors and slow each other no further.
+/// Time: a few simulations of what ran beside something.
 /// Errors: as recorded_gpu_work().
-Result<TimesAlone> times_alone(const TraceGraph& step, const Trace& trace, const GpuProfile& gpu);
+Result<TimesAlone> times_alone(const TraceGraph& step, const Trace& trace, const GpuProfile* gpu);
 
 }  // namespace cohort

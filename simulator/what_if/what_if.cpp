@@ -18,9 +18,24 @@
 namespace cohort {
 namespace {
 
-/// Steps simulated where input is made ahead: the first ones fill the buffers.
-constexpr int kSteps = 8;
-constexpr int kFillingSteps = 4;
+/// Rounds of all members' steps that are simulated: with input made ahead, where the first half fills the buffers, and
+/// where the recorded host ran ahead of the device, so that one round alone would count its beginning and end as well.
+constexpr int kBufferedRounds = 8;
+constexpr int kRoundsAhead = 4;
+
+/// Whether a step is still on the device when the host goes on with the next one.
+bool runs_ahead(const TraceGraph& graph) {
+  constexpr int kPart = 50;  // of the step; less is the latency of its last launches
+  Nanoseconds end{};
+  for (const auto& times : graph.recorded) end = std::max(end, times ? times->end : Nanoseconds(0));
+  return graph.counts.behind_host > end / kPart;
+}
+
+int rounds_of(const WhatIfCase& what_if_case, const WhatIf& what_if) {
+  if (what_if.buffers) return kBufferedRounds;
+  const bool ahead = std::any_of(what_if_case.graphs.begin(), what_if_case.graphs.end(), runs_ahead);
+  return ahead ? kRoundsAhead : 1;
+}
 
 /// Streams with kernels, of the GPU that has most.
 std::size_t most_streams(const TaskGraph& graph) {
@@ -49,7 +64,7 @@ class Predictor {
         what_if_(what_if),
         cancel_(cancel),
         graphs_(what_if_case, what_if),
-        steps_(what_if.buffers ? kSteps : 1) {}
+        steps_(rounds_of(what_if_case, what_if)) {}
 
   Result<WhatIfPrediction> run() {
     if (what_if_.gpu && graphs_.on_host()) {
@@ -191,9 +206,9 @@ class Predictor {
   Result<Nanoseconds> time_of(const WhatIfStage& stage) {
     COHORT_CHECK(check_cancelled());
     if (steps_ == 1) return time_of(stage, 1);
-    COHORT_TRY(const Nanoseconds all, time_of(stage, kSteps));
-    COHORT_TRY(const Nanoseconds filling, time_of(stage, kFillingSteps));
-    return (all - filling) / (kSteps - kFillingSteps);
+    COHORT_TRY(const Nanoseconds all, time_of(stage, steps_));
+    COHORT_TRY(const Nanoseconds first_half, time_of(stage, steps_ / 2));
+    return (all - first_half) / (steps_ - steps_ / 2);
   }
 
   Result<Nanoseconds> time_of(const WhatIfStage& stage, int steps) {

@@ -99,7 +99,7 @@ class Doubts {
                              case_.name_of(*unexplained), 100 * case_.replay_errors[*unexplained])});
     }
     doubt_times_alone();
-    for (std::optional<Doubt>* doubt : {&of_path.memory, &of_path.collectives}) {
+    for (std::optional<Doubt>* doubt : {&of_path.memory, &of_path.collectives, &of_path.gaps}) {
       if (*doubt) result_.doubts.push_back(std::move(**doubt));
     }
     for (std::size_t i = 0; i < case_.traces.size(); ++i) {

@@ -97,9 +97,10 @@ WhatIfGraphs::WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if
 }
 
 Result<void> WhatIfGraphs::find_times_alone() {
-  if (on_host_ || !gpu_ || !unknown_devices_.empty()) return {};
+  if (on_host_) return {};
+  const GpuProfile* const gpu = gpu_ && unknown_devices_.empty() ? &*gpu_ : nullptr;
   for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
-    COHORT_TRY(TimesAlone times, times_alone(case_.graphs[i], *case_.traces[i], *gpu_));
+    COHORT_TRY(TimesAlone times, times_alone(case_.graphs[i], *case_.traces[i], gpu));
     times_alone_.push_back(std::move(times));
   }
   return {};

@@ -28,8 +28,8 @@ class WhatIfGraphs {
 
   WhatIfGraphs(const WhatIfCase& what_if_case, const WhatIf& what_if);
 
-  /// For work that contends on a GPU with known figures: kernels recorded beside others then take the times that they
-  /// would take alone. Call before any graph is made.
+  /// For work that contends on a GPU: kernels recorded beside others then take the times that they would take alone.
+  /// Call before any graph is made.
   Result<void> find_times_alone();
   /// Gives every trace's step the wanted minibatch; call before anything else.
   Result<void> change_minibatch();

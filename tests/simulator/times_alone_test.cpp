@@ -16,6 +16,7 @@
 #include "simulator/costs/recorded_gpu_work.hpp"
 #include "simulator/engine/simulate.hpp"
 #include "simulator/what_if/what_if.hpp"
+#include "tests/simulator/gpu_trace_text.hpp"
 #include "tests/simulator/what_if_case.hpp"
 
 namespace cohort {
@@ -125,7 +126,7 @@ TEST(TimesAlone, AreThoseOfKernelsThatSlowedEachOther) {
   const GpuProfile gpu = *published_gpu_profile(kDevice);
   const std::vector<Kernel> kernels = mixed_streams();
   const Trace trace = recording_of(kernels, gpu);
-  const Result<TimesAlone> times = times_alone(*build_trace_graph(trace), trace, gpu);
+  const Result<TimesAlone> times = times_alone(*build_trace_graph(trace), trace, &gpu);
   ASSERT_TRUE(times) << times.error().message;
   EXPECT_GT(times->share, 0.9);
   EXPECT_LT(times->unexplained, 0.01);
@@ -147,10 +148,39 @@ TEST(TimesAlone, AreTheRecordedOnesWhereNothingRanBesideAKernel) {
   std::vector<Kernel> kernels = mixed_streams();
   for (Kernel& kernel : kernels) kernel.stream = 0;
   const Trace trace = recording_of(kernels, gpu);
-  const Result<TimesAlone> times = times_alone(*build_trace_graph(trace), trace, gpu);
+  const Result<TimesAlone> times = times_alone(*build_trace_graph(trace), trace, &gpu);
   ASSERT_TRUE(times) << times.error().message;
   EXPECT_TRUE(times->part.empty());
   EXPECT_EQ(times->share, 0);
+}
+
+TEST(TimesAlone, OfADeviceWithoutFiguresAreThoseThatFillItInTurn) {
+  // Each kernel fills the device, so that of two at a time each had half of it.
+  const Trace trace = gpu_trace_from(R"(
+    main cudaLaunchKernel 0   2 c1
+    main cudaLaunchKernel 2   4 c2
+    main cudaLaunchKernel 4   6 c3
+    s7   a               10 210 c1
+    s8   b               10 210 c2
+    s7   c              211 311 c3)");
+  const Result<TimesAlone> times = times_alone(*build_trace_graph(trace), trace, nullptr);
+  ASSERT_TRUE(times) << times.error().message;
+  EXPECT_LT(times->unexplained, 0.01);
+  ASSERT_EQ(times->part.size(), 6);
+  EXPECT_NEAR(times->part[3], 0.5, 0.01);
+  EXPECT_NEAR(times->part[4], 0.5, 0.01);
+  EXPECT_EQ(times->part[5], 1);
+}
+
+TEST(WhatIfOfADeviceWithoutFigures, SlowsNoKernelTwice) {
+  const Case side_by_side(R"(
+    main cudaLaunchKernel 0   2 c1
+    main cudaLaunchKernel 2   4 c2
+    s7   a               10 210 c1
+    s8   b               10 210 c2)");
+  WhatIf two = models(2);
+  two.streams = 1;
+  EXPECT_NEAR(side_by_side.predict(two).speedup, 1, 0.05);
 }
 
 TEST(TimesAlone, StayWhereTheyIncludeWaitingForOtherDevices) {
@@ -160,7 +190,7 @@ TEST(TimesAlone, StayWhereTheyIncludeWaitingForOtherDevices) {
     if (kernel.stream == 1) kernel.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
   }
   const Trace trace = recording_of(kernels, gpu);
-  const Result<TimesAlone> times = times_alone(*build_trace_graph(trace), trace, gpu);
+  const Result<TimesAlone> times = times_alone(*build_trace_graph(trace), trace, &gpu);
   ASSERT_TRUE(times) << times.error().message;
   int corrected = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {

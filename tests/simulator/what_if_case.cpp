@@ -32,8 +32,9 @@ Trace cpu_trace() {
   return trace;
 }
 
-Case::Case(std::vector<Trace> of) : traces(std::move(of)) {
+Case::Case(std::vector<Trace> of, std::optional<TimeWindow> window) : traces(std::move(of)) {
   TraceGraphOptions options;
+  options.window = window;
   options.in_flight = false;
   for (const Trace& trace : traces) {
     Result<TraceGraph> graph = build_trace_graph(trace, options);
@@ -43,7 +44,8 @@ Case::Case(std::vector<Trace> of) : traces(std::move(of)) {
   }
 }
 
-Case::Case(std::string_view text) : Case(std::vector<Trace>{gpu_trace_from(text)}) {}
+Case::Case(std::string_view text, std::optional<TimeWindow> window)
+    : Case(std::vector<Trace>{gpu_trace_from(text)}, window) {}
 
 WhatIfPrediction Case::predict(const WhatIf& what_if) const {
   Result<WhatIfPrediction> prediction = predict_what_if(what_if_case, what_if);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,9 @@ Trace cpu_trace();
 
 /// Whole traces as the members of a what-if.
 struct Case {
-  explicit Case(std::vector<Trace> of);
-  explicit Case(std::string_view text);  ///< gpu_trace_from()
+  explicit Case(std::vector<Trace> of, std::optional<TimeWindow> window = std::nullopt);
+  /// gpu_trace_from()
+  explicit Case(std::string_view text, std::optional<TimeWindow> window = std::nullopt);
 
   WhatIfPrediction predict(const WhatIf& what_if) const;
 

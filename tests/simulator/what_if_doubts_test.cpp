@@ -186,5 +186,14 @@ TEST(WhatIf, DoubtsStepsThatAllocateMemoryOrWaitForOtherDevices) {
   EXPECT_THAT(collectives, Not(HasSubstr("kernels of collective communication")));
 }
 
+TEST(WhatIf, DoubtsStepsOfGapsThatNothingExplains) {
+  const auto graves = [](int kernel) {
+    const std::string text = fmt::format("main cudaLaunchKernel 0 5 c1\ns7 gemm {} {} c1\n", kernel, kernel + 100);
+    return doubts_of(Case(text).predict({}), true);
+  };
+  EXPECT_THAT(graves(400), HasSubstr("gaps take 79% of the critical path"));
+  EXPECT_EQ(graves(10), "");
+}
+
 }  // namespace
 }  // namespace cohort

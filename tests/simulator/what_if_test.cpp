@@ -287,6 +287,51 @@ TEST(WhatIf, ComposesEverything) {
   expect_sound(prediction);
 }
 
+TEST(WhatIf, StartsNoStepOfTheBaselineWhileAThreadStillWaitsForTheOneBefore) {
+  // The main thread waits for the backward pass, which another thread launches: steps in turn do not overlap.
+  const Case training(
+      "main #step 0 3000\n"
+      "main cudaLaunchKernel 0 10 c1\n"
+      "main cudaLaunchKernel 940 950 c2\n"
+      "autograd cudaLaunchKernel 1000 1010 c3\n"
+      "autograd cudaLaunchKernel 2960 2970 c4\n"
+      "s7 a 20 30 c1\n"
+      "s7 b 960 970 c2\n"
+      "s7 c 1020 1030 c3\n"
+      "s7 d 2980 2990 c4\n",
+      TimeWindow{Nanoseconds(0), Nanoseconds(3'000'000)});
+  const Nanoseconds one = training.predict({}).step_time;
+  EXPECT_EQ(one, Nanoseconds(3'000'000));
+  EXPECT_GT(training.predict(models(4)).baseline, 4 * one - Nanoseconds(100'000));
+}
+
+TEST(WhatIf, TakesAStepFromItsBeginningToThatOfTheNext) {
+  // Python goes on for 600 us behind the last launch, and nothing waits for the device.
+  const Case host_bound(
+      "main #step 0 1000\n"
+      "main cudaLaunchKernel 100 110 c1\n"
+      "main cudaLaunchKernel 390 400 c2\n"
+      "s7 a 120 150 c1\n"
+      "s7 b 410 440 c2\n",
+      TimeWindow{Nanoseconds(0), Nanoseconds(1'000'000)});
+  EXPECT_EQ(host_bound.predict({}).step_time, Nanoseconds(1'000'000));
+  EXPECT_EQ(host_bound.predict(models(4)).baseline, Nanoseconds(4'000'000));
+}
+
+TEST(WhatIf, CountsBeginningAndEndOfStepsOnceWhereTheHostRunsAhead) {
+  // The host launches a step in 100 us, the device needs 400 us for it: in turn they follow each other every 400 us.
+  std::string text;
+  for (int i = 0; i < 4; ++i) {
+    text += fmt::format("main cudaLaunchKernel {} {} c{}\n", 100 * i, 100 * i + 5, i + 1);
+    text += fmt::format("s7 a {} {} c{}\n", 100 + 400 * i, 499 + 400 * i, i + 1);
+  }
+  const Case ahead = filling(Case(text, TimeWindow{Nanoseconds(100'000), Nanoseconds(200'000)}), 1);
+  const WhatIfPrediction four = ahead.predict(models(4));
+  EXPECT_NEAR(seconds(four.baseline), 4 * 400e-6, 10e-6);
+  EXPECT_NEAR(four.speedup, 1, 0.02);
+  expect_sound(four);
+}
+
 TEST(WhatIf, RunsMembersOfSeveralTracesTogether) {
   const Case two =
       filling(Case(std::vector<Trace>{gpu_trace_from(kCopyAndCompute), gpu_trace_from(launch_bound(20))}), 0.2F);
