@@ -77,14 +77,15 @@ class HostBuilder {
     if (free && draft_.options.window && !draft_.options.in_flight) end_thread(thread, *free);
   }
 
-  /// What a thread does behind its last call belongs to the step as well, up to the window's end: a replay shows nothing
-  /// of it, but the next step begins after it. Where the thread is idle, as another one goes on with the step, the next
-  /// one must not begin before that is done.
+  /// A thread that is idle behind its last call, as another one goes on with the step, must not begin the next step
+  /// before that is done. Where steps overlap on the device, a step lasts until the host begins the next one: what the
+  /// thread does until then is part of it.
   void end_thread(std::size_t thread, Nanoseconds free) {
     const Nanoseconds end = draft_.options.window->end;
     if (!launches_[thread] || free >= end) return;
     const RecordedCall& last = records_.calls[by_thread_[thread].back()];
     const auto waker = waker_of(thread, free, end);
+    if (!waker && draft_.result.counts.behind_host == Nanoseconds(0)) return;
     const TaskId after = add_work(thread, last, waker ? end : free, end);
     if (!waker) return;
     ++draft_.result.counts.handoffs;
