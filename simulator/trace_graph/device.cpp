@@ -280,7 +280,7 @@ void add_device_tasks(Draft& draft) {
   }
   const bool runs_ahead = own_work >= window.end;
   if (runs_ahead) draft.result.counts.device_span = own_end - own_work;
-  draft.result.counts.behind_host = behind_host(draft, own_end);
+  if (own_work != Nanoseconds::min()) draft.result.counts.behind_host = behind_host(draft, own_end);
   std::vector<bool> seen(draft.streams.size(), false);
   const Multiprocessors multiprocessors = multiprocessors_of(draft.trace.info.device);
   for (std::uint32_t i = 0; i < draft.records.ops.size(); ++i) {
