@@ -1,7 +1,6 @@
 #include "executor/onednn/loops/not_finite.hpp"
 
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -14,30 +13,21 @@ namespace cohort::onednn {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-/// Bits of +inf; those of a NaN are above them, but for the sign.
-constexpr std::int32_t kInfinityBits = std::bit_cast<std::int32_t>(kInfinity);
-constexpr std::int32_t kSign = std::numeric_limits<std::int32_t>::min();
+constexpr float kLargest = std::numeric_limits<float>::max();
 
 /// Bits of what a tensor holds.
 constexpr std::int32_t kTooLarge = 1, kNegativeInfinity = 2;
 
-/// In whole numbers: the compiler does not vectorise comparisons of floats that may be NaN.
-COHORT_INLINE std::int32_t found_in(float x, std::int32_t least_too_large) {
-  const auto bits = std::bit_cast<std::int32_t>(x);
-  const std::int32_t magnitude = bits & ~kSign;
-  return (bits >= least_too_large ? kTooLarge : 0) | (magnitude > kInfinityBits ? kTooLarge : 0) |
-         (bits == (kInfinityBits | kSign) ? kNegativeInfinity : 0);
-}
-
-/// `step` apart; a NaN is too large, +inf where `infinity` says so.
-COHORT_VECTORS std::int32_t found_in(const float* x, std::int64_t step, std::int64_t count, bool infinity) {
-  const std::int32_t least = infinity ? kInfinityBits : kInfinityBits + 1;
+/// `step` apart; a NaN is too large, whatever the most that is allowed.
+COHORT_VECTORS std::int32_t found_in(const float* x, std::int64_t step, std::int64_t count, float most) {
   std::int32_t found = 0;
   if (step == 1) {
 #pragma omp simd reduction(| : found)
-    for (std::int64_t i = 0; i < count; ++i) found |= found_in(x[i], least);
+    for (std::int64_t i = 0; i < count; ++i)
+      found |= (x[i] <= most ? 0 : kTooLarge) | (x[i] < -kLargest ? kNegativeInfinity : 0);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) found |= found_in(x[i * step], least);
+    for (std::int64_t i = 0; i < count; ++i)
+      found |= (x[i * step] <= most ? 0 : kTooLarge) | (x[i * step] < -kLargest ? kNegativeInfinity : 0);
   }
   return found;
 }
@@ -61,14 +51,14 @@ Loop compute_anew_where_lost(const OpCall& call, int threads) {
   const auto* const x = std::get_if<View>(&call.inputs[0]);
   const View& y = call.outputs[0];
   if (x == nullptr || *x == y || !call.post_ops.empty()) return {};
-  const bool infinity = std::holds_alternative<Softmax>(call.attributes);
+  const float most = std::holds_alternative<Softmax>(call.attributes) ? kLargest : kInfinity;
   const StridedWalk<1> walk(x->shape, {x->strides});
   return [=, op = call.attributes, from = *x, to = y](const HostArguments& arguments) {
     const reference::ConstTensor input{arguments.inputs[0], from.shape, from.strides};
     std::atomic<std::int32_t> found = 0;
     in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
       walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-        found |= found_in(input.data + at[0], walk.run_steps()[0], count, infinity);
+        found |= found_in(input.data + at[0], walk.run_steps()[0], count, most);
       });
     });
     const auto* const softmax = std::get_if<Softmax>(&op);
