@@ -18,7 +18,7 @@
 namespace cohort {
 namespace {
 
-/// Rounds of all members' steps that are simulated: with input made ahead, where the first half fills the buffers, and
+/// Rounds of all members' steps that are simulated, an even number: with input made ahead, where the first half fills the buffers, and
 /// where the recorded host ran ahead of the device, so that one round alone would count its beginning and end as well.
 constexpr int kBufferedRounds = 8;
 constexpr int kRoundsAhead = 4;
@@ -208,7 +208,7 @@ class Predictor {
     if (steps_ == 1) return time_of(stage, 1);
     COHORT_TRY(const Nanoseconds all, time_of(stage, steps_));
     COHORT_TRY(const Nanoseconds first_half, time_of(stage, steps_ / 2));
-    return (all - first_half) / (steps_ - steps_ / 2);
+    return (all - first_half) / (steps_ / 2);
   }
 
   Result<Nanoseconds> time_of(const WhatIfStage& stage, int steps) {
