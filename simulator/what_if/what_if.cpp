@@ -18,8 +18,9 @@
 namespace cohort {
 namespace {
 
-/// Rounds of all members' steps that are simulated, an even number: with input made ahead, where the first half fills the buffers, and
-/// where the recorded host ran ahead of the device, so that one round alone would count its beginning and end as well.
+/// Rounds of all members' steps that are simulated, an even number: with input made ahead, where the first half fills
+/// the buffers, and where the recorded host ran ahead of the device, so that one round alone would count its beginning
+/// and end as well.
 constexpr int kBufferedRounds = 8;
 constexpr int kRoundsAhead = 4;
 
