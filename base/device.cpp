@@ -5,6 +5,11 @@
 
 namespace cohort {
 
+bool cores_moved(Nanoseconds before, Nanoseconds now) {
+  const auto [shorter, longer] = std::minmax(before, now);
+  return shorter > Nanoseconds(0) && seconds(longer) >= kCoresApart * seconds(shorter);
+}
+
 std::optional<std::int64_t> number_setting(const DeviceInfo& device, std::string_view key) {
   const auto found = device.settings.find(std::string(key));
   if (found == device.settings.end()) return std::nullopt;

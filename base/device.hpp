@@ -29,6 +29,13 @@ inline constexpr std::string_view kLastCacheSetting = "l2_bytes";              /
 inline constexpr std::string_view kHostCoresSetting = "host_cores";            ///< of a GPU's host, for this process
 inline constexpr std::string_view kConnectionsSetting = "max_connections";     ///< CUDA_DEVICE_MAX_CONNECTIONS
 
+/// Ratio of the round trips between two cores from which on they count as further apart than before. Where they share
+/// no cache any more it is five and more: a hypervisor moves a virtual machine's cores about.
+inline constexpr double kCoresApart = 2;
+
+/// Whether two round trips say that cores were moved, apart or together; not where one is zero, which is unknown.
+bool cores_moved(Nanoseconds before, Nanoseconds now);
+
 /// Absent where it is not known, or no whole number.
 std::optional<std::int64_t> number_setting(const DeviceInfo& device, std::string_view key);
 

@@ -74,7 +74,8 @@ class CoreProbe {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Nanoseconds longest() {
+  /// Of the core that is slowest, and of the pair that is furthest apart.
+  Probed slowest() {
     // Helpers of the last parallel region spin a while on cores that are not theirs any more.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     bind_to_core(cores_[0]);
@@ -84,13 +85,13 @@ class CoreProbe {
     round_.notify_all();
     times_[0] = best_work();
     for (std::size_t left = working_; left > 0; left = working_) working_.wait(left);
-    Nanoseconds talk{};
+    Probed slowest{*std::max_element(times_.begin(), times_.end()), {}};  // of a core without a thread: 0
     for (talking_ = 1; talking_ < used_; ++talking_) {
       talking_.notify_all();
-      talk += serve();
+      slowest.round_trip = std::max(slowest.round_trip, serve() / kTrips);
     }
     bind_to_cores(cores_);
-    return *std::max_element(times_.begin(), times_.end()) + talk;  // of a core without a thread: 0
+    return slowest;
   }
 
  private:
@@ -98,7 +99,7 @@ class CoreProbe {
   static constexpr std::uint32_t kTrips = 300;  // in each of a few times
   static constexpr std::uint32_t kTimes = 4;    // with the first, until the other core is there
 
-  /// The first core's part: odd values out, even ones back.
+  /// The first core's part: odd values out, even ones back. Returns the time of kTrips there and back.
   Nanoseconds serve() {
     ball_.send(0);
     std::uint32_t last = 0;
@@ -152,7 +153,7 @@ WorkProbe core_probe(const DeviceInfo& device) {
   if (device.kind != "cpu") return {};
   std::vector<int> cores = cores_to_bind();
   if (cores.empty()) return {};
-  return [probe = std::make_shared<CoreProbe>(std::move(cores))] { return probe->longest(); };
+  return [probe = std::make_shared<CoreProbe>(std::move(cores))] { return probe->slowest(); };
 }
 
 }  // namespace cohort

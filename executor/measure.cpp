@@ -28,7 +28,7 @@ constexpr double kMostSteps = 1e8;
 struct Block {
   Nanoseconds per_step{};
   double interference = 0;  ///< foreign CPU time per time
-  Nanoseconds work{};       ///< of the probe, before or after: the longer one
+  Probed probed;            ///< before or after: the slower one
 };
 
 /// Runs one subject's blocks.
@@ -78,9 +78,13 @@ class SubjectRun {
     times.steps_per_block = steps_;
     const double most = most_disturbance();
     times.disturbed = most > 1;
+    std::vector<Nanoseconds> round_trips;
     for (const Block& block : blocks_) {
-      if (disturbance(block) <= most) times.wall.samples.push_back(block.per_step);
+      if (disturbance(block) > most) continue;
+      times.wall.samples.push_back(block.per_step);
+      round_trips.push_back(block.probed.round_trip);
     }
+    times.round_trip = median(std::move(round_trips));
     discard_outliers(times.wall.samples);
     times.wall.discarded = static_cast<int>(blocks_.size() - times.wall.samples.size());
     times.median = median(times.wall.samples);
@@ -93,7 +97,7 @@ class SubjectRun {
   /// At most 1 where it is none that counts.
   [[nodiscard]] double disturbance(const Block& block) const {
     return std::max(block.interference / options_->interference,
-                    (work_->slowed(block.work) - 1) / (WorkWatch::kSlowed - 1));
+                    (work_->slowed(block.probed) - 1) / (WorkWatch::kSlowed - 1));
   }
   [[nodiscard]] bool is_quiet(const Block& block) const { return disturbance(block) <= 1; }
 

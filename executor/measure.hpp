@@ -48,7 +48,8 @@ struct SubjectTimes {
   Nanoseconds median{};
   Nanoseconds lower{};  ///< quartiles
   Nanoseconds upper{};
-  bool disturbed = false;  ///< too few undisturbed blocks: the least disturbed ones were taken
+  bool disturbed = false;    ///< too few undisturbed blocks: the least disturbed ones were taken
+  Nanoseconds round_trip{};  ///< Probed::round_trip around the blocks kept, the median
 };
 
 /// Measures subjects side by side: each is warmed up alone until two blocks in a row agree, then all
@@ -57,9 +58,9 @@ struct SubjectTimes {
 ///
 /// A block is disturbed when other processes and the hypervisor took more CPU time from it than
 /// `interference` of its length, or the probe's work took longer than WorkWatch::kSlowed of its shortest time in
-/// this measurement right before or after it; of the others, one whose time per step lies more than 3 scaled
-/// median absolute deviations, and more than 3% of the median, from its subject's median. Disturbed
-/// blocks are discarded and counted. Rounds go on until each subject has `blocks` blocks without
+/// this measurement right before or after it, or cores were kCoresApart times further apart; of the others, one whose
+/// time per step lies more than 3 scaled median absolute deviations, and more than 3% of the median, from its subject's
+/// median. Disturbed blocks are discarded and counted. Rounds go on until each subject has `blocks` blocks without
 /// interference, or a limit is met; with fewer than 3 of them, the 3 blocks that were disturbed least
 /// (or all, if there are fewer) are taken instead, and `disturbed` says so.
 ///

@@ -85,14 +85,14 @@ class CallsInPlace {
   Result<void> run(Program program) {
     const std::vector<const Weights*> weights(program.member_count, &loaded_.weights);
     COHORT_TRY(const auto timer, ProgramTimer::load(backend_, std::move(program), ProfileState::kInPlan, weights));
-    COHORT_TRY(std::vector<ProfileRecord> records, timer->time(kTimedRounds, watch_, cancel_));
+    COHORT_TRY(ProgramTimer::Timed timed, timer->time(kTimedRounds, watch_, cancel_));
     std::map<CallInPlace, std::pair<std::string, std::vector<ProfileRecord>>> by_call;
     const std::vector<Step>& steps = timer->program().steps;
-    for (std::size_t i = 0; i < records.size(); ++i) {
+    for (std::size_t i = 0; i < timed.records.size(); ++i) {
       const Step& step = steps[i % steps.size()];
-      auto& [name, samples] = by_call[{step.cost, records[i].neighbours}];
+      auto& [name, samples] = by_call[{step.cost, timed.records[i].neighbours}];
       name = step.op;
-      samples.push_back(std::move(records[i]));
+      samples.push_back(std::move(timed.records[i]));
     }
     for (auto& [call, samples] : by_call) {
       timed_.insert(call);

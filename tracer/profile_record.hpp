@@ -44,6 +44,10 @@ inline constexpr std::string_view kWallOpsInTurn = "its ops in turn";
 /// Setting of a profile: what it had no time for.
 inline constexpr std::string_view kLacking = "not timed";
 
+/// Setting of predicted and measured traces: kRoundTripRecord of the profile, and while it was measured, in
+/// nanoseconds.
+inline constexpr std::string_view kRoundTripSetting = "core_round_trip_ns";
+
 /// Signatures of profile records that are not ops. Times of input stages are for one image on one core, the others for
 /// one program step or event.
 inline constexpr std::string_view kStepOverheadRecord = "step overhead";
@@ -53,6 +57,9 @@ inline constexpr std::string_view kHandoffRecord = "handoff";
 /// include it; costs do not.
 inline constexpr std::string_view kEventOverheadRecord = "event overhead";
 inline constexpr std::string_view kSpinTimeRecord = "spin time";
+/// In which a cache line goes from one core to another and back, for the pair that is furthest apart: what every op on
+/// several cores waits for. Samples of the whole time that profiling took.
+inline constexpr std::string_view kRoundTripRecord = "core round trip";
 inline constexpr std::string_view kInputReadRecord = "input read";
 inline constexpr std::string_view kInputDecodeRecord = "input decode";
 inline constexpr std::string_view kInputResizeRecord = "input resize";

@@ -58,6 +58,19 @@ void note_unresolved(const Plan& plan, const std::filesystem::path& file, Comman
                   file.string()));
 }
 
+/// Predictions hold for cores as far apart as they were when profiled.
+void note_moved_cores(const Plan& plan, const PlanRun::Times& times, CommandContext& context) {
+  if (!plan.resolved) return;
+  const Nanoseconds planned = plan.resolved->core_round_trip;
+  const Nanoseconds now = std::max(times.plan.round_trip, times.baseline.round_trip);
+  if (!cores_moved(planned, now)) return;
+  context.console.note(fmt::format(
+      "cores were moved {}: a round trip between two takes {}, and took {} when the model was profiled. Ops on several "
+      "cores are {} than predicted; predictions hold again after another profile",
+      now > planned ? "apart" : "together", format_time(now), format_time(planned),
+      now > planned ? "slower" : "faster"));
+}
+
 /// What the trace lacks, and what tracing changed.
 void note_tracing(const Trace& trace, CommandContext& context) {
   if (const auto reason = trace.info.settings.find(std::string(kNotRecorded)); reason != trace.info.settings.end())
@@ -113,6 +126,7 @@ Result<void> run(RunCommandOptions options, CommandContext& context) {
   COHORT_CHECK(pending.add(options.output, trace_bytes(options.output, trace)));
   COHORT_CHECK(pending.commit());
   report({plan, plan_run, times, trace}, context);
+  note_moved_cores(plan, times, context);
   note_tracing(trace, context);
   context.console.note(fmt::format("wrote {}", options.output.string()));
   return {};

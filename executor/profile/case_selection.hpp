@@ -28,8 +28,8 @@ struct TimedCase {
   OpCase op_case;
   bool copies_only;  ///< wanted for the copies that stack inputs or split outputs, not for the op
   CaseTiming timing;
-  std::vector<Nanoseconds> works;  ///< of each of the timing's calls: WorkWatch::next() of its pass
-  std::vector<Nanoseconds> copy_works;
+  std::vector<Probed> probed;  ///< of each of the timing's calls: WorkWatch::next() of its pass
+  std::vector<Probed> copies_probed;
   Nanoseconds spent{};                 ///< in all calls
   bool done = false;                   ///< no more passes are wanted
   bool failed = false;                 ///< the device does not run it after all

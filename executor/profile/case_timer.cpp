@@ -137,12 +137,12 @@ bool CaseTimer::is_done(const TimedCase& timed) const {
          (timed.spent >= kSpread && samples >= options_.limits.least_samples);
 }
 
-/// Of a case's records, each with the work of its pass: those to be trusted, or all where none is.
+/// Of a case's records, each with what its pass probed: those to be trusted, or all where none is.
 std::vector<ProfileRecord> CaseTimer::undisturbed(std::vector<ProfileRecord> records,
-                                                  const std::vector<Nanoseconds>& works) const {
+                                                  const std::vector<Probed>& probed) const {
   std::vector<ProfileRecord> kept;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (watch_.slowed(works[i]) <= WorkWatch::kSlowed) kept.push_back(records[i]);
+    if (watch_.slowed(probed[i]) <= WorkWatch::kSlowed) kept.push_back(records[i]);
   }
   return kept.empty() ? std::move(records) : kept;
 }
@@ -157,9 +157,9 @@ Result<void> CaseTimer::time_once_more(const LoadedModel& single, TimedCase& tim
   const bool stays = kept_.value <= kMostKept.value;
   if (is_first) timed.in_passes = stays || steady_now() - begin <= kQuickLoad;
   COHORT_TRY(CaseTiming timing, timed.runner->time(timed.in_passes ? in_pass_ : options_.limits, cancel_));
-  const Nanoseconds work = watch_.next();
-  timed.works.insert(timed.works.end(), timing.calls.size(), work);
-  timed.copy_works.insert(timed.copy_works.end(), timing.stack_copies.size(), work);
+  const Probed probed = watch_.next();
+  timed.probed.insert(timed.probed.end(), timing.calls.size(), probed);
+  timed.copies_probed.insert(timed.copies_probed.end(), timing.stack_copies.size(), probed);
   for (const ProfileRecord& call : timing.calls) timed.spent += call.time;
   if (is_first) timed.timing.first = std::move(timing.first);
   std::move(timing.calls.begin(), timing.calls.end(), std::back_inserter(timed.timing.calls));
@@ -282,11 +282,11 @@ void CaseTimer::write(Trace& trace) {
           add_profile_records(trace, "first executions", name, {timed.timing.first});
         if (!timed.copies_only)
           add_profile_records(trace, flushed ? "ops alone, caches flushed" : "ops alone", name,
-                              thinned(undisturbed(std::move(timed.timing.calls), timed.works), kKeptSamples));
+                              thinned(undisturbed(std::move(timed.timing.calls), timed.probed), kKeptSamples));
         if (!flushed && !timed.timing.stack_copies.empty())
           add_profile_records(
               trace, "copies", "copy",
-              thinned(undisturbed(std::move(timed.timing.stack_copies), timed.copy_works), kKeptSamples));
+              thinned(undisturbed(std::move(timed.timing.stack_copies), timed.copies_probed), kKeptSamples));
       }
     }
   }

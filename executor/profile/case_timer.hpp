@@ -62,6 +62,9 @@ class CaseTimer {
   /// Whose kernels are to be recorded: each way once, warm and alone.
   [[nodiscard]] std::vector<KernelCase> kernel_cases() const;
 
+  /// Between cores, whenever they were probed.
+  [[nodiscard]] const std::vector<Nanoseconds>& round_trips() const { return watch_.round_trips(); }
+
  private:
   /// An op and its cases.
   struct OpCases {
@@ -79,7 +82,7 @@ class CaseTimer {
   Result<void> leave_out(const OpCases& op, TimedCase& timed, const Error& error);
   [[nodiscard]] bool is_done(const TimedCase& timed) const;
   [[nodiscard]] std::vector<ProfileRecord> undisturbed(std::vector<ProfileRecord> records,
-                                                       const std::vector<Nanoseconds>& works) const;
+                                                       const std::vector<Probed>& probed) const;
   Result<void> time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last);
   Result<void> time_once(OpCases& op, TimedCase timed);
   [[nodiscard]] std::vector<std::size_t> most_time_first(const InModelTimer& in_model) const;

@@ -30,13 +30,12 @@ ChooseAlternative choose_ways(ChosenWays chosen) {
   };
 }
 
-InModelTimer::InModelTimer(Backend& backend, const LoadedModel& loaded, Precision precision, Layout layout)
+InModelTimer::InModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options)
     : backend_(backend),
       loaded_(loaded),
-      precision_(precision),
-      layout_(layout),
+      options_(options),
       thread_counts_{1},
-      watch_(core_probe(backend.info())) {
+      watch_(options.work_probe ? options.work_probe : core_probe(backend.info())) {
   if (const int cores = backend.catalog().cores(); cores > 1) thread_counts_ = {cores, 1};
 }
 
@@ -47,8 +46,10 @@ Result<std::unique_ptr<ProgramTimer>> InModelTimer::load(int copies, int streams
   for (int i = 0; i < copies; ++i) members.push_back({fmt::format("{}", i), {}, 0});
   Plan plan = uniform_plan(std::move(members), streams > 1 ? Strategy::kConcurrent : Strategy::kSerial, streams);
   plan.input.buffers = 1;
-  plan.precision = precision_;
-  plan.layout = layout_;
+  // As in the baseline, members in turn each read an input of their own, which is in no cache.
+  if (streams == 1) plan.input.sharing = InputSharing::kSeparate;
+  plan.precision = options_.precision;
+  plan.layout = options_.layout;
   const std::vector<const Model*> models(static_cast<std::size_t>(copies), &loaded_.model);
   COHORT_TRY(Program program, lower(plan, models, backend_.catalog(), choose));
   for (const Step& step : program.steps) names_.try_emplace(step.cost.signature, step.op);
@@ -56,15 +57,30 @@ Result<std::unique_ptr<ProgramTimer>> InModelTimer::load(int copies, int streams
   return ProgramTimer::load(backend_, std::move(program), ProfileState::kInModel, weights);
 }
 
+/// Those during which nothing slowed the device and its cores were as near to each other as at any time; all, where
+/// none is such.
+template <class Sample>
+std::vector<Sample> InModelTimer::trusted(const Watched<Sample>& samples) const {
+  std::vector<Sample> kept;
+  for (const auto& [probed, sample] : samples) {
+    if (watch_.slowed(probed) <= WorkWatch::kSlowed) kept.push_back(sample);
+  }
+  if (!kept.empty()) return kept;
+  for (const auto& [probed, sample] : samples) kept.push_back(sample);
+  return kept;
+}
+
 /// Returns what the ops of a round take together.
-Result<std::vector<Nanoseconds>> InModelTimer::time(ProgramTimer& run, int rounds, const CancelToken& cancel) {
-  COHORT_TRY(std::vector<ProfileRecord> records, run.time(rounds, watch_, cancel));
-  std::vector<Nanoseconds> sums(static_cast<std::size_t>(rounds));
-  for (std::size_t at = 0; at < records.size(); ++at) {
-    ProfileRecord& record = records[at];
-    sums[at / run.program().steps.size()] += record.time;
+Result<InModelTimer::Watched<Nanoseconds>> InModelTimer::time(ProgramTimer& run, int rounds,
+                                                              const CancelToken& cancel) {
+  COHORT_TRY(ProgramTimer::Timed timed, run.time(rounds, watch_, cancel));
+  Watched<Nanoseconds> sums(static_cast<std::size_t>(rounds), {timed.probed, Nanoseconds(0)});
+  for (std::size_t at = 0; at < timed.records.size(); ++at) {
+    ProfileRecord& record = timed.records[at];
+    sums[at / run.program().steps.size()].second += record.time;
     const OpWay way{record.algorithm, record.threads};
-    samples_[{record.signature, way}][{record.neighbours, record.footprint}].push_back(std::move(record));
+    auto& samples = samples_[{record.signature, way}][{record.neighbours, record.footprint}];
+    samples.emplace_back(timed.probed, std::move(record));
   }
   return sums;
 }
@@ -142,25 +158,32 @@ Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& c
       if (each.run == nullptr) {
         COHORT_TRY(each.run, load(each.copies, each.streams, choose_ways(each.ways)));
       }
-      COHORT_TRY(const std::vector<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
+      COHORT_TRY(const Watched<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
       if (!each.is_best || each.copies < most || each.copies == 1) continue;
       turns_ = each.copies;
       steps_ = static_cast<int>(each.run->program().steps.size()) / each.copies;
-      for (const Nanoseconds sum : sums) ops_in_turn_.push_back(sum / each.copies);
+      for (const auto& [probed, sum] : sums) ops_in_turn_.emplace_back(probed, sum / each.copies);
+      std::vector<Nanoseconds> walls;
       for (int i = 0; i < kSettleRounds; ++i) {
         COHORT_TRY(const Nanoseconds all, each.run->wall_time());
-        in_turn_.push_back(all / each.copies);
+        walls.push_back(all / each.copies);
       }
+      const Probed probed = watch_.next();
+      for (const Nanoseconds wall : walls) in_turn_.emplace_back(probed, wall);
     }
   }
   return std::all_of(settled_.begin(), settled_.end(), [](const Settled& each) { return each.run != nullptr; });
 }
 
+std::vector<Nanoseconds> InModelTimer::in_turn() const { return trusted(in_turn_); }
+
+std::vector<Nanoseconds> InModelTimer::ops_in_turn() const { return trusted(ops_in_turn_); }
+
 std::optional<Nanoseconds> InModelTimer::time_of(const std::string& signature, const OpWay& way) const {
   const auto found = samples_.find({signature, way});
   if (found == samples_.end()) return std::nullopt;
   std::vector<Nanoseconds> times;
-  for (const ProfileRecord& record : found->second.begin()->second) times.push_back(record.time);  // alone
+  for (const ProfileRecord& record : trusted(found->second.begin()->second)) times.push_back(record.time);  // alone
   return median(std::move(times));
 }
 
@@ -184,7 +207,8 @@ std::vector<std::pair<std::string, ProfileRecord>> InModelTimer::records(std::si
   std::vector<std::pair<std::string, ProfileRecord>> all;
   for (const auto& [key, by_context] : samples_) {
     for (const auto& [place, samples] : by_context) {
-      for (ProfileRecord& record : thinned(samples, most)) all.emplace_back(names_.at(key.first), std::move(record));
+      for (ProfileRecord& record : thinned(trusted(samples), most))
+        all.emplace_back(names_.at(key.first), std::move(record));
     }
   }
   return all;

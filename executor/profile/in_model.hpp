@@ -10,6 +10,7 @@
 
 #include "base/cancel.hpp"
 #include "executor/backend.hpp"
+#include "executor/profile/profile.hpp"
 #include "executor/profile/program_timer.hpp"
 #include "executor/profile/time_budget.hpp"
 #include "executor/work_watch.hpp"
@@ -40,7 +41,7 @@ ChooseAlternative choose_ways(ChosenWays ways);
 class InModelTimer {
  public:
   /// All must outlive this.
-  InModelTimer(Backend& backend, const LoadedModel& loaded, Precision precision, Layout layout);
+  InModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options);
   ~InModelTimer();
   InModelTimer(const InModelTimer&) = delete;
   InModelTimer& operator=(const InModelTimer&) = delete;
@@ -62,14 +63,17 @@ class InModelTimer {
   [[nodiscard]] std::optional<Nanoseconds> time_of(const std::string& signature, const OpWay& way) const;
   /// Wall times of a step of one of the members in turn, without a sink; what its ops take in such a step; and the
   /// number of members.
-  [[nodiscard]] const std::vector<Nanoseconds>& in_turn() const { return in_turn_; }
-  [[nodiscard]] const std::vector<Nanoseconds>& ops_in_turn() const { return ops_in_turn_; }
+  [[nodiscard]] std::vector<Nanoseconds> in_turn() const;
+  [[nodiscard]] std::vector<Nanoseconds> ops_in_turn() const;
   [[nodiscard]] int turns() const { return turns_; }
   /// Of one member.
   [[nodiscard]] int steps() const { return steps_; }
 
-  /// Everything timed, as records of state kInModel, at most `most` of each op, way and footprint.
+  /// Everything timed, as records of state kInModel, at most `most` of each op, way and footprint; what was timed while
+  /// cores were slow or far apart only where there is nothing else.
   [[nodiscard]] std::vector<std::pair<std::string, ProfileRecord>> records(std::size_t most) const;
+  /// Between cores, whenever they were probed.
+  [[nodiscard]] const std::vector<Nanoseconds>& round_trips() const { return watch_.round_trips(); }
 
  private:
   /// A program of the best ways.
@@ -81,29 +85,34 @@ class InModelTimer {
     std::unique_ptr<ProgramTimer> run;
   };
   using Key = std::pair<std::string, OpWay>;  ///< signature
+  /// Samples, each with what was probed around it.
+  template <class Sample>
+  using Watched = std::vector<std::pair<Probed, Sample>>;
+
+  template <class Sample>
+  [[nodiscard]] std::vector<Sample> trusted(const Watched<Sample>& samples) const;
 
   Result<std::unique_ptr<ProgramTimer>> load(int copies, int streams, const ChooseAlternative& choose);
   void choose_to_settle();
-  Result<std::vector<Nanoseconds>> time(ProgramTimer& run, int rounds, const CancelToken& cancel);
+  Result<Watched<Nanoseconds>> time(ProgramTimer& run, int rounds, const CancelToken& cancel);
   Result<void> time_rank(std::size_t rank, int threads, const CancelToken& cancel);
   [[nodiscard]] std::vector<int> copies_to_settle() const;
 
   Backend& backend_;
   const LoadedModel& loaded_;
-  Precision precision_;
-  Layout layout_;
+  const ProfileOptions& options_;
   std::vector<int> thread_counts_;                            ///< all cores first
   std::map<std::pair<std::string, int>, std::size_t> ranks_;  ///< ways listed, by signature and threads
   /// By neighbours and footprint.
-  std::map<Key, std::map<std::pair<int, Bytes>, std::vector<ProfileRecord>>> samples_;
+  std::map<Key, std::map<std::pair<int, Bytes>, Watched<ProfileRecord>>> samples_;
   std::map<std::string, std::string> names_;  ///< of an op, by signature
   std::vector<Settled> settled_;
   WorkWatch watch_;
   Bytes alone_;  ///< footprint of the model alone
   int turns_ = 0;
   int steps_ = 0;
-  std::vector<Nanoseconds> in_turn_;
-  std::vector<Nanoseconds> ops_in_turn_;
+  Watched<Nanoseconds> in_turn_;
+  Watched<Nanoseconds> ops_in_turn_;
 };
 
 }  // namespace cohort

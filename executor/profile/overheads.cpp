@@ -59,14 +59,6 @@ Result<std::vector<Nanoseconds>> time_chain(Backend& backend, const LoadedModel&
   return times;
 }
 
-ProfileRecord record(std::string_view signature, Nanoseconds time) {
-  ProfileRecord result;
-  result.signature = std::string(signature);
-  result.strategy = std::string(to_string(Strategy::kSerial));
-  result.time = std::max(Nanoseconds(0), time);
-  return result;
-}
-
 Nanoseconds processor_time() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -91,12 +83,20 @@ Result<void> measure_spin(Backend& backend, const CancelToken& cancel, std::vect
     COHORT_CHECK(runner->step(0));
     const Nanoseconds before = processor_time();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    records.push_back(record(kSpinTimeRecord, processor_time() - before));
+    records.push_back(overhead_record(kSpinTimeRecord, processor_time() - before));
   }
   return {};
 }
 
 }  // namespace
+
+ProfileRecord overhead_record(std::string_view signature, Nanoseconds time) {
+  ProfileRecord record;
+  record.signature = std::string(signature);
+  record.strategy = std::string(to_string(Strategy::kSerial));
+  record.time = std::max(Nanoseconds(0), time);
+  return record;
+}
 
 Result<std::vector<ProfileRecord>> measure_overheads(Backend& backend, const CancelToken& cancel) {
   COHORT_TRY(const LoadedModel chain, chain_model(kChain, {1, 16}));
@@ -113,18 +113,18 @@ Result<std::vector<ProfileRecord>> measure_overheads(Backend& backend, const Can
   COHORT_TRY(const std::vector<Nanoseconds> replayed,
              time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kGraph), cancel));
   for (const Nanoseconds wall : replayed) {
-    records.push_back(record(kStepOverheadRecord, wall / kChain - op_time));
-    if (alone.by_device) records.push_back(record(kEventOverheadRecord, op_time - wall / kChain));
+    records.push_back(overhead_record(kStepOverheadRecord, wall / kChain - op_time));
+    if (alone.by_device) records.push_back(overhead_record(kEventOverheadRecord, op_time - wall / kChain));
   }
   COHORT_TRY(const std::vector<Nanoseconds> launched,
              time_chain(backend, chain, chain_plan(kChain, 1, LaunchMode::kSingle), cancel));
   for (const Nanoseconds wall : launched)
-    records.push_back(record(kLaunchOverheadRecord, (wall - median(replayed)) / kChain));
+    records.push_back(overhead_record(kLaunchOverheadRecord, (wall - median(replayed)) / kChain));
   if (backend.catalog().cores() > 1) {
     COHORT_TRY(const std::vector<Nanoseconds> crossed,
                time_chain(backend, chain, chain_plan(kChain, 2, LaunchMode::kGraph), cancel));
     for (const Nanoseconds wall : crossed)
-      records.push_back(record(kHandoffRecord, (wall - median(replayed)) / (kChain - 1)));
+      records.push_back(overhead_record(kHandoffRecord, (wall - median(replayed)) / (kChain - 1)));
     COHORT_CHECK(measure_spin(backend, cancel, records));
   }
   return records;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/cancel.hpp"
@@ -7,6 +8,9 @@
 #include "tracer/profile_record.hpp"
 
 namespace cohort {
+
+/// One sample of what is no op's time, as profiles hold it; 0 where `time` is less.
+ProfileRecord overhead_record(std::string_view signature, Nanoseconds time);
 
 /// Costs of a device that belong to no op: host work around a step of a replay, host work of a
 /// single launch, hand-off between streams, how long helper threads spin. Raw repetitions.

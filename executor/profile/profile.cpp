@@ -25,6 +25,13 @@ Result<void> add_overheads(Backend& backend, const CancelToken& cancel, Overhead
   return {};
 }
 
+void add_round_trips(const std::vector<Nanoseconds>& round_trips, Overheads& overheads) {
+  std::vector<ProfileRecord> records;
+  for (const Nanoseconds time : round_trips) records.push_back(overhead_record(kRoundTripRecord, time));
+  for (ProfileRecord& record : thinned(std::move(records), kKeptSamples))
+    overheads[record.signature].push_back(std::move(record));
+}
+
 /// Parts of a budget: for comparing ways, for timing the best in their model, then of what is left for ops alone.
 constexpr double kToRace = 0.25;
 constexpr double kToSettle = 0.45;
@@ -92,6 +99,8 @@ struct BudgetedProfile {
     for (auto& [name, record] : in_model.records(kKeptSamples)) by_name[name].push_back(std::move(record));
     for (const auto& [name, records] : by_name) add_profile_records(trace, "ops in the model", name, records);
     cases.write(trace);
+    add_round_trips(in_model.round_trips(), overheads);
+    add_round_trips(cases.round_trips(), overheads);
     for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);
     std::move(whole).write(trace);
     if (in_model.turns() > 1) {
@@ -114,7 +123,7 @@ Result<void> profile_within(Nanoseconds length, Backend& backend, const LoadedMo
                           loaded,
                           options,
                           cancel,
-                          InModelTimer(backend, loaded, options.precision, options.layout),
+                          InModelTimer(backend, loaded, options),
                           CaseTimer(backend, options, cancel),
                           ModelTimer(backend, loaded, options, cancel),
                           {},
@@ -146,6 +155,7 @@ Result<std::vector<KernelCase>> profile_all(Backend& backend, const LoadedModel&
   if (!timed) return tl::unexpected<Error>(cases.explained(std::move(timed).error()));
   const std::vector<KernelCase> kernel_cases = cases.kernel_cases();
   cases.write(trace);
+  add_round_trips(cases.round_trips(), overheads);
   for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);
   std::move(whole).write(trace);
   return kernel_cases;

@@ -35,12 +35,13 @@ Result<std::unique_ptr<ProgramTimer>> ProgramTimer::load(Backend& backend, Progr
   return made;
 }
 
-Result<std::vector<ProfileRecord>> ProgramTimer::time(int rounds, WorkWatch& watch, const CancelToken& cancel) {
+Result<ProgramTimer::Timed> ProgramTimer::time(int rounds, WorkWatch& watch, const CancelToken& cancel) {
   constexpr int kMostTries = 3;
   for (int i = 1;; ++i) {
-    std::vector<ProfileRecord> records;
-    COHORT_CHECK(time_rounds(rounds, cancel, records));
-    if (watch.slowed(watch.next()) <= WorkWatch::kSlowed || i == kMostTries) return records;
+    Timed timed;
+    COHORT_CHECK(time_rounds(rounds, cancel, timed.records));
+    timed.probed = watch.next();
+    if (watch.slowed(timed.probed) <= WorkWatch::kSlowed || i == kMostTries) return timed;
   }
 }
 

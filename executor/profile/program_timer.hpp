@@ -28,10 +28,13 @@ class ProgramTimer {
   static Result<std::unique_ptr<ProgramTimer>> load(Backend& backend, Program program, ProfileState state,
                                                     std::span<const Weights* const> weights);
 
+  struct Timed {
+    std::vector<ProfileRecord> records;  ///< of each step, round after round
+    Probed probed;                       ///< WorkWatch::next() of these rounds
+  };
   /// Some rounds, after one that warms up; again, for a while, where something else slowed the cores meanwhile.
-  /// Returns a record of each step, round after round.
   /// Errors: those of the steps; kInterrupted.
-  Result<std::vector<ProfileRecord>> time(int rounds, WorkWatch& watch, const CancelToken& cancel);
+  Result<Timed> time(int rounds, WorkWatch& watch, const CancelToken& cancel);
   /// Of one program step, without recording its steps. Errors: those of the steps.
   Result<Nanoseconds> wall_time();
 

@@ -10,6 +10,7 @@
 #include "executor/input/npy.hpp"
 #include "executor/input_values.hpp"
 #include "executor/run/device_tasks.hpp"
+#include "tracer/profile_record.hpp"
 
 namespace cohort {
 namespace {
@@ -174,6 +175,8 @@ Result<Trace> PlanRun::trace(const Times& times, int iterations, DeviceTracer* t
   COHORT_TRY(Trace trace, of_device ? Result<Trace>(std::move(*of_device)) : trace_tasks(iterations, traced));
   if (not_recorded) trace.info.settings[std::string(kNotRecorded)] = not_recorded->message;
   trace.info.plan = write_plan(plan_);
+  if (times.plan.round_trip > Nanoseconds(0))
+    trace.info.settings[std::string(kRoundTripSetting)] = std::to_string(times.plan.round_trip.count());
   trace.info.wall_times = {times.plan.wall, times.baseline.wall, std::move(traced)};
   return trace;
 }

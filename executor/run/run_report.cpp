@@ -19,9 +19,13 @@ std::int64_t samples_of(const Plan& plan) {
 ordered_json to_json(const SubjectTimes& times) {
   ordered_json samples = ordered_json::array();
   for (const Nanoseconds sample : times.wall.samples) samples.push_back(sample.count());
-  return {{"median_ns", times.median.count()},        {"lower_quartile_ns", times.lower.count()},
-          {"upper_quartile_ns", times.upper.count()}, {"samples_ns", std::move(samples)},
-          {"discarded", times.wall.discarded},        {"disturbed", times.disturbed}};
+  return {{"median_ns", times.median.count()},
+          {"lower_quartile_ns", times.lower.count()},
+          {"upper_quartile_ns", times.upper.count()},
+          {"samples_ns", std::move(samples)},
+          {"discarded", times.wall.discarded},
+          {"disturbed", times.disturbed},
+          {"core_round_trip_ns", times.round_trip.count()}};
 }
 
 ordered_json beside_json(const PlanRun::Times& times) {

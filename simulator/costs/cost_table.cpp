@@ -133,11 +133,23 @@ void take_off_events(std::span<ProfileRecord> profile) {
   }
 }
 
+/// What is slow to be timed is left out where there is anything else, so that few quick round trips are what counts.
+std::optional<CostTable::RoundTrip> round_trip_of(std::span<const ProfileRecord> profile) {
+  constexpr double kFew = 0.1;
+  std::vector<Nanoseconds> times;
+  for (const ProfileRecord& record : profile) {
+    if (record.signature == kRoundTripRecord && record.time > Nanoseconds(0)) times.push_back(record.time);
+  }
+  if (times.empty()) return std::nullopt;
+  return CostTable::RoundTrip{quantile(times, kFew), quantile(times, 1 - kFew)};
+}
+
 }  // namespace
 
 Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
   COHORT_CHECK(device_name_of(profiles));
   std::vector<ProfileRecord> records;
+  std::optional<RoundTrip> slowest;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const std::size_t before = records.size();
     for (const Slice& slice : profiles[i]->slices) {
@@ -147,8 +159,11 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     }
     take_off_events(std::span(records).subspan(before));
     if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
+    const auto own = round_trip_of(std::span(records).subspan(before));
+    if (own && (!slowest || own->longest > slowest->longest)) slowest = own;
   }
   CostTable table(records, Bytes{number_setting(profiles[0]->info.device, kCoreCacheSetting).value_or(0)});
+  table.round_trip_ = slowest;
   for (const Trace* profile : profiles) {
     if (const auto lacking = profile->info.settings.find(std::string(kLacking));
         lacking != profile->info.settings.end())
@@ -168,7 +183,7 @@ const OpTimes* CostTable::find(std::string_view signature) const {
 }
 
 OpTimes::WidthCosts CostTable::width_costs(const OpTimes& op, const CostKey& key, const CostContext& context) const {
-  return op.width_costs({std::string(to_string(key.strategy)), key.threads, key.algorithm}, key.width, context, usual_);
+  return op.width_costs({std::string(to_string(key.strategy)), key.threads, key.algorithm}, context, usual_);
 }
 
 /// One launch of several ops as it was recorded; where no mix of them was, of each op's own launch of as many members
@@ -391,6 +406,7 @@ Result<DeviceProfile> device_profile_of(std::span<const Trace* const> profiles) 
   profile.handoff_latency = table.stage(kHandoffRecord).value_or(Nanoseconds(0));
   if (profile.cores > 1) profile.oversubscription_penalty = kUsualOversubscriptionPenalty;
   profile.spin_time = table.stage(kSpinTimeRecord).value_or(Nanoseconds(0));
+  if (table.round_trip()) profile.core_round_trip = table.round_trip()->usual;
   return profile;
 }
 

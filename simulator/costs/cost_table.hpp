@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/device.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "simulator/costs/copy_times.hpp"
@@ -81,6 +82,15 @@ class CostTable {
   [[nodiscard]] double unexplained() const { return unexplained_; }
   /// What profiles had no time for, in words for people; empty: nothing.
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
+  /// In which a cache line went from one core to another and back while ops were timed: usually, and where cores were
+  /// moved apart for a while.
+  struct RoundTrip {
+    Nanoseconds usual{};
+    Nanoseconds longest{};
+    [[nodiscard]] bool varied() const { return cores_moved(usual, longest); }
+  };
+  /// The worst profile's; absent where none says.
+  [[nodiscard]] const std::optional<RoundTrip>& round_trip() const { return round_trip_; }
   /// The largest footprint of which ops were timed in their model.
   [[nodiscard]] Bytes most_footprint() const { return most_footprint_; }
 
@@ -107,6 +117,7 @@ class CostTable {
   double unexplained_ = 0;
   Bytes most_footprint_;
   std::string lacking_;
+  std::optional<RoundTrip> round_trip_;
 };
 
 /// The device of recorded profiles: its cores, and overheads where they were recorded.

@@ -268,17 +268,13 @@ double OpTimes::time_in_context(const Form& form, int width, const Timing& timin
   return in_model * between_ratio(form, own.neighbours, usual);
 }
 
-OpTimes::WidthCosts OpTimes::width_costs(const Form& form, int width, const CostContext& context,
-                                         const UsualRatios& usual) const {
-  if (const auto exact = forms_.find(form); exact != forms_.end()) {
-    if (exact->second.size() > 1 || exact->second.contains(width)) {
-      WidthCosts costs;
-      for (const auto& [recorded, timing] : exact->second)
-        costs.emplace(recorded, time_in_context(form, recorded, timing, context, usual));
-      return costs;
-    }
-  }
+OpTimes::WidthCosts OpTimes::width_costs(const Form& form, const CostContext& context, const UsualRatios& usual) const {
   WidthCosts costs;
+  if (const auto exact = forms_.find(form); exact != forms_.end()) {
+    for (const auto& [recorded, timing] : exact->second)
+      costs.emplace(recorded, time_in_context(form, recorded, timing, context, usual));
+    return costs;
+  }
   for (const auto& [other, widths] : forms_) {
     if (std::get<0>(other) != std::get<0>(form) || std::get<1>(other) != std::get<1>(form)) continue;
     for (const auto& [recorded, timing] : widths) {

@@ -63,8 +63,7 @@ class OpTimes {
   [[nodiscard]] bool has_form(std::string_view strategy, int threads) const;
 
   /// The time of the form at each recorded width; of the fastest algorithm where the one asked for does not tell.
-  [[nodiscard]] WidthCosts width_costs(const Form& form, int width, const CostContext& context,
-                                       const UsualRatios& usual) const;
+  [[nodiscard]] WidthCosts width_costs(const Form& form, const CostContext& context, const UsualRatios& usual) const;
   /// By neighbours: what single calls on one core take beside others by alone, in their model.
   [[nodiscard]] std::vector<std::pair<int, double>> slowdowns_in_model() const;
   /// By neighbours: what calls of several members take in their places by what they would be thought to take.

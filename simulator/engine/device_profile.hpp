@@ -14,6 +14,7 @@ struct DeviceProfile {
   Nanoseconds step_overhead{};    ///< host work around each program step of a replay
   Nanoseconds launch_overhead{};  ///< host work to launch one program step outside a captured graph
   Nanoseconds handoff_latency{};  ///< from a step's end to the start of one on another stream that waits for it
+  Nanoseconds core_round_trip{};  ///< of a cache line between two cores while ops were timed; zero: unknown
   /// How long helper threads of a multi-threaded op keep their cores busy, waiting for the next one.
   Nanoseconds spin_time{};
   /// Slowdown of a multi-threaded op, beyond its share of cores, while tasks ask for more cores than there are: its

@@ -192,12 +192,17 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
   call.width = width;
   call.precision = plan_.precision;
   std::vector<StepId> needs;
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) COHORT_CHECK(add_fused_input(launch, fused, i, call, needs));
+  std::vector<std::size_t> strided;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    COHORT_TRY(const bool is_strided, add_fused_input(launch, fused, i, call, needs));
+    if (is_strided) strided.push_back(i);
+  }
   const StackKey out_key = key_of(launch, result_form(op, fused.form), 0, true);
   if (std::holds_alternative<Reshape>(op.attributes) &&
       alias_fused_reshape(launch, key_of(launch, fused.form, 0, false), out_key))
     return {};
   call.outputs.push_back(fused_output(launch, out_key, call));
+  COHORT_CHECK(stack_strided(launch, fused, strided, call, needs));
   COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
   Value& whole = *values_.find_stack(out_key);
   whole.producers = {step};
@@ -207,8 +212,9 @@ Result<void> Lowering::lower_fused(const Launch& launch) {
 
 // ---- Operands
 
-/// Input `position` of a fused op: constants joined, what all members share seen once, other tensors stacked.
-Result<void> Lowering::add_fused_input(const Launch& launch, const FusedOp& fused, std::size_t position, OpCall& call,
+/// Input `position` of a fused op: constants joined, what all members share seen once, other tensors stacked. Returns
+/// whether they are read at equal steps from where none lies dense.
+Result<bool> Lowering::add_fused_input(const Launch& launch, const FusedOp& fused, std::size_t position, OpCall& call,
                                        std::vector<StepId>& needs) {
   const Model& model = *models_[to_index(launch.members[0])];
   const Op& op = op_of(launch, 0);
@@ -218,8 +224,9 @@ Result<void> Lowering::add_fused_input(const Launch& launch, const FusedOp& fuse
     COHORT_TRY(auto shape, fused_weight_shape(model, op, position, fused.form, width));
     call.inputs.emplace_back(
         WeightView{key.parts, std::move(shape), values_.type_of(model.tensor(op.inputs[position]))});
-    return {};
+    return false;
   }
+  bool is_strided = false;
   Value whole;
   if (position == 0 && fused.shares_input) {
     whole = values_.of(launch.members[0], op.inputs[0]);
@@ -229,11 +236,29 @@ Result<void> Lowering::add_fused_input(const Launch& launch, const FusedOp& fuse
     }
   } else if (std::optional<Value> there = in_steps(key)) {
     whole = *std::move(there);
+    const MemberTensor& part = key.parts[0];
+    is_strided = !is_dense(values_.of(part.member, part.tensor).view, values_.layout_of(part.member, part.tensor));
   } else {
     COHORT_TRY(whole, stacked(key, context_of(launch)));
   }
   call.inputs.emplace_back(whole.view);
   needs.insert(needs.end(), whole.producers.begin(), whole.producers.end());
+  return is_strided;
+}
+
+/// Copies such inputs together where the device cannot read them as they are: products read no rows of what
+/// convolutions have left side by side as channels.
+Result<void> Lowering::stack_strided(const Launch& launch, const FusedOp& fused,
+                                     const std::vector<std::size_t>& strided, OpCall& call,
+                                     std::vector<StepId>& needs) {
+  if (strided.empty() || catalog_.accepts_strides(call)) return {};
+  const Op& op = op_of(launch, 0);
+  for (const std::size_t position : strided) {
+    const StackKey key = key_of(launch, operand_form(op, fused.form, position), position, false);
+    COHORT_TRY(const Value whole, stacked(key, context_of(launch)));
+    call.inputs[position] = whole.view;
+    needs.insert(needs.end(), whole.producers.begin(), whole.producers.end());
+  }
   return {};
 }
 

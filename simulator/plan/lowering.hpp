@@ -78,8 +78,10 @@ class Lowering {
   View allocate_output(MemberId member, TensorId tensor);
   Result<Value> stacked(const StackKey& key, const Context& context);
   [[nodiscard]] std::optional<Value> in_steps(const StackKey& key) const;
-  Result<void> add_fused_input(const Launch& launch, const FusedOp& fused, std::size_t position, OpCall& call,
+  Result<bool> add_fused_input(const Launch& launch, const FusedOp& fused, std::size_t position, OpCall& call,
                                std::vector<StepId>& needs);
+  Result<void> stack_strided(const Launch& launch, const FusedOp& fused, const std::vector<std::size_t>& strided,
+                             OpCall& call, std::vector<StepId>& needs);
   View fused_output(const Launch& launch, const StackKey& key, const OpCall& call);
   Result<StepId> copy(const Value& from, const View& to, const MemberTensor& what, std::string_view why,
                       const Context& context);

@@ -98,6 +98,7 @@ struct Resolved {
   std::string fingerprint;  ///< of the plan without `resolved`; a mismatch means the plan was edited
   Bytes weights, activations, workspace, input;
   std::vector<ResolvedStep> steps;
+  Nanoseconds core_round_trip{};  ///< DeviceProfile::core_round_trip of the profile; zero: unknown
 
   friend bool operator==(const Resolved&, const Resolved&) = default;
 };

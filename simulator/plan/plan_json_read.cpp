@@ -283,6 +283,8 @@ Result<Baseline> read_baseline(JsonObject& object, Allowance& allowance) {
   return baseline;
 }
 
+constexpr Nanoseconds kLongestRoundTrip = std::chrono::seconds(1);
+
 Result<Resolved> read_resolved(JsonObject object, Allowance& allowance) {
   Resolved resolved;
   COHORT_TRY(resolved.device, object.string("device"));
@@ -292,6 +294,10 @@ Result<Resolved> read_resolved(JsonObject object, Allowance& allowance) {
   COHORT_TRY(resolved.workspace, read_bytes(object, "workspace_bytes"));
   COHORT_TRY(resolved.input, read_bytes(object, "input_bytes"));
   COHORT_TRY(resolved.steps, read_steps(object, allowance));
+  if (object.has("core_round_trip_ns")) {
+    COHORT_TRY(const std::int64_t time, object.integer("core_round_trip_ns", 0, kLongestRoundTrip.count()));
+    resolved.core_round_trip = Nanoseconds(time);
+  }
   COHORT_CHECK(object.no_other_keys());
   return resolved;
 }

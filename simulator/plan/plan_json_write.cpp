@@ -146,13 +146,15 @@ ordered_json write_steps(const std::vector<ResolvedStep>& steps) {
 }
 
 ordered_json write_resolved(const Resolved& resolved) {
-  return {{"device", resolved.device},
-          {"fingerprint", resolved.fingerprint},
-          {"weights_bytes", resolved.weights.value},
-          {"activations_bytes", resolved.activations.value},
-          {"workspace_bytes", resolved.workspace.value},
-          {"input_bytes", resolved.input.value},
-          {"steps", write_steps(resolved.steps)}};
+  ordered_json json = {{"device", resolved.device},
+                       {"fingerprint", resolved.fingerprint},
+                       {"weights_bytes", resolved.weights.value},
+                       {"activations_bytes", resolved.activations.value},
+                       {"workspace_bytes", resolved.workspace.value},
+                       {"input_bytes", resolved.input.value},
+                       {"steps", write_steps(resolved.steps)}};
+  if (resolved.core_round_trip > Nanoseconds(0)) json["core_round_trip_ns"] = resolved.core_round_trip.count();
+  return json;
 }
 
 ordered_json write_baselines(const std::vector<Baseline>& baselines) {

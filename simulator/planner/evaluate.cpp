@@ -20,6 +20,12 @@ PredictionCase PlanEvaluator::prediction_case(const Plan& plan, const Program& p
   return {&plan, &program, case_.costs, case_.device, true, case_.gpu, scale};
 }
 
+Resolved PlanEvaluator::resolved(const Plan& plan, const Program& program) const {
+  Resolved resolved = resolve(plan, program, case_.device.device);
+  resolved.core_round_trip = case_.device.core_round_trip;
+  return resolved;
+}
+
 Bytes PlanEvaluator::footprint(std::span<const Model* const> models) {
   Bytes weights;
   Bytes largest;

@@ -64,6 +64,9 @@ class PlanEvaluator {
   /// The step time without what steps, launches and hand-offs cost the host.
   Result<Nanoseconds> without_overheads(const Plan& plan, const Program& program) const;
 
+  /// What lowering chose, and on what device as it was profiled.
+  [[nodiscard]] Resolved resolved(const Plan& plan, const Program& program) const;
+
   /// From here on every plan takes after `ratio` (LearnedRatios::of()) instead of its own; nothing: its own again.
   void hold_ratio(std::optional<double> ratio) { held_ratio_ = ratio; }
 

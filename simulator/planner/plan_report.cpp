@@ -47,6 +47,11 @@ void add_doubts(const PlanningCase& planning_case, const Prediction& prediction,
   constexpr double kMostUnexplained = 0.05;
   say(costs.unexplained() > kMostUnexplained, true,
       fmt::format("the profile does not add up: {:.0f}% of a step is not in its ops", 100 * costs.unexplained()));
+  const auto& trip = costs.round_trip();
+  if (trip && trip->varied())
+    say(true, false,
+        fmt::format("cores were moved while they were profiled: a round trip between two took {} to {}",
+                    format_time(trip->usual), format_time(trip->longest)));
   say(interpolated > 0, false, fmt::format("{} ops are between recorded widths or sizes", interpolated));
   say(device.kind == "cuda" && !on_gpu, true,
       fmt::format("no figures of device \"{}\": streams do not slow each other, launches cost nothing", device.name));

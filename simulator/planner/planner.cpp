@@ -69,7 +69,7 @@ Result<PlanPrediction> predict_lowered(const PlanEvaluator& evaluator, const Pla
   result.baseline = baseline;
   result.plan = std::move(plan);
   if (!result.plan.resolved || result.plan.resolved->fingerprint != fingerprint(result.plan)) {
-    result.plan.resolved = resolve(result.plan, program, planning_case.device.device);
+    result.plan.resolved = evaluator.resolved(result.plan, program);
   }
   COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, program), device));
   result.run.trace.info.wall_times.push_back({"baseline", {result.baseline}, 0});

@@ -169,7 +169,7 @@ class Search {
                          format_time(*options_.latency_limit)));
       return true;
     }
-    candidate.plan.resolved = resolve(candidate.plan, evaluation->program, case_.device.device);
+    candidate.plan.resolved = evaluator_.resolved(candidate.plan, evaluation->program);
     scored.shape = shape_of(evaluation->program);
     const auto same = [&](const Scored& other) { return same_program(scored, other); };
     if (std::any_of(scored_.begin(), scored_.end(), same)) return true;
@@ -200,7 +200,7 @@ class Search {
     candidate.name = kOneAfterAnother;
     candidate.prediction = evaluation->prediction;
     if (options_.latency_limit && candidate.prediction.p99_latency > *options_.latency_limit) return {};
-    plan.resolved = resolve(plan, evaluation->program, case_.device.device);
+    plan.resolved = evaluator_.resolved(plan, evaluation->program);
     candidate.plan = std::move(plan);
     const std::vector<double> gains = member_gains(candidate.prediction, outcome_.baseline.alone);
     if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
@@ -395,7 +395,7 @@ class Search {
         if (point.memory.workspace < each.prediction.memory.workspace) {
           point.name += fmt::format(", workspace {}", format_bytes(point.memory.workspace));
         }
-        point.plan.resolved = resolve(free, tradeoff.program, case_.device.device);
+        point.plan.resolved = evaluator_.resolved(free, tradeoff.program);
         points.push_back(std::move(point));
       }
     }

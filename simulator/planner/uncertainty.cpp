@@ -16,6 +16,7 @@ constexpr double kNeverRecorded = 0.3;  ///< of the part of the steps that were 
 constexpr double kBeyond = 0.03;        ///< for each doubling of the footprint beyond the largest that was timed
 constexpr double kContention = 0.15;    ///< of a GPU, whose kernels slow each other by a model
 constexpr double kNotInModel = 0.06;    ///< where ops were timed alone only
+constexpr double kCoresMoved = 0.08;    ///< where cores were further apart for a part of the profile
 /// Half of a normal distribution's middle 80%, in standard deviations.
 constexpr double kEighty = 1.2816;
 
@@ -42,6 +43,7 @@ SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Plan& 
   add(costs.spread() / 2);  // the median of several samples is surer than one of them, but one disturbance meets many
   add(costs.unexplained());
   if (!costs.in_model()) add(kNotInModel);
+  if (costs.round_trip() && costs.round_trip()->varied()) add(kCoresMoved);
   if (planning_case.gpu != nullptr) add(kContention);
   const double most = static_cast<double>(costs.most_footprint().value);
   const double touched = static_cast<double>(prediction.memory.total().value);

@@ -27,5 +27,13 @@ TEST(DeviceSettings, TellTheHostsCoresApartFromTheDevices) {
   EXPECT_EQ(host_cores(device), 1);
 }
 
+TEST(Cores, WereMovedWhereARoundTripTakesTwiceOrHalfAsLong) {
+  EXPECT_TRUE(cores_moved(Nanoseconds(50), Nanoseconds(100)));
+  EXPECT_TRUE(cores_moved(Nanoseconds(100), Nanoseconds(50)));
+  EXPECT_FALSE(cores_moved(Nanoseconds(50), Nanoseconds(99)));
+  EXPECT_FALSE(cores_moved(Nanoseconds(0), Nanoseconds(99))) << "unknown";
+  EXPECT_FALSE(cores_moved(Nanoseconds(99), Nanoseconds(0)));
+}
+
 }  // namespace
 }  // namespace cohort

@@ -138,7 +138,9 @@ TEST(Measure, DiscardsBlocksBesideWhichTheProbesWorkIsSlowed) {
   FakeMachine m = machine(3);
   // At the start, after the warm-up, then after each block; 120 is within the bounds of 100, and 130 is not.
   m.options.work_probe = [works = std::vector{100_us, 100_us, 120_us, 130_us, 100_us, 100_us, 100_us},
-                          next = std::size_t{0}]() mutable { return works[std::min(next++, works.size() - 1)]; };
+                          next = std::size_t{0}]() mutable {
+    return Probed{works[std::min(next++, works.size() - 1)], 50_ns};
+  };
   const auto times = m.run({m.subject("A", {100_ms, 100_ms, 100_ms, 130_ms, 131_ms, 101_ms, 102_ms})});
   ASSERT_TRUE(times);
   EXPECT_THAT((*times)[0].wall.samples, ElementsAre(100_ms, 101_ms, 102_ms))
@@ -151,7 +153,9 @@ TEST(Measure, TakesTheBlocksThatWereSlowedLeastWhereAllWere) {
   FakeMachine m = machine(3);
   m.options.most_rounds = 4;
   m.options.work_probe = [works = std::vector{100_us, 400_us, 300_us, 250_us, 150_us, 140_us},
-                          next = std::size_t{0}]() mutable { return works[std::min(next++, works.size() - 1)]; };
+                          next = std::size_t{0}]() mutable {
+    return Probed{works[std::min(next++, works.size() - 1)], 50_ns};
+  };
   const auto times = m.run({m.subject("A", {100_ms, 100_ms, 160_ms, 131_ms, 130_ms, 129_ms})});
   ASSERT_TRUE(times);
   EXPECT_TRUE((*times)[0].disturbed);

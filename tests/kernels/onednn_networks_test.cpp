@@ -5,6 +5,7 @@
 #include "comparison.hpp"
 #include "models/model.hpp"
 #include "models/networks/networks.hpp"
+#include "simulator/plan/lower.hpp"
 
 namespace cohort::testing {
 namespace {
@@ -47,6 +48,22 @@ TEST_P(OnednnNetworks, HaveNoOpThatFallsToPlainLoops) {
       EXPECT_TRUE(is_fast(call_of(simple.model, op))) << op.name << " " << signature_of(simple.model, op);
     }
   }
+}
+
+/// What grouped convolutions leave side by side as channels, products read only by plain loops.
+TEST(OnednnFusedNetworks, CopyWhatOnlyPlainLoopsWouldReadInPlace) {
+  auto model = make_network("lenet5", 1, {});
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  const Weights weights = plain_weights(*model);
+  const LoadedModel simple = simplify({*std::move(model), weights});
+  Plan plan = uniform_plan({{"a", {}, 0}, {"b", {}, 0}}, Strategy::kSerial, 1);
+  plan.groups = {{"rest", {0, 1}, {}, Strategy::kSerial, 1, {}, {}},
+                 {"conv2", {0, 1}, {"conv2", "pool2"}, Strategy::kGroupedConvolution, 1, {}, {}},
+                 {"fc1", {0, 1}, {"fc1"}, Strategy::kStridedBatch, 1, {}, {}}};
+  const std::vector<const Model*> models(2, &simple.model);
+  const auto program = lower(plan, models, onednn());
+  ASSERT_TRUE(program.has_value()) << program.error().message;
+  for (const Step& step : program->steps) EXPECT_NE(step.cost.algorithm, "reference") << step.task;
 }
 
 std::vector<std::string> names() {

@@ -169,6 +169,21 @@ TEST(Lower, SplitsAStackWhereTheDeviceCannotReadStridedChannels) {
   EXPECT_EQ(program.steps[3].cost.signature, "Copy [2, 8, 4, 4] out of a stack of 2");
 }
 
+TEST(Lower, CopiesTogetherWhatAStridedBatchCannotReadOfAStackOfChannels) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.groups = {group("first", {"conv", "relu", "pool"}, Strategy::kDenseConvolution, 2),
+                   group("last", {"fc"}, Strategy::kStridedBatch, 2)};
+  const Program in_place = lowered(c, TestCatalog(2, true));
+  EXPECT_THAT(tasks(in_place), ElementsAre("0-1/conv", "0-1/relu", "0-1/pool", "0-1/fc"));
+  EXPECT_EQ(std::get<View>(in_place.steps[3].call.inputs[0]).strides[0], 8) << "beside each other as channels";
+  const Program copied = lowered(c, TestCatalog(2, false));
+  EXPECT_THAT(tasks(copied), ElementsAre("0-1/conv", "0-1/relu", "0-1/pool", "0/pool:stack", "1/pool:stack", "0-1/fc"));
+  const View read = std::get<View>(copied.steps[5].call.inputs[0]);
+  EXPECT_EQ(read.shape, (Shape{2, 2, 8, 4, 4}));
+  EXPECT_EQ(read.strides[0], 2 * 8 * 4 * 4) << "one behind the other";
+}
+
 TEST(Lower, GroupedConvolutionStacksCopiesOfItsInput) {
   const Model model = small_cnn();
   Case c = same_models(model, 2, Strategy::kSerial);

@@ -33,14 +33,15 @@ Plan sample_plan() {
   plan.precision = Precision::kBfloat16;
   plan.groups[2].multiprocessors = 66;
   plan.limits.memory = Bytes{1 << 20};
-  plan.resolved = Resolved{
-      "cpu",
-      "abc",
-      Bytes{1},
-      Bytes{2},
-      Bytes{3},
-      Bytes{4},
-      {{"0/conv1", "direct", 2, Bytes{5}}, {"1/conv1", "direct", 2, Bytes{5}}, {"0-1/fc", "brg", 1, Bytes{0}}}};
+  plan.resolved =
+      Resolved{"cpu",
+               "abc",
+               Bytes{1},
+               Bytes{2},
+               Bytes{3},
+               Bytes{4},
+               {{"0/conv1", "direct", 2, Bytes{5}}, {"1/conv1", "direct", 2, Bytes{5}}, {"0-1/fc", "brg", 1, Bytes{0}}},
+               Nanoseconds(56)};
   plan.baselines = {{{0, 1, 2}, {{"0/conv1", "direct", 1, Bytes{0}}}, InputSetting{2, 5}}};
   return plan;
 }

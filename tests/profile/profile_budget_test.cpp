@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
+#include "executor/clock.hpp"
 #include "executor/host/host_session.hpp"
 #include "executor/profile/profile.hpp"
 #include "executor/reference/reference_kernels.hpp"
@@ -16,6 +20,7 @@
 namespace cohort::testing {
 namespace {
 
+using namespace literals;
 using ::testing::HasSubstr;
 
 class ProfileBudget : public ::testing::Test {
@@ -95,6 +100,83 @@ TEST_F(ProfileBudget, IsAnErrorWhereItIsInterruptedBeforeEveryOpWasTimed) {
   const auto trace = profile(std::chrono::seconds(60));
   ASSERT_FALSE(trace);
   EXPECT_EQ(trace.error().code, ErrorCode::kInterrupted);
+}
+
+/// Whether a machine has just moved its cores apart, and how long calls take at least: longer once they are together,
+/// as a busy machine, which only lengthens times, then makes none look like the others.
+class MovingCores {
+ public:
+  void move_together() { apart_ = false; }
+  [[nodiscard]] Nanoseconds round_trip() const { return apart_ ? 300_ns : 60_ns; }
+  [[nodiscard]] Nanoseconds length() const { return apart_ ? 20_us : 500_us; }
+
+ private:
+  std::atomic<bool> apart_ = true;
+};
+
+/// What each call computes, and then waits until the machine has had its time for it.
+class MovedKernels final : public HostKernels {
+ public:
+  explicit MovedKernels(const MovingCores& machine) : machine_(machine) {}
+  [[nodiscard]] int cores() const override { return 1; }
+  [[nodiscard]] std::vector<Precision> precisions() const override { return reference_->precisions(); }
+  [[nodiscard]] Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    return reference_->alternatives(call, threads);
+  }
+  [[nodiscard]] bool accepts_strides(const OpCall& call) const override { return reference_->accepts_strides(call); }
+  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
+                                              std::span<const std::vector<float>> weights) const override {
+    COHORT_TRY(auto kernel, reference_->prepare(call, algorithm, threads, weights));
+    return std::make_unique<Kernel>(std::move(kernel), machine_);
+  }
+  void use_threads(int threads, std::span<const int> cores) const override { reference_->use_threads(threads, cores); }
+
+ private:
+  class Kernel final : public HostKernel {
+   public:
+    Kernel(std::unique_ptr<HostKernel> kernel, const MovingCores& machine)
+        : kernel_(std::move(kernel)), machine_(machine) {}
+
+    void run(const HostArguments& arguments) override {
+      const Nanoseconds begin = steady_now();
+      kernel_->run(arguments);
+      while (steady_now() - begin < machine_.length()) {
+      }
+    }
+
+   private:
+    std::unique_ptr<HostKernel> kernel_;
+    const MovingCores& machine_;
+  };
+
+  std::unique_ptr<HostKernels> reference_ = make_reference_kernels(1);
+  const MovingCores& machine_;
+};
+
+TEST_F(ProfileBudget, LeavesOutWhatWasTimedWhileCoresWereApart) {
+  MovingCores machine;  // apart while ways are compared, together from then on
+  HostBackend device(std::make_unique<MovedKernels>(machine), reference_device_info(1));
+  ProfileOptions options;
+  options.budget = std::chrono::seconds(60);
+  options.fused_widths = {};
+  options.work_probe = [&] { return Probed{100_us, machine.round_trip()}; };
+  options.progress = [&](const std::string& what) {
+    if (what.starts_with("members in turn")) machine.move_together();
+  };
+  const auto trace = profile_model(device, *batch_.loaded[0], options, cancel_);
+  ASSERT_TRUE(trace) << trace.error().message;
+  std::map<std::pair<std::string, Bytes>, std::vector<Nanoseconds>> in_model;  // by op and footprint
+  std::set<Nanoseconds> round_trips;
+  for (const Slice& slice : trace->slices) {
+    const auto record = profile_record_of(*trace, slice);
+    if (record && record->state == ProfileState::kInModel)
+      in_model[{record->signature, record->footprint}].push_back(record->time);
+    if (record && record->signature == kRoundTripRecord) round_trips.insert(record->time);
+  }
+  EXPECT_GE(in_model.size(), 4U) << "two ops, alone and in turn";
+  for (const auto& [what, times] : in_model)
+    EXPECT_GE(*std::min_element(times.begin(), times.end()), 500_us - 10_us) << what.first << ", less the clock";
+  EXPECT_EQ(round_trips, (std::set<Nanoseconds>{60_ns, 300_ns})) << "which tells that it was so";
 }
 
 }  // namespace

@@ -48,11 +48,17 @@ class Tables(unittest.TestCase):
 
     def test_held_out_networks_are_told_apart(self):
         rows = [{"name": name, "count": 4, "plan": "fused", "predicted": predicted, "measured": 2.0, "low": 1.9, "high": 2.1,
-                 "baseline": 100, "predicted_baseline": 100, "predicted_step": 50, "step": 50, "regret": 0.0, "of": 3, "profile_s": 1.0}
-                for name, predicted in (("mlp", 2.0), ("resnet50", 3.0))]
+                 "baseline": 100, "predicted_baseline": 100, "predicted_step": 50, "step": 50, "regret": 0.0, "of": 3, "profile_s": 1.0,
+                 "trips": (50, trip)}
+                for name, predicted, trip in (("mlp", 2.0, 99), ("resnet50", 3.0, 100))]
         text = model_table.table(rows, [], "Title", "made")
         self.assertIn("rules were made: median 0.0%", text)
         self.assertIn("Others: median 50.0%", text)
+        self.assertIn("as far apart as when profiled: median 0.0%, 90th percentile 0.0%, worst 0.0% (1 rows)", text)
+
+    def test_cores_that_are_not_known_were_not_moved(self):
+        self.assertEqual([model_table.cores_moved({"trips": trips}) for trips in ((0, 60), (60, 0), (60, 119), (120, 60), (60, 300))],
+                         [False, False, False, True, True])
 
 
 if __name__ == "__main__":

@@ -135,6 +135,17 @@ TEST(CostTable, DrawsTheLineThroughTheSingleOpWhereOneWidthWasRecorded) {
   EXPECT_EQ(cost_of(table, strided(8)), interpolated(180));
 }
 
+TEST(CostTable, TakesNoOtherAlgorithmsWidthsForOneThatWasRecorded) {
+  ProfileRecord slow = record("gemm", Strategy::kStridedBatch, 8, 1, 320);
+  slow.algorithm = "slow";
+  const CostTable table(std::vector{record("gemm", Strategy::kSerial, 1, 1, 40), slow,
+                                    record("gemm", Strategy::kStridedBatch, 4, 1, 50),
+                                    record("gemm", Strategy::kStridedBatch, 16, 1, 60)});
+  CostKey key = strided(4);
+  key.algorithm = "slow";
+  EXPECT_EQ(cost_of(table, key), interpolated(160)) << "between the single op and eight";
+}
+
 TEST(CostTable, MultipliesTheSingleOpWhereAFusedFormWasNeverRecorded) {
   const CostTable table(std::vector{record("gemm", Strategy::kSerial, 1, 1, 40)});
   EXPECT_EQ(cost_of(table, strided(8)), analytic(320));
@@ -328,6 +339,28 @@ TEST(CostTable, TellsTheDeviceItsProfilesWereMadeOn) {
   EXPECT_EQ(device->handoff_latency, 6_us);
   EXPECT_EQ(device->spin_time, 900_us);
   EXPECT_EQ(device->launch_overhead, 0_ns);
+}
+
+std::vector<ProfileRecord> round_trips(const std::vector<std::int64_t>& times) {
+  std::vector<ProfileRecord> records;
+  for (const std::int64_t time : times)
+    records.push_back(record(std::string(kRoundTripRecord), Strategy::kSerial, 1, 1, time));
+  return records;
+}
+
+TEST(CostTable, TellsHowFarApartCoresWereAndWhetherTheyWereMoved) {
+  const Trace still = fake_profile(round_trips({50, 55, 52, 60, 58, 51, 53, 54, 57, 56, 400}), 2);
+  const Trace moved = fake_profile(round_trips({50, 51, 52, 300, 310, 320}), 2);
+  const Trace silent = fake_profile({kConv}, 2);
+  const auto of = [](const std::vector<const Trace*>& profiles) { return CostTable::from(profiles)->round_trip(); };
+  EXPECT_FALSE(of({&silent}).has_value());
+  ASSERT_TRUE(of({&still}).has_value());
+  EXPECT_EQ(of({&still})->usual, 51_ns);
+  EXPECT_FALSE(of({&still})->varied()) << "for one sample of eleven";
+  EXPECT_TRUE(of({&moved})->varied());
+  EXPECT_TRUE(of({&still, &silent, &moved})->varied()) << "the worst profile's";
+  EXPECT_EQ(device_profile_of(std::vector<const Trace*>{&still})->core_round_trip, 51_ns);
+  EXPECT_EQ(device_profile_of(std::vector<const Trace*>{&silent})->core_round_trip, 0_ns);
 }
 
 OpCall call(std::string signature, Strategy strategy, int width) {

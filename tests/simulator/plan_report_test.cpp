@@ -102,6 +102,30 @@ class WithWorkspaces {
   PlannerBench bench_;
 };
 
+TEST(PlanReport, DoubtsAProfileDuringWhichCoresWereMoved) {
+  const auto doubts_with = [](std::int64_t longest) {
+    PlannerBench bench(
+        {fake_mlp(8)}, 2, [](const FakeCall&) { return std::optional<std::int64_t>(200'000); }, 2);
+    const std::vector<ProfileRecord> of_ops = bench.records();
+    std::vector<ProfileRecord> records(of_ops.begin(), of_ops.end());
+    for (const std::int64_t time : {std::int64_t{60}, longest})
+      records.push_back(record(std::string(kRoundTripRecord), Strategy::kSerial, 1, 1, time));
+    const Trace profile = fake_profile(records, 2);
+    const auto costs = CostTable::from(std::vector<const Trace*>{&profile});
+    PlanningCase planning_case = bench.planning_case();
+    planning_case.costs = &*costs;
+    const Plan plan = uniform_plan(bench.base.members, Strategy::kConcurrent, 2);
+    const auto report = report_plan(planning_case, plan, {});
+    EXPECT_TRUE(report.has_value());
+    std::vector<std::string> doubts;
+    for (const auto& doubt : report->doubts) doubts.push_back(doubt.why);
+    return doubts;
+  };
+  EXPECT_THAT(doubts_with(90), testing::Not(testing::Contains(HasSubstr("cores were moved"))));
+  EXPECT_THAT(doubts_with(330), testing::Contains("cores were moved while they were profiled: a round trip between two "
+                                                  "took 87 ns to 303 ns"));
+}
+
 TEST(PlanReport, ComparesTheRulesOfAWorkspaceLimit) {
   WithWorkspaces four(4);
   // Members in turn use one workspace after another: 1 MiB does for all of them, a fourth of it for none.

@@ -17,8 +17,9 @@ namespace {
 constexpr std::string_view kAlone = "serial";
 
 bool is_op(std::string_view signature) {
-  constexpr std::array kOthers{kStepOverheadRecord,  kLaunchOverheadRecord, kHandoffRecord,     kSpinTimeRecord,
-                               kEventOverheadRecord, kInputReadRecord,      kInputDecodeRecord, kInputResizeRecord};
+  constexpr std::array kOthers{kStepOverheadRecord, kLaunchOverheadRecord, kHandoffRecord,
+                               kSpinTimeRecord,     kRoundTripRecord,      kEventOverheadRecord,
+                               kInputReadRecord,    kInputDecodeRecord,    kInputResizeRecord};
   return !signature.starts_with("Copy ") && std::find(kOthers.begin(), kOthers.end(), signature) == kOthers.end();
 }
 

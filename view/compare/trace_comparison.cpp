@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include "base/device.hpp"
+#include "tracer/profile_record.hpp"
 #include "view/compare/difference_table.hpp"
 
 namespace cohort {
@@ -183,6 +186,16 @@ const WallTimes* mostly_disturbed(const Trace& trace) {
   return plan != nullptr && plan->discarded > 2 * static_cast<int>(plan->samples.size()) ? plan : nullptr;
 }
 
+/// Between two cores, while the trace was recorded or the profile that it is predicted from; zero where it does not
+/// say.
+Nanoseconds round_trip(const Trace& trace) {
+  const auto found = trace.info.settings.find(std::string(kRoundTripSetting));
+  std::int64_t time = 0;
+  if (found == trace.info.settings.end()) return {};
+  const char* const end = found->second.data() + found->second.size();
+  return std::from_chars(found->second.data(), end, time).ptr == end ? Nanoseconds(time) : Nanoseconds(0);
+}
+
 }  // namespace
 
 bool Overlay::in_scope(const SlicePair& pair) const {
@@ -236,6 +249,14 @@ std::vector<std::string> TraceComparison::notes() const {
           fmt::format("Other programs kept the machine busy: {} of {} wall times of the plan were left out.",
                       plan->discarded, plan->discarded + static_cast<int>(plan->samples.size())));
     }
+  }
+  const auto [predicted, measured] = PerSide<Nanoseconds>{round_trip(trace(kSides[0])), round_trip(trace(kSides[1]))};
+  if (cores_moved(predicted, measured)) {
+    notes.push_back(fmt::format(
+        "Cores were moved {}: a round trip between two takes {} in the {} trace and {} in the {} one, which "
+        "changes the time of ops on several cores.",
+        measured > predicted ? "apart" : "together", format_time(predicted), labels[kPredicted], format_time(measured),
+        labels[kMeasured]));
   }
   return notes;
 }

@@ -202,6 +202,23 @@ TEST(TraceComparison, SaysThatMostOfWhatWasMeasuredWasDisturbed) {
               ElementsAre("Other programs kept the machine busy: 5 of 7 wall times of the plan were left out."));
 }
 
+TEST(TraceComparison, SaysThatCoresWereMoved) {
+  const std::vector<PlannedSlice> slices{{"0/a", 0, 0_us, 1_us}};
+  const auto notes_with = [&](const std::string& predicted, const std::string& measured) {
+    PerSide<Trace> traces{trace_of_plan(TraceKind::kPredicted, slices), trace_of_plan(TraceKind::kMeasured, slices)};
+    if (!predicted.empty()) traces[0].info.settings["core_round_trip_ns"] = predicted;
+    if (!measured.empty()) traces[1].info.settings["core_round_trip_ns"] = measured;
+    return TraceComparison(shared(std::move(traces[0])), shared(std::move(traces[1]))).notes();
+  };
+  EXPECT_THAT(notes_with("50", "99"), IsEmpty());
+  EXPECT_THAT(notes_with("50", "100"),
+              ElementsAre("Cores were moved apart: a round trip between two takes 50 ns in the predicted trace and 100 "
+                          "ns in the measured one, which changes the time of ops on several cores."));
+  EXPECT_THAT(notes_with("310", "60"), ElementsAre(testing::HasSubstr("moved together")));
+  EXPECT_THAT(notes_with("", "60"), IsEmpty());
+  EXPECT_THAT(notes_with("many", "60"), IsEmpty());
+}
+
 TEST(TraceComparison, SaysThatPlansDiffer) {
   const TraceComparison comparison(shared(trace_of_plan(TraceKind::kPredicted, {{"0/a", 0, 0_us, 1_us}}, "{1}")),
                                    shared(trace_of_plan(TraceKind::kMeasured, {{"0-1/a", 0, 0_us, 1_us}}, "{2}")));
