@@ -7,6 +7,7 @@
 #include "simulator/planner/choose.hpp"
 #include "simulator/planner/fit_workspace.hpp"
 #include "simulator/planner/planner.hpp"
+#include "simulator/planner/remembered_catalog.hpp"
 
 namespace cohort {
 
@@ -80,6 +81,7 @@ class PlanEvaluator {
   Result<WorkspaceChoices> choices_of(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule);
 
   const PlanningCase& case_;
+  RememberedCatalog remembered_;
   CancellableCatalog catalog_;
   const CancelToken* cancel_;
   CallTimes times_;

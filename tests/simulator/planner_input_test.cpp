@@ -134,23 +134,30 @@ class CancellingCatalog final : public OpCatalog {
 
 TEST(PlannerInterrupted, EndsWithinACandidateAndExplainsNoMore) {
   const PlannerBench bench = cnn_bench({.strided = 0.3});
-  const auto plan_until = [&](const CancellingCatalog& catalog) {
+  std::size_t plans = 0;
+  const auto plan_until = [&](const CancellingCatalog& catalog, std::size_t plan = 0) {
     PlanningCase planning_case = bench.planning_case();
     planning_case.catalog = &catalog;
     PlannerOptions options;
     options.cancel = &catalog.cancel;
+    options.progress = [&](std::size_t done, std::size_t /*of*/) {
+      plans = done;
+      if (done == plan) catalog.cancel.cancel();
+    };
     return plan_model_batch(planning_case, options);
   };
   const CancellingCatalog never(*bench.planning_case().catalog, 0);
   ASSERT_TRUE(plan_until(never));
-  // In the midst of the search, and where plans are being explained.
-  for (const std::size_t at : {never.calls / 4, never.calls - 10}) {
-    const CancellingCatalog catalog(*bench.planning_case().catalog, at);
-    const auto result = plan_until(catalog);
+  const std::size_t all = plans;
+  // Within a candidate that makes a call that none before it makes; and when the last one has been tried.
+  for (const auto& [call, plan] : {std::pair{never.calls - 1, std::size_t{0}}, {std::size_t{0}, all}}) {
+    const CancellingCatalog catalog(*bench.planning_case().catalog, call);
+    const auto result = plan_until(catalog, plan);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_TRUE(result->interrupted);
-    EXPECT_EQ(catalog.late, 0U) << "of " << never.calls << ", cancelled at " << at;
+    EXPECT_EQ(catalog.late, 0U) << "of " << never.calls << ", cancelled at " << call;
     EXPECT_TRUE(result->ranked.front().plan.resolved.has_value());
+    EXPECT_FALSE(result->ranked.front().explained);
   }
   const CancellingCatalog early(*bench.planning_case().catalog, 1);
   const auto nothing = plan_until(early);

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/plan/op_catalog.hpp"
+
+namespace cohort {
+
+/// A catalog that is asked once for calls that differ in nothing but where their operands lie: those of equal members,
+/// and of plan after plan of one search. Not thread-safe.
+class RememberedCatalog final : public OpCatalog {
+ public:
+  /// `catalog` must outlive this, and answer the same whenever it is asked.
+  explicit RememberedCatalog(const OpCatalog& catalog) : catalog_(catalog) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
+  [[nodiscard]] bool accepts_strides(const OpCall& call) const override { return catalog_.accepts_strides(call); }
+  [[nodiscard]] std::vector<Precision> precisions() const override { return catalog_.precisions(); }
+  [[nodiscard]] int multiprocessors() const override { return catalog_.multiprocessors(); }
+  [[nodiscard]] int cores() const override { return catalog_.cores(); }
+  [[nodiscard]] std::optional<int> most_streams() const override { return catalog_.most_streams(); }
+
+ private:
+  struct Answer {
+    OpCall call;
+    int threads = 1;
+    std::vector<Alternative> alternatives;
+  };
+
+  const OpCatalog& catalog_;
+  mutable std::unordered_multimap<std::size_t, Answer> answers_;  ///< by a hash of the call
+};
+
+}  // namespace cohort
