@@ -11,41 +11,44 @@ constexpr std::int64_t kAlignment = 64;  // a cache line, and what oneDNN and cu
 
 std::int64_t aligned(Bytes size) { return (size.value + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// A buffer and when it is in use.
+/// A buffer and when it is in use. The layout looks at these far more often than at anything else, so that what it asks
+/// for lies in them.
 struct Lifetime {
   Buffer* buffer = nullptr;
-  std::int64_t size = 0;   ///< aligned
+  std::int64_t size = 0;  ///< aligned
+  StepId first{}, last{};
+  StreamId stream{};       ///< of the first user
+  bool used = false;       ///< else there are no users
   bool one_stream = true;  ///< all users on one stream: the last one has the others behind it
 };
 
 Lifetime lifetime_of(Buffer& buffer, const StepOrder& order) {
+  Lifetime lifetime{.buffer = &buffer, .size = aligned(buffer.size)};
   const std::vector<StepId>& users = buffer.users;
-  const bool one_stream = std::all_of(users.begin(), users.end(),
-                                      [&](StepId user) { return order.stream(user) == order.stream(users.front()); });
-  return {&buffer, aligned(buffer.size), one_stream};
+  if (users.empty()) return lifetime;
+  lifetime.used = true;
+  lifetime.first = users.front();
+  lifetime.last = users.back();
+  lifetime.stream = order.stream(users.front());
+  lifetime.one_stream =
+      std::all_of(users.begin(), users.end(), [&](StepId user) { return order.stream(user) == lifetime.stream; });
+  return lifetime;
 }
 
-/// Whether all users of `first` have finished before any of `second` starts.
-bool all_before(const Lifetime& first, const Lifetime& second, const StepOrder& order) {
-  const std::vector<StepId>& early = first.buffer->users;
-  const std::vector<StepId>& late = second.buffer->users;
-  if (first.one_stream && second.one_stream) {
-    const bool same = order.stream(early.back()) == order.stream(late.front());
-    return same || order.before(early.back(), late.front());
-  }
-  return std::all_of(early.begin(), early.end(), [&](StepId a) {
-    return std::all_of(late.begin(), late.end(), [&](StepId b) { return order.before(a, b); });
+/// Whether all users of `early` have finished before any of `late` starts.
+bool all_before(const Lifetime& early, const Lifetime& late, const StepOrder& order) {
+  if (early.one_stream && late.one_stream) return early.stream == late.stream || order.before(early.last, late.first);
+  const std::vector<StepId>& these = early.buffer->users;
+  const std::vector<StepId>& those = late.buffer->users;
+  return std::all_of(these.begin(), these.end(), [&](StepId a) {
+    return std::all_of(those.begin(), those.end(), [&](StepId b) { return order.before(a, b); });
   });
 }
 
 /// Whether the two may be alive at the same time.
 bool conflict(const Lifetime& a, const Lifetime& b, const StepOrder& order) {
-  const std::vector<StepId>& a_users = a.buffer->users;
-  const std::vector<StepId>& b_users = b.buffer->users;
-  if (a_users.empty() || b_users.empty()) return true;
-  return a_users.back() < b_users.front()   ? !all_before(a, b, order)
-         : b_users.back() < a_users.front() ? !all_before(b, a, order)
-                                            : true;
+  if (!a.used || !b.used) return true;
+  return a.last < b.first ? !all_before(a, b, order) : b.last < a.first ? !all_before(b, a, order) : true;
 }
 
 /// Buffers on the very same bytes: of any two one is done with before the other is begun. In that order.
@@ -57,9 +60,8 @@ struct Cell {
 
 /// Where in a cell's chain a buffer belongs: behind those that end before it begins.
 std::size_t place_in(const Cell& cell, const Lifetime& what) {
-  const std::vector<StepId>& users = what.buffer->users;
   const auto behind = std::partition_point(cell.chain.begin(), cell.chain.end(), [&](const Lifetime& other) {
-    return !other.buffer->users.empty() && other.buffer->users.back() < users.front();
+    return other.used && other.last < what.first;
   });
   return static_cast<std::size_t>(behind - cell.chain.begin());
 }
@@ -67,7 +69,7 @@ std::size_t place_in(const Cell& cell, const Lifetime& what) {
 /// Whether any buffer of the cell may be alive together with `what`. What comes before a neighbour in the chain comes
 /// before all that is behind it, too, so that only the neighbours need a look.
 bool conflict(const Lifetime& what, const Cell& cell, const StepOrder& order) {
-  if (what.buffer->users.empty()) return true;
+  if (!what.used) return true;
   const std::size_t place = place_in(cell, what);
   if (place < cell.chain.size() && conflict(what, cell.chain[place], order)) return true;
   return place > 0 && conflict(what, cell.chain[place - 1], order);
@@ -90,7 +92,7 @@ void place(const Lifetime& what, std::vector<Cell>& cells) {
   });
   if (cell == cells.end() || std::pair(cell->begin, cell->size) != key)
     cell = cells.insert(cell, {what.buffer->offset.value, what.size, {}});
-  const std::size_t at = what.buffer->users.empty() ? 0 : place_in(*cell, what);
+  const std::size_t at = !what.used ? 0 : place_in(*cell, what);
   cell->chain.insert(cell->chain.begin() + static_cast<std::ptrdiff_t>(at), what);
 }
 
