@@ -60,7 +60,7 @@ void note_unresolved(const Plan& plan, const std::filesystem::path& file, Comman
 
 /// Predictions hold for cores as far apart as they were when profiled.
 void note_moved_cores(const Plan& plan, const PlanRun::Times& times, CommandContext& context) {
-  if (!plan.resolved) return;
+  if (!plan.resolved || plan.resolved->fingerprint != fingerprint(plan)) return;
   const Nanoseconds planned = plan.resolved->core_round_trip;
   const Nanoseconds now = std::max(times.plan.round_trip, times.baseline.round_trip);
   if (!cores_moved(planned, now)) return;

@@ -133,7 +133,8 @@ void take_off_events(std::span<ProfileRecord> profile) {
   }
 }
 
-/// What is slow to be timed is left out where there is anything else, so that few quick round trips are what counts.
+/// Neither end counts for a few samples that were disturbed. The short end is what ops were timed with: samples taken
+/// while cores were apart are left out of profiles where there are others.
 std::optional<CostTable::RoundTrip> round_trip_of(std::span<const ProfileRecord> profile) {
   constexpr double kFew = 0.1;
   std::vector<Nanoseconds> times;

@@ -17,6 +17,16 @@ bool has_whole_rows(const View& view) {
   return true;
 }
 
+/// One member's part of what a call of several reads; copies are recorded of such.
+View part_of(const OpCall& call, const View& view) {
+  View part = view;
+  const bool is_stack = call.strategy == Strategy::kStridedBatch && !view.shape.empty() && view.shape[0] == call.width;
+  if (!is_stack) return part;
+  part.shape.erase(part.shape.begin());
+  part.strides.erase(part.strides.begin());
+  return part;
+}
+
 }  // namespace
 
 Result<std::vector<Alternative>> RecordedCatalog::alternatives(const OpCall& call, int threads) const {
@@ -40,8 +50,9 @@ bool RecordedCatalog::accepts_strides(const OpCall& call) const {
   const bool reads_rows = std::holds_alternative<Gemm>(call.attributes);
   return std::none_of(call.inputs.begin(), call.inputs.end(), [&](const Operand& operand) {
     const View* const view = std::get_if<View>(&operand);
-    if (view == nullptr || (reads_rows && has_whole_rows(*view))) return false;
-    return stack_parts(*view) > 1 && costs_->splits(view->shape);
+    if (view == nullptr) return false;
+    const View part = part_of(call, *view);
+    return !(reads_rows && has_whole_rows(part)) && stack_parts(part) > 1 && costs_->splits(part.shape);
   });
 }
 

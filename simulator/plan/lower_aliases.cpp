@@ -61,8 +61,9 @@ bool Lowering::readers_take_views(MemberId member, TensorId y) const {
 }
 
 bool Lowering::alias_fused_reshape(const Launch& launch, const StackKey& x_key, const StackKey& y_key) {
-  const Value x = *values_.find_stack(x_key);
-  if (x_key.form != StackForm::kModels || !is_row_major(x.view)) return false;
+  const Value* const stack = values_.find_stack(x_key);  // null: read where the members' tensors lie
+  if (stack == nullptr || x_key.form != StackForm::kModels || !is_row_major(stack->view)) return false;
+  const Value x = *stack;
   for (std::size_t i = 0; i < launch.members.size(); ++i) {
     const Value part{values_.slice(x_key, x.view, i), x.producers};
     if (!alias_reshape(part, launch.members[i], y_key.parts[i].tensor)) return false;

@@ -71,6 +71,7 @@ Result<PlanPrediction> predict_lowered(const PlanEvaluator& evaluator, const Pla
   if (!result.plan.resolved || result.plan.resolved->fingerprint != fingerprint(result.plan)) {
     result.plan.resolved = evaluator.resolved(result.plan, program);
   }
+  result.plan.resolved->core_round_trip = planning_case.device.core_round_trip;  // of the profile it is predicted from
   COHORT_TRY(result.run, predict_run(evaluator.prediction_case(result.plan, program), device));
   result.run.trace.info.wall_times.push_back({"baseline", {result.baseline}, 0});
   if (result.run.prediction.step_time > Nanoseconds(0)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 namespace cohort {
 namespace {
@@ -25,8 +26,13 @@ std::size_t hash_of(const OpCall& call, int threads) {
   return hash;
 }
 
+/// Libraries ask how far operands are aligned, to this many bytes at most; buffers begin where all can.
+constexpr std::int64_t kAlignment = 64;
+
+std::int64_t misaligned(const View& view) { return view.offset * element_bytes(view.type) % kAlignment; }
+
 bool same_form(const View& a, const View& b) {
-  return a.type == b.type && a.shape == b.shape && a.strides == b.strides;
+  return a.type == b.type && misaligned(a) == misaligned(b) && a.shape == b.shape && a.strides == b.strides;
 }
 
 bool same_form(const Operand& a, const Operand& b) {
@@ -37,13 +43,16 @@ bool same_form(const Operand& a, const Operand& b) {
   return weight.type == other.type && weight.shape == other.shape;
 }
 
-/// Whether the call writes over what it reads there.
-bool in_place(const OpCall& call, std::size_t input) {
+/// Whether the call writes over what it reads there, and whether into the same buffer.
+std::pair<bool, bool> in_place(const OpCall& call, std::size_t input) {
   const auto* const view = std::get_if<View>(&call.inputs[input]);
-  return view != nullptr && std::find(call.outputs.begin(), call.outputs.end(), *view) != call.outputs.end();
+  if (view == nullptr) return {false, false};
+  const auto same_buffer = [&](const View& output) { return output.buffer == view->buffer; };
+  return {std::find(call.outputs.begin(), call.outputs.end(), *view) != call.outputs.end(),
+          std::any_of(call.outputs.begin(), call.outputs.end(), same_buffer)};
 }
 
-/// Whether two calls are one but for where their operands lie.
+/// Whether two calls are one but for the buffers that their operands lie in.
 bool same_form(const OpCall& a, const OpCall& b) {
   if (a.signature != b.signature || a.strategy != b.strategy || a.width != b.width || a.precision != b.precision ||
       a.multiprocessors != b.multiprocessors || a.attributes != b.attributes || a.post_ops != b.post_ops ||

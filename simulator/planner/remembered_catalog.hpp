@@ -8,8 +8,8 @@
 
 namespace cohort {
 
-/// A catalog that is asked once for calls that differ in nothing but where their operands lie: those of equal members,
-/// and of plan after plan of one search. Not thread-safe.
+/// A catalog that is asked once for calls that differ in nothing but the buffers that their operands lie in: those of
+/// equal members, and of plan after plan of one search. Not thread-safe.
 class RememberedCatalog final : public OpCatalog {
  public:
   /// `catalog` must outlive this, and answer the same whenever it is asked.

@@ -184,6 +184,17 @@ TEST(Lower, CopiesTogetherWhatAStridedBatchCannotReadOfAStackOfChannels) {
   EXPECT_EQ(read.strides[0], 2 * 8 * 4 * 4) << "one behind the other";
 }
 
+TEST(Lower, AFusedReshapeOfASharedInputIsACall) {
+  ModelBuilder builder("reshaped");
+  TensorId x = builder.input("x", {2, 3, 8});
+  x = builder.reshape("flat", x, {2, 24});
+  builder.output(builder.linear("fc", x, 10));
+  const Model model = *builder.finish();
+  const Program program = lowered(same_models(model, 2, Strategy::kStridedBatch));
+  EXPECT_EQ(program.steps.back().task, "0-1/fc");
+  EXPECT_EQ(program.outputs.size(), 2U);
+}
+
 TEST(Lower, GroupedConvolutionStacksCopiesOfItsInput) {
   const Model model = small_cnn();
   Case c = same_models(model, 2, Strategy::kSerial);

@@ -180,6 +180,20 @@ TEST(PlanJson, CollapsesStepsThatDifferOnlyInTheirMember) {
   EXPECT_THAT(write_plan(sample_plan()), HasSubstr(R"({"task":"each 0-1/conv1","algorithm":"direct","threads":2)"));
 }
 
+TEST(PlanJson, NeedNotSayHowFarApartCoresWere) {
+  EXPECT_EQ(parse_plan(edited("\"core_round_trip_ns\": 56", "\"core_round_trip_ns\": 0"))->resolved->core_round_trip,
+            Nanoseconds(0));
+  Plan older = sample_plan();
+  older.resolved->core_round_trip = {};
+  EXPECT_EQ(write_plan(older).find("round_trip"), std::string::npos);
+  EXPECT_EQ(*parse_plan(write_plan(older)), older);
+  for (const std::string bad : {"-1", "2000000000", "0.5", "\"56\""}) {
+    const auto read = parse_plan(edited("\"core_round_trip_ns\": 56", "\"core_round_trip_ns\": " + bad));
+    ASSERT_FALSE(read) << bad;
+    EXPECT_THAT(read.error().message, HasSubstr("resolved.core_round_trip_ns must be a whole number")) << bad;
+  }
+}
+
 TEST(PlanJson, FingerprintIgnoresWhatIsResolvedAndNothingElse) {
   const Plan plan = sample_plan();
   Plan unresolved = plan;

@@ -258,6 +258,13 @@ TEST(RecordedCatalog, HasPartsCopiedOutOfStacksWhereTheProfileHas) {
   rows.attributes = Gemm{};
   rows.inputs = {View{{}, 0, {2, 6, 4, 4}, {4 * 96, 16, 4, 1}}};
   EXPECT_TRUE(catalog.accepts_strides(rows)) << "products read rows at any distance";
+  // What several members' product reads of one stack of channels, and of rows one behind the other.
+  rows.strategy = Strategy::kStridedBatch;
+  rows.width = 4;
+  rows.inputs = {View{{}, 0, {4, 2, 6, 4, 4}, {6, 16 * 24, 1, 4 * 24, 24}}};
+  EXPECT_FALSE(catalog.accepts_strides(rows));
+  rows.inputs = {View{{}, 0, {4, 2, 6, 4, 4}, {192, 96, 16, 4, 1}}};
+  EXPECT_TRUE(catalog.accepts_strides(rows));
 }
 
 TEST(CostTable, CostsAReshapeThatWasNotRecordedAsTheCopyOfAsMuch) {

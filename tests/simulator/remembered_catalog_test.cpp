@@ -53,7 +53,7 @@ class Remembered : public ::testing::Test {
 TEST_F(Remembered, AsksOnceForCallsThatLieElsewhere) {
   EXPECT_TRUE(asks(product(view(0, 0), view(1, 0))));
   EXPECT_FALSE(asks(product(view(0, 0), view(1, 0))));
-  EXPECT_FALSE(asks(product(view(7, 64), view(9, 8))));
+  EXPECT_FALSE(asks(product(view(7, 64), view(9, 16))));
   OpCall of_another = product(view(0, 0), view(1, 0));
   std::get<WeightView>(of_another.inputs[1]).parts[0].member = MemberId(5);
   EXPECT_FALSE(asks(of_another));
@@ -66,6 +66,9 @@ TEST_F(Remembered, AsksForEveryCallThatDiffersOtherwise) {
   EXPECT_TRUE(asks(product(view(0, 0, {8, 1}), view(1, 0)))) << "rows further apart";
   EXPECT_TRUE(asks(product(view(0, 0), view(1, 0, {8, 1}))));
   EXPECT_TRUE(asks(product(view(1, 0), view(1, 0)))) << "written over what is read";
+  EXPECT_TRUE(asks(product(view(1, 16), view(1, 0)))) << "beside what is read";
+  EXPECT_TRUE(asks(product(view(0, 10), view(1, 0)))) << "less aligned";
+  EXPECT_TRUE(asks(product(view(0, 0), view(1, 1))));
   OpCall other = call;
   other.width = 2;
   EXPECT_TRUE(asks(other));

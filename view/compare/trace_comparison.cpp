@@ -251,7 +251,8 @@ std::vector<std::string> TraceComparison::notes() const {
     }
   }
   const auto [predicted, measured] = PerSide<Nanoseconds>{round_trip(trace(kSides[0])), round_trip(trace(kSides[1]))};
-  if (cores_moved(predicted, measured)) {
+  const bool same_device = trace(kSides[0]).info.device.name == trace(kSides[1]).info.device.name;
+  if (same_device && cores_moved(predicted, measured)) {
     notes.push_back(fmt::format(
         "Cores were moved {}: a round trip between two takes {} in the {} trace and {} in the {} one, which "
         "changes the time of ops on several cores.",

@@ -217,6 +217,12 @@ TEST(TraceComparison, SaysThatCoresWereMoved) {
   EXPECT_THAT(notes_with("310", "60"), ElementsAre(testing::HasSubstr("moved together")));
   EXPECT_THAT(notes_with("", "60"), IsEmpty());
   EXPECT_THAT(notes_with("many", "60"), IsEmpty());
+  PerSide<Trace> elsewhere{trace_of_plan(TraceKind::kPredicted, slices), trace_of_plan(TraceKind::kMeasured, slices)};
+  for (const std::size_t side : {0U, 1U}) {
+    elsewhere[side].info.settings["core_round_trip_ns"] = side == 0 ? "50" : "300";
+    elsewhere[side].info.device.name = side == 0 ? "one machine" : "another";
+  }
+  EXPECT_THAT(TraceComparison(shared(std::move(elsewhere[0])), shared(std::move(elsewhere[1]))).notes(), IsEmpty());
 }
 
 TEST(TraceComparison, SaysThatPlansDiffer) {
