@@ -4,8 +4,6 @@
 #include <iterator>
 #include <set>
 
-#include "executor/core_probe.hpp"
-
 namespace cohort {
 namespace {
 
@@ -20,12 +18,8 @@ constexpr std::chrono::milliseconds kQuickLoad{20};
 
 }  // namespace
 
-CaseTimer::CaseTimer(Backend& backend, const ProfileOptions& options, const CancelToken& cancel)
-    : backend_(backend),
-      options_(options),
-      cancel_(cancel),
-      in_pass_(options.limits),
-      watch_(options.work_probe ? options.work_probe : core_probe(backend.info())) {
+CaseTimer::CaseTimer(Backend& backend, const ProfileOptions& options, const CancelToken& cancel, WorkWatch& watch)
+    : backend_(backend), options_(options), cancel_(cancel), in_pass_(options.limits), watch_(watch) {
   const int passes = std::max(options.passes, 1);
   in_pass_.least_samples = (options.limits.least_samples + passes - 1) / passes;
   in_pass_.most_samples = (options.limits.most_samples + passes - 1) / passes;

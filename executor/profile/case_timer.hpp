@@ -28,7 +28,7 @@ inline constexpr std::size_t kKeptSamples = 15;  ///< of a case, at most
 class CaseTimer {
  public:
   /// All must outlive this.
-  CaseTimer(Backend& backend, const ProfileOptions& options, const CancelToken& cancel);
+  CaseTimer(Backend& backend, const ProfileOptions& options, const CancelToken& cancel, WorkWatch& watch);
 
   /// Takes the model's distinct ops.
   void choose_ops(const Model& model);
@@ -62,9 +62,6 @@ class CaseTimer {
   /// Whose kernels are to be recorded: each way once, warm and alone.
   [[nodiscard]] std::vector<KernelCase> kernel_cases() const;
 
-  /// Between cores, whenever they were probed.
-  [[nodiscard]] const std::vector<Nanoseconds>& round_trips() const { return watch_.round_trips(); }
-
  private:
   /// An op and its cases.
   struct OpCases {
@@ -92,7 +89,7 @@ class CaseTimer {
   const ProfileOptions& options_;
   const CancelToken& cancel_;
   TimingLimits in_pass_;
-  WorkWatch watch_;
+  WorkWatch& watch_;
   Bytes kept_;  ///< memory of the runners that are loaded
   std::vector<OpCases> ops_;
   std::map<std::string, std::int64_t> left_out_;  ///< op, way and reason

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "base/statistics.hpp"
-#include "executor/core_probe.hpp"
 #include "simulator/plan/plan.hpp"
 
 namespace cohort {
@@ -30,12 +29,8 @@ ChooseAlternative choose_ways(ChosenWays chosen) {
   };
 }
 
-InModelTimer::InModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options)
-    : backend_(backend),
-      loaded_(loaded),
-      options_(options),
-      thread_counts_{1},
-      watch_(options.work_probe ? options.work_probe : core_probe(backend.info())) {
+InModelTimer::InModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, WorkWatch& watch)
+    : backend_(backend), loaded_(loaded), options_(options), thread_counts_{1}, watch_(watch) {
   if (const int cores = backend.catalog().cores(); cores > 1) thread_counts_ = {cores, 1};
 }
 

@@ -41,7 +41,7 @@ ChooseAlternative choose_ways(ChosenWays ways);
 class InModelTimer {
  public:
   /// All must outlive this.
-  InModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options);
+  InModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, WorkWatch& watch);
   ~InModelTimer();
   InModelTimer(const InModelTimer&) = delete;
   InModelTimer& operator=(const InModelTimer&) = delete;
@@ -72,8 +72,6 @@ class InModelTimer {
   /// Everything timed, as records of state kInModel, at most `most` of each op, way and footprint; what was timed while
   /// cores were slow or far apart only where there is nothing else.
   [[nodiscard]] std::vector<std::pair<std::string, ProfileRecord>> records(std::size_t most) const;
-  /// Between cores, whenever they were probed.
-  [[nodiscard]] const std::vector<Nanoseconds>& round_trips() const { return watch_.round_trips(); }
 
  private:
   /// A program of the best ways.
@@ -107,7 +105,7 @@ class InModelTimer {
   std::map<Key, std::map<std::pair<int, Bytes>, Watched<ProfileRecord>>> samples_;
   std::map<std::string, std::string> names_;  ///< of an op, by signature
   std::vector<Settled> settled_;
-  WorkWatch watch_;
+  WorkWatch& watch_;
   Bytes alone_;  ///< footprint of the model alone
   int turns_ = 0;
   int steps_ = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "executor/core_probe.hpp"
 #include "executor/profile/case_timer.hpp"
 #include "executor/profile/in_model.hpp"
 #include "executor/profile/kernels.hpp"
@@ -25,9 +26,14 @@ Result<void> add_overheads(Backend& backend, const CancelToken& cancel, Overhead
   return {};
 }
 
-void add_round_trips(const std::vector<Nanoseconds>& round_trips, Overheads& overheads) {
+/// One for everything that is timed, so that all of it is held against the device at its fastest.
+WorkWatch watch_of(Backend& backend, const ProfileOptions& options) {
+  return WorkWatch(options.work_probe ? options.work_probe : core_probe(backend.info()));
+}
+
+void add_round_trips(const WorkWatch& watch, Overheads& overheads) {
   std::vector<ProfileRecord> records;
-  for (const Nanoseconds time : round_trips) records.push_back(overhead_record(kRoundTripRecord, time));
+  for (const Nanoseconds time : watch.round_trips()) records.push_back(overhead_record(kRoundTripRecord, time));
   for (ProfileRecord& record : thinned(std::move(records), kKeptSamples))
     overheads[record.signature].push_back(std::move(record));
 }
@@ -48,6 +54,7 @@ struct BudgetedProfile {
   const LoadedModel& loaded;
   const ProfileOptions& options;
   const CancelToken& cancel;
+  WorkWatch& watch;
   InModelTimer in_model;
   CaseTimer cases;
   ModelTimer whole;
@@ -99,8 +106,7 @@ struct BudgetedProfile {
     for (auto& [name, record] : in_model.records(kKeptSamples)) by_name[name].push_back(std::move(record));
     for (const auto& [name, records] : by_name) add_profile_records(trace, "ops in the model", name, records);
     cases.write(trace);
-    add_round_trips(in_model.round_trips(), overheads);
-    add_round_trips(cases.round_trips(), overheads);
+    add_round_trips(watch, overheads);
     for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);
     std::move(whole).write(trace);
     if (in_model.turns() > 1) {
@@ -119,12 +125,14 @@ struct BudgetedProfile {
 Result<void> profile_within(Nanoseconds length, Backend& backend, const LoadedModel& loaded,
                             const ProfileOptions& options, const CancelToken& cancel, Trace& trace) {
   const TimeBudget budget(length);
+  WorkWatch watch = watch_of(backend, options);
   BudgetedProfile profile{backend,
                           loaded,
                           options,
                           cancel,
-                          InModelTimer(backend, loaded, options),
-                          CaseTimer(backend, options, cancel),
+                          watch,
+                          InModelTimer(backend, loaded, options, watch),
+                          CaseTimer(backend, options, cancel, watch),
                           ModelTimer(backend, loaded, options, cancel),
                           {},
                           {}};
@@ -141,7 +149,8 @@ Result<void> profile_within(Nanoseconds length, Backend& backend, const LoadedMo
 /// Everything, however long it takes.
 Result<std::vector<KernelCase>> profile_all(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                                             const CancelToken& cancel, Trace& trace) {
-  CaseTimer cases(backend, options, cancel);
+  WorkWatch watch = watch_of(backend, options);
+  CaseTimer cases(backend, options, cancel, watch);
   ModelTimer whole(backend, loaded, options, cancel);
   Overheads overheads;
   cases.choose_ops(loaded.model);
@@ -155,7 +164,7 @@ Result<std::vector<KernelCase>> profile_all(Backend& backend, const LoadedModel&
   if (!timed) return tl::unexpected<Error>(cases.explained(std::move(timed).error()));
   const std::vector<KernelCase> kernel_cases = cases.kernel_cases();
   cases.write(trace);
-  add_round_trips(cases.round_trips(), overheads);
+  add_round_trips(watch, overheads);
   for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);
   std::move(whole).write(trace);
   return kernel_cases;
@@ -209,7 +218,8 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
 Result<AddedTimings> add_to_profile(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                                     std::span<const WantedCase> wanted, const CancelToken& cancel, Trace& profile) {
   const TimeBudget budget(options.budget.value_or(usual_budget(loaded.model)));
-  CaseTimer cases(backend, options, cancel);
+  WorkWatch watch = watch_of(backend, options);
+  CaseTimer cases(backend, options, cancel, watch);
   cases.choose_ops(loaded.model);
   const std::size_t before = profile.slices.size();
   const auto timed = cases.time_wanted(budget, wanted);
