@@ -7,11 +7,7 @@
 namespace cohort {
 
 PlanEvaluator::PlanEvaluator(const PlanningCase& planning_case, const CancelToken* cancel)
-    : case_(planning_case),
-      remembered_(*planning_case.catalog),
-      catalog_(remembered_, cancel),
-      cancel_(cancel),
-      times_(*planning_case.costs) {}
+    : case_(planning_case), catalog_(*planning_case.catalog, cancel), cancel_(cancel), times_(*planning_case.costs) {}
 
 void PlanEvaluator::set_cancel(const CancelToken* cancel) {
   cancel_ = cancel;

@@ -20,29 +20,6 @@ struct Evaluation : LoweredPlan {
   Prediction prediction;
 };
 
-/// A catalog that answers no more once it is cancelled, so that the lowering of a large plan ends soon.
-class CancellableCatalog final : public OpCatalog {
- public:
-  /// `cancel` may be null. Both must outlive this.
-  CancellableCatalog(const OpCatalog& catalog, const CancelToken* cancel) : catalog_(catalog), cancel_(cancel) {}
-
-  void set_cancel(const CancelToken* cancel) { cancel_ = cancel; }
-
-  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
-    if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
-    return catalog_.alternatives(call, threads);
-  }
-  [[nodiscard]] bool accepts_strides(const OpCall& call) const override { return catalog_.accepts_strides(call); }
-  [[nodiscard]] std::vector<Precision> precisions() const override { return catalog_.precisions(); }
-  [[nodiscard]] int multiprocessors() const override { return catalog_.multiprocessors(); }
-  [[nodiscard]] int cores() const override { return catalog_.cores(); }
-  [[nodiscard]] std::optional<int> most_streams() const override { return catalog_.most_streams(); }
-
- private:
-  const OpCatalog& catalog_;
-  const CancelToken* cancel_;
-};
-
 /// Lowers and predicts plans, choosing algorithms by recorded cost. What it does fails with kInterrupted once
 /// `cancel`, which may be null, is cancelled.
 class PlanEvaluator {
@@ -81,8 +58,7 @@ class PlanEvaluator {
   Result<WorkspaceChoices> choices_of(const Plan& plan, std::span<const Model* const> models, ChoiceRule rule);
 
   const PlanningCase& case_;
-  RememberedCatalog remembered_;
-  CancellableCatalog catalog_;
+  RememberedCatalog catalog_;
   const CancelToken* cancel_;
   CallTimes times_;
   std::optional<double> held_ratio_;

@@ -70,6 +70,7 @@ bool same_form(const OpCall& a, const OpCall& b) {
 }  // namespace
 
 Result<std::vector<Alternative>> RememberedCatalog::alternatives(const OpCall& call, int threads) const {
+  if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
   if (!call.parts.empty()) return catalog_.alternatives(call, threads);  // few, and of many parts each
   const std::size_t hash = hash_of(call, threads);
   const auto [first, last] = answers_.equal_range(hash);

@@ -4,16 +4,21 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/cancel.hpp"
 #include "simulator/plan/op_catalog.hpp"
 
 namespace cohort {
 
 /// A catalog that is asked once for calls that differ in nothing but the buffers that their operands lie in: those of
-/// equal members, and of plan after plan of one search. Not thread-safe.
+/// equal members, and of plan after plan of one search. It answers no more once it is cancelled, so that the lowering
+/// of a large plan ends soon. Not thread-safe.
 class RememberedCatalog final : public OpCatalog {
  public:
-  /// `catalog` must outlive this, and answer the same whenever it is asked.
-  explicit RememberedCatalog(const OpCatalog& catalog) : catalog_(catalog) {}
+  /// `catalog` must answer the same whenever it is asked; `cancel` may be null. Both must outlive this.
+  explicit RememberedCatalog(const OpCatalog& catalog, const CancelToken* cancel = nullptr)
+      : catalog_(catalog), cancel_(cancel) {}
+
+  void set_cancel(const CancelToken* cancel) { cancel_ = cancel; }
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
   [[nodiscard]] bool accepts_strides(const OpCall& call) const override { return catalog_.accepts_strides(call); }
@@ -30,6 +35,7 @@ class RememberedCatalog final : public OpCatalog {
   };
 
   const OpCatalog& catalog_;
+  const CancelToken* cancel_;
   mutable std::unordered_multimap<std::size_t, Answer> answers_;  ///< by a hash of the call
 };
 
