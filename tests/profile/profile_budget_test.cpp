@@ -14,6 +14,7 @@
 #include "executor/host/host_session.hpp"
 #include "executor/profile/profile.hpp"
 #include "executor/reference/reference_kernels.hpp"
+#include "tests/profile/wrapped_kernels.hpp"
 #include "tests/strategies/batch.hpp"
 #include "tracer/profile_record.hpp"
 
@@ -115,21 +116,9 @@ class MovingCores {
 };
 
 /// What each call computes, and then waits until the machine has had its time for it.
-class MovedKernels final : public HostKernels {
+class MovedKernels final : public WrappedKernels {
  public:
   explicit MovedKernels(const MovingCores& machine) : machine_(machine) {}
-  [[nodiscard]] int cores() const override { return 1; }
-  [[nodiscard]] std::vector<Precision> precisions() const override { return reference_->precisions(); }
-  [[nodiscard]] Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
-    return reference_->alternatives(call, threads);
-  }
-  [[nodiscard]] bool accepts_strides(const OpCall& call) const override { return reference_->accepts_strides(call); }
-  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
-                                              std::span<const std::vector<float>> weights) const override {
-    COHORT_TRY(auto kernel, reference_->prepare(call, algorithm, threads, weights));
-    return std::make_unique<Kernel>(std::move(kernel), machine_);
-  }
-  void use_threads(int threads, std::span<const int> cores) const override { reference_->use_threads(threads, cores); }
 
  private:
   class Kernel final : public HostKernel {
@@ -149,7 +138,11 @@ class MovedKernels final : public HostKernels {
     const MovingCores& machine_;
   };
 
-  std::unique_ptr<HostKernels> reference_ = make_reference_kernels(1);
+  [[nodiscard]] std::unique_ptr<HostKernel> wrap(std::unique_ptr<HostKernel> kernel,
+                                                 const OpCall& /*call*/) const override {
+    return std::make_unique<Kernel>(std::move(kernel), machine_);
+  }
+
   const MovingCores& machine_;
 };
 

@@ -11,6 +11,7 @@
 #include "executor/profile/profile.hpp"
 #include "executor/recording/fake_gpu.hpp"
 #include "executor/reference/reference_kernels.hpp"
+#include "tests/profile/wrapped_kernels.hpp"
 #include "tests/strategies/batch.hpp"
 
 namespace cohort::testing {
@@ -282,24 +283,9 @@ struct SeenInputs {
   int zeros_later = 0;
 };
 
-class WatchedKernels final : public HostKernels {
+class WatchedKernels final : public WrappedKernels {
  public:
   explicit WatchedKernels(SeenInputs& seen) : seen_(seen) {}
-
-  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
-    return kernels_->alternatives(call, threads);
-  }
-  bool accepts_strides(const OpCall& call) const override { return kernels_->accepts_strides(call); }
-  int cores() const override { return kernels_->cores(); }
-  void use_threads(int threads, std::span<const int> cores) const override { kernels_->use_threads(threads, cores); }
-  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
-                                              std::span<const std::vector<float>> weights) const override {
-    COHORT_TRY(auto kernel, kernels_->prepare(call, algorithm, threads, weights));
-    const bool is_first =
-        std::holds_alternative<Gemm>(call.attributes) && std::get<View>(call.inputs[0]).shape.back() == 24;
-    if (!is_first) return kernel;
-    return std::make_unique<Watched>(std::move(kernel), seen_);
-  }
 
  private:
   class Watched final : public HostKernel {
@@ -318,7 +304,14 @@ class WatchedKernels final : public HostKernels {
     bool has_run_ = false;
   };
 
-  std::unique_ptr<HostKernels> kernels_ = make_reference_kernels(1);
+  [[nodiscard]] std::unique_ptr<HostKernel> wrap(std::unique_ptr<HostKernel> kernel,
+                                                 const OpCall& call) const override {
+    const bool is_first =
+        std::holds_alternative<Gemm>(call.attributes) && std::get<View>(call.inputs[0]).shape.back() == 24;
+    if (!is_first) return kernel;
+    return std::make_unique<Watched>(std::move(kernel), seen_);
+  }
+
   SeenInputs& seen_;
 };
 
