@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -48,6 +49,16 @@ class WorkWatch {
     const double work = seconds(probed.work) / seconds(shortest_.work);
     if (shortest_.round_trip <= Nanoseconds(0)) return work;
     return std::max(work, kSlowed / kCoresApart * seconds(probed.round_trip) / seconds(shortest_.round_trip));
+  }
+
+  /// Of samples, each with what next() returned around it, those that are to be trusted; all where none is.
+  template <class Sample>
+  [[nodiscard]] std::vector<Sample> trusted(std::vector<Sample> samples, const std::vector<Probed>& probed) const {
+    std::vector<Sample> kept;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (slowed(probed[i]) <= kSlowed) kept.push_back(samples[i]);
+    }
+    return kept.empty() ? std::move(samples) : kept;
   }
 
   /// All that are known, in the order in which they were probed.

@@ -131,16 +131,6 @@ bool CaseTimer::is_done(const TimedCase& timed) const {
          (timed.spent >= kSpread && samples >= options_.limits.least_samples);
 }
 
-/// Of a case's records, each with what its pass probed: those to be trusted, or all where none is.
-std::vector<ProfileRecord> CaseTimer::undisturbed(std::vector<ProfileRecord> records,
-                                                  const std::vector<Probed>& probed) const {
-  std::vector<ProfileRecord> kept;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (watch_.slowed(probed[i]) <= WorkWatch::kSlowed) kept.push_back(records[i]);
-  }
-  return kept.empty() ? std::move(records) : kept;
-}
-
 Result<void> CaseTimer::time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last) {
   const bool is_first = timed.timing.calls.empty();
   const Nanoseconds begin = steady_now();
@@ -276,11 +266,11 @@ void CaseTimer::write(Trace& trace) {
           add_profile_records(trace, "first executions", name, {timed.timing.first});
         if (!timed.copies_only)
           add_profile_records(trace, flushed ? "ops alone, caches flushed" : "ops alone", name,
-                              thinned(undisturbed(std::move(timed.timing.calls), timed.probed), kKeptSamples));
+                              thinned(watch_.trusted(std::move(timed.timing.calls), timed.probed), kKeptSamples));
         if (!flushed && !timed.timing.stack_copies.empty())
           add_profile_records(
               trace, "copies", "copy",
-              thinned(undisturbed(std::move(timed.timing.stack_copies), timed.copies_probed), kKeptSamples));
+              thinned(watch_.trusted(std::move(timed.timing.stack_copies), timed.copies_probed), kKeptSamples));
       }
     }
   }

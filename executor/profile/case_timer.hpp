@@ -78,8 +78,6 @@ class CaseTimer {
   Result<void> pass(std::size_t op, std::vector<TimedCase>& cases, int number, std::string_view what);
   Result<void> leave_out(const OpCases& op, TimedCase& timed, const Error& error);
   [[nodiscard]] bool is_done(const TimedCase& timed) const;
-  [[nodiscard]] std::vector<ProfileRecord> undisturbed(std::vector<ProfileRecord> records,
-                                                       const std::vector<Probed>& probed) const;
   Result<void> time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last);
   Result<void> time_once(OpCases& op, TimedCase timed);
   [[nodiscard]] std::vector<std::size_t> most_time_first(const InModelTimer& in_model) const;

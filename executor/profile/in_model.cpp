@@ -52,30 +52,18 @@ Result<std::unique_ptr<ProgramTimer>> InModelTimer::load(int copies, int streams
   return ProgramTimer::load(backend_, std::move(program), ProfileState::kInModel, weights);
 }
 
-/// Those during which nothing slowed the device and its cores were as near to each other as at any time; all, where
-/// none is such.
-template <class Sample>
-std::vector<Sample> InModelTimer::trusted(const Watched<Sample>& samples) const {
-  std::vector<Sample> kept;
-  for (const auto& [probed, sample] : samples) {
-    if (watch_.slowed(probed) <= WorkWatch::kSlowed) kept.push_back(sample);
-  }
-  if (!kept.empty()) return kept;
-  for (const auto& [probed, sample] : samples) kept.push_back(sample);
-  return kept;
-}
-
 /// Returns what the ops of a round take together.
 Result<InModelTimer::Watched<Nanoseconds>> InModelTimer::time(ProgramTimer& run, int rounds,
                                                               const CancelToken& cancel) {
   COHORT_TRY(ProgramTimer::Timed timed, run.time(rounds, watch_, cancel));
-  Watched<Nanoseconds> sums(static_cast<std::size_t>(rounds), {timed.probed, Nanoseconds(0)});
+  Watched<Nanoseconds> sums{std::vector<Nanoseconds>(static_cast<std::size_t>(rounds)),
+                            std::vector<Probed>(static_cast<std::size_t>(rounds), timed.probed)};
   for (std::size_t at = 0; at < timed.records.size(); ++at) {
     ProfileRecord& record = timed.records[at];
-    sums[at / run.program().steps.size()].second += record.time;
+    sums.samples[at / run.program().steps.size()] += record.time;
     const OpWay way{record.algorithm, record.threads};
     auto& samples = samples_[{record.signature, way}][{record.neighbours, record.footprint}];
-    samples.emplace_back(timed.probed, std::move(record));
+    samples.add(std::move(record), timed.probed);
   }
   return sums;
 }
@@ -157,28 +145,32 @@ Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& c
       if (!each.is_best || each.copies < most || each.copies == 1) continue;
       turns_ = each.copies;
       steps_ = static_cast<int>(each.run->program().steps.size()) / each.copies;
-      for (const auto& [probed, sum] : sums) ops_in_turn_.emplace_back(probed, sum / each.copies);
+      for (std::size_t i = 0; i < sums.samples.size(); ++i)
+        ops_in_turn_.add(sums.samples[i] / each.copies, sums.probed[i]);
       std::vector<Nanoseconds> walls;
       for (int i = 0; i < kSettleRounds; ++i) {
         COHORT_TRY(const Nanoseconds all, each.run->wall_time());
         walls.push_back(all / each.copies);
       }
       const Probed probed = watch_.next();
-      for (const Nanoseconds wall : walls) in_turn_.emplace_back(probed, wall);
+      for (const Nanoseconds wall : walls) in_turn_.add(wall, probed);
     }
   }
   return std::all_of(settled_.begin(), settled_.end(), [](const Settled& each) { return each.run != nullptr; });
 }
 
-std::vector<Nanoseconds> InModelTimer::in_turn() const { return trusted(in_turn_); }
+std::vector<Nanoseconds> InModelTimer::in_turn() const { return watch_.trusted(in_turn_.samples, in_turn_.probed); }
 
-std::vector<Nanoseconds> InModelTimer::ops_in_turn() const { return trusted(ops_in_turn_); }
+std::vector<Nanoseconds> InModelTimer::ops_in_turn() const {
+  return watch_.trusted(ops_in_turn_.samples, ops_in_turn_.probed);
+}
 
 std::optional<Nanoseconds> InModelTimer::time_of(const std::string& signature, const OpWay& way) const {
   const auto found = samples_.find({signature, way});
   if (found == samples_.end()) return std::nullopt;
   std::vector<Nanoseconds> times;
-  for (const ProfileRecord& record : trusted(found->second.begin()->second)) times.push_back(record.time);  // alone
+  const auto& alone = found->second.begin()->second;
+  for (const ProfileRecord& record : watch_.trusted(alone.samples, alone.probed)) times.push_back(record.time);
   return median(std::move(times));
 }
 
@@ -202,7 +194,7 @@ std::vector<std::pair<std::string, ProfileRecord>> InModelTimer::records(std::si
   std::vector<std::pair<std::string, ProfileRecord>> all;
   for (const auto& [key, by_context] : samples_) {
     for (const auto& [place, samples] : by_context) {
-      for (ProfileRecord& record : thinned(trusted(samples), most))
+      for (ProfileRecord& record : thinned(watch_.trusted(samples.samples, samples.probed), most))
         all.emplace_back(names_.at(key.first), std::move(record));
     }
   }

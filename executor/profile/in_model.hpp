@@ -85,10 +85,15 @@ class InModelTimer {
   using Key = std::pair<std::string, OpWay>;  ///< signature
   /// Samples, each with what was probed around it.
   template <class Sample>
-  using Watched = std::vector<std::pair<Probed, Sample>>;
+  struct Watched {
+    std::vector<Sample> samples;
+    std::vector<Probed> probed;
 
-  template <class Sample>
-  [[nodiscard]] std::vector<Sample> trusted(const Watched<Sample>& samples) const;
+    void add(Sample sample, const Probed& around) {
+      samples.push_back(std::move(sample));
+      probed.push_back(around);
+    }
+  };
 
   Result<std::unique_ptr<ProgramTimer>> load(int copies, int streams, const ChooseAlternative& choose);
   void choose_to_settle();
