@@ -44,8 +44,8 @@ inline constexpr std::string_view kWallOpsInTurn = "its ops in turn";
 /// Setting of a profile: what it had no time for.
 inline constexpr std::string_view kLacking = "not timed";
 
-/// Setting of predicted and measured traces: kRoundTripRecord of the profile, and while it was measured, in
-/// nanoseconds.
+/// Setting of the device of predicted and measured traces: kRoundTripRecord of the profile, and while it was measured,
+/// in nanoseconds.
 inline constexpr std::string_view kRoundTripSetting = "core_round_trip_ns";
 
 /// Signatures of profile records that are not ops. Times of input stages are for one image on one core, the others for

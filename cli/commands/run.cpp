@@ -62,7 +62,7 @@ void note_unresolved(const Plan& plan, const std::filesystem::path& file, Comman
 void note_moved_cores(const Plan& plan, const PlanRun::Times& times, CommandContext& context) {
   if (!plan.resolved || plan.resolved->fingerprint != fingerprint(plan)) return;
   const Nanoseconds planned = plan.resolved->core_round_trip;
-  const Nanoseconds now = std::max(times.plan.round_trip, times.baseline.round_trip);
+  const Nanoseconds now = times.round_trip();
   if (!cores_moved(planned, now)) return;
   context.console.note(fmt::format(
       "cores were moved {}: a round trip between two takes {}, and took {} when the model was profiled. Ops on several "

@@ -175,8 +175,8 @@ Result<Trace> PlanRun::trace(const Times& times, int iterations, DeviceTracer* t
   COHORT_TRY(Trace trace, of_device ? Result<Trace>(std::move(*of_device)) : trace_tasks(iterations, traced));
   if (not_recorded) trace.info.settings[std::string(kNotRecorded)] = not_recorded->message;
   trace.info.plan = write_plan(plan_);
-  if (times.plan.round_trip > Nanoseconds(0))
-    trace.info.settings[std::string(kRoundTripSetting)] = std::to_string(times.plan.round_trip.count());
+  if (times.round_trip() > Nanoseconds(0))
+    trace.info.device.settings[std::string(kRoundTripSetting)] = std::to_string(times.round_trip().count());
   trace.info.wall_times = {times.plan.wall, times.baseline.wall, std::move(traced)};
   return trace;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -33,6 +34,8 @@ class PlanRun {
     std::vector<SubjectTimes> beside;  ///< in the order in which they were added, by their names
 
     [[nodiscard]] double speedup() const { return cohort::speedup(baseline, plan); }
+    /// Probed::round_trip while both were measured.
+    [[nodiscard]] Nanoseconds round_trip() const { return std::max(plan.round_trip, baseline.round_trip); }
   };
   /// Interleaved wall times, without a trace.
   Result<Times> measure(MeasureOptions options);

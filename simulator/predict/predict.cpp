@@ -178,7 +178,7 @@ Trace trace_of(const PredictionCase& prediction_case, const Simulated& simulated
   trace.info.device = device;
   trace.info.plan = write_plan(*prediction_case.plan);
   if (const Nanoseconds trip = prediction_case.device.core_round_trip; trip > Nanoseconds(0))
-    trace.info.settings[std::string(kRoundTripSetting)] = std::to_string(trip.count());
+    trace.info.device.settings[std::string(kRoundTripSetting)] = std::to_string(trip.count());
   std::vector<TrackId> tracks;
   std::map<LabelId, std::int64_t> copied;  // minibatches so far
   const std::string process = device.id.empty() ? "device" : device.id;

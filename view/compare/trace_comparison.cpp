@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -189,11 +188,7 @@ const WallTimes* mostly_disturbed(const Trace& trace) {
 /// Between two cores, while the trace was recorded or the profile that it is predicted from; zero where it does not
 /// say.
 Nanoseconds round_trip(const Trace& trace) {
-  const auto found = trace.info.settings.find(std::string(kRoundTripSetting));
-  std::int64_t time = 0;
-  if (found == trace.info.settings.end()) return {};
-  const char* const end = found->second.data() + found->second.size();
-  return std::from_chars(found->second.data(), end, time).ptr == end ? Nanoseconds(time) : Nanoseconds(0);
+  return Nanoseconds(number_setting(trace.info.device, kRoundTripSetting).value_or(0));
 }
 
 }  // namespace

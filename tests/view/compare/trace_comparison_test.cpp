@@ -206,8 +206,8 @@ TEST(TraceComparison, SaysThatCoresWereMoved) {
   const std::vector<PlannedSlice> slices{{"0/a", 0, 0_us, 1_us}};
   const auto notes_with = [&](const std::string& predicted, const std::string& measured) {
     PerSide<Trace> traces{trace_of_plan(TraceKind::kPredicted, slices), trace_of_plan(TraceKind::kMeasured, slices)};
-    if (!predicted.empty()) traces[0].info.settings["core_round_trip_ns"] = predicted;
-    if (!measured.empty()) traces[1].info.settings["core_round_trip_ns"] = measured;
+    if (!predicted.empty()) traces[0].info.device.settings["core_round_trip_ns"] = predicted;
+    if (!measured.empty()) traces[1].info.device.settings["core_round_trip_ns"] = measured;
     return TraceComparison(shared(std::move(traces[0])), shared(std::move(traces[1]))).notes();
   };
   EXPECT_THAT(notes_with("50", "99"), IsEmpty());
@@ -219,7 +219,7 @@ TEST(TraceComparison, SaysThatCoresWereMoved) {
   EXPECT_THAT(notes_with("many", "60"), IsEmpty());
   PerSide<Trace> elsewhere{trace_of_plan(TraceKind::kPredicted, slices), trace_of_plan(TraceKind::kMeasured, slices)};
   for (const std::size_t side : {0U, 1U}) {
-    elsewhere[side].info.settings["core_round_trip_ns"] = side == 0 ? "50" : "300";
+    elsewhere[side].info.device.settings["core_round_trip_ns"] = side == 0 ? "50" : "300";
     elsewhere[side].info.device.name = side == 0 ? "one machine" : "another";
   }
   EXPECT_THAT(TraceComparison(shared(std::move(elsewhere[0])), shared(std::move(elsewhere[1]))).notes(), IsEmpty());
