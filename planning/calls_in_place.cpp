@@ -38,31 +38,12 @@ class CallsInPlace {
   CallsInPlace(Backend& backend, const LoadedModel& loaded, const CancelToken& cancel, Trace& profile)
       : backend_(backend), loaded_(loaded), cancel_(cancel), profile_(profile), watch_(core_probe(backend.info())) {}
 
-  /// Runs the best plan of these members, until its calls have all been timed in place. Returns whether there was time.
+  /// Runs these members one after another as the planner would, then its best plan, each until all calls that take
+  /// another time in their places have been timed there. Returns whether there was time.
   Result<bool> time(const Plan& base, const TimeBudget& budget) {
-    const std::vector<const Model*> models(base.members.size(), &loaded_.model);
-    Nanoseconds took{};  // the last time
-    for (int i = 0; i < kMostPlansRun; ++i) {
-      const Nanoseconds begin = steady_now();
-      if (budget.spent() || took > budget.left()) return false;
-      const Trace* const profiles[] = {&profile_};
-      COHORT_TRY(const CostTable costs, CostTable::from(profiles));
-      PlanningCase planning_case;
-      planning_case.base = &base;
-      planning_case.models = models;
-      planning_case.costs = &costs;
-      COHORT_TRY(planning_case.device, device_profile_of(profiles));
-      planning_case.catalog = &backend_.catalog();
-      COHORT_TRY(const PlanningResult result, plan_model_batch(planning_case, quick()));
-      const PlanCandidate& best = result.ranked.front();
-      if (best.name == kOneAfterAnother) return true;
-      COHORT_TRY(LoweredPlan lowered, PlanEvaluator(planning_case).lowered(best.plan, models));
-      if (!lacks_any(lowered.program)) return true;
-      if (best.prediction.step_time * (kTimedRounds + kLoading) > budget.left()) return false;
-      COHORT_CHECK(run(std::move(lowered.program)));
-      took = steady_now() - begin;
-    }
-    return true;
+    COHORT_TRY(const bool in_turn, until_timed(base, budget, ProfileState::kInModel));
+    COHORT_TRY(const bool best, until_timed(base, budget, ProfileState::kInPlan));
+    return in_turn && best;
   }
 
  private:
@@ -76,15 +57,66 @@ class CallsInPlace {
     return options;
   }
 
+  Result<bool> until_timed(const Plan& base, const TimeBudget& budget, ProfileState state) {
+    Nanoseconds took{};  // the last time
+    for (int i = 0; i < kMostPlansRun; ++i) {
+      const Nanoseconds begin = steady_now();
+      if (budget.spent() || took > budget.left()) return false;
+      COHORT_TRY(std::optional<Evaluation> next, untimed(base, state));
+      if (!next) return true;
+      if (next->prediction.step_time * (kTimedRounds + kLoading) > budget.left()) return false;
+      COHORT_CHECK(run(std::move(next->program), state));
+      took = steady_now() - begin;
+    }
+    return true;
+  }
+
+  /// The plan to be timed next; absent where nothing is left to be timed of what the planner would run.
+  Result<std::optional<Evaluation>> untimed(const Plan& base, ProfileState state) {
+    const std::vector<const Model*> models(base.members.size(), &loaded_.model);
+    const Trace* const profiles[] = {&profile_};
+    COHORT_TRY(const CostTable costs, CostTable::from(profiles));
+    PlanningCase planning_case;
+    planning_case.base = &base;
+    planning_case.models = models;
+    planning_case.costs = &costs;
+    COHORT_TRY(planning_case.device, device_profile_of(profiles));
+    planning_case.catalog = &backend_.catalog();
+    Plan plan = base;
+    if (state == ProfileState::kInModel) {
+      COHORT_TRY(BaselinePrediction baseline, predict_baseline(planning_case, &cancel_));
+      plan.baselines = std::move(baseline.baselines);
+      plan = in_turn_plan(plan);
+    } else {
+      COHORT_TRY(PlanningResult result, plan_model_batch(planning_case, quick()));
+      if (result.ranked.front().name == kOneAfterAnother) return std::nullopt;
+      plan = std::move(result.ranked.front().plan);
+    }
+    COHORT_TRY(Evaluation next, PlanEvaluator(planning_case).evaluate(plan, models));
+    const bool lacks =
+        state == ProfileState::kInModel ? lacks_among_teams(next.program, costs) : lacks_any(next.program);
+    if (!lacks) return std::nullopt;
+    return next;
+  }
+
   [[nodiscard]] bool lacks_any(const Program& program) const {
     return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
       return is_of_several(step) && !timed_.contains({step.cost, program.streams - 1});
     });
   }
 
-  Result<void> run(Program program) {
+  /// Calls on one core meet what others wrote on all, and were mostly timed where each is on one.
+  static bool lacks_among_teams(const Program& program, const CostTable& costs) {
+    const auto on_one = [](const Step& step) { return step.cost.threads == 1; };
+    if (std::all_of(program.steps.begin(), program.steps.end(), on_one)) return false;
+    return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+      return on_one(step) && !is_of_several(step) && !costs.among_teams(step.cost);
+    });
+  }
+
+  Result<void> run(Program program, ProfileState state) {
     const std::vector<const Weights*> weights(program.member_count, &loaded_.weights);
-    COHORT_TRY(const auto timer, ProgramTimer::load(backend_, std::move(program), ProfileState::kInPlan, weights));
+    COHORT_TRY(const auto timer, ProgramTimer::load(backend_, std::move(program), state, weights));
     COHORT_TRY(ProgramTimer::Timed timed, timer->time(kTimedRounds, watch_, cancel_));
     std::map<CallInPlace, std::pair<std::string, std::vector<ProfileRecord>>> by_call;
     const std::vector<Step>& steps = timer->program().steps;
@@ -95,7 +127,7 @@ class CallsInPlace {
       samples.push_back(std::move(timed.records[i]));
     }
     for (auto& [call, samples] : by_call) {
-      timed_.insert(call);
+      if (state == ProfileState::kInPlan) timed_.insert(call);
       add_profile_records(profile_, "calls in place", samples.first, thinned(std::move(samples.second), kKeptSamples));
     }
     return {};

@@ -20,13 +20,16 @@ struct InPlaceOptions {
   std::function<void(const std::string&)> progress = {};
 };
 
-/// Times the calls of several members that the planner would make, in their places: plans each number of members from
-/// what the profile holds, runs the best plan for a few steps, and adds what its calls took there to the profile;
-/// again, as long as that makes another plan the best one. A fused call that was timed alone finds its operands in
-/// caches; in a plan they lie where the call of all members ahead of it has left them, and what it writes was last used
-/// a whole step ago. Calls of single members between fused ones meet the same, and read parts of stacks. `profile` is
-/// of the model, with its settings (recorded_settings.hpp). Returns whether there was time for all numbers; cancelled,
-/// it has what was timed by then. Errors: those of planning and of the device.
+/// Times calls that the planner would make and that take another time in their places: plans each number of members
+/// from what the profile holds, runs the members one after another, and then the best plan, for a few steps, and adds
+/// what calls took there to the profile; again, as long as that makes another way the best one.
+///   - One after another, for calls on one core among calls on all: part of what they read lies in the other cores'
+///     caches.
+///   - The best plan, for calls of several members. A fused call that was timed alone finds its operands in caches; in
+///     a plan they lie where the call of all members ahead of it has left them, and what it writes was last used a
+///     whole step ago. Calls of single members between fused ones meet the same, and read parts of stacks.
+/// `profile` is of the model, with its settings (recorded_settings.hpp). Returns whether there was time for all
+/// numbers; cancelled, it has what was timed by then. Errors: those of planning and of the device.
 Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, const ModelSource& source,
                                  const InPlaceOptions& options, const CancelToken& cancel, Trace& profile);
 

@@ -57,6 +57,7 @@ SliceId add_profile_record(Trace& trace, TrackId track, std::string_view name, N
       {"packed weight bytes", record.packed_weights.value},
   }};
   std::vector<Trace::NamedArg> all(args.begin(), args.end());
+  if (record.around > 0) all.emplace_back("threads around", std::int64_t{record.around});
   for (const auto& [state, text] : kStates) {
     if (record.state == state) all.emplace_back("state", text);
   }
@@ -71,13 +72,16 @@ std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& 
   const auto width = int_arg(trace, slice, "width", 1);
   const auto threads = int_arg(trace, slice, "threads", 1);
   const auto neighbours = int_arg(trace, slice, "neighbours", 0);
+  const bool has_around = trace.integer_arg(slice, "threads around").has_value();
+  const auto around = has_around ? int_arg(trace, slice, "threads around", 1) : 0;
   const auto footprint = bytes_arg(trace, slice, "footprint bytes");
   const auto workspace = bytes_arg(trace, slice, "workspace bytes");
   const auto packed_weights = bytes_arg(trace, slice, "packed weight bytes");
   if (slice.duration < Nanoseconds(0) || slice.duration > kLongestRecord) return std::nullopt;
   if (!signature || !strategy || !algorithm) return std::nullopt;
   const auto state = state_of(trace, slice);
-  if (!state || !width || !threads || !neighbours || !footprint || !workspace || !packed_weights) return std::nullopt;
+  if (!state || !width || !threads || !around || !neighbours || !footprint || !workspace || !packed_weights)
+    return std::nullopt;
   ProfileRecord record;
   record.signature = *signature;
   record.strategy = *strategy;
@@ -86,6 +90,7 @@ std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& 
   record.algorithm = *algorithm;
   record.footprint = *footprint;
   record.neighbours = *neighbours;
+  record.around = *around;
   record.workspace = *workspace;
   record.packed_weights = *packed_weights;
   record.time = slice.duration;

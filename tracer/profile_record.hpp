@@ -28,6 +28,7 @@ struct ProfileRecord {
   std::string algorithm;
   Bytes footprint;     ///< bytes touched between two uses of the same weights
   int neighbours = 0;  ///< cores that ran the same op at the same time
+  int around = 0;      ///< in its place: the most threads of a call around it; 0: none has more than itself
   Bytes workspace;
   Bytes packed_weights;
   Nanoseconds time{};

@@ -151,6 +151,7 @@ ordered_json to_json(const std::vector<OpSummary>& ops) {
                       {"algorithm", way.record.algorithm},
                       {"state", to_string(way.record.state)},
                       {"neighbours", way.record.neighbours},
+                      {"threads_around", way.record.around},
                       {"footprint_bytes", way.record.footprint.value},
                       {"samples", way.samples},
                       {"median_ns", way.record.time.count()},

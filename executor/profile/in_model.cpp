@@ -62,7 +62,7 @@ Result<InModelTimer::Watched<Nanoseconds>> InModelTimer::time(ProgramTimer& run,
     ProfileRecord& record = timed.records[at];
     sums.samples[at / run.program().steps.size()] += record.time;
     const OpWay way{record.algorithm, record.threads};
-    auto& samples = samples_[{record.signature, way}][{record.neighbours, record.footprint}];
+    auto& samples = samples_[{record.signature, way}][{record.neighbours, record.around, record.footprint}];
     samples.add(std::move(record), timed.probed);
   }
   return sums;

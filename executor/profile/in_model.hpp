@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -106,8 +107,8 @@ class InModelTimer {
   const ProfileOptions& options_;
   std::vector<int> thread_counts_;                            ///< all cores first
   std::map<std::pair<std::string, int>, std::size_t> ranks_;  ///< ways listed, by signature and threads
-  /// By neighbours and footprint.
-  std::map<Key, std::map<std::pair<int, Bytes>, Watched<ProfileRecord>>> samples_;
+  /// By neighbours, threads around and footprint.
+  std::map<Key, std::map<std::tuple<int, int, Bytes>, Watched<ProfileRecord>>> samples_;
   std::map<std::string, std::string> names_;  ///< of an op, by signature
   std::vector<Settled> settled_;
   WorkWatch& watch_;

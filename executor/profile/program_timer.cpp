@@ -24,7 +24,12 @@ ProfileRecord record_of(const Program& program, const Step& step, ProfileState s
 
 ProgramTimer::ProgramTimer(Program program, ProfileState state)
     : program_(std::move(program)), sink_(program_.steps.size(), program_.streams), overhead_(clock_cost()) {
-  for (const Step& step : program_.steps) of_steps_.push_back(record_of(program_, step, state));
+  int most_threads = 1;
+  for (const Step& step : program_.steps) most_threads = std::max(most_threads, step.cost.threads);
+  for (const Step& step : program_.steps) {
+    of_steps_.push_back(record_of(program_, step, state));
+    if (most_threads > step.cost.threads) of_steps_.back().around = most_threads;
+  }
 }
 
 Result<std::unique_ptr<ProgramTimer>> ProgramTimer::load(Backend& backend, Program program, ProfileState state,

@@ -66,14 +66,17 @@ std::string_view to_string(CostOrigin origin) {
 }
 
 CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
-  using Point = std::tuple<std::string, Form, int, int, Bytes, ProfileState>;
+  using Point = std::tuple<std::string, Form, int, int, bool, Bytes, ProfileState>;
   std::map<Point, std::vector<Nanoseconds>> samples;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const ProfileRecord& record = records[i];
     const Form form{record.strategy, record.threads, record.algorithm};
     const std::string signature = recorded_signature(record.signature);
     usual_.in_model = usual_.in_model || record.state == ProfileState::kInModel;
-    samples[{signature, form, record.width, record.neighbours, record.footprint, record.state}].push_back(record.time);
+    const bool among_teams =
+        record.state == ProfileState::kInModel && record.threads == 1 && record.neighbours == 0 && record.around > 1;
+    samples[{signature, form, record.width, record.neighbours, among_teams, record.footprint, record.state}].push_back(
+        record.time);
     OpTimes::Timing& timing = ops_[signature].timing(form, record.width);
     timing.first_seen = std::min(timing.first_seen, i);
     timing.workspace = std::max(timing.workspace, record.workspace);
@@ -82,19 +85,19 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
   std::vector<double> spreads;
   for (const auto& [point, times] : samples) {
     constexpr std::size_t kEnough = 5;
-    if (std::get<5>(point) != ProfileState::kInModel || times.size() < kEnough) continue;
+    if (std::get<ProfileState>(point) != ProfileState::kInModel || times.size() < kEnough) continue;
     // Of a normal distribution the middle half is 1.349 standard deviations wide.
     spreads.push_back(seconds(quantile(times, 0.75) - quantile(times, 0.25)) / 1.349 / seconds(median(times)));
-    most_footprint_ = std::max(most_footprint_, std::get<4>(point));
+    most_footprint_ = std::max(most_footprint_, std::get<Bytes>(point));
   }
   if (!spreads.empty()) spread_ = median(std::move(spreads));
   for (const auto& [point, times] : samples) {  // ascending by footprint within a curve
-    const auto& [signature, form, width, neighbours, footprint, state] = point;
+    const auto& [signature, form, width, neighbours, among_teams, footprint, state] = point;
     OpTimes::Timing& timing = ops_[signature].timing(form, width);
     auto& curves = state == ProfileState::kInModel  ? timing.in_model
                    : state == ProfileState::kInPlan ? timing.in_plan
                                                     : timing.by_neighbours;
-    OpTimes::Curve& curve = curves[neighbours];
+    OpTimes::Curve& curve = among_teams ? timing.among_teams : curves[neighbours];
     curve.points.emplace_back(footprint, static_cast<double>(median(times).count()));
     // Each thread keeps its part of the weights in the cache of its own core, and each neighbour its own weights.
     const double caches = std::get<int>(form) * (neighbours + 1);
@@ -102,12 +105,15 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
     curve.uncached = scaled(core_cache, kUncachedPart * caches);
   }
   std::map<int, std::vector<double>> beside, fused, between;
+  std::vector<double> among_teams;
   for (auto& [signature, op] : ops_) {
     if (signature.starts_with(kCopyPrefix)) copies_.emplace(signature, parse_copy(signature));
     op.correct();
     for (const auto& [neighbours, ratio] : op.slowdowns_in_model()) beside[neighbours].push_back(ratio);
+    for (const double ratio : op.among_teams_ratios()) among_teams.push_back(ratio);
   }
   for (auto& [neighbours, ratios] : beside) usual_.beside[neighbours] = median(std::move(ratios));
+  if (!among_teams.empty()) usual_.among_teams = median(std::move(among_teams));
   for (const auto& [signature, op] : ops_) {
     for (const auto& [neighbours, ratio] : op.fused_ratios(usual_)) fused[neighbours].push_back(ratio);
     for (const auto& [neighbours, ratio] : op.between_ratios()) between[neighbours].push_back(ratio);
@@ -302,14 +308,24 @@ bool CostTable::has(const CostKey& key) const {
   return std::all_of(ops.begin(), ops.end(), [&](const auto& op) { return recorded(op.first); });
 }
 
-bool CostTable::in_model(const CostKey& key) const {
+const OpTimes::Timing* CostTable::timing_of(const CostKey& key) const {
   const OpTimes* const op = find(key.signature);
-  if (op == nullptr) return false;
+  if (op == nullptr) return nullptr;
   const auto form = op->forms().find({std::string(to_string(key.strategy)), key.threads, key.algorithm});
-  if (form == op->forms().end()) return false;
+  if (form == op->forms().end()) return nullptr;
   const auto timing = form->second.find(key.width);
-  if (timing == form->second.end()) return false;
-  return key.width > 1 ? !timing->second.in_plan.empty() : !timing->second.in_model.empty();
+  return timing == form->second.end() ? nullptr : &timing->second;
+}
+
+bool CostTable::in_model(const CostKey& key) const {
+  const OpTimes::Timing* const timing = timing_of(key);
+  if (timing == nullptr) return false;
+  return key.width > 1 ? !timing->in_plan.empty() : !timing->in_model.empty();
+}
+
+bool CostTable::among_teams(const CostKey& key) const {
+  const OpTimes::Timing* const timing = timing_of(key);
+  return timing != nullptr && !timing->among_teams.points.empty();
 }
 
 bool CostTable::has_form(std::string_view signature, Strategy strategy, int threads) const {

@@ -73,6 +73,8 @@ class CostTable {
   [[nodiscard]] bool in_model() const { return usual_.in_model; }
   /// Whether this very call was; of several members, in a plan.
   [[nodiscard]] bool in_model(const CostKey& key) const;
+  /// Whether this very call, of one member on one core, was timed in its model among calls on several cores.
+  [[nodiscard]] bool among_teams(const CostKey& key) const;
 
   /// How far samples of ops in their model lie apart: the median over ops of a standard deviation, in parts of the
   /// time.
@@ -109,6 +111,8 @@ class CostTable {
   [[nodiscard]] bool has_form(std::string_view signature, Strategy strategy, int threads) const;
   [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] const OpTimes* find(std::string_view signature) const;
+  /// Null where the very call was not recorded.
+  [[nodiscard]] const OpTimes::Timing* timing_of(const CostKey& key) const;
 
   std::map<std::string, OpTimes, std::less<>> ops_;
   std::map<std::string, CopySignature> copies_;  ///< of those the copies

@@ -79,7 +79,10 @@ void OpTimes::correct() {
     }
   };
   for (auto& [form, widths] : forms_) {
-    for (auto& [width, timing] : widths) correct(timing);
+    for (auto& [width, timing] : widths) {
+      if (timing.in_model.empty() && !timing.among_teams.points.empty()) timing.in_model[0] = timing.among_teams;
+      correct(timing);
+    }
   }
 }
 
@@ -249,6 +252,14 @@ double OpTimes::single_time(const Form& form, const Timing& timing, const CostCo
   return from_alone(form, 1, timing, context, usual);
 }
 
+/// What is written on several cores lies in the caches of each, and a call on one core fetches the others' parts; a
+/// tiny one takes several times as long so. Nothing is faster for it.
+double OpTimes::among_teams_time(const Timing& timing, Bytes footprint, double in_model,
+                                 const UsualRatios& usual) const {
+  if (timing.among_teams.points.empty()) return in_model * std::max(1.0, usual.among_teams);
+  return std::max(in_model, timing.among_teams.time(footprint));
+}
+
 double OpTimes::fused_time(const Form& form, int width, const Timing& timing, const CostContext& context,
                            const UsualRatios& usual) const {
   if (!timing.in_plan.empty()) return in_plan_time(form, timing, context, usual);
@@ -261,7 +272,9 @@ double OpTimes::time_in_context(const Form& form, int width, const Timing& timin
   CostContext own = context;
   if (std::get<1>(form) > 1) own.neighbours = 0;
   if (width > 1) return fused_time(form, width, timing, own, usual);
-  const double in_model = single_time(form, timing, own, usual);
+  double in_model = single_time(form, timing, own, usual);
+  if (own.among_teams && std::get<1>(form) == 1 && own.neighbours == 0)
+    in_model = among_teams_time(timing, own.footprint, in_model, usual);
   if (!own.among_fused) return in_model;
   // Nothing is faster because others are fused.
   if (!timing.in_plan.empty()) return std::max(in_model, in_plan_time(form, timing, own, usual));
@@ -297,6 +310,19 @@ std::vector<std::pair<int, double>> OpTimes::slowdowns_in_model() const {
     }
   }
   return slowdowns;
+}
+
+std::vector<double> OpTimes::among_teams_ratios() const {
+  std::vector<double> ratios;
+  for (const auto& [form, widths] : forms_) {
+    const auto single = widths.find(1);
+    if (single == widths.end() || single->second.among_teams.points.empty()) continue;
+    if (!single->second.in_model.contains(0)) continue;
+    const auto& [footprint, time] = single->second.among_teams.points.back();
+    const double in_model = in_model_time(form, single->second, 0, footprint);
+    if (in_model > 0) ratios.push_back(time / in_model);
+  }
+  return ratios;
 }
 
 std::vector<std::pair<int, double>> OpTimes::fused_ratios(const UsualRatios& usual) const {

@@ -19,6 +19,7 @@ struct CostContext {
   Bytes footprint;           ///< bytes touched between two uses of the same weights
   int neighbours = 0;        ///< other cores that work at the same time
   bool among_fused = false;  ///< of a single member's call: whether calls of several members run between
+  bool among_teams = false;  ///< of a call on one core: whether calls on several cores run around it
 };
 
 /// How ops of profiles as a whole differ in their places from alone, for those that were not timed there.
@@ -27,6 +28,7 @@ struct UsualRatios {
   std::map<int, double> beside;   ///< by neighbours: single ops on one core, beside others by alone
   std::map<int, double> fused;    ///< by neighbours: calls of several members, in a plan by alone
   std::map<int, double> between;  ///< by neighbours: single calls, in a plan that fuses others by in their model
+  double among_teams = 1;         ///< single calls on one core, among calls on several cores by among others on one
 };
 
 /// What one op was recorded to take: alone and in its model, in several ways and widths.
@@ -47,6 +49,7 @@ class OpTimes {
     std::map<int, Curve> by_neighbours;  ///< of the call alone
     std::map<int, Curve> in_model;       ///< of one member's, in its model, likewise; empty: not timed there
     std::map<int, Curve> in_plan;        ///< in its place in a plan that fuses calls, likewise
+    Curve among_teams;  ///< of one member's on one core, in its model among calls on several; empty: not timed there
     Bytes workspace, packed_weights;
     std::size_t first_seen = std::numeric_limits<std::size_t>::max();  ///< of the records
   };
@@ -55,8 +58,9 @@ class OpTimes {
 
   /// For the records that make it.
   Timing& timing(const Form& form, int width) { return forms_[form][width]; }
-  /// Once all are there: nothing is faster with less of its data in caches or beside more neighbours. Where records say
-  /// so, the machine was slower while the easier case was timed, and the harder one tells how long that takes at most.
+  /// Once all are there: calls that were timed in their model among calls on several cores only are not known
+  /// otherwise. Nothing is faster with less of its data in caches or beside more neighbours. Where records say so, the
+  /// machine was slower while the easier case was timed, and the harder one tells how long that takes at most.
   void correct();
 
   [[nodiscard]] const std::map<Form, std::map<int, Timing>>& forms() const { return forms_; }
@@ -66,6 +70,9 @@ class OpTimes {
   [[nodiscard]] WidthCosts width_costs(const Form& form, const CostContext& context, const UsualRatios& usual) const;
   /// By neighbours: what single calls on one core take beside others by alone, in their model.
   [[nodiscard]] std::vector<std::pair<int, double>> slowdowns_in_model() const;
+  /// What single calls on one core take in their model among calls on several cores by what they take among others on
+  /// one.
+  [[nodiscard]] std::vector<double> among_teams_ratios() const;
   /// By neighbours: what calls of several members take in their places by what they would be thought to take.
   [[nodiscard]] std::vector<std::pair<int, double>> fused_ratios(const UsualRatios& usual) const;
   /// By neighbours: what calls of one member take between such by what they take in their model.
@@ -85,6 +92,8 @@ class OpTimes {
                                    const UsualRatios& usual) const;
   [[nodiscard]] double fused_time(const Form& form, int width, const Timing& timing, const CostContext& context,
                                   const UsualRatios& usual) const;
+  [[nodiscard]] double among_teams_time(const Timing& timing, Bytes footprint, double in_model,
+                                        const UsualRatios& usual) const;
   [[nodiscard]] double in_plan_time(const Form& form, const Timing& timing, const CostContext& context,
                                     const UsualRatios& usual) const;
   [[nodiscard]] double between_ratio(const Form& form, int neighbours, const UsualRatios& usual) const;

@@ -27,6 +27,11 @@ Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, CostC
   return cost;
 }
 
+bool has_teams(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(),
+                     [](const Step& step) { return step.cost.threads > 1; });
+}
+
 bool fuses(const Program& program) {
   return std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.cost.width > 1; });
 }
@@ -83,7 +88,7 @@ std::vector<int> neighbours_of(const Program& program, int most) {
 
 Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable& table, int cores) {
   const std::vector<int> neighbours = neighbours_of(program, cores - 1);
-  const bool among_fused = fuses(program);
+  const bool among_fused = fuses(program), among_teams = has_teams(program);
   std::vector<StepCost> costs(program.steps.size());
   for (const EqualCalls& calls : reuse_distances(program)) {
     std::map<int, StepCost> known;  // by neighbours
@@ -92,9 +97,9 @@ Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable
       const int beside = neighbours[to_index(id)];
       const auto [place, is_new] = known.try_emplace(beside);
       if (is_new) {
-        const Result<Cost> alone = cost_of(step.cost, calls.reuses, {{}, 0, among_fused}, table);
+        const Result<Cost> alone = cost_of(step.cost, calls.reuses, {{}, 0, among_fused, among_teams}, table);
         if (!alone) return in_context(step.task, alone.error());
-        COHORT_TRY(const Cost slowed, cost_of(step.cost, calls.reuses, {{}, beside, among_fused}, table));
+        COHORT_TRY(const Cost slowed, cost_of(step.cost, calls.reuses, {{}, beside, among_fused, among_teams}, table));
         place->second = {*alone, beside, slowed.time};
       }
       costs[to_index(id)] = place->second;

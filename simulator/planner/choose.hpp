@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -39,10 +40,14 @@ class CallTimes {
   [[nodiscard]] const CostTable& table() const { return *costs_; }
 
  private:
-  using Key = std::tuple<CostKey, std::int64_t, int>;
+  using Key = std::tuple<CostKey, std::int64_t, int, bool>;
   const CostTable* costs_;
   std::map<Key, std::optional<Cost>> known_;
 };
+
+/// What the call takes in one of these ways, as the rule says; absent where it was not profiled.
+std::optional<Nanoseconds> way_time(CallTimes& times, const ChoiceRule& rule, const CostKey& key,
+                                    std::span<const Alternative> ways, std::size_t place);
 
 /// Picks the way with the least recorded time that the rule allows; ties, and calls that were never
 /// recorded, by the library's order. `times` must outlive the function.

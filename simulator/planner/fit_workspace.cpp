@@ -15,16 +15,8 @@ struct Listed {
 /// As in the choice by cost alone: times that were never recorded count as none, and then the library's order decides.
 std::vector<std::optional<Nanoseconds>> times_of(const Listed& listed, CallTimes& times, const ChoiceRule& rule) {
   std::vector<std::optional<Nanoseconds>> known;
-  for (const Alternative& way : listed.ways) {
-    CostKey key = listed.key;
-    key.threads = way.threads;
-    key.algorithm = way.algorithm;
-    key.alone = way.alone;
-    key.signature = signature_for(way.multiprocessors, key.signature);
-    auto time = times.time(key, {rule.footprint, way.threads == 1 ? rule.neighbours : 0});
-    if (time && way.threads > 1) *time += kWaking;
-    known.push_back(time);
-  }
+  for (std::size_t i = 0; i < listed.ways.size(); ++i)
+    known.push_back(way_time(times, rule, listed.key, listed.ways, i));
   return known;
 }
 

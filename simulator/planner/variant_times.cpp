@@ -13,7 +13,7 @@ namespace cohort {
 Nanoseconds VariantMaker::op_time(std::size_t member_class, std::size_t op, RestKind rest, int streams) {
   const CostKey key{classes_[member_class].signatures[op], Strategy::kSerial, 1, 1, ""};
   const int neighbours = rest == RestKind::kConcurrent ? streams - 1 : 0;
-  const auto one = times_.time(key, {footprint_, neighbours});
+  const auto one = times_.time(key, {footprint_, neighbours, false, rest == RestKind::kSerialBest});
   CostKey wide = key;
   wide.threads = case_.device.cores;
   const auto all = times_.time(wide, {footprint_, 0});

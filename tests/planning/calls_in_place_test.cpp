@@ -1,5 +1,6 @@
 #include "planning/calls_in_place.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,6 +82,24 @@ TEST_F(CallsInPlace, AreTimedUntilTheBestPlanMakesNoOthers) {
     EXPECT_TRUE(step.cost.width == 1 || costs.in_model(step.cost)) << step.task;
   }
   EXPECT_GT(*widths.rbegin(), 1) << "nothing is fused, so that this shows nothing";
+}
+
+TEST_F(CallsInPlace, AreTimedOnOneCoreAmongCallsOnSeveralIfMembersInTurnHaveSuch) {
+  Trace profile = profile_that_promises_to_gain();
+  for (Slice& slice : profile.slices) {
+    const auto record = profile_record_of(profile, slice);
+    if (!record || record->width > 1 || record->algorithm.empty()) continue;
+    const bool is_first = profile.name(slice) == "fc1";
+    if (is_first == (record->threads == 1)) slice.duration *= 100;  // fc1 is faster on both cores, the others on one
+  }
+  ASSERT_TRUE(time(profile));
+  std::set<std::string> among_teams;
+  for (const Slice& slice : profile.slices) {
+    const auto record = profile_record_of(profile, slice);
+    if (record && record->state == ProfileState::kInModel && record->around == 2 && record->threads == 1)
+      among_teams.emplace(profile.name(slice));
+  }
+  EXPECT_THAT(among_teams, ::testing::ElementsAre("fc3")) << "fc2 is as fc1";
 }
 
 TEST_F(CallsInPlace, LeaveTheProfileAsItIsWithoutTime) {

@@ -54,6 +54,35 @@ TEST(InModelCosts, AddWhatTheModelAddsToFusedCallsTimedAlone) {
   EXPECT_EQ(ns(table, {1_KiB, 0}, "only", Strategy::kGroupedConvolution, 4), 320);
 }
 
+ProfileRecord among_teams(std::int64_t nanoseconds, std::string algorithm = "only") {
+  ProfileRecord made = timed(kInModel, 1, 0, 1_KiB, nanoseconds, std::move(algorithm));
+  made.around = 2;
+  return made;
+}
+
+TEST(InModelCosts, AreOtherOnOneCoreAmongCallsOnSeveral) {
+  const CostTable table(std::vector{timed(kInModel, 1, 0, 1_KiB, 100), among_teams(250),
+                                    timed(kInModel, 1, 1, 1_KiB, 120), timed(kInModel, 1, 0, 1_KiB, 130, "other")});
+  const CostContext context{1_KiB, 0, false, true};
+  EXPECT_EQ(ns(table, {1_KiB, 0}), 100) << "where all are on one core";
+  EXPECT_EQ(ns(table, context), 250);
+  EXPECT_EQ(ns(table, context, "other"), 325) << "as much longer as the way that was timed so";
+  EXPECT_EQ(ns(table, {1_KiB, 1, false, true}), 120) << "cores that run members of their own share nothing";
+  EXPECT_TRUE(table.among_teams({"conv", Strategy::kSerial, 1, 1, "only"}));
+  EXPECT_FALSE(table.among_teams({"conv", Strategy::kSerial, 1, 1, "other"}));
+}
+
+TEST(InModelCosts, AmongCallsOnSeveralCoresAreNoLowerThanElsewhere) {
+  const CostTable table(std::vector{timed(kInModel, 1, 0, 1_KiB, 100), among_teams(90)});
+  EXPECT_EQ(ns(table, {1_KiB, 0, false, true}), 100);
+}
+
+TEST(InModelCosts, AmongCallsOnSeveralCoresStandForWhatWasNotTimedElsewhere) {
+  const CostTable table(std::vector{among_teams(90)});
+  EXPECT_EQ(ns(table, {1_KiB, 0}), 90);
+  EXPECT_TRUE(table.in_model());
+}
+
 TEST(InModelCosts, TellHowFarSamplesLieApart) {
   std::vector<ProfileRecord> records;
   for (const std::int64_t time : {90, 95, 100, 105, 110}) records.push_back(timed(kInModel, 1, 0, 1_KiB, time));

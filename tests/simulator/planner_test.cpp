@@ -77,6 +77,31 @@ TEST(Planner, MeasuresAgainstTheBestSingleModelPlan) {
   for (const ResolvedStep& step : fast_threads.baseline.baselines[0].steps) EXPECT_EQ(step.threads, 2);
 }
 
+TEST(Planner, LeavesNoOpOnOneCoreThatIsSlowAmongOthersOnAll) {
+  PlannerBench bench = cnn_bench({.all_cores = 0.6, .beside = 1.0});
+  const std::vector<ProfileRecord> alone = bench.records();
+  const std::string last = signature_of(bench.model(0), bench.model(0).ops.back());
+  // By itself the last op is faster on one core.
+  const auto threads_of_last = [&](std::int64_t among_teams) {
+    std::vector<ProfileRecord> records = alone;
+    for (ProfileRecord each : alone) {
+      if (each.width > 1 || each.signature.starts_with("Copy")) continue;
+      each.state = ProfileState::kInModel;
+      if (each.signature == last && each.threads == 2) each.time *= 10;
+      records.push_back(each);
+      if (each.signature != last || each.threads == 2 || each.neighbours > 0) continue;
+      each.around = 2;
+      each.time = Nanoseconds(among_teams);
+      records.push_back(each);
+    }
+    bench.set_records(records);
+    const BaselinePrediction baseline = predict_baseline(bench.planning_case()).value();
+    return baseline.baselines.front().steps.back().threads;
+  };
+  EXPECT_EQ(threads_of_last(1), 1);
+  EXPECT_EQ(threads_of_last(100'000'000), 2);
+}
+
 TEST(Planner, KeepsSeparateInputWhereTheUserAsksForIt) {
   PlannerBench bench = cnn_bench({.dense = 0.1});
   bench.base.input.sharing = InputSharing::kSeparate;

@@ -37,6 +37,18 @@ TEST(ProfileRecord, IsReadBackFromItsSlice) {
   EXPECT_EQ(profile_record_of(trace, trace.slice(id)), some_record());
 }
 
+TEST(ProfileRecord, KeepsTheThreadsAroundIt) {
+  Trace trace;
+  const TrackId track = trace.add_track("device", "ops");
+  ProfileRecord record = some_record();
+  record.threads = 1;
+  record.around = 2;
+  add_profile_record(trace, track, "conv1", 5_us, record);
+  EXPECT_EQ(profile_record_of(trace, trace.slices.back()), record);
+  trace.args.back().back().second = std::int64_t{-1};
+  EXPECT_FALSE(profile_record_of(trace, trace.slices.back()));
+}
+
 TEST(ProfileRecord, SurvivesATraceFile) {
   Trace trace;
   const TrackId track = trace.add_track("device", "ops");

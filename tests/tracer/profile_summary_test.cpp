@@ -49,14 +49,17 @@ ProfileRecord alone(std::string_view signature, int threads, std::string algorit
   return record;
 }
 
-/// A convolution in three ways, one of them also colder, beside itself, flushed and first; a product alone and fused;
-/// and what is no op.
+/// A convolution in three ways, one of them also colder, beside itself, among calls on several cores, flushed and
+/// first; a product alone and fused; and what is no op.
 Trace small_profile() {
   const ProfileRecord direct = alone(kConvolution, 1, "jit:avx2");
   ProfileRecord colder = direct;
   colder.footprint = Bytes{50'000'000};
   ProfileRecord beside = direct;
   beside.neighbours = 1;
+  ProfileRecord among_teams = direct;
+  among_teams.state = ProfileState::kInModel;
+  among_teams.around = 2;
   ProfileRecord flushed = direct;
   flushed.state = ProfileState::kFlushed;
   ProfileRecord first = direct;
@@ -72,6 +75,7 @@ Trace small_profile() {
       .add("conv2", colder, {120_us, 120_us})
       .add("conv2", direct, {100_us, 101_us, 102_us, 103_us, 104_us, 105_us, 106_us, 107_us, 108_us, 109_us, 140_us})
       .add("conv2", beside, {110_us})
+      .add("conv2", among_teams, {115_us})
       .add("conv2", alone(kConvolution, 2, "brgconv", Bytes{8192}), {61_us, 60_us, 62_us})
       .add("conv2", alone(kConvolution, 2, "jit:avx2"), {70_us})
       .add("copy", alone("Copy [1, 64]", 1, ""), {1_ms})
@@ -107,7 +111,7 @@ TEST(ProfileSummary, KeepsEveryStateApart) {
   ASSERT_EQ(ops.size(), 2U);
   EXPECT_EQ(ops[0].signature, kConvolution);
   EXPECT_EQ(ops[0].best, 61_us);
-  ASSERT_EQ(ops[0].ways.size(), 7U);
+  ASSERT_EQ(ops[0].ways.size(), 8U);
   int plain = 0;
   for (const WaySummary& way : ops[0].ways) plain += way.is_plain ? 1 : 0;
   EXPECT_EQ(plain, 3);
@@ -115,7 +119,8 @@ TEST(ProfileSummary, KeepsEveryStateApart) {
   EXPECT_EQ(colder.record.footprint, Bytes{50'000'000});
   EXPECT_EQ(colder.record.time, 120_us);
   EXPECT_EQ(colder.samples, 2);
-  EXPECT_EQ(ops[0].ways.back().record.state, ProfileState::kFirst);
+  EXPECT_EQ(ops[0].ways[6].record.state, ProfileState::kFirst);
+  EXPECT_EQ(ops[0].ways[7].record.around, 2);
 }
 
 TEST(ProfileSummary, OfATraceThatIsNoProfileIsEmpty) {

@@ -28,11 +28,12 @@ auto way_key(const ProfileRecord& record) {
 }
 
 bool is_warm_and_alone(const ProfileRecord& record) {
-  return (record.state == ProfileState::kWarm || record.state == ProfileState::kInModel) && record.neighbours == 0;
+  const bool is_warm = record.state == ProfileState::kWarm || record.state == ProfileState::kInModel;
+  return is_warm && record.neighbours == 0 && record.around == 0;
 }
 
 auto case_key(const ProfileRecord& record) {
-  return std::tuple(way_key(record), record.state, record.neighbours, record.footprint, record.workspace,
+  return std::tuple(way_key(record), record.state, record.neighbours, record.around, record.footprint, record.workspace,
                     record.packed_weights);
 }
 
@@ -40,7 +41,7 @@ bool comes_first(const WaySummary& a, const WaySummary& b) {
   const auto rank = [](const WaySummary& way) {
     const ProfileRecord& record = way.record;
     return std::tuple(record.strategy != kAlone, std::string_view(record.strategy), record.width, record.state,
-                      record.time, record.threads, std::string_view(record.algorithm), record.neighbours,
+                      record.time, record.threads, std::string_view(record.algorithm), record.neighbours, record.around,
                       record.footprint, record.workspace, record.packed_weights);
   };
   return rank(a) < rank(b);
