@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "executor/clock.hpp"
-#include "executor/core_probe.hpp"
 #include "executor/profile/case_timer.hpp"
 #include "executor/profile/profile.hpp"
 #include "executor/profile/program_timer.hpp"
@@ -35,8 +34,8 @@ bool is_of_several(const Step& step) { return step.cost.width > 1 || step.cost.s
 
 class CallsInPlace {
  public:
-  CallsInPlace(Backend& backend, const LoadedModel& loaded, const CancelToken& cancel, Trace& profile)
-      : backend_(backend), loaded_(loaded), cancel_(cancel), profile_(profile), watch_(core_probe(backend.info())) {}
+  CallsInPlace(Backend& backend, const LoadedModel& loaded, WorkWatch& watch, const CancelToken& cancel, Trace& profile)
+      : backend_(backend), loaded_(loaded), watch_(watch), cancel_(cancel), profile_(profile) {}
 
   /// Runs these members one after another as the planner would, then its best plan, each until all calls that take
   /// another time in their places have been timed there. Returns whether there was time.
@@ -58,17 +57,18 @@ class CallsInPlace {
   }
 
   Result<bool> until_timed(const Plan& base, const TimeBudget& budget, ProfileState state) {
-    Nanoseconds took{};  // the last time
+    Nanoseconds took{};   // the last time
+    bool trusted = true;  // likewise
     for (int i = 0; i < kMostPlansRun; ++i) {
       const Nanoseconds begin = steady_now();
       if (budget.spent() || took > budget.left()) return false;
       COHORT_TRY(std::optional<Evaluation> next, untimed(base, state));
       if (!next) return true;
       if (next->prediction.step_time * (kTimedRounds + kLoading) > budget.left()) return false;
-      COHORT_CHECK(run(std::move(next->program), state));
+      COHORT_TRY(trusted, run(std::move(next->program), state));
       took = steady_now() - begin;
     }
-    return true;
+    return trusted;
   }
 
   /// The plan to be timed next; absent where nothing is left to be timed of what the planner would run.
@@ -114,10 +114,12 @@ class CallsInPlace {
     });
   }
 
-  Result<void> run(Program program, ProfileState state) {
+  /// Adds nothing, and returns false, where the cores were slow or far apart all the while.
+  Result<bool> run(Program program, ProfileState state) {
     const std::vector<const Weights*> weights(program.member_count, &loaded_.weights);
     COHORT_TRY(const auto timer, ProgramTimer::load(backend_, std::move(program), state, weights));
     COHORT_TRY(ProgramTimer::Timed timed, timer->time(kTimedRounds, watch_, cancel_));
+    if (watch_.slowed(timed.probed) > WorkWatch::kSlowed) return false;
     std::map<CallInPlace, std::pair<std::string, std::vector<ProfileRecord>>> by_call;
     const std::vector<Step>& steps = timer->program().steps;
     for (std::size_t i = 0; i < timed.records.size(); ++i) {
@@ -130,23 +132,24 @@ class CallsInPlace {
       if (state == ProfileState::kInPlan) timed_.insert(call);
       add_profile_records(profile_, "calls in place", samples.first, thinned(std::move(samples.second), kKeptSamples));
     }
-    return {};
+    return true;
   }
 
   Backend& backend_;
   const LoadedModel& loaded_;
+  WorkWatch& watch_;
   const CancelToken& cancel_;
   Trace& profile_;
-  WorkWatch watch_;
   std::set<CallInPlace> timed_;
 };
 
 }  // namespace
 
 Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, const ModelSource& source,
-                                 const InPlaceOptions& options, const CancelToken& cancel, Trace& profile) {
+                                 const InPlaceOptions& options, WorkWatch& watch, const CancelToken& cancel,
+                                 Trace& profile) {
   const TimeBudget budget(options.budget);
-  CallsInPlace calls(backend, loaded, cancel, profile);
+  CallsInPlace calls(backend, loaded, watch, cancel, profile);
   bool all = true;
   for (const int members : options.members) {
     if (options.progress)

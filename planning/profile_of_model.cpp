@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "executor/core_probe.hpp"
+#include "executor/profile/case_timer.hpp"
+#include "executor/profile/overheads.hpp"
+#include "executor/profile/program_timer.hpp"
 #include "executor/profile/time_budget.hpp"
 #include "planning/calls_in_place.hpp"
 #include "planning/provenance.hpp"
@@ -14,6 +18,13 @@ namespace {
 /// Of the budget, for all but calls in their places.
 constexpr double kToOps = 0.7;
 
+void add_round_trips(const WorkWatch& watch, std::size_t from, Trace& profile) {
+  std::vector<ProfileRecord> records;
+  for (std::size_t i = from; i < watch.round_trips().size(); ++i)
+    records.push_back(overhead_record(kRoundTripRecord, watch.round_trips()[i]));
+  add_profile_records(profile, "overheads", kRoundTripRecord, thinned(std::move(records), kKeptSamples));
+}
+
 }  // namespace
 
 Result<Trace> profile_to_plan_with(Backend& backend, const LoadedModel& loaded, const ModelSource& source,
@@ -21,16 +32,20 @@ Result<Trace> profile_to_plan_with(Backend& backend, const LoadedModel& loaded, 
   const bool in_place = options.budget && !options.fused_widths.empty();
   const TimeBudget budget(options.budget.value_or(Nanoseconds(0)));
   if (in_place) options.budget = budget.part(kToOps).left();
+  WorkWatch watch(core_probe(backend.info()));
+  options.watch = &watch;
   COHORT_TRY(Trace profile, profile_model(backend, loaded, options, cancel));
   profile.info.settings.merge(provenance());
   write_source(source, profile.info.settings);
   profile.info.settings["precision"] = to_string(options.precision);
   profile.info.settings["layout"] = to_string(options.layout);
   if (!in_place || cancel.cancelled()) return profile;
+  const std::size_t probed = watch.round_trips().size();
   std::vector<int> members = options.fused_widths;
   std::sort(members.begin(), members.end());
-  COHORT_TRY(const bool all,
-             time_calls_in_place(backend, loaded, source, {members, budget.left(), options.progress}, cancel, profile));
+  const InPlaceOptions in_place_options{std::move(members), budget.left(), options.progress};
+  COHORT_TRY(const bool all, time_calls_in_place(backend, loaded, source, in_place_options, watch, cancel, profile));
+  add_round_trips(watch, probed, profile);
   if (!all) {
     std::string& lacking = profile.info.settings[std::string(kLacking)];
     lacking += (lacking.empty() ? "" : ", ") + std::string("fused calls in their places");

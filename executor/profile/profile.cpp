@@ -27,8 +27,8 @@ Result<void> add_overheads(Backend& backend, const CancelToken& cancel, Overhead
 }
 
 /// One for everything that is timed, so that all of it is held against the device at its fastest.
-WorkWatch watch_of(Backend& backend, const ProfileOptions& options) {
-  return WorkWatch(options.work_probe ? options.work_probe : core_probe(backend.info()));
+WorkWatch& watch_of(Backend& backend, const ProfileOptions& options, std::optional<WorkWatch>& own) {
+  return options.watch != nullptr ? *options.watch : own.emplace(core_probe(backend.info()));
 }
 
 void add_round_trips(const WorkWatch& watch, Overheads& overheads) {
@@ -125,7 +125,8 @@ struct BudgetedProfile {
 Result<void> profile_within(Nanoseconds length, Backend& backend, const LoadedModel& loaded,
                             const ProfileOptions& options, const CancelToken& cancel, Trace& trace) {
   const TimeBudget budget(length);
-  WorkWatch watch = watch_of(backend, options);
+  std::optional<WorkWatch> own;
+  WorkWatch& watch = watch_of(backend, options, own);
   BudgetedProfile profile{backend,
                           loaded,
                           options,
@@ -149,7 +150,8 @@ Result<void> profile_within(Nanoseconds length, Backend& backend, const LoadedMo
 /// Everything, however long it takes.
 Result<std::vector<KernelCase>> profile_all(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                                             const CancelToken& cancel, Trace& trace) {
-  WorkWatch watch = watch_of(backend, options);
+  std::optional<WorkWatch> own;
+  WorkWatch& watch = watch_of(backend, options, own);
   CaseTimer cases(backend, options, cancel, watch);
   ModelTimer whole(backend, loaded, options, cancel);
   Overheads overheads;
@@ -218,7 +220,8 @@ Result<Trace> profile_model(Backend& backend, const LoadedModel& loaded, const P
 Result<AddedTimings> add_to_profile(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                                     std::span<const WantedCase> wanted, const CancelToken& cancel, Trace& profile) {
   const TimeBudget budget(options.budget.value_or(usual_budget(loaded.model)));
-  WorkWatch watch = watch_of(backend, options);
+  std::optional<WorkWatch> own;
+  WorkWatch& watch = watch_of(backend, options, own);
   CaseTimer cases(backend, options, cancel, watch);
   cases.choose_ops(loaded.model);
   const std::size_t before = profile.slices.size();

@@ -38,8 +38,8 @@ struct ProfileOptions {
   /// Passes over all cases among which the time of each is divided: a machine that is disturbed for a while, as one
   /// that shares its cores with others, then spoils a part of every case's samples and not all samples of some.
   int passes = 5;
-  /// Samples during which its work was slowed are left out where a case has others; empty: core_probe() of the device.
-  WorkProbe work_probe;
+  /// Samples that it does not trust are left out where a case has others; null: one of its own, of core_probe().
+  WorkWatch* watch = nullptr;
   /// Records the kernels of each op, alternative and fused form, and of the whole model; null: they are not recorded.
   DeviceTracer* tracer = nullptr;
   /// Measures more into the profile before kernels are recorded: a tracer can slow what comes after it. May be empty.

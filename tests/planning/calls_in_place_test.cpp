@@ -36,12 +36,14 @@ class CallsInPlace : public ::testing::Test {
   }
 
   Result<bool> time(Trace& profile, Nanoseconds budget = std::chrono::seconds(60)) {
-    return time_calls_in_place(device_, *batch_.loaded[0], batch_.members[0].source, {{kMembers}, budget}, cancel_,
-                               profile);
+    return time_calls_in_place(device_, *batch_.loaded[0], batch_.members[0].source, {{kMembers}, budget}, watch_,
+                               cancel_, profile);
   }
 
   HostBackend device_{make_reference_kernels(2), reference_device_info(2)};
   Batch batch_ = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, kMembers);
+  Nanoseconds round_trip_ = std::chrono::nanoseconds(60);
+  WorkWatch watch_{[this] { return Probed{std::chrono::microseconds(100), round_trip_}; }};
   CancelToken cancel_;
 };
 
@@ -100,6 +102,14 @@ TEST_F(CallsInPlace, AreTimedOnOneCoreAmongCallsOnSeveralIfMembersInTurnHaveSuch
       among_teams.emplace(profile.name(slice));
   }
   EXPECT_THAT(among_teams, ::testing::ElementsAre("fc3")) << "fc2 is as fc1";
+}
+
+TEST_F(CallsInPlace, AreNotBelievedWhileCoresAreFurtherApartThanBefore) {
+  Trace profile = profile_that_promises_to_gain();
+  const std::size_t before = profile.slices.size();
+  round_trip_ *= 5;
+  EXPECT_FALSE(time(profile).value()) << "as without time";
+  EXPECT_EQ(profile.slices.size(), before);
 }
 
 TEST_F(CallsInPlace, LeaveTheProfileAsItIsWithoutTime) {

@@ -152,7 +152,8 @@ TEST_F(ProfileBudget, LeavesOutWhatWasTimedWhileCoresWereApart) {
   ProfileOptions options;
   options.budget = std::chrono::seconds(60);
   options.fused_widths = {};
-  options.work_probe = [&] { return Probed{100_us, machine.round_trip()}; };
+  WorkWatch watch([&] { return Probed{100_us, machine.round_trip()}; });
+  options.watch = &watch;
   options.progress = [&](const std::string& what) {
     if (what.starts_with("members in turn")) machine.move_together();
   };
