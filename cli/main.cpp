@@ -77,7 +77,7 @@ void declare(CLI::App& root, const Command& command, Entry& entry) {
   entry.app
       ->add_flag("--progress", entry.progress,
                  "Print progress as lines of JSON on standard error, such as {\"progress\":\"loading\"}, even where "
-                 "that is no terminal")
+                 "that is not a terminal")
       ->excludes(quiet);
   if (command.writes_files) entry.app->add_flag("-f,--force", entry.force, "Overwrite existing files");
   if (command.reads_traces) {

@@ -36,8 +36,8 @@ Result<std::optional<TrainingSpec>> training_spec(const TrainingOptions& options
 
 /// Help of --strict-nan, which commands declare that run the model.
 inline constexpr const char* kStrictNanHelp =
-    "Keep every Relu, Clip and other activation an op of its own, which passes NaN on; within the convolution, product "
-    "or addition before it, oneDNN may turn a NaN into a number. Slower";
+    "Keep every Relu, Clip and other activation a separate op that propagates NaN; fused into the convolution, product "
+    "or addition before it, it may turn a NaN into a number (oneDNN). Slower";
 
 /// Declares --set, --dim, --set-input, --minibatch and --seed; the command declares the model itself.
 void add_model_options(CLI::App& app, ModelOptions& options);

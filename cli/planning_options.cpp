@@ -81,7 +81,7 @@ void add_planning_options(CLI::App& app, PlanningFlags& flags) {
   app.add_option("--device-profile", values.gpu_profile,
                  "GPU profile from cohort calibrate --fit; default: published figures")
       ->type_name("FILE");
-  app.add_option("--limit", flags.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=BYTES");
+  app.add_option("--limit", flags.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=VALUE");
   add_precision_option(app, flags.precision, "Precision that ops compute in; default: that of the profiles");
 }
 

@@ -40,12 +40,14 @@ class CallsInPlace {
   /// Runs these members one after another as the planner would, then its best plan, each until all calls that take
   /// another time in their places have been timed there. Returns whether there was time.
   Result<bool> time(const Plan& base, const TimeBudget& budget) {
-    COHORT_TRY(const bool in_turn, until_timed(base, budget, ProfileState::kInModel));
+    COHORT_TRY(const bool in_turn, until_timed(base, budget.part(kToTurns), ProfileState::kInModel));
     COHORT_TRY(const bool best, until_timed(base, budget, ProfileState::kInPlan));
     return in_turn && best;
   }
 
  private:
+  /// Of a budget, for members one after another.
+  static constexpr double kToTurns = 0.4;
   /// Of a step: loading a plan takes about as long as so many.
   static constexpr int kLoading = 5;
 
@@ -110,7 +112,7 @@ class CallsInPlace {
     const auto on_one = [](const Step& step) { return step.cost.threads == 1; };
     if (std::all_of(program.steps.begin(), program.steps.end(), on_one)) return false;
     return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
-      return on_one(step) && !is_of_several(step) && !costs.among_teams(step.cost);
+      return on_one(step) && !is_of_several(step) && !costs.among_teams(step.cost, program.memory.total());
     });
   }
 

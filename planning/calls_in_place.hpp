@@ -29,9 +29,9 @@ struct InPlaceOptions {
 ///   - The best plan, for calls of several members. A fused call that was timed alone finds its operands in caches; in
 ///     a plan they lie where the call of all members ahead of it has left them, and what it writes was last used a
 ///     whole step ago. Calls of single members between fused ones meet the same, and read parts of stacks.
-/// What `watch`, which knows the device from the rest of the profile, does not trust is timed again. `profile` is of
-/// the model, with its settings (recorded_settings.hpp). Returns whether there was time for all numbers; cancelled, it
-/// has what was timed by then. Errors: those of planning and of the device.
+/// What `watch`, which knows the device from the rest of the profile, does not trust is timed again, a few times at
+/// most. `profile` is of the model, with its settings (recorded_settings.hpp). Returns whether there was time for all
+/// numbers; cancelled, it has what was timed by then. Errors: those of planning and of the device.
 Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, const ModelSource& source,
                                  const InPlaceOptions& options, WorkWatch& watch, const CancelToken& cancel,
                                  Trace& profile);

@@ -4,9 +4,6 @@
 #include <utility>
 
 #include "executor/core_probe.hpp"
-#include "executor/profile/case_timer.hpp"
-#include "executor/profile/overheads.hpp"
-#include "executor/profile/program_timer.hpp"
 #include "executor/profile/time_budget.hpp"
 #include "planning/calls_in_place.hpp"
 #include "planning/provenance.hpp"
@@ -17,13 +14,6 @@ namespace {
 
 /// Of the budget, for all but calls in their places.
 constexpr double kToOps = 0.7;
-
-void add_round_trips(const WorkWatch& watch, std::size_t from, Trace& profile) {
-  std::vector<ProfileRecord> records;
-  for (std::size_t i = from; i < watch.round_trips().size(); ++i)
-    records.push_back(overhead_record(kRoundTripRecord, watch.round_trips()[i]));
-  add_profile_records(profile, "overheads", kRoundTripRecord, thinned(std::move(records), kKeptSamples));
-}
 
 }  // namespace
 
@@ -45,10 +35,10 @@ Result<Trace> profile_to_plan_with(Backend& backend, const LoadedModel& loaded, 
   std::sort(members.begin(), members.end());
   const InPlaceOptions in_place_options{std::move(members), budget.left(), options.progress};
   COHORT_TRY(const bool all, time_calls_in_place(backend, loaded, source, in_place_options, watch, cancel, profile));
-  add_round_trips(watch, probed, profile);
+  add_round_trips(profile, watch, probed);
   if (!all) {
     std::string& lacking = profile.info.settings[std::string(kLacking)];
-    lacking += (lacking.empty() ? "" : ", ") + std::string("fused calls in their places");
+    lacking += (lacking.empty() ? "" : ", ") + std::string("calls in their places");
   }
   return profile;
 }

@@ -266,7 +266,7 @@ void add_result_options(CLI::App& app, PlanCommandOptions& options) {
   app.add_option("--objective", options.objective,
                  "What to optimise. throughput; step-time: from a step's launch to its end; p99-latency: until a "
                  "member's results are there, at the 99th percentile (nearest rank) over members and steps of the "
-                 "predicted schedule, which below 100 of them is the longest; balanced: maximise the gain of the "
+                 "predicted schedule, which for fewer than 100 values is the longest; balanced: maximise the gain of the "
                  "member that gains least, compared with an equal share of the device")
       ->check(CLI::IsMember({"throughput", "step-time", "p99-latency", "balanced"}))
       ->capture_default_str();

@@ -255,14 +255,14 @@ void add_case_options(CLI::App& app, ProfileCommandOptions& options) {
       ->excludes(budget);
   app.add_flag(
       "--beside", options.beside,
-      "Also time the slowest ops while they run beside themselves, each other and, on a GPU, kernels of known demand");
+      "Also time the slowest ops beside copies of themselves, beside each other and, on a GPU, beside kernels of known demand");
   app.add_flag("--no-kernels", options.no_kernels, "GPUs only: do not record kernels and calls with CUPTI");
 }
 
 void add_addition_options(CLI::App& app, ProfileAdditionOptions& add_options) {
   auto* add = app.add_option("--add", add_options.profiles,
                              "Instead of profiling a MODEL, add to these profiles the timings that the plans of --for "
-                             "need and they lack")
+                             "need but the profiles lack")
                   ->type_name("PROFILE");
   app.add_option("--for", add_options.plans, "Plans, from cohort plan, whose calls to time")
       ->type_name("PLAN")
@@ -276,7 +276,7 @@ Command profile_command() {
   Command command;
   command.name = "profile";
   command.help =
-      "Time each op of one model in its place and alone, the best plans of a few numbers of members, the device's "
+      "Time each op of one model in place and alone, the best plans for a few numbers of members, the device's "
       "overheads and, with --data, the input pipeline. After --, record what any CUDA program does on the GPU";
   command.example =
       "cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n  cohort trace info "

@@ -69,7 +69,7 @@ Command report_command() {
         ->check(CLI::Range(1, 4096))
         ->type_name("N")
         ->capture_default_str();
-    app.add_flag("--as-is", options->as_is, "Show only what the files hold; predict nothing, which can take a minute");
+    app.add_flag("--as-is", options->as_is, "Show only what the files hold; skip predictions, which can take a minute");
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

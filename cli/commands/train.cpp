@@ -204,12 +204,13 @@ Command train_command() {
         ->capture_default_str();
     app.add_option(
            "--profile", options->profiles,
-           "Profiles of training steps (cohort profile MODEL --train OPTIMIZER): plans are the fastest by them, "
-           "else members run side by side")
+           "Profiles of training steps (cohort profile MODEL --train OPTIMIZER): members run by the fastest "
+           "plan they predict, without profiles side by side")
         ->type_name("FILE")
         ->excludes(resume);
     app.add_flag("--make-profiles", options->make_profiles,
-                 "Profile each network that no --profile is of, in seconds each, and plan by that; kept in the folder")
+                 "Profile each network that has no --profile, in seconds each; plan with these profiles and keep them "
+                 "in the folder")
         ->excludes(resume);
     app.add_option("--limit", options->limits, "memory=8GiB or workspace=64MiB, of each model batch")
         ->type_name("NAME=BYTES")

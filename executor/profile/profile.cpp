@@ -31,13 +31,6 @@ WorkWatch& watch_of(Backend& backend, const ProfileOptions& options, std::option
   return options.watch != nullptr ? *options.watch : own.emplace(core_probe(backend.info()));
 }
 
-void add_round_trips(const WorkWatch& watch, Overheads& overheads) {
-  std::vector<ProfileRecord> records;
-  for (const Nanoseconds time : watch.round_trips()) records.push_back(overhead_record(kRoundTripRecord, time));
-  for (ProfileRecord& record : thinned(std::move(records), kKeptSamples))
-    overheads[record.signature].push_back(std::move(record));
-}
-
 /// Parts of a budget: for comparing ways, for timing the best in their model, then of what is left for ops alone.
 constexpr double kToRace = 0.25;
 constexpr double kToSettle = 0.45;
@@ -106,8 +99,8 @@ struct BudgetedProfile {
     for (auto& [name, record] : in_model.records(kKeptSamples)) by_name[name].push_back(std::move(record));
     for (const auto& [name, records] : by_name) add_profile_records(trace, "ops in the model", name, records);
     cases.write(trace);
-    add_round_trips(watch, overheads);
     for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);
+    add_round_trips(trace, watch, 0);
     std::move(whole).write(trace);
     if (in_model.turns() > 1) {
       trace.info.wall_times.push_back({std::string(kWallInTurn), in_model.in_turn(), 0});
@@ -166,8 +159,8 @@ Result<std::vector<KernelCase>> profile_all(Backend& backend, const LoadedModel&
   if (!timed) return tl::unexpected<Error>(cases.explained(std::move(timed).error()));
   const std::vector<KernelCase> kernel_cases = cases.kernel_cases();
   cases.write(trace);
-  add_round_trips(watch, overheads);
   for (const auto& [name, records] : overheads) add_profile_records(trace, "overheads", name, records);
+  add_round_trips(trace, watch, 0);
   std::move(whole).write(trace);
   return kernel_cases;
 }
@@ -182,8 +175,16 @@ Nanoseconds usual_budget(const Model& model) {
                                  std::chrono::seconds(27));
 }
 
+void add_round_trips(Trace& trace, const WorkWatch& watch, std::size_t from) {
+  std::vector<ProfileRecord> records;
+  for (std::size_t i = from; i < watch.round_trips().size(); ++i)
+    records.push_back(overhead_record(kRoundTripRecord, watch.round_trips()[i]));
+  add_profile_records(trace, "overheads", kRoundTripRecord, thinned(std::move(records), kKeptSamples));
+}
+
 void add_profile_records(Trace& trace, std::string_view track, std::string_view name,
                          const std::vector<ProfileRecord>& records) {
+  if (records.empty()) return;
   auto found =
       std::find_if(trace.tracks.begin(), trace.tracks.end(), [&](const Track& t) { return t.thread == track; });
   const TrackId id = found == trace.tracks.end() ? trace.add_track("profile", std::string(track))

@@ -91,6 +91,9 @@ struct AddedTimings {
 Result<AddedTimings> add_to_profile(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options,
                                     std::span<const WantedCase> wanted, const CancelToken& cancel, Trace& profile);
 
+/// Adds what the watch has seen of the way from core to core, from its probe number `from` on.
+void add_round_trips(Trace& trace, const WorkWatch& watch, std::size_t from);
+
 /// Adds records to a profile as slices, cases one after another on a track of their own.
 void add_profile_records(Trace& trace, std::string_view track, std::string_view name,
                          const std::vector<ProfileRecord>& records);

@@ -73,14 +73,15 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
     const Form form{record.strategy, record.threads, record.algorithm};
     const std::string signature = recorded_signature(record.signature);
     usual_.in_model = usual_.in_model || record.state == ProfileState::kInModel;
-    const bool among_teams =
-        record.state == ProfileState::kInModel && record.threads == 1 && record.neighbours == 0 && record.around > 1;
+    const bool is_single = record.width == 1 && record.threads == 1 && record.neighbours == 0;
+    const bool among_teams = record.state == ProfileState::kInModel && is_single && record.around > 1;
     samples[{signature, form, record.width, record.neighbours, among_teams, record.footprint, record.state}].push_back(
         record.time);
     OpTimes::Timing& timing = ops_[signature].timing(form, record.width);
     timing.first_seen = std::min(timing.first_seen, i);
     timing.workspace = std::max(timing.workspace, record.workspace);
     timing.packed_weights = std::max(timing.packed_weights, record.packed_weights);
+    if (record.state == ProfileState::kInPlan && is_single && record.around > 1) timing.in_plan_of_teams = true;
   }
   std::vector<double> spreads;
   for (const auto& [point, times] : samples) {
@@ -94,9 +95,10 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
   for (const auto& [point, times] : samples) {  // ascending by footprint within a curve
     const auto& [signature, form, width, neighbours, among_teams, footprint, state] = point;
     OpTimes::Timing& timing = ops_[signature].timing(form, width);
-    auto& curves = state == ProfileState::kInModel  ? timing.in_model
-                   : state == ProfileState::kInPlan ? timing.in_plan
-                                                    : timing.by_neighbours;
+    const bool in_place = state == ProfileState::kInModel || state == ProfileState::kInPlan;
+    auto& curves = !in_place                                       ? timing.by_neighbours
+                   : state == ProfileState::kInModel && width == 1 ? timing.in_model
+                                                                   : timing.in_plan;
     OpTimes::Curve& curve = among_teams ? timing.among_teams : curves[neighbours];
     curve.points.emplace_back(footprint, static_cast<double>(median(times).count()));
     // Each thread keeps its part of the weights in the cache of its own core, and each neighbour its own weights.
@@ -105,18 +107,18 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
     curve.uncached = scaled(core_cache, kUncachedPart * caches);
   }
   std::map<int, std::vector<double>> beside, fused, between;
-  std::vector<double> among_teams;
+  std::vector<double> slower_among_teams;
   for (auto& [signature, op] : ops_) {
     if (signature.starts_with(kCopyPrefix)) copies_.emplace(signature, parse_copy(signature));
+    for (const double ratio : op.among_teams_ratios()) slower_among_teams.push_back(ratio);
     op.correct();
     for (const auto& [neighbours, ratio] : op.slowdowns_in_model()) beside[neighbours].push_back(ratio);
-    for (const double ratio : op.among_teams_ratios()) among_teams.push_back(ratio);
   }
   for (auto& [neighbours, ratios] : beside) usual_.beside[neighbours] = median(std::move(ratios));
-  if (!among_teams.empty()) usual_.among_teams = median(std::move(among_teams));
+  if (!slower_among_teams.empty()) usual_.among_teams = median(std::move(slower_among_teams));
   for (const auto& [signature, op] : ops_) {
     for (const auto& [neighbours, ratio] : op.fused_ratios(usual_)) fused[neighbours].push_back(ratio);
-    for (const auto& [neighbours, ratio] : op.between_ratios()) between[neighbours].push_back(ratio);
+    for (const auto& [neighbours, ratio] : op.between_ratios(usual_)) between[neighbours].push_back(ratio);
   }
   for (auto& [neighbours, ratios] : fused) usual_.fused[neighbours] = median(std::move(ratios));
   for (auto& [neighbours, ratios] : between) usual_.between[neighbours] = median(std::move(ratios));
@@ -249,7 +251,7 @@ Result<Cost> CostTable::recorded_cost(const CostKey& key, const CostContext& con
   const bool recorded = !costs.empty();
   if (costs.size() < 2) {
     const CostKey single{key.signature, Strategy::kSerial, 1, key.threads, ""};
-    const OpTimes::WidthCosts alone = width_costs(*op, single, context);
+    const OpTimes::WidthCosts alone = width_costs(*op, single, {context.footprint, context.neighbours});
     if (alone.empty() && !recorded) return unknown();
     if (!recorded) return Cost{rounded(alone.begin()->second * key.width), CostOrigin::kAnalytic};
     if (!alone.empty()) costs.emplace(1, alone.begin()->second);
@@ -323,9 +325,10 @@ bool CostTable::in_model(const CostKey& key) const {
   return key.width > 1 ? !timing->in_plan.empty() : !timing->in_model.empty();
 }
 
-bool CostTable::among_teams(const CostKey& key) const {
+bool CostTable::among_teams(const CostKey& key, Bytes footprint) const {
   const OpTimes::Timing* const timing = timing_of(key);
-  return timing != nullptr && !timing->among_teams.points.empty();
+  if (timing == nullptr || timing->among_teams.points.empty()) return false;
+  return timing->among_teams.points.back().first >= std::min(footprint, most_footprint_);
 }
 
 bool CostTable::has_form(std::string_view signature, Strategy strategy, int threads) const {

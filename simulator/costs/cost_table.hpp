@@ -73,8 +73,9 @@ class CostTable {
   [[nodiscard]] bool in_model() const { return usual_.in_model; }
   /// Whether this very call was; of several members, in a plan.
   [[nodiscard]] bool in_model(const CostKey& key) const;
-  /// Whether this very call, of one member on one core, was timed in its model among calls on several cores.
-  [[nodiscard]] bool among_teams(const CostKey& key) const;
+  /// Whether this very call, of one member on one core, was timed in its model among calls on several cores, with as
+  /// large a footprint or the largest that there is.
+  [[nodiscard]] bool among_teams(const CostKey& key, Bytes footprint) const;
 
   /// How far samples of ops in their model lie apart: the median over ops of a standard deviation, in parts of the
   /// time.

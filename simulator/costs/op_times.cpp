@@ -80,7 +80,7 @@ void OpTimes::correct() {
   };
   for (auto& [form, widths] : forms_) {
     for (auto& [width, timing] : widths) {
-      if (timing.in_model.empty() && !timing.among_teams.points.empty()) timing.in_model[0] = timing.among_teams;
+      if (!timing.in_model.contains(0) && !timing.among_teams.points.empty()) timing.in_model[0] = timing.among_teams;
       correct(timing);
     }
   }
@@ -225,18 +225,24 @@ double OpTimes::fused_ratio(const Form& form, int width, int neighbours, const U
   return nearest ? nearest->second : usual_ratio(usual.fused, neighbours);
 }
 
-/// What a single member's call takes between fused ones by what it takes in its model: as this op was timed there, in
-/// whatever way, else as usual.
+/// What a single member's call took between fused ones by what it takes in its model; absent where it was not timed in
+/// both. Where the plan of the fused ones has calls on several cores, so has the model.
+std::optional<double> OpTimes::between_ratio_of(const Form& form, const Timing& timing, int neighbours,
+                                                const UsualRatios& usual) const {
+  const auto curve = timing.in_plan.find(neighbours);
+  if (curve == timing.in_plan.end() || !timing.in_model.contains(neighbours)) return std::nullopt;
+  const auto& [footprint, time] = curve->second.points.back();
+  double in_model = in_model_time(form, timing, neighbours, footprint);
+  if (timing.in_plan_of_teams && neighbours == 0) in_model = among_teams_time(form, timing, footprint, in_model, usual);
+  return in_model > 0 ? std::optional(time / in_model) : std::nullopt;
+}
+
+/// As this op was timed, in whatever way, else as usual.
 double OpTimes::between_ratio(const Form& form, int neighbours, const UsualRatios& usual) const {
   for (const auto& [other, widths] : forms_) {
     const auto single = widths.find(1);
     if (std::get<1>(other) != std::get<1>(form) || single == widths.end()) continue;
-    const Timing& timing = single->second;
-    const auto curve = timing.in_plan.find(neighbours);
-    if (curve == timing.in_plan.end() || !timing.in_model.contains(neighbours)) continue;
-    const auto& [footprint, time] = curve->second.points.back();
-    const double in_model = in_model_time(other, timing, neighbours, footprint);
-    if (in_model > 0) return std::max(1.0, time / in_model);
+    if (const auto ratio = between_ratio_of(other, single->second, neighbours, usual)) return std::max(1.0, *ratio);
   }
   return usual_ratio(usual.between, neighbours);
 }
@@ -248,16 +254,30 @@ double OpTimes::single_time(const Form& form, const Timing& timing, const CostCo
     return in_model_time(form, timing, context.neighbours, context.footprint);
   if (timing.in_model.contains(0))
     return in_model_time(form, timing, 0, context.footprint) * beside_others(form, context, usual);
-  if (timing.by_neighbours.empty()) return in_plan_time(form, timing, context, usual);
-  return from_alone(form, 1, timing, context, usual);
+  if (!timing.by_neighbours.empty()) return from_alone(form, 1, timing, context, usual);
+  if (!timing.in_plan.empty()) return in_plan_time(form, timing, context, usual);
+  return in_model_time(form, timing, timing.in_model.begin()->first, context.footprint);
 }
 
 /// What is written on several cores lies in the caches of each, and a call on one core fetches the others' parts; a
-/// tiny one takes several times as long so. Nothing is faster for it.
-double OpTimes::among_teams_time(const Timing& timing, Bytes footprint, double in_model,
+/// tiny one takes several times as long so. What was not timed so takes as much longer as another way of its op, else
+/// as calls do as a whole. Nothing is faster for it.
+double OpTimes::among_teams_time(const Form& form, const Timing& timing, Bytes footprint, double in_model,
                                  const UsualRatios& usual) const {
-  if (timing.among_teams.points.empty()) return in_model * std::max(1.0, usual.among_teams);
-  return std::max(in_model, timing.among_teams.time(footprint));
+  if (!timing.among_teams.points.empty()) return std::max(in_model, timing.among_teams.time(footprint));
+  for (const auto& [other, widths] : forms_) {
+    const auto single = widths.find(1);
+    if (std::get<1>(other) != std::get<1>(form) || single == widths.end()) continue;
+    if (const auto ratio = among_teams_ratio(other, single->second)) return in_model * std::max(1.0, *ratio);
+  }
+  return in_model * std::max(1.0, usual.among_teams);
+}
+
+std::optional<double> OpTimes::among_teams_ratio(const Form& form, const Timing& timing) const {
+  if (timing.among_teams.points.empty() || !timing.in_model.contains(0)) return std::nullopt;
+  const auto& [footprint, time] = timing.among_teams.points.back();
+  const double in_model = in_model_time(form, timing, 0, footprint);
+  return in_model > 0 ? std::optional(time / in_model) : std::nullopt;
 }
 
 double OpTimes::fused_time(const Form& form, int width, const Timing& timing, const CostContext& context,
@@ -272,12 +292,12 @@ double OpTimes::time_in_context(const Form& form, int width, const Timing& timin
   CostContext own = context;
   if (std::get<1>(form) > 1) own.neighbours = 0;
   if (width > 1) return fused_time(form, width, timing, own, usual);
-  double in_model = single_time(form, timing, own, usual);
-  if (own.among_teams && std::get<1>(form) == 1 && own.neighbours == 0)
-    in_model = among_teams_time(timing, own.footprint, in_model, usual);
+  const double single = single_time(form, timing, own, usual);
+  const bool among_teams = own.among_teams && std::get<1>(form) == 1 && own.neighbours == 0;
+  const double in_model = among_teams ? among_teams_time(form, timing, own.footprint, single, usual) : single;
   if (!own.among_fused) return in_model;
   // Nothing is faster because others are fused.
-  if (!timing.in_plan.empty()) return std::max(in_model, in_plan_time(form, timing, own, usual));
+  if (!timing.in_plan.empty()) return std::max(single, in_plan_time(form, timing, own, usual));
   return in_model * between_ratio(form, own.neighbours, usual);
 }
 
@@ -316,11 +336,8 @@ std::vector<double> OpTimes::among_teams_ratios() const {
   std::vector<double> ratios;
   for (const auto& [form, widths] : forms_) {
     const auto single = widths.find(1);
-    if (single == widths.end() || single->second.among_teams.points.empty()) continue;
-    if (!single->second.in_model.contains(0)) continue;
-    const auto& [footprint, time] = single->second.among_teams.points.back();
-    const double in_model = in_model_time(form, single->second, 0, footprint);
-    if (in_model > 0) ratios.push_back(time / in_model);
+    if (single == widths.end()) continue;
+    if (const auto ratio = among_teams_ratio(form, single->second)) ratios.push_back(*ratio);
   }
   return ratios;
 }
@@ -339,16 +356,14 @@ std::vector<std::pair<int, double>> OpTimes::fused_ratios(const UsualRatios& usu
   return ratios;
 }
 
-std::vector<std::pair<int, double>> OpTimes::between_ratios() const {
+std::vector<std::pair<int, double>> OpTimes::between_ratios(const UsualRatios& usual) const {
   std::vector<std::pair<int, double>> ratios;
   for (const auto& [form, widths] : forms_) {
     const auto single = widths.find(1);
     if (single == widths.end()) continue;
     for (const auto& [neighbours, curve] : single->second.in_plan) {
-      if (!single->second.in_model.contains(neighbours)) continue;
-      const auto& [footprint, time] = curve.points.back();
-      const double in_model = in_model_time(form, single->second, neighbours, footprint);
-      if (in_model > 0) ratios.emplace_back(neighbours, time / in_model);
+      if (const auto ratio = between_ratio_of(form, single->second, neighbours, usual))
+        ratios.emplace_back(neighbours, *ratio);
     }
   }
   return ratios;

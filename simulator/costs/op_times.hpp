@@ -50,6 +50,7 @@ class OpTimes {
     std::map<int, Curve> in_model;       ///< of one member's, in its model, likewise; empty: not timed there
     std::map<int, Curve> in_plan;        ///< in its place in a plan that fuses calls, likewise
     Curve among_teams;  ///< of one member's on one core, in its model among calls on several; empty: not timed there
+    bool in_plan_of_teams = false;  ///< whether the plan of such a call makes calls on several, too
     Bytes workspace, packed_weights;
     std::size_t first_seen = std::numeric_limits<std::size_t>::max();  ///< of the records
   };
@@ -76,7 +77,7 @@ class OpTimes {
   /// By neighbours: what calls of several members take in their places by what they would be thought to take.
   [[nodiscard]] std::vector<std::pair<int, double>> fused_ratios(const UsualRatios& usual) const;
   /// By neighbours: what calls of one member take between such by what they take in their model.
-  [[nodiscard]] std::vector<std::pair<int, double>> between_ratios() const;
+  [[nodiscard]] std::vector<std::pair<int, double>> between_ratios(const UsualRatios& usual) const;
 
  private:
   [[nodiscard]] double time_in_context(const Form& form, int width, const Timing& timing, const CostContext& context,
@@ -92,8 +93,11 @@ class OpTimes {
                                    const UsualRatios& usual) const;
   [[nodiscard]] double fused_time(const Form& form, int width, const Timing& timing, const CostContext& context,
                                   const UsualRatios& usual) const;
-  [[nodiscard]] double among_teams_time(const Timing& timing, Bytes footprint, double in_model,
+  [[nodiscard]] double among_teams_time(const Form& form, const Timing& timing, Bytes footprint, double in_model,
                                         const UsualRatios& usual) const;
+  [[nodiscard]] std::optional<double> among_teams_ratio(const Form& form, const Timing& timing) const;
+  [[nodiscard]] std::optional<double> between_ratio_of(const Form& form, const Timing& timing, int neighbours,
+                                                       const UsualRatios& usual) const;
   [[nodiscard]] double in_plan_time(const Form& form, const Timing& timing, const CostContext& context,
                                     const UsualRatios& usual) const;
   [[nodiscard]] double between_ratio(const Form& form, int neighbours, const UsualRatios& usual) const;

@@ -100,7 +100,8 @@ Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable
         const Result<Cost> alone = cost_of(step.cost, calls.reuses, {{}, 0, among_fused, among_teams}, table);
         if (!alone) return in_context(step.task, alone.error());
         COHORT_TRY(const Cost slowed, cost_of(step.cost, calls.reuses, {{}, beside, among_fused, among_teams}, table));
-        place->second = {*alone, beside, slowed.time};
+        // Streams whose steps are on several cores, too, share members: what one reads another wrote.
+        place->second = {*alone, beside, among_teams ? std::max(alone->time, slowed.time) : slowed.time};
       }
       costs[to_index(id)] = place->second;
     }

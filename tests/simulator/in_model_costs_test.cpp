@@ -61,15 +61,24 @@ ProfileRecord among_teams(std::int64_t nanoseconds, std::string algorithm = "onl
 }
 
 TEST(InModelCosts, AreOtherOnOneCoreAmongCallsOnSeveral) {
-  const CostTable table(std::vector{timed(kInModel, 1, 0, 1_KiB, 100), among_teams(250),
-                                    timed(kInModel, 1, 1, 1_KiB, 120), timed(kInModel, 1, 0, 1_KiB, 130, "other")});
+  std::vector<ProfileRecord> records{timed(kInModel, 1, 0, 1_KiB, 100), among_teams(250),
+                                     timed(kInModel, 1, 1, 1_KiB, 120), timed(kInModel, 1, 0, 1_KiB, 130, "other")};
+  for (const char* other_op : {"pool", "softmax"}) {  // these usually take no longer
+    for (ProfileRecord each : {timed(kInModel, 1, 0, 1_KiB, 100), among_teams(100)}) {
+      each.signature = other_op;
+      records.push_back(each);
+    }
+  }
+  const CostTable table(records);
   const CostContext context{1_KiB, 0, false, true};
   EXPECT_EQ(ns(table, {1_KiB, 0}), 100) << "where all are on one core";
   EXPECT_EQ(ns(table, context), 250);
   EXPECT_EQ(ns(table, context, "other"), 325) << "as much longer as the way that was timed so";
   EXPECT_EQ(ns(table, {1_KiB, 1, false, true}), 120) << "cores that run members of their own share nothing";
-  EXPECT_TRUE(table.among_teams({"conv", Strategy::kSerial, 1, 1, "only"}));
-  EXPECT_FALSE(table.among_teams({"conv", Strategy::kSerial, 1, 1, "other"}));
+  const CostKey only{"conv", Strategy::kSerial, 1, 1, "only"};
+  EXPECT_TRUE(table.among_teams(only, 1_KiB));
+  EXPECT_TRUE(table.among_teams(only, 16_KiB)) << "nothing was timed with as large a footprint";
+  EXPECT_FALSE(table.among_teams({"conv", Strategy::kSerial, 1, 1, "other"}, 1_KiB));
 }
 
 TEST(InModelCosts, AmongCallsOnSeveralCoresAreNoLowerThanElsewhere) {
@@ -81,6 +90,31 @@ TEST(InModelCosts, AmongCallsOnSeveralCoresStandForWhatWasNotTimedElsewhere) {
   const CostTable table(std::vector{among_teams(90)});
   EXPECT_EQ(ns(table, {1_KiB, 0}), 90);
   EXPECT_TRUE(table.in_model());
+}
+
+TEST(InModelCosts, AmongCallsOnSeveralCoresDoNotMakeMoreMembersCheaper) {
+  ProfileRecord fused = record("conv", Strategy::kGroupedConvolution, 4, 1, 360);
+  const CostTable table(std::vector{timed(kInModel, 1, 0, 1_KiB, 100), among_teams(250), fused});
+  const std::int64_t usual = ns(table, {1_KiB, 0}, "only", Strategy::kGroupedConvolution, 16);
+  EXPECT_EQ(ns(table, {1_KiB, 0, false, true}, "only", Strategy::kGroupedConvolution, 16), usual);
+}
+
+TEST(InModelCosts, BetweenFusedCallsCountAmongCallsOnSeveralCoresOnce) {
+  ProfileRecord in_plan = timed(ProfileState::kInPlan, 1, 0, 1_KiB, 300);
+  in_plan.around = 2;
+  const CostTable table(std::vector{timed(kInModel, 1, 0, 1_KiB, 100), among_teams(250), in_plan,
+                                    timed(kInModel, 1, 0, 1_KiB, 200, "other")});
+  EXPECT_EQ(ns(table, {1_KiB, 0, true, true}), 300);
+  EXPECT_EQ(ns(table, {1_KiB, 0, true, true}, "other"), 600) << "200 by 250 / 100 by 300 / 250";
+}
+
+TEST(InModelCosts, AreKnownWhereAnOpWasTimedInOneContextOnly) {
+  EXPECT_EQ(ns(CostTable(std::vector{timed(kInModel, 1, 1, 1_KiB, 120)}), {1_KiB, 0}), 120);
+  const CostTable table(std::vector{timed(kInModel, 1, 1, 1_KiB, 120), among_teams(250)});
+  EXPECT_EQ(ns(table, {1_KiB, 0, false, true}), 250);
+  ProfileRecord fused = record("conv", Strategy::kGroupedConvolution, 4, 1, 360);
+  fused.state = kInModel;
+  EXPECT_EQ(ns(CostTable(std::vector{fused}), {1_KiB, 0}, "only", Strategy::kGroupedConvolution, 4), 360);
 }
 
 TEST(InModelCosts, TellHowFarSamplesLieApart) {

@@ -45,8 +45,12 @@ TEST(ProfileRecord, KeepsTheThreadsAroundIt) {
   record.around = 2;
   add_profile_record(trace, track, "conv1", 5_us, record);
   EXPECT_EQ(profile_record_of(trace, trace.slices.back()), record);
-  trace.args.back().back().second = std::int64_t{-1};
-  EXPECT_FALSE(profile_record_of(trace, trace.slices.back()));
+  for (const ArgValue broken : {ArgValue(std::int64_t{-1}), ArgValue(2.5), ArgValue(trace.strings.intern("2"))}) {
+    trace.args.back().back().second = broken;
+    EXPECT_FALSE(profile_record_of(trace, trace.slices.back()));
+  }
+  trace.args.back().back().second = std::int64_t{0};
+  EXPECT_EQ(profile_record_of(trace, trace.slices.back())->around, 0);
 }
 
 TEST(ProfileRecord, SurvivesATraceFile) {
