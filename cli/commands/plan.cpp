@@ -263,11 +263,12 @@ void add_resolve_option(CLI::App& app, PlanCommandOptions& options) {
 
 /// What is best, and what is told and written of it.
 void add_result_options(CLI::App& app, PlanCommandOptions& options) {
-  app.add_option("--objective", options.objective,
-                 "What to optimise. throughput; step-time: from a step's launch to its end; p99-latency: until a "
-                 "member's results are there, at the 99th percentile (nearest rank) over members and steps of the "
-                 "predicted schedule, which for fewer than 100 values is the longest; balanced: maximise the gain of the "
-                 "member that gains least, compared with an equal share of the device")
+  app.add_option(
+         "--objective", options.objective,
+         "What to optimise. throughput; step-time: from a step's launch to its end; p99-latency: until a "
+         "member's results are there, at the 99th percentile (nearest rank) over members and steps of the "
+         "predicted schedule, which for fewer than 100 values is the longest; balanced: maximise the gain of the "
+         "member that gains least, compared with an equal share of the device")
       ->check(CLI::IsMember({"throughput", "step-time", "p99-latency", "balanced"}))
       ->capture_default_str();
   app.add_flag("--explain", options.explain,

@@ -253,9 +253,9 @@ void add_case_options(CLI::App& app, ProfileCommandOptions& options) {
                      ->check(CLI::Range(0.0, 86400.0));
   app.add_flag("--thorough", options.thorough, "Time everything, even if it takes minutes; always on for GPUs")
       ->excludes(budget);
-  app.add_flag(
-      "--beside", options.beside,
-      "Also time the slowest ops beside copies of themselves, beside each other and, on a GPU, beside kernels of known demand");
+  app.add_flag("--beside", options.beside,
+               "Also time the slowest ops beside copies of themselves, beside each other and, on a GPU, beside kernels "
+               "of known demand");
   app.add_flag("--no-kernels", options.no_kernels, "GPUs only: do not record kernels and calls with CUPTI");
 }
 

@@ -137,7 +137,8 @@ Result<void> run(RunCommandOptions options, CommandContext& context) {
 Command run_command() {
   Command command;
   command.name = "run";
-  command.help = "Run a plan, measure it and its baseline (the members one after another) alternately, and record a trace";
+  command.help =
+      "Run a plan, measure it and its baseline (the members one after another) alternately, and record a trace";
   command.example = "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json";
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {

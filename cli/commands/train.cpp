@@ -202,10 +202,9 @@ Command train_command() {
         ->excludes(resume);
     app.add_option("--device", options->device, "Device to train on (cohort devices lists them)")
         ->capture_default_str();
-    app.add_option(
-           "--profile", options->profiles,
-           "Profiles of training steps (cohort profile MODEL --train OPTIMIZER): members run by the fastest "
-           "plan they predict, without profiles side by side")
+    app.add_option("--profile", options->profiles,
+                   "Profiles of training steps (cohort profile MODEL --train OPTIMIZER): members run by the fastest "
+                   "plan they predict, without profiles side by side")
         ->type_name("FILE")
         ->excludes(resume);
     app.add_flag("--make-profiles", options->make_profiles,
