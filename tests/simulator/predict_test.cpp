@@ -271,5 +271,23 @@ TEST(StepCost, CountsTheStreamsThatMayRunAtTheSameTime) {
   EXPECT_EQ(by_task, (std::map<std::string, int>{{"0/fc1", 1}, {"0/fc2", 0}, {"1/fc1", 1}, {"1/fc2", 1}}));
 }
 
+TEST(StepCost, IsNoLowerForAnOpOnOneCoreAmongOthersOnSeveralWhereStreamsRunBeside) {
+  const Model model = fake_mlp(6);
+  std::vector<ProfileRecord> in_model;
+  for (const auto& [neighbours, around, time] : {std::tuple(0, 0, 100), {1, 0, 120}, {0, 2, 250}}) {
+    in_model.push_back(record(signature_of(model, model.ops.front()), Strategy::kSerial, 1, 1, time));
+    in_model.back().state = ProfileState::kInModel;
+    in_model.back().neighbours = neighbours;
+    in_model.back().around = around;
+  }
+  Fixture fixture(two_members(Strategy::kConcurrent), in_model);
+  const auto first = [&] { return step_costs(fixture.program, *fixture.costs, 2).value().front(); };
+  EXPECT_EQ(first().alone.time, 100_ns);
+  EXPECT_EQ(first().beside, 120_ns);
+  fixture.program.steps.back().cost.threads = 2;  // as where branches of a member run beside ops on all cores
+  EXPECT_EQ(first().alone.time, 250_ns);
+  EXPECT_EQ(first().beside, 250_ns);
+}
+
 }  // namespace
 }  // namespace cohort
