@@ -204,7 +204,7 @@ Command train_command() {
         ->capture_default_str();
     app.add_option("--profile", options->profiles,
                    "Profiles of training steps (cohort profile MODEL --train OPTIMIZER): members run by the fastest "
-                   "plan they predict, without profiles side by side")
+                   "plan they predict; without profiles side by side")
         ->type_name("FILE")
         ->excludes(resume);
     app.add_flag("--make-profiles", options->make_profiles,
