@@ -58,15 +58,22 @@ class CallsInPlace {
     return options;
   }
 
+  /// What the planner would run, and what it predicts for a step of it.
+  struct Next {
+    Program program;
+    Nanoseconds step_time{};
+  };
+
+  /// Members one after another (kInModel), or the best plan (kInPlan).
   Result<bool> until_timed(const Plan& base, const TimeBudget& budget, ProfileState state) {
-    Nanoseconds took{};   // the last time
-    bool trusted = true;  // likewise
+    Nanoseconds took{};   // the last run, planning included
+    bool trusted = true;  // whether the last run was
     for (int i = 0; i < kMostPlansRun; ++i) {
       const Nanoseconds begin = steady_now();
       if (budget.spent() || took > budget.left()) return false;
-      COHORT_TRY(std::optional<Evaluation> next, untimed(base, state));
+      COHORT_TRY(std::optional<Next> next, untimed(base, state));
       if (!next) return true;
-      if (next->prediction.step_time * (kTimedRounds + kLoading) > budget.left()) return false;
+      if (next->step_time * (kTimedRounds + kLoading) > budget.left()) return false;
       COHORT_TRY(trusted, run(std::move(next->program), state));
       took = steady_now() - begin;
     }
@@ -74,7 +81,7 @@ class CallsInPlace {
   }
 
   /// The plan to be timed next; absent where nothing is left to be timed of what the planner would run.
-  Result<std::optional<Evaluation>> untimed(const Plan& base, ProfileState state) {
+  Result<std::optional<Next>> untimed(const Plan& base, ProfileState state) {
     const std::vector<const Model*> models(base.members.size(), &loaded_.model);
     const Trace* const profiles[] = {&profile_};
     COHORT_TRY(const CostTable costs, CostTable::from(profiles));
@@ -85,20 +92,24 @@ class CallsInPlace {
     COHORT_TRY(planning_case.device, device_profile_of(profiles));
     planning_case.catalog = &backend_.catalog();
     Plan plan = base;
+    Nanoseconds step_time{};
     if (state == ProfileState::kInModel) {
       COHORT_TRY(BaselinePrediction baseline, predict_baseline(planning_case, &cancel_));
+      step_time = baseline.step_time;
       plan.baselines = std::move(baseline.baselines);
       plan = in_turn_plan(plan);
     } else {
       COHORT_TRY(PlanningResult result, plan_model_batch(planning_case, quick()));
-      if (result.ranked.front().name == kOneAfterAnother) return std::nullopt;
-      plan = std::move(result.ranked.front().plan);
+      PlanCandidate& best = result.ranked.front();
+      if (best.name == kOneAfterAnother) return std::nullopt;
+      step_time = best.prediction.step_time;
+      plan = std::move(best.plan);
     }
-    COHORT_TRY(Evaluation next, PlanEvaluator(planning_case).evaluate(plan, models));
-    const bool lacks =
-        state == ProfileState::kInModel ? lacks_among_teams(next.program, costs) : lacks_any(next.program);
+    COHORT_TRY(LoweredPlan lowered, PlanEvaluator(planning_case).lowered(plan, models));
+    const Program& program = lowered.program;
+    const bool lacks = state == ProfileState::kInModel ? lacks_among_teams(program, costs) : lacks_any(program);
     if (!lacks) return std::nullopt;
-    return next;
+    return Next{std::move(lowered.program), step_time};
   }
 
   [[nodiscard]] bool lacks_any(const Program& program) const {
