@@ -120,10 +120,9 @@ class CallsInPlace {
 
   /// Calls on one core meet what others wrote on all, and were mostly timed where each is on one.
   static bool lacks_among_teams(const Program& program, const CostTable& costs) {
-    const auto on_one = [](const Step& step) { return step.cost.threads == 1; };
-    if (std::all_of(program.steps.begin(), program.steps.end(), on_one)) return false;
+    if (most_threads(program) == 1) return false;
     return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
-      return on_one(step) && !is_of_several(step) && !costs.among_teams(step.cost, program.memory.total());
+      return step.cost.threads == 1 && !is_of_several(step) && !costs.among_teams(step.cost, program.memory.total());
     });
   }
 

@@ -24,11 +24,10 @@ ProfileRecord record_of(const Program& program, const Step& step, ProfileState s
 
 ProgramTimer::ProgramTimer(Program program, ProfileState state)
     : program_(std::move(program)), sink_(program_.steps.size(), program_.streams), overhead_(clock_cost()) {
-  int most_threads = 1;
-  for (const Step& step : program_.steps) most_threads = std::max(most_threads, step.cost.threads);
+  const int around = most_threads(program_);
   for (const Step& step : program_.steps) {
     of_steps_.push_back(record_of(program_, step, state));
-    if (most_threads > step.cost.threads) of_steps_.back().around = most_threads;
+    if (around > step.cost.threads) of_steps_.back().around = around;
   }
 }
 

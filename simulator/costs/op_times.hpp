@@ -59,8 +59,8 @@ class OpTimes {
 
   /// For the records that make it.
   Timing& timing(const Form& form, int width) { return forms_[form][width]; }
-  /// Once all are there: calls that were timed in their model among calls on several cores only are not known
-  /// otherwise. Nothing is faster with less of its data in caches or beside more neighbours. Where records say so, the
+  /// Once all are there: a call that was timed in its model among calls on several cores only counts as timed in its
+  /// model. Nothing is faster with less of its data in caches or beside more neighbours. Where records say so, the
   /// machine was slower while the easier case was timed, and the harder one tells how long that takes at most.
   void correct();
 

@@ -27,11 +27,6 @@ Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, CostC
   return cost;
 }
 
-bool has_teams(const Program& program) {
-  return std::any_of(program.steps.begin(), program.steps.end(),
-                     [](const Step& step) { return step.cost.threads > 1; });
-}
-
 bool fuses(const Program& program) {
   return std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.cost.width > 1; });
 }
@@ -88,7 +83,7 @@ std::vector<int> neighbours_of(const Program& program, int most) {
 
 Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable& table, int cores) {
   const std::vector<int> neighbours = neighbours_of(program, cores - 1);
-  const bool among_fused = fuses(program), among_teams = has_teams(program);
+  const bool among_fused = fuses(program), among_teams = most_threads(program) > 1;
   std::vector<StepCost> costs(program.steps.size());
   for (const EqualCalls& calls : reuse_distances(program)) {
     std::map<int, StepCost> known;  // by neighbours

@@ -17,6 +17,12 @@ std::string member_ranges(std::span<const MemberId> members) {
   return text;
 }
 
+int most_threads(const Program& program) {
+  int most = 1;
+  for (const Step& step : program.steps) most = std::max(most, step.cost.threads);
+  return most;
+}
+
 Shape dense_strides(const Shape& shape, Layout layout) {
   const std::size_t rank = shape.size();
   std::vector<std::size_t> order(rank);  // outermost first

@@ -219,6 +219,9 @@ struct Program {
 /// "3", "0-15", "0-3,7": ascending members as task ids name them.
 std::string member_ranges(std::span<const MemberId> members);
 
+/// Of any of its steps, at least 1: more mean that what one step writes lies in the caches of several cores.
+int most_threads(const Program& program);
+
 /// Strides of a dense tensor of one member, whose 4-d form is in `layout`.
 Shape dense_strides(const Shape& shape, Layout layout);
 
