@@ -1,6 +1,5 @@
 #include "tracer/profile_record.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -15,13 +14,6 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
 constexpr Nanoseconds kLongestRecord = std::chrono::hours(24);
 
 constexpr std::string_view kAround = "threads around";
-
-bool has_arg(const Trace& trace, const Slice& slice, std::string_view key) {
-  const auto id = trace.strings.find(key);
-  if (!slice.args || !id) return false;
-  const auto& args = trace.args[to_index(*slice.args)];
-  return std::any_of(args.begin(), args.end(), [&](const auto& arg) { return arg.first == *id; });
-}
 
 std::optional<int> int_arg(const Trace& trace, const Slice& slice, std::string_view key, std::int64_t least) {
   const auto value = trace.integer_arg(slice, key);
@@ -82,7 +74,7 @@ std::optional<ProfileRecord> profile_record_of(const Trace& trace, const Slice& 
   const auto width = int_arg(trace, slice, "width", 1);
   const auto threads = int_arg(trace, slice, "threads", 1);
   const auto neighbours = int_arg(trace, slice, "neighbours", 0);
-  const auto around = has_arg(trace, slice, kAround) ? int_arg(trace, slice, kAround, 0) : 0;
+  const auto around = trace.has_arg(slice, kAround) ? int_arg(trace, slice, kAround, 0) : 0;
   const auto footprint = bytes_arg(trace, slice, "footprint bytes");
   const auto workspace = bytes_arg(trace, slice, "workspace bytes");
   const auto packed_weights = bytes_arg(trace, slice, "packed weight bytes");

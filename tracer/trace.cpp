@@ -217,6 +217,8 @@ std::optional<std::string_view> Trace::text_arg(const Slice& slice, std::string_
   return strings[*text];
 }
 
+bool Trace::has_arg(const Slice& slice, std::string_view key) const { return find_arg(*this, slice, key) != nullptr; }
+
 std::optional<std::int64_t> Trace::integer_arg(const Slice& slice, std::string_view key) const {
   const ArgValue* value = find_arg(*this, slice, key);
   const auto* integer = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;

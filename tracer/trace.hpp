@@ -149,6 +149,7 @@ struct Trace {
 
   [[nodiscard]] const Slice& slice(SliceId id) const { return slices[to_index(id)]; }
   [[nodiscard]] std::string_view name(const Slice& slice) const { return strings[slice.name]; }
+  [[nodiscard]] bool has_arg(const Slice& slice, std::string_view key) const;
   /// An argument of a slice; absent where the slice has none of that name or type.
   [[nodiscard]] std::optional<std::string_view> text_arg(const Slice& slice, std::string_view key) const;
   [[nodiscard]] std::optional<std::int64_t> integer_arg(const Slice& slice, std::string_view key) const;
