@@ -61,6 +61,7 @@ class WeightStore {
 struct CallChoice {
   std::string algorithm;
   int launch_thread = 0;  ///< Program::launch_thread_of(): libraries have a handle for each
+  int stream = 0;         ///< in the Program
 };
 
 /// Prepares calls: what tells the library-backed device from the one of own kernels alone.

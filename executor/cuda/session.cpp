@@ -58,7 +58,8 @@ Result<std::unique_ptr<Session>> load(const Program& program, std::span<const We
     COHORT_TRY(const auto values, gather_weights(step, weights));
     const auto bound = [&]() -> Result<void> {
       try {
-        const CallChoice choice{step.cost.algorithm, program.launch_thread_of(step.stream)};
+        const CallChoice choice{step.cost.algorithm, program.launch_thread_of(step.stream),
+                                static_cast<int>(to_index(step.stream))};
         COHORT_TRY(auto prepared, factory.prepare(step.call, choice, values, *parts.weights));
         auto& by_slot = parts.by_slot.emplace_back();
         const int slots = reads_input(program, step) ? program.input_buffers : 1;

@@ -159,16 +159,16 @@ def gpu_tests(cohort, name, chosen, seconds):
 
 
 def part_a(tools, folders, networks):
-    calibrate = [tools.cohort, "calibrate", "--device", folders.device, "--seconds", 85, "--json", "-f",
+    calibrate = [tools.cohort, "calibrate", "--device", folders.device, "--seconds", 25, "--json", "-f",
                  "-o", folders.traces / places.CALIBRATION]
     return [
-        Stage("provenance and equality", "A", 60, lambda: [
+        Stage("provenance and equality", "A", 130, lambda: [
             step("provenance", []),
-            *gpu_tests(tools.cohort, "tests on the GPU", STRATEGY_TESTS, 45),
+            *gpu_tests(tools.cohort, "tests on the GPU", STRATEGY_TESTS, 90),
             *[step("equality", [network, "--count", 4], 30) for network in only(EQUALITY_NETWORKS, networks)],
             step("tracer", [networks[0]], 25),
         ], gate=True),
-        Stage("calibration", "A", 100, lambda: [Unit("calibrate", calibrate, 110)], lambda: tools.command("calibrate")),
+        Stage("calibration", "A", 30, lambda: [Unit("calibrate", calibrate, 40)], lambda: tools.command("calibrate")),
         Stage("op table", "A", 120, lambda: [step("optable", [network, "--minibatch", minibatch])
                                             for minibatch in (1, 16) for network in networks]),
         Stage("counters", "A", 80, lambda: [step("counters", [network, "--minibatch", minibatch, "--most", 12])

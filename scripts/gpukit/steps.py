@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -47,7 +48,7 @@ def cohort(*arguments):
 
 def recorded(file, *command):
     """A file that cohort records, made on first use by this program on this device; what another one made is replaced."""
-    key = WORK / (file.name + ".of")
+    key = file.with_name(file.name + ".of")
     if not file.exists() or not key.exists() or key.read_text() != IDENTITY:
         cohort(*command, "-f", "-o", file)
         key.write_text(IDENTITY)
@@ -345,6 +346,12 @@ def trace(arguments):
     return result
 
 
+def without_serial_numbers(text):
+    """What nvidia-smi says, without what tells one card from another of its kind: results are published."""
+    return text and "".join(line for line in text.splitlines(True)
+                            if not re.search(r"UUID|Serial|Board ID|Part Number|Host ID|Bus Id", line))
+
+
 def provenance(_arguments):
     """What machine and software this is, and cuDNN's own description of the device."""
     found = {"commit": places.commit(), "devices": cohort("devices", "--json"), "python": platform.python_version(), "system": platform.platform(),
@@ -354,7 +361,7 @@ def provenance(_arguments):
     # Any of them may be missing; the driver's version and the device's state are in calibrations, too.
     for name, command in (("nvidia_smi", ("nvidia-smi", "-q")), ("topology", ("nvidia-smi", "topo", "-m")),
                           ("cpu", ("lscpu",)), ("numa", ("numactl", "-H"))):
-        found[name] = places.output_of(*command)
+        found[name] = without_serial_numbers(places.output_of(*command))
     folder = TRACES / "device"
     folder.mkdir(parents=True, exist_ok=True)
     try:

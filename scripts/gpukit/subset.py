@@ -38,7 +38,7 @@ def traces_by_worth(folder):
             return 1, size / cases[file.name], str(file)
         return 2, size, str(file)
 
-    return sorted((file for file in (folder / "traces").rglob("*") if file.is_file()), key=worth)
+    return sorted((file for file in (folder / "traces").rglob("*") if file.is_file() and file.suffix != ".of"), key=worth)
 
 
 def keep_subset(folder, into, most):

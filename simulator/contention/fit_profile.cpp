@@ -143,7 +143,7 @@ void fit_launch_lock(const Trace& trace, GpuFit& fit) {
   launch.lock = rounded(least);
 }
 
-/// Host times of launching graphs: the same line through the numbers of nodes, whatever the branches, if there are any.
+/// Host times of launching graphs, of one chain or of several: a line through the numbers of nodes.
 std::optional<Line> graph_calls(const Records& graphs, bool one_chain) {
   std::vector<std::pair<double, double>> host;
   for (const MicrobenchmarkRecord& record : graphs) {
@@ -152,22 +152,36 @@ std::optional<Line> graph_calls(const Records& graphs, bool one_chain) {
   return line_through(host);
 }
 
+/// Of graphs of several chains, on average: those beside the first.
+double further_streams(const Records& graphs) {
+  double sum = 0;
+  double count = 0;
+  for (const MicrobenchmarkRecord& record : graphs) {
+    if (record.instances == 1) continue;
+    sum += record.instances - 1;
+    ++count;
+  }
+  return sum / count;
+}
+
 void fit_graphs(const Records& records, GpuFit& fit) {
   LaunchCosts& launch = fit.profile.launch;
   const Records graphs = of(records, Microbenchmark::kEmptyGraph);
   const auto chain = graph_calls(graphs, true);
-  const auto branches = graph_calls(graphs, false);
-  if (const auto& calls = branches ? branches : chain) {
-    launch.graph_call = rounded(calls->offset);
-    launch.graph_node = rounded(calls->slope);
-  } else {
-    fit.kept.emplace_back("launch.graph_call_ns");
-    fit.kept.emplace_back("launch.graph_node_ns");
-  }
+  const auto several = graph_calls(graphs, false);
   if (chain) {
+    launch.graph_call = rounded(chain->offset);
     launch.graph_chain_node = rounded(chain->slope);
   } else {
+    fit.kept.emplace_back("launch.graph_call_ns");
     fit.kept.emplace_back("launch.graph_chain_node_ns");
+  }
+  if (several) {
+    launch.graph_node = rounded(several->slope);
+    launch.graph_stream = rounded(std::max(0.0, several->offset - ns(launch.graph_call)) / further_streams(graphs));
+  } else {
+    fit.kept.emplace_back("launch.graph_node_ns");
+    fit.kept.emplace_back("launch.graph_stream_ns");
   }
   if (const auto nodes = chain_of_nodes(records)) {
     launch.graph_gap = rounded(nodes->slope - ns(launch.kernel_fixed));
@@ -177,7 +191,8 @@ void fit_graphs(const Records& records, GpuFit& fit) {
   for (const MicrobenchmarkRecord& record : graphs) {
     const bool one_chain = record.instances == 1;
     const std::string what = fmt::format("empty graph, {} nodes in {} chains", record.launches, record.instances);
-    add_residual(fit, "launch of " + what, record.host_time, ns(graph_launch_time(launch, record.launches, one_chain)));
+    add_residual(fit, "launch of " + what, record.host_time,
+                 ns(graph_launch_time(launch, record.launches, record.instances)));
     if (one_chain) {
       add_residual(fit, what, record.time,
                    ns(launch.kernel_fixed * record.launches + launch.graph_gap * (record.launches - 1)));
@@ -199,7 +214,7 @@ void test_crossing_graphs(const Trace& trace, GpuFit& fit) {
   for (const auto& [graph, times] : host) {
     const auto& [nodes, chains] = graph;
     fit.residuals.push_back({fmt::format("launch of empty graph, {} nodes in {} chains that cross", nodes, chains),
-                             rounded(median(times)), graph_launch_time(fit.profile.launch, nodes, false), true});
+                             rounded(median(times)), graph_launch_time(fit.profile.launch, nodes, chains), true});
   }
 }
 

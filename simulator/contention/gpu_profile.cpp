@@ -161,8 +161,9 @@ std::string_view to_string(Throughput throughput) {
   return "";
 }
 
-Nanoseconds graph_launch_time(const LaunchCosts& costs, std::int64_t nodes, bool one_chain) {
-  return costs.graph_call + (one_chain ? costs.graph_chain_node : costs.graph_node) * nodes;
+Nanoseconds graph_launch_time(const LaunchCosts& costs, std::int64_t nodes, std::int64_t streams) {
+  return costs.graph_call + costs.graph_stream * (streams - 1) +
+         (streams == 1 ? costs.graph_chain_node : costs.graph_node) * nodes;
 }
 
 Nanoseconds upload_time(const GpuProfile& profile, Bytes size) {
@@ -235,6 +236,7 @@ std::string write_gpu_profile(const GpuProfile& profile) {
   visit_launch(profile.launch, Writer(json["launch"]));
   json["launch"]["lock_ns"] = profile.launch.lock.count();
   json["launch"]["graph_chain_node_ns"] = profile.launch.graph_chain_node.count();
+  json["launch"]["graph_stream_ns"] = profile.launch.graph_stream.count();
   for (const Throughput throughput : kAll) {
     json["slowdown"][std::string(to_string(throughput))] = profile.slowdown[static_cast<std::size_t>(throughput)];
   }
@@ -279,6 +281,7 @@ Result<GpuProfile> parse_gpu_profile(std::string_view text) {
   if (launch_object.has("lock_ns")) launch("lock_ns", profile.launch.lock);
   profile.launch.graph_chain_node = profile.launch.graph_node;  // likewise
   if (launch_object.has("graph_chain_node_ns")) launch("graph_chain_node_ns", profile.launch.graph_chain_node);
+  if (launch_object.has("graph_stream_ns")) launch("graph_stream_ns", profile.launch.graph_stream);
   COHORT_CHECK(launch.outcome());
   COHORT_CHECK(launch_object.no_other_keys());
 

@@ -36,7 +36,7 @@ struct LaunchCosts {
   Nanoseconds call{};          ///< host time of one kernel launch
   Nanoseconds latency{};       ///< from the start of the call to the kernel's start on an idle stream
   Nanoseconds gap{};           ///< between two kernels of a busy stream
-  Nanoseconds graph_call{};    ///< host time of one graph launch, however many nodes
+  Nanoseconds graph_call{};    ///< host time of one graph launch, however many nodes, on one stream
   Nanoseconds graph_node{};    ///< and for each node
   Nanoseconds graph_gap{};     ///< between two nodes of a chain
   Nanoseconds kernel_fixed{};  ///< part of a kernel's time that no block takes: its start and its end
@@ -45,6 +45,9 @@ struct LaunchCosts {
   Nanoseconds lock{};
   /// For each node of a graph that is one chain, in place of `graph_node`: drivers take those in at once.
   Nanoseconds graph_chain_node{};
+  /// For each further stream of a graph: the launch takes that much longer, and the stream starts that much later than
+  /// the one before.
+  Nanoseconds graph_stream{};
 
   friend bool operator==(const LaunchCosts&, const LaunchCosts&) = default;
 };
@@ -84,8 +87,8 @@ struct GpuProfile {
   friend bool operator==(const GpuProfile&, const GpuProfile&) = default;
 };
 
-/// Host time of launching a graph, one chain or with branches.
-Nanoseconds graph_launch_time(const LaunchCosts& costs, std::int64_t nodes, bool one_chain);
+/// Host time of launching a graph of so many nodes on so many streams, at least one.
+Nanoseconds graph_launch_time(const LaunchCosts& costs, std::int64_t nodes, std::int64_t streams);
 
 /// Of a copy from pinned host memory, with the copy engine to itself.
 Nanoseconds upload_time(const GpuProfile& profile, Bytes size);

@@ -221,6 +221,7 @@ Plan baseline_plan(const Plan& plan, std::uint32_t member) {
   for (const Baseline& baseline : plan.baselines) {
     if (std::find(baseline.members.begin(), baseline.members.end(), member) == baseline.members.end()) continue;
     if (baseline.input) set_input_setting(*baseline.input, alone);
+    alone.launch = baseline.launch.value_or(plan.launch);
     alone.resolved = Resolved{"", fingerprint(alone), {}, {}, {}, {}, baseline.steps};
   }
   return alone;
@@ -237,6 +238,7 @@ Plan in_turn_plan(const Plan& plan) {
   in_turn.launch = plan.launch;
   in_turn.limits.workspace = plan.limits.workspace;
   if (plan.baselines.empty()) return in_turn;
+  in_turn.launch = plan.baselines.front().launch.value_or(plan.launch);
   Resolved resolved{"", fingerprint(in_turn), {}, {}, {}, {}, {}};
   for (const Baseline& baseline : plan.baselines) {
     for (const std::uint32_t member : baseline.members) {

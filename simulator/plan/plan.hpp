@@ -117,6 +117,7 @@ struct Baseline {
   std::vector<ResolvedStep> steps;     ///< of a plan that has such a member alone, as member 0
   /// Of decoded images; absent: as the plan's.
   std::optional<InputSetting> input = std::nullopt;
+  std::optional<LaunchMode> launch = std::nullopt;  ///< absent: as the plan's
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };

@@ -279,6 +279,9 @@ Result<Baseline> read_baseline(JsonObject& object, Allowance& allowance) {
     COHORT_TRY(baseline.input, read_input_setting(input));
     COHORT_CHECK(input.no_other_keys());
   }
+  if (object.has("launch")) {
+    COHORT_TRY(baseline.launch, kLaunchModes.read(object, "launch"));
+  }
   COHORT_CHECK(object.no_other_keys());
   return baseline;
 }

@@ -163,6 +163,7 @@ ordered_json write_baselines(const std::vector<Baseline>& baselines) {
     ordered_json entry{{"members", write_ranges(baseline.members)}};
     if (baseline.input)
       entry["input"] = {{"decode_workers", baseline.input->decode_workers}, {"buffers", baseline.input->buffers}};
+    if (baseline.launch) entry["launch"] = kLaunchModes.of(*baseline.launch);
     entry["steps"] = write_steps(baseline.steps);
     list.push_back(std::move(entry));
   }

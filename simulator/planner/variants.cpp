@@ -257,6 +257,12 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
   const std::vector<std::string> groupable = groupable_ops();
   for (const Variant& rest : rests()) {
     const auto with = [&](Runs runs) {
+      // On as many streams as there are members each has its own, and nothing is run together.
+      const auto alone = [&](const FusedRun& run) {
+        return rest.rest == RestKind::kConcurrent &&
+               classes_[run.member_class].members.size() <= static_cast<std::size_t>(rest.streams);
+      };
+      std::erase_if(runs, alone);
       Variant variant = rest;
       variant.fused = std::move(runs);
       return variant;

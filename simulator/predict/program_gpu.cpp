@@ -46,17 +46,28 @@ double part(double work, double rate, Nanoseconds time) {
   return rate > 0 ? std::min(1.0, work / rate / seconds(time)) : 0;
 }
 
-/// The pipes that a call's arithmetic goes through, and how fast they are: products in less than float32 go through
-/// tensor cores where there are any, tf32 at half of their rate.
+/// What kernels ask of the slots in which an SM issues instructions, in multiply-adds. By Nsight Compute on an H200
+/// (ResNet-18 and AlexNet, minibatch 1, traces/h200): cuDNN's float32 convolutions issue 1.6 to 2 instructions for each
+/// multiply-add, own kernels of pooling and of elementwise ops 170 to 500 for each output; and kernels that fill the
+/// SMs get three of four slots.
+constexpr double kUsableSlots = 0.75;
+constexpr double kIssuedByProducts = 1.9 / kUsableSlots;  ///< for each multiply-add
+constexpr double kIssuedByOthers = 200 / kUsableSlots;    ///< for each output
+
+/// The pipes that a call's arithmetic goes through, and how long it would take with all of them: products in less than
+/// float32 go through tensor cores where there are any, tf32 at half of their rate.
 struct Pipe {
   Throughput throughput = Throughput::kIssue;
-  double per_second = 0;
+  double seconds = 0;  ///< that the call would take of all of them
 };
 Pipe pipe_of(const CallWork& work, const GpuProfile& gpu) {
-  if (!work.is_product || work.precision == Precision::kFloat32 || gpu.tensor.per_second <= 0) {
-    return {Throughput::kIssue, gpu.fma.per_second};
+  const auto flops = static_cast<double>(work.flops.value);
+  if (work.is_product && work.precision != Precision::kFloat32 && gpu.tensor.per_second > 0) {
+    return {Throughput::kTensor, flops / gpu.tensor.per_second * (work.precision == Precision::kTf32 ? 2 : 1)};
   }
-  return {Throughput::kTensor, gpu.tensor.per_second / (work.precision == Precision::kTf32 ? 2 : 1)};
+  const double issued =
+      work.is_product ? flops * kIssuedByProducts : 2 * static_cast<double>(work.outputs) * kIssuedByOthers;
+  return {Throughput::kIssue, gpu.fma.per_second > 0 ? issued / gpu.fma.per_second : 0};
 }
 
 }  // namespace
@@ -131,8 +142,8 @@ double GpuDemands::share(const CallWork& work, Nanoseconds time) const {
   const double places = static_cast<double>(profile_.sms) * resident->blocks_per_sm;
   const auto traffic = static_cast<double>(work.traffic.value);
   return std::max({std::min(1.0, static_cast<double>(launch.blocks) / places),
-                   part(static_cast<double>(work.flops.value), pipe_of(work, profile_).per_second, time),
-                   part(traffic, profile_.l2.per_second, time), part(traffic, profile_.dram.per_second, time)});
+                   part(pipe_of(work, profile_).seconds, 1, time), part(traffic, profile_.l2.per_second, time),
+                   part(traffic, profile_.dram.per_second, time)});
 }
 
 Nanoseconds GpuDemands::together(std::span<const Part> parts) const {
@@ -157,7 +168,7 @@ Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds tim
     return solo.utilisation[static_cast<std::size_t>(throughput)];
   };
   const Pipe pipe = pipe_of(work, profile_);
-  of(pipe.throughput) = part(static_cast<double>(work.flops.value), pipe.per_second, time);
+  of(pipe.throughput) = part(pipe.seconds, 1, time);
   of(Throughput::kL2) = part(traffic, profile_.l2.per_second, time);
   of(Throughput::kDram) = part(traffic, profile_.dram.per_second, time);
   solo.footprint = work.traffic;

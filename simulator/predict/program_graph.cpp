@@ -227,10 +227,9 @@ class GraphBuilder {
     const LaunchCosts& costs = *launch_costs_;
     const auto count = static_cast<std::int64_t>(program_.steps.size());
     if (program_.launch == LaunchMode::kGraph) {
-      const bool one_chain = std::all_of(program_.steps.begin(), program_.steps.end(), [&](const Step& step) {
-        return step.stream == program_.steps.front().stream;
-      });
-      const Nanoseconds call = graph_launch_time(costs, count, one_chain);
+      const auto streams =
+          std::count_if(first_.begin(), first_.end(), [](const auto& first) { return first.has_value(); });
+      const Nanoseconds call = graph_launch_time(costs, count, std::max<std::int64_t>(1, streams));
       return {{add_host_task(launch_label_, iteration, call), costs.latency}};
     }
     if (!launch_order_.empty()) return add_threads_launches(iteration);
@@ -273,13 +272,17 @@ class GraphBuilder {
     const bool captured = program_.launch == LaunchMode::kGraph;
     const Nanoseconds gap = captured ? costs.graph_gap : costs.gap;
     std::vector<std::optional<std::uint32_t>> before(static_cast<std::size_t>(program_.streams));
+    std::int64_t streams_behind =
+        std::count_if(first_.begin(), first_.end(), [](const auto& first) { return first.has_value(); });
     for (std::uint32_t i = 0; i < steps.size(); ++i) {
       std::optional<std::uint32_t>& last = before[to_index(program_.steps[i].stream)];
       if (!captured) {
         graph.add_edge(launches[i].task, steps[i], EdgeKind::kLaunch, launches[i].latency, Anchor::kStart);
       } else if (!last) {
+        // The last stream starts when the call ends, each before it that much earlier.
+        const Nanoseconds begun = graph.task(launches.front().task).duration - costs.graph_stream * --streams_behind;
         const Nanoseconds latency = std::max(Nanoseconds(0), costs.latency - costs.call);
-        graph.add_edge(launches.front().task, steps[i], EdgeKind::kLaunch, latency);
+        graph.add_edge(launches.front().task, steps[i], EdgeKind::kLaunch, begun + latency, Anchor::kStart);
       }
       if (last) graph.add_edge(steps[*last], steps[i], EdgeKind::kStreamOrder, gap);
       last = i;

@@ -1,6 +1,7 @@
 #include "simulator/transform/graph_launch.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "simulator/transform/capture.hpp"
 #include "tracer/call_kind.hpp"
@@ -55,8 +56,7 @@ class Collapse {
     std::vector<TaskId> tasks;
     std::size_t launches = 0;
     std::int64_t nodes = 0;
-    std::uint32_t stream = kNone;  ///< of its nodes
-    bool one_chain = true;
+    std::set<std::uint32_t> streams;  ///< of its nodes
     TaskId launch{};
   };
 
@@ -117,8 +117,7 @@ class Collapse {
       if (task.kind == TaskKind::kLaunch) ++region.launches;
       region.nodes += launched_[to_index(id)];
       if (launched_[to_index(id)] == 0) continue;
-      if (region.stream == kNone) region.stream = stream_[to_index(id)];
-      region.one_chain = region.one_chain && stream_[to_index(id)] == region.stream;
+      region.streams.insert(stream_[to_index(id)]);
     }
     close(region);
   }
@@ -152,8 +151,9 @@ class Collapse {
       launch.kind = TaskKind::kLaunch;
       launch.resource = first.resource;
       launch.cores = 0;
-      const Nanoseconds node = region.one_chain ? costs_.chain_node.value_or(costs_.node) : costs_.node;
-      launch.duration = costs_.call + node * region.nodes;
+      const auto further = static_cast<std::int64_t>(std::max<std::size_t>(1, region.streams.size())) - 1;
+      const Nanoseconds node = further == 0 ? costs_.chain_node.value_or(costs_.node) : costs_.node;
+      launch.duration = costs_.call + costs_.stream * further + node * region.nodes;
       launch.position = first.position;
       launch.iteration = first.iteration;
       launch.member = first.member;

@@ -19,6 +19,7 @@ struct GraphLaunchCosts {
   Nanoseconds most_work{100'000};
   /// In place of `node` where all nodes are on one stream; absent: they cost the same.
   std::optional<Nanoseconds> chain_node = std::nullopt;
+  Nanoseconds stream{};  ///< host time for each further stream that the nodes are on
 };
 
 struct GraphCollapse {

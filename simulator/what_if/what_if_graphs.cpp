@@ -382,6 +382,7 @@ GraphLaunchCosts WhatIfGraphs::graph_costs(std::size_t index) const {
     costs.call = launch_costs_[index].graph_call;
     costs.node = launch_costs_[index].graph_node;
     costs.chain_node = launch_costs_[index].graph_chain_node;
+    costs.stream = launch_costs_[index].graph_stream;
     costs.gap = launch_costs_[index].graph_gap;
   }
   return costs;

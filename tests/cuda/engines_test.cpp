@@ -314,6 +314,16 @@ TEST_F(DescribedCatalog, PutsTheBareConvolutionFirstWhereCudnnHasOneWayToFuse) {
   EXPECT_GT(bare(tanh), 2);
 }
 
+TEST_F(DescribedCatalog, WantsCopiesOfImagesThatDoNotLieDense) {
+  write(kH200);
+  const auto catalog = make_described_catalog(file_);
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  OpCall call = convolution(Layout::kNchw, 1, false);
+  EXPECT_TRUE((*catalog)->accepts_strides(call));
+  std::get<View>(call.inputs[0]).strides[0] *= 4;  // the first of four members' channels side by side
+  EXPECT_FALSE((*catalog)->accepts_strides(call));
+}
+
 TEST_F(DescribedCatalog, LowersAPlanForADeviceThatIsNotHere) {
   write(kH200);
   const auto catalog = make_described_catalog(file_);

@@ -89,7 +89,7 @@ TEST_F(LibraryOrder, OfCudnnIsTheStreamAndThenThePlanInAWorkspaceOfItsOwn) {
       std::find_if(list.begin(), list.end(), [](const Alternative& a) { return a.workspace.value > 0; });
   ASSERT_NE(needs_room, list.end());
   const std::vector<std::vector<float>> weights{std::vector<float>(64 * 64 * 9)};
-  const auto prepared = convolutions.prepare(call, needs_room->algorithm, weights, store_, launcher_);
+  const auto prepared = convolutions.prepare(call, {needs_room->algorithm}, weights, store_, launcher_);
   ASSERT_TRUE(prepared) << prepared.error().message;
   launch_in_turn(**prepared, 2);
   EXPECT_THAT(told, ElementsAre("cudnnSetStream 1", "cudnnBackendExecute in 4352", "cudnnSetStream 2",

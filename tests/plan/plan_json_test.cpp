@@ -42,7 +42,7 @@ Plan sample_plan() {
                Bytes{4},
                {{"0/conv1", "direct", 2, Bytes{5}}, {"1/conv1", "direct", 2, Bytes{5}}, {"0-1/fc", "brg", 1, Bytes{0}}},
                Nanoseconds(56)};
-  plan.baselines = {{{0, 1, 2}, {{"0/conv1", "direct", 1, Bytes{0}}}, InputSetting{2, 5}}};
+  plan.baselines = {{{0, 1, 2}, {{"0/conv1", "direct", 1, Bytes{0}}}, InputSetting{2, 5}, LaunchMode::kSingle}};
   return plan;
 }
 
@@ -270,6 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"each 0-1/conv1", "each 0-/conv1", "resolved.steps[0].task must be like"},
         BadPlan{"\"members\": \"0-2\"", "\"members\": \"0-70\"", "baselines[0].members: there is no member 17"},
         BadPlan{"\"buffers\":5", "\"buffers\":0", "baselines[0].input.buffers must be"},
+        BadPlan{"\"launch\": \"single\"", "\"launch\": \"twice\"", "baselines[0].launch"},
         BadPlan{"\"buffers\":5", "\"buffer\":5", "baselines[0].input.buffers"},
         BadPlan{"\"format\"", "format", "not valid JSON at line 2"}));
 

@@ -190,13 +190,13 @@ class Rehearsing(Rehearsal):
         self.assertEqual(self.units("failed"), ["tests on the GPU"])
 
     def test_one_failure_does_not_stop_the_others(self):
-        ran = self.check("--part", "A", faults={"plan": "ok", "calibrate --device cuda:0 --seconds 85": "fail"})
+        ran = self.check("--part", "A", faults={"plan": "ok", "calibrate --device cuda:0 --seconds 25": "fail"})
         self.assertEqual(ran.returncode, 1)
         self.assertEqual(self.units("failed"), ["calibrate"])
         self.assertEqual(len([unit for unit in self.units("ok") if unit.startswith("wall")]), 6)
 
     def test_what_the_device_lacks_is_unavailable_and_no_failure(self):
-        ran = self.check("--part", "A", faults={"calibrate --device cuda:0 --seconds 85": "missing"})
+        ran = self.check("--part", "A", faults={"calibrate --device cuda:0 --seconds 25": "missing"})
         self.assertEqual(ran.returncode, 0, ran.stdout)
         self.assertEqual(self.units("unavailable"), ["calibrate"])
 

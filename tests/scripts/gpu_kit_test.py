@@ -62,7 +62,7 @@ class Budgets(Rehearsal):
             folder.mkdir(parents=True)
         for name in [f"{network}-b{minibatch}.trace.json.gz" for network in NETWORKS for minibatch in (1, 16) if part != "A"]:
             (folders.traces / name).write_bytes(gzip.compress(b'{"traceEvents": []}'))  # part A leaves them
-            (folders.work / (name + ".of")).write_text("")
+            (folders.traces / (name + ".of")).write_text("")
         environment = {**environment_for(folders, self.program), **self.surroundings(FAKE_KINDS="1")}
         runner = OnAClock(self.results, environment)
         stages = [stage for stage in all_stages(AllTools(self.program), folders, NETWORKS) if stage.part == part]

@@ -15,6 +15,7 @@ namespace {
 
 using namespace literals;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Five layers of `width` outputs for each of two samples.
 Model layers(std::int64_t width) {
@@ -39,6 +40,14 @@ class GpuBench {
   }
 
   void ask_for_launch_threads(int count) { bench_.base.launch_threads = count; }
+
+  double predicted_speedup(const Plan& plan) {
+    PlanningCase planning_case = bench_.planning_case();
+    planning_case.gpu = &gpu_;
+    const auto predicted = predict_plan(planning_case, plan, DeviceInfo{});
+    EXPECT_TRUE(predicted.has_value()) << predicted.error().message;
+    return predicted ? predicted->speedup : 0;
+  }
 
   PlanningResult plan(bool with_figures = true, PlannerOptions options = {.most_simulated = 1000}) {
     PlanningCase planning_case = bench_.planning_case();
@@ -83,7 +92,7 @@ TEST(GpuPlanner, PromisesNothingOfStreamsForKernelsThatFillTheDevice) {
   const PlanningResult result = bench.plan();
   const PlanCandidate* spread = find(result, "concurrent x4");
   ASSERT_NE(spread, nullptr) << print(result, 100);
-  EXPECT_LT(spread->speedup, 1.5) << print(result, 100);
+  EXPECT_LT(spread->speedup, 1.6) << print(result, 100);
 }
 
 TEST(GpuPlanner, SeesThatCapturedGraphsHelpWhereTheHostCannotKeepUp) {
@@ -98,6 +107,36 @@ TEST(GpuPlanner, SeesThatCapturedGraphsHelpWhereTheHostCannotKeepUp) {
   EXPECT_EQ(single->prediction.binding.resource, "host");
   EXPECT_EQ(single->plan.launch, LaunchMode::kSingle);
   EXPECT_EQ(captured->plan.launch, LaunchMode::kGraph);
+}
+
+TEST(GpuPlanner, ComparesWithOneBaselineHoweverAPlanIsLaunched) {
+  GpuBench bench(layers(64), 4, 3_us);
+  const PlanningResult result = bench.plan();
+  for (const char* name : {"concurrent x4", "concurrent x4, launched one by one"}) {
+    const PlanCandidate* const candidate = find(result, name);
+    ASSERT_NE(candidate, nullptr) << print(result, 100);
+    EXPECT_EQ(in_turn_plan(candidate->plan).launch, LaunchMode::kGraph) << name;
+    EXPECT_EQ(baseline_plan(candidate->plan, 0).launch, LaunchMode::kGraph) << name;
+    EXPECT_NEAR(bench.predicted_speedup(candidate->plan), candidate->speedup, 1e-6) << name;
+  }
+}
+
+TEST(GpuPlanner, NamesNoFusedOpsWhereEachStreamHasOneMember) {
+  GpuBench bench(layers(64), 8, 3_us);
+  for (const PlanCandidate& each : bench.plan().ranked) EXPECT_THAT(each.name, Not(HasSubstr("x8 + "))) << each.name;
+}
+
+TEST(GpuPlanner, StreamsOfAGraphStartOneAfterAnother) {
+  GpuProfile gpu = *published_gpu_profile("NVIDIA H100 80GB HBM3");
+  const auto step_time = [&](Nanoseconds each) {
+    gpu.launch.graph_stream = each;
+    GpuBench bench({layers(64)}, 8, 3_us, gpu);
+    const PlanningResult result = bench.plan();
+    const PlanCandidate* const spread = find(result, "concurrent x8");
+    EXPECT_NE(spread, nullptr) << print(result, 100);
+    return spread == nullptr ? Nanoseconds{} : spread->prediction.step_time;
+  };
+  EXPECT_EQ(step_time(2_us) - step_time(1_us), 7_us) << "the last stream starts seven streams later than the first";
 }
 
 TEST(GpuPlanner, LaunchesFromAsManyThreadsAsAskedForWhereLaunchesAreSingle) {

@@ -69,6 +69,13 @@ bool is_ours(const OpCall& call) {
   return op != nullptr && is_filter_gradient(*op, call);
 }
 
+bool is_grouped(const OpCall& call) {
+  if (const auto* const op = std::get_if<Convolution>(&call.attributes)) return op->groups > 1;
+  if (const auto* const op = std::get_if<ConvTranspose>(&call.attributes)) return op->groups > 1;
+  const auto* const op = std::get_if<ConvolutionWeightGradient>(&call.attributes);
+  return op != nullptr && op->groups > 1;
+}
+
 Bytes weight_bytes(const OpCall& call) {
   Bytes bytes;
   for (const Operand& operand : call.inputs) {
@@ -292,10 +299,17 @@ std::vector<Alternative> Convolutions::alternatives(const OpCall& call) const {
   return list_of(call, entry(call));
 }
 
-Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, const std::string& algorithm,
+/// cuDNN computes groups side by side on streams of its own, and each handle has one set of them. With one handle for
+/// all streams, their grouped convolutions would wait for each other there.
+cudnnHandle_t Convolutions::handle_for(const OpCall& call, int stream) const {
+  return stream == 0 || !is_grouped(call) ? source_.handle : handles_[stream].raw();
+}
+
+Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, const CallChoice& choice,
                                                             std::span<const std::vector<float>> weights,
                                                             WeightStore& store, KernelLauncher& launcher) const {
   const std::scoped_lock lock(mutex_);
+  const std::string& algorithm = choice.algorithm;
   Entry& known = entry(call);
   const bool fused = algorithm.starts_with(kFusedPrefix);
   const std::string_view prefix = fused ? kFusedPrefix : kBarePrefix;
@@ -318,7 +332,7 @@ Result<std::unique_ptr<PreparedCall>> Convolutions::prepare(const OpCall& call, 
     return store.add(own::bytes_of(own::packed(call, input, weights), call.outputs[0].type));
   };
   const PreparedConvolution::Weights on_device{stored(1), stored(2)};
-  return std::make_unique<PreparedConvolution>(call, source_.handle, plan, fused, on_device, launcher);
+  return std::make_unique<PreparedConvolution>(call, handle_for(call, choice.stream), plan, fused, on_device, launcher);
 }
 
 }  // namespace cohort::cuda

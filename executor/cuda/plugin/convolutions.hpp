@@ -21,8 +21,8 @@ class Convolutions {
 
   /// Empty where cuDNN cannot run the call in its precision.
   [[nodiscard]] std::vector<Alternative> alternatives(const OpCall& call) const;
-  /// Errors: kInvalidInput where `algorithm` is no engine that cuDNN supports for the call here.
-  [[nodiscard]] Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const std::string& algorithm,
+  /// Errors: kInvalidInput where the algorithm is no engine that cuDNN supports for the call here.
+  [[nodiscard]] Result<std::unique_ptr<PreparedCall>> prepare(const OpCall& call, const CallChoice& choice,
                                                               std::span<const std::vector<float>> weights,
                                                               WeightStore& store, KernelLauncher& launcher) const;
 
@@ -33,11 +33,13 @@ class Convolutions {
     std::unique_ptr<ConvolutionGraph> fused, bare;             ///< what the plans refer to
   };
   Entry& entry(const OpCall& call) const;
+  cudnnHandle_t handle_for(const OpCall& call, int stream) const;
   static const std::vector<Alternative>& list_of(const OpCall& call, Entry& entry);
 
   EngineSource source_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, Entry> entries_;
+  mutable std::map<int, CudnnHandle> handles_;  ///< by stream
 };
 
 /// Two calls with equal text are run by the same plans and algorithms.

@@ -14,6 +14,20 @@ namespace cohort::cuda {
 /// Throws DeviceError naming the call, where it was made and the library's own words.
 void check_cudnn(cudnnStatus_t status, std::string_view call);
 
+/// Throws DeviceError.
+class CudnnHandle {
+ public:
+  CudnnHandle() { check_cudnn(cudnnCreate(&raw_), "cudnnCreate"); }
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+  ~CudnnHandle() { (void)cudnnDestroy(raw_); }
+
+  [[nodiscard]] cudnnHandle_t raw() const { return raw_; }
+
+ private:
+  cudnnHandle_t raw_ = nullptr;
+};
+
 /// A backend descriptor of cuDNN's graph API. Calls that fail throw DeviceError.
 class Descriptor {
  public:

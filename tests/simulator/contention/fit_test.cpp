@@ -70,7 +70,7 @@ class Recording {
         MicrobenchmarkRecord record = record_of(Microbenchmark::kEmptyGraph, "empty");
         record.instances = chains;
         record.launches = count;
-        record.host_time = graph_launch_time(gpu_.launch, count, chains == 1);
+        record.host_time = graph_launch_time(gpu_.launch, count, chains);
         record.time = (gpu_.launch.kernel_fixed * count + gpu_.launch.graph_gap * (count - chains)) / chains;
         add(record);
       }
@@ -306,14 +306,17 @@ TEST_P(FitProfile, FindsTheGapOfKernelsThatAreLaunchedMoreSlowlyThanTheyRun) {
 TEST_P(FitProfile, LaunchesOfChainsAndOfBranchesCostDifferently) {
   GpuProfile truth = true_gpu();
   truth.launch.graph_chain_node = 2_ns;
+  truth.launch.graph_stream = 800_ns;
   Recording recording(truth, GetParam());
   recording.launches();
-  recording.crossing_graph(512, graph_launch_time(truth.launch, 512, false) * 2);
+  recording.crossing_graph(512, graph_launch_time(truth.launch, 512, 8) * 2);
   const GpuFit fit = fit_of(recording);
   EXPECT_NEAR(ns(fit.profile.launch.graph_node) / ns(truth.launch.graph_node), 1, off());
   // Of a launch of 1000 nodes.
   EXPECT_NEAR(ns(fit.profile.launch.graph_chain_node), 2,
-              1 + ns(graph_launch_time(truth.launch, 1000, true)) * off() / 1000);
+              1 + ns(graph_launch_time(truth.launch, 1000, 1)) * off() / 1000);
+  EXPECT_NEAR(ns(fit.profile.launch.graph_call) / ns(truth.launch.graph_call), 1, off());
+  EXPECT_NEAR(ns(fit.profile.launch.graph_stream) / 800, 1, 0.01 + 30 * off());
   const auto crossing = std::find_if(fit.residuals.begin(), fit.residuals.end(), [](const FitResidual& residual) {
     return residual.what == "launch of empty graph, 512 nodes in 8 chains that cross";
   });
