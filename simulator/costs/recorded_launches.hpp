@@ -23,13 +23,21 @@ class RecordedLaunches {
   /// more or fewer blocks; an empty algorithm means any. Absent where no kernel of the op was recorded so.
   [[nodiscard]] std::optional<LaunchShape> find(const CostKey& key) const;
 
+  /// How many kernels a call launches, at least one: as recorded; of a width that was not, as the nearest one does, or
+  /// one for each member where that did so.
+  [[nodiscard]] int kernels(const CostKey& key) const;
+
  private:
-  struct Longest {
-    Nanoseconds time{};
+  struct Recorded {
+    Nanoseconds time{};  ///< of the kernel that takes longest
     LaunchShape shape;
+    int kernels = 1;  ///< of a call
   };
   using Form = std::tuple<std::string, std::string, std::string>;  ///< signature, strategy, algorithm
-  std::map<Form, std::map<int, Longest>> forms_;                   ///< then by width
+  using Widths = std::map<int, Recorded>;
+  [[nodiscard]] const Widths* widths_of(const CostKey& key) const;
+
+  std::map<Form, Widths> forms_;
 };
 
 }  // namespace cohort

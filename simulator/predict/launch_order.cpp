@@ -6,7 +6,9 @@
 
 namespace cohort {
 
-std::vector<std::uint32_t> order_of_launch_threads(const Program& program, const LaunchCosts& costs) {
+std::vector<std::uint32_t> order_of_launch_threads(const Program& program, const LaunchCosts& costs,
+                                                   std::span<const int> kernels) {
+  const auto launches = [&](std::uint32_t step) { return kernels.empty() ? 1 : kernels[step]; };
   const auto thread_of = [&](std::size_t step) {
     return static_cast<std::size_t>(program.launch_thread_of(program.steps[step].stream));
   };
@@ -24,7 +26,7 @@ std::vector<std::uint32_t> order_of_launch_threads(const Program& program, const
       if (!given[to_index(from)]) return std::nullopt;
       start = std::max(start, *given[to_index(from)]);
     }
-    return start + costs.call - costs.lock;
+    return start + (costs.call - costs.lock) * launches(step);
   };
   std::vector<std::uint32_t> order;
   order.reserve(program.steps.size());
@@ -38,7 +40,7 @@ std::vector<std::uint32_t> order_of_launch_threads(const Program& program, const
     }
     // Dependencies go back in launch order: the first step that has not been given waits for none.
     const auto [asks, step] = *first;
-    lock_free = std::max(asks, lock_free) + costs.lock;
+    lock_free = std::max(asks, lock_free) + costs.lock * launches(step);
     given[step] = free[thread_of(step)] = lock_free;
     ++next[thread_of(step)];
     order.push_back(step);

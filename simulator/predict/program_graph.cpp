@@ -1,6 +1,7 @@
 #include "simulator/predict/program_graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "simulator/costs/step_cost.hpp"
 #include "simulator/plan/image_inputs.hpp"
@@ -50,8 +51,11 @@ class GraphBuilder {
       device_.step_overhead = device_.launch_overhead = device_.handoff_latency = Nanoseconds(0);
       if (launch_costs_) launch_costs_ = LaunchCosts{};
     }
+    if (prediction_case.gpu != nullptr) {
+      for (const Step& step : program_.steps) kernels_.push_back(prediction_case.gpu->kernels(step));
+    }
     if (launch_costs_ && launch_costs_->call > Nanoseconds(0) && program_.launch_threads > 1) {
-      launch_order_ = order_of_launch_threads(program_, *launch_costs_);
+      launch_order_ = order_of_launch_threads(program_, *launch_costs_, kernels_);
     }
     first_.resize(static_cast<std::size_t>(program_.streams));
     last_.resize(first_.size());
@@ -180,13 +184,13 @@ class GraphBuilder {
     TaskId first{};
     GpuLaunch locked;
   };
-  ThreadCall add_thread_call(LabelId label, int iteration, std::size_t thread) {
+  ThreadCall add_thread_call(LabelId label, int iteration, std::size_t thread, int kernels = 1) {
     const LaunchCosts& costs = *launch_costs_;
-    const Nanoseconds own = costs.call - costs.lock;
+    const Nanoseconds own = (costs.call - costs.lock) * kernels;
     const TaskId first = add_host_task(label, iteration, own, launch_threads_[thread]);
-    const TaskId locked = add_host_task(label, iteration, costs.lock, *lock_);
+    const TaskId locked = add_host_task(label, iteration, costs.lock * kernels, *lock_);
     result_.graph.add_edge(first, locked, EdgeKind::kProgramOrder);
-    return {first, {locked, std::max(Nanoseconds(0), costs.latency - own)}};
+    return {first, {locked, std::max(Nanoseconds(0), costs.latency - (costs.call - costs.lock))}};
   }
 
   /// Of each input of a minibatch: the host gives the copy, which takes it as long as a launch, and the device makes
@@ -225,17 +229,17 @@ class GraphBuilder {
   /// the call that launches it.
   std::vector<GpuLaunch> add_gpu_launches(int iteration) {
     const LaunchCosts& costs = *launch_costs_;
-    const auto count = static_cast<std::int64_t>(program_.steps.size());
     if (program_.launch == LaunchMode::kGraph) {
+      const auto nodes = std::accumulate(kernels_.begin(), kernels_.end(), std::int64_t{0});
       const auto streams =
           std::count_if(first_.begin(), first_.end(), [](const auto& first) { return first.has_value(); });
-      const Nanoseconds call = graph_launch_time(costs, count, std::max<std::int64_t>(1, streams));
+      const Nanoseconds call = graph_launch_time(costs, nodes, std::max<std::int64_t>(1, streams));
       return {{add_host_task(launch_label_, iteration, call), costs.latency}};
     }
     if (!launch_order_.empty()) return add_threads_launches(iteration);
     std::vector<GpuLaunch> launches;
-    for (std::int64_t i = 0; i < count; ++i) {
-      launches.push_back({add_host_task(launch_label_, iteration, costs.call), costs.latency});
+    for (const int kernels : kernels_) {
+      launches.push_back({add_host_task(launch_label_, iteration, costs.call * kernels), costs.latency});
     }
     if (launches.empty()) launches.push_back({add_host_task(launch_label_, iteration, Nanoseconds(0)), costs.latency});
     return launches;
@@ -254,7 +258,7 @@ class GraphBuilder {
     std::vector<TaskId> before(launch_threads_.size(), begin);
     for (const std::uint32_t step : launch_order_) {
       const auto thread = static_cast<std::size_t>(program_.launch_thread_of(program_.steps[step].stream));
-      const ThreadCall call = add_thread_call(launch_label_, iteration, thread);
+      const ThreadCall call = add_thread_call(launch_label_, iteration, thread, kernels_[step]);
       graph.add_edge(before[thread], call.first, EdgeKind::kProgramOrder);
       for (const StepId from : program_.steps[step].dependencies) {
         const auto other = static_cast<std::size_t>(program_.launch_thread_of(program_.step(from).stream));
@@ -360,8 +364,12 @@ class GraphBuilder {
     result_.ends.push_back(end);
     if (launch_costs_) {
       add_gpu_edges(launches, steps);
+      const Nanoseconds latency = std::max(Nanoseconds(0), launch_costs_->latency - launch_costs_->call);
       for (const auto& last : last_) {
-        if (last) graph.add_edge(steps[*last], end, EdgeKind::kStreamOrder);
+        if (!last) continue;
+        graph.add_edge(steps[*last], end, EdgeKind::kStreamOrder);
+        // A step's last kernel runs no sooner than it is launched.
+        if (!graph_replay) graph.add_edge(launches[*last].task, end, EdgeKind::kLaunch, latency);
       }
     } else {
       add_host_edges(launch, steps, end);
@@ -387,6 +395,7 @@ class GraphBuilder {
   std::vector<ResourceId> streams_, workers_;
   ResourceId copy_engine_{};
   ResourceId host_{};
+  std::vector<int> kernels_;                 ///< by step, on a GPU: that it launches
   std::vector<std::uint32_t> launch_order_;  ///< steps, where several threads launch them
   std::vector<ResourceId> launch_threads_;
   std::optional<ResourceId> lock_;

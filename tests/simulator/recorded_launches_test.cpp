@@ -21,6 +21,7 @@ struct Kernel {
   std::int64_t width;
   const char* grid;
   std::int64_t nanoseconds;
+  std::int64_t launch = 1;
 };
 
 Trace recorded(std::span<const Kernel> kernels) {
@@ -28,14 +29,15 @@ Trace recorded(std::span<const Kernel> kernels) {
   trace.info.kind = TraceKind::kProfile;
   const TrackId track = trace.add_track("profile", "kernels of ops alone");
   for (const Kernel& kernel : kernels) {
-    const std::array<Trace::NamedArg, 8> args{{{"signature", std::string_view(kernel.signature)},
+    const std::array<Trace::NamedArg, 9> args{{{"signature", std::string_view(kernel.signature)},
                                                {"strategy", std::string_view(kernel.strategy)},
                                                {"width", kernel.width},
                                                {"algorithm", std::string_view(kernel.algorithm)},
                                                {"grid", std::string_view(kernel.grid)},
                                                {"block", std::string_view("[128,1,1]")},
                                                {"registers per thread", std::int64_t{96}},
-                                               {"shared memory", std::int64_t{49152}}}};
+                                               {"shared memory", std::int64_t{49152}},
+                                               {"correlation", kernel.launch}}};
     trace.add_slice(track, "kernel", "kernel", Nanoseconds(0), Nanoseconds(kernel.nanoseconds), args);
   }
   return trace;
@@ -67,6 +69,23 @@ TEST(RecordedLaunches, OfOtherWidthsHaveBlocksInProportion) {
   EXPECT_EQ(launches.find(key("Gemm a", Strategy::kStridedBatch, 4, "lt:1"))->blocks, 56);
   EXPECT_EQ(launches.find(key("Gemm a", Strategy::kStridedBatch, 16, "lt:1"))->blocks, 224);
   EXPECT_EQ(launches.find(key("Gemm a", Strategy::kStridedBatch, 3, "lt:1"))->blocks, 42);
+}
+
+TEST(RecordedLaunches, CountTheKernelsOfACall) {
+  std::vector<Kernel> kernels(kKernels.begin(), kKernels.end());
+  for (const std::int64_t launch : {5, 6}) {  // two calls
+    for (int i = 0; i < 4; ++i)
+      kernels.push_back({"Convolution a", "grouped_convolution", "cudnn:1", 4, "[8,1,1]", 500, launch});
+    for (int i = 0; i < 40; ++i) kernels.push_back({"Lstm a", "strided_batch", "own:steps", 4, "[8,1,1]", 50, launch});
+  }
+  const Trace trace = recorded(kernels);
+  const RecordedLaunches launches(std::array<const Trace*, 1>{&trace});
+  EXPECT_EQ(launches.kernels(key("Gemm a", Strategy::kSerial, 1, "lt:1")), 2);
+  EXPECT_EQ(launches.kernels(key("Gemm a", Strategy::kSerial, 1, "own:dot")), 1);
+  EXPECT_EQ(launches.kernels(key("Gemm b", Strategy::kSerial, 1, "lt:1")), 1) << "not recorded";
+  EXPECT_EQ(launches.kernels(key("Convolution a", Strategy::kGroupedConvolution, 4, "cudnn:1")), 4);
+  EXPECT_EQ(launches.kernels(key("Convolution a", Strategy::kGroupedConvolution, 16, "cudnn:1")), 16) << "one a member";
+  EXPECT_EQ(launches.kernels(key("Lstm a", Strategy::kStridedBatch, 16, "own:steps")), 40) << "of all members";
 }
 
 TEST(RecordedLaunches, SurviveTheTracesFile) {
