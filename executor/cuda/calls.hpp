@@ -61,7 +61,7 @@ class WeightStore {
 struct CallChoice {
   std::string algorithm;
   int launch_thread = 0;  ///< Program::launch_thread_of(): libraries have a handle for each
-  int stream = 0;         ///< in the Program
+  int stream = 0;         ///< Step::stream: cuDNN has a handle for each that runs grouped convolutions
 };
 
 /// Prepares calls: what tells the library-backed device from the one of own kernels alone.

@@ -14,6 +14,13 @@ std::string launch_signature(std::string_view signature) {
   return recorded_signature(signature.starts_with(kCopyPrefix) ? without_stack(signature) : std::string(signature));
 }
 
+template <class Widths>
+auto nearest(const Widths& widths, int width) {
+  return std::min_element(widths.begin(), widths.end(), [&](const auto& a, const auto& b) {
+    return std::abs(a.first - width) < std::abs(b.first - width);
+  });
+}
+
 }  // namespace
 
 RecordedLaunches::RecordedLaunches(std::span<const Trace* const> profiles) {
@@ -57,17 +64,6 @@ const RecordedLaunches::Widths* RecordedLaunches::widths_of(const CostKey& key) 
   return found == forms_.end() ? nullptr : &found->second;
 }
 
-namespace {
-
-template <class Widths>
-auto nearest(const Widths& widths, int width) {
-  return std::min_element(widths.begin(), widths.end(), [&](const auto& a, const auto& b) {
-    return std::abs(a.first - width) < std::abs(b.first - width);
-  });
-}
-
-}  // namespace
-
 std::optional<LaunchShape> RecordedLaunches::find(const CostKey& key) const {
   const Widths* const widths = widths_of(key);
   if (widths == nullptr) return std::nullopt;
@@ -83,8 +79,7 @@ int RecordedLaunches::kernels(const CostKey& key) const {
   const Widths* const widths = widths_of(key);
   if (widths == nullptr) return 1;
   const auto& [width, recorded] = *nearest(*widths, key.width);
-  const bool one_a_member = recorded.kernels == width;
-  return one_a_member ? key.width : recorded.kernels;
+  return recorded.kernels == width ? key.width : recorded.kernels;
 }
 
 }  // namespace cohort

@@ -44,13 +44,6 @@ bool same_program(const Scored& a, const Scored& b) {
          a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
 }
 
-/// Whether any group runs several members' ops as one.
-bool fuses_members(const Plan& plan) {
-  return std::any_of(plan.groups.begin(), plan.groups.end(), [](const Group& group) {
-    return group.members.size() > 1 && group.strategy != Strategy::kSerial && group.strategy != Strategy::kConcurrent;
-  });
-}
-
 /// A variant that waits for its turn.
 struct Waiting {
   Nanoseconds estimate{};
@@ -155,13 +148,12 @@ class Search {
   /// False once cancelled.
   Result<bool> try_variant(const Variant& variant) {
     if (interrupted()) return stop();
+    if (maker_.fuses_nothing(variant)) return true;  // the one without fused runs is a candidate, too
     Scored scored;
     scored.variant = variant;
     PlanCandidate& candidate = scored.candidate;
     candidate.name = maker_.name_of(variant);
     candidate.plan = maker_.plan_of(variant);
-    if (!variant.fused.empty() && !fuses_members(candidate.plan))
-      return true;  // the one without fused runs is a candidate, too
     candidate.plan.baselines = outcome_.baseline.baselines;
     if (candidate.plan.launch != case_.base->launch) {
       for (Baseline& baseline : candidate.plan.baselines) baseline.launch = case_.base->launch;

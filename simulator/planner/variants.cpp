@@ -240,6 +240,16 @@ std::vector<Variant> VariantMaker::rests() const {
   return rests;
 }
 
+bool VariantMaker::is_split(const FusedRun& run, const Variant& variant) const {
+  return variant.rest == RestKind::kConcurrent &&
+         classes_[run.member_class].members.size() <= static_cast<std::size_t>(variant.streams);
+}
+
+bool VariantMaker::fuses_nothing(const Variant& variant) const {
+  return !variant.fused.empty() && std::all_of(variant.fused.begin(), variant.fused.end(),
+                                               [&](const FusedRun& run) { return is_split(run, variant); });
+}
+
 std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refused) {
   for (const Strategy strategy : kFusedStrategies) {
     const bool one_of_several = strategy == Strategy::kGroupedGemm;
@@ -257,12 +267,7 @@ std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refus
   const std::vector<std::string> groupable = groupable_ops();
   for (const Variant& rest : rests()) {
     const auto with = [&](Runs runs) {
-      // On as many streams as there are members each has its own, and nothing is run together.
-      const auto alone = [&](const FusedRun& run) {
-        return rest.rest == RestKind::kConcurrent &&
-               classes_[run.member_class].members.size() <= static_cast<std::size_t>(rest.streams);
-      };
-      std::erase_if(runs, alone);
+      std::erase_if(runs, [&](const FusedRun& run) { return is_split(run, rest); });
       Variant variant = rest;
       variant.fused = std::move(runs);
       return variant;

@@ -86,6 +86,8 @@ class VariantMaker {
   /// The variants with one fused run less; then, most promising first, those with one more run that a strategy can
   /// fuse, or with one op changed as in one_op_changed().
   [[nodiscard]] std::vector<Variant> fusion_changed(const Variant& variant);
+  /// Whether it has fused runs, but streams for all of their members.
+  [[nodiscard]] bool fuses_nothing(const Variant& variant) const;
   /// The plan of a variant, without baselines and `resolved`.
   [[nodiscard]] Plan plan_of(const Variant& variant);
   /// Sorts by the sum over ops, most promising first; ties keep their order.
@@ -104,6 +106,8 @@ class VariantMaker {
   using Wish = std::vector<std::optional<Strategy>>;                              ///< of a class: by op
   using Wishes = std::vector<std::vector<std::vector<std::optional<Strategy>>>>;  ///< by class and op: what is possible
 
+  /// Whether each member of a run has a stream of its own, so that nothing is run together.
+  [[nodiscard]] bool is_split(const FusedRun& run, const Variant& variant) const;
   [[nodiscard]] bool can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] bool is_core(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] Wishes possible_wishes() const;

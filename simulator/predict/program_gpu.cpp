@@ -47,9 +47,10 @@ double part(double work, double rate, Nanoseconds time) {
 }
 
 /// What kernels ask of the slots in which an SM issues instructions, in multiply-adds. By Nsight Compute on an H200
-/// (ResNet-18 and AlexNet, minibatch 1, traces/h200): cuDNN's float32 convolutions issue 1.6 to 2 instructions for each
-/// multiply-add, own kernels of pooling and of elementwise ops 170 to 500 for each output; and kernels that fill the
-/// SMs get three of four slots.
+/// (resnet18 and alexnet5, minibatch 1, traces/h200): cuDNN's implicit products in float32, which are mostly the
+/// fastest convolutions, issue 1.5 to 1.9 instructions for each multiply-add (its direct kernels 3.2 to 3.4, grouped
+/// products of CUTLASS 1.1), own kernels of pooling and of elementwise ops 170 to 500 for each output; and kernels that
+/// fill the SMs mostly get three of four slots (0.6 to 0.83).
 constexpr double kUsableSlots = 0.75;
 constexpr double kIssuedByProducts = 1.9 / kUsableSlots;  ///< for each multiply-add
 constexpr double kIssuedByOthers = 200 / kUsableSlots;    ///< for each output

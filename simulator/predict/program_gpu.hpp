@@ -55,11 +55,10 @@ class GpuDemands {
     CallWork work;
   };
   [[nodiscard]] Nanoseconds together(std::span<const Part> parts) const;
-  /// The kernels of `program` with the durations of `graph`'s steps (steps without duration are no kernels), and the
-  /// graph's copies, which are uploads.
   /// How many kernels a step launches, by the profiles; at least one.
   [[nodiscard]] int kernels(const Step& step) const { return launches_.kernels(step.cost); }
-
+  /// The kernels of `program` with the durations of `graph`'s steps (steps without duration are no kernels), and the
+  /// graph's copies, which are uploads.
   /// Errors: those of demand_of(), naming the step's task.
   Result<GpuWork> work(const Program& program, const TaskGraph& graph);
 

@@ -179,6 +179,15 @@ class GraphBuilder {
     Nanoseconds latency{};
   };
 
+  [[nodiscard]] std::int64_t used_streams() const {
+    return std::count_if(first_.begin(), first_.end(), [](const auto& first) { return first.has_value(); });
+  }
+
+  /// From the end of a launch call to the start of what it launches, on an idle stream.
+  [[nodiscard]] Nanoseconds latency_behind_call() const {
+    return std::max(Nanoseconds(0), launch_costs_->latency - launch_costs_->call);
+  }
+
   /// A thread's own work, then the part of a call in which it holds the driver's lock.
   struct ThreadCall {
     TaskId first{};
@@ -231,9 +240,7 @@ class GraphBuilder {
     const LaunchCosts& costs = *launch_costs_;
     if (program_.launch == LaunchMode::kGraph) {
       const auto nodes = std::accumulate(kernels_.begin(), kernels_.end(), std::int64_t{0});
-      const auto streams =
-          std::count_if(first_.begin(), first_.end(), [](const auto& first) { return first.has_value(); });
-      const Nanoseconds call = graph_launch_time(costs, nodes, std::max<std::int64_t>(1, streams));
+      const Nanoseconds call = graph_launch_time(costs, nodes, std::max<std::int64_t>(1, used_streams()));
       return {{add_host_task(launch_label_, iteration, call), costs.latency}};
     }
     if (!launch_order_.empty()) return add_threads_launches(iteration);
@@ -276,8 +283,7 @@ class GraphBuilder {
     const bool captured = program_.launch == LaunchMode::kGraph;
     const Nanoseconds gap = captured ? costs.graph_gap : costs.gap;
     std::vector<std::optional<std::uint32_t>> before(static_cast<std::size_t>(program_.streams));
-    std::int64_t streams_behind =
-        std::count_if(first_.begin(), first_.end(), [](const auto& first) { return first.has_value(); });
+    std::int64_t streams_behind = used_streams();
     for (std::uint32_t i = 0; i < steps.size(); ++i) {
       std::optional<std::uint32_t>& last = before[to_index(program_.steps[i].stream)];
       if (!captured) {
@@ -285,8 +291,8 @@ class GraphBuilder {
       } else if (!last) {
         // The last stream starts when the call ends, each before it that much earlier.
         const Nanoseconds begun = graph.task(launches.front().task).duration - costs.graph_stream * --streams_behind;
-        const Nanoseconds latency = std::max(Nanoseconds(0), costs.latency - costs.call);
-        graph.add_edge(launches.front().task, steps[i], EdgeKind::kLaunch, begun + latency, Anchor::kStart);
+        graph.add_edge(launches.front().task, steps[i], EdgeKind::kLaunch, begun + latency_behind_call(),
+                       Anchor::kStart);
       }
       if (last) graph.add_edge(steps[*last], steps[i], EdgeKind::kStreamOrder, gap);
       last = i;
@@ -364,12 +370,11 @@ class GraphBuilder {
     result_.ends.push_back(end);
     if (launch_costs_) {
       add_gpu_edges(launches, steps);
-      const Nanoseconds latency = std::max(Nanoseconds(0), launch_costs_->latency - launch_costs_->call);
       for (const auto& last : last_) {
         if (!last) continue;
         graph.add_edge(steps[*last], end, EdgeKind::kStreamOrder);
         // A step's last kernel runs no sooner than it is launched.
-        if (!graph_replay) graph.add_edge(launches[*last].task, end, EdgeKind::kLaunch, latency);
+        if (!graph_replay) graph.add_edge(launches[*last].task, end, EdgeKind::kLaunch, latency_behind_call());
       }
     } else {
       add_host_edges(launch, steps, end);

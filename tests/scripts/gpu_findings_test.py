@@ -5,7 +5,7 @@ import unittest
 
 import rehearsal  # noqa: F401 - it says where gpukit is
 
-from gpukit import findings  # noqa: E402
+from gpukit import findings, steps  # noqa: E402
 
 
 def wall(network, members, times, **more):
@@ -19,6 +19,13 @@ def wall(network, members, times, **more):
 def peer(network, members, mode, times, **more):
     return {"peer": "PyTorch 2", "mode": mode, "network": network, "minibatch": 1, "members": members, "tf32": False, "step_ns": times,
             **more}
+
+
+class Provenance(unittest.TestCase):
+    def test_says_what_kind_of_card_it_is_and_not_which_one(self):
+        text = "    Product Name   : NVIDIA H200\n    Serial Number  : 1650\n    GPU UUID       : GPU-86\n    Temperature    : 34 C\n"
+        self.assertEqual(steps.without_serial_numbers(text), "    Product Name   : NVIDIA H200\n    Temperature    : 34 C\n")
+        self.assertIsNone(steps.without_serial_numbers(None), "no such program")
 
 
 class Peers(unittest.TestCase):
