@@ -2,6 +2,11 @@
 set(COHORT_ONEDNN AUTO CACHE STRING "CPU device on oneDNN: AUTO, ON or OFF")
 set_property(CACHE COHORT_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 option(COHORT_TESTS "Build the tests" ON)
+# Programs with all of a sanitizer's debug information take the default linker ten times as long.
+find_program(COHORT_MOLD mold)
+if(COHORT_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
 option(COHORT_FUZZ "Build the fuzzers; needs clang" OFF)
 if(COHORT_FUZZ) # of everything, so that the fuzzer sees which way its inputs take
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
