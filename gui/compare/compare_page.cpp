@@ -260,9 +260,11 @@ void ComparePage::choose_likely_pair() {
 }
 
 void ComparePage::show_files(const QStringList& paths) {
-  if (paths.size() < 2) return;
-  if (open_trace(files_, paths[0]) == nullptr || open_trace(files_, paths[1]) == nullptr) return;
-  bar_->choose({paths[0], paths[1]});
+  std::vector<OpenFile> named;
+  for (const QString& path : paths) {
+    if (const OpenFile* file = open_trace(files_, path)) named.push_back(*file);
+  }
+  if (const auto pair = likely_pair(named)) bar_->choose(*pair);
 }
 
 void ComparePage::compare_predictions(const NamedPrediction& first, const NamedPrediction& second) {

@@ -30,6 +30,9 @@ std::optional<ComparedPaths> likely_pair(const std::vector<OpenFile>& files) {
     if (file.trace) traces.push_back(&file);
   }
   if (traces.size() < 2) return std::nullopt;
+  // A profile is of ops one by one: nothing else is like it.
+  std::stable_partition(traces.begin(), traces.end(),
+                        [](const OpenFile* file) { return file->trace->info.kind != TraceKind::kProfile; });
   // One that is predicted stands on the side of the prediction, whatever the other is.
   if (traces[1]->trace->info.kind == TraceKind::kPredicted && traces[0]->trace->info.kind != TraceKind::kPredicted) {
     std::swap(traces[0], traces[1]);

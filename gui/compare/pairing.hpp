@@ -13,8 +13,8 @@ namespace cohort {
 using ComparedPaths = PerSide<QString>;
 
 /// The pair that a user most likely means: the last opened predicted trace that has a measured one of the same plan,
-/// with the last such; else the last predicted and the last measured one; else the first two traces. Absent where fewer
-/// than two traces are open.
+/// with the last such; else the last predicted and the last measured one; else the first two traces, profiles behind
+/// all others. Absent where fewer than two traces are open.
 std::optional<ComparedPaths> likely_pair(const std::vector<OpenFile>& files);
 
 /// Of an open trace; null where none of that path is open.

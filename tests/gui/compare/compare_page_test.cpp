@@ -209,6 +209,18 @@ TEST_F(ComparePageTest, KeepsTheChosenPairWhenFurtherFilesAreOpened) {
   EXPECT_EQ(find<QComboBox>("predicted").currentData().toString(), "/m.json");
 }
 
+TEST_F(ComparePageTest, ComparesTheLikelyPairOfTheFilesOpenedWithIt) {
+  const auto profile = shared(trace_of_plan(TraceKind::kProfile, {{"a", 0, 0_us, 8_us}}));
+  open({{"/x.json", predicted_, nullptr},
+        {"/profile.json", profile, nullptr},
+        {"/p.json", predicted_, nullptr},
+        {"/m.json", measured_, nullptr}});
+  page_.show_files({"/profile.json", "/p.json", "/m.json"});
+  wait();
+  EXPECT_EQ(find<QComboBox>("predicted").currentData().toString(), "/p.json");
+  EXPECT_EQ(find<QComboBox>("measured").currentData().toString(), "/m.json");
+}
+
 TEST_F(ComparePageTest, ShowsAFileThatHasChanged) {
   open_small();
   const auto changed = shared(trace_of_plan(TraceKind::kMeasured, {{"a", 0, 0_us, 8_us}, {"b", 0, 8_us, 5_us, "fc1"}}));

@@ -34,6 +34,12 @@ TEST(LikelyPair, TakesWhatThereIsWhereNoPlanIsShared) {
             (ComparedPaths{"a", "b"}));
 }
 
+TEST(LikelyPair, LeavesProfilesOutWhereThereAreOthers) {
+  const OpenFile profile = file_of("profile", TraceKind::kProfile, "");
+  EXPECT_EQ(likely_pair({profile, file_of("p1", kP, "1"), file_of("p2", kP, "2")}), (ComparedPaths{"p1", "p2"}));
+  EXPECT_EQ(likely_pair({profile, file_of("m", kM, "1")}), (ComparedPaths{"m", "profile"}));
+}
+
 TEST(LikelyPair, IsAbsentWithoutTwoTraces) {
   EXPECT_EQ(likely_pair({}), std::nullopt);
   EXPECT_EQ(likely_pair({file_of("p", kP, "1"), {"plan.json", nullptr, std::make_shared<const Plan>()}}), std::nullopt);
