@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -17,6 +19,13 @@ struct Place {
   std::int64_t at = 0;  ///< byte in the arena, or buffer
 
   friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+struct CostKeyHash {
+  std::size_t operator()(const CostKey& key) const {
+    const std::hash<std::string> hash;
+    return hash(key.signature) + 31 * hash(key.algorithm) + 101 * static_cast<std::size_t>(key.width + key.threads);
+  }
 };
 
 double count(Bytes bytes) { return static_cast<double>(bytes.value); }
@@ -109,7 +118,7 @@ Bytes footprint_of(const Program& program) {
 
 std::vector<EqualCalls> reuse_distances(const Program& program) {
   std::vector<EqualCalls> all;
-  std::map<CostKey, std::size_t> known;
+  std::unordered_map<CostKey, std::size_t, CostKeyHash> known;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const auto [place, is_new] = known.try_emplace(program.steps[i].cost, all.size());
     if (is_new) all.emplace_back();

@@ -7,9 +7,6 @@
 namespace cohort {
 namespace {
 
-/// By stream: position in the stream's list of steps, or nothing yet.
-using Clock = std::vector<std::int64_t>;
-
 /// What is not found in the caches makes a call longer by its part of the call's bytes. What was timed in its model
 /// found its activations as they are in any step; only how cold its weights are is told by the footprint.
 Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, CostContext context,
@@ -44,37 +41,38 @@ std::vector<int> neighbours_of(const Program& program, int most) {
     place[i] = static_cast<std::int64_t>(mine.size());
     mine.push_back(i);
   }
-  // The last step of each stream that must have ended, and the first that must wait.
-  std::vector<Clock> before(count, Clock(streams, -1));
-  std::vector<Clock> after(count, Clock(streams));
+  // By step and stream: the last step of the stream that must have ended, and the first that must wait.
+  std::vector<std::int64_t> before(count * streams, -1);
+  std::vector<std::int64_t> after(count * streams);
   for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t s = 0; s < streams; ++s) after[i][s] = static_cast<std::int64_t>(on_stream[s].size());
+    for (std::size_t s = 0; s < streams; ++s) after[i * streams + s] = static_cast<std::int64_t>(on_stream[s].size());
   }
-  const auto sources = [&](std::size_t i) {
-    std::vector<std::size_t> from;
-    for (const StepId id : program.steps[i].dependencies) from.push_back(to_index(id));
+  const auto for_each_source = [&](std::size_t i, const auto& take) {
+    for (const StepId id : program.steps[i].dependencies) take(to_index(id));
     const std::size_t stream = to_index(program.steps[i].stream);
-    if (place[i] > 0) from.push_back(on_stream[stream][static_cast<std::size_t>(place[i] - 1)]);
-    return from;
+    if (place[i] > 0) take(on_stream[stream][static_cast<std::size_t>(place[i] - 1)]);
   };
   for (std::size_t i = 0; i < count; ++i) {
-    for (const std::size_t from : sources(i)) {
-      for (std::size_t s = 0; s < streams; ++s) before[i][s] = std::max(before[i][s], before[from][s]);
-      std::int64_t& own = before[i][to_index(program.steps[from].stream)];
+    for_each_source(i, [&](std::size_t from) {
+      for (std::size_t s = 0; s < streams; ++s)
+        before[i * streams + s] = std::max(before[i * streams + s], before[from * streams + s]);
+      std::int64_t& own = before[i * streams + to_index(program.steps[from].stream)];
       own = std::max(own, place[from]);
-    }
+    });
   }
   for (std::size_t i = count; i-- > 0;) {
-    for (const std::size_t from : sources(i)) {
-      for (std::size_t s = 0; s < streams; ++s) after[from][s] = std::min(after[from][s], after[i][s]);
-      std::int64_t& own = after[from][to_index(program.steps[i].stream)];
+    for_each_source(i, [&](std::size_t from) {
+      for (std::size_t s = 0; s < streams; ++s)
+        after[from * streams + s] = std::min(after[from * streams + s], after[i * streams + s]);
+      std::int64_t& own = after[from * streams + to_index(program.steps[i].stream)];
       own = std::min(own, place[i]);
-    }
+    });
   }
   std::vector<int> neighbours(count, 0);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t s = 0; s < streams; ++s) {
-      if (s != to_index(program.steps[i].stream) && before[i][s] + 1 < after[i][s]) ++neighbours[i];
+      if (s != to_index(program.steps[i].stream) && before[i * streams + s] + 1 < after[i * streams + s])
+        ++neighbours[i];
     }
     neighbours[i] = std::min(neighbours[i], most);
   }

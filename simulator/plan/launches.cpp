@@ -1,6 +1,8 @@
 #include "simulator/plan/launches.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <queue>
@@ -184,20 +186,21 @@ class Ordering {
 
   Result<std::vector<Launch>> run() {
     std::vector<std::size_t> open(launches_.size());
-    std::set<Priority> ready;
+    std::priority_queue<Priority, std::vector<Priority>, std::greater<>> ready;
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       open[i] = needs_[i].size();
-      if (open[i] == 0) ready.insert(priority(i));
+      if (open[i] == 0) ready.push(priority(i));
     }
     std::vector<Launch> ordered;
+    ordered.reserve(launches_.size());
     std::vector<bool> done(launches_.size(), false);
     while (!ready.empty()) {
-      const std::size_t next = std::get<4>(*ready.begin());
-      ready.erase(ready.begin());
+      const std::size_t next = std::get<4>(ready.top());
+      ready.pop();
       done[next] = true;
-      ordered.push_back(launches_[next]);
+      ordered.push_back(std::move(launches_[next]));
       for (const std::size_t user : users_[next]) {
-        if (--open[user] == 0) ready.insert(priority(user));
+        if (--open[user] == 0) ready.push(priority(user));
       }
     }
     if (ordered.size() < launches_.size())
@@ -231,21 +234,27 @@ class Ordering {
   }
 
   void link_data() {
-    std::vector<std::map<TensorId, std::size_t>> producer(models_.size());
+    constexpr std::size_t kNone = SIZE_MAX;
+    std::vector<std::vector<std::size_t>> producer;  // by member and tensor
+    producer.reserve(models_.size());
+    for (const Model* model : models_) producer.emplace_back(model->tensors.size(), kNone);
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       for (std::size_t k = 0; k < launches_[i].members.size(); ++k) {
         const std::size_t member = to_index(launches_[i].members[k]);
-        for (const TensorId out : models_[member]->op(launches_[i].ops[k]).outputs) producer[member][out] = i;
+        for (const TensorId out : models_[member]->op(launches_[i].ops[k]).outputs) producer[member][to_index(out)] = i;
       }
     }
+    std::vector<std::size_t> from;
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      std::set<std::size_t> from;
+      from.clear();
       for (std::size_t k = 0; k < launches_[i].members.size(); ++k) {
         const std::size_t member = to_index(launches_[i].members[k]);
         for (const TensorId in : models_[member]->op(launches_[i].ops[k]).inputs) {
-          if (const auto found = producer[member].find(in); found != producer[member].end()) from.insert(found->second);
+          if (const std::size_t source = producer[member][to_index(in)]; source != kNone) from.push_back(source);
         }
       }
+      std::sort(from.begin(), from.end());
+      from.erase(std::unique(from.begin(), from.end()), from.end());
       for (const std::size_t source : from) link(source, i);
     }
   }

@@ -43,8 +43,24 @@ Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluat
   return sum;
 }
 
-GainWalk::GainWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, const BaselinePrediction& baseline)
-    : case_(planning_case), evaluator_(evaluator), baseline_(baseline), class_of_(planning_case.models.size()) {
+const WalkPoints::Point& WalkPoints::at(const std::string& fingerprint, double ratio,
+                                        const std::function<Point()>& make) {
+  Known* known = nullptr;
+  {
+    const std::lock_guard lock(guard_);
+    known = &known_[{fingerprint, ratio}];
+  }
+  std::call_once(known->once, [&] { known->point = make(); });
+  return known->point;
+}
+
+GainWalk::GainWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, const BaselinePrediction& baseline,
+                   WalkPoints& points)
+    : case_(planning_case),
+      evaluator_(evaluator),
+      baseline_(baseline),
+      points_(points),
+      class_of_(planning_case.models.size()) {
   const std::vector<MemberClass> classes = member_classes(case_.models);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     for (const std::uint32_t member : classes[i].members) class_of_[member] = i;
@@ -120,22 +136,22 @@ std::optional<Nanoseconds> GainWalk::time_of(const Plan& plan) {
   // A limit on memory changes nothing of a plan that keeps it.
   Plan free = plan;
   free.limits.memory.reset();
-  const Point& point = point_of(free);
+  const WalkPoints::Point& point = point_of(free);
   if (!plan.limits.memory || !point.time || point.memory <= *plan.limits.memory) return point.time;
   return point_of(plan).time;
 }
 
-const GainWalk::Point& GainWalk::point_of(const Plan& plan) {
-  const auto [place, is_new] = known_.try_emplace({fingerprint(plan), ratio_});
-  Point& point = place->second;
-  if (!is_new) return point;
-  ChoiceRule rule;
-  rule.preferred = &preferred_;
-  if (const Result<LoweredPlan> lowered = evaluator_.lowered(plan, case_.models, rule)) {
-    point.memory = lowered->program.memory.total();
-    if (const auto time = evaluator_.without_overheads(plan, lowered->program)) point.time = *time;
-  }
-  return point;
+const WalkPoints::Point& GainWalk::point_of(const Plan& plan) {
+  return points_.at(fingerprint(plan), ratio_, [&] {
+    WalkPoints::Point point;
+    ChoiceRule rule;
+    rule.preferred = &preferred_;
+    if (const Result<LoweredPlan> lowered = evaluator_.lowered(plan, case_.models, rule)) {
+      point.memory = lowered->program.memory.total();
+      if (const auto time = evaluator_.without_overheads(plan, lowered->program)) point.time = *time;
+    }
+    return point;
+  });
 }
 
 Attribution GainWalk::explain(const Plan& plan, Nanoseconds with_overheads, Nanoseconds without_overheads) {

@@ -1,7 +1,10 @@
 #include "simulator/planner/choose.hpp"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
+#include <unordered_map>
+#include <vector>
 
 namespace cohort {
 namespace {
@@ -32,6 +35,20 @@ Rank rank_of(CallTimes& times, const ChoiceRule& rule, const CostKey& key, std::
   const bool recorded = times.table().has(key_of(key, way));
   return {other_threads, !is_preferred, !time, time.value_or(Nanoseconds(0)).count(), !recorded, place};
 }
+
+bool same_way(const Alternative& a, const Alternative& b) {
+  return a.threads == b.threads && a.workspace == b.workspace && a.multiprocessors == b.multiprocessors &&
+         a.algorithm == b.algorithm && a.alone == b.alone;
+}
+
+/// What was chosen for a call: equal members ask once more for every call of theirs.
+struct KnownChoice {
+  Strategy strategy{};
+  int width = 1;
+  std::vector<Alternative> ways;
+  std::size_t best = 0;
+};
+using KnownChoices = std::unordered_map<std::string, std::vector<KnownChoice>>;  // by signature
 
 }  // namespace
 
@@ -65,7 +82,13 @@ std::optional<Nanoseconds> way_time(CallTimes& times, const ChoiceRule& rule, co
 }
 
 ChooseAlternative choose_by_cost(CallTimes& times, ChoiceRule rule) {
-  return [&times, rule](const CostKey& key, std::span<const Alternative> ways) {
+  return [&times, rule, known = KnownChoices()](const CostKey& key, std::span<const Alternative> ways) mutable {
+    std::vector<KnownChoice>& alike = known[key.signature];
+    for (const KnownChoice& choice : alike) {
+      if (choice.strategy == key.strategy && choice.width == key.width &&
+          std::ranges::equal(choice.ways, ways, same_way))
+        return choice.best;
+    }
     std::size_t best = 0;
     std::optional<Rank> best_rank;
     for (std::size_t i = 0; i < ways.size(); ++i) {
@@ -75,6 +98,7 @@ ChooseAlternative choose_by_cost(CallTimes& times, ChoiceRule rule) {
         best_rank = rank;
       }
     }
+    alike.push_back({key.strategy, key.width, {ways.begin(), ways.end()}, best});
     return best;
   };
 }

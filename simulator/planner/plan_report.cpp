@@ -117,6 +117,7 @@ class PlanReporter::Work {
     Plan base;
     PlanningCase own;
     BaselinePrediction baseline;
+    WalkPoints points;
     std::optional<GainWalk> walk;
   };
 
@@ -187,7 +188,7 @@ class PlanReporter::Work {
       COHORT_TRY(baseline.without_overheads, bare_baseline(case_, evaluator_, plan));
       baseline.baselines = plan.baselines;
     }
-    made->walk.emplace(made->own, evaluator_, baseline);
+    made->walk.emplace(made->own, evaluator_, baseline, made->points);
     known = std::move(made);
     return known.get();
   }

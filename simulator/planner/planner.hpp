@@ -129,6 +129,7 @@ struct PlannerOptions {
   bool search_launch_threads = false;
   /// Of the objective: what has no chance to cost less is left out once `least_simulated` have been simulated.
   std::optional<double> cost_to_beat = std::nullopt;
+  int threads = 0;  ///< that predict candidates; 0: one for each core of this machine
   const CancelToken* cancel = nullptr;
   /// Told after each candidate how many have been simulated, and of how many at most.
   std::function<void(std::size_t done, std::size_t of)> progress = {};

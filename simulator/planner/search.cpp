@@ -5,17 +5,15 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
-#include "simulator/planner/attribution.hpp"
-#include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/explanation.hpp"
 #include "simulator/planner/input_settings.hpp"
 #include "simulator/planner/learned_ratios.hpp"
-#include "simulator/planner/program_shape.hpp"
+#include "simulator/planner/scoring.hpp"
 #include "simulator/planner/uncertainty.hpp"
-#include "simulator/planner/variants.hpp"
 
 namespace cohort {
 namespace {
@@ -27,14 +25,6 @@ constexpr std::size_t kMostStarts = 4;
 constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by side
 constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
 constexpr std::size_t kTradeoffs = 6;    // of time against workspace that are tried of one plan
-
-struct Scored {
-  Variant variant;
-  PlanCandidate candidate;
-  double cost = 0;         ///< by the objective
-  bool is_change = false;  ///< of what was the best before
-  ProgramShape shape;
-};
 
 /// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
 bool same_program(const Scored& a, const Scored& b) {
@@ -57,9 +47,8 @@ class Search {
       : case_(planning_case),
         options_(options),
         outcome_(result),
-        evaluator_(planning_case, options.cancel),
-        maker_(planning_case, evaluator_.times(), evaluator_.footprint(planning_case.models)),
-        walk_(planning_case, evaluator_, result.baseline) {}
+        scoring_(planning_case, options, result.baseline),
+        maker_(planning_case, scoring_.evaluator().times(), scoring_.evaluator().footprint(planning_case.models)) {}
 
   Result<void> run() {
     outcome_.objective = options_.objective;
@@ -89,7 +78,7 @@ class Search {
       };
       return rank(a) < rank(b);
     });
-    for (std::size_t i = 0; i < scored_.size(); ++i) COHORT_CHECK(finish(i));
+    COHORT_CHECK(finish());
     if (options_.pareto) COHORT_CHECK(add_pareto());
     return {};
   }
@@ -107,13 +96,19 @@ class Search {
     const std::size_t most = std::max<std::size_t>(1, options_.most_simulated);
     const std::size_t least = std::min(options_.least_simulated, most);
     const std::size_t of = std::min(most, order.size());
+    std::vector<const Variant*> waiting;
+    for (const Waiting& each : order) waiting.push_back(&variants[each.place]);
     std::size_t done = 0;
-    for (const Waiting& each : order) {
+    for (std::size_t turn = 0; turn < order.size(); ++turn) {
+      const Waiting& each = order[turn];
       const bool cannot_win = done >= least && loses_by_bound(each.bound);
       if (done >= most || cannot_win) {
         outcome_.screened.push_back({maker_.name_of(variants[each.place]), each.bound, loses_by_bound(each.bound)});
         continue;
       }
+      look_ahead(std::span(waiting).subspan(turn), [&](std::size_t i) {
+        return done + i >= most || (done + i >= least && loses_by_bound(order[turn + i].bound));
+      });
       COHORT_TRY(const bool go_on, try_variant(variants[each.place]));
       if (!go_on) return {};
       ++done;
@@ -145,10 +140,7 @@ class Search {
     return outcome_.interrupted;
   }
 
-  /// False once cancelled.
-  Result<bool> try_variant(const Variant& variant) {
-    if (interrupted()) return stop();
-    if (maker_.fuses_nothing(variant)) return true;  // the one without fused runs is a candidate, too
+  [[nodiscard]] Scored planned(const Variant& variant) {
     Scored scored;
     scored.variant = variant;
     PlanCandidate& candidate = scored.candidate;
@@ -158,32 +150,62 @@ class Search {
     if (candidate.plan.launch != case_.base->launch) {
       for (Baseline& baseline : candidate.plan.baselines) baseline.launch = case_.base->launch;
     }
-    Result<Evaluation> evaluation = evaluator_.evaluate(candidate.plan, case_.models);
-    if (!evaluation && interrupted()) return stop();
-    if (!evaluation) {
-      refuse(candidate.name, evaluation.error().code, evaluation.error().message);
+    return scored;
+  }
+
+  [[nodiscard]] bool is_scored(const Variant& variant) const {
+    return std::any_of(scored_.begin(), scored_.end(), [&](const Scored& each) { return each.variant == variant; });
+  }
+  [[nodiscard]] bool is_ahead(const Variant& variant) const {
+    return std::any_of(ahead_.begin(), ahead_.end(), [&](const auto& each) { return each.first == variant; });
+  }
+
+  /// Scores the first of `next` and, on the other cores, those behind it that will be tried as far as is known now.
+  /// What is found of one may rule out another by the time it is its turn: then its score is not looked at.
+  template <class IsOut>
+  void look_ahead(std::span<const Variant* const> next, const IsOut& is_out) {
+    if (scoring_.workers() == 1 || is_ahead(*next.front())) return;
+    ahead_.clear();
+    std::vector<Scored> several;
+    for (std::size_t i = 0; i < next.size() && several.size() < scoring_.workers(); ++i) {
+      const Variant& variant = *next[i];
+      if (!maker_.fuses_nothing(variant) && !is_scored(variant) && !is_out(i)) several.push_back(planned(variant));
+    }
+    std::vector<Variant> variants;
+    for (const Scored& each : several) variants.push_back(each.variant);
+    std::vector<Result<Scored>> scores = scoring_.score(std::move(several));
+    for (std::size_t i = 0; i < scores.size(); ++i) ahead_.emplace_back(std::move(variants[i]), std::move(scores[i]));
+  }
+
+  Result<Scored> score_of(Scored planned) {
+    const auto found =
+        std::find_if(ahead_.begin(), ahead_.end(), [&](const auto& each) { return each.first == planned.variant; });
+    if (found == ahead_.end()) return scoring_.score(std::move(planned));
+    Result<Scored> scored = std::move(found->second);
+    ahead_.erase(found);
+    return scored;
+  }
+
+  /// False once cancelled.
+  Result<bool> try_variant(const Variant& variant) {
+    if (interrupted()) return stop();
+    if (maker_.fuses_nothing(variant)) return true;  // the one without fused runs is a candidate, too
+    Result<Scored> scored = score_of(planned(variant));
+    if (!scored && interrupted()) return stop();
+    const std::string name = maker_.name_of(variant);
+    if (!scored) {
+      refuse(name, scored.error().code, scored.error().message);
       return true;
     }
-    candidate.prediction = evaluation->prediction;
-    candidate.limited = evaluation->limited;
-    const Nanoseconds latency = candidate.prediction.p99_latency;
+    const Nanoseconds latency = scored->candidate.prediction.p99_latency;
     if (options_.latency_limit && latency > *options_.latency_limit) {
-      refuse(candidate.name, ErrorCode::kDoesNotFit,
+      refuse(name, ErrorCode::kDoesNotFit,
              fmt::format("its p99 latency is {}, the limit is {}", format_time(latency),
                          format_time(*options_.latency_limit)));
       return true;
     }
-    candidate.plan.resolved = evaluator_.resolved(candidate.plan, evaluation->program);
-    scored.shape = shape_of(evaluation->program);
-    const auto same = [&](const Scored& other) { return same_program(scored, other); };
-    if (std::any_of(scored_.begin(), scored_.end(), same)) return true;
-    if (candidate.prediction.step_time > Nanoseconds(0)) {
-      candidate.speedup = seconds(outcome_.baseline.step_time) / seconds(candidate.prediction.step_time);
-    }
-    const std::vector<double> gains = member_gains(candidate.prediction, outcome_.baseline.alone);
-    if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
-    scored.cost = objective_cost(options_.objective, candidate.prediction, outcome_.baseline.alone);
-    scored_.push_back(std::move(scored));
+    const auto same = [&](const Scored& other) { return same_program(*scored, other); };
+    if (std::none_of(scored_.begin(), scored_.end(), same)) scored_.push_back(*std::move(scored));
     return true;
   }
 
@@ -197,21 +219,17 @@ class Search {
     plan.limits = base.limits;
     plan.input = base.input;
     plan.resolved->fingerprint = fingerprint(plan);
-    const Result<Evaluation> evaluation = evaluator_.evaluate(plan, case_.models);
-    if (!evaluation) return {};  // it does not fit into memory at once
-    Scored scored;
-    PlanCandidate& candidate = scored.candidate;
-    candidate.name = kOneAfterAnother;
-    candidate.prediction = evaluation->prediction;
+    Scored in_turn;
+    in_turn.candidate.name = kOneAfterAnother;
+    in_turn.candidate.plan = std::move(plan);
+    Result<Scored> scored = scoring_.score(std::move(in_turn));
+    if (!scored) return {};  // it does not fit into memory at once
+    PlanCandidate& candidate = scored->candidate;
     if (options_.latency_limit && candidate.prediction.p99_latency > *options_.latency_limit) return {};
-    plan.resolved = evaluator_.resolved(plan, evaluation->program);
-    candidate.plan = std::move(plan);
-    const std::vector<double> gains = member_gains(candidate.prediction, outcome_.baseline.alone);
-    if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
-    scored.cost = objective_cost(options_.objective, candidate.prediction, outcome_.baseline.alone);
-    scored.shape = shape_of(evaluation->program);
-    std::erase_if(scored_, [&](const Scored& other) { return same_program(scored, other); });
-    scored_.push_back(std::move(scored));
+    candidate.speedup = 1;  // which it is by what is meant by it
+    candidate.limited = false;
+    std::erase_if(scored_, [&](const Scored& other) { return same_program(*scored, other); });
+    scored_.push_back(*std::move(scored));
     return {};
   }
 
@@ -233,12 +251,15 @@ class Search {
       const std::size_t before = best();
       const Variant variant = scored_[before].variant;
       if (variant.fused.size() < 2 || variant.fused.size() > kMostRunsToTrim) return {};
+      std::vector<Variant> trimmed;
       for (std::size_t i = 0; i < variant.fused.size(); ++i) {
-        Variant less = variant;
-        less.fused.erase(less.fused.begin() + static_cast<std::ptrdiff_t>(i));
-        const auto same = [&](const Scored& scored) { return scored.variant == less; };
-        if (std::any_of(scored_.begin(), scored_.end(), same)) continue;
-        COHORT_TRY(const bool go_on, try_variant(less));
+        trimmed.push_back(variant);
+        trimmed.back().fused.erase(trimmed.back().fused.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      for (std::size_t i = 0; i < trimmed.size(); ++i) {
+        if (is_scored(trimmed[i])) continue;
+        look_ahead(pointers_to(trimmed, i), [](std::size_t) { return false; });
+        COHORT_TRY(const bool go_on, try_variant(trimmed[i]));
         if (!go_on) return {};
       }
       if (best() == before) return {};
@@ -291,11 +312,10 @@ class Search {
     }
     maker_.sort_by_promise(splits);
     std::size_t tried = 0;
-    for (const Variant& split : splits) {
-      const auto same = [&](const Scored& scored) { return scored.variant == split; };
-      if (std::any_of(scored_.begin(), scored_.end(), same)) continue;
+    for (std::size_t i = 0; i < splits.size(); ++i) {
+      if (is_scored(splits[i])) continue;
       if (tried++ == kMostSplit) break;
-      COHORT_CHECK(try_change(split));
+      COHORT_CHECK(try_change(pointers_to(splits, i)));
     }
     return {};
   }
@@ -329,8 +349,8 @@ class Search {
       maker_.sort_by_promise(changes);
       changes.resize(std::min(changes.size(), kMostChanges));
       std::size_t better = place;
-      for (const Variant& variant : changes) {
-        COHORT_TRY(const std::optional<std::size_t> changed, try_change(variant));
+      for (std::size_t i = 0; i < changes.size(); ++i) {
+        COHORT_TRY(const std::optional<std::size_t> changed, try_change(pointers_to(changes, i)));
         if (changed && scored_[*changed].cost < scored_[better].cost) better = *changed;
       }
       if (better == place) return {};
@@ -339,13 +359,22 @@ class Search {
     return {};
   }
 
-  /// Where the change is among the scored; absent where it cannot win, is not possible, or nothing new.
-  Result<std::optional<std::size_t>> try_change(const Variant& variant) {
+  static std::vector<const Variant*> pointers_to(const std::vector<Variant>& variants, std::size_t from) {
+    std::vector<const Variant*> pointers;
+    for (std::size_t i = from; i < variants.size(); ++i) pointers.push_back(&variants[i]);
+    return pointers;
+  }
+
+  /// Where the first of `changes`, which are to be tried in this order, is among the scored; absent where it cannot
+  /// win, is not possible, or nothing new.
+  Result<std::optional<std::size_t>> try_change(const std::vector<const Variant*>& changes) {
+    const Variant& variant = *changes.front();
     for (std::size_t i = 0; i < scored_.size(); ++i) {
       if (scored_[i].variant == variant) return i;
     }
     if (outcome_.interrupted || loses_by_bound(maker_.bound(variant))) return std::nullopt;
     const std::size_t count = scored_.size();
+    look_ahead(changes, [&](std::size_t i) { return loses_by_bound(maker_.bound(*changes[i])); });
     COHORT_CHECK(try_variant(variant));
     if (scored_.size() == count) return std::nullopt;
     scored_.back().is_change = true;
@@ -353,34 +382,24 @@ class Search {
   }
 
   /// Nothing more is explained once cancelled: who asked for an end wants it now.
-  Result<void> finish(std::size_t place) {
-    PlanCandidate& candidate = scored_[place].candidate;
-    if (candidate.name != kOneAfterAnother)  // which is what others are held against
-      candidate.interval = speedup_interval(case_, candidate.plan, candidate.prediction, candidate.speedup);
-    if (place < options_.most_explained && !interrupted()) {
-      Result<void> explained = explain(candidate);
-      if (!explained && !interrupted()) return explained;
-      candidate.explained = explained && !interrupted();
+  Result<void> finish() {
+    std::vector<PlanCandidate*> explained;
+    for (std::size_t i = 0; i < std::min(options_.most_explained, scored_.size()) && !interrupted(); ++i)
+      explained.push_back(&scored_[i].candidate);
+    const std::vector<Result<void>> outcomes = scoring_.explain(explained);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (!outcomes[i] && !interrupted()) return outcomes[i];
+      explained[i]->explained = outcomes[i].has_value();
     }
-    outcome_.ranked.push_back(std::move(candidate));
-    PlanCandidate& ranked = outcome_.ranked.back();
-    ranked.explanation = explanation_of(ranked, outcome_);
+    for (Scored& scored : scored_) {
+      PlanCandidate& candidate = scored.candidate;
+      if (candidate.name != kOneAfterAnother)  // which is what others are held against
+        candidate.interval = speedup_interval(case_, candidate.plan, candidate.prediction, candidate.speedup);
+      outcome_.ranked.push_back(std::move(candidate));
+      PlanCandidate& ranked = outcome_.ranked.back();
+      ranked.explanation = explanation_of(ranked, outcome_);
+    }
     return {};
-  }
-
-  Result<void> explain(PlanCandidate& candidate) {
-    COHORT_TRY(const LoweredPlan lowered, evaluator_.lowered(candidate.plan, case_.models));
-    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(candidate.plan, lowered.program));
-    candidate.attribution = walk_.explain(candidate.plan, candidate.prediction.step_time, bare);
-    if (candidate.limited) add_equal_shares(candidate);
-    return {};
-  }
-
-  void add_equal_shares(PlanCandidate& candidate) {
-    Plan free = candidate.plan;
-    free.resolved.reset();
-    const auto prediction = evaluator_.with_equal_shares(free, case_.models);
-    if (prediction) candidate.equal_shares = prediction->step_time;
   }
 
   /// All candidates, and the explained ones with less workspace; of these what no other beats.
@@ -391,7 +410,7 @@ class Search {
       if (!each.explained || interrupted()) continue;
       Plan free = each.plan;
       free.resolved.reset();
-      const auto tradeoffs = evaluator_.tradeoffs(free, case_.models, kTradeoffs);
+      const auto tradeoffs = scoring_.evaluator().tradeoffs(free, case_.models, kTradeoffs);
       if (!tradeoffs && interrupted()) continue;
       if (!tradeoffs) return tl::unexpected<Error>(tradeoffs.error());
       for (const Evaluation& tradeoff : *tradeoffs) {
@@ -399,7 +418,7 @@ class Search {
         if (point.memory.workspace < each.prediction.memory.workspace) {
           point.name += fmt::format(", workspace {}", format_bytes(point.memory.workspace));
         }
-        point.plan.resolved = evaluator_.resolved(free, tradeoff.program);
+        point.plan.resolved = scoring_.evaluator().resolved(free, tradeoff.program);
         points.push_back(std::move(point));
       }
     }
@@ -417,10 +436,10 @@ class Search {
   const PlanningCase& case_;
   const PlannerOptions& options_;
   PlanningResult& outcome_;
-  PlanEvaluator evaluator_;
+  Scoring scoring_;
   VariantMaker maker_;
-  GainWalk walk_;
   std::vector<Scored> scored_;
+  std::vector<std::pair<Variant, Result<Scored>>> ahead_;  ///< scored before it is their turn
   std::string refusal_;
   ErrorCode refusal_code_ = ErrorCode::kInvalidInput;
 };

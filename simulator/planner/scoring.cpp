@@ -1,0 +1,97 @@
+#include "simulator/planner/scoring.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/parallel.hpp"
+
+namespace cohort {
+namespace {
+
+/// More have little to do: candidates are tried a few at a time, as what is found rules others out.
+constexpr std::size_t kMostWorkers = 8;
+
+}  // namespace
+
+Result<std::vector<Alternative>> SharedCatalog::alternatives(const OpCall& call, int threads) const {
+  const std::lock_guard lock(guard_);
+  return catalog_.alternatives(call, threads);
+}
+
+bool SharedCatalog::accepts_strides(const OpCall& call) const {
+  const std::lock_guard lock(guard_);
+  return catalog_.accepts_strides(call);
+}
+
+Scoring::Worker::Worker(Scoring& scoring, const CancelToken* cancel, bool is_first)
+    : gpu(is_first || scoring.case_.gpu == nullptr ? std::nullopt : std::optional(*scoring.case_.gpu)),
+      planning_case(scoring.case_of(gpu)),
+      evaluator(planning_case, cancel),
+      walk(planning_case, evaluator, scoring.baseline_, scoring.points_) {}
+
+PlanningCase Scoring::case_of(std::optional<GpuDemands>& gpu) const {
+  PlanningCase own = case_;
+  own.catalog = &catalog_;
+  if (gpu) own.gpu = &*gpu;
+  return own;
+}
+
+Scoring::Scoring(const PlanningCase& planning_case, const PlannerOptions& options, const BaselinePrediction& baseline)
+    : case_(planning_case), options_(options), baseline_(baseline), catalog_(*planning_case.catalog, options.cancel) {
+  const std::size_t cores = std::thread::hardware_concurrency();
+  const std::size_t asked = options.threads > 0 ? static_cast<std::size_t>(options.threads) : cores;
+  const std::size_t count = std::clamp<std::size_t>(asked, 1, kMostWorkers);
+  for (std::size_t i = 0; i < count; ++i) workers_.emplace_back(*this, options.cancel, i == 0);
+}
+
+std::vector<Result<Scored>> Scoring::score(std::vector<Scored> planned) {
+  std::vector<std::optional<Result<Scored>>> found(planned.size());
+  parallel_for(planned.size(), workers_.size(),
+               [&](std::size_t worker, std::size_t i) { found[i] = score(workers_[worker], std::move(planned[i])); });
+  std::vector<Result<Scored>> scored;
+  scored.reserve(found.size());
+  for (auto& each : found) scored.push_back(*std::move(each));
+  return scored;
+}
+
+Result<Scored> Scoring::score(Scored planned) { return score(workers_.front(), std::move(planned)); }
+
+Result<Scored> Scoring::score(Worker& worker, Scored planned) const {
+  PlanCandidate& candidate = planned.candidate;
+  COHORT_TRY(Evaluation evaluation, worker.evaluator.evaluate(candidate.plan, case_.models));
+  candidate.plan.resolved = worker.evaluator.resolved(candidate.plan, evaluation.program);
+  candidate.prediction = std::move(evaluation.prediction);
+  candidate.limited = evaluation.limited;
+  planned.shape = shape_of(evaluation.program);
+  if (candidate.prediction.step_time > Nanoseconds(0))
+    candidate.speedup = seconds(baseline_.step_time) / seconds(candidate.prediction.step_time);
+  const std::vector<double> gains = member_gains(candidate.prediction, baseline_.alone);
+  if (!gains.empty()) candidate.least_gain = *std::min_element(gains.begin(), gains.end());
+  planned.cost = objective_cost(options_.objective, candidate.prediction, baseline_.alone);
+  return planned;
+}
+
+std::vector<Result<void>> Scoring::explain(std::span<PlanCandidate* const> candidates) {
+  std::vector<Result<void>> outcomes(candidates.size());
+  parallel_for(candidates.size(), workers_.size(),
+               [&](std::size_t worker, std::size_t i) { outcomes[i] = explain(workers_[worker], *candidates[i]); });
+  return outcomes;
+}
+
+Result<void> Scoring::explain(Worker& worker, PlanCandidate& candidate) const {
+  COHORT_TRY(const LoweredPlan lowered, worker.evaluator.lowered(candidate.plan, case_.models));
+  COHORT_TRY(const Nanoseconds bare, worker.evaluator.without_overheads(candidate.plan, lowered.program));
+  candidate.attribution = worker.walk.explain(candidate.plan, candidate.prediction.step_time, bare);
+  if (candidate.limited) add_equal_shares(worker, candidate);
+  return {};
+}
+
+void Scoring::add_equal_shares(Worker& worker, PlanCandidate& candidate) const {
+  Plan free = candidate.plan;
+  free.resolved.reset();
+  const auto prediction = worker.evaluator.with_equal_shares(free, case_.models);
+  if (prediction) candidate.equal_shares = prediction->step_time;
+}
+
+}  // namespace cohort

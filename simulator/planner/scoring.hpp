@@ -1,0 +1,84 @@
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "simulator/planner/attribution.hpp"
+#include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/planner.hpp"
+#include "simulator/planner/program_shape.hpp"
+#include "simulator/planner/remembered_catalog.hpp"
+#include "simulator/planner/variants.hpp"
+
+namespace cohort {
+
+/// A variant, and what it is predicted to do.
+struct Scored {
+  Variant variant;
+  PlanCandidate candidate;
+  double cost = 0;         ///< by the objective
+  bool is_change = false;  ///< of what was the best before
+  ProgramShape shape;
+};
+
+/// A remembered catalog that several threads may ask, one at a time.
+class SharedCatalog final : public OpCatalog {
+ public:
+  /// As RememberedCatalog.
+  explicit SharedCatalog(const OpCatalog& catalog, const CancelToken* cancel) : catalog_(catalog, cancel) {}
+
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
+  [[nodiscard]] bool accepts_strides(const OpCall& call) const override;
+  [[nodiscard]] std::vector<Precision> precisions() const override { return catalog_.precisions(); }
+  [[nodiscard]] int multiprocessors() const override { return catalog_.multiprocessors(); }
+  [[nodiscard]] int cores() const override { return catalog_.cores(); }
+  [[nodiscard]] std::optional<int> most_streams() const override { return catalog_.most_streams(); }
+
+ private:
+  RememberedCatalog catalog_;
+  mutable std::mutex guard_;
+};
+
+/// Predicts and explains candidates, several at a time: on as many threads as the options say. What it answers does not
+/// depend on their number.
+class Scoring {
+ public:
+  /// All must outlive it; `baseline` is that of the case's members.
+  Scoring(const PlanningCase& planning_case, const PlannerOptions& options, const BaselinePrediction& baseline);
+
+  [[nodiscard]] std::size_t workers() const { return workers_.size(); }
+  /// For one thread, while nothing is scored.
+  [[nodiscard]] PlanEvaluator& evaluator() { return workers_.front().evaluator; }
+
+  /// What evaluating the plan of each has to say, in their order. Errors: those of PlanEvaluator::evaluate().
+  std::vector<Result<Scored>> score(std::vector<Scored> planned);
+  Result<Scored> score(Scored planned);
+  /// Where the gain of each comes from. Errors, one for each: those of PlanEvaluator::lowered().
+  std::vector<Result<void>> explain(std::span<PlanCandidate* const> candidates);
+
+ private:
+  struct Worker {
+    Worker(Scoring& scoring, const CancelToken* cancel, bool is_first);
+
+    std::optional<GpuDemands> gpu;  ///< which remember; the first worker has those of the case
+    PlanningCase planning_case;
+    PlanEvaluator evaluator;
+    GainWalk walk;
+  };
+  [[nodiscard]] PlanningCase case_of(std::optional<GpuDemands>& gpu) const;
+  Result<Scored> score(Worker& worker, Scored planned) const;
+  Result<void> explain(Worker& worker, PlanCandidate& candidate) const;
+  void add_equal_shares(Worker& worker, PlanCandidate& candidate) const;
+
+  const PlanningCase& case_;
+  const PlannerOptions& options_;
+  const BaselinePrediction& baseline_;
+  SharedCatalog catalog_;
+  WalkPoints points_;
+  std::deque<Worker> workers_;
+};
+
+}  // namespace cohort
