@@ -6,9 +6,9 @@ other kinds of plan, so that the planner's choice can be judged: the plan, or on
 predicts no gain. Needs nothing beyond Python's library; writes a
 Markdown table.
 
-  bench/speedup_table.py --output bench/results/cpu.md        everything, an hour or more on 2 cores
+  bench/speedup_table.py --output bench/results/cpu-all.md        everything, an hour or more on 2 cores
   bench/speedup_table.py --quick                              a few small cases
-  bench/speedup_table.py --profiles FOLDER --predict-again bench/results/cpu.md
+  bench/speedup_table.py --profiles FOLDER --predict-again bench/results/cpu-all.md
                                                               what a changed simulator says of the plans and profiles
                                                               that are kept there, beside what was measured then
 """

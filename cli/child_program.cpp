@@ -7,16 +7,19 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
+
+#include "cli/process_environment.hpp"
 
 namespace cohort {
 
 Result<ChildEnd> run_child(const std::vector<std::string>& words,
                            const std::map<std::string, std::string>& environment) {
   std::vector<std::string> settings;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (environment.count(std::string(text.substr(0, text.find('=')))) == 0) settings.emplace_back(text);
-  }
+  for (char** entry = environ; *entry != nullptr; ++entry) settings.emplace_back(*entry);
+  settings = without_own_settings(std::move(settings));
+  std::erase_if(settings,
+                [&](const std::string& line) { return environment.count(line.substr(0, line.find('='))) > 0; });
   settings.reserve(settings.size() + environment.size());
   for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
   std::vector<char*> env;

@@ -17,7 +17,8 @@ struct ChildEnd {
 };
 
 /// Runs a program with this process's standard streams and waits for it; an interrupt at the terminal reaches
-/// it, and is waited out. `environment` is added to this process's.
+/// it, and is waited out. `environment` is added to what this process was given, without its
+/// own settings (cli/process_environment.hpp).
 /// Errors: kInvalidInput where it cannot be started.
 Result<ChildEnd> run_child(const std::vector<std::string>& words,
                            const std::map<std::string, std::string>& environment);

@@ -17,7 +17,7 @@
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/man_page.hpp"
-#include "cli/openmp_environment.hpp"
+#include "cli/process_environment.hpp"
 
 namespace cohort {
 namespace {
@@ -212,7 +212,7 @@ void fill_closed_standard_streams() {
 
 int main(int argc, char** argv) {
   using cohort::ErrorCode;
-  cohort::set_openmp_environment(argv);
+  cohort::set_process_environment(argv);
   cohort::fill_closed_standard_streams();
   // A closed pipe or a file that grows too large is an error of the write, reported like any other.
   std::signal(SIGPIPE, SIG_IGN);

@@ -87,6 +87,7 @@ DeviceInfo onednn_device_info() {
       {"isa", isa_name(dnnl::get_effective_cpu_isa())},
       {"omp_wait_policy", environment("OMP_WAIT_POLICY")},
       {"omp_proc_bind", environment("OMP_PROC_BIND")},
+      {"glibc_tunables", environment("GLIBC_TUNABLES")},
   };
   // Nothing, or zero, where a virtual machine does not tell.
   if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0)

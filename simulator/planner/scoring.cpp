@@ -11,6 +11,16 @@ namespace {
 
 /// More have little to do: candidates are tried a few at a time, as what is found rules others out.
 constexpr std::size_t kMostWorkers = 8;
+/// Of the programs that are predicted at the same time: more would take gigabytes.
+constexpr std::size_t kMostSteps = 100'000;
+
+std::size_t workers_for(const PlanningCase& planning_case, int threads) {
+  const std::size_t cores = std::thread::hardware_concurrency();
+  std::size_t steps = 1;  // of a program in which nothing is fused
+  for (const Model* model : planning_case.models) steps += model->ops.size();
+  const std::size_t most = std::clamp<std::size_t>(kMostSteps / steps, 1, kMostWorkers);
+  return std::clamp<std::size_t>(threads > 0 ? static_cast<std::size_t>(threads) : cores, 1, most);
+}
 
 }  // namespace
 
@@ -39,9 +49,7 @@ PlanningCase Scoring::case_of(std::optional<GpuDemands>& gpu) const {
 
 Scoring::Scoring(const PlanningCase& planning_case, const PlannerOptions& options, const BaselinePrediction& baseline)
     : case_(planning_case), options_(options), baseline_(baseline), catalog_(*planning_case.catalog, options.cancel) {
-  const std::size_t cores = std::thread::hardware_concurrency();
-  const std::size_t asked = options.threads > 0 ? static_cast<std::size_t>(options.threads) : cores;
-  const std::size_t count = std::clamp<std::size_t>(asked, 1, kMostWorkers);
+  const std::size_t count = workers_for(planning_case, options.threads);
   for (std::size_t i = 0; i < count; ++i) workers_.emplace_back(*this, options.cancel, i == 0);
 }
 

@@ -177,10 +177,10 @@ class Search {
     for (std::size_t i = 0; i < scores.size(); ++i) ahead_.emplace_back(std::move(variants[i]), std::move(scores[i]));
   }
 
-  Result<Scored> score_of(Scored planned) {
+  Result<Scored> score_of(const Variant& variant) {
     const auto found =
-        std::find_if(ahead_.begin(), ahead_.end(), [&](const auto& each) { return each.first == planned.variant; });
-    if (found == ahead_.end()) return scoring_.score(std::move(planned));
+        std::find_if(ahead_.begin(), ahead_.end(), [&](const auto& each) { return each.first == variant; });
+    if (found == ahead_.end()) return scoring_.score(planned(variant));
     Result<Scored> scored = std::move(found->second);
     ahead_.erase(found);
     return scored;
@@ -190,7 +190,7 @@ class Search {
   Result<bool> try_variant(const Variant& variant) {
     if (interrupted()) return stop();
     if (maker_.fuses_nothing(variant)) return true;  // the one without fused runs is a candidate, too
-    Result<Scored> scored = score_of(planned(variant));
+    Result<Scored> scored = score_of(variant);
     if (!scored && interrupted()) return stop();
     const std::string name = maker_.name_of(variant);
     if (!scored) {
