@@ -71,6 +71,7 @@ bool same_form(const OpCall& a, const OpCall& b) {
 
 Result<std::vector<Alternative>> RememberedCatalog::alternatives(const OpCall& call, int threads) const {
   if (cancel_ != nullptr) COHORT_CHECK(cancel_->check());
+  const std::lock_guard lock(guard_);
   if (!call.parts.empty()) return catalog_.alternatives(call, threads);  // few, and of many parts each
   const std::size_t hash = hash_of(call, threads);
   const auto [first, last] = answers_.equal_range(hash);
@@ -80,6 +81,11 @@ Result<std::vector<Alternative>> RememberedCatalog::alternatives(const OpCall& c
   COHORT_TRY(std::vector<Alternative> listed, catalog_.alternatives(call, threads));
   answers_.emplace(hash, Answer{call, threads, listed});
   return listed;
+}
+
+bool RememberedCatalog::accepts_strides(const OpCall& call) const {
+  const std::lock_guard lock(guard_);
+  return catalog_.accepts_strides(call);
 }
 
 }  // namespace cohort

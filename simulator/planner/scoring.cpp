@@ -24,16 +24,6 @@ std::size_t workers_for(const PlanningCase& planning_case, int threads) {
 
 }  // namespace
 
-Result<std::vector<Alternative>> SharedCatalog::alternatives(const OpCall& call, int threads) const {
-  const std::lock_guard lock(guard_);
-  return catalog_.alternatives(call, threads);
-}
-
-bool SharedCatalog::accepts_strides(const OpCall& call) const {
-  const std::lock_guard lock(guard_);
-  return catalog_.accepts_strides(call);
-}
-
 Scoring::Worker::Worker(Scoring& scoring, const CancelToken* cancel, bool is_first)
     : gpu(is_first || scoring.case_.gpu == nullptr ? std::nullopt : std::optional(*scoring.case_.gpu)),
       planning_case(scoring.case_of(gpu)),

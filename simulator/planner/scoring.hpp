@@ -1,7 +1,6 @@
 #pragma once
 
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,24 +21,6 @@ struct Scored {
   double cost = 0;         ///< by the objective
   bool is_change = false;  ///< of what was the best before
   ProgramShape shape;
-};
-
-/// A remembered catalog that several threads may ask, one at a time.
-class SharedCatalog final : public OpCatalog {
- public:
-  /// As RememberedCatalog.
-  explicit SharedCatalog(const OpCatalog& catalog, const CancelToken* cancel) : catalog_(catalog, cancel) {}
-
-  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override;
-  [[nodiscard]] bool accepts_strides(const OpCall& call) const override;
-  [[nodiscard]] std::vector<Precision> precisions() const override { return catalog_.precisions(); }
-  [[nodiscard]] int multiprocessors() const override { return catalog_.multiprocessors(); }
-  [[nodiscard]] int cores() const override { return catalog_.cores(); }
-  [[nodiscard]] std::optional<int> most_streams() const override { return catalog_.most_streams(); }
-
- private:
-  RememberedCatalog catalog_;
-  mutable std::mutex guard_;
 };
 
 /// Predicts and explains candidates, several at a time: on as many threads as the options say. What it answers does not
@@ -76,7 +57,7 @@ class Scoring {
   const PlanningCase& case_;
   const PlannerOptions& options_;
   const BaselinePrediction& baseline_;
-  SharedCatalog catalog_;
+  RememberedCatalog catalog_;
   WalkPoints points_;
   std::deque<Worker> workers_;
 };

@@ -256,9 +256,10 @@ class Search {
         trimmed.push_back(variant);
         trimmed.back().fused.erase(trimmed.back().fused.begin() + static_cast<std::ptrdiff_t>(i));
       }
+      const std::vector<const Variant*> waiting = pointers_to(trimmed);
       for (std::size_t i = 0; i < trimmed.size(); ++i) {
         if (is_scored(trimmed[i])) continue;
-        look_ahead(pointers_to(trimmed, i), [](std::size_t) { return false; });
+        look_ahead(std::span(waiting).subspan(i), [](std::size_t) { return false; });
         COHORT_TRY(const bool go_on, try_variant(trimmed[i]));
         if (!go_on) return {};
       }
@@ -311,11 +312,12 @@ class Search {
       splits.insert(splits.end(), std::make_move_iterator(ways.begin()), std::make_move_iterator(ways.end()));
     }
     maker_.sort_by_promise(splits);
+    const std::vector<const Variant*> waiting = pointers_to(splits);
     std::size_t tried = 0;
     for (std::size_t i = 0; i < splits.size(); ++i) {
       if (is_scored(splits[i])) continue;
       if (tried++ == kMostSplit) break;
-      COHORT_CHECK(try_change(pointers_to(splits, i)));
+      COHORT_CHECK(try_change(std::span(waiting).subspan(i)));
     }
     return {};
   }
@@ -348,9 +350,10 @@ class Search {
       std::vector<Variant> changes = changes_of(scored_[place].variant);
       maker_.sort_by_promise(changes);
       changes.resize(std::min(changes.size(), kMostChanges));
+      const std::vector<const Variant*> waiting = pointers_to(changes);
       std::size_t better = place;
       for (std::size_t i = 0; i < changes.size(); ++i) {
-        COHORT_TRY(const std::optional<std::size_t> changed, try_change(pointers_to(changes, i)));
+        COHORT_TRY(const std::optional<std::size_t> changed, try_change(std::span(waiting).subspan(i)));
         if (changed && scored_[*changed].cost < scored_[better].cost) better = *changed;
       }
       if (better == place) return {};
@@ -359,15 +362,15 @@ class Search {
     return {};
   }
 
-  static std::vector<const Variant*> pointers_to(const std::vector<Variant>& variants, std::size_t from) {
+  static std::vector<const Variant*> pointers_to(const std::vector<Variant>& variants) {
     std::vector<const Variant*> pointers;
-    for (std::size_t i = from; i < variants.size(); ++i) pointers.push_back(&variants[i]);
+    for (const Variant& variant : variants) pointers.push_back(&variant);
     return pointers;
   }
 
   /// Where the first of `changes`, which are to be tried in this order, is among the scored; absent where it cannot
   /// win, is not possible, or nothing new.
-  Result<std::optional<std::size_t>> try_change(const std::vector<const Variant*>& changes) {
+  Result<std::optional<std::size_t>> try_change(std::span<const Variant* const> changes) {
     const Variant& variant = *changes.front();
     for (std::size_t i = 0; i < scored_.size(); ++i) {
       if (scored_[i].variant == variant) return i;
