@@ -124,7 +124,7 @@ nlohmann::ordered_json to_json(const PlanCheck& check, const PlanningResult& res
 
 std::string check_text(const PlanCheck& check, const PlanningResult& result) {
   if (check.checked.empty()) return "checked: nothing, one after another is the only way\n";
-  std::string text = "checked by running them in turn:\n";
+  std::string text = "checked by running them alternately:\n";
   const auto row = [&](std::string_view rank, Nanoseconds step, double speedup, std::string_view name) {
     text += fmt::format("{:>3} {:>10} {:>7.2f}x  measured: {}\n", rank, format_time(step), speedup, name);
   };

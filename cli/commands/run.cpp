@@ -145,7 +145,7 @@ Command run_command() {
     const auto options = std::make_shared<RunCommandOptions>();
     app.add_option("PLAN", options->plan, "Plan to run, from cohort plan")->required();
     app.add_option("--beside", options->beside,
-                   "Other plans of the same members to measure in turn with this one, against the same baseline")
+                   "Other plans of the same members to measure alternately with this one, against the same baseline")
         ->type_name("FILE");
     app.add_option("-o,--output", options->output, "Trace to write; default: PLAN.measured.json.gz")->type_name("FILE");
     app.add_option("--outputs", options->outputs,

@@ -47,7 +47,7 @@ std::vector<Figure> answer_figures(const ExploreAnswer& answer) {
   std::vector<Figure> figures{speedup_figure(answer)};
   const QString models = counted(static_cast<qsizetype>(report.members), QObject::tr("model"), QObject::tr("models"));
   figures.push_back({QObject::tr("Step of %1").arg(models), qt(format_time(report.step_time)),
-                     QObject::tr("in turn %1").arg(qt(format_time(report.baseline))),
+                     QObject::tr("one by one %1").arg(qt(format_time(report.baseline))),
                      QObject::tr("In turn: each model one after another, as fast as it goes alone")});
   figures.push_back(memory_figure(answer));
   figures.push_back({QObject::tr("Bound by"), qt(report.binding.resource),

@@ -109,7 +109,7 @@ void write_facts(HtmlWriter& html, const PlanSection& section) {
 
 std::string streams_text(const Group& group, int streams) {
   if (!group.streams.empty()) return positions_text(group.streams);
-  return streams == 1 ? "0" : "dealt in turn";
+  return streams == 1 ? "0" : "dealt round-robin";
 }
 
 void write_groups(HtmlWriter& html, const Plan& plan) {

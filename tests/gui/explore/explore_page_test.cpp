@@ -80,7 +80,7 @@ TEST_F(ExplorePageTest, PredictsWhatItOpens) {
   open();
   ASSERT_TRUE(page_.picture().answer.has_value());
   EXPECT_THAT(figures(), HasSubstr("Speedup over one after another: 2.00x; likely 1.80-2.20, bounds 1.00-4.00"));
-  EXPECT_THAT(figures(), HasSubstr("Step of 4 models: 4.00 us; in turn 8.00 us"));
+  EXPECT_THAT(figures(), HasSubstr("Step of 4 models: 4.00 us; one by one 8.00 us"));
   EXPECT_THAT(figures(), HasSubstr("Memory: 1.00 MiB; of"));
   EXPECT_THAT(figures(), HasSubstr("Bound by: cores; busy 75%"));
   EXPECT_THAT(figures(), HasSubstr("Confidence: low; 1 doubt"));

@@ -18,7 +18,7 @@ int shown_labels(const FigureStrip& strip) {
 
 TEST(FigureStrip, LeavesOutTheLastWhereThereIsNoRoom) {
   FigureStrip strip;
-  strip.set_figures({{"Speedup", "2.00x", "likely 1.80-2.20"}, {"Step", "4.00 us", "in turn 8.00 us"}});
+  strip.set_figures({{"Speedup", "2.00x", "likely 1.80-2.20"}, {"Step", "4.00 us", "one by one 8.00 us"}});
   strip.resize(600, 80);
   strip.show();
   QCoreApplication::processEvents();

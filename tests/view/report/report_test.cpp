@@ -108,7 +108,7 @@ TEST(Report, NamesStrategiesAndStreamsAsTheExplorerDoes) {
   plan.resolved.reset();
   const PageContent content(page_of({{"tiny.plan.json", plan}}));
   EXPECT_THAT(content.text, HasSubstr("grouped convolution"));
-  EXPECT_THAT(content.text, Not(HasSubstr("dealt in turn")));
+  EXPECT_THAT(content.text, Not(HasSubstr("dealt round-robin")));
 }
 
 TEST(Report, ComparesEachRunWithThePrediction) {
