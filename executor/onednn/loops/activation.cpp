@@ -72,6 +72,21 @@ COHORT_VECTORS void round(const Run& r) {
 COHORT_VECTORS void thresholded_relu(const Run& r) {
   map(r, [&](float x) { return x <= r.alpha ? 0.0F : x; });
 }
+void softplus(const Run& r) {
+  map(r, [](float x) { return std::max(x, 0.0F) + std::log1p(std::exp(-std::fabs(x))); });
+}
+void logarithm(const Run& r) {
+  map(r, [](float x) { return std::log(x); });
+}
+void error_function(const Run& r) {
+  map(r, [](float x) { return std::erf(x); });
+}
+void sine(const Run& r) {
+  map(r, [](float x) { return std::sin(x); });
+}
+void cosine(const Run& r) {
+  map(r, [](float x) { return std::cos(x); });
+}
 COHORT_VECTORS void sign(const Run& r) {
   map(r, [](float x) { return x > 0 ? 1.0F : (x < 0 ? -1.0F : (x == 0 ? 0.0F : x)); });
 }
@@ -105,6 +120,16 @@ Loops loops_of(const Activation& op) {
       return [](const Run& r) { round(r); };
     case ActivationKind::kThresholdedRelu:
       return [](const Run& r) { thresholded_relu(r); };
+    case ActivationKind::kSoftplus:
+      return softplus;
+    case ActivationKind::kLog:
+      return logarithm;
+    case ActivationKind::kErf:
+      return error_function;
+    case ActivationKind::kSin:
+      return sine;
+    case ActivationKind::kCos:
+      return cosine;
     case ActivationKind::kSign:
       return [](const Run& r) { sign(r); };
     default:

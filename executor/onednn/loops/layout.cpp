@@ -8,51 +8,12 @@
 #include "executor/device_error.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
-#include "executor/onednn/loops/strided_walk.hpp"
+#include "executor/onednn/loops/strided_copy.hpp"
 #include "executor/onednn/loops/vector.hpp"
 #include "executor/reference/tensor_ref.hpp"
 
 namespace cohort::onednn {
 namespace {
-
-bool is_row_major(const View& view) {
-  const Shape dense = dense_strides(view.shape, Layout::kNchw);
-  for (std::size_t d = 0; d < view.shape.size(); ++d) {
-    if (view.shape[d] > 1 && view.strides[d] != dense[d]) return false;
-  }
-  return true;
-}
-
-/// y = x over a walk of {y, x}.
-void copy(const StridedWalk<2>& walk, int threads, const float* x, float* y) {
-  const auto [to_step, from_step] = walk.run_steps();
-  in_parallel(threads, walk.elements(), 1, [&, to_step = to_step, from_step = from_step](auto begin, auto end) {
-    walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-      float* const to = y + at[0];
-      const float* const from = x + at[1];
-      if (to_step == 1 && from_step == 1) {
-        std::copy_n(from, count, to);
-      } else if (to_step == 1 && from_step == 0) {
-        std::fill_n(to, count, *from);
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
-      }
-    });
-  });
-}
-
-void clear(const StridedWalk<1>& walk, int threads, float* y) {
-  const std::int64_t step = walk.run_steps()[0];
-  in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
-    walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-      if (step == 1) {
-        std::fill_n(y + at[0], count, 0.0F);
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) y[at[0] + i * step] = 0;
-      }
-    });
-  });
-}
 
 COHORT_VECTORS void add_run(const float* x, std::int64_t count, float* y) {
 #pragma omp simd
@@ -88,7 +49,7 @@ void read_indices(const Entries& e, std::string_view op, const float* from, std:
 
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads) {
   const View x = view_of(call, 0), indices = view_of(call, 1);
-  if (!call.post_ops.empty() || !is_row_major(x) || !is_row_major(indices) || !is_row_major(call.outputs[0])) return {};
+  if (!call.post_ops.empty() || !all_row_major(call)) return {};
   const Entries e = entries_of(x.shape, op.axis, indices);
   const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
@@ -105,7 +66,7 @@ OwnWays own_ways(const Gather& op, const OpCall& call, int threads) {
 
 OwnWays own_ways(const GatherGradient& op, const OpCall& call, int threads) {
   const View indices = view_of(call, 0), dy = view_of(call, 1), &dx = call.outputs[0];
-  if (!call.post_ops.empty() || !is_row_major(dx) || !is_row_major(indices) || !is_row_major(dy)) return {};
+  if (!call.post_ops.empty() || !all_row_major(call)) return {};
   const Entries e = entries_of(dx.shape, op.axis, indices);
   const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
@@ -172,7 +133,7 @@ OwnWays own_ways(const TensorSliceGradient& op, const OpCall& call, int threads)
   const StridedWalk<1> all(dx.shape, {dx.strides});
   const StridedWalk<2> taken(dy.shape, {strides, dy.strides});
   return {{[=](const HostArguments& arguments) {
-    clear(all, threads, arguments.outputs[0]);
+    fill(all, threads, 0, arguments.outputs[0]);
     copy(taken, threads, arguments.inputs[0], arguments.outputs[0] + first);
   }}};
 }

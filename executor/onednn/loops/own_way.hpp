@@ -26,10 +26,21 @@ std::unique_ptr<HostKernel> make_kernel(const OwnWay& way, const OpCall& call,
 /// Operand `input` of the call as it lies; constants dense in logical order.
 View view_of(const OpCall& call, std::size_t input);
 
+/// Whether all operands, constants aside, are dense in logical order.
+bool all_row_major(const OpCall& call);
+
 /// Empty where loops do not take the call's views, or post-ops.
 OwnWays own_ways(const GroupNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const Reduce& op, const OpCall& call, int threads);
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads);
+OwnWays own_ways(const Transpose& op, const OpCall& call, int threads);
+OwnWays own_ways(const TensorSlice& op, const OpCall& call, int threads);
+OwnWays own_ways(const Pad& op, const OpCall& call, int threads);
+OwnWays own_ways(const Tile& op, const OpCall& call, int threads);
+OwnWays own_ways(const Resize& op, const OpCall& call, int threads);
+OwnWays own_ways(const Cast& op, const OpCall& call, int threads);
+OwnWays own_ways(const Select& op, const OpCall& call, int threads);
+OwnWays own_ways(const ArgMax& op, const OpCall& call, int threads);
 OwnWays own_ways(const Expand& op, const OpCall& call, int threads);
 OwnWays own_ways(const Pack& op, const OpCall& call, int threads);
 OwnWays own_ways(const Activation& op, const OpCall& call, int threads);

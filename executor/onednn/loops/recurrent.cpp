@@ -1,326 +1,343 @@
-// LSTM and GRU layers whose weights are computed: products of all steps at once by the library's sgemm, what depends on
-// the step before in loops. In a gradient all states are known, so that only their gradients go step by step.
-
-#include <dnnl.h>
-#include <fmt/format.h>
+// Recurrent layers of every kind: products of all steps' inputs at once, then step by step the products of the states
+// and what the gates make of both. The library has layers of constant weights, the usual gates and full length only.
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
-#include "executor/device_error.hpp"
-#include "executor/onednn/loops/columns.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
+#include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/vector.hpp"
+#include "executor/onednn/operands.hpp"
+#include "executor/reference/call.hpp"
+#include "executor/reference/tensor_ref.hpp"
+#include "models/compute/recurrent.hpp"
 
 namespace cohort::onednn {
 namespace {
 
-/// A row-major matrix, or its transpose.
-struct Matrix {
-  const float* data;
-  std::int64_t distance;  ///< between rows as they lie
-  bool transposed = false;
-};
-
-/// y [rows, columns] = a [rows, inner] b [inner, columns], added to what is there or instead.
-struct Extents {
-  std::int64_t rows, columns, inner;
-};
-void multiply(const Extents& e, const Matrix& a, const Matrix& b, bool add, float* y) {
-  if (e.rows == 0 || e.inner == 0) return;
-  const dnnl_status_t status =
-      dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', e.rows, e.columns, e.inner, 1.0F, a.data,
-                 a.distance, b.data, b.distance, add ? 1.0F : 0.0F, y, e.columns);
-  if (status != dnnl_success) throw DeviceError(fmt::format("recurrent layer: sgemm failed with status {}", status));
-}
-
-/// One layer, forward in time, from an initial state of zero.
+/// What is known when a kernel is made.
 struct Layer {
-  RecurrentCell cell = RecurrentCell::kLstm;
-  std::int64_t steps = 0, samples = 0, inputs = 0, hidden = 0;
-  bool two_biases = false;  ///< of input and of state, one behind the other
+  Recurrent op;
+  std::int64_t steps = 0, samples = 0, inputs = 0;
+  bool one_bias = false;  ///< b holds the sum of both biases, as Lstm's does
+  int threads = 1;
+  std::int64_t x_step = 0, x_sample = 0;        ///< elements from one to the next; values of a sample adjoin
+  Shape y_strides = {};                         ///< of [T, D, N, H]
+  std::array<std::vector<Gate>, 2> gates = {};  ///< of each direction
 
-  [[nodiscard]] std::int64_t gates() const { return gate_count(cell); }
-  [[nodiscard]] std::int64_t width() const { return gates() * hidden; }
-  [[nodiscard]] std::int64_t rows() const { return steps * samples; }
-  /// A GRU's products of input and of state are met by its reset gate apart.
-  [[nodiscard]] bool apart() const { return cell == RecurrentCell::kGru; }
+  [[nodiscard]] std::int64_t hidden() const { return op.hidden; }
+  [[nodiscard]] std::int64_t width() const { return gate_count(op.cell) * op.hidden; }
+  [[nodiscard]] std::int64_t directions() const { return direction_count(op.direction); }
+  [[nodiscard]] bool is_gru() const { return op.cell == RecurrentCell::kGru; }
+  /// Floats of the workspace: gates of all steps; then of one step a GRU's products of the states, states, cells, and
+  /// what a reset gate leaves of the states.
+  [[nodiscard]] std::int64_t scratch() const {
+    return samples * (steps * width() + (is_gru() ? width() : 0) + 3 * hidden());
+  }
 };
 
-/// The parts of a pack of dx, dw, dr, db.
-struct Gradients {
-  float *x, *w, *r, *b;
+/// Operands of a call; null: not given.
+struct Given {
+  const float *x, *w, *r, *b, *lengths, *state, *cell, *peepholes;
 };
-
-/// Parts of the workspace.
-struct Scratch {
-  float *gates, *state_gates, *cells, *dh, *dc;
-};
-Scratch scratch_of(const Layer& l, std::byte* workspace) {
-  Scratch s{};
-  s.gates = reinterpret_cast<float*>(workspace);
-  s.state_gates = s.gates + l.rows() * l.width();
-  s.cells = s.state_gates + (l.apart() ? l.rows() * l.width() : 0);
-  s.dh = s.cells + (l.apart() ? 0 : l.rows() * l.hidden);
-  s.dc = s.dh + l.samples * l.hidden;
-  return s;
-}
-Bytes scratch_size(const Layer& l) {
-  const std::int64_t kept = l.apart() ? l.rows() * l.width() : l.rows() * l.hidden;
-  return Bytes{(l.rows() * l.width() + kept + 2 * l.samples * l.hidden) * std::int64_t{sizeof(float)}};
+Given given_to(const Recurrent& op, const HostArguments& arguments) {
+  std::size_t next = 4;
+  const auto take = [&](bool has) { return has ? arguments.inputs[next++] : nullptr; };
+  Given given{arguments.inputs[0], arguments.inputs[1], arguments.inputs[2], arguments.inputs[3], {}, {}, {}, {}};
+  given.lengths = take(op.has_lengths);
+  given.state = take(op.has_state);
+  given.cell = take(op.has_cell_state);
+  given.peepholes = take(op.has_peepholes);
+  return given;
 }
 
-void repeat(const float* row, const float* second, std::int64_t rows, std::int64_t width, float* to) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t c = 0; c < width; ++c) to[i * width + c] = row[c] + (second == nullptr ? 0.0F : second[c]);
-  }
-}
-
-/// Gates of one sample, before and then behind their functions; its cell before (null: zero) and then.
-COHORT_VECTORS void lstm_cell(float* gates, std::int64_t hidden, const float* before, float* cell) {
-  float *const in = gates, *const out = gates + hidden, *const forget = gates + 2 * hidden,
-               *const value = gates + 3 * hidden;
+COHORT_VECTORS void sigmoid(float* x, std::int64_t count) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < hidden; ++i) {
-    in[i] = vector_sigmoid(in[i]);
-    out[i] = vector_sigmoid(out[i]);
-    forget[i] = vector_sigmoid(forget[i]);
-    value[i] = vector_tanh(value[i]);
-    cell[i] = (before == nullptr ? 0.0F : forget[i] * before[i]) + in[i] * value[i];
-  }
+  for (std::int64_t i = 0; i < count; ++i) x[i] = vector_sigmoid(x[i]);
 }
-
-COHORT_VECTORS void lstm_state(const float* out, const float* cell, std::int64_t hidden, float* y) {
+COHORT_VECTORS void hyperbolic_tangent(const float* x, std::int64_t count, float* y) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < hidden; ++i) y[i] = out[i] * vector_tanh(cell[i]);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = vector_tanh(x[i]);
 }
-
-/// The gradient by what the gates' functions get, in place of the gates. dc is that by the cell, then by the one
-/// before.
-COHORT_VECTORS void lstm_cell_gradient(float* gates, std::int64_t hidden, const float* before, const float* cell,
-                                       const float* dh, float* dc) {
-  float *const in = gates, *const out = gates + hidden, *const forget = gates + 2 * hidden,
-               *const value = gates + 3 * hidden;
+/// Comparisons with a NaN are false, and it stays.
+COHORT_VECTORS void clamp(float* x, std::int64_t count, float bound) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < hidden; ++i) {
-    const float squashed = vector_tanh(cell[i]);
-    const float given = dc[i] + dh[i] * out[i] * (1.0F - squashed * squashed);
-    const float i_gate = in[i], o_gate = out[i], f_gate = forget[i], v_gate = value[i];
-    in[i] = given * v_gate * i_gate * (1.0F - i_gate);
-    out[i] = dh[i] * squashed * o_gate * (1.0F - o_gate);
-    forget[i] = (before == nullptr ? 0.0F : given * before[i]) * f_gate * (1.0F - f_gate);
-    value[i] = given * i_gate * (1.0F - v_gate * v_gate);
-    dc[i] = given * f_gate;
-  }
+  for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] < -bound ? -bound : (x[i] > bound ? bound : x[i]);
 }
-
-/// Update, reset and candidate in place of their products with the input; y follows where it is asked for.
-COHORT_VECTORS void gru_cell(float* gates, const float* state_gates, std::int64_t hidden, const float* before,
-                             float* y) {
-  float *const update = gates, *const reset = gates + hidden, *const value = gates + 2 * hidden;
+/// y += a x
+COHORT_VECTORS void add_product(const float* a, const float* x, std::int64_t count, float* y) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < hidden; ++i) {
-    update[i] = vector_sigmoid(update[i] + state_gates[i]);
-    reset[i] = vector_sigmoid(reset[i] + state_gates[hidden + i]);
-    value[i] = vector_tanh(value[i] + reset[i] * state_gates[2 * hidden + i]);
-  }
-  if (y == nullptr) return;
-#pragma omp simd
-  for (std::int64_t i = 0; i < hidden; ++i)
-    y[i] = (1.0F - update[i]) * value[i] + (before == nullptr ? 0.0F : update[i] * before[i]);
+  for (std::int64_t i = 0; i < count; ++i) y[i] += a[i] * x[i];
 }
-
-/// The gradients by both products, in place of them. dh is that by the state, then the part of it that the state before
-/// gets directly.
-COHORT_VECTORS void gru_cell_gradient(float* gates, float* state_gates, std::int64_t hidden, const float* before,
-                                      float* dh) {
-  float *const update = gates, *const reset = gates + hidden, *const value = gates + 2 * hidden;
-#pragma omp simd
-  for (std::int64_t i = 0; i < hidden; ++i) {
-    const float z = update[i], r = reset[i], n = value[i], h = before == nullptr ? 0.0F : before[i];
-    const float by_value = dh[i] * (1.0F - z) * (1.0F - n * n);
-    const float by_update = dh[i] * (h - n) * z * (1.0F - z);
-    const float by_reset = by_value * state_gates[2 * hidden + i] * r * (1.0F - r);
-    update[i] = state_gates[i] = by_update;
-    reset[i] = state_gates[hidden + i] = by_reset;
-    value[i] = by_value;
-    state_gates[2 * hidden + i] = by_value * r;
-    dh[i] *= z;
-  }
-}
-
-COHORT_VECTORS void add_to(const float* x, std::int64_t count, float* y) {
+COHORT_VECTORS void add(const float* x, std::int64_t count, float* y) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) y[i] += x[i];
 }
-
-/// Calls body(row) for the samples of step `t`, threads sharing them.
-template <class Body>
-void for_each_sample(const Layer& l, int threads, std::int64_t t, const Body& body) {
-  // Functions of a gate cost as much as moving many elements.
-  in_parallel(threads, l.samples, 8 * l.width(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t n = begin; n < end; ++n) body(t * l.samples + n);
-  });
+/// y = a y + (1 - a) x
+COHORT_VECTORS void blend(const float* a, const float* x, std::int64_t count, float* y) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] * y[i] + (1.0F - a[i]) * x[i];
+}
+/// y = a y + b x
+COHORT_VECTORS void combine(const float* a, const float* b, const float* x, std::int64_t count, float* y) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] * y[i] + b[i] * x[i];
+}
+COHORT_VECTORS void multiply_elements(const float* a, const float* x, std::int64_t count, float* y) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] * x[i];
 }
 
-/// Products of the inputs with all gates' weights, and biases.
-void multiply_inputs(const Layer& l, const HostArguments& arguments, const Scratch& s) {
-  const float *const x = arguments.inputs[0], *const w = arguments.inputs[1], *const b = arguments.inputs[3];
-  const bool summed = l.two_biases && !l.apart();
-  repeat(b, summed ? b + l.width() : nullptr, l.rows(), l.width(), s.gates);
-  if (l.apart()) repeat(b + l.width(), nullptr, l.rows(), l.width(), s.state_gates);
-  multiply({l.rows(), l.width(), l.inputs}, {x, l.inputs}, {w, l.inputs, true}, true, s.gates);
-}
+/// One direction of a layer, for samples that all have `length` steps.
+class Run {
+ public:
+  struct Samples {
+    std::int64_t first, count, length;
+  };
 
-/// Products of the states before `count` steps from `first` on.
-void multiply_states(const Layer& l, const float* r, const float* y, std::int64_t first, std::int64_t count,
-                     const Scratch& s) {
-  float* const to = (l.apart() ? s.state_gates : s.gates) + first * l.samples * l.width();
-  multiply({count * l.samples, l.width(), l.hidden}, {y + (first - 1) * l.samples * l.hidden, l.hidden},
-           {r, l.hidden, true}, true, to);
-}
+  Run(const Layer& layer, const Given& given, std::int64_t direction, Samples samples, float* scratch, float* y)
+      : l_(layer),
+        given_(given),
+        functions_(layer.gates[static_cast<std::size_t>(direction)]),
+        direction_(direction),
+        samples_(samples),
+        hidden_(layer.hidden()),
+        width_(layer.width()),
+        w_(given.w + direction * width_ * layer.inputs),
+        r_(given.r + direction * width_ * hidden_),
+        b_(given.b + direction * (layer.one_bias ? 1 : 2) * width_),
+        gates_(scratch),
+        by_state_(gates_ + samples.length * samples.count * width_),
+        states_(by_state_ + (layer.is_gru() ? samples.count * width_ : 0)),
+        cells_(states_ + samples.count * hidden_),
+        held_back_(cells_ + samples.count * hidden_),
+        y_(y) {}
 
-const float* row_before(const Layer& l, const float* rows, std::int64_t row) {
-  return row < l.samples ? nullptr : rows + (row - l.samples) * l.hidden;
-}
+  void run() {
+    start(given_.state, states_);
+    start(given_.cell, cells_);
+    multiply_inputs();
+    const bool backward = l_.op.direction == Direction::kReverse || direction_ == 1;
+    for (std::int64_t i = 0; i < samples_.length; ++i) {
+      const std::int64_t t = backward ? samples_.length - 1 - i : i;
+      advance(gates_ + t * samples_.count * width_, i > 0 || given_.state != nullptr);
+      store(states_, t);
+    }
+    for (std::int64_t t = samples_.length; t < l_.steps; ++t) store(nullptr, t);
+    if (!l_.op.final_state) return;
+    store(states_, l_.steps);
+    if (l_.op.cell == RecurrentCell::kLstm) store(cells_, l_.steps + 1);
+  }
 
-/// Gates and cell, or state, of every sample at step t.
-void step(const Layer& l, int threads, std::int64_t t, const Scratch& s, float* y, bool states) {
-  for_each_sample(l, threads, t, [&](std::int64_t row) {
-    float* const gates = s.gates + row * l.width();
-    float* const to = y + row * l.hidden;
-    if (l.apart()) {
-      gru_cell(gates, s.state_gates + row * l.width(), l.hidden, row_before(l, y, row), states ? to : nullptr);
+ private:
+  /// Entry t of y; null: zeros.
+  void store(const float* rows, std::int64_t t) const {
+    const Shape& strides = l_.y_strides;
+    for (std::int64_t n = 0; n < samples_.count; ++n) {
+      float* const to = y_ + t * strides[0] + direction_ * strides[1] + (samples_.first + n) * strides[2];
+      const float* const from = rows == nullptr ? nullptr : rows + n * hidden_;
+      if (strides[3] == 1 && from != nullptr) {
+        std::copy_n(from, hidden_, to);
+      } else {
+        for (std::int64_t i = 0; i < hidden_; ++i) to[i * strides[3]] = from == nullptr ? 0.0F : from[i];
+      }
+    }
+  }
+
+  void start(const float* from, float* to) const {
+    const std::int64_t count = samples_.count * hidden_;
+    if (from == nullptr) {
+      std::fill_n(to, count, 0.0F);
+    } else {
+      std::copy_n(from + (direction_ * l_.samples + samples_.first) * hidden_, count, to);
+    }
+  }
+
+  /// With both biases; a GRU's second one belongs to the products of the states.
+  void multiply_inputs() const {
+    const std::int64_t rows = samples_.length * samples_.count;
+    if (rows == 0) return;
+    std::copy_n(b_, width_, gates_);
+    if (!l_.one_bias && !l_.is_gru()) add(b_ + width_, width_, gates_);
+    for (std::int64_t row = 1; row < rows; ++row) std::copy_n(gates_, width_, gates_ + row * width_);
+    const float* const x = given_.x + samples_.first * l_.x_sample;
+    const Matrix w{w_, l_.inputs, true};
+    if (samples_.count == 1 || l_.x_step == samples_.count * l_.x_sample) {
+      const std::int64_t distance = samples_.count == 1 ? l_.x_step : l_.x_sample;
+      return multiply({rows, width_, l_.inputs}, {x, distance}, w, /*add=*/true, gates_, l_.threads);
+    }
+    for (std::int64_t n = 0; n < samples_.count; ++n) {
+      multiply({samples_.length, width_, l_.inputs}, {x + n * l_.x_sample, l_.x_step}, w, /*add=*/true,
+               gates_ + n * width_, l_.threads, samples_.count * width_);
+    }
+  }
+
+  /// Adds the products of `states` with the weights of `count` gates from `first` on to theirs in `gates`.
+  void multiply_states(const float* states, std::int64_t first, std::int64_t count, float* gates) const {
+    multiply({samples_.count, count * hidden_, hidden_}, {states, hidden_},
+             {r_ + first * hidden_ * hidden_, hidden_, true}, /*add=*/true, gates + first * hidden_, l_.threads,
+             width_);
+  }
+
+  /// `gates`: products of the inputs at one step. Leaves its states.
+  void advance(float* gates, bool has_states) {
+    if (!l_.is_gru()) {
+      if (has_states) multiply_states(states_, 0, gate_count(l_.op.cell), gates);
+      for_each_sample([&](std::int64_t n) {
+        l_.op.cell == RecurrentCell::kRnn ? advance_rnn(gates, n) : advance_lstm(gates + n * width_, n);
+      });
       return;
     }
-    float* const cell = s.cells + row * l.hidden;
-    lstm_cell(gates, l.hidden, row_before(l, s.cells, row), cell);
-    if (states) lstm_state(gates + l.hidden, cell, l.hidden, to);
-  });
-}
-
-void run_forward(const Layer& l, int threads, const HostArguments& arguments) {
-  const Scratch s = scratch_of(l, arguments.workspace);
-  float* const y = arguments.outputs[0];
-  multiply_inputs(l, arguments, s);
-  for (std::int64_t t = 0; t < l.steps; ++t) {
-    if (t > 0) multiply_states(l, arguments.inputs[2], y, t, 1, s);
-    step(l, threads, t, s, y, /*states=*/true);
+    for (std::int64_t n = 0; n < samples_.count; ++n) std::copy_n(b_ + width_, width_, by_state_ + n * width_);
+    if (has_states) multiply_states(states_, 0, l_.op.linear_before_reset ? 3 : 2, by_state_);
+    for_each_sample([&](std::int64_t n) { open_gru(gates + n * width_, n); });
+    if (!l_.op.linear_before_reset && has_states) multiply_states(held_back_, 2, 1, by_state_);
+    for_each_sample([&](std::int64_t n) { advance_gru(gates + n * width_, n); });
   }
-}
 
-/// Gradients by the gates' products, from the last step to the first.
-void run_backward_in_time(const Layer& l, int threads, const HostArguments& arguments, const Scratch& s) {
-  const float *const r = arguments.inputs[2], *const y = arguments.inputs[4], *const dy = arguments.inputs[5];
-  const std::int64_t states = l.samples * l.hidden;
-  std::fill_n(s.dh, states, 0.0F);
-  std::fill_n(s.dc, states, 0.0F);
-  for (std::int64_t t = l.steps; t-- > 0;) {
-    add_to(dy + t * states, states, s.dh);
-    for_each_sample(l, threads, t, [&](std::int64_t row) {
-      const std::int64_t n = (row - t * l.samples) * l.hidden;
-      float* const gates = s.gates + row * l.width();
-      if (l.apart()) {
-        gru_cell_gradient(gates, s.state_gates + row * l.width(), l.hidden, row_before(l, y, row), s.dh + n);
-      } else {
-        lstm_cell_gradient(gates, l.hidden, row_before(l, s.cells, row), s.cells + row * l.hidden, s.dh + n, s.dc + n);
-      }
+  template <class Body>
+  void for_each_sample(const Body& body) const {
+    // Functions of a gate cost as much as moving many elements.
+    in_parallel(l_.threads, samples_.count, 8 * width_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t n = begin; n < end; ++n) body(n);
     });
-    if (t == 0) break;
-    const float* const by_state = (l.apart() ? s.state_gates : s.gates) + t * l.samples * l.width();
-    multiply({l.samples, l.hidden, l.width()}, {by_state, l.width()}, {r, l.hidden}, l.apart(), s.dh);
+  }
+
+  /// Function `gate` of `from` to `to`, which may be the same.
+  void apply(std::size_t gate, float* from, float* to) const {
+    const Gate& function = functions_[gate];
+    if (l_.op.clip > 0) clamp(from, hidden_, l_.op.clip);
+    if (function.function == GateFunction::kTanh) return hyperbolic_tangent(from, hidden_, to);
+    if (to != from) std::copy_n(from, hidden_, to);
+    if (function.function == GateFunction::kSigmoid) return sigmoid(to, hidden_);
+    for (std::int64_t i = 0; i < hidden_; ++i)
+      to[i] = static_cast<float>(reference::apply(function, static_cast<double>(to[i])));
+  }
+
+  void advance_rnn(float* gates, std::int64_t n) const { apply(0, gates + n * width_, states_ + n * hidden_); }
+
+  void advance_lstm(float* gates, std::int64_t n) const {
+    float *const input = gates, *const output = gates + hidden_, *const forget = gates + 2 * hidden_,
+                 *const value = gates + 3 * hidden_;
+    float *const state = states_ + n * hidden_, *const cell = cells_ + n * hidden_;
+    const float* const peepholes = given_.peepholes == nullptr ? nullptr : given_.peepholes + direction_ * 3 * hidden_;
+    if (peepholes != nullptr) {
+      add_product(peepholes, cell, hidden_, input);
+      add_product(peepholes + 2 * hidden_, cell, hidden_, forget);
+    }
+    apply(0, input, input);
+    apply(1, value, value);
+    if (l_.op.couple_gates) {
+      blend_coupled(input, value, cell);
+    } else {
+      apply(0, forget, forget);
+      combine(forget, input, value, hidden_, cell);
+    }
+    if (peepholes != nullptr) add_product(peepholes + hidden_, cell, hidden_, output);
+    apply(0, output, output);
+    // What the last function gets is clipped, the cell itself is not.
+    std::copy_n(cell, hidden_, value);
+    apply(2, value, value);
+    multiply_elements(output, value, hidden_, state);
+  }
+
+  /// cell = (1 - input) cell + input value, where no forget gate says how much of it stays.
+  void blend_coupled(float* input, const float* value, float* cell) const {
+    for (std::int64_t i = 0; i < hidden_; ++i) cell[i] += input[i] * (value[i] - cell[i]);
+  }
+
+  /// Update and reset gates, and what the reset gate leaves of the states or of their products.
+  void open_gru(float* gates, std::int64_t n) const {
+    float *const update = gates, *const reset = gates + hidden_;
+    float* const by_state = by_state_ + n * width_;
+    add(by_state, 2 * hidden_, gates);
+    apply(0, update, update);
+    apply(0, reset, reset);
+    if (l_.op.linear_before_reset) {
+      multiply_elements(reset, by_state + 2 * hidden_, hidden_, by_state + 2 * hidden_);
+    } else {
+      multiply_elements(reset, states_ + n * hidden_, hidden_, held_back_ + n * hidden_);
+    }
+  }
+
+  void advance_gru(float* gates, std::int64_t n) const {
+    float* const value = gates + 2 * hidden_;
+    add(by_state_ + n * width_ + 2 * hidden_, hidden_, value);
+    apply(1, value, value);
+    blend(gates, value, hidden_, states_ + n * hidden_);
+  }
+
+  const Layer& l_;
+  const Given& given_;
+  const std::vector<Gate>& functions_;
+  std::int64_t direction_;
+  Samples samples_;
+  std::int64_t hidden_, width_;
+  const float *w_, *r_, *b_;
+  float *gates_, *by_state_, *states_, *cells_, *held_back_;
+  float* y_;
+};
+
+void run_layer(const Layer& l, const HostArguments& arguments) {
+  const Given given = given_to(l.op, arguments);
+  auto* const scratch = reinterpret_cast<float*>(arguments.workspace);
+  for (std::int64_t direction = 0; direction < l.directions(); ++direction) {
+    if (given.lengths == nullptr) {
+      Run(l, given, direction, {0, l.samples, l.steps}, scratch, arguments.outputs[0]).run();
+      continue;
+    }
+    for (std::int64_t n = 0; n < l.samples; ++n) {
+      const std::int64_t length = std::clamp<std::int64_t>(reference::whole(given.lengths[n]), 0, l.steps);
+      Run(l, given, direction, {n, 1, length}, scratch, arguments.outputs[0]).run();
+    }
   }
 }
 
-void run_gradient(const Layer& l, int threads, const HostArguments& arguments, const Gradients& to) {
-  const float *const x = arguments.inputs[0], *const w = arguments.inputs[1], *const r = arguments.inputs[2];
-  float* const y = const_cast<float*>(arguments.inputs[4]);  // not written: step() is asked for no states
-  const Scratch s = scratch_of(l, arguments.workspace);
-  multiply_inputs(l, arguments, s);
-  if (l.steps > 1) multiply_states(l, r, y, 1, l.steps - 1, s);
-  for (std::int64_t t = 0; t < l.steps; ++t) step(l, threads, t, s, y, /*states=*/false);
-  run_backward_in_time(l, threads, arguments, s);
-
-  const float* const by_state = l.apart() ? s.state_gates : s.gates;
-  const std::int64_t later = l.rows() - l.samples;
-  multiply({l.rows(), l.inputs, l.width()}, {s.gates, l.width()}, {w, l.inputs}, false, to.x);
-  multiply({l.width(), l.inputs, l.rows()}, {s.gates, l.width(), true}, {x, l.inputs}, false, to.w);
-  if (later == 0) std::fill_n(to.r, l.width() * l.hidden, 0.0F);
-  multiply({l.width(), l.hidden, later}, {by_state + l.samples * l.width(), l.width(), true}, {y, l.hidden}, false,
-           to.r);
-  std::fill_n(to.b, (l.two_biases ? 2 : 1) * l.width(), 0.0F);
-  add_columns(s.gates, l.rows(), l.width(), l.width(), to.b);
-  if (l.two_biases) add_columns(by_state, l.rows(), l.width(), l.width(), to.b + l.width());
-}
-
-bool lies_row_major(const View& view) {
-  const Shape dense = dense_strides(view.shape, Layout::kNchw);
-  for (std::size_t d = 0; d < view.shape.size(); ++d) {
-    if (view.shape[d] > 1 && view.strides[d] != dense[d]) return false;
+/// Whether a layer's operands but x and y are dense in logical order.
+bool others_row_major(const OpCall& call) {
+  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
+    if (!is_dense(view_of(call, i), Layout::kNchw)) return false;
   }
   return true;
 }
 
-/// Whether all operands are row-major, as tensors of three dimensions are in every layout.
-bool all_row_major(const OpCall& call) {
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (!lies_row_major(view_of(call, i))) return false;
-  }
-  return call.post_ops.empty() && lies_row_major(call.outputs[0]);
-}
-
-Layer layer_of(const Shape& x, std::int64_t hidden) { return {RecurrentCell::kLstm, x[0], x[1], x[2], hidden, false}; }
-
-/// Empty for a layer that these loops have not.
-std::optional<Layer> layer_of(const Recurrent& op, const Shape& x) {
-  const bool bare = op.gates.empty() && op.clip == 0 && !op.couple_gates && !op.has_lengths && !op.has_state &&
-                    !op.has_cell_state && !op.has_peepholes && !op.final_state;
-  const bool known = op.cell == RecurrentCell::kLstm || (op.cell == RecurrentCell::kGru && op.linear_before_reset);
-  if (!bare || !known || op.direction != Direction::kForward) return std::nullopt;
-  return Layer{op.cell, x[0], x[1], x[2], op.hidden, true};
-}
-
-OwnWays forward_ways(const Layer& l, const OpCall& call, int threads) {
-  // Constant weights the library packs once.
-  const bool computed = std::holds_alternative<View>(call.inputs[1]) || std::holds_alternative<View>(call.inputs[2]);
-  if (!computed || !all_row_major(call)) return {};
-  return {{[=](const HostArguments& arguments) { run_forward(l, threads, arguments); }, scratch_size(l)}};
-}
-
-OwnWays gradient_ways(const Layer& l, const OpCall& call, int threads) {
-  if (!all_row_major(call)) return {};
-  const std::int64_t w = pack_place(l.rows() * l.inputs), r = w + pack_place(l.width() * l.inputs);
-  const std::int64_t b = r + pack_place(l.width() * l.hidden);
-  const auto loop = [=](const HostArguments& arguments) {
-    float* const pack = arguments.outputs[0];
-    clear_behind(pack, l.rows() * l.inputs);
-    clear_behind(pack, w + l.width() * l.inputs);
-    clear_behind(pack, r + l.width() * l.hidden);
-    clear_behind(pack, b + (l.two_biases ? 2 : 1) * l.width());
-    run_gradient(l, threads, arguments, {pack, pack + w, pack + r, pack + b});
-  };
-  return {{loop, scratch_size(l)}};
+/// The library's ways, where there are any, stand first.
+OwnWays ways(Layer l, const OpCall& call) {
+  const View x = view_of(call, 0), &y = call.outputs[0];
+  l.steps = x.shape[0];
+  l.samples = x.shape[1];
+  l.inputs = x.shape[2];
+  // What strides of a single step or sample are says nothing.
+  l.x_sample = l.samples == 1 ? l.inputs : x.strides[1];
+  l.x_step = l.steps == 1 ? l.samples * l.x_sample : x.strides[0];
+  l.y_strides = y.strides;
+  if (y.shape.size() == 3) l.y_strides.insert(l.y_strides.begin() + 1, 0);  // Lstm: one direction
+  const bool adjoin = l.inputs == 1 || x.strides[2] == 1;
+  const bool apart = l.x_sample >= l.inputs && l.x_step >= l.inputs;
+  if (!call.post_ops.empty() || !adjoin || !apart || !others_row_major(call)) return {};
+  for (std::int64_t d = 0; d < l.directions(); ++d) l.gates[static_cast<std::size_t>(d)] = reference::gates_of(l.op, d);
+  return {{[l](const HostArguments& arguments) { run_layer(l, arguments); },
+           Bytes{l.scratch() * std::int64_t{sizeof(float)}}, /*leads=*/false}};
 }
 
 }  // namespace
 
 OwnWays own_ways(const Lstm& op, const OpCall& call, int threads) {
-  return forward_ways(layer_of(view_of(call, 0).shape, op.hidden), call, threads);
-}
-
-OwnWays own_ways(const LstmGradient& op, const OpCall& call, int threads) {
-  return gradient_ways(layer_of(view_of(call, 0).shape, op.hidden), call, threads);
+  Layer layer;
+  layer.op.hidden = op.hidden;
+  layer.one_bias = true;
+  layer.threads = threads;
+  return ways(std::move(layer), call);
 }
 
 OwnWays own_ways(const Recurrent& op, const OpCall& call, int threads) {
-  const std::optional<Layer> layer = layer_of(op, view_of(call, 0).shape);
-  return layer ? forward_ways(*layer, call, threads) : OwnWays{};
-}
-
-OwnWays own_ways(const RecurrentGradient& op, const OpCall& call, int threads) {
-  const std::optional<Layer> layer = layer_of(op.layer, view_of(call, 0).shape);
-  return layer ? gradient_ways(*layer, call, threads) : OwnWays{};
+  Layer layer;
+  layer.op = op;
+  layer.threads = threads;
+  return ways(std::move(layer), call);
 }
 
 }  // namespace cohort::onednn

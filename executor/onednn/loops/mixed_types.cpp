@@ -1,0 +1,117 @@
+// Elementwise ops whose operands are of several types.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "executor/device_error.hpp"
+#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/parallel.hpp"
+#include "executor/onednn/loops/strided_walk.hpp"
+#include "executor/reference/tensor_ref.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+using reference::stored;
+using reference::whole;
+
+/// y = function(x), with any distance between elements.
+template <class Function>
+Loop map(const StridedWalk<2>& walk, int threads, const Function& function) {
+  return [=, steps = walk.run_steps()](const HostArguments& arguments) {
+    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
+      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
+        float* const y = arguments.outputs[0] + at[0];
+        const float* const x = arguments.inputs[0] + at[1];
+        for (std::int64_t i = 0; i < count; ++i) y[i * steps[0]] = function(x[i * steps[1]]);
+      });
+    });
+  };
+}
+
+/// To whole numbers, rounded towards zero.
+Loop truncate(const StridedWalk<2>& walk, int threads) {
+  return [=](const HostArguments& arguments) {
+    std::atomic<bool> fits = true;
+    std::atomic<float> beyond = 0;
+    map(walk, threads, [&](float x) {
+      if (std::abs(x) < 0x1p31F) return stored(static_cast<std::int32_t>(x));
+      beyond.store(x, std::memory_order_relaxed);
+      fits.store(false, std::memory_order_relaxed);
+      return 0.0F;
+    })(arguments);
+    if (!fits) throw DeviceError(fmt::format("Cast: a number does not fit 32 bits as a whole one: {}", beyond.load()));
+  };
+}
+
+Loop conversion(const Cast& op, const StridedWalk<2>& walk, int threads) {
+  const bool from_float = op.from == ElementType::kFloat32;
+  if (op.to_truth && from_float) return map(walk, threads, [](float x) { return stored(x != 0 ? 1 : 0); });
+  if (op.to_truth) return map(walk, threads, [](float x) { return stored(whole(x) != 0 ? 1 : 0); });
+  if (op.from == op.to) return map(walk, threads, [](float x) { return x; });
+  if (!from_float) return map(walk, threads, [](float x) { return static_cast<float>(whole(x)); });
+  return truncate(walk, threads);
+}
+
+}  // namespace
+
+OwnWays own_ways(const Cast& op, const OpCall& call, int threads) {
+  const View x = view_of(call, 0), &y = call.outputs[0];
+  if (!call.post_ops.empty() || element_count(y.shape) == 0) return {};
+  return {{conversion(op, StridedWalk<2>(y.shape, {y.strides, x.strides}), threads)}};
+}
+
+OwnWays own_ways(const Select& /*op*/, const OpCall& call, int threads) {
+  const View& y = call.outputs[0];
+  if (!call.post_ops.empty() || element_count(y.shape) == 0) return {};
+  const auto repeated = [&](std::size_t input) {
+    const View view = view_of(call, input);
+    return reference::broadcast_strides(view.shape, view.strides, y.shape);
+  };
+  const StridedWalk<4> walk(y.shape, {y.strides, repeated(0), repeated(1), repeated(2)});
+  return {{[=, steps = walk.run_steps()](const HostArguments& arguments) {
+    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
+      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
+        const float *const condition = arguments.inputs[0] + at[1], *const a = arguments.inputs[1] + at[2],
+                           *const b = arguments.inputs[2] + at[3];
+        float* const to = arguments.outputs[0] + at[0];
+        for (std::int64_t i = 0; i < count; ++i)
+          to[i * steps[0]] = whole(condition[i * steps[1]]) != 0 ? a[i * steps[2]] : b[i * steps[3]];
+      });
+    });
+  }}};
+}
+
+OwnWays own_ways(const ArgMax& op, const OpCall& call, int threads) {
+  const View x = view_of(call, 0), &y = call.outputs[0];
+  if (!call.post_ops.empty() || element_count(y.shape) == 0) return {};
+  const auto axis = static_cast<std::size_t>(op.axis);
+  const Shape shape = reference::without(x.shape, axis);
+  const Shape to = op.keep_axis ? reference::without(y.strides, axis) : y.strides;
+  const StridedWalk<2> walk(shape, {to, reference::without(x.strides, axis)});
+  const std::int64_t extent = x.shape[axis], step = x.strides[axis];
+  const auto position = [=](const float* lane) {
+    std::int64_t best = 0;
+    float leader = lane[0];
+    for (std::int64_t i = 1; i < extent && leader == leader; ++i) {  // the first NaN counts as largest, and as smallest
+      const float candidate = lane[i * step];
+      const bool ahead = op.smallest ? candidate < leader : candidate > leader;
+      if (!ahead && candidate == candidate && !(op.last && candidate == leader)) continue;
+      best = i;
+      leader = candidate;
+    }
+    return stored(static_cast<std::int32_t>(best));
+  };
+  return {{[=, steps = walk.run_steps()](const HostArguments& arguments) {
+    in_parallel(threads, walk.elements(), extent, [&](std::int64_t begin, std::int64_t end) {
+      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i)
+          arguments.outputs[0][at[0] + i * steps[0]] = position(arguments.inputs[0] + at[1] + i * steps[1]);
+      });
+    });
+  }}};
+}
+
+}  // namespace cohort::onednn

@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <limits>
+
+#include "comparison.hpp"
+#include "executor/device_error.hpp"
+#include "executor/reference/reference_kernels.hpp"
+
+/// Ops that oneDNN lacks, in whole or in some forms: our own loops take them, and compute what the reference computes.
+namespace cohort::testing {
+namespace {
+
+std::vector<std::int32_t> bits_of(const std::vector<float>& values) {
+  std::vector<std::int32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::int32_t>(value));
+  return bits;
+}
+
+/// Every alternative, of which none is the reference, gives the same bits as that.
+void expect_loops_give_same_bits(const CallRunner& runner) {
+  const std::string what = canonical(runner.call().attributes, {});
+  const auto expected = bits_of(runner.run(*make_reference_kernels()));
+  for (const int threads : {1, 2}) {
+    const auto list = onednn().alternatives(runner.call(), threads);
+    ASSERT_TRUE(list.has_value()) << list.error().message;
+    for (const Alternative& alternative : *list) {
+      EXPECT_EQ(alternative.algorithm.find("ref"), std::string::npos) << what;
+      EXPECT_EQ(bits_of(runner.run(onednn(), alternative)), expected) << what << " by " << alternative.algorithm;
+    }
+  }
+}
+
+std::vector<std::int32_t> some_whole_numbers(std::size_t count, std::int32_t from) {
+  std::vector<std::int32_t> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(static_cast<std::int32_t>(i * 7 % 11) + from);
+  return values;
+}
+
+constexpr BinaryKind kArithmetic[] = {BinaryKind::kAdd, BinaryKind::kSub, BinaryKind::kMul, BinaryKind::kDiv,
+                                      BinaryKind::kMin, BinaryKind::kMax, BinaryKind::kMod, BinaryKind::kPRelu};
+constexpr BinaryKind kComparisons[] = {BinaryKind::kEqual, BinaryKind::kLess, BinaryKind::kLessOrEqual,
+                                       BinaryKind::kGreater, BinaryKind::kGreaterOrEqual};
+
+/// Both operands repeat, one does, none does; enough elements for two threads.
+struct Pair {
+  Shape a, b;
+};
+const Pair kPairs[] = {
+    {{4, 1, 9}, {5, 1}}, {{20, 1000}, {1}}, {{1}, {20, 1000}}, {{3, 20, 4, 5}, {20, 1, 1}}, {{2, 3, 130}, {2, 3, 130}}};
+
+TEST(OnednnLoops, CombineFloatsInEveryWay) {
+  for (const Pair& pair : kPairs) {
+    for (const auto& kinds : {std::vector<BinaryKind>(std::begin(kArithmetic), std::end(kArithmetic)),
+                              std::vector<BinaryKind>(std::begin(kComparisons), std::end(kComparisons))}) {
+      for (const BinaryKind kind : kinds)
+        expect_loops_give_same_bits(
+            CallRunner(with_output(Binary{kind}, {dense(0, pair.a), dense(1, pair.b)}, 2), 1, -1, 1));
+    }
+  }
+  // Some equal elements.
+  const View x = dense(0, {7, 9});
+  for (const BinaryKind kind : kComparisons)
+    expect_loops_give_same_bits(CallRunner(with_output(Binary{kind}, {x, x}, 1)));
+}
+
+TEST(OnednnLoops, RaiseToPowers) {
+  for (const float exponent : {2.0F, 0.5F, -1.0F, 3.0F}) {
+    CallRunner runner(with_output(Binary{BinaryKind::kPow}, {dense(0, {3, 50}), dense(1, {1})}, 2), 1, 0.1F, 2);
+    runner.set_input(1, {exponent});
+    expect_equals_reference(runner);
+    EXPECT_NE(onednn().alternatives(runner.call(), 1)->front().algorithm, "reference");
+  }
+  CallRunner negative(with_output(Binary{BinaryKind::kPow}, {dense(0, {4}), dense(1, {1})}, 2));
+  negative.set_input(0, {-3, -0.5F, 0, 4});
+  negative.set_input(1, {2});
+  EXPECT_EQ(negative.run(onednn()), (std::vector<float>{9, 0.25F, 0, 16}));
+  expect_equals_reference(
+      CallRunner(with_output(Binary{BinaryKind::kPow}, {dense(0, {3, 50}), dense(1, {50})}, 2), 1, 0.1F, 2));
+}
+
+TEST(OnednnLoops, CombineWholeNumbers) {
+  std::vector<BinaryKind> kinds(std::begin(kArithmetic), std::end(kArithmetic));
+  kinds.insert(kinds.end(), std::begin(kComparisons), std::end(kComparisons));
+  kinds.insert(kinds.end(), {BinaryKind::kAnd, BinaryKind::kOr, BinaryKind::kXor});
+  for (const Pair& pair : kPairs) {
+    for (const BinaryKind kind : kinds) {
+      CallRunner runner(with_output(Binary{kind, ElementType::kInt32}, {dense(0, pair.a), dense(1, pair.b)}, 2));
+      const auto count = [](const Shape& shape) { return static_cast<std::size_t>(element_count(shape)); };
+      runner.set_input(0, whole_numbers(some_whole_numbers(count(pair.a), -5)));
+      runner.set_input(1, whole_numbers(some_whole_numbers(count(pair.b), -3)));
+      expect_loops_give_same_bits(runner);
+    }
+  }
+}
+
+TEST(OnednnLoops, StopWhereAWholeNumberDoesNotFit) {
+  CallRunner product(
+      with_output(Binary{BinaryKind::kMul, ElementType::kInt32}, {dense(0, {2, 20000}), dense(1, {1})}, 2));
+  std::vector<std::int32_t> factors(40000, 3);
+  product.set_input(1, whole_numbers({1 << 30}));
+  factors[39999] = 1;
+  product.set_input(0, whole_numbers(factors));
+  EXPECT_THROW((void)product.run(onednn(), 2), DeviceError);
+  std::fill(factors.begin(), factors.end(), 1);
+  product.set_input(0, whole_numbers(factors));
+  EXPECT_EQ(bits_of(product.run(onednn(), 2)), std::vector<std::int32_t>(40000, 1 << 30));
+
+  CallRunner cast(with_output(Cast{ElementType::kFloat32, ElementType::kInt32}, {dense(0, {3})}, 1));
+  cast.set_input(0, {1, 3e9F, 2});
+  EXPECT_THROW((void)cast.run(onednn(), 1), DeviceError);
+  cast.set_input(0, {1, std::numeric_limits<float>::quiet_NaN(), 2});
+  EXPECT_THROW((void)cast.run(onednn(), 1), DeviceError);
+}
+
+TEST(OnednnLoops, ConvertAndSelect) {
+  const ElementType types[] = {ElementType::kFloat32, ElementType::kInt32};
+  for (const ElementType from : types) {
+    for (const ElementType to : types) {
+      for (const bool to_truth : {false, true}) {
+        if (to_truth && to == ElementType::kFloat32) continue;
+        CallRunner runner(with_output(Cast{from, to, to_truth}, {dense(0, {5, 4001})}, 1), 1, -5, 5);
+        if (from == ElementType::kInt32) runner.set_input(0, whole_numbers(some_whole_numbers(20005, -4)));
+        expect_loops_give_same_bits(runner);
+      }
+    }
+  }
+  CallRunner select(with_output(Select{}, {dense(0, {4, 1}), dense(1, {3, 1, 6}), dense(2, {6})}, 3));
+  select.set_input(0, whole_numbers({1, 0, -1, 0}));
+  expect_loops_give_same_bits(select);
+}
+
+TEST(OnednnLoops, FindPositionsOfExtremes) {
+  for (const std::int64_t axis : {0, 1, 2}) {
+    for (unsigned bits = 0; bits < 8; ++bits) {
+      const ArgMax op{axis, (bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
+      CallRunner runner(with_output(op, {dense(0, {5, 30, 70})}, 1));
+      expect_loops_give_same_bits(runner);
+      runner.set_input(0, std::vector<float>(std::size_t{5} * 30 * 70, 1.0F));
+      expect_loops_give_same_bits(runner);
+    }
+  }
+}
+
+TEST(OnednnLoops, PadTileAndResize) {
+  for (const PadMode mode : {PadMode::kConstant, PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
+    const Pad pad{mode, {0, 1, 2, 3}, {1, 0, 0, 4}, 0.25F};
+    expect_loops_give_same_bits(CallRunner(with_output(pad, {dense(0, {2, 20, 15, 17})}, 1)));
+    const Pad cut{mode, {0, -1, 2}, {1, 0, -1}, 0.25F};
+    expect_loops_give_same_bits(CallRunner(with_output(cut, {dense(0, {3, 4, 9})}, 1)));
+    const Pad edge{mode, {64}, {64}};
+    expect_loops_give_same_bits(CallRunner(with_output(edge, {dense(0, {512})}, 1)));
+  }
+  expect_loops_give_same_bits(CallRunner(with_output(Tile{{2, 1, 3, 2}}, {dense(0, {2, 8, 5, 9})}, 1)));
+  expect_loops_give_same_bits(CallRunner(with_output(Tile{{3, 2}}, {dense(0, {40, 33})}, 1)));
+  Resize nearest;
+  nearest.positions = ResizePositions::kAlignCorners;
+  nearest.shape = {2, 8, 11, 7};
+  nearest.scale = {1, 1, 11.0 / 5, 7.0 / 9};
+  expect_loops_give_same_bits(CallRunner(with_output(nearest, {dense(0, {2, 8, 5, 9})}, 1)));
+}
+
+TEST(OnednnLoops, MoveWhatTheLibraryOnlyHasInPlainLoops) {
+  expect_loops_give_same_bits(CallRunner(with_output(TensorSlice{{4, 6}, {-1, -2}, {5, 3}}, {dense(0, {5, 7})}, 1)));
+  expect_loops_give_same_bits(
+      CallRunner(with_output(TensorSlice{{0, 5, 1}, {1, -1, 2}, {2, 4, 3}}, {dense(0, {2, 6, 7})}, 1)));
+  expect_loops_give_same_bits(CallRunner(with_output(Transpose{{4, 1, 3, 0, 2}}, {dense(0, {2, 3, 4, 5, 6})}, 1)));
+}
+
+constexpr ActivationKind kRareFunctions[] = {ActivationKind::kSoftplus, ActivationKind::kErf, ActivationKind::kLog,
+                                             ActivationKind::kSin, ActivationKind::kCos};
+
+TEST(OnednnLoops, HaveEveryFunctionOfOneElement) {
+  for (const ActivationKind kind : kRareFunctions) {
+    const CallRunner runner(with_output(Activation{kind}, {dense(0, {3, 2000})}, 1), 1, 0.1F, 3);
+    EXPECT_NE(onednn().alternatives(runner.call(), 1)->front().algorithm, "reference");
+    expect_equals_reference(runner);
+  }
+}
+
+}  // namespace
+}  // namespace cohort::testing
