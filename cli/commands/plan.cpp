@@ -280,9 +280,10 @@ void add_result_options(CLI::App& app, PlanCommandOptions& options) {
   app.add_option("--candidates", options.candidates,
                  "Write every ranked plan into this folder, and with --pareto the plans of the front")
       ->type_name("FOLDER");
-  app.add_option("--check", options.check,
-                 "Run the first 4 plans alternately with the baseline for this long, write the fastest, and add what was "
-                 "measured to the profiles for later plans")
+  app.add_option(
+         "--check", options.check,
+         "Run the first 4 plans alternately with the baseline for this long, write the fastest, and add what was "
+         "measured to the profiles for later plans")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.05, 3600.0));
   app.add_option("-o,--output", options.output,
