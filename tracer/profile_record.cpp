@@ -45,6 +45,11 @@ std::optional<ProfileState> state_of(const Trace& trace, const Slice& slice) {
 
 }  // namespace
 
+bool is_plain_loops(std::string_view algorithm) {
+  const std::size_t at = algorithm.find("ref");
+  return at != std::string_view::npos && (at == 0 || algorithm[at - 1] == '/' || algorithm[at - 1] == ':');
+}
+
 SliceId add_profile_record(Trace& trace, TrackId track, std::string_view name, Nanoseconds start,
                            const ProfileRecord& record) {
   const std::array<Trace::NamedArg, 9> args = {{

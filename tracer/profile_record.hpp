@@ -65,6 +65,9 @@ inline constexpr std::string_view kInputReadRecord = "input read";
 inline constexpr std::string_view kInputDecodeRecord = "input decode";
 inline constexpr std::string_view kInputResizeRecord = "input resize";
 
+/// Whether an algorithm is plain loops, ours ("reference") or those that oneDNN names so ("ref:any", "matmul/ref:any").
+bool is_plain_loops(std::string_view algorithm);
+
 inline constexpr std::string_view kProfileCategory = "profile";
 
 /// Appends the record as a slice that starts at `start`.

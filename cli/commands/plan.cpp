@@ -17,6 +17,7 @@
 #include "simulator/report/prediction_text.hpp"
 #include "simulator/report/ranking_json.hpp"
 #include "tracer/file/trace_file.hpp"
+#include "tracer/summary/fallbacks.hpp"
 
 namespace cohort {
 namespace {
@@ -82,6 +83,14 @@ Result<std::optional<PlanReport>> add_best(const PlanningResult& result, std::si
   COHORT_TRY(PlanReport report, report_plan(planning_case, best.plan, input.device()));
   COHORT_CHECK(files.add(report.plan, report.trace, pending));
   return report;
+}
+
+/// Where a good part of the plan's ops run on plain loops, other runtimes may be faster than plan and baseline alike.
+void warn_of_plain_loops(const Trace& predicted, CommandContext& context) {
+  constexpr double kMuch = 0.05;
+  const Fallbacks fallbacks = find_fallbacks(predicted);
+  if (fallbacks.part() > kMuch)
+    context.console.note(fmt::format("{}: other runtimes may be faster at these", format_fallbacks(fallbacks)));
 }
 
 /// The table, or reasons; then how sure the prediction of what is written is, and with reasons its critical path.
@@ -161,6 +170,7 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   std::string text = to_text(result, best, options);
   if (checks) text += check_text(check, result) + fmt::format("written: {}\n", result.ranked[check.best].name);
   report(files, std::move(document), text, context);
+  if (best) warn_of_plain_loops(best->trace, context);
   if (result.interrupted) return context.cancel.check();
   return {};
 }

@@ -26,6 +26,7 @@
 #include "planning/recorded_settings.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 #include "tracer/file/trace_file.hpp"
+#include "tracer/summary/fallbacks.hpp"
 
 namespace cohort {
 namespace {
@@ -165,6 +166,8 @@ void print_profile(const ProfileCommandOptions& options, const ModelSource& sour
     context.console.note(fmt::format("kernels are not in the profile, only times: {}", reason->second));
   if (const auto lacking = setting(kLacking); lacking != trace.info.settings.end())
     context.console.note(fmt::format("not timed: {}; allow more with --budget SECONDS or --thorough", lacking->second));
+  if (const std::string fallbacks = format_fallbacks(find_fallbacks(trace)); !fallbacks.empty())
+    context.console.note(fallbacks);
   context.console.note(fmt::format("wrote {} ({} timings)", options.output.string(), trace.slices.size()));
 }
 

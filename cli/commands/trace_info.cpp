@@ -12,6 +12,7 @@
 #include "cli/text_checks.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/steps/cut.hpp"
+#include "tracer/summary/fallbacks.hpp"
 #include "tracer/summary/gpu_summary.hpp"
 #include "tracer/summary/no_device_work.hpp"
 #include "tracer/summary/profile_summary.hpp"
@@ -165,6 +166,12 @@ ordered_json to_json(const std::vector<OpSummary>& ops) {
   return list;
 }
 
+ordered_json to_json(const Fallbacks& fallbacks) {
+  ordered_json ops = ordered_json::array();
+  for (const Fallbacks::Op& op : fallbacks.ops) ops.push_back({{"name", op.name}, {"time_ns", op.time.count()}});
+  return {{"part", fallbacks.part()}, {"ops", std::move(ops)}};
+}
+
 struct TraceInfoCommandOptions {
   explicit TraceInfoCommandOptions(CLI::App& app) : steps(app, TraceCount::kOne) {}
 
@@ -188,11 +195,13 @@ Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context
   const TraceSummary summary = summarize(trace);
   const std::optional<GpuSummary> gpu = summarize_gpu(trace);
   const std::vector<OpSummary> ops = summarize_profile(trace);
+  const Fallbacks fallbacks = find_fallbacks(trace);
   COHORT_CHECK(context.cancel.check());
   if (context.json) {
     ordered_json value = to_json(summary);
     if (gpu) value["gpu"] = to_json(*gpu);
     if (trace.info.kind == TraceKind::kProfile) value["ops"] = to_json(ops);
+    if (!fallbacks.ops.empty()) value["plain_loops"] = to_json(fallbacks);
     if (const auto why = missing_work(trace)) value["no_device_work"] = *why;
     context.console.print_json(value);
     return {};
@@ -201,6 +210,7 @@ Result<void> run(const TraceInfoCommandOptions& options, CommandContext& context
   if (gpu) context.console.print(format_gpu_summary(*gpu));
   if (!gpu || options.tracks) context.console.print(format_summary_tracks(summary));
   context.console.print(format_profile_summary(ops, options.rows));
+  if (!fallbacks.ops.empty()) context.console.print(format_fallbacks(fallbacks, options.rows) + "\n");
   context.console.print(format_summary_rest(summary));
   if (const auto why = missing_work(trace)) context.console.print(fmt::format("warning: {}\n", *why));
   return {};

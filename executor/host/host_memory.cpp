@@ -1,7 +1,11 @@
 #include "executor/host/host_memory.hpp"
 
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <new>
+#include <optional>
+#include <string>
 
 #include "executor/program_check.hpp"
 
@@ -9,6 +13,26 @@ namespace cohort {
 namespace {
 
 constexpr std::align_val_t kAlignment{static_cast<std::size_t>(kBufferAlignment.value)};
+
+/// Memory that the system can give without taking any from a program; absent where it does not tell.
+std::optional<Bytes> free_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string word; file >> word;) {
+    std::int64_t kibibytes = 0;
+    if (word == "MemAvailable:" && file >> kibibytes) return Bytes{1024} * kibibytes;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::nullopt;
+}
+
+/// The system would grant more than it has, and kill the process as soon as that is used.
+Result<void> check_free(const Program& program) {
+  const std::optional<Bytes> free = free_memory();
+  const Bytes needed = memory_needed(program);
+  if (!free || needed <= *free) return {};
+  return fail(ErrorCode::kDoesNotFit, "the model batch needs {} ({}), and {} of memory are free", format_bytes(needed),
+              memory_parts(program.memory), format_bytes(*free));
+}
 
 }  // namespace
 
@@ -22,6 +46,7 @@ void AlignedBytes::Free::operator()(std::byte* data) const noexcept { ::operator
 
 Result<HostMemory> HostMemory::allocate(const Program& program, Bytes machine) {
   COHORT_CHECK(check_fits(program, machine));
+  COHORT_CHECK(check_free(program));
   HostMemory memory(program);
   try {
     memory.allocate_all();

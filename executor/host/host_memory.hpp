@@ -32,7 +32,7 @@ class HostMemory {
  public:
   /// `machine` is what the machine has, zero where that is not known. Weights are counted, though
   /// kernels keep them.
-  /// Errors: kDoesNotFit saying what is needed.
+  /// Errors: kDoesNotFit saying what is needed, and what the machine has or what is free.
   static Result<HostMemory> allocate(const Program& program, Bytes machine);
 
   /// First byte of a buffer; `slot` matters for inputs only.

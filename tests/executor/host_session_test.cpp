@@ -168,6 +168,20 @@ TEST(HostSession, ReportsMemoryRunOutInAKernelAsNotFitting) {
   EXPECT_EQ(failed.error().message, "grow: out of memory");
 }
 
+TEST(HostSession, RefusesWhatWouldTakeMoreMemoryThanIsFree) {
+  SmallProgram p(2);
+  const View x = p.input("x");
+  p.step("add", {x}, p.output("y"), {1, {}, "add"});
+  Program program = p.program;
+  program.memory.weights = Bytes{1} * (std::int64_t{1} << 46);
+  Host host(Bytes{1} * (std::int64_t{1} << 47));  // a machine that has it, as far as anyone knows
+  const auto refused = host.backend->load(program, kNoWeights);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDoesNotFit);
+  EXPECT_THAT(refused.error().message, HasSubstr("the model batch needs 64.0 TiB"));
+  EXPECT_THAT(refused.error().message, HasSubstr("of memory are free"));
+}
+
 TEST(FirstFailure, KeepsTheOneThatComesFirstInLaunchOrder) {
   FirstFailure failure;
   EXPECT_FALSE(failure.failed());
