@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/affine.hpp"
+#include "models/recognize.hpp"
 
 namespace cohort {
 
@@ -332,6 +333,7 @@ class Simplifier {
 }  // namespace
 
 LoadedModel simplify(LoadedModel loaded, bool strict_nan) {
+  recognize_functions(loaded);
   return Simplifier(std::move(loaded), strict_nan).run(true);
 }
 

@@ -169,6 +169,52 @@ TEST(OnednnLoops, MoveWhatTheLibraryOnlyHasInPlainLoops) {
   expect_loops_give_same_bits(CallRunner(with_output(Transpose{{4, 1, 3, 0, 2}}, {dense(0, {2, 3, 4, 5, 6})}, 1)));
 }
 
+/// Whether own loops are among the ways; every way gives what the reference gives.
+bool has_loops(const OpCall& call) {
+  expect_equals_reference(CallRunner(call));
+  const auto list = onednn().alternatives(call, 2);
+  return std::any_of(list->begin(), list->end(), [](const Alternative& way) { return way.algorithm == "loops"; });
+}
+
+Window line(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1) {
+  return {{kernel}, {stride}, {pad}, {pad}, {dilation}};
+}
+
+TEST(OnednnLoops, ConvolveToFewPositions) {
+  // A spectrogram, parts of signals, the end of a network, a sample at a time and several.
+  EXPECT_TRUE(has_loops(with_output(Convolution{line(64, 32, 0)}, {dense(0, {1, 1, 160}), weight({66, 1, 64})}, 1)));
+  EXPECT_TRUE(
+      has_loops(with_output(Convolution{line(3, 2, 1)}, {dense(0, {1, 33, 8}), weight({20, 33, 3}), weight({20})}, 1)));
+  EXPECT_TRUE(has_loops(
+      with_output(Convolution{line(3, 1, 2, 2)}, {dense(0, {2, 20, 3}), weight({17, 20, 3}), weight({17})}, 1)));
+  EXPECT_TRUE(has_loops(with_output(Convolution{square_window(1, 1, 0)},
+                                    {dense(0, {3, 40, 1, 1}), weight({11, 40, 1, 1}), weight({11})}, 1)));
+  EXPECT_TRUE(has_loops(with_output(Convolution{square_window(3, 1, 1)},
+                                    {dense(0, {1, 24, 2, 3}, Layout::kNchw), weight({9, 24, 3, 3})}, 1)));
+  EXPECT_TRUE(has_loops(with_output(Convolution{Window{{2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}}},
+                                    {dense(0, {1, 8, 3, 2, 2}), weight({5, 8, 2, 2, 2})}, 1)));
+  EXPECT_FALSE(
+      has_loops(with_output(Convolution{line(3, 1, 1)}, {dense(0, {1, 33, 9}), weight({20, 33, 3}), weight({20})}, 1)));
+  EXPECT_FALSE(has_loops(with_output(Convolution{line(3, 1, 1), 3}, {dense(0, {1, 33, 4}), weight({21, 11, 3})}, 1)));
+}
+
+TEST(OnednnLoops, ConvolveToFewPositionsWithPostOpsAndComputedWeights) {
+  const View x = dense(0, {1, 33, 4}), added = dense(2, {1, 20, 4});
+  for (const ActivationKind kind : {ActivationKind::kRelu, ActivationKind::kLeakyRelu, ActivationKind::kSigmoid,
+                                    ActivationKind::kTanh, ActivationKind::kHardSwish, ActivationKind::kSwish}) {
+    const Activation activation{kind, 0.25F, 0};
+    const Convolution op{line(3, 1, 1)};
+    EXPECT_TRUE(has_loops(with_output(op, {x, weight({20, 33, 3}), weight({20})}, 1, {activation})));
+    EXPECT_TRUE(has_loops(with_output(op, {x, weight({20, 33, 3}), added}, 1, {AddOperand{2}, activation})));
+    EXPECT_TRUE(
+        has_loops(with_output(op, {x, weight({20, 33, 3}), weight({20}), added}, 1, {activation, AddOperand{3}})));
+  }
+  EXPECT_TRUE(
+      has_loops(with_output(Convolution{line(3, 1, 1)}, {x, packed(3, 0, {20, 33, 3}), packed(4, 0, {20})}, 1)));
+  OpCall in_place = with_output(Convolution{line(3, 1, 1)}, {x, weight({20, 33, 3}), added}, 2, {AddOperand{2}});
+  EXPECT_TRUE(has_loops(in_place));
+}
+
 constexpr ActivationKind kRareFunctions[] = {ActivationKind::kSoftplus, ActivationKind::kErf, ActivationKind::kLog,
                                              ActivationKind::kSin, ActivationKind::kCos};
 

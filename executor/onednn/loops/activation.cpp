@@ -1,23 +1,20 @@
 // Elementwise functions that the library lacks, or of which its kernels lose a NaN.
 
+#include "executor/onednn/loops/activation.hpp"
+
+#include <algorithm>
 #include <cmath>
 
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_walk.hpp"
 #include "executor/onednn/loops/vector.hpp"
+#include "executor/onednn/operands.hpp"
 
 namespace cohort::onednn {
 namespace {
 
-/// What a loop over a run gets; steps are between elements.
-struct Run {
-  const float* x;
-  std::int64_t x_step, count;
-  float alpha, beta;
-  float* y;
-  std::int64_t y_step;
-};
+using Run = ActivationRun;
 
 template <class Function>
 COHORT_INLINE void map(const Run& r, const Function& function) {
@@ -72,6 +69,21 @@ COHORT_VECTORS void round(const Run& r) {
 COHORT_VECTORS void thresholded_relu(const Run& r) {
   map(r, [&](float x) { return x <= r.alpha ? 0.0F : x; });
 }
+COHORT_VECTORS void leaky_relu(const Run& r) {
+  map(r, [&](float x) { return x < 0 ? r.alpha * x : x; });
+}
+COHORT_VECTORS void sigmoid(const Run& r) {
+  map(r, [](float x) { return vector_sigmoid(x); });
+}
+COHORT_VECTORS void hyperbolic_tangent(const Run& r) {
+  map(r, [](float x) { return vector_tanh(x); });
+}
+COHORT_VECTORS void hard_swish(const Run& r) {
+  map(r, [](float x) { return x * between(x * (1.0F / 6) + 0.5F, 0, 1); });
+}
+COHORT_VECTORS void swish(const Run& r) {
+  map(r, [&](float x) { return x * vector_sigmoid(r.alpha * x); });
+}
 void softplus(const Run& r) {
   map(r, [](float x) { return std::max(x, 0.0F) + std::log1p(std::exp(-std::fabs(x))); });
 }
@@ -91,10 +103,18 @@ COHORT_VECTORS void sign(const Run& r) {
   map(r, [](float x) { return x > 0 ? 1.0F : (x < 0 ? -1.0F : (x == 0 ? 0.0F : x)); });
 }
 
-using Loops = void (*)(const Run&);
+/// Whether the library's kernel is right for all values.
+bool library_has(const Activation& op) {
+  // Of a NaN it makes 0, a bound or infinity here.
+  const bool loses_nan =
+      op.kind == ActivationKind::kRelu || op.kind == ActivationKind::kClip || op.kind == ActivationKind::kExp;
+  return !loses_nan && eltwise(op).has_value();
+}
+
+}  // namespace
 
 /// Pointers to lambdas: a function of several targets has no address of its own.
-Loops loops_of(const Activation& op) {
+ActivationLoops activation_loops(const Activation& op) {
   switch (op.kind) {
     case ActivationKind::kRelu:
       return [](const Run& r) { relu(r); };
@@ -107,7 +127,7 @@ Loops loops_of(const Activation& op) {
     case ActivationKind::kSelu:
       return [](const Run& r) { selu(r); };
     case ActivationKind::kCelu:
-      return op.alpha > 0 ? [](const Run& r) { celu(r); } : Loops{nullptr};
+      return op.alpha > 0 ? [](const Run& r) { celu(r); } : ActivationLoops{nullptr};
     case ActivationKind::kSoftsign:
       return [](const Run& r) { softsign(r); };
     case ActivationKind::kReciprocal:
@@ -120,6 +140,16 @@ Loops loops_of(const Activation& op) {
       return [](const Run& r) { round(r); };
     case ActivationKind::kThresholdedRelu:
       return [](const Run& r) { thresholded_relu(r); };
+    case ActivationKind::kLeakyRelu:
+      return [](const Run& r) { leaky_relu(r); };
+    case ActivationKind::kSigmoid:
+      return [](const Run& r) { sigmoid(r); };
+    case ActivationKind::kTanh:
+      return [](const Run& r) { hyperbolic_tangent(r); };
+    case ActivationKind::kHardSwish:
+      return [](const Run& r) { hard_swish(r); };
+    case ActivationKind::kSwish:
+      return [](const Run& r) { swish(r); };
     case ActivationKind::kSoftplus:
       return softplus;
     case ActivationKind::kLog:
@@ -137,11 +167,9 @@ Loops loops_of(const Activation& op) {
   }
 }
 
-}  // namespace
-
 OwnWays own_ways(const Activation& op, const OpCall& call, int threads) {
-  const Loops loops = loops_of(op);
-  if (loops == nullptr || !call.post_ops.empty()) return {};
+  const ActivationLoops loops = activation_loops(op);
+  if (loops == nullptr || !call.post_ops.empty() || library_has(op)) return {};
   const View &y = call.outputs[0], x = view_of(call, 0);
   const StridedWalk<2> walk(y.shape, {y.strides, x.strides});
   const std::int64_t y_step = walk.run_steps()[0], x_step = walk.run_steps()[1];

@@ -30,6 +30,7 @@ View view_of(const OpCall& call, std::size_t input);
 bool all_row_major(const OpCall& call);
 
 /// Empty where loops do not take the call's views, or post-ops.
+OwnWays own_ways(const Convolution& op, const OpCall& call, int threads);
 OwnWays own_ways(const GroupNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const Reduce& op, const OpCall& call, int threads);
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads);

@@ -11,7 +11,7 @@ namespace cohort::onednn {
 namespace {
 
 /// Rows up to which dot products are taken: more of them sgemm takes less time.
-constexpr std::int64_t kFewRows = 4;
+constexpr std::int64_t kFewRows = 8;
 
 COHORT_INLINE float sum_of(const Lanes& lanes) {
   float sum = 0;
@@ -19,24 +19,38 @@ COHORT_INLINE float sum_of(const Lanes& lanes) {
   return sum;
 }
 
-/// Four rows of b with one row of a.
-COHORT_INLINE void four_dots(const float* a, const float* b, std::int64_t distance, std::int64_t inner, bool add,
-                             float* y) {
-  Lanes sums[4] = {};
+/// kRows rows of a with four of b: 4 kRows elements of y.
+template <std::size_t kRows>
+COHORT_INLINE void few_dots(const Matrix& a, const Matrix& b, std::int64_t inner, bool add, float* y,
+                            std::int64_t distance) {
+  Lanes sums[kRows][4] = {};
+  const auto row_of = [](const Matrix& m, std::size_t row) {
+    return m.data + static_cast<std::int64_t>(row) * m.distance;
+  };
   const std::int64_t whole = inner / kLanes * kLanes;
   for (std::int64_t k = 0; k < whole; k += kLanes) {
-    Lanes x, w;
-    load(a + k, x);
-    for (std::int64_t r = 0; r < 4; ++r) {
-      load(b + r * distance + k, w);
-      sums[r] += x * w;
+    Lanes x[kRows], w;
+    for (std::size_t row = 0; row < kRows; ++row) load(row_of(a, row) + k, x[row]);
+    for (std::size_t column = 0; column < 4; ++column) {
+      load(row_of(b, column) + k, w);
+      for (std::size_t row = 0; row < kRows; ++row) sums[row][column] += x[row] * w;
     }
   }
-  for (std::int64_t r = 0; r < 4; ++r) {
-    float sum = sum_of(sums[r]);
-    for (std::int64_t k = whole; k < inner; ++k) sum += a[k] * b[r * distance + k];
-    y[r] = add ? y[r] + sum : sum;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    for (std::size_t column = 0; column < 4; ++column) {
+      float sum = sum_of(sums[row][column]);
+      for (std::int64_t k = whole; k < inner; ++k) sum += row_of(a, row)[k] * row_of(b, column)[k];
+      float& to = y[static_cast<std::int64_t>(row) * distance + static_cast<std::int64_t>(column)];
+      to = add ? to + sum : sum;
+    }
   }
+}
+
+COHORT_INLINE float dot(const float* x, const float* w, std::int64_t inner) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t k = 0; k < inner; ++k) sum += x[k] * w[k];
+  return sum;
 }
 
 /// Columns [begin, end) of y.
@@ -44,16 +58,18 @@ COHORT_VECTORS void dots(const Extents& e, const Matrix& a, const Matrix& b, boo
                          std::int64_t begin, std::int64_t end) {
   std::int64_t column = begin;
   for (; column + 4 <= end; column += 4) {
-    for (std::int64_t row = 0; row < e.rows; ++row)
-      four_dots(a.data + row * a.distance, b.data + column * b.distance, b.distance, e.inner, add,
-                y + row * distance + column);
+    const Matrix columns{b.data + column * b.distance, b.distance};
+    std::int64_t row = 0;
+    for (; row + 2 <= e.rows; row += 2)
+      few_dots<2>({a.data + row * a.distance, a.distance}, columns, e.inner, add, y + row * distance + column,
+                  distance);
+    if (row < e.rows)
+      few_dots<1>({a.data + row * a.distance, a.distance}, columns, e.inner, add, y + row * distance + column,
+                  distance);
   }
   for (; column < end; ++column) {
     for (std::int64_t row = 0; row < e.rows; ++row) {
-      const float *const x = a.data + row * a.distance, *const w = b.data + column * b.distance;
-      float sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t k = 0; k < e.inner; ++k) sum += x[k] * w[k];
+      const float sum = dot(a.data + row * a.distance, b.data + column * b.distance, e.inner);
       float& to = y[row * distance + column];
       to = add ? to + sum : sum;
     }

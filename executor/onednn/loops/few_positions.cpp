@@ -1,0 +1,164 @@
+// Convolutions with few positions in y, as of the ends of networks, of short signals and of spectrograms: the windows
+// become rows of a matrix, and dot products with the kernels read these once. The library's convolutions share work by
+// positions, and its matrix products rearrange the kernels each time.
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "executor/onednn/loops/activation.hpp"
+#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/parallel.hpp"
+#include "executor/onednn/loops/product.hpp"
+#include "executor/onednn/operands.hpp"
+#include "executor/reference/call.hpp"
+#include "executor/reference/tensor_ref.hpp"
+#include "models/compute/window_loops.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+constexpr std::int64_t kMostPositions = 8;  // of all samples together
+/// Elements of a window below which a dot product is mostly its sum over lanes.
+constexpr std::int64_t kLeastInner = 32;
+constexpr std::int32_t kOutside = -1;
+
+/// Work on a row of results behind the product.
+struct RowStep {
+  ActivationLoops loops = nullptr;  ///< null: adds operand `operand`
+  Activation activation;
+  std::size_t operand = 0;
+  std::vector<std::int64_t> positions = {};  ///< of the operand: where each begins
+  std::int64_t channel_step = 0;
+};
+
+/// Where the elements of the window at every position lie in x, in the order of a kernel's elements: for each position
+/// a row; kOutside: in the padding. Empty where offsets need more than 32 bits.
+std::optional<std::vector<std::int32_t>> window_offsets(const Convolution& op, const View& view, const View& out) {
+  const auto x = reference::with_three_spatial(reference::ConstTensor{nullptr, view.shape, view.strides});
+  const auto y = reference::with_three_spatial(reference::ConstTensor{nullptr, out.shape, out.strides});
+  const reference::Window3 window = reference::window3(op.window);
+  const Shape kernel{window.kernel[0] * window.kernel[1] * window.kernel[2], window.kernel[1] * window.kernel[2],
+                     window.kernel[2]};
+  const std::int64_t inner = x.shape[1] * kernel[0];
+  std::vector<std::int32_t> offsets;
+  for (std::int64_t n = 0; n < y.shape[0]; ++n) {
+    for (std::int64_t p = 0; p < y.shape[2] * y.shape[3] * y.shape[4]; ++p) {
+      const Shape at{p / (y.shape[3] * y.shape[4]), p / y.shape[4] % y.shape[3], p % y.shape[4]};
+      const std::size_t row = offsets.size();
+      offsets.resize(row + static_cast<std::size_t>(inner), kOutside);
+      bool fits = true;
+      reference::for_each_inside(window, at, x, {kernel[1], kernel[2], 1}, [&](std::int64_t from, std::int64_t tap) {
+        for (std::int64_t c = 0; c < x.shape[1]; ++c) {
+          const std::int64_t offset = n * x.strides[0] + c * x.strides[1] + from;
+          fits = fits && offset <= std::numeric_limits<std::int32_t>::max();
+          offsets[row + static_cast<std::size_t>(c * kernel[0] + tap)] = static_cast<std::int32_t>(offset);
+        }
+      });
+      if (!fits) return std::nullopt;
+    }
+  }
+  return offsets;
+}
+
+/// Where each position begins.
+std::vector<std::int64_t> position_offsets(const View& view) {
+  std::vector<std::int64_t> offsets;
+  const Shape shape = reference::without(view.shape, 1);
+  reference::for_each_index<1>(shape, {reference::without(view.strides, 1)},
+                               [&](const auto& at) { offsets.push_back(at[0]); });
+  return offsets;
+}
+
+/// Empty where there are no loops for one of them.
+std::optional<std::vector<RowStep>> row_steps(const OpCall& call) {
+  std::vector<RowStep> steps;
+  for (const PostOp& post_op : call.post_ops) {
+    RowStep step;
+    if (const auto* const add = std::get_if<AddOperand>(&post_op)) {
+      const View added = view_of(call, add->operand);
+      step.operand = add->operand;
+      step.positions = position_offsets(added);
+      step.channel_step = added.strides[1];
+    } else {
+      step.activation = std::get<Activation>(post_op);
+      step.loops = activation_loops(step.activation);
+      if (step.loops == nullptr) return std::nullopt;
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+struct FewPositions {
+  std::int64_t positions = 0, channels = 0, inner = 0;
+  std::vector<std::int32_t> windows;
+  std::vector<std::int64_t> outputs;
+  std::int64_t channel_step = 0;
+  bool has_bias = false;
+  std::vector<RowStep> steps;
+  int threads = 1;
+
+  /// Channels [begin, end) of all positions.
+  void finish(const HostArguments& arguments, float* rows, std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t p = 0; p < positions; ++p) {
+      float* const row = rows + p * channels;
+      if (has_bias) {
+        for (std::int64_t k = begin; k < end; ++k) row[k] += arguments.inputs[2][k];
+      }
+      for (const RowStep& step : steps) {
+        if (step.loops != nullptr) {
+          step.loops({row + begin, 1, end - begin, step.activation.alpha, step.activation.beta, row + begin, 1});
+          continue;
+        }
+        const float* const added = arguments.inputs[step.operand] + step.positions[static_cast<std::size_t>(p)];
+        for (std::int64_t k = begin; k < end; ++k) row[k] += added[k * step.channel_step];
+      }
+      float* const y = arguments.outputs[0] + outputs[static_cast<std::size_t>(p)];
+      for (std::int64_t k = begin; k < end; ++k) y[k * channel_step] = row[k];
+    }
+  }
+
+  void run(const HostArguments& arguments) const {
+    auto* const windowed = reinterpret_cast<float*>(arguments.workspace);
+    float* const rows = windowed + positions * inner;
+    for (std::int64_t i = 0; i < positions * inner; ++i) {
+      const std::int32_t at = windows[static_cast<std::size_t>(i)];
+      windowed[i] = at == kOutside ? 0.0F : arguments.inputs[0][at];
+    }
+    // Each thread ends what it has begun.
+    in_parallel(threads, channels, inner * positions, [&](std::int64_t begin, std::int64_t end) {
+      multiply({positions, end - begin, inner}, {windowed, inner}, {arguments.inputs[1] + begin * inner, inner, true},
+               /*add=*/false, rows + begin, /*threads=*/1, channels);
+      finish(arguments, rows, begin, end);
+    });
+  }
+};
+
+}  // namespace
+
+OwnWays own_ways(const Convolution& op, const OpCall& call, int threads) {
+  const View x = view_of(call, 0), w = view_of(call, 1), &y = call.outputs[0];
+  FewPositions few;
+  few.channels = y.shape[1];
+  few.positions = few.channels == 0 ? 0 : element_count(y.shape) / few.channels;
+  const bool one_model = w.shape.size() == x.shape.size() && op.groups == 1;
+  if (!one_model || few.positions == 0 || few.positions > kMostPositions || !is_dense(w, Layout::kNchw)) return {};
+  few.inner = element_count(w.shape) / few.channels;
+  if (few.inner < kLeastInner) return {};
+  std::optional<std::vector<RowStep>> steps = row_steps(call);
+  std::optional<std::vector<std::int32_t>> windows = window_offsets(op, x, y);
+  if (!steps || !windows) return {};
+  few.steps = *std::move(steps);
+  few.windows = *std::move(windows);
+  few.outputs = position_offsets(y);
+  few.channel_step = y.strides[1];
+  few.has_bias = own_input_count(call) > 2;
+  few.threads = threads;
+  const Bytes workspace{few.positions * (few.inner + few.channels) * std::int64_t{sizeof(float)}};
+  return {{[few = std::move(few)](const HostArguments& arguments) { few.run(arguments); }, workspace, /*leads=*/false}};
+}
+
+}  // namespace cohort::onednn

@@ -1,0 +1,305 @@
+#include "models/recognize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace cohort {
+namespace {
+
+constexpr std::size_t kNone = SIZE_MAX;
+
+bool is_near(double value, double expected) { return std::abs(value - expected) <= 1e-3 * std::abs(expected); }
+
+/// A product of tensors and a number.
+struct Product {
+  double scalar = 1;
+  std::vector<TensorId> tensors;
+};
+
+/// What makes a function of x out of x: y = scalar * x * gate, or without `times_x` y = scalar * gate.
+struct Gated {
+  Activation function;
+  TensorId x;
+  double scalar = 1;
+  bool times_x = true;
+};
+
+/// A tensor less its mean over the last axes, from `axis` on.
+struct Centred {
+  TensorId x;
+  std::int64_t axis = 0;
+
+  friend bool operator==(const Centred&, const Centred&) = default;
+};
+
+class Recognizer {
+ public:
+  explicit Recognizer(LoadedModel& loaded) : loaded_(loaded), writer_(loaded.model.tensors.size(), kNone) {
+    for (std::size_t i = 0; i < model().ops.size(); ++i) writer_[to_index(model().ops[i].outputs[0])] = i;
+  }
+
+  void run() {
+    for (Op& op : loaded_.model.ops) {
+      if (!std::holds_alternative<Binary>(op.attributes) || !op.post_ops.empty()) continue;
+      if (const auto gated = gated_function(op.outputs[0])) {
+        op.attributes = gated->function;
+        op.inputs = {gated->x};
+      } else if (auto normalized = layer_normalization(op)) {
+        op.attributes = normalized->attributes;
+        op.inputs = std::move(normalized->inputs);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] const Model& model() const { return loaded_.model; }
+  [[nodiscard]] const Shape& shape(TensorId id) const { return model().tensor(id).shape; }
+
+  /// The op that writes `y`, where it is an Attributes and nothing else.
+  template <class Attributes>
+  [[nodiscard]] const Op* writer(TensorId y) const {
+    const std::size_t at = writer_[to_index(y)];
+    if (at == kNone) return nullptr;
+    const Op& op = model().ops[at];
+    return op.post_ops.empty() && std::holds_alternative<Attributes>(op.attributes) ? &op : nullptr;
+  }
+
+  [[nodiscard]] const Op* binary(TensorId y, BinaryKind kind) const {
+    const Op* const op = writer<Binary>(y);
+    return op != nullptr && std::get<Binary>(op->attributes) == Binary{kind} ? op : nullptr;
+  }
+
+  /// What the function's op reads.
+  [[nodiscard]] std::optional<TensorId> input_of(TensorId y, ActivationKind kind) const {
+    const Op* const op = writer<Activation>(y);
+    if (op == nullptr || std::get<Activation>(op->attributes).kind != kind) return std::nullopt;
+    return op->inputs[0];
+  }
+
+  [[nodiscard]] bool is_constant(TensorId id) const {
+    return model().tensor(id).role == TensorRole::kWeight && loaded_.weights.of(id) != nullptr;
+  }
+
+  /// The one value of a constant.
+  [[nodiscard]] std::optional<double> scalar(TensorId id) const {
+    if (!is_constant(id) || element_count(shape(id)) != 1 || model().tensor(id).element != ElementType::kFloat32)
+      return std::nullopt;
+    return static_cast<double>((*loaded_.weights.of(id))[0]);
+  }
+
+  /// The other operand, where `y` adds `value` to it.
+  [[nodiscard]] std::optional<TensorId> less(TensorId y, double value) const {
+    const Op* const add = binary(y, BinaryKind::kAdd);
+    if (add == nullptr) return std::nullopt;
+    for (const std::size_t at : {0U, 1U}) {
+      const auto constant = scalar(add->inputs[at]);
+      if (constant && is_near(*constant, value)) return add->inputs[1 - at];
+    }
+    return std::nullopt;
+  }
+
+  /// Takes products and quotients apart, but no tensor of `whole`.
+  void take_apart(TensorId y, std::span<const TensorId> whole, Product& product, int depth = 0) const {
+    constexpr int kDeepest = 4;
+    if (const auto value = scalar(y)) {
+      product.scalar *= *value;
+      return;
+    }
+    const bool is_whole = depth == kDeepest || std::find(whole.begin(), whole.end(), y) != whole.end();
+    if (const Op* const times = is_whole ? nullptr : binary(y, BinaryKind::kMul)) {
+      for (const TensorId factor : times->inputs) take_apart(factor, whole, product, depth + 1);
+      return;
+    }
+    if (const Op* const quotient = is_whole ? nullptr : binary(y, BinaryKind::kDiv)) {
+      if (const auto divisor = scalar(quotient->inputs[1])) {
+        product.scalar /= *divisor;
+        return take_apart(quotient->inputs[0], whole, product, depth + 1);
+      }
+    }
+    product.tensors.push_back(y);
+  }
+
+  /// y as a number times x, and that number: with none, with one taken off.
+  [[nodiscard]] std::vector<std::pair<TensorId, double>> scaled(TensorId y) const {
+    std::vector<std::pair<TensorId, double>> all = {{y, 1.0}};
+    Product product;
+    take_apart(y, {}, product);
+    if (product.tensors.size() == 1 && product.tensors[0] != y) all.emplace_back(product.tensors[0], product.scalar);
+    for (const BinaryKind kind : {BinaryKind::kMul, BinaryKind::kDiv}) {
+      const Op* const op = binary(y, kind);
+      if (op == nullptr) continue;
+      if (const auto value = scalar(op->inputs[1]))
+        all.emplace_back(op->inputs[0], kind == BinaryKind::kMul ? *value : 1 / *value);
+      if (const auto value = scalar(op->inputs[0]); value && kind == BinaryKind::kMul)
+        all.emplace_back(op->inputs[1], *value);
+    }
+    return all;
+  }
+
+  /// x of t = sqrt(2 / pi) * (x + 0.044715 x^3).
+  [[nodiscard]] std::optional<TensorId> inside_of_gelu(TensorId t) const {
+    for (const auto& [sum, scale] : scaled(t)) {
+      const Op* const add = is_near(scale, 0.7978845608) ? binary(sum, BinaryKind::kAdd) : nullptr;
+      if (add == nullptr) continue;
+      for (const std::size_t at : {0U, 1U}) {
+        const TensorId x = add->inputs[at];
+        Product cube;
+        take_apart(add->inputs[1 - at], {{x}}, cube);
+        const bool thrice = cube.tensors == std::vector<TensorId>{x, x, x};
+        const bool power = cube.tensors.size() == 1 && is_power(cube.tensors[0], x, 3);
+        if (is_near(cube.scalar, 0.044715) && (thrice || power)) return x;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_power(TensorId y, TensorId x, double exponent) const {
+    const Op* const power = binary(y, BinaryKind::kPow);
+    return power != nullptr && power->inputs[0] == x && scalar(power->inputs[1]) == exponent;
+  }
+
+  /// What `gate` could make of what it is a function of.
+  [[nodiscard]] std::vector<Gated> gates_of(TensorId gate) const {
+    std::vector<Gated> all;
+    if (const auto v = input_of(gate, ActivationKind::kSigmoid)) {
+      for (const auto& [x, alpha] : scaled(*v))
+        all.push_back({{ActivationKind::kSwish, static_cast<float>(alpha), 0}, x});
+    }
+    const Op* const function = writer<Activation>(gate);
+    if (function != nullptr) {
+      const Activation& f = std::get<Activation>(function->attributes);
+      const bool sixth =
+          f.kind == ActivationKind::kHardSigmoid && is_near(static_cast<double>(f.alpha), 1.0 / 6) && f.beta == 0.5F;
+      if (sixth) all.push_back({{ActivationKind::kHardSwish}, function->inputs[0]});
+      if (const auto x = f == Activation{ActivationKind::kClip, 0, 6} ? less(function->inputs[0], 3) : std::nullopt) {
+        all.push_back({{ActivationKind::kHardSwish}, *x, 1.0 / 6});
+        all.push_back({{ActivationKind::kHardSigmoid, 1.0F / 6, 0.5F}, *x, 1.0 / 6, /*times_x=*/false});
+      }
+    }
+    if (const auto squashed = input_of(gate, ActivationKind::kTanh)) {
+      if (const auto x = input_of(*squashed, ActivationKind::kSoftplus)) all.push_back({{ActivationKind::kMish}, *x});
+    }
+    if (const auto shifted = less(gate, 1)) {
+      if (const auto v = input_of(*shifted, ActivationKind::kErf)) {
+        for (const auto& [x, scale] : scaled(*v)) {
+          if (is_near(scale, 0.7071067812)) all.push_back({{ActivationKind::kGelu}, x, 0.5});
+        }
+      }
+      const auto t = input_of(*shifted, ActivationKind::kTanh);
+      if (const auto x = t ? inside_of_gelu(*t) : std::nullopt) all.push_back({{ActivationKind::kGeluTanh}, *x, 0.5});
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::optional<Gated> gated_function(TensorId y) const {
+    Product product;
+    take_apart(y, {}, product);
+    for (const TensorId gate : product.tensors) {
+      if (gate == y) continue;
+      for (const Gated& gated : gates_of(gate)) {
+        const TensorId whole[] = {gated.x, gate};
+        Product parts;
+        take_apart(y, whole, parts);
+        std::vector<TensorId> expected = {gate};
+        if (gated.times_x) expected.push_back(gated.x);
+        const bool same =
+            std::is_permutation(parts.tensors.begin(), parts.tensors.end(), expected.begin(), expected.end());
+        if (same && is_near(parts.scalar, gated.scalar) && shape(y) == shape(gated.x)) return gated;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// The input of a mean over the last axes, which stay.
+  [[nodiscard]] std::optional<Centred> mean_of(TensorId y) const {
+    const Op* const op = writer<Reduce>(y);
+    if (op == nullptr) return std::nullopt;
+    const auto& reduce = std::get<Reduce>(op->attributes);
+    if (reduce.kind != ReduceKind::kMean || !reduce.keep_axes || reduce.axes.empty()) return std::nullopt;
+    const auto rank = static_cast<std::int64_t>(shape(op->inputs[0]).size());
+    const bool last = reduce.axes.front() + static_cast<std::int64_t>(reduce.axes.size()) == rank;
+    return last ? std::optional(Centred{op->inputs[0], reduce.axes.front()}) : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<Centred> centred(TensorId y) const {
+    const Op* const difference = binary(y, BinaryKind::kSub);
+    if (difference == nullptr) return std::nullopt;
+    const auto mean = mean_of(difference->inputs[1]);
+    return mean && mean->x == difference->inputs[0] ? mean : std::nullopt;
+  }
+
+  /// What is squared in y.
+  [[nodiscard]] std::optional<TensorId> squared(TensorId y) const {
+    if (const Op* const power = binary(y, BinaryKind::kPow); power != nullptr && scalar(power->inputs[1]) == 2.0)
+      return power->inputs[0];
+    const Op* const times = binary(y, BinaryKind::kMul);
+    return times != nullptr && times->inputs[0] == times->inputs[1] ? std::optional(times->inputs[0]) : std::nullopt;
+  }
+
+  /// y = (x - mean) / sqrt(variance + epsilon).
+  struct Normalized {
+    Centred centred;
+    float epsilon = 0;
+  };
+  [[nodiscard]] std::optional<Normalized> normalized(TensorId y) const {
+    const Op* const quotient = binary(y, BinaryKind::kDiv);
+    if (quotient == nullptr) return std::nullopt;
+    const auto above = centred(quotient->inputs[0]);
+    const auto root = input_of(quotient->inputs[1], ActivationKind::kSqrt);
+    const Op* const add = root ? binary(*root, BinaryKind::kAdd) : nullptr;
+    if (!above || add == nullptr) return std::nullopt;
+    for (const std::size_t at : {0U, 1U}) {
+      const auto epsilon = scalar(add->inputs[at]);
+      const auto variance = mean_of(add->inputs[1 - at]);
+      const auto distance = variance ? squared(variance->x) : std::nullopt;
+      if (epsilon && distance && variance->axis == above->axis && centred(*distance) == above)
+        return Normalized{*above, static_cast<float>(*epsilon)};
+    }
+    return std::nullopt;
+  }
+
+  /// Whether a constant has a value for each element along the axes from `axis` on.
+  [[nodiscard]] bool covers(TensorId constant, TensorId x, std::int64_t axis) const {
+    const Shape& all = shape(x);
+    return is_constant(constant) && shape(constant) == Shape(all.begin() + axis, all.end());
+  }
+
+  struct Replacement {
+    LayerNormalization attributes;
+    std::vector<TensorId> inputs;
+  };
+  /// A scale of what is normalised, or a shift of what was recognised so before.
+  [[nodiscard]] std::optional<Replacement> layer_normalization(const Op& op) const {
+    const BinaryKind kind = std::get<Binary>(op.attributes).kind;
+    if (op.inputs.size() != 2 || std::get<Binary>(op.attributes).element != ElementType::kFloat32) return std::nullopt;
+    for (const std::size_t at : {0U, 1U}) {
+      const TensorId y = op.inputs[at], constant = op.inputs[1 - at];
+      if (kind == BinaryKind::kMul) {
+        const auto found = normalized(y);
+        if (found && covers(constant, y, found->centred.axis))
+          return Replacement{{found->centred.axis, found->epsilon}, {found->centred.x, constant}};
+      } else if (const Op* const scaled = kind == BinaryKind::kAdd ? writer<LayerNormalization>(y) : nullptr) {
+        const auto& layer = std::get<LayerNormalization>(scaled->attributes);
+        if (scaled->inputs.size() == 2 && covers(constant, y, layer.axis))
+          return Replacement{layer, {scaled->inputs[0], scaled->inputs[1], constant}};
+      }
+    }
+    return std::nullopt;
+  }
+
+  LoadedModel& loaded_;
+  std::vector<std::size_t> writer_;  ///< by tensor
+};
+
+}  // namespace
+
+void recognize_functions(LoadedModel& loaded) {
+  loaded.weights.by_tensor.resize(loaded.model.tensors.size());
+  Recognizer(loaded).run();
+}
+
+}  // namespace cohort

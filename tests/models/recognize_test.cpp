@@ -1,0 +1,176 @@
+#include "models/recognize.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "models/builder.hpp"
+#include "tests/models/evaluate.hpp"
+
+/// Functions that exporters write as several ops become one, which computes the same; what only looks alike stays.
+namespace cohort {
+namespace {
+
+using testing::ElementsAre;
+
+/// A network of one input, op by op, with constants of one value.
+class SmallNetwork {
+ public:
+  explicit SmallNetwork(Shape shape) { x = b_.input("x", std::move(shape)); }
+
+  TensorId constant(float value) {
+    const TensorId id = b_.weight("c" + std::to_string(values_.size()), {});
+    values_[id] = value;
+    return id;
+  }
+  TensorId weight(const std::string& name, Shape shape) { return b_.weight(name, std::move(shape)); }
+  TensorId binary(BinaryKind kind, TensorId a, TensorId b) { return b_.add(next(), Binary{kind}, {a, b}); }
+  TensorId add(TensorId a, TensorId b) { return binary(BinaryKind::kAdd, a, b); }
+  TensorId add(TensorId a, float value) { return add(a, constant(value)); }
+  TensorId multiply(TensorId a, TensorId b) { return binary(BinaryKind::kMul, a, b); }
+  TensorId multiply(TensorId a, float value) { return multiply(a, constant(value)); }
+  TensorId divide(TensorId a, float value) { return binary(BinaryKind::kDiv, a, constant(value)); }
+  TensorId power(TensorId a, float value) { return binary(BinaryKind::kPow, a, constant(value)); }
+  TensorId apply(ActivationKind kind, TensorId a, float alpha = 0, float beta = 0) {
+    return b_.add(next(), Activation{kind, alpha, beta}, {a});
+  }
+  TensorId mean(TensorId a, std::vector<std::int64_t> axes) {
+    return b_.add(next(), Reduce{ReduceKind::kMean, std::move(axes), true}, {a});
+  }
+
+  LoadedModel finish(const std::vector<TensorId>& outputs) {
+    for (const TensorId y : outputs) b_.output(y);
+    Result<Model> model = b_.finish();
+    EXPECT_TRUE(model) << model.error().message;
+    LoadedModel loaded{*model, random_weights(*model, 1)};
+    for (const auto& [id, value] : values_)
+      loaded.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(1, value);
+    return loaded;
+  }
+
+  TensorId x{};
+
+ private:
+  std::string next() { return "op" + std::to_string(++ops_); }
+
+  ModelBuilder b_{"net"};
+  std::map<TensorId, float> values_;
+  int ops_ = 0;
+};
+
+/// Types of the ops that are left; fails where outputs change.
+std::vector<std::string> simplified(SmallNetwork& network, const std::vector<TensorId>& outputs) {
+  const LoadedModel loaded = network.finish(outputs);
+  const LoadedModel simple = simplify(loaded);
+  EXPECT_TRUE(validate(simple.model));
+  const auto inputs = random_inputs(loaded.model, 5);
+  const auto expected = evaluate(loaded, inputs), actual = evaluate(simple, inputs);
+  EXPECT_TRUE(expected && actual);
+  for (std::size_t i = 0; expected && actual && i < expected->size(); ++i)
+    EXPECT_LT(excess((*actual)[i], (*expected)[i], 1e-5), 1e-5);
+  std::vector<std::string> types;
+  for (const Op& op : simple.model.ops) types.emplace_back(op_type(op.attributes));
+  return types;
+}
+
+TEST(Recognize, GeluByErrorFunctionInAnyOrder) {
+  for (const int form : {0, 1, 2, 3}) {
+    SmallNetwork n({3, 8});
+    const TensorId inside = form % 2 == 0 ? n.divide(n.x, 1.41421356F) : n.multiply(n.x, 0.70710678F);
+    const TensorId gate = n.add(n.apply(ActivationKind::kErf, inside), 1);
+    const TensorId y = form == 0   ? n.multiply(n.multiply(n.x, gate), 0.5F)
+                       : form == 1 ? n.multiply(n.multiply(n.x, 0.5F), gate)
+                       : form == 2 ? n.multiply(n.x, n.multiply(gate, 0.5F))
+                                   : n.divide(n.multiply(gate, n.x), 2);
+    EXPECT_THAT(simplified(n, {y}), ElementsAre("Gelu")) << form;
+  }
+}
+
+TEST(Recognize, GeluOfAProduct) {
+  SmallNetwork n({3, 8});
+  const TensorId x = n.multiply(n.x, n.weight("w", {8}));
+  const TensorId gate = n.add(n.apply(ActivationKind::kErf, n.divide(x, 1.41421356F)), 1);
+  EXPECT_THAT(simplified(n, {n.multiply(n.multiply(x, 0.5F), gate)}), ElementsAre("Mul", "Gelu"));
+}
+
+TEST(Recognize, GeluByHyperbolicTangent) {
+  for (const bool power : {false, true}) {
+    SmallNetwork n({3, 8});
+    const TensorId cube = power ? n.power(n.x, 3) : n.multiply(n.multiply(n.x, n.x), n.x);
+    const TensorId inside = n.multiply(n.add(n.x, n.multiply(cube, 0.044715F)), 0.79788456F);
+    const TensorId gate = n.add(n.apply(ActivationKind::kTanh, inside), 1);
+    EXPECT_THAT(simplified(n, {n.multiply(n.multiply(n.x, 0.5F), gate)}), ElementsAre("GeluTanh")) << power;
+  }
+}
+
+TEST(Recognize, SwishAndMish) {
+  SmallNetwork swish({3, 8});
+  EXPECT_THAT(simplified(swish, {swish.multiply(swish.x, swish.apply(ActivationKind::kSigmoid, swish.x))}),
+              ElementsAre("Swish"));
+  SmallNetwork quick({3, 8});
+  const TensorId gate = quick.apply(ActivationKind::kSigmoid, quick.multiply(quick.x, 1.702F));
+  EXPECT_THAT(simplified(quick, {quick.multiply(gate, quick.x)}), ElementsAre("Swish"));
+  SmallNetwork mish({3, 8});
+  const TensorId soft = mish.apply(ActivationKind::kSoftplus, mish.x);
+  EXPECT_THAT(simplified(mish, {mish.multiply(mish.x, mish.apply(ActivationKind::kTanh, soft))}), ElementsAre("Mish"));
+}
+
+TEST(Recognize, HardSwishAndHardSigmoidOfClips) {
+  SmallNetwork after({3, 8});
+  const TensorId a = after.apply(ActivationKind::kClip, after.add(after.x, 3), 0, 6);
+  EXPECT_THAT(simplified(after, {after.divide(after.multiply(after.x, a), 6)}), ElementsAre("HardSwish"));
+  SmallNetwork before({3, 8});
+  const TensorId b = before.apply(ActivationKind::kClip, before.add(before.x, 3), 0, 6);
+  EXPECT_THAT(simplified(before, {before.multiply(before.x, before.multiply(b, 1.0F / 6))}), ElementsAre("HardSwish"));
+  SmallNetwork named({3, 8});
+  const TensorId c = named.apply(ActivationKind::kHardSigmoid, named.x, 1.0F / 6, 0.5F);
+  EXPECT_THAT(simplified(named, {named.multiply(c, named.x)}), ElementsAre("HardSwish"));
+  SmallNetwork alone({3, 8});
+  const TensorId d = alone.apply(ActivationKind::kClip, alone.add(alone.x, 3), 0, 6);
+  EXPECT_THAT(simplified(alone, {alone.divide(d, 6)}), ElementsAre("HardSigmoid"));
+}
+
+TEST(Recognize, LeavesWhatOnlyLooksAlike) {
+  SmallNetwork other({3, 8});  // the gate is of something else
+  const TensorId y = other.weight("w", {3, 8});
+  EXPECT_THAT(simplified(other, {other.multiply(y, other.apply(ActivationKind::kSigmoid, other.x))}),
+              ElementsAre("Sigmoid", "Mul"));
+  SmallNetwork bound({3, 8});
+  const TensorId clip = bound.apply(ActivationKind::kClip, bound.add(bound.x, 3), 0, 5);
+  EXPECT_THAT(simplified(bound, {bound.divide(bound.multiply(bound.x, clip), 6)}),
+              ElementsAre("Add", "Mul", "Div"));  // Clip works on what Add has
+  SmallNetwork scale({3, 8});
+  const TensorId gate = scale.add(scale.apply(ActivationKind::kErf, scale.divide(scale.x, 1.5F)), 1);
+  EXPECT_THAT(simplified(scale, {scale.multiply(scale.multiply(scale.x, 0.5F), gate)}).size(), 5U);
+}
+
+TEST(Recognize, KeepsWhatOthersRead) {
+  SmallNetwork n({3, 8});
+  const TensorId gate = n.apply(ActivationKind::kSigmoid, n.x);
+  EXPECT_THAT(simplified(n, {n.multiply(n.x, gate), gate}), ElementsAre("Sigmoid", "Swish"));
+}
+
+/// (x - mean) / sqrt(mean of the squares + epsilon)
+TensorId normalized(SmallNetwork& n, TensorId x, const std::vector<std::int64_t>& axes, bool power) {
+  const auto centred = [&] { return n.binary(BinaryKind::kSub, x, n.mean(x, axes)); };
+  const TensorId d = centred(), again = centred();
+  const TensorId variance = n.mean(power ? n.power(again, 2) : n.multiply(again, again), axes);
+  return n.binary(BinaryKind::kDiv, d, n.apply(ActivationKind::kSqrt, n.add(variance, 1e-5F)));
+}
+
+TEST(Recognize, LayerNormalization) {
+  for (const bool power : {false, true}) {
+    SmallNetwork n({2, 5, 8});
+    const TensorId scaled = n.multiply(normalized(n, n.x, {2}, power), n.weight("scale", {8}));
+    EXPECT_THAT(simplified(n, {n.add(n.weight("shift", {8}), scaled)}), ElementsAre("LayerNormalization"));
+  }
+  SmallNetwork two({2, 5, 8});
+  EXPECT_THAT(simplified(two, {two.multiply(normalized(two, two.x, {1, 2}, true), two.weight("scale", {5, 8}))}),
+              ElementsAre("LayerNormalization"));
+  SmallNetwork first({2, 5, 8});  // not the last axes
+  EXPECT_THAT(simplified(first, {first.multiply(normalized(first, first.x, {1}, true), first.weight("scale", {8}))}),
+              testing::Not(ElementsAre("LayerNormalization")));
+}
+
+}  // namespace
+}  // namespace cohort
