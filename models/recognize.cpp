@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-bool is_near(double value, double expected) { return std::abs(value - expected) <= 1e-3 * std::abs(expected); }
+/// Constants of formulas are written with six digits and more.
+bool is_near(double value, double expected) { return std::abs(value - expected) <= 1e-5 * std::abs(expected); }
 
 /// A product of tensors and a number.
 struct Product {
