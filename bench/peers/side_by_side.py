@@ -48,7 +48,8 @@ class Model:
 
     def __init__(self, text):
         self.path, *self.options = shlex.split(text)
-        self.name = pathlib.Path(self.path).stem
+        path = pathlib.Path(self.path)
+        self.name = path.parent.name if path.stem == "model" else path.stem
         self.dims, self.values = {}, {}
         for option, value in zip(self.options, self.options[1:]):
             key, _, number = value.partition("=")
@@ -77,6 +78,7 @@ class Peer:
     def __init__(self, model, file, threads, seed=0):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.log_severity_level = 3  # not its warnings of what a file holds in vain
         self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         self.binding, self.kept = self.session.io_binding(), []
         for name, values in model.inputs(self.session, seed):
