@@ -10,7 +10,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::size_t kNone = SIZE_MAX;
+constexpr std::size_t kNoWriter = SIZE_MAX;
 
 /// Constants of formulas are written with six digits and more.
 bool is_near(double value, double expected) { return std::abs(value - expected) <= 1e-5 * std::abs(expected); }
@@ -39,7 +39,7 @@ struct Centred {
 
 class Recognizer {
  public:
-  explicit Recognizer(LoadedModel& loaded) : loaded_(loaded), writer_(loaded.model.tensors.size(), kNone) {
+  explicit Recognizer(LoadedModel& loaded) : loaded_(loaded), writer_(loaded.model.tensors.size(), kNoWriter) {
     for (std::size_t i = 0; i < model().ops.size(); ++i) writer_[to_index(model().ops[i].outputs[0])] = i;
   }
 
@@ -64,7 +64,7 @@ class Recognizer {
   template <class Attributes>
   [[nodiscard]] const Op* writer(TensorId y) const {
     const std::size_t at = writer_[to_index(y)];
-    if (at == kNone) return nullptr;
+    if (at == kNoWriter) return nullptr;
     const Op& op = model().ops[at];
     return op.post_ops.empty() && std::holds_alternative<Attributes>(op.attributes) ? &op : nullptr;
   }

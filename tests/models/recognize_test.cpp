@@ -59,7 +59,7 @@ class SmallNetwork {
 };
 
 /// Types of the ops that are left; fails where outputs change.
-std::vector<std::string> simplified(SmallNetwork& network, const std::vector<TensorId>& outputs) {
+std::vector<std::string> left_of(SmallNetwork& network, const std::vector<TensorId>& outputs) {
   const LoadedModel loaded = network.finish(outputs);
   const LoadedModel simple = simplify(loaded);
   EXPECT_TRUE(validate(simple.model));
@@ -82,7 +82,7 @@ TEST(Recognize, GeluByErrorFunctionInAnyOrder) {
                        : form == 1 ? n.multiply(n.multiply(n.x, 0.5F), gate)
                        : form == 2 ? n.multiply(n.x, n.multiply(gate, 0.5F))
                                    : n.divide(n.multiply(gate, n.x), 2);
-    EXPECT_THAT(simplified(n, {y}), ElementsAre("Gelu")) << form;
+    EXPECT_THAT(left_of(n, {y}), ElementsAre("Gelu")) << form;
   }
 }
 
@@ -90,7 +90,7 @@ TEST(Recognize, GeluOfAProduct) {
   SmallNetwork n({3, 8});
   const TensorId x = n.multiply(n.x, n.weight("w", {8}));
   const TensorId gate = n.add(n.apply(ActivationKind::kErf, n.divide(x, 1.41421356F)), 1);
-  EXPECT_THAT(simplified(n, {n.multiply(n.multiply(x, 0.5F), gate)}), ElementsAre("Mul", "Gelu"));
+  EXPECT_THAT(left_of(n, {n.multiply(n.multiply(x, 0.5F), gate)}), ElementsAre("Mul", "Gelu"));
 }
 
 TEST(Recognize, GeluByHyperbolicTangent) {
@@ -99,59 +99,59 @@ TEST(Recognize, GeluByHyperbolicTangent) {
     const TensorId cube = power ? n.power(n.x, 3) : n.multiply(n.multiply(n.x, n.x), n.x);
     const TensorId inside = n.multiply(n.add(n.x, n.multiply(cube, 0.044715F)), 0.79788456F);
     const TensorId gate = n.add(n.apply(ActivationKind::kTanh, inside), 1);
-    EXPECT_THAT(simplified(n, {n.multiply(n.multiply(n.x, 0.5F), gate)}), ElementsAre("GeluTanh")) << power;
+    EXPECT_THAT(left_of(n, {n.multiply(n.multiply(n.x, 0.5F), gate)}), ElementsAre("GeluTanh")) << power;
   }
 }
 
 TEST(Recognize, SwishAndMish) {
   SmallNetwork swish({3, 8});
-  EXPECT_THAT(simplified(swish, {swish.multiply(swish.x, swish.apply(ActivationKind::kSigmoid, swish.x))}),
+  EXPECT_THAT(left_of(swish, {swish.multiply(swish.x, swish.apply(ActivationKind::kSigmoid, swish.x))}),
               ElementsAre("Swish"));
   SmallNetwork quick({3, 8});
   const TensorId gate = quick.apply(ActivationKind::kSigmoid, quick.multiply(quick.x, 1.702F));
-  EXPECT_THAT(simplified(quick, {quick.multiply(gate, quick.x)}), ElementsAre("Swish"));
+  EXPECT_THAT(left_of(quick, {quick.multiply(gate, quick.x)}), ElementsAre("Swish"));
   SmallNetwork mish({3, 8});
   const TensorId soft = mish.apply(ActivationKind::kSoftplus, mish.x);
-  EXPECT_THAT(simplified(mish, {mish.multiply(mish.x, mish.apply(ActivationKind::kTanh, soft))}), ElementsAre("Mish"));
+  EXPECT_THAT(left_of(mish, {mish.multiply(mish.x, mish.apply(ActivationKind::kTanh, soft))}), ElementsAre("Mish"));
 }
 
 TEST(Recognize, HardSwishAndHardSigmoidOfClips) {
   SmallNetwork after({3, 8});
   const TensorId a = after.apply(ActivationKind::kClip, after.add(after.x, 3), 0, 6);
-  EXPECT_THAT(simplified(after, {after.divide(after.multiply(after.x, a), 6)}), ElementsAre("HardSwish"));
+  EXPECT_THAT(left_of(after, {after.divide(after.multiply(after.x, a), 6)}), ElementsAre("HardSwish"));
   SmallNetwork before({3, 8});
   const TensorId b = before.apply(ActivationKind::kClip, before.add(before.x, 3), 0, 6);
-  EXPECT_THAT(simplified(before, {before.multiply(before.x, before.multiply(b, 1.0F / 6))}), ElementsAre("HardSwish"));
+  EXPECT_THAT(left_of(before, {before.multiply(before.x, before.multiply(b, 1.0F / 6))}), ElementsAre("HardSwish"));
   SmallNetwork named({3, 8});
   const TensorId c = named.apply(ActivationKind::kHardSigmoid, named.x, 1.0F / 6, 0.5F);
-  EXPECT_THAT(simplified(named, {named.multiply(c, named.x)}), ElementsAre("HardSwish"));
+  EXPECT_THAT(left_of(named, {named.multiply(c, named.x)}), ElementsAre("HardSwish"));
   SmallNetwork alone({3, 8});
   const TensorId d = alone.apply(ActivationKind::kClip, alone.add(alone.x, 3), 0, 6);
-  EXPECT_THAT(simplified(alone, {alone.divide(d, 6)}), ElementsAre("HardSigmoid"));
+  EXPECT_THAT(left_of(alone, {alone.divide(d, 6)}), ElementsAre("HardSigmoid"));
 }
 
 TEST(Recognize, LeavesWhatOnlyLooksAlike) {
   SmallNetwork other({3, 8});  // the gate is of something else
   const TensorId y = other.weight("w", {3, 8});
-  EXPECT_THAT(simplified(other, {other.multiply(y, other.apply(ActivationKind::kSigmoid, other.x))}),
+  EXPECT_THAT(left_of(other, {other.multiply(y, other.apply(ActivationKind::kSigmoid, other.x))}),
               ElementsAre("Sigmoid", "Mul"));
   SmallNetwork bound({3, 8});
   const TensorId clip = bound.apply(ActivationKind::kClip, bound.add(bound.x, 3), 0, 5);
-  EXPECT_THAT(simplified(bound, {bound.divide(bound.multiply(bound.x, clip), 6)}),
+  EXPECT_THAT(left_of(bound, {bound.divide(bound.multiply(bound.x, clip), 6)}),
               ElementsAre("Add", "Mul", "Div"));  // Clip works on what Add has
   SmallNetwork scale({3, 8});
   const TensorId gate = scale.add(scale.apply(ActivationKind::kErf, scale.divide(scale.x, 1.5F)), 1);
-  EXPECT_THAT(simplified(scale, {scale.multiply(scale.multiply(scale.x, 0.5F), gate)}).size(), 5U);
+  EXPECT_THAT(left_of(scale, {scale.multiply(scale.multiply(scale.x, 0.5F), gate)}).size(), 5U);
 }
 
 TEST(Recognize, KeepsWhatOthersRead) {
   SmallNetwork n({3, 8});
   const TensorId gate = n.apply(ActivationKind::kSigmoid, n.x);
-  EXPECT_THAT(simplified(n, {n.multiply(n.x, gate), gate}), ElementsAre("Sigmoid", "Swish"));
+  EXPECT_THAT(left_of(n, {n.multiply(n.x, gate), gate}), ElementsAre("Sigmoid", "Swish"));
 }
 
 /// (x - mean) / sqrt(mean of the squares + epsilon)
-TensorId normalized(SmallNetwork& n, TensorId x, const std::vector<std::int64_t>& axes, bool power) {
+TensorId normalized_over(SmallNetwork& n, TensorId x, const std::vector<std::int64_t>& axes, bool power) {
   const auto centred = [&] { return n.binary(BinaryKind::kSub, x, n.mean(x, axes)); };
   const TensorId d = centred(), again = centred();
   const TensorId variance = n.mean(power ? n.power(again, 2) : n.multiply(again, again), axes);
@@ -161,14 +161,14 @@ TensorId normalized(SmallNetwork& n, TensorId x, const std::vector<std::int64_t>
 TEST(Recognize, LayerNormalization) {
   for (const bool power : {false, true}) {
     SmallNetwork n({2, 5, 8});
-    const TensorId scaled = n.multiply(normalized(n, n.x, {2}, power), n.weight("scale", {8}));
-    EXPECT_THAT(simplified(n, {n.add(n.weight("shift", {8}), scaled)}), ElementsAre("LayerNormalization"));
+    const TensorId scaled = n.multiply(normalized_over(n, n.x, {2}, power), n.weight("scale", {8}));
+    EXPECT_THAT(left_of(n, {n.add(n.weight("shift", {8}), scaled)}), ElementsAre("LayerNormalization"));
   }
   SmallNetwork two({2, 5, 8});
-  EXPECT_THAT(simplified(two, {two.multiply(normalized(two, two.x, {1, 2}, true), two.weight("scale", {5, 8}))}),
+  EXPECT_THAT(left_of(two, {two.multiply(normalized_over(two, two.x, {1, 2}, true), two.weight("scale", {5, 8}))}),
               ElementsAre("LayerNormalization"));
   SmallNetwork first({2, 5, 8});  // not the last axes
-  EXPECT_THAT(simplified(first, {first.multiply(normalized(first, first.x, {1}, true), first.weight("scale", {8}))}),
+  EXPECT_THAT(left_of(first, {first.multiply(normalized_over(first, first.x, {1}, true), first.weight("scale", {8}))}),
               testing::Not(ElementsAre("LayerNormalization")));
 }
 
