@@ -86,6 +86,11 @@ TEST(Fallbacks, OfAPlanAddUpOverItsMembers) {
   ASSERT_THAT(found.ops, SizeIs(1));
   EXPECT_EQ(found.ops[0].time, Nanoseconds(80));
   EXPECT_DOUBLE_EQ(found.part(), 0.8);
+  for (const std::int64_t step : {1, 2}) {
+    const Trace::NamedArg args[] = {{"algorithm", std::string_view("reference")}, {kIterationArg, step}};
+    trace.add_slice(track, "pow", "task", Nanoseconds(0), Nanoseconds(80), args);
+  }
+  EXPECT_EQ(find_fallbacks(trace).ops[0].time, Nanoseconds(80)) << "of a step, the first one being number 0";
   trace.info.kind = TraceKind::kRecorded;
   EXPECT_THAT(find_fallbacks(trace).ops, IsEmpty());
   EXPECT_EQ(format_fallbacks({}), "");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -40,12 +41,17 @@ OpTimes times_of_profile(const Trace& trace) {
   return times;
 }
 
+/// Of a step, on average over those that the trace holds.
 OpTimes times_of_plan(const Trace& trace) {
   OpTimes times;
+  std::set<std::int64_t> steps;
   for (const Slice& slice : trace.slices) {
     const auto algorithm = trace.text_arg(slice, "algorithm");
-    if (algorithm) times[{std::string(trace.name(slice)), is_plain_loops(*algorithm)}] += slice.duration;
+    if (!algorithm) continue;
+    times[{std::string(trace.name(slice)), is_plain_loops(*algorithm)}] += slice.duration;
+    steps.insert(trace.integer_arg(slice, kIterationArg).value_or(0));
   }
+  for (auto& [op, time] : times) time /= static_cast<std::int64_t>(steps.size());
   return times;
 }
 

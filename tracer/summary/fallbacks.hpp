@@ -13,10 +13,10 @@ namespace cohort {
 struct Fallbacks {
   struct Op {
     std::string name;
-    Nanoseconds time{};  ///< of all members
+    Nanoseconds time{};  ///< in a step, of all members
   };
   std::vector<Op> ops;  ///< the longest first
-  Nanoseconds all{};    ///< time of all ops of the same steps
+  Nanoseconds all{};    ///< time of all ops in a step
 
   /// Of all ops' time, 0 to 1.
   [[nodiscard]] double part() const;

@@ -1,6 +1,5 @@
 // Elementwise ops of two operands that repeat in any way. The library has the four basic ones, where only its second
-// operand repeats, and takes up to ten times as long for some forms; its minimum and maximum give the second where the
-// first is a NaN.
+// operand repeats, and takes longer for some forms; its minimum and maximum give the second where the first is a NaN.
 
 #include <fmt/format.h>
 

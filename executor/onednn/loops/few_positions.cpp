@@ -1,6 +1,6 @@
 // Convolutions with few positions in y, as of the ends of networks, of short signals and of spectrograms: the windows
-// become rows of a matrix, and dot products with the kernels read these once. The library's convolutions share work by
-// positions, and its matrix products rearrange the kernels each time.
+// become rows of a matrix, and dot products with the kernels read these about once. The library's ways are made for
+// many positions.
 
 #include <algorithm>
 #include <limits>
@@ -92,6 +92,7 @@ std::optional<std::vector<RowStep>> row_steps(const OpCall& call) {
   return steps;
 }
 
+/// A convolution of this kind, as it is prepared.
 struct FewPositions {
   std::int64_t positions = 0, channels = 0, inner = 0;
   std::vector<std::int32_t> windows;

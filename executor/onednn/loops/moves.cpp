@@ -14,22 +14,17 @@
 namespace cohort::onednn {
 namespace {
 
-/// Positions [first, first + count) of an axis of y that take adjoining ones of x, from `from` on.
-struct Piece {
-  std::int64_t first, from, count;
-};
-
-/// `from`: the position in x for each of an axis of y; negative: none.
+/// Runs of positions of an axis of y that take adjoining ones of x. `from`: the position in x for each; negative: none.
 std::vector<Piece> pieces_of(const std::vector<std::int64_t>& from) {
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (from[i] < 0) continue;
     const auto at = static_cast<std::int64_t>(i);
-    if (!pieces.empty() && at == pieces.back().first + pieces.back().count &&
-        from[i] == pieces.back().from + pieces.back().count) {
+    if (!pieces.empty() && at == pieces.back().here + pieces.back().count &&
+        from[i] == pieces.back().there + pieces.back().count) {
       ++pieces.back().count;
     } else {
-      pieces.push_back({at, from[i], 1});
+      pieces.push_back({.there = from[i], .here = at, .count = 1});
     }
   }
   return pieces;
@@ -75,8 +70,8 @@ class AxiswiseCopy {
     }
     const std::int64_t from_step = x_.strides[order_.back()], to_step = y_.strides[order_.back()];
     for (const Piece& piece : pieces_) {
-      const float* const from = x + piece.from * from_step;
-      float* const to = y + piece.first * to_step;
+      const float* const from = x + piece.there * from_step;
+      float* const to = y + piece.here * to_step;
       if (from_step == 1 && to_step == 1) {
         std::copy_n(from, piece.count, to);
       } else {

@@ -44,11 +44,13 @@ View view_of(const OpCall& call, std::size_t input) {
   return {{}, 0, shape, dense_strides(shape, Layout::kNchw)};
 }
 
-bool all_row_major(const OpCall& call) {
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+bool inputs_row_major(const OpCall& call, std::size_t first) {
+  for (std::size_t i = first; i < call.inputs.size(); ++i) {
     if (!is_dense(view_of(call, i), Layout::kNchw)) return false;
   }
-  return is_dense(call.outputs[0], Layout::kNchw);
+  return true;
 }
+
+bool all_row_major(const OpCall& call) { return inputs_row_major(call, 0) && is_dense(call.outputs[0], Layout::kNchw); }
 
 }  // namespace cohort::onednn

@@ -14,7 +14,7 @@ namespace cohort::onednn {
 struct OwnWay {
   Loop loop;
   Bytes workspace = {};
-  bool leads = true;  ///< stands before the library's ways, which it beat wherever measured
+  bool leads = true;  ///< stands before the library's ways, which it beat or equalled wherever measured
   std::string algorithm = "loops";
 };
 using OwnWays = std::vector<OwnWay>;
@@ -26,7 +26,9 @@ std::unique_ptr<HostKernel> make_kernel(const OwnWay& way, const OpCall& call,
 /// Operand `input` of the call as it lies; constants dense in logical order.
 View view_of(const OpCall& call, std::size_t input);
 
-/// Whether all operands, constants aside, are dense in logical order.
+/// Whether the inputs from `first` on are dense in logical order, as constants are.
+bool inputs_row_major(const OpCall& call, std::size_t first);
+/// The same of all inputs and the output.
 bool all_row_major(const OpCall& call);
 
 /// Empty where loops do not take the call's views, or post-ops.

@@ -10,7 +10,7 @@
 namespace cohort::onednn {
 namespace {
 
-/// Rows up to which dot products are taken: more of them sgemm takes less time.
+/// Rows up to which dot products are taken.
 constexpr std::int64_t kFewRows = 8;
 
 COHORT_INLINE float sum_of(const Lanes& lanes) {

@@ -18,7 +18,7 @@ struct Extents {
 };
 
 /// y = a b, or with `add` y += a b; rows of y are `columns` apart, or `distance` where that is given. By the library's
-/// sgemm, but few rows times a transpose by dot products, for which sgemm would rearrange b.
+/// sgemm, but few rows times a transpose by dot products, which read b about once.
 /// Throws DeviceError where sgemm fails.
 void multiply(const Extents& e, const Matrix& a, const Matrix& b, bool add, float* y, int threads,
               std::int64_t distance = 0);

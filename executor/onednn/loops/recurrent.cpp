@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "executor/onednn/loops/activation.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
@@ -54,19 +56,35 @@ Given given_to(const Recurrent& op, const HostArguments& arguments) {
   return given;
 }
 
-COHORT_VECTORS void sigmoid(float* x, std::int64_t count) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) x[i] = vector_sigmoid(x[i]);
+/// The activation that a gate's function is; absent for those that only recurrent layers have.
+std::optional<Activation> activation_of(const Gate& gate) {
+  switch (gate.function) {
+    case GateFunction::kSigmoid:
+      return Activation{ActivationKind::kSigmoid};
+    case GateFunction::kTanh:
+      return Activation{ActivationKind::kTanh};
+    case GateFunction::kRelu:
+      return Activation{ActivationKind::kRelu};
+    case GateFunction::kLeakyRelu:
+      return Activation{ActivationKind::kLeakyRelu, gate.alpha, 0};
+    case GateFunction::kThresholdedRelu:
+      return Activation{ActivationKind::kThresholdedRelu, gate.alpha, 0};
+    case GateFunction::kHardSigmoid:
+      return Activation{ActivationKind::kHardSigmoid, gate.alpha, gate.beta};
+    case GateFunction::kSoftsign:
+      return Activation{ActivationKind::kSoftsign};
+    case GateFunction::kSoftplus:
+      return Activation{ActivationKind::kSoftplus};
+    default:
+      return std::nullopt;
+  }
 }
-COHORT_VECTORS void hyperbolic_tangent(const float* x, std::int64_t count, float* y) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] = vector_tanh(x[i]);
+
+/// y = f(x), of adjoining elements.
+void apply_loops(const Activation& activation, const float* x, std::int64_t count, float* y) {
+  activation_loops(activation)({x, 1, count, activation.alpha, activation.beta, y, 1});
 }
-/// Comparisons with a NaN are false, and it stays.
-COHORT_VECTORS void clamp(float* x, std::int64_t count, float bound) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] < -bound ? -bound : (x[i] > bound ? bound : x[i]);
-}
+
 /// y += a x
 COHORT_VECTORS void add_product(const float* a, const float* x, std::int64_t count, float* y) {
 #pragma omp simd
@@ -209,12 +227,10 @@ class Run {
   /// Function `gate` of `from` to `to`, which may be the same.
   void apply(std::size_t gate, float* from, float* to) const {
     const Gate& function = functions_[gate];
-    if (l_.op.clip > 0) clamp(from, hidden_, l_.op.clip);
-    if (function.function == GateFunction::kTanh) return hyperbolic_tangent(from, hidden_, to);
-    if (to != from) std::copy_n(from, hidden_, to);
-    if (function.function == GateFunction::kSigmoid) return sigmoid(to, hidden_);
+    if (l_.op.clip > 0) apply_loops({ActivationKind::kClip, -l_.op.clip, l_.op.clip}, from, hidden_, from);
+    if (const auto activation = activation_of(function)) return apply_loops(*activation, from, hidden_, to);
     for (std::int64_t i = 0; i < hidden_; ++i)
-      to[i] = static_cast<float>(reference::apply(function, static_cast<double>(to[i])));
+      to[i] = static_cast<float>(reference::apply(function, static_cast<double>(from[i])));
   }
 
   void advance_rnn(float* gates, std::int64_t n) const { apply(0, gates + n * width_, states_ + n * hidden_); }
@@ -296,14 +312,6 @@ void run_layer(const Layer& l, const HostArguments& arguments) {
   }
 }
 
-/// Whether a layer's operands but x and y are dense in logical order.
-bool others_row_major(const OpCall& call) {
-  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
-    if (!is_dense(view_of(call, i), Layout::kNchw)) return false;
-  }
-  return true;
-}
-
 /// The library's ways, where there are any, stand first.
 OwnWays ways(Layer l, const OpCall& call) {
   const View x = view_of(call, 0), &y = call.outputs[0];
@@ -317,7 +325,7 @@ OwnWays ways(Layer l, const OpCall& call) {
   if (y.shape.size() == 3) l.y_strides.insert(l.y_strides.begin() + 1, 0);  // Lstm: one direction
   const bool adjoin = l.inputs == 1 || x.strides[2] == 1;
   const bool apart = l.x_sample >= l.inputs && l.x_step >= l.inputs;
-  if (!call.post_ops.empty() || !adjoin || !apart || !others_row_major(call)) return {};
+  if (!call.post_ops.empty() || !adjoin || !apart || !inputs_row_major(call, 1)) return {};
   for (std::int64_t d = 0; d < l.directions(); ++d) l.gates[static_cast<std::size_t>(d)] = reference::gates_of(l.op, d);
   return {{[l](const HostArguments& arguments) { run_layer(l, arguments); },
            Bytes{l.scratch() * std::int64_t{sizeof(float)}}, /*leads=*/false}};
