@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "executor/onednn/implementation.hpp"
 #include "executor/onednn/operands.hpp"
 
@@ -31,22 +33,16 @@ const Shape* strides_of(const OpCall& call) {
 Implementations implementations(const Transpose& op, const OpCall& call, const dnnl::engine& engine) {
   const Shape* const strides = strides_of(call);
   if (strides == nullptr) return {};
-  Shape permuted;
-  for (const std::int64_t axis : op.permutation) permuted.push_back((*strides)[static_cast<std::size_t>(axis)]);
-  return copy(call, permuted, 0, engine);
+  return copy(call, permuted(op, *strides), 0, engine);
 }
 
 Implementations implementations(const TensorSlice& op, const OpCall& call, const dnnl::engine& engine) {
   const Shape* const strides = strides_of(call);
   if (strides == nullptr) return {};
-  Shape stepped = *strides;
-  std::int64_t from = 0;
-  for (std::size_t d = 0; d < stepped.size(); ++d) {
-    if (op.step[d] < 1) return {};  // the library walks forwards only
-    from += op.start[d] * stepped[d];
-    stepped[d] *= op.step[d];
-  }
-  return copy(call, stepped, from, engine);
+  // The library walks forwards only.
+  if (std::any_of(op.step.begin(), op.step.end(), [](std::int64_t step) { return step < 1; })) return {};
+  const Stepped taken = stepped(op.start, op.step, *strides);
+  return copy(call, taken.strides, taken.first, engine);
 }
 
 }  // namespace cohort::onednn

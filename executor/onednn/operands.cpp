@@ -46,6 +46,21 @@ bool same_strides(const View& a, const View& b) {
   return true;
 }
 
+Stepped stepped(const std::vector<std::int64_t>& start, const std::vector<std::int64_t>& step, Shape strides) {
+  Stepped result{std::move(strides)};
+  for (std::size_t d = 0; d < result.strides.size(); ++d) {
+    result.first += start[d] * result.strides[d];
+    result.strides[d] *= step[d];
+  }
+  return result;
+}
+
+Shape permuted(const Transpose& op, const Shape& strides) {
+  Shape result;
+  for (const std::int64_t axis : op.permutation) result.push_back(strides[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
 bool is_dense(const View& view, Layout layout) {
   return same_strides(view, {view.buffer, view.offset, view.shape, dense_strides(view.shape, layout)});
 }

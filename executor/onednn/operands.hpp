@@ -25,6 +25,14 @@ bool is_constant(const OpCall& call, std::size_t input);
 
 /// Whether two views put equal indices at equal offsets.
 bool same_strides(const View& a, const View& b);
+/// What a slice takes of a view: from `first` elements behind its own first on, in these steps.
+struct Stepped {
+  Shape strides;
+  std::int64_t first = 0;
+};
+Stepped stepped(const std::vector<std::int64_t>& start, const std::vector<std::int64_t>& step, Shape strides);
+/// Strides of a transposed view.
+Shape permuted(const Transpose& op, const Shape& strides);
 /// Whether elements lie as in a dense tensor of the layout; extents of one have no say.
 bool is_dense(const View& view, Layout layout);
 /// Whether an input is computed and lies as the first output does.

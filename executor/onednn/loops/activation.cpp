@@ -174,10 +174,8 @@ OwnWays own_ways(const Activation& op, const OpCall& call, int threads) {
   const StridedWalk<2> walk(y.shape, {y.strides, x.strides});
   const std::int64_t y_step = walk.run_steps()[0], x_step = walk.run_steps()[1];
   return {{[=, alpha = op.alpha, beta = op.beta](const HostArguments& arguments) {
-    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
-      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-        loops({arguments.inputs[0] + at[1], x_step, count, alpha, beta, arguments.outputs[0] + at[0], y_step});
-      });
+    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+      loops({arguments.inputs[0] + at[1], x_step, count, alpha, beta, arguments.outputs[0] + at[0], y_step});
     });
   }}};
 }

@@ -167,11 +167,9 @@ OwnWays own_ways(const ActivationGradient& op, const OpCall& call, int threads) 
   const StridedWalk<3> walk(dx.shape, {dx.strides, dy.strides, z.strides});
   if (loops == nullptr || !call.post_ops.empty() || walk.run_steps() != std::array<std::int64_t, 3>{1, 1, 1}) return {};
   return {{[=, alpha = op.activation.alpha, beta = op.activation.beta](const HostArguments& arguments) {
-    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
-      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-        loops({arguments.inputs[0] + at[2], arguments.inputs[1] + at[1], count, alpha, beta,
-               arguments.outputs[0] + at[0]});
-      });
+    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+      loops(
+          {arguments.inputs[0] + at[2], arguments.inputs[1] + at[1], count, alpha, beta, arguments.outputs[0] + at[0]});
     });
   }}};
 }

@@ -182,11 +182,9 @@ Loop over_runs(const OpCall& call, int threads, const Visit& visit) {
   const StridedWalk<3> walk(y.shape, {y.strides, repeated(0), repeated(1)});
   return [=, steps = walk.run_steps()](const HostArguments& arguments) {
     visit([&](const auto& each) {
-      in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
-        walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-          each(Run{arguments.inputs[0] + at[1], arguments.inputs[1] + at[2], arguments.outputs[0] + at[0], steps[1],
-                   steps[2], steps[0], count});
-        });
+      walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+        each(Run{arguments.inputs[0] + at[1], arguments.inputs[1] + at[2], arguments.outputs[0] + at[0], steps[1],
+                 steps[2], steps[0], count});
       });
     });
   };

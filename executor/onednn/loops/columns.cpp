@@ -31,6 +31,11 @@ COHORT_VECTORS void add_columns(const float* x, std::int64_t rows, std::int64_t 
   }
 }
 
+COHORT_VECTORS void add_to(const float* x, std::int64_t count, float* y) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] += x[i];
+}
+
 void clear_behind(float* pack, std::int64_t end) { std::fill(pack + end, pack + pack_place(end), 0.0F); }
 
 }  // namespace cohort::onednn

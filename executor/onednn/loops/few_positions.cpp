@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/onednn/loops/activation.hpp"
+#include "executor/onednn/loops/columns.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
@@ -106,9 +107,7 @@ struct FewPositions {
   void finish(const HostArguments& arguments, float* rows, std::int64_t begin, std::int64_t end) const {
     for (std::int64_t p = 0; p < positions; ++p) {
       float* const row = rows + p * channels;
-      if (has_bias) {
-        for (std::int64_t k = begin; k < end; ++k) row[k] += arguments.inputs[2][k];
-      }
+      if (has_bias) add_to(arguments.inputs[2] + begin, end - begin, row + begin);
       for (const RowStep& step : steps) {
         if (step.loops != nullptr) {
           step.loops({row + begin, 1, end - begin, step.activation.alpha, step.activation.beta, row + begin, 1});

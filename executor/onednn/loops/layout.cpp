@@ -6,19 +6,16 @@
 #include <vector>
 
 #include "executor/device_error.hpp"
+#include "executor/onednn/loops/columns.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_copy.hpp"
 #include "executor/onednn/loops/vector.hpp"
+#include "executor/onednn/operands.hpp"
 #include "executor/reference/tensor_ref.hpp"
 
 namespace cohort::onednn {
 namespace {
-
-COHORT_VECTORS void add_run(const float* x, std::int64_t count, float* y) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] += x[i];
-}
 
 /// [outer, extent, inner] from which entries of the middle axis are taken.
 struct Entries {
@@ -80,7 +77,7 @@ OwnWays own_ways(const GatherGradient& op, const OpCall& call, int threads) {
     in_parallel(threads, e.inner, e.outer * e.count, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = 0; i < e.outer * e.count; ++i) {
         const std::int64_t entry = i / e.count * e.extent + entries[i % e.count];
-        add_run(from + i * e.inner + begin, end - begin, to + entry * e.inner + begin);
+        add_to(from + i * e.inner + begin, end - begin, to + entry * e.inner + begin);
       }
     });
   };
@@ -124,15 +121,10 @@ OwnWays own_ways(const Pack& op, const OpCall& call, int threads) {
 OwnWays own_ways(const TensorSliceGradient& op, const OpCall& call, int threads) {
   const View dy = view_of(call, 0), &dx = call.outputs[0];
   if (!call.post_ops.empty()) return {};
-  Shape strides = dx.strides;
-  std::int64_t first = 0;
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    first += op.start[d] * strides[d];
-    strides[d] *= op.step[d];
-  }
+  const auto [strides, first] = stepped(op.start, op.step, dx.strides);
   const StridedWalk<1> all(dx.shape, {dx.strides});
   const StridedWalk<2> taken(dy.shape, {strides, dy.strides});
-  return {{[=](const HostArguments& arguments) {
+  return {{[=, first = first](const HostArguments& arguments) {
     fill(all, threads, 0, arguments.outputs[0]);
     copy(taken, threads, arguments.inputs[0], arguments.outputs[0] + first);
   }}};

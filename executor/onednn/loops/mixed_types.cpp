@@ -21,12 +21,10 @@ using reference::whole;
 template <class Function>
 Loop map(const StridedWalk<2>& walk, int threads, const Function& function) {
   return [=, steps = walk.run_steps()](const HostArguments& arguments) {
-    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
-      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-        float* const y = arguments.outputs[0] + at[0];
-        const float* const x = arguments.inputs[0] + at[1];
-        for (std::int64_t i = 0; i < count; ++i) y[i * steps[0]] = function(x[i * steps[1]]);
-      });
+    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+      float* const y = arguments.outputs[0] + at[0];
+      const float* const x = arguments.inputs[0] + at[1];
+      for (std::int64_t i = 0; i < count; ++i) y[i * steps[0]] = function(x[i * steps[1]]);
     });
   };
 }
@@ -72,14 +70,12 @@ OwnWays own_ways(const Select& /*op*/, const OpCall& call, int threads) {
   };
   const StridedWalk<4> walk(y.shape, {y.strides, repeated(0), repeated(1), repeated(2)});
   return {{[=, steps = walk.run_steps()](const HostArguments& arguments) {
-    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
-      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-        const float *const condition = arguments.inputs[0] + at[1], *const a = arguments.inputs[1] + at[2],
-                           *const b = arguments.inputs[2] + at[3];
-        float* const to = arguments.outputs[0] + at[0];
-        for (std::int64_t i = 0; i < count; ++i)
-          to[i * steps[0]] = whole(condition[i * steps[1]]) != 0 ? a[i * steps[2]] : b[i * steps[3]];
-      });
+    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+      const float *const condition = arguments.inputs[0] + at[1], *const a = arguments.inputs[1] + at[2],
+                         *const b = arguments.inputs[2] + at[3];
+      float* const to = arguments.outputs[0] + at[0];
+      for (std::int64_t i = 0; i < count; ++i)
+        to[i * steps[0]] = whole(condition[i * steps[1]]) != 0 ? a[i * steps[2]] : b[i * steps[3]];
     });
   }}};
 }
@@ -105,12 +101,13 @@ OwnWays own_ways(const ArgMax& op, const OpCall& call, int threads) {
     return stored(static_cast<std::int32_t>(best));
   };
   return {{[=, steps = walk.run_steps()](const HostArguments& arguments) {
-    in_parallel(threads, walk.elements(), extent, [&](std::int64_t begin, std::int64_t end) {
-      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i)
-          arguments.outputs[0][at[0] + i * steps[0]] = position(arguments.inputs[0] + at[1] + i * steps[1]);
-      });
-    });
+    walk_in_parallel(
+        walk, threads,
+        [&](const auto& at, std::int64_t count) {
+          for (std::int64_t i = 0; i < count; ++i)
+            arguments.outputs[0][at[0] + i * steps[0]] = position(arguments.inputs[0] + at[1] + i * steps[1]);
+        },
+        extent);
   }}};
 }
 

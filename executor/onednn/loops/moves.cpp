@@ -7,6 +7,7 @@
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_copy.hpp"
+#include "executor/onednn/operands.hpp"
 #include "executor/reference/tensor_ref.hpp"
 #include "models/compute/ops.hpp"
 #include "models/padding.hpp"
@@ -105,21 +106,13 @@ OwnWays strided(const OpCall& call, const Shape& strides, std::int64_t first, in
 
 OwnWays own_ways(const Transpose& op, const OpCall& call, int threads) {
   if (!has_elements(call)) return {};
-  const View x = view_of(call, 0);
-  Shape strides;
-  for (const std::int64_t axis : op.permutation) strides.push_back(x.strides[static_cast<std::size_t>(axis)]);
-  return strided(call, strides, 0, threads);
+  return strided(call, permuted(op, view_of(call, 0).strides), 0, threads);
 }
 
 OwnWays own_ways(const TensorSlice& op, const OpCall& call, int threads) {
   if (!has_elements(call)) return {};
-  Shape strides = view_of(call, 0).strides;
-  std::int64_t first = 0;
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    first += op.start[d] * strides[d];
-    strides[d] *= op.step[d];
-  }
-  return strided(call, strides, first, threads);
+  const Stepped taken = stepped(op.start, op.step, view_of(call, 0).strides);
+  return strided(call, taken.strides, taken.first, threads);
 }
 
 OwnWays own_ways(const Tile& /*op*/, const OpCall& call, int threads) {

@@ -56,10 +56,8 @@ Loop compute_anew_where_lost(const OpCall& call, int threads) {
   return [=, op = call.attributes, from = *x, to = y](const HostArguments& arguments) {
     const reference::ConstTensor input{arguments.inputs[0], from.shape, from.strides};
     std::atomic<std::int32_t> found = 0;
-    in_parallel(threads, walk.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
-      walk.for_each_run(begin, end, [&](const auto& at, std::int64_t count) {
-        found |= found_in(input.data + at[0], walk.run_steps()[0], count, most);
-      });
+    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+      found |= found_in(input.data + at[0], walk.run_steps()[0], count, most);
     });
     const auto* const softmax = std::get_if<Softmax>(&op);
     const bool lost = (found & kTooLarge) != 0 || (softmax != nullptr && (found & kNegativeInfinity) != 0 &&

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "executor/onednn/loops/activation.hpp"
+#include "executor/onednn/loops/columns.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
@@ -89,10 +90,6 @@ void apply_loops(const Activation& activation, const float* x, std::int64_t coun
 COHORT_VECTORS void add_product(const float* a, const float* x, std::int64_t count, float* y) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) y[i] += a[i] * x[i];
-}
-COHORT_VECTORS void add(const float* x, std::int64_t count, float* y) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] += x[i];
 }
 /// y = a y + (1 - a) x
 COHORT_VECTORS void blend(const float* a, const float* x, std::int64_t count, float* y) {
@@ -179,7 +176,7 @@ class Run {
     const std::int64_t rows = samples_.length * samples_.count;
     if (rows == 0) return;
     std::copy_n(b_, width_, gates_);
-    if (!l_.one_bias && !l_.is_gru()) add(b_ + width_, width_, gates_);
+    if (!l_.one_bias && !l_.is_gru()) add_to(b_ + width_, width_, gates_);
     for (std::int64_t row = 1; row < rows; ++row) std::copy_n(gates_, width_, gates_ + row * width_);
     const float* const x = given_.x + samples_.first * l_.x_sample;
     const Matrix w{w_, l_.inputs, true};
@@ -269,7 +266,7 @@ class Run {
   void open_gru(float* gates, std::int64_t n) const {
     float *const update = gates, *const reset = gates + hidden_;
     float* const by_state = by_state_ + n * width_;
-    add(by_state, 2 * hidden_, gates);
+    add_to(by_state, 2 * hidden_, gates);
     apply(0, update, update);
     apply(0, reset, reset);
     if (l_.op.linear_before_reset) {
@@ -281,7 +278,7 @@ class Run {
 
   void advance_gru(float* gates, std::int64_t n) const {
     float* const value = gates + 2 * hidden_;
-    add(by_state_ + n * width_ + 2 * hidden_, hidden_, value);
+    add_to(by_state_ + n * width_ + 2 * hidden_, hidden_, value);
     apply(1, value, value);
     blend(gates, value, hidden_, states_ + n * hidden_);
   }

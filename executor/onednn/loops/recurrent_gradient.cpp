@@ -118,11 +118,6 @@ COHORT_VECTORS void gru_cell_gradient(float* gates, float* state_gates, std::int
   }
 }
 
-COHORT_VECTORS void add_to(const float* x, std::int64_t count, float* y) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] += x[i];
-}
-
 /// Calls body(row) for the samples of step `t`, threads sharing them.
 template <class Body>
 void for_each_sample(const Layer& l, int threads, std::int64_t t, const Body& body) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "executor/onednn/loops/parallel.hpp"
 #include "simulator/plan/program.hpp"
 
 namespace cohort::onednn {
@@ -81,5 +82,13 @@ class StridedWalk {
   Shape extents_;  ///< outermost first
   std::vector<Offsets> steps_;
 };
+
+/// Calls visit(offsets, count) for all runs of the walk, threads sharing them; an element is as much work as
+/// `elements`.
+template <std::size_t kOperands, class Visit>
+void walk_in_parallel(const StridedWalk<kOperands>& walk, int threads, const Visit& visit, std::int64_t elements = 1) {
+  in_parallel(threads, walk.elements(), elements,
+              [&](std::int64_t begin, std::int64_t end) { walk.for_each_run(begin, end, visit); });
+}
 
 }  // namespace cohort::onednn
