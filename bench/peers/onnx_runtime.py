@@ -35,20 +35,12 @@ import tempfile
 import time
 
 from beside import OutOfTime, Program, ROOT, Share, geometric_mean, machine, shown, write
-
-try:
-    import numpy as np
-    import onnxruntime
-except ImportError as error:
-    print(f"skipped: {error}; pip install onnxruntime numpy", file=sys.stderr)
-    sys.exit(77)
+from onnx_session import TOLERANCE, VERSION, Peer, block, difference, outputs_of_plan
 
 CONVOLUTIONAL = ["alexnet", "alexnet5", "densenet121", "inception_v3", "mobilenet_v2", "resnet18", "resnet50", "smallcnn",
                  "squeezenet1_1"]
 TOLD_APART = ["lenet5", "mlp"]
 OTHERS = ["encoder", "gru", "lstm", "randwire"]
-# Largest difference of an output element, as part of the largest output: deep networks of random weights lose digits.
-TOLERANCE = 1e-4
 
 
 class Cohort(Program):
@@ -96,76 +88,18 @@ class Cohort(Program):
                                       "--iterations", 1, "-o", self.folder / "measured.json.gz"))
         return answer["plan"]["median_ns"]
 
-    def outputs(self, plan, inputs, folder):
-        """The plan's outputs for given inputs, by name."""
-        arrays = folder / "inputs"
-        arrays.mkdir(parents=True, exist_ok=True)
-        for name, values in inputs.items():
-            np.save(arrays / f"{name}.npy", values)
-        text = json.loads(plan.read_text())
-        text["input"] = {**text["input"], "source": "arrays", "path": str(arrays)}
-        fed = folder / "fed.plan.json"
-        fed.write_text(json.dumps(text))
-        self.call("run", fed, "-f", "--blocks", 1, "--block-ms", 1, "--iterations", 1, "-o", folder / "fed.json.gz",
-                  "--outputs", folder / "outputs")
-        return {file.stem: np.load(file) for file in sorted((folder / "outputs").glob("*/*.npy"))}
-
-
-class Peer:
-    """ONNX Runtime on one model, its input and output bound."""
-
-    def __init__(self, file, threads, profile=False):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.enable_profiling = profile
-        options.profile_file_prefix = str(file.with_suffix(""))
-        self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        generator = np.random.default_rng(0)
-        self.inputs = {node.name: generator.uniform(-1, 1, node.shape).astype(np.float32) for node in self.session.get_inputs()}
-        self.binding = self.session.io_binding()
-        for name, values in self.inputs.items():
-            self.binding.bind_cpu_input(name, values)
-        for node in self.session.get_outputs():
-            self.binding.bind_output(node.name)
-
-    def outputs(self):
-        names = [node.name for node in self.session.get_outputs()]
-        return dict(zip(names, self.session.run(names, self.inputs)))
-
-    def block(self, seconds):
-        """Nanoseconds a step over a block of at least `seconds`."""
-        steps, begin = 0, time.perf_counter_ns()
-        while True:
-            for _ in range(1 + steps // 4):
-                self.session.run_with_iobinding(self.binding)
-                steps += 1
-            spent = time.perf_counter_ns() - begin
-            if spent >= seconds * 1e9:
-                return spent / steps
-
-
-def difference(ours, theirs):
-    """Largest difference of an element, relative to the largest output."""
-    worst = 0.0
-    for name, expected in theirs.items():
-        found = ours[name.replace("/", "_")].reshape(expected.shape)
-        worst = max(worst, float(np.max(np.abs(found - expected))) / max(float(np.max(np.abs(expected))), 1e-30))
-    return worst
-
-
 def compare(cohort, network, minibatch, options, share):
     file = cohort.export(network, minibatch)
     plan = None if options.check or options.unplanned else cohort.plan(network, minibatch, share)
     planned = plan is not None
     plan = plan or cohort.unplanned(network, minibatch)
     peer = Peer(file, options.threads)
-    error = difference(cohort.outputs(plan, peer.inputs, cohort.folder / f"{network}-{minibatch}"), peer.outputs())
+    error = difference(outputs_of_plan(cohort, plan, peer.inputs, cohort.folder / f"{network}-{minibatch}"), peer.outputs())
     row = {"network": network, "minibatch": minibatch, "difference": error, "planned": planned}
     if options.check:
         return row
     ours, theirs = [], []
-    peer.block(options.block_ms / 1e3)
+    block([peer], options.block_ms / 1e3)
     for done in range(options.rounds):
         begin = time.monotonic()
         try:
@@ -175,8 +109,8 @@ def compare(cohort, network, minibatch, options, share):
                 break  # the rounds before are worth having
             raise
         ours.append(step)
-        peer.block(0.02)  # its threads were asleep
-        theirs.append(statistics.median(peer.block(options.block_ms / 1e3) for _ in range(options.blocks)))
+        block([peer], 0.02)  # its threads were asleep
+        theirs.append(statistics.median(block([peer], options.block_ms / 1e3) for _ in range(options.blocks)))
         if done > 0 and share.left() < time.monotonic() - begin:
             break
     ratios = sorted(a / b for a, b in zip(ours, theirs))
@@ -187,7 +121,7 @@ def compare(cohort, network, minibatch, options, share):
 def table(rows, failures, options, cases):
     out = ["# One model, Cohort beside ONNX Runtime", "",
            f"`bench/peers/onnx_runtime.py {' '.join(sys.argv[1:])}`, {machine(options)}, ONNX Runtime "
-           f"{onnxruntime.__version__} (CPU provider).", "",
+           f"{VERSION} (CPU provider).", "",
            "The ratio is the median over interleaved rounds of Cohort's time by ONNX Runtime's (smallest to largest): below 1",
            "Cohort is faster. `difference` is the largest of an output element, as part of the largest output. A `*` behind the",
            "rounds: Cohort ran with the device's first choices of algorithm, not with a plan from a profile.", ""]
@@ -214,7 +148,7 @@ def ops(cohort, network, minibatch, options):
     """Prints ONNX Runtime's own profile of a network: time a step by op type, then the slowest nodes."""
     peer = Peer(cohort.export(network, minibatch), options.threads, profile=True)
     for _ in range(30):
-        peer.session.run_with_iobinding(peer.binding)
+        peer.run()
     file = pathlib.Path(peer.session.end_profiling())
     nodes, types = {}, {}
     for event in json.loads(file.read_text()):

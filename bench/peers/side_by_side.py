@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """N copies of a model by Cohort and by what users have today: ONNX Runtime, one session a core, side by side.
 
-For every model: profiles and plans it alone and N times, then times round by round, in the same run: Cohort's plan for
+For every model: profiles and plans it alone and N times, checks that one computes what ONNX Runtime computes from the
+same input, then times round by round, in the same run: Cohort's plan for
 one and for N with its baseline (the N one after another), ONNX Runtime alone with 1 and with 2 threads, and N of its
 sessions dealt to one process a core, one thread each, which run them again and again. Times are medians over the
 rounds; of the sessions side by side the time of a step is that in which all N have run once, on average over a block.
@@ -28,19 +29,9 @@ import shlex
 import statistics
 import sys
 import tempfile
-import time
 
-from beside import Program, ROOT, Share, machine, shown, write
-
-try:
-    import numpy as np
-    import onnxruntime
-except ImportError as error:
-    print(f"skipped: {error}; pip install onnxruntime numpy", file=sys.stderr)
-    sys.exit(77)
-
-TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": bool,
-         "tensor(double)": np.float64}
+from beside import Failed, Program, ROOT, Share, machine, shown, write
+from onnx_session import TOLERANCE, VERSION, Peer, block, difference, outputs_of_plan
 
 
 class Model:
@@ -58,55 +49,13 @@ class Model:
             elif option == "--set-input":
                 self.values[key] = float(number)
 
-    def inputs(self, session, seed):
-        generator = np.random.default_rng(seed)
-        for node in session.get_inputs():
-            shape = [size if isinstance(size, int) else self.dims.get(f"{node.name}:{i}", self.dims.get(size, 1))
-                     for i, size in enumerate(node.shape)]
-            kind = TYPES[node.type]
-            if node.name in self.values:
-                yield node.name, np.full(shape, self.values[node.name], kind)
-            elif kind in (np.float32, np.float64):
-                yield node.name, generator.uniform(-1, 1, shape).astype(kind)
-            else:
-                yield node.name, np.zeros(shape, kind)
-
-
-class Peer:
-    """ONNX Runtime on one model, its input and output bound."""
-
-    def __init__(self, model, file, threads, seed=0):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3  # not its warnings of what a file holds in vain
-        self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        self.binding, self.kept = self.session.io_binding(), []
-        for name, values in model.inputs(self.session, seed):
-            self.kept.append(values)
-            self.binding.bind_cpu_input(name, values)
-        for node in self.session.get_outputs():
-            self.binding.bind_output(node.name)
-
-    def run(self):
-        self.session.run_with_iobinding(self.binding)
-
-
-def block(peers, seconds):
-    """Nanoseconds in which all of them run once."""
-    rounds, begin = 0, time.perf_counter_ns()
-    while True:
-        for peer in peers:
-            peer.run()
-        rounds += 1
-        spent = time.perf_counter_ns() - begin
-        if spent >= seconds * 1e9:
-            return spent / rounds
-
+    def session(self, file, threads, seed=0):
+        return Peer(file, threads, self.dims, self.values, seed)
 
 def work_on_core(model, file, count, core, pipe):
     """A process of its own: as many sessions, a block at each word."""
     os.sched_setaffinity(0, [core])
-    peers = [Peer(model, file, 1, seed) for seed in range(count)]
+    peers = [model.session(file, 1, seed) for seed in range(count)]
     block(peers, 0.05)
     pipe.send("ready")
     while (seconds := pipe.recv()) > 0:
@@ -167,7 +116,11 @@ def compare(cohort, model, options, folder):
     cohort.call("profile", model.path, *model.options, "-f", "-o", profile)
     one, many = (planned(cohort, model, profile, count, folder) for count in (1, options.n))
     cores = sorted(os.sched_getaffinity(0))[:options.threads]
-    singles = [Peer(model, file, threads) for threads in (1, options.threads)]
+    singles = [model.session(file, threads) for threads in (1, options.threads)]
+    given = {name: array for name, array in singles[0].inputs.items() if name not in model.values}
+    error = difference(outputs_of_plan(cohort, one, given, folder / model.name), singles[0].outputs())
+    if not error <= TOLERANCE:
+        raise Failed(f"outputs differ by {error:.1e} of the largest")
     side = SideBySide(model, file, options.n, cores)
     times = {key: [] for key in ("one", "baseline", "plan", "session", "sessions", "side")}
     try:
@@ -193,7 +146,7 @@ def mean(values):
 def table(rows, failures, options):
     n = options.n
     out = [f"# {n} of a model: Cohort beside ONNX Runtime's sessions side by side", "",
-           f"`bench/peers/side_by_side.py`, {machine(options)}, ONNX Runtime {onnxruntime.__version__} (CPU provider); medians of "
+           f"`bench/peers/side_by_side.py`, {machine(options)}, ONNX Runtime {VERSION} (CPU provider); medians of "
            f"{options.rounds} rounds.", "",
            f"One: Cohort's best plan for one model, and ONNX Runtime, the better of 1 and {options.threads} threads. `one by one`: "
            f"{n} by Cohort one after",
