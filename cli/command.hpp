@@ -42,6 +42,7 @@ Command calibrate_command();
 Command compare_command();
 Command dataset_synth_command();
 Command devices_command();
+Command export_command();
 Command models_command();
 Command plan_command();
 Command profile_command();

@@ -1,7 +1,7 @@
 # Bash completion for cohort. Options and their values are asked of the program itself, so that they are never out of
 # date.
 
-_cohort_commands="profile plan run train simulate compare report view verify models dataset devices trace calibrate"
+_cohort_commands="profile plan run export train simulate compare report view verify models dataset devices trace calibrate"
 
 # Options of a command, from its help: "  -f,--force   Overwrite existing files".
 _cohort_options() {
@@ -88,7 +88,7 @@ _cohort() {
   fi
   case $command in
     trace | compare | report | view | plan | simulate | calibrate) _cohort_files "*.json" "*.json.gz" "*.sqlite" ;;
-    run) _cohort_files "*.json" ;;
+    run | export) _cohort_files "*.json" ;;
     profile | models)
       local names
       names=$("$program" models 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p')

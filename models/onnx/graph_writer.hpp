@@ -8,15 +8,23 @@
 #include <string_view>
 
 #include "models/model.hpp"
+#include "models/onnx/splits.hpp"
 
 namespace cohort::onnx {
+
+/// The file beside a model that holds its larger tensors.
+struct DataFile {
+  std::string name;
+  std::string bytes = {};
+};
 
 /// Writes ops as nodes, each with its post-ops as nodes behind it. The last node of an op writes its
 /// output's name, the first has the op's name. Whole numbers and truth values are int32 in the file:
 /// where ONNX has int64 or bool, nodes around it convert.
 class GraphWriter {
  public:
-  GraphWriter(const LoadedModel& loaded, std::int64_t opset, ::onnx::GraphProto& graph);
+  /// `data` gets what need not lie in the graph; null: all does.
+  GraphWriter(const LoadedModel& loaded, std::int64_t opset, ::onnx::GraphProto& graph, DataFile* data);
 
   Result<void> write();
 
@@ -30,6 +38,7 @@ class GraphWriter {
   std::string initializer_name(const std::string& wanted);
   std::string write_floats(const std::string& wanted, const Shape& shape, const std::vector<float>& values,
                            ElementType element = ElementType::kFloat32);
+  void write_values(::onnx::TensorProto& tensor, const std::vector<float>& values);
   std::string write_integers(const std::string& wanted, const std::vector<std::int64_t>& values);
   /// The name an op reads input `i` by; a weight is written with the first op that reads it.
   Result<std::string> input_name(const Op& op, std::size_t i);
@@ -46,6 +55,7 @@ class GraphWriter {
   [[nodiscard]] const Shape& shape_of(const Op& op, std::size_t i) const { return model_.tensor(op.inputs[i]).shape; }
 
   Result<void> write_op(const Op& op);
+  void write_split(const Split& split);
   Result<void> write_post_op(const Op& op, const PostOp& post_op, const std::string& x, const std::string& y);
   void write_swish(const std::string& name, float alpha, const std::string& x, const std::string& y);
   void write_activation(const std::string& name, const Activation& activation, const std::string& x,
@@ -58,6 +68,8 @@ class GraphWriter {
   Result<void> write_padded_average(const Op& op, const Window& own, Window written, const std::string& y);
   Result<void> write_node(const Op& op, const MaxPoolIndices& pool, const std::string& y);
   Result<void> write_node(const Op& op, const Gemm& gemm, const std::string& y);
+  Result<void> write_stacked_gemm(const Op& op, const std::string& y);
+  Result<std::string> transposed_matrices(const Op& op, std::size_t i);
   Result<void> write_node(const Op& op, const MatMul& product, const std::string& y);
   Result<void> write_node(const Op& op, const BatchNormalization& normalization, const std::string& y);
   Result<void> write_node(const Op& op, const GroupNormalization& normalization, const std::string& y);
@@ -98,6 +110,7 @@ class GraphWriter {
   const Weights& weights_;
   std::int64_t opset_;
   ::onnx::GraphProto& graph_;
+  DataFile* data_;
   std::set<std::string> names_;
   std::set<std::string> written_;  ///< initialisers
   std::map<TensorId, std::string> weight_names_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/units.hpp"
 #include "models/model.hpp"
 #include "models/source.hpp"
 
@@ -59,6 +60,16 @@ Result<LoadedModel> parse_model(std::string_view bytes, const std::filesystem::p
 /// several nodes; whole numbers and truth values are int32 in the file.
 /// Errors: kInvalidInput naming an op that ONNX has no nodes for.
 Result<std::string> serialize_model(const LoadedModel& loaded);
+
+/// A model whose weights may be too large for the one file.
+struct ModelFiles {
+  std::string model;
+  std::string data;  ///< of the file beside it; empty where there is none
+};
+/// The same, with the weights in a second file, which is to be called `data_name`, where they have more than
+/// `most_inside`: 2 GiB is the most that an ONNX file can have.
+Result<ModelFiles> serialize_model(const LoadedModel& loaded, const std::string& data_name,
+                                   Bytes most_inside = Bytes{2'000'000'000});
 
 /// An input of the graph.
 struct InputName {

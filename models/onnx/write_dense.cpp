@@ -152,7 +152,7 @@ Result<void> GraphWriter::write_node(const Op& op, const MaxPoolIndices& pool, c
 }
 
 Result<void> GraphWriter::write_node(const Op& op, const Gemm& gemm, const std::string& y) {
-  if (gemm.stacked) return fail(ErrorCode::kInvalidInput, "ONNX has no Gemm over stacked models");
+  if (gemm.stacked) return write_stacked_gemm(op, y);
   COHORT_TRY(std::string x, input_name(op, 0));
   if (shape_of(op, 0).size() != 2) {
     x = chain(op, "Flatten", x);
@@ -163,6 +163,56 @@ Result<void> GraphWriter::write_node(const Op& op, const Gemm& gemm, const std::
   COHORT_CHECK(add_inputs(node, op, 1));
   node.add_output(y);
   set(node, "transB", std::int64_t{1});
+  return {};
+}
+
+/// Weight i [B, O, I] as [B, I, O]; a constant's values are written in that order.
+Result<std::string> GraphWriter::transposed_matrices(const Op& op, std::size_t i) {
+  const Shape& shape = shape_of(op, i);
+  const WeightValues& values = weights_.of(op.inputs[i]);
+  if (values == nullptr) {
+    COHORT_TRY(const std::string w, input_name(op, i));
+    const std::string result = chain(op, "Transpose", w);
+    set(*graph_.mutable_node(graph_.node_size() - 1), "perm", std::vector<std::int64_t>{0, 2, 1});
+    return result;
+  }
+  const auto rows = static_cast<std::size_t>(shape[1]), columns = static_cast<std::size_t>(shape[2]);
+  std::vector<float> transposed(values->size());
+  for (std::size_t at = 0; at < values->size(); at += rows * columns) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t column = 0; column < columns; ++column)
+        transposed[at + column * rows + row] = (*values)[at + row * columns + column];
+    }
+  }
+  return write_floats(model_.tensor(op.inputs[i]).name, {shape[0], shape[2], shape[1]}, transposed);
+}
+
+/// A product of matrices for each model, as ONNX has no Gemm with a model axis.
+Result<void> GraphWriter::write_stacked_gemm(const Op& op, const std::string& y) {
+  COHORT_TRY(std::string x, input_name(op, 0));
+  const Shape& x_shape = shape_of(op, 0);
+  const Shape& w_shape = shape_of(op, 1);
+  if (x_shape.size() != 3) x = reshape(op, x, {x_shape[0], x_shape[1], w_shape[2]});
+  COHORT_TRY(const std::string w, transposed_matrices(op, 1));
+  const bool has_bias = own_input_count(op) > 2;
+  const std::string product = has_bias ? unique(y + "/product") : y;
+  Node& node = add_node(op.name, "MatMul");
+  node.add_input(x);
+  node.add_input(w);
+  node.add_output(product);
+  if (!has_bias) return {};
+  const Shape bias_shape = {w_shape[0], 1, w_shape[1]};
+  std::string bias;
+  if (weights_.of(op.inputs[2]) != nullptr) {
+    COHORT_TRY(bias, write_weight(op.inputs[2], bias_shape));
+  } else {
+    COHORT_TRY(const std::string own, input_name(op, 2));
+    bias = reshape(op, own, bias_shape);
+  }
+  Node& sum = add_node(unique(op.name + "/bias"), "Add");
+  sum.add_input(product);
+  sum.add_input(bias);
+  sum.add_output(y);
   return {};
 }
 

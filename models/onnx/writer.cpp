@@ -90,8 +90,8 @@ void set(::onnx::NodeProto& node, const char* name, const std::vector<float>& va
   for (const float value : values) attribute.add_floats(value);
 }
 
-GraphWriter::GraphWriter(const LoadedModel& loaded, std::int64_t opset, ::onnx::GraphProto& graph)
-    : model_(loaded.model), weights_(loaded.weights), opset_(opset), graph_(graph) {
+GraphWriter::GraphWriter(const LoadedModel& loaded, std::int64_t opset, ::onnx::GraphProto& graph, DataFile* data)
+    : model_(loaded.model), weights_(loaded.weights), opset_(opset), graph_(graph), data_(data) {
   for (const Tensor& tensor : model_.tensors) names_.insert(tensor.name);
 }
 
@@ -102,10 +102,35 @@ Result<void> GraphWriter::write() {
     if (input.role != TensorRole::kSetting) write_value_info(*graph_.add_input(), input);
   }
   for (const TensorId id : model_.outputs) write_value_info(*graph_.add_output(), model_.tensor(id));
-  for (const Op& op : model_.ops) {
-    if (auto written = write_op(op); !written) return in_context(fmt::format("op {}", op.name), written.error());
+  const std::vector<Split> splits = find_splits(model_);
+  std::map<OpId, const Split*> split_of;
+  for (const Split& split : splits) {
+    for (const OpId id : split.slices) split_of[id] = &split;
+  }
+  std::set<const Split*> done;
+  for (std::size_t i = 0; i < model_.ops.size(); ++i) {
+    const Op& op = model_.ops[i];
+    if (const auto found = split_of.find(static_cast<OpId>(i)); found != split_of.end()) {
+      if (done.insert(found->second).second) write_split(*found->second);
+    } else if (auto written = write_op(op); !written) {
+      return in_context(fmt::format("op {}", op.name), written.error());
+    }
   }
   return {};
+}
+
+void GraphWriter::write_split(const Split& split) {
+  const Op& first = model_.op(split.slices[0]);
+  std::vector<std::int64_t> extents;
+  Node& node = add_node(first.name, "Split");
+  node.add_input(model_.tensor(first.inputs[0]).name);
+  for (const OpId id : split.slices) {
+    const Tensor& part = model_.tensor(model_.op(id).outputs[0]);
+    node.add_output(part.name);
+    extents.push_back(part.shape[static_cast<std::size_t>(split.axis)]);
+  }
+  node.add_input(write_integers(first.name + ".extents", extents));
+  set(node, "axis", split.axis);
 }
 
 std::string GraphWriter::unique(std::string name) {
@@ -135,8 +160,29 @@ std::string GraphWriter::write_floats(const std::string& wanted, const Shape& sh
   tensor.set_name(initializer_name(wanted));
   tensor.set_data_type(element == ElementType::kFloat32 ? ::onnx::TensorProto::FLOAT : ::onnx::TensorProto::INT32);
   for (const std::int64_t extent : shape) tensor.add_dims(extent);
-  tensor.set_raw_data(values.data(), values.size() * sizeof(float));
+  write_values(tensor, values);
   return tensor.name();
+}
+
+/// Small ones stay in the graph, where checkers and shape inference see them. Others begin at pages, so that readers
+/// can map them.
+void GraphWriter::write_values(::onnx::TensorProto& tensor, const std::vector<float>& values) {
+  constexpr std::size_t kLarge = 1024, kPage = 4096;
+  const std::size_t size = values.size() * sizeof(float);
+  if (data_ == nullptr || size < kLarge) {
+    tensor.set_raw_data(values.data(), size);
+    return;
+  }
+  data_->bytes.resize((data_->bytes.size() + kPage - 1) / kPage * kPage);
+  tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+  const std::pair<const char*, std::string> fields[] = {
+      {"location", data_->name}, {"offset", std::to_string(data_->bytes.size())}, {"length", std::to_string(size)}};
+  for (const auto& [key, value] : fields) {
+    auto& field = *tensor.add_external_data();
+    field.set_key(key);
+    field.set_value(value);
+  }
+  data_->bytes.append(reinterpret_cast<const char*>(values.data()), size);
 }
 
 std::string GraphWriter::write_integers(const std::string& wanted, const std::vector<std::int64_t>& values) {
@@ -286,7 +332,9 @@ void GraphWriter::write_activation(const std::string& name, const Activation& ac
   }
 }
 
-Result<std::string> serialize_model(const LoadedModel& loaded) {
+namespace {
+
+Result<std::string> serialize(const LoadedModel& loaded, DataFile* data) {
   COHORT_CHECK(validate(loaded.model));
   if (loaded.weights.by_tensor.size() != loaded.model.tensors.size())
     return fail(ErrorCode::kInvalidInput, "model {}: weights of {} tensors for {} tensors", loaded.model.name,
@@ -297,7 +345,7 @@ Result<std::string> serialize_model(const LoadedModel& loaded) {
   auto& opset = *model.add_opset_import();
   opset.set_domain("");
   opset.set_version(opset_of(loaded.model));
-  GraphWriter writer(loaded, opset.version(), *model.mutable_graph());
+  GraphWriter writer(loaded, opset.version(), *model.mutable_graph(), data);
   if (auto written = writer.write(); !written)
     return in_context(fmt::format("model {}", loaded.model.name), written.error());
   if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
@@ -307,6 +355,23 @@ Result<std::string> serialize_model(const LoadedModel& loaded) {
   if (!model.SerializeToString(&bytes))
     return fail(ErrorCode::kInvalidInput, "model {} cannot be serialised", loaded.model.name);
   return bytes;
+}
+
+std::size_t weight_bytes(const Weights& weights) {
+  std::size_t bytes = 0;
+  for (const WeightValues& values : weights.by_tensor) bytes += values ? values->size() * sizeof(float) : 0;
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::string> serialize_model(const LoadedModel& loaded) { return serialize(loaded, nullptr); }
+
+Result<ModelFiles> serialize_model(const LoadedModel& loaded, const std::string& data_name, Bytes most_inside) {
+  const bool outside = weight_bytes(loaded.weights) > static_cast<std::size_t>(most_inside.value);
+  DataFile data{data_name};
+  COHORT_TRY(std::string model, serialize(loaded, outside ? &data : nullptr));
+  return ModelFiles{std::move(model), std::move(data.bytes)};
 }
 
 }  // namespace cohort::onnx

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "simulator/planner/learned_ratios.hpp"
-#include "simulator/planner/member_classes.hpp"
+#include "simulator/plan/member_classes.hpp"
 
 namespace cohort {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "simulator/engine/device_profile.hpp"
 #include "simulator/planner/choose.hpp"
-#include "simulator/planner/member_classes.hpp"
+#include "simulator/plan/member_classes.hpp"
 #include "simulator/predict/program_gpu.hpp"
 #include "simulator/schedule/op_schedule.hpp"
 #include "simulator/schedule/stages.hpp"

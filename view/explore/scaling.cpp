@@ -9,7 +9,7 @@
 #include "models/model.hpp"
 #include "simulator/plan/fuse.hpp"
 #include "simulator/planner/evaluate.hpp"
-#include "simulator/planner/member_classes.hpp"
+#include "simulator/plan/member_classes.hpp"
 #include "simulator/planner/uncertainty.hpp"
 #include "view/explore/check_settings.hpp"
 #include "view/explore/fusing_strategies.hpp"

@@ -1,4 +1,4 @@
-#include "simulator/planner/member_classes.hpp"
+#include "simulator/plan/member_classes.hpp"
 
 #include <map>
 
