@@ -8,12 +8,14 @@ row is profiled or measured a second time. Needs nothing beyond Python's library
   bench/model_table.py --output bench/results/models.md
   bench/model_table.py --onnx FOLDER --match shufflenet       one model of a folder that has MODEL/model.onnx
   bench/model_table.py --networks --onnx FOLDER               ONNX models only
+  bench/model_table.py --file "vad.onnx --dim sequence=576"   a file with the options that `cohort profile` needs for it
   bench/model_table.py --thorough                             the same from thorough profiles, which take minutes each
 """
 
 import argparse
 import json
 import pathlib
+import shlex
 import statistics
 import subprocess
 import sys
@@ -26,6 +28,7 @@ NETWORKS = ["mlp", "lenet5", "lstm", "gru", "smallcnn", "encoder", "squeezenet1_
             "resnet18", "densenet121", "alexnet", "inception_v3", "resnet50"]
 HELD_OUT = ["inception_v3", "resnet50", "alexnet", "gru", "randwire"]
 WITHIN = 0.05  # of the best measured, for a choice to be good
+GAIN = 0.10    # from here on a gain's own error is told
 DAY = 0.08     # of what was predicted, for a baseline to be as profiled
 
 
@@ -88,6 +91,17 @@ def error(row):
     return row["predicted"] / row["measured"] - 1
 
 
+def gain_error(row):
+    """Of the speedup less 1; nothing where there was next to none."""
+    gain = row["measured"] - 1
+    return (row["predicted"] - 1) / gain - 1 if gain >= GAIN else None
+
+
+def error_of_no_gain(row):
+    """What the prediction that nothing is gained would have erred by."""
+    return 1 / row["measured"] - 1
+
+
 def drift(row):
     return row["predicted_baseline"] / row["baseline"] - 1
 
@@ -123,12 +137,15 @@ def table(rows, failures, title, made):
            "Speedup is over members one after another, each in its best single-model plan. `8 of 10`: where the measured speedup",
            "is predicted to lie. `baseline`: how far its predicted time was from the measured one. `regret`: how much longer the",
            "chosen plan took than the fastest of all that ran in turn with it, `of` so many. `cores`: ns in which a cache line goes",
-           "from one core to another and back, when profiled and when measured; the system moves the cores of a virtual machine about.", "",
+           "from one core to another and back, when profiled and when measured; the system moves the cores of a virtual machine about.",
+           f"`gain`: error of the gain, the speedup less 1, where that was {GAIN:.0%} or more. `none`: what \"no gain\" would have erred by.", "",
            f"- Speedup of chosen plans, error: {summary(ran)}",
            f"- Networks that were looked at while rules were made: {summary(known)}",
            f"- Others: {summary(unseen)}",
            f"- Rows whose cores were as far apart as when profiled: {summary([row for row in ran if row in still])}; baselines off "
            f"by {spread([drift(row) for row in still])}",
+           f"- Gain (speedup less 1) where it was {GAIN:.0%} or more, error: {spread([each for each in map(gain_error, ran) if each is not None])}",
+           f"- Had every prediction been \"no gain\", error of the speedup: {spread([error_of_no_gain(row) for row in ran])}",
            f"- Step time of chosen plans, error: {spread([row['predicted_step'] / row['step'] - 1 for row in rows])}",
            f"- Measured inside its interval: {inside} of {len(ran)}; {len(rows) - len(ran)} rows chose one after another",
            f"- Baseline within {DAY:.0%} of its prediction: {sum(abs(drift(row)) <= DAY for row in rows)} of {len(rows)}; "
@@ -138,12 +155,14 @@ def table(rows, failures, title, made):
     if longest:
         out.append(f"- Longest profile: {longest['profile_s']:.1f} s ({longest['name']})")
     out += [f"- Failed: {failure}" for failure in failures]
-    out += ["", "| model | N | profile s | chosen plan | step ms | predicted | 8 of 10 | measured | error | baseline | regret | of | cores |",
-            "|---|--:|--:|---|--:|--:|---|--:|--:|--:|--:|--:|--:|"]
+    out += ["", "| model | N | profile s | chosen plan | step ms | predicted | 8 of 10 | measured | error | gain | none | baseline | regret | of | cores |",
+            "|---|--:|--:|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
+        of_gain = gain_error(row)
         plan = row["plan"] if len(row["plan"]) < 60 else row["plan"][:57] + "..."
         out.append(f"| {row['name']} | {row['count']} | {row['profile_s']:.1f} | {plan} | {row['step'] / 1e6:.3g} | {row['predicted']:.2f}x | "
-                   f"{row['low']:.2f} to {row['high']:.2f} | {row['measured']:.2f}x | {error(row):+.1%} | {drift(row):+.1%} | "
+                   f"{row['low']:.2f} to {row['high']:.2f} | {row['measured']:.2f}x | {error(row):+.1%} | "
+                   f"{'' if of_gain is None else format(of_gain, '+.0%')} | {error_of_no_gain(row):+.1%} | {drift(row):+.1%} | "
                    f"{row['regret']:.1%} | {row['of']} | {row['trips'][0]}, {row['trips'][1]} |")
     return "\n".join(out) + "\n"
 
@@ -190,15 +209,21 @@ def parser_of(text):
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--onnx", type=pathlib.Path, action="append", default=[], help="folder of folders with a model.onnx each")
+    parser.add_argument("--file", action="append", default=[], help="an ONNX file and options of `cohort profile`, in quotes")
     options = parser.parse_args()
     models = {name: name for name in options.networks}
     for folder in options.onnx:
         models |= {path.parent.name: path for path in sorted(folder.glob("*/model.onnx"))}
-    call = " ".join(["bench/model_table.py", *sys.argv[1:]])
-    for folder in options.onnx:
+    added = {}
+    for text in options.file:
+        file, *more = shlex.split(text)
+        name = pathlib.Path(file).stem
+        models[name], added[name] = file, more
+    call = " ".join(["bench/model_table.py", *map(shlex.quote, sys.argv[1:])])
+    for folder in [*options.onnx, *{pathlib.Path(shlex.split(text)[0]).parent for text in options.file}]:
         call = call.replace(str(folder), "FOLDER")
     with tempfile.TemporaryDirectory() as temporary:
-        measure(Bench(options, pathlib.Path(temporary)), models, "Every model with its default profile, CPU device",
+        measure(Bench(options, pathlib.Path(temporary), lambda name: added.get(name, [])), models, "Every model with its default profile, CPU device",
                 f"`{call}`, {provenance()}")
 
 

@@ -54,7 +54,13 @@ class Tables(unittest.TestCase):
         text = model_table.table(rows, [], "Title", "made")
         self.assertIn("rules were made: median 0.0%", text)
         self.assertIn("Others: median 50.0%", text)
+        self.assertIn("10% or more, error: median 50.0%, 90th percentile 100.0%, worst 100.0% (2 rows)", text)
+        self.assertIn('"no gain", error of the speedup: median 50.0%', text)
         self.assertIn("as far apart as when profiled: median 0.0%, 90th percentile 0.0%, worst 0.0% (1 rows)", text)
+
+    def test_the_error_of_a_gain_is_told_where_there_was_one(self):
+        self.assertAlmostEqual(model_table.gain_error({"predicted": 1.5, "measured": 2.0}), -0.5)
+        self.assertIsNone(model_table.gain_error({"predicted": 1.5, "measured": 1.09}))
 
     def test_cores_that_are_not_known_were_not_moved(self):
         self.assertEqual([model_table.cores_moved({"trips": trips}) for trips in ((0, 60), (60, 0), (60, 119), (120, 60), (60, 300))],
