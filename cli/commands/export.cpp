@@ -1,10 +1,9 @@
-#include <fmt/ranges.h>
-
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/shapes_json.hpp"
 #include "planning/exported_batch.hpp"
 #include "planning/members.hpp"
 #include "planning/plan_files.hpp"
@@ -27,12 +26,6 @@ std::filesystem::path default_output(const std::filesystem::path& plan) {
   return std::filesystem::path(name).replace_extension().string() + ".batch.onnx";
 }
 
-ordered_json shapes_of(const Model& model, const std::vector<TensorId>& tensors) {
-  ordered_json shapes = ordered_json::object();
-  for (const TensorId id : tensors) shapes[model.tensor(id).name] = model.tensor(id).shape;
-  return shapes;
-}
-
 /// "x [1, 3, 224, 224]", or "lenet5-0/x [1, 1, 28, 28] and 15 more".
 std::string first_of(const Model& model, const std::vector<TensorId>& tensors) {
   const Tensor& first = model.tensor(tensors.front());
@@ -48,8 +41,8 @@ void report(const Plan& plan, const ExportedBatch& batch, const ExportCommandOpt
                       {"bytes", size.value},
                       {"models", plan.members.size()},
                       {"ops", batch.model.ops.size()},
-                      {"inputs", shapes_of(batch.model, batch.model.inputs)},
-                      {"outputs", shapes_of(batch.model, batch.model.outputs)}};
+                      {"inputs", shapes_json(batch.model, batch.model.inputs)},
+                      {"outputs", shapes_json(batch.model, batch.model.outputs)}};
     if (!batch.data.empty()) json["data"] = data.string();
     context.console.print_json(json);
     return;

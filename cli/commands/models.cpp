@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/model_options.hpp"
+#include "cli/shapes_json.hpp"
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
 
@@ -29,12 +30,6 @@ std::string format_count(std::int64_t count) {
   return fmt::format("{:.{}f}{}", value, unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2, kUnits[unit]);
 }
 
-ordered_json shapes_of(const Model& model, const std::vector<TensorId>& tensors) {
-  ordered_json shapes = ordered_json::object();
-  for (const TensorId id : tensors) shapes[model.tensor(id).name] = model.tensor(id).shape;
-  return shapes;
-}
-
 ordered_json to_json(const Network& network, const Model& model) {
   ordered_json arguments = ordered_json::array();
   for (const NetworkArgument& argument : network.arguments)
@@ -44,8 +39,8 @@ ordered_json to_json(const Network& network, const Model& model) {
           {"parameters", parameter_count(model)},
           {"flops", work_of(model).flops.value},
           {"ops", model.ops.size()},
-          {"inputs", shapes_of(model, model.inputs)},
-          {"outputs", shapes_of(model, model.outputs)},
+          {"inputs", shapes_json(model, model.inputs)},
+          {"outputs", shapes_json(model, model.outputs)},
           {"arguments", std::move(arguments)}};
 }
 

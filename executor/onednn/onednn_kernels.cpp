@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -73,6 +74,8 @@ bool is_general(const Implementation& way) { return way.algorithm.find("gemm:jit
 /// Whether it computes by Winograd's minimal filtering.
 bool is_winograd(const Implementation& way) { return way.algorithm.find("wino") != std::string::npos; }
 
+bool stands_in(const OwnWay& way) { return way.stands_in; }
+
 /// Age of the instruction set that an implementation's name ends with, newer is more; empty: it names none.
 std::optional<int> instruction_set(const Implementation& way) {
   const std::string name = way.algorithm.substr(way.algorithm.rfind(':') + 1);
@@ -128,7 +131,11 @@ struct Ways {
   OwnWays own;
 
   [[nodiscard]] bool empty() const { return library.empty() && own.empty(); }
-  [[nodiscard]] bool fast() const { return !own.empty() || (!library.empty() && !is_slow(library[0])); }
+  /// Operands are made dense for such.
+  [[nodiscard]] bool fast() const {
+    const bool has_own = std::any_of(own.begin(), own.end(), std::not_fn(stands_in));
+    return has_own || (!library.empty() && !is_slow(library[0]));
+  }
 };
 
 Bytes packed_weights(const OpCall& call, const Implementation& way) {
@@ -252,6 +259,9 @@ class OnednnKernels final : public HostKernels {
     } catch (const dnnl::error&) {
       ways.library.clear();  // plain loops take what the library refuses
     }
+    const bool is_direct = std::any_of(ways.library.begin(), ways.library.end(),
+                                       [](const auto& way) { return !is_slow(way) && !is_general(way); });
+    if (is_direct) ways.own.erase(std::remove_if(ways.own.begin(), ways.own.end(), stands_in), ways.own.end());
     if (!ways.own.empty() && !ways.library.empty() && is_slow(ways.library[0])) ways.library.clear();
     return ways;
   }

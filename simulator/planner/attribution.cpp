@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "simulator/planner/learned_ratios.hpp"
 #include "simulator/plan/member_classes.hpp"
+#include "simulator/planner/learned_ratios.hpp"
 
 namespace cohort {
 namespace {

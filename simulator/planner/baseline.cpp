@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "simulator/planner/evaluate.hpp"
 #include "simulator/plan/member_classes.hpp"
+#include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/planner.hpp"
 
 namespace cohort {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "simulator/engine/device_profile.hpp"
-#include "simulator/planner/choose.hpp"
 #include "simulator/plan/member_classes.hpp"
+#include "simulator/planner/choose.hpp"
 #include "simulator/predict/program_gpu.hpp"
 #include "simulator/schedule/op_schedule.hpp"
 #include "simulator/schedule/stages.hpp"

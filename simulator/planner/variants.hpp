@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "simulator/plan/member_classes.hpp"
 #include "simulator/plan/plan.hpp"
 #include "simulator/planner/branches.hpp"
 #include "simulator/planner/choose.hpp"
-#include "simulator/plan/member_classes.hpp"
 #include "simulator/planner/planner.hpp"
 
 namespace cohort {

@@ -131,9 +131,9 @@ TEST(BatchModel, TurnsStackedChannelsIntoStackedModelsWithoutTakingThemApart) {
               ElementsAre("0-1/conv (Convolution): 0-1/conv [1, 16, 4, 4] <- x 0-1/conv.weight 0-1/conv.bias",
                           "0-1/pool (MaxPool): 0-1/pool [1, 16, 2, 2] <- 0-1/conv",
                           "0-1/pool:reshape (Reshape): 0-1/pool:reshape [1, 2, 8, 2, 2] <- 0-1/pool",
-                          "0-1/pool:reshape:reshape (Reshape): 0-1/pool:reshape:reshape [2, 1, 8, 2, 2] <- "
+                          "0-1/pool:reshape#2 (Reshape): 0-1/pool:reshape#2 [2, 1, 8, 2, 2] <- "
                           "0-1/pool:reshape",
-                          "0-1/flatten (Reshape): 0-1/flatten [2, 1, 32] <- 0-1/pool:reshape:reshape",
+                          "0-1/flatten (Reshape): 0-1/flatten [2, 1, 32] <- 0-1/pool:reshape#2",
                           "0-1/fc (Gemm): 0-1/fc [2, 1, 10] <- 0-1/flatten 0-1/fc.weight 0-1/fc.bias",
                           "0-1/fc:reshape (Reshape): 0-1/fc:reshape [2, 10] <- 0-1/fc",
                           "m0/fc:cut (Slice): m0/fc [1, 10] <- 0-1/fc:reshape",

@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "executor/onednn/loops/activation.hpp"
-#include "executor/onednn/loops/columns.hpp"
-#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/convolution.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
+#include "executor/onednn/loops/row_steps.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
@@ -25,15 +24,6 @@ constexpr std::int64_t kMostPositions = 8;  // of all samples together
 /// Elements of a window below which a dot product is mostly its sum over lanes.
 constexpr std::int64_t kLeastInner = 32;
 constexpr std::int32_t kOutside = -1;
-
-/// Work on a row of results behind the product.
-struct RowStep {
-  ActivationLoops loops = nullptr;  ///< null: adds operand `operand`
-  Activation activation;
-  std::size_t operand = 0;
-  std::vector<std::int64_t> positions = {};  ///< of the operand: where each begins
-  std::int64_t channel_step = 0;
-};
 
 /// Where the elements of the window at every position lie in x, in the order of a kernel's elements: for each position
 /// a row; kOutside: in the padding. Empty where offsets need more than 32 bits.
@@ -64,62 +54,12 @@ std::optional<std::vector<std::int32_t>> window_offsets(const Convolution& op, c
   return offsets;
 }
 
-/// Where each position begins.
-std::vector<std::int64_t> position_offsets(const View& view) {
-  std::vector<std::int64_t> offsets;
-  const Shape shape = reference::without(view.shape, 1);
-  reference::for_each_index<1>(shape, {reference::without(view.strides, 1)},
-                               [&](const auto& at) { offsets.push_back(at[0]); });
-  return offsets;
-}
-
-/// Empty where there are no loops for one of them.
-std::optional<std::vector<RowStep>> row_steps(const OpCall& call) {
-  std::vector<RowStep> steps;
-  for (const PostOp& post_op : call.post_ops) {
-    RowStep step;
-    if (const auto* const add = std::get_if<AddOperand>(&post_op)) {
-      const View added = view_of(call, add->operand);
-      step.operand = add->operand;
-      step.positions = position_offsets(added);
-      step.channel_step = added.strides[1];
-    } else {
-      step.activation = std::get<Activation>(post_op);
-      step.loops = activation_loops(step.activation);
-      if (step.loops == nullptr) return std::nullopt;
-    }
-    steps.push_back(std::move(step));
-  }
-  return steps;
-}
-
 /// A convolution of this kind, as it is prepared.
 struct FewPositions {
   std::int64_t positions = 0, channels = 0, inner = 0;
   std::vector<std::int32_t> windows;
-  std::vector<std::int64_t> outputs;
-  std::int64_t channel_step = 0;
-  bool has_bias = false;
-  std::vector<RowStep> steps;
+  RowSteps steps;
   int threads = 1;
-
-  /// Channels [begin, end) of all positions.
-  void finish(const HostArguments& arguments, float* rows, std::int64_t begin, std::int64_t end) const {
-    for (std::int64_t p = 0; p < positions; ++p) {
-      float* const row = rows + p * channels;
-      if (has_bias) add_to(arguments.inputs[2] + begin, end - begin, row + begin);
-      for (const RowStep& step : steps) {
-        if (step.loops != nullptr) {
-          step.loops({row + begin, 1, end - begin, step.activation.alpha, step.activation.beta, row + begin, 1});
-          continue;
-        }
-        const float* const added = arguments.inputs[step.operand] + step.positions[static_cast<std::size_t>(p)];
-        for (std::int64_t k = begin; k < end; ++k) row[k] += added[k * step.channel_step];
-      }
-      float* const y = arguments.outputs[0] + outputs[static_cast<std::size_t>(p)];
-      for (std::int64_t k = begin; k < end; ++k) y[k * channel_step] = row[k];
-    }
-  }
 
   void run(const HostArguments& arguments) const {
     auto* const windowed = reinterpret_cast<float*>(arguments.workspace);
@@ -132,14 +72,14 @@ struct FewPositions {
     in_parallel(threads, channels, inner * positions, [&](std::int64_t begin, std::int64_t end) {
       multiply({positions, end - begin, inner}, {windowed, inner}, {arguments.inputs[1] + begin * inner, inner, true},
                /*add=*/false, rows + begin, /*threads=*/1, channels);
-      finish(arguments, rows, begin, end);
+      steps.finish(arguments, rows, 0, positions, begin, end);
     });
   }
 };
 
 }  // namespace
 
-OwnWays own_ways(const Convolution& op, const OpCall& call, int threads) {
+OwnWays few_positions_ways(const Convolution& op, const OpCall& call, int threads) {
   const View x = view_of(call, 0), w = view_of(call, 1), &y = call.outputs[0];
   FewPositions few;
   few.channels = y.shape[1];
@@ -148,14 +88,11 @@ OwnWays own_ways(const Convolution& op, const OpCall& call, int threads) {
   if (!one_model || few.positions == 0 || few.positions > kMostPositions || !is_dense(w, Layout::kNchw)) return {};
   few.inner = element_count(w.shape) / few.channels;
   if (few.inner < kLeastInner) return {};
-  std::optional<std::vector<RowStep>> steps = row_steps(call);
+  std::optional<RowSteps> steps = RowSteps::of(call);
   std::optional<std::vector<std::int32_t>> windows = window_offsets(op, x, y);
   if (!steps || !windows) return {};
   few.steps = *std::move(steps);
   few.windows = *std::move(windows);
-  few.outputs = position_offsets(y);
-  few.channel_step = y.strides[1];
-  few.has_bias = own_input_count(call) > 2;
   few.threads = threads;
   const Bytes workspace{few.positions * (few.inner + few.channels) * std::int64_t{sizeof(float)}};
   return {{[few = std::move(few)](const HostArguments& arguments) { few.run(arguments); }, workspace, /*leads=*/false}};

@@ -10,10 +10,12 @@ namespace {
 
 class LoopKernel final : public HostKernel {
  public:
-  LoopKernel(Loop loop, const OpCall& call, std::span<const std::vector<float>> weights)
-      : loop_(std::move(loop)), constants_(weights.begin(), weights.end()) {
+  LoopKernel(const OwnWay& way, const OpCall& call, std::span<const std::vector<float>> weights) : loop_(way.loop) {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      if (is_constant(call, i)) places_.push_back(i);
+      if (!is_constant(call, i)) continue;
+      const std::vector<float>& values = weights[places_.size()];
+      constants_.push_back(way.pack ? way.pack(i, values) : values);
+      places_.push_back(i);
     }
   }
 
@@ -35,7 +37,7 @@ class LoopKernel final : public HostKernel {
 
 std::unique_ptr<HostKernel> make_kernel(const OwnWay& way, const OpCall& call,
                                         std::span<const std::vector<float>> weights) {
-  return std::make_unique<LoopKernel>(way.loop, call, weights);
+  return std::make_unique<LoopKernel>(way, call, weights);
 }
 
 View view_of(const OpCall& call, std::size_t input) {

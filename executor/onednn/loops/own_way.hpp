@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,9 @@ struct OwnWay {
   Bytes workspace = {};
   bool leads = true;  ///< stands before the library's ways, which it beat or equalled wherever measured
   std::string algorithm = "loops";
+  bool stands_in = false;  ///< only where the library has no direct way: plain loops, a general product, or nothing
+  /// The loop finds a constant input as this makes it of its values; not given: as they are.
+  std::function<std::vector<float>(std::size_t input, const std::vector<float>& values)> pack = {};
 };
 using OwnWays = std::vector<OwnWay>;
 

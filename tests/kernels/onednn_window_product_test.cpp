@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "comparison.hpp"
+#include "executor/onednn/loops/convolution.hpp"
+#include "executor/reference/reference_kernels.hpp"
+
+/// Convolutions as a product of windows and kernels, whether or not the library here has a better way.
+namespace cohort::testing {
+namespace {
+
+class WindowProducts final : public HostKernels {
+ public:
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    std::vector<Alternative> list;
+    for (const onednn::OwnWay& way : ways(call, threads)) list.push_back({way.algorithm, threads, way.workspace, {}});
+    return list;
+  }
+  bool accepts_strides(const OpCall& /*call*/) const override { return true; }
+  int cores() const override { return 2; }
+  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& /*algorithm*/, int threads,
+                                              std::span<const std::vector<float>> weights) const override {
+    return onednn::make_kernel(ways(call, threads).at(0), call, weights);
+  }
+  void use_threads(int /*threads*/, std::span<const int> /*cores*/) const override {}
+
+ private:
+  static onednn::OwnWays ways(const OpCall& call, int threads) {
+    return onednn::window_product_ways(std::get<Convolution>(call.attributes), call, threads);
+  }
+};
+
+void expect_product_as_reference(const OpCall& call) {
+  const CallRunner runner(call);
+  const std::vector<float> expected = runner.run(*make_reference_kernels());
+  for (const int threads : {1, 2}) {
+    const auto list = WindowProducts().alternatives(call, threads);
+    ASSERT_EQ(list->size(), 1U) << canonical(call.attributes, call.post_ops);
+    const std::vector<float> computed = runner.run(WindowProducts(), list->front());
+    ASSERT_EQ(computed.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(computed[i], expected[i], 1e-5 * (10 + std::abs(expected[i])))
+          << canonical(call.attributes, call.post_ops) << " element " << i << ", threads " << threads;
+    }
+  }
+}
+
+Window one_dimension(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1) {
+  return {{kernel}, {stride}, {pad}, {pad}, {dilation}};
+}
+
+TEST(OnednnWindowProduct, ReadsLongWindowsWhereTheyLie) {
+  expect_product_as_reference(
+      with_output(Convolution{one_dimension(256, 2, 0)}, {dense(0, {2, 1, 3000}), weight({1, 1, 256})}, 1));
+  const Convolution filters{Window{{1, 16}, {1, 3}, {0, 0}, {0, 0}, {1, 1}}};
+  for (const std::int64_t kernels : {1, 3, 8}) {
+    expect_product_as_reference(
+        with_output(filters, {dense(0, {2, 6, 2, 200}), weight({kernels, 6, 1, 16}), weight({kernels})}, 1));
+  }
+}
+
+TEST(OnednnWindowProduct, CopiesWindowsThatAreTornOrOfManyKernels) {
+  const Convolution bank{Window{{1, 256}, {1, 4}, {0, 0}, {0, 0}, {1, 1}}};
+  expect_product_as_reference(with_output(bank, {dense(0, {1, 1, 1, 941}), weight({36, 1, 1, 256}), weight({36})}, 1));
+  const Convolution torn{Window{{3, 3}, {2, 1}, {1, 2}, {2, 1}, {1, 2}}};
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    for (const std::int64_t kernels : {1, 12})
+      expect_product_as_reference(with_output(torn, {dense(0, {2, 5, 9, 8}, layout), weight({kernels, 5, 3, 3})}, 1));
+  }
+  const Convolution wide{Window{{7, 3}, {1, 1}, {3, 1}, {3, 1}, {1, 1}}};
+  expect_product_as_reference(with_output(wide, {dense(0, {1, 8, 40, 30}), weight({1, 8, 7, 3}), weight({1})}, 1));
+}
+
+TEST(OnednnWindowProduct, TakesOneAndThreeDimensionsAndGroups) {
+  expect_product_as_reference(
+      with_output(Convolution{one_dimension(5, 1, 2)}, {dense(0, {1, 64, 100}), weight({40, 64, 5}), weight({40})}, 1));
+  expect_product_as_reference(
+      with_output(Convolution{one_dimension(3, 2, 4, 3)}, {dense(0, {2, 3, 9}), weight({10, 3, 3})}, 1));
+  const Convolution volume{Window{{2, 3, 2}, {1, 2, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 2}}};
+  expect_product_as_reference(with_output(volume, {dense(0, {1, 4, 5, 6, 7}), weight({3, 4, 2, 3, 2})}, 1));
+  const Convolution grouped{Window{{3, 2}, {1, 1}, {1, 0}, {1, 0}, {1, 1}}, 3};
+  expect_product_as_reference(with_output(grouped, {dense(0, {2, 6, 5, 4}), weight({30, 2, 3, 2}), weight({30})}, 1));
+  expect_product_as_reference(
+      with_output(Convolution{one_dimension(9, 1, 4), 6}, {dense(0, {1, 6, 50}), weight({6, 1, 9})}, 1));
+}
+
+TEST(OnednnWindowProduct, TakesStridedViewsAndPostOps) {
+  const Convolution op{Window{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
+  const View x = channel_slice(0, {2, 5, 6, 7}, 11, 3), added = dense(2, {2, 12, 6, 7}, Layout::kNchw);
+  const Activation tanh{ActivationKind::kTanh}, relu{ActivationKind::kRelu};
+  expect_product_as_reference(with_output(op, {x, weight({12, 5, 3, 3}), weight({12})}, 1, {tanh}));
+  expect_product_as_reference(
+      with_output(op, {x, weight({12, 5, 3, 3}), weight({12}), added}, 1, {AddOperand{3}, relu}));
+  OpCall into_slice = with_output(op, {x, weight({12, 5, 3, 3}), weight({12})}, 1, {relu});
+  into_slice.outputs[0] = channel_slice(1, {2, 12, 6, 7}, 20, 4);
+  expect_product_as_reference(into_slice);
+}
+
+TEST(OnednnWindowProduct, StandsInOnlyWhereTheLibraryHasNoDirectWay) {
+  const Convolution op{Window{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
+  const auto usual = onednn().alternatives(with_output(op, {dense(0, {1, 32, 14, 14}), weight({32, 32, 3, 3})}, 1), 1);
+  const auto stands_in = [](const Alternative& way) { return way.algorithm == "loops:windows"; };
+  EXPECT_TRUE(std::none_of(usual->begin(), usual->end(), stands_in));
+}
+
+}  // namespace
+}  // namespace cohort::testing
