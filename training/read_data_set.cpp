@@ -21,8 +21,8 @@ Result<std::int32_t> label_of(float number, std::size_t sample) {
 }
 
 Result<DataSet> read_arrays(const DataFiles& files, LossKind loss) {
-  COHORT_TRY(NpyArray samples, read_npy_numbers(files.samples));
-  COHORT_TRY(NpyArray labels, read_npy_numbers(files.labels));
+  COHORT_TRY(NpyArray samples, read_npy(files.samples));
+  COHORT_TRY(NpyArray labels, read_npy(files.labels));
   if (samples.shape.size() < 2 || samples.values.empty())
     return fail(ErrorCode::kInvalidInput, "{}: shape {}; samples are [samples, features ...], one at least",
                 files.samples.string(), to_string(samples.shape));

@@ -40,7 +40,7 @@ def made_up(session, dims, values, seed):
 
 
 class Peer:
-    """ONNX Runtime on one model, its input and output bound."""
+    """ONNX Runtime on one model, its input and output bound, unless a file says wrongly what shape an output has."""
 
     def __init__(self, file, threads, dims=None, values=None, seed=0, profile=False):
         options = onnxruntime.SessionOptions()
@@ -55,6 +55,11 @@ class Peer:
             self.binding.bind_cpu_input(name, array)
         for node in self.session.get_outputs():
             self.binding.bind_output(node.name)
+        try:
+            for _ in range(2):  # the first time no output has memory yet
+                self.run()
+        except RuntimeError:
+            self.run = lambda: self.session.run(None, self.inputs)
 
     def run(self):
         self.session.run_with_iobinding(self.binding)

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/fallbacks_json.hpp"
 #include "cli/given_options.hpp"
 #include "cli/planning_options.hpp"
 #include "cli/step_options.hpp"
@@ -17,7 +18,6 @@
 #include "simulator/report/prediction_text.hpp"
 #include "simulator/report/ranking_json.hpp"
 #include "tracer/file/trace_file.hpp"
-#include "tracer/summary/fallbacks.hpp"
 
 namespace cohort {
 namespace {
@@ -86,9 +86,8 @@ Result<std::optional<PlanReport>> add_best(const PlanningResult& result, std::si
 }
 
 /// Where a good part of the plan's ops run on plain loops, other runtimes may be faster than plan and baseline alike.
-void warn_of_plain_loops(const Trace& predicted, CommandContext& context) {
+void warn_of_plain_loops(const Fallbacks& fallbacks, CommandContext& context) {
   constexpr double kMuch = 0.05;
-  const Fallbacks fallbacks = find_fallbacks(predicted);
   if (fallbacks.part() > kMuch)
     context.console.note(fmt::format("{}: other runtimes may be faster at these", format_fallbacks(fallbacks)));
 }
@@ -166,11 +165,13 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   COHORT_CHECK(learned.commit());
   ordered_json document = to_json(result, planning.members.choose_models.has_value());
   document["best"] = best ? to_json(*best) : ordered_json();
+  const Fallbacks fallbacks = best ? find_fallbacks(best->trace) : Fallbacks();
+  if (!fallbacks.ops.empty()) document["plain_loops"] = to_json(fallbacks);
   if (checks) document["check"] = to_json(check, result);
   std::string text = to_text(result, best, options);
   if (checks) text += check_text(check, result) + fmt::format("written: {}\n", result.ranked[check.best].name);
   report(files, std::move(document), text, context);
-  if (best) warn_of_plain_loops(best->trace, context);
+  warn_of_plain_loops(fallbacks, context);
   if (result.interrupted) return context.cancel.check();
   return {};
 }

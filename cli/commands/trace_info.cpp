@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/command.hpp"
+#include "cli/fallbacks_json.hpp"
 #include "cli/step_options.hpp"
 #include "cli/text_checks.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -164,12 +165,6 @@ ordered_json to_json(const std::vector<OpSummary>& ops) {
         {{"name", op.name}, {"signature", op.signature}, {"best_ns", op.best.count()}, {"ways", std::move(ways)}});
   }
   return list;
-}
-
-ordered_json to_json(const Fallbacks& fallbacks) {
-  ordered_json ops = ordered_json::array();
-  for (const Fallbacks::Op& op : fallbacks.ops) ops.push_back({{"name", op.name}, {"time_ns", op.time.count()}});
-  return {{"part", fallbacks.part()}, {"ops", std::move(ops)}};
 }
 
 struct TraceInfoCommandOptions {

@@ -233,14 +233,6 @@ std::string encode_npy(std::span<const std::int64_t> shape, std::span<const floa
 
 Result<NpyArray> parse_npy(std::string_view bytes) {
   COHORT_TRY(Contents contents, open_npy(bytes));
-  if (contents.dtype != "<f4")
-    return fail(ErrorCode::kInvalidInput, "holds '{}'; expected float32 ('<f4'), as array.astype('float32') gives",
-                contents.dtype);
-  return converted<float>(std::move(contents));
-}
-
-Result<NpyArray> parse_npy_numbers(std::string_view bytes) {
-  COHORT_TRY(Contents contents, open_npy(bytes));
   for (const auto& [dtype, convert] : kNumberTypes) {
     if (dtype == contents.dtype) return convert(std::move(contents));
   }
@@ -250,19 +242,12 @@ Result<NpyArray> parse_npy_numbers(std::string_view bytes) {
               contents.dtype);
 }
 
-namespace {
-
-Result<NpyArray> read_with(const std::filesystem::path& path, Result<NpyArray> (*parse)(std::string_view)) {
+Result<NpyArray> read_npy(const std::filesystem::path& path) {
   COHORT_TRY(const std::string bytes, read_file(path));
-  auto array = parse(bytes);
+  auto array = parse_npy(bytes);
   if (!array) return in_context(path.string(), array.error());
   return array;
 }
-
-}  // namespace
-
-Result<NpyArray> read_npy(const std::filesystem::path& path) { return read_with(path, parse_npy); }
-Result<NpyArray> read_npy_numbers(const std::filesystem::path& path) { return read_with(path, parse_npy_numbers); }
 
 Result<void> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
                        std::span<const float> values, Overwrite overwrite) {

@@ -24,19 +24,15 @@ struct NpyArray {
 /// Source: numpy/lib/format.py, "NPY format".
 std::string encode_npy(std::span<const std::int64_t> shape, std::span<const float> values);
 
-/// Reads versions 1.0, 2.0 and 3.0.
+/// Reads versions 1.0, 2.0 and 3.0: an array of any plain numbers, as float32. Whole numbers beyond 2^24 lose their
+/// last digits.
 ///
-/// Errors: kInvalidInput for what is not .npy, not little-endian float32 or not in C order, and where the
+/// Errors: kInvalidInput for what is not .npy, not in C order, or of another type (float16, big-endian), and where the
 /// data is shorter or longer than the shape says. Memory is taken only for data that is there.
 Result<NpyArray> parse_npy(std::string_view bytes);
 
 /// The same from a file. Errors name it.
 Result<NpyArray> read_npy(const std::filesystem::path& path);
-
-/// An array of any plain numbers in C order, as float32: float16 is none, whole numbers beyond 2^24 lose their last
-/// digits. Errors: as read_npy().
-Result<NpyArray> parse_npy_numbers(std::string_view bytes);
-Result<NpyArray> read_npy_numbers(const std::filesystem::path& path);
 
 /// Errors: kInvalidInput naming the file, as write_file.
 Result<void> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,

@@ -1,5 +1,7 @@
 #include "executor/run/batch_run.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "executor/input/npy.hpp"
@@ -19,7 +21,7 @@ InputOptions input_options(const Plan& plan, const BatchRunOptions& options) {
   return input;
 }
 
-/// `<folder>/<input name>.npy`, of exactly the input's shape.
+/// `<folder>/<input name>.npy`, of exactly the input's shape. Any type will do whose values a float32 can hold.
 Result<std::vector<float>> read_array(const std::string& folder, const ProgramInput& input) {
   const std::string name = input.name.substr(input.name.rfind('/') + 1);  // without the member
   const auto path = std::filesystem::path(folder) / (name + ".npy");
@@ -27,6 +29,10 @@ Result<std::vector<float>> read_array(const std::string& folder, const ProgramIn
   if (array.shape != input.shape)
     return fail(ErrorCode::kInvalidInput, "{}: shape {} does not fit input {} of shape {}", path.string(),
                 to_string(array.shape), name, to_string(input.shape));
+  const auto is_inexact = [](float value) { return std::abs(value) > 0x1p24F; };
+  if (input.element != ElementType::kFloat32 && std::any_of(array.values.begin(), array.values.end(), is_inexact))
+    return fail(ErrorCode::kInvalidInput, "{}: whole numbers beyond 2^24 (16777216) cannot be read exactly",
+                path.string());
   return as_elements(input, std::move(array.values));
 }
 

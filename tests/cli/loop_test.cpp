@@ -228,6 +228,27 @@ TEST_F(LoopTest, RunsOnArraysThatThePlanNames) {
   EXPECT_FALSE(read("results/mlp-1/fc3.npy").empty());
 }
 
+TEST_F(LoopTest, RunsOnArraysOfWholeNumbersForInputsOfSuch) {
+  write("net.onnx",
+        onnx_model(13, R"(input { name: "ids" type { tensor_type { elem_type: 7 shape { dim { dim_value: 2 } } } } })" +
+                           output_text("y") + node_text("Cast", {"ids"}, {"y"}, integer_attribute("to", 1))));
+  ASSERT_EQ(cohort({"profile", "net.onnx", "--device", "reference", "-q"}).exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "net.trace.json.gz", "-n", "2"}).exit_code, 0);
+  edit("net.plan.json", R"("source":"generated")", R"("source":"arrays","path":"arrays")");
+  std::filesystem::create_directory(path("arrays"));
+  std::string array("\x93NUMPY\1\0\x37\0{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", 65);
+  array += std::string("\7\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 16);
+  write("arrays/ids.npy", array);
+  const Outcome ran = run_shortly("net.plan.json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(read_npy(path("results/net-1/y.npy"))->values, (std::vector<float>{7, -1}));
+  array[65 + 3] = '\1';
+  write("arrays/ids.npy", array);
+  const Outcome large = run_shortly("net.plan.json");
+  EXPECT_EQ(large.exit_code, 3);
+  EXPECT_THAT(large.err, HasSubstr("ids.npy: whole numbers beyond 2^24 (16777216) cannot be read exactly"));
+}
+
 TEST_F(LoopTest, TakesAnOnnxFileWithItsOpenDimensions) {
   write("net.onnx", onnx_model(13, input_text("x", {2, -1}) + output_text("y") + node_text("Relu", {"x"}, {"r"}) +
                                        node_text("Softmax", {"r"}, {"y"})));

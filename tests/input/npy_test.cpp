@@ -76,6 +76,19 @@ TEST(Npy, ReadsAllVersionsAndSpellingsOfTheHeader) {
     }
 }
 
+TEST(Npy, ReadsPlainNumbersOfEveryType) {
+  const auto values_of = [](std::string_view dtype, std::string_view data, int count) {
+    const std::string header =
+        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}\n", dtype, count);
+    return parse_npy(file_of(1, header, data)).value().values;
+  };
+  EXPECT_THAT(values_of("<f8", std::string("\0\0\0\0\0\0\xf8\x3f", 8), 1), ElementsAre(1.5F));
+  EXPECT_THAT(values_of("|b1", std::string("\1\0", 2), 2), ElementsAre(1.0F, 0.0F));
+  EXPECT_THAT(values_of("|i1", std::string("\xff\x7f", 2), 2), ElementsAre(-1.0F, 127.0F));
+  EXPECT_THAT(values_of("<i4", std::string("\xfe\xff\xff\xff", 4), 1), ElementsAre(-2.0F));
+  EXPECT_THAT(values_of("<i8", std::string("\0\1\0\0\0\0\0\0", 8), 1), ElementsAre(256.0F));
+}
+
 TEST(Npy, SaysWhatIsWrongWithAFile) {
   const auto header = [](std::string_view dtype, std::string_view order, std::string_view shape) {
     return fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}\n", dtype, order, shape);
@@ -85,7 +98,8 @@ TEST(Npy, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(reading_message("PK\x03\x04 an .npz"), HasSubstr("not a .npy file"));
   EXPECT_THAT(reading_message(file_of(4, header("'<f4'", "False", "(1,)"), kOne)),
               HasSubstr("version 4.0 is not known"));
-  EXPECT_THAT(with(header("'<f8'", "False", "(1,)")), HasSubstr("holds '<f8'; expected float32"));
+  EXPECT_THAT(with(header("'<f2'", "False", "(2,)")), HasSubstr("holds '<f2'; expected float32, float64, bool or"));
+  EXPECT_THAT(with(header("'<f8'", "False", "(1,)")), HasSubstr("shape (1) needs 8 bytes of data; 4 are there"));
   EXPECT_THAT(with(header("'>f4'", "False", "(1,)")), HasSubstr("holds '>f4'"));
   EXPECT_THAT(with(header("[('a', '<f4')]", "False", "(1,)")), HasSubstr("holds records"));
   EXPECT_THAT(with(header("'<f4'", "True", "(1,)")), HasSubstr("Fortran order"));

@@ -144,6 +144,28 @@ TEST(OnednnLoops, FindPositionsOfExtremes) {
   }
 }
 
+TEST(OnednnLoops, ReduceToExtremes) {
+  const std::vector<std::vector<std::int64_t>> all_axes = {{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}};
+  for (const ReduceKind kind : {ReduceKind::kMax, ReduceKind::kMin}) {
+    for (const std::vector<std::int64_t>& axes : all_axes) {
+      for (const Shape& shape : {Shape{5, 30, 70}, Shape{2, 3, 9}, Shape{1, 90, 333}})
+        expect_loops_give_same_bits(CallRunner(with_output(Reduce{kind, axes, true}, {dense(0, shape)}, 1)));
+    }
+    expect_loops_give_same_bits(
+        CallRunner(with_output(Reduce{kind, {2, 3}, false}, {dense(0, {2, 20, 15, 17}, Layout::kNhwc)}, 1)));
+  }
+}
+
+TEST(OnednnLoops, ReduceToSumsOfMagnitudesAndTheirLogarithms) {
+  for (const ReduceKind kind : {ReduceKind::kL1, ReduceKind::kLogSum}) {
+    for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{0}, {2}, {0, 1, 2}}) {
+      const CallRunner runner(with_output(Reduce{kind, axes, true}, {dense(0, {5, 30, 70})}, 1), 1, 0.5F, 1.5F);
+      EXPECT_EQ(onednn().alternatives(runner.call(), 1)->front().algorithm, "loops");
+      expect_equals_reference(runner);
+    }
+  }
+}
+
 TEST(OnednnLoops, PadTileAndResize) {
   for (const PadMode mode : {PadMode::kConstant, PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
     const Pad pad{mode, {0, 1, 2, 3}, {1, 0, 0, 4}, 0.25F};

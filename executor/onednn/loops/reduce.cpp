@@ -1,5 +1,5 @@
-// Sums, means and norms along any axes. Dimensions that lie one in the other in memory are one; loops are vectorised
-// over the innermost, whether it is reduced or kept.
+// Sums, means, norms and extremes along any axes. Dimensions that lie one in the other in memory are one; loops are
+// vectorised over the innermost, whether it is reduced or kept.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace cohort::onednn {
 namespace {
 
-/// Kept elements side by side, and lines summed in float before the sum goes into a double.
+/// Kept elements side by side, and lines or elements that are reduced in float before the result goes into a double.
 constexpr std::int64_t kStrip = 64;
 constexpr std::int64_t kLines = 64;
 constexpr std::int64_t kRun = 1024;
@@ -42,14 +42,26 @@ Place place_of(const std::vector<Dimension>& all, std::int64_t index) {
   return place;
 }
 
+/// What is made of the elements.
+struct Function {
+  float (*of_run)(const float* x, std::int64_t count) = nullptr;                ///< of adjoining ones
+  void (*add_line)(const float* x, std::int64_t count, float* into) = nullptr;  ///< each into its own result
+  double (*take)(double all, double part) = nullptr;
+  double start = 0;
+  double (*finish)(double all) = nullptr;  ///< null: division
+};
+
 struct Reduction {
   std::vector<Dimension> kept, reduced;  ///< but for the innermost one, outermost first
   Dimension inner{1, 1, 0};
   bool inner_reduced = true;
-  bool squares = false, root = false;
-  double divisor = 1;
+  const Function* function = nullptr;
+  double divisor = 1;  ///< of a mean
 
-  [[nodiscard]] float finish(double sum) const { return static_cast<float>(root ? std::sqrt(sum) : sum / divisor); }
+  [[nodiscard]] double take(double all, double part) const { return function->take(all, part); }
+  [[nodiscard]] float finish(double all) const {
+    return static_cast<float>(function->finish == nullptr ? all / divisor : function->finish(all));
+  }
 };
 
 COHORT_VECTORS float sum_run(const float* x, std::int64_t count) {
@@ -76,13 +88,102 @@ COHORT_VECTORS void add_squares(const float* x, std::int64_t count, float* sums)
   for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i] * x[i];
 }
 
-double sum_part(const Reduction& r, const float* x, std::int64_t count) {
-  double sum = 0;
-  for (std::int64_t at = 0; at < count; at += kRun) {
-    const std::int64_t length = std::min(kRun, count - at);
-    sum += static_cast<double>(r.squares ? sum_squares(x + at, length) : sum_run(x + at, length));
-  }
+COHORT_VECTORS float sum_magnitudes(const float* x, std::int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += std::fabs(x[i]);
   return sum;
+}
+
+COHORT_VECTORS void add_magnitudes(const float* x, std::int64_t count, float* sums) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) sums[i] += std::fabs(x[i]);
+}
+
+/// The larger or smaller of two, or the one that is no number.
+template <bool kLargest>
+COHORT_INLINE float extreme(float best, float x) {
+  return (kLargest ? x > best : x < best) || x != x ? x : best;
+}
+template <bool kLargest>
+COHORT_INLINE void take_lanes(Lanes& best, const Lanes& x) {
+  best = (kLargest ? x > best : x < best) | (x != x) ? x : best;
+}
+template <bool kLargest>
+constexpr float kNoExtreme = kLargest ? -INFINITY : INFINITY;
+
+template <bool kLargest>
+COHORT_INLINE float extreme_of_run(const float* x, std::int64_t count) {
+  float best = kNoExtreme<kLargest>;
+  const std::int64_t whole = count / kLanes * kLanes;
+  Lanes lanes = Lanes{} + best;
+  for (std::int64_t i = 0; i < whole; i += kLanes) {
+    Lanes each;
+    load(x + i, each);
+    take_lanes<kLargest>(lanes, each);
+  }
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) best = extreme<kLargest>(best, lanes[lane]);
+  for (std::int64_t i = whole; i < count; ++i) best = extreme<kLargest>(best, x[i]);
+  return best;
+}
+COHORT_VECTORS float largest_of_run(const float* x, std::int64_t count) { return extreme_of_run<true>(x, count); }
+COHORT_VECTORS float smallest_of_run(const float* x, std::int64_t count) { return extreme_of_run<false>(x, count); }
+
+COHORT_VECTORS void add_largest(const float* x, std::int64_t count, float* best) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) best[i] = extreme<true>(best[i], x[i]);
+}
+COHORT_VECTORS void add_smallest(const float* x, std::int64_t count, float* best) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) best[i] = extreme<false>(best[i], x[i]);
+}
+
+double add(double all, double part) { return all + part; }
+/// Parts are floats.
+template <bool kLargest>
+double take_extreme(double all, double part) {
+  return static_cast<double>(extreme<kLargest>(static_cast<float>(all), static_cast<float>(part)));
+}
+double as_it_is(double all) { return all; }
+double square_root(double all) { return std::sqrt(all); }
+double logarithm(double all) { return std::log(all); }
+
+constexpr Function kSum{sum_run, add_line, add};
+constexpr Function kLogOfSum{sum_run, add_line, add, 0, logarithm};
+constexpr Function kMagnitudes{sum_magnitudes, add_magnitudes, add};
+constexpr Function kSquares{sum_squares, add_squares, add};
+constexpr Function kNorm{sum_squares, add_squares, add, 0, square_root};
+constexpr Function kMaximum{largest_of_run, add_largest, take_extreme<true>, kNoExtreme<true>, as_it_is};
+constexpr Function kMinimum{smallest_of_run, add_smallest, take_extreme<false>, kNoExtreme<false>, as_it_is};
+
+/// Null where there are no loops for it.
+const Function* function_of(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum:
+    case ReduceKind::kMean:
+      return &kSum;
+    case ReduceKind::kL1:
+      return &kMagnitudes;
+    case ReduceKind::kL2:
+      return &kNorm;
+    case ReduceKind::kSumOfSquares:
+      return &kSquares;
+    case ReduceKind::kLogSum:
+      return &kLogOfSum;
+    case ReduceKind::kMax:
+      return &kMaximum;
+    case ReduceKind::kMin:
+      return &kMinimum;
+    default:
+      return nullptr;
+  }
+}
+
+double of_part(const Reduction& r, const float* x, std::int64_t count) {
+  double all = r.function->start;
+  for (std::int64_t at = 0; at < count; at += kRun)
+    all = r.take(all, static_cast<double>(r.function->of_run(x + at, std::min(kRun, count - at))));
+  return all;
 }
 
 /// One value for each kept place; of a single one threads share the elements.
@@ -91,32 +192,35 @@ void reduce_rows(const Reduction& r, int threads, const HostArguments& arguments
   const float* const x = arguments.inputs[0];
   float* const y = arguments.outputs[0];
   if (kept == 1 && outer == 1) {
-    auto* const sums = reinterpret_cast<double*>(arguments.workspace);
+    auto* const results = reinterpret_cast<double*>(arguments.workspace);
     const std::int64_t count = r.inner.extent;
     const std::int64_t parts = std::clamp<std::int64_t>(count / kGrain, 1, threads);
     in_parallel(static_cast<int>(parts), parts, kGrain, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part) {
         const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
-        sums[part] = sum_part(r, x + begin, end - begin);
+        results[part] = of_part(r, x + begin, end - begin);
       }
     });
-    y[0] = r.finish(std::accumulate(sums, sums + parts, 0.0));
+    double all = r.function->start;
+    for (std::int64_t part = 0; part < parts; ++part) all = r.take(all, results[part]);
+    y[0] = r.finish(all);
     return;
   }
   in_parallel(threads, kept, outer * r.inner.extent, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       const Place to = place_of(r.kept, k);
-      double sum = 0;
-      for (std::int64_t i = 0; i < outer; ++i) sum += sum_part(r, x + to.x + place_of(r.reduced, i).x, r.inner.extent);
-      y[to.y] = r.finish(sum);
+      double all = r.function->start;
+      for (std::int64_t i = 0; i < outer; ++i)
+        all = r.take(all, of_part(r, x + to.x + place_of(r.reduced, i).x, r.inner.extent));
+      y[to.y] = r.finish(all);
     }
   });
 }
 
-/// Sums of lines [begin, end) of the reduced ones, at the kept place `from`, of all inner elements.
-void sum_lines(const Reduction& r, const float* from, std::int64_t begin, std::int64_t end, double* sums) {
+/// Of lines [begin, end) of the reduced ones, at the kept place `from`: a result for each inner element.
+void of_lines(const Reduction& r, const float* from, std::int64_t begin, std::int64_t end, double* results) {
   const std::int64_t width = r.inner.extent;
-  std::fill_n(sums, width, 0.0);
+  std::fill_n(results, width, r.function->start);
   float strip[kStrip];
   std::int64_t places[kLines];
   for (std::int64_t at = begin; at < end; at += kLines) {
@@ -124,11 +228,10 @@ void sum_lines(const Reduction& r, const float* from, std::int64_t begin, std::i
     for (std::int64_t i = 0; i < lines; ++i) places[i] = place_of(r.reduced, at + i).x;
     for (std::int64_t first = 0; first < width; first += kStrip) {
       const std::int64_t count = std::min(kStrip, width - first);
-      std::fill_n(strip, count, 0.0F);
-      for (std::int64_t i = 0; i < lines; ++i)
-        (r.squares ? add_squares(from + places[i] + first, count, strip)
-                   : add_line(from + places[i] + first, count, strip));
-      for (std::int64_t c = 0; c < count; ++c) sums[first + c] += static_cast<double>(strip[c]);
+      std::fill_n(strip, count, static_cast<float>(r.function->start));
+      for (std::int64_t i = 0; i < lines; ++i) r.function->add_line(from + places[i] + first, count, strip);
+      for (std::int64_t c = 0; c < count; ++c)
+        results[first + c] = r.take(results[first + c], static_cast<double>(strip[c]));
     }
   }
 }
@@ -144,19 +247,19 @@ void reduce_columns(const Reduction& r, int threads, const HostArguments& argume
   const std::int64_t kept = count_of(r.kept), lines = count_of(r.reduced), width = r.inner.extent;
   const std::int64_t parts = parts_of(r, threads);
   auto* const all = reinterpret_cast<double*>(arguments.workspace);
-  const auto put = [&](std::int64_t to, const double* sums) {
-    for (std::int64_t c = 0; c < width; ++c) arguments.outputs[0][to + c * r.inner.y] = r.finish(sums[c]);
+  const auto put = [&](std::int64_t to, const double* results) {
+    for (std::int64_t c = 0; c < width; ++c) arguments.outputs[0][to + c * r.inner.y] = r.finish(results[c]);
   };
   if (parts == 1) {
     const std::int64_t workers = std::min<std::int64_t>(threads, kept);
     in_parallel(static_cast<int>(workers), workers, kept * lines * width / workers,
                 [&](std::int64_t first, std::int64_t last) {
                   for (std::int64_t worker = first; worker < last; ++worker) {
-                    double* const sums = all + worker * width;
+                    double* const results = all + worker * width;
                     for (std::int64_t k = kept * worker / workers; k < kept * (worker + 1) / workers; ++k) {
                       const Place to = place_of(r.kept, k);
-                      sum_lines(r, arguments.inputs[0] + to.x, 0, lines, sums);
-                      put(to.y, sums);
+                      of_lines(r, arguments.inputs[0] + to.x, 0, lines, results);
+                      put(to.y, results);
                     }
                   }
                 });
@@ -166,10 +269,10 @@ void reduce_columns(const Reduction& r, int threads, const HostArguments& argume
     const Place to = place_of(r.kept, k);
     in_parallel(static_cast<int>(parts), parts, kGrain, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part)
-        sum_lines(r, arguments.inputs[0] + to.x, lines * part / parts, lines * (part + 1) / parts, all + part * width);
+        of_lines(r, arguments.inputs[0] + to.x, lines * part / parts, lines * (part + 1) / parts, all + part * width);
     });
     for (std::int64_t part = 1; part < parts; ++part) {
-      for (std::int64_t c = 0; c < width; ++c) all[c] += all[part * width + c];
+      for (std::int64_t c = 0; c < width; ++c) all[c] = r.take(all[c], all[part * width + c]);
     }
     put(to.y, all);
   }
@@ -218,22 +321,20 @@ std::optional<Reduction> reduction_of(const Reduce& op, const View& x, const Vie
 }  // namespace
 
 OwnWays own_ways(const Reduce& op, const OpCall& call, int threads) {
-  const bool known = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean || op.kind == ReduceKind::kL2 ||
-                     op.kind == ReduceKind::kSumOfSquares;
+  const Function* const function = function_of(op.kind);
   const View x = view_of(call, 0);
-  if (!known || op.axes.empty() || !call.post_ops.empty() || element_count(x.shape) == 0) return {};
+  if (function == nullptr || op.axes.empty() || !call.post_ops.empty() || element_count(x.shape) == 0) return {};
   std::optional<Reduction> r = reduction_of(op, x, call.outputs[0]);
   if (!r) return {};
-  r->squares = op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kSumOfSquares;
-  r->root = op.kind == ReduceKind::kL2;
+  r->function = function;
   if (op.kind == ReduceKind::kMean)
     r->divisor =
         static_cast<double>(element_count(x.shape)) / static_cast<double>(element_count(call.outputs[0].shape));
-  const std::int64_t sums = r->inner_reduced ? threads : threads * r->inner.extent;
+  const std::int64_t results = r->inner_reduced ? threads : threads * r->inner.extent;
   return {{[=, r = *r](const HostArguments& arguments) {
              r.inner_reduced ? reduce_rows(r, threads, arguments) : reduce_columns(r, threads, arguments);
            },
-           Bytes{sums * std::int64_t{sizeof(double)}}}};
+           Bytes{results * std::int64_t{sizeof(double)}}}};
 }
 
 }  // namespace cohort::onednn
