@@ -244,6 +244,7 @@ TEST_F(LoopTest, RunsOnArraysOfWholeNumbersForInputsOfSuch) {
   EXPECT_EQ(read_npy(path("results/net-1/y.npy"))->values, (std::vector<float>{7, -1}));
   array[65 + 3] = '\1';
   write("arrays/ids.npy", array);
+  std::filesystem::remove(path("net.measured.json.gz"));
   const Outcome large = run_shortly("net.plan.json");
   EXPECT_EQ(large.exit_code, 3);
   EXPECT_THAT(large.err, HasSubstr("ids.npy: whole numbers beyond 2^24 (16777216) cannot be read exactly"));
