@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 from beside import Failed, Program, ROOT, Share, machine, shown, write
-from onnx_session import TOLERANCE, VERSION, Peer, block
+from onnx_session import TOLERANCE, VERSION, Peer, block, distance
 
 import numpy as np
 import onnxruntime
@@ -84,8 +84,7 @@ def checked(file, single, answer, shared):
         for name, expected in zip(own, peer.session.run(own, inputs)):
             if f"{member}/{name}" not in together:
                 raise Failed(f"the export has no output {member}/{name}")
-            found = together[f"{member}/{name}"]
-            worst = max(worst, float(np.max(np.abs(found - expected))) / max(float(np.max(np.abs(expected))), 1e-30))
+            worst = max(worst, distance(together[f"{member}/{name}"], expected))
     if len(together) != len(members) * len(own):
         raise Failed(f"the export has {len(together)} outputs for {len(members)} models of {len(own)}")
     if not worst <= TOLERANCE:

@@ -21,9 +21,9 @@ struct ExportCommandOptions {
 
 /// "lenet5.onnx" of "lenet5.plan.json" would be the name of a model that the plan may read.
 std::filesystem::path default_output(const std::filesystem::path& plan) {
-  std::string name = plan.filename().string();
-  name = name.substr(0, name.find(".plan.json"));
-  return std::filesystem::path(name).replace_extension().string() + ".batch.onnx";
+  constexpr std::string_view kEnd = ".plan.json";
+  const std::string name = plan.filename().string();
+  return (name.ends_with(kEnd) ? name.substr(0, name.size() - kEnd.size()) : plan.stem().string()) + ".batch.onnx";
 }
 
 /// "x [1, 3, 224, 224]", or "lenet5-0/x [1, 1, 28, 28] and 15 more".
@@ -62,6 +62,7 @@ Result<void> run(ExportCommandOptions options, CommandContext& context) {
   if (options.output.empty()) options.output = default_output(options.plan);
   const std::filesystem::path data = options.output.string() + ".data";
   COHORT_CHECK(check_writable(options.output, context.overwrite));
+  COHORT_CHECK(check_writable(data, context.overwrite));
   COHORT_TRY(const Plan plan, read_plan(options.plan));
   context.console.progress("loading the models");
   const ExportFusion fusion = options.fuse == "all" ? ExportFusion::kAll : ExportFusion::kPlan;

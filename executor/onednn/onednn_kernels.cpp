@@ -261,7 +261,10 @@ class OnednnKernels final : public HostKernels {
     }
     const bool is_direct = std::any_of(ways.library.begin(), ways.library.end(),
                                        [](const auto& way) { return !is_slow(way) && !is_general(way); });
-    if (is_direct) ways.own.erase(std::remove_if(ways.own.begin(), ways.own.end(), stands_in), ways.own.end());
+    if (!is_direct) {
+      OwnWays more = std::visit([&](const auto& op) { return onednn::stand_ins(op, call, threads); }, call.attributes);
+      ways.own.insert(ways.own.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
     if (!ways.own.empty() && !ways.library.empty() && is_slow(ways.library[0])) ways.library.clear();
     return ways;
   }

@@ -29,9 +29,9 @@ Result<std::vector<float>> read_array(const std::string& folder, const ProgramIn
   if (array.shape != input.shape)
     return fail(ErrorCode::kInvalidInput, "{}: shape {} does not fit input {} of shape {}", path.string(),
                 to_string(array.shape), name, to_string(input.shape));
-  const auto is_inexact = [](float value) { return std::abs(value) > 0x1p24F; };
+  const auto is_inexact = [](float value) { return std::abs(value) >= 0x1p24F; };
   if (input.element != ElementType::kFloat32 && std::any_of(array.values.begin(), array.values.end(), is_inexact))
-    return fail(ErrorCode::kInvalidInput, "{}: whole numbers beyond 2^24 (16777216) cannot be read exactly",
+    return fail(ErrorCode::kInvalidInput, "{}: whole numbers from 2^24 (16777216) on cannot be read exactly",
                 path.string());
   return as_elements(input, std::move(array.values));
 }

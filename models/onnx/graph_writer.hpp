@@ -55,7 +55,7 @@ class GraphWriter {
   [[nodiscard]] const Shape& shape_of(const Op& op, std::size_t i) const { return model_.tensor(op.inputs[i]).shape; }
 
   Result<void> write_op(const Op& op);
-  void write_split(const Split& split);
+  Result<void> write_split(const Split& split);
   Result<void> write_post_op(const Op& op, const PostOp& post_op, const std::string& x, const std::string& y);
   void write_swish(const std::string& name, float alpha, const std::string& x, const std::string& y);
   void write_activation(const std::string& name, const Activation& activation, const std::string& x,
@@ -112,8 +112,8 @@ class GraphWriter {
   ::onnx::GraphProto& graph_;
   DataFile* data_;
   std::set<std::string> names_;
-  std::set<std::string> written_;  ///< initialisers
-  std::map<TensorId, std::string> weight_names_;
+  std::set<std::string> written_;                                   ///< initialisers
+  std::map<std::pair<TensorId, Shape>, std::string> weight_names_;  ///< by how they are seen
 };
 
 void set(::onnx::NodeProto& node, const char* name, std::int64_t value);

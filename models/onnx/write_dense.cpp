@@ -325,9 +325,12 @@ Result<void> GraphWriter::write_node(const Op& op, const Lstm& lstm, const std::
   const std::int64_t rows = 4 * lstm.hidden;
   COHORT_TRY(const std::string w, write_weight(op.inputs[1], {1, rows, shape_of(op, 0)[2]}));
   COHORT_TRY(const std::string r, write_weight(op.inputs[2], {1, rows, lstm.hidden}));
-  std::vector<float> bias = *weights_.of(op.inputs[3]);
-  bias.resize(bias.size() * 2, 0.0F);
-  const std::string b = write_floats(model_.tensor(op.inputs[3]).name, {1, 2 * rows}, bias);
+  std::string& b = weight_names_[{op.inputs[3], {1, 2 * rows}}];
+  if (b.empty()) {
+    std::vector<float> bias = *weights_.of(op.inputs[3]);
+    bias.resize(bias.size() * 2, 0.0F);
+    b = write_floats(model_.tensor(op.inputs[3]).name, {1, 2 * rows}, bias);
+  }
   Node& node = add_node(op.name, "LSTM");
   for (const std::string& input : {x, w, r, b}) node.add_input(input);
   const std::string directions = unique(y + "/directions");

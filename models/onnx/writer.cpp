@@ -111,7 +111,7 @@ Result<void> GraphWriter::write() {
   for (std::size_t i = 0; i < model_.ops.size(); ++i) {
     const Op& op = model_.ops[i];
     if (const auto found = split_of.find(static_cast<OpId>(i)); found != split_of.end()) {
-      if (done.insert(found->second).second) write_split(*found->second);
+      if (done.insert(found->second).second) COHORT_CHECK(write_split(*found->second));
     } else if (auto written = write_op(op); !written) {
       return in_context(fmt::format("op {}", op.name), written.error());
     }
@@ -119,11 +119,12 @@ Result<void> GraphWriter::write() {
   return {};
 }
 
-void GraphWriter::write_split(const Split& split) {
+Result<void> GraphWriter::write_split(const Split& split) {
   const Op& first = model_.op(split.slices[0]);
+  COHORT_TRY(const std::string x, input_name(first, 0));
   std::vector<std::int64_t> extents;
   Node& node = add_node(first.name, "Split");
-  node.add_input(model_.tensor(first.inputs[0]).name);
+  node.add_input(x);
   for (const OpId id : split.slices) {
     const Tensor& part = model_.tensor(model_.op(id).outputs[0]);
     node.add_output(part.name);
@@ -131,6 +132,7 @@ void GraphWriter::write_split(const Split& split) {
   }
   node.add_input(write_integers(first.name + ".extents", extents));
   set(node, "axis", split.axis);
+  return {};
 }
 
 std::string GraphWriter::unique(std::string name) {
@@ -138,12 +140,14 @@ std::string GraphWriter::unique(std::string name) {
   return name;
 }
 
-/// An initialiser with the values of weight `id`, seen as `shape`; returns its name.
+/// An initialiser with the values of weight `id`, seen as `shape`; returns its name. Ops that see it alike share it.
 Result<std::string> GraphWriter::write_weight(TensorId id, const Shape& shape) {
+  const auto known = weight_names_.find({id, shape});
+  if (known != weight_names_.end()) return known->second;
   const Tensor& tensor = model_.tensor(id);
   const WeightValues& values = weights_.of(id);
   if (values == nullptr) return fail(ErrorCode::kInvalidInput, "weight {} has no values", tensor.name);
-  return write_floats(tensor.name, shape, *values, tensor.element);
+  return weight_names_[{id, shape}] = write_floats(tensor.name, shape, *values, tensor.element);
 }
 
 std::string GraphWriter::initializer_name(const std::string& wanted) {
@@ -197,12 +201,7 @@ std::string GraphWriter::write_integers(const std::string& wanted, const std::ve
 Result<std::string> GraphWriter::input_name(const Op& op, std::size_t i) {
   const TensorId id = op.inputs[i];
   const Tensor& tensor = model_.tensor(id);
-  if (tensor.role != TensorRole::kWeight) return tensor.name;
-  const auto known = weight_names_.find(id);
-  if (known != weight_names_.end()) return known->second;
-  COHORT_TRY(const std::string name, write_weight(id, tensor.shape));
-  weight_names_.emplace(id, name);
-  return name;
+  return tensor.role == TensorRole::kWeight ? write_weight(id, tensor.shape) : Result<std::string>(tensor.name);
 }
 
 Result<void> GraphWriter::add_inputs(Node& node, const Op& op, std::size_t first) {

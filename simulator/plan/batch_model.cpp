@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "simulator/plan/fuse.hpp"
@@ -39,9 +40,7 @@ class BatchModel {
     reserve_outputs();
     add_inputs();
     for (const Launch& launch : launches) {
-      const bool apart =
-          launch.members.size() == 1 || runs_as_group(op_of(launch, 0), plan_.groups[launch.group].strategy);
-      if (apart) {
+      if (stands_apart(launch)) {
         for (std::size_t i = 0; i < launch.members.size(); ++i) add_single(launch.members[i], op_of(launch, i));
       } else {
         COHORT_CHECK(add_fused(launch));
@@ -53,6 +52,13 @@ class BatchModel {
   }
 
  private:
+  /// Whether the launch is an op for each member. ONNX has no node for the losses of several models.
+  [[nodiscard]] bool stands_apart(const Launch& launch) const {
+    const Op& op = op_of(launch, 0);
+    return launch.members.size() == 1 || runs_as_group(op, plan_.groups[launch.group].strategy) ||
+           std::holds_alternative<SoftmaxCrossEntropy>(op.attributes);
+  }
+
   [[nodiscard]] const Model& model_of(MemberId member) const { return *models_[to_index(member)]; }
   [[nodiscard]] const Op& op_of(const Launch& launch, std::size_t i) const {
     return model_of(launch.members[i]).op(launch.ops[i]);
@@ -135,13 +141,13 @@ class BatchModel {
   }
 
   void add_inputs() {
-    std::map<std::pair<std::size_t, Shape>, TensorId> shared;
+    std::map<std::tuple<std::size_t, Shape, ElementType>, TensorId> shared;
     for (std::uint32_t m = 0; m < models_.size(); ++m) {
       for (std::size_t i = 0; i < models_[m]->inputs.size(); ++i) {
         const MemberTensor what{static_cast<MemberId>(m), models_[m]->inputs[i]};
         const Tensor& tensor = tensor_of(what);
         const bool share = plan_.input.sharing == InputSharing::kShared;
-        const auto known = shared.find({i, tensor.shape});
+        const auto known = shared.find({i, tensor.shape, tensor.element});
         if (share && known != shared.end()) {
           place_of(what).own = known->second;
           continue;
@@ -149,7 +155,7 @@ class BatchModel {
         const TensorId id =
             add_tensor(unique(share ? tensor.name : name_of(what)), tensor.shape, TensorRole::kInput, tensor.element);
         batch_.model.inputs.push_back(id);
-        shared[{i, tensor.shape}] = id;
+        shared[{i, tensor.shape, tensor.element}] = id;
         place_of(what).own = id;
       }
     }
@@ -337,7 +343,8 @@ class BatchModel {
     const Op& op = op_of(launch, 0);
     const int width = static_cast<int>(launch.members.size());
     COHORT_TRY(FusedOp fused, fuse(model, op, plan_.groups[launch.group].strategy, width, shares_input(launch)));
-    const bool wide = std::holds_alternative<Gemm>(fused.attributes) && fused.shares_input && !adds_operands(op);
+    const bool wide = std::holds_alternative<Gemm>(fused.attributes) && fused.shares_input && !adds_operands(op) &&
+                      has_constant_parameters(model, op);
     std::vector<TensorId> inputs;
     for (std::size_t position = 0; position < op.inputs.size(); ++position) {
       const StackForm form = operand_form(op, fused.form, position);
@@ -347,7 +354,8 @@ class BatchModel {
       } else if (position == 0 && fused.shares_input && (wide || fused.form == StackForm::kChannels)) {
         inputs.push_back(own({launch.members[0], op.inputs[0]}));
       } else {
-        inputs.push_back(stacked(input_key(launch, form, position)));
+        const TensorId whole = stacked(input_key(launch, form, position));
+        inputs.push_back(form == fused.form ? whole : under_one_another(whole));
       }
     }
     StackKey key{result_form(op, fused.form), {}};
@@ -358,6 +366,18 @@ class BatchModel {
     return {};
   }
 
+  /// [B*K, ...] of [B, K, ...]: computed kernels and biases of convolutions.
+  TensorId under_one_another(TensorId x) {
+    Shape to = shape(x);
+    to[1] *= to[0];
+    to.erase(to.begin());
+    return reshape(batch_.model.tensor(x).name, x, to);
+  }
+
+  static bool has_constant_parameters(const Model& model, const Op& op) {
+    return std::all_of(op.inputs.begin() + 1, op.inputs.begin() + static_cast<std::ptrdiff_t>(own_input_count(op)),
+                       [&](TensorId id) { return model.tensor(id).role == TensorRole::kWeight; });
+  }
   static bool adds_operands(const Op& op) {
     return std::any_of(op.post_ops.begin(), op.post_ops.end(),
                        [](const PostOp& post_op) { return std::holds_alternative<AddOperand>(post_op); });

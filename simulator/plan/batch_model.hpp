@@ -13,8 +13,8 @@ namespace cohort {
 /// no place in a Model and are left out.
 ///
 /// Inputs and outputs are in the order of the plan's Program. A shared input has the name that the first member's model
-/// gives it; others are "<member>/<input>", and outputs "<member>/<output>". Weights that members share are there once,
-/// unless they are fused.
+/// gives it, with "#2" where that is taken; others are "<member>/<input>", and outputs "<member>/<output>". Weights
+/// that members share are there once, unless they are fused.
 ///
 /// Errors: those of lower() for groups; kInvalidInput for a member that trains, as its state has no place in a Model.
 Result<LoadedModel> batch_model(const Plan& plan, std::span<const Model* const> models,

@@ -31,6 +31,11 @@ bool repeats_tensor(const Model& model, const Op& op) {
   });
 }
 
+bool has_computed_parameters(const Model& model, const Op& op) {
+  return std::any_of(op.inputs.begin() + 1, op.inputs.begin() + static_cast<std::ptrdiff_t>(own_input_count(op)),
+                     [&](TensorId id) { return model.tensor(id).role != TensorRole::kWeight; });
+}
+
 Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
   FusedOp fused{StackForm::kChannels, op.attributes, false};
   if (auto* gradient = std::get_if<ConvolutionWeightGradient>(&fused.attributes)) {
@@ -44,6 +49,8 @@ Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strateg
     return fused;
   }
   if (model.tensor(op.outputs[0]).shape.size() != 4) return refuse(op, strategy, "it has no channels to stack");
+  if (std::holds_alternative<BatchNormalization>(op.attributes) && has_computed_parameters(model, op))
+    return refuse(op, strategy, "its parameters are no constants");
   if (auto* convolution = std::get_if<Convolution>(&fused.attributes)) {
     if (strategy == Strategy::kDenseConvolution) {
       if (!shared_input) return refuse(op, strategy, "its members do not read the same input; use grouped_convolution");
@@ -78,6 +85,7 @@ bool stack_training_op(OpAttributes& attributes) {
     return true;
   }
   if (auto* op = std::get_if<Reduce>(&attributes)) {
+    if (op->axes.empty()) return false;
     for (std::int64_t& axis : op->axes) ++axis;
     return true;
   }

@@ -34,7 +34,7 @@ class Fusion {
   }
 
   [[nodiscard]] bool can_fuse(const Op& op, Strategy strategy) const {
-    if (runs_as_group(op, strategy)) return false;
+    if (runs_as_group(op, strategy) || std::holds_alternative<SoftmaxCrossEntropy>(op.attributes)) return false;
     const auto fused = fuse(model_, op, strategy, width_, reads_shared_input(op));
     if (!fused) return false;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {

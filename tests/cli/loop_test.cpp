@@ -247,7 +247,7 @@ TEST_F(LoopTest, RunsOnArraysOfWholeNumbersForInputsOfSuch) {
   std::filesystem::remove(path("net.measured.json.gz"));
   const Outcome large = run_shortly("net.plan.json");
   EXPECT_EQ(large.exit_code, 3);
-  EXPECT_THAT(large.err, HasSubstr("ids.npy: whole numbers beyond 2^24 (16777216) cannot be read exactly"));
+  EXPECT_THAT(large.err, HasSubstr("ids.npy: whole numbers from 2^24 (16777216) on cannot be read exactly"));
 }
 
 TEST_F(LoopTest, TakesAnOnnxFileWithItsOpenDimensions) {

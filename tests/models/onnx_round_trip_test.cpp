@@ -258,6 +258,19 @@ TEST(OnnxRoundTrip, PutsLargeWeightsIntoASecondFileWhereTheyDoNotFitOne) {
   expect_same(*read, loaded);
 }
 
+TEST(OnnxRoundTrip, WritesWeightsOnceThatSeveralOpsRead) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {3, 2, 4});
+  const TensorId w = b.weight("w", {20, 4}), r = b.weight("r", {20, 5}), bias = b.weight("b", {20});
+  for (const char* name : {"one", "two"}) b.output(b.add(name, Lstm{5}, {x, w, r, bias}));
+  const LoadedModel loaded = with_weights(*b.finish());
+  const std::string bytes = onnx::serialize_model(loaded).value();
+  EXPECT_LT(bytes.size(), 2 * 4 * (20 * 4 + 20 * 5 + 2 * 20));
+  const auto read = onnx::parse_model(bytes, {});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*evaluate(*read, {counted(24)}), *evaluate(loaded, {counted(24)}));
+}
+
 TEST(OnnxRoundTrip, RefusesWeightsWithoutValues) {
   ModelBuilder b("m");
   b.output(b.linear("fc", b.input("x", {2, 3}), 4));

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "models/builder.hpp"
 #include "models/compute/evaluate.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "simulator/plan/fuse_all.hpp"
@@ -133,6 +134,54 @@ INSTANTIATE_TEST_SUITE_P(OfBuiltInNetworks, FusedBatchModels,
                          [](const auto& given) {
                            return fmt::format("{}_{}", given.param.name, given.param.minibatch);
                          });
+
+/// Three members of a model made here.
+Batch members_of(const Model& model) {
+  Batch batch;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    batch.loaded.push_back(std::make_unique<LoadedModel>(LoadedModel{model, random_weights(model, seed)}));
+    batch.members.push_back({fmt::format("m{}", seed), {"made-here", {}, 1}, seed});
+  }
+  return batch;
+}
+
+void expect_fused_members_as_alone(const Model& model) {
+  const Batch batch = members_of(model);
+  for (const InputSharing sharing : {InputSharing::kShared, InputSharing::kSeparate}) {
+    Plan plan = uniform_plan(batch.members, Strategy::kSerial, 1);
+    plan.input.sharing = sharing;
+    expect_members_as_alone(fuse_all(std::move(plan), batch.models().models), batch);
+  }
+}
+
+const Window kThree{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+
+TEST(FusedBatchModel, TakesKernelsAndBiasesThatAreComputed) {
+  ModelBuilder builder("net");
+  const TensorId x = builder.input("x", {2, 3, 6, 6});
+  const TensorId kernels = builder.relu("kernels", builder.input("k", {4, 3, 3, 3}));
+  builder.output(builder.add("conv", Convolution{kThree}, {x, kernels, builder.input("b", {4})}));
+  expect_fused_members_as_alone(*builder.finish());
+}
+
+TEST(FusedBatchModel, LeavesNormalisationsByComputedParametersToEachMember) {
+  ModelBuilder builder("net");
+  const TensorId x = builder.convolution("conv", builder.input("x", {2, 3, 6, 6}), {.channels = 4, .kernel = 3});
+  const TensorId scale = builder.relu("scale", builder.input("s", {4}));
+  const TensorId one = builder.weight("variance", {4});
+  builder.output(builder.add("norm", BatchNormalization{}, {x, scale, one, one, scale}));
+  expect_fused_members_as_alone(*builder.finish());
+}
+
+TEST(FusedBatchModel, CutsWeightsThatAreReadInParts) {
+  ModelBuilder builder("net");
+  const TensorId whole = builder.weight("whole", {2, 5});
+  const TensorId first = builder.add("first", TensorSlice{{0, 0}, {1, 1}, {1, 5}}, {whole});
+  const TensorId last = builder.add("last", TensorSlice{{1, 0}, {1, 1}, {1, 5}}, {whole});
+  const TensorId sum = builder.add("sum", Binary{}, {builder.input("x", {3, 5}), first});
+  builder.output(builder.add("product", Binary{BinaryKind::kMul}, {sum, last}));
+  expect_fused_members_as_alone(*builder.finish());
+}
 
 TEST(MixedBatchModel, ComputesWhatItsMembersComputeAlone) {
   const Batch batch = mixed_members(2);

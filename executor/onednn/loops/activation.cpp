@@ -1,4 +1,5 @@
-// Elementwise functions that the library lacks, or of which its kernels lose a NaN.
+// Elementwise functions: as ops of their own those that the library lacks, or of which its kernels lose a NaN; within
+// other loops all.
 
 #include "executor/onednn/loops/activation.hpp"
 
@@ -99,6 +100,27 @@ void sine(const Run& r) {
 void cosine(const Run& r) {
   map(r, [](float x) { return std::cos(x); });
 }
+COHORT_VECTORS void absolute(const Run& r) {
+  map(r, [](float x) { return std::fabs(x); });
+}
+COHORT_VECTORS void negative(const Run& r) {
+  map(r, [](float x) { return -x; });
+}
+COHORT_VECTORS void square_root(const Run& r) {
+  map(r, [](float x) { return std::sqrt(x); });
+}
+COHORT_VECTORS void elu(const Run& r) {
+  map(r, [&](float x) { return x > 0 ? x : r.alpha * (vector_exp(x) - 1.0F); });
+}
+void gelu(const Run& r) {
+  map(r, [](float x) { return 0.5F * x * (1.0F + std::erf(x * 0.70710678F)); });
+}
+COHORT_VECTORS void gelu_by_tanh(const Run& r) {
+  map(r, [](float x) { return 0.5F * x * (1.0F + vector_tanh(0.79788456F * (x + 0.044715F * x * x * x))); });
+}
+void mish(const Run& r) {
+  map(r, [](float x) { return x * std::tanh(std::max(x, 0.0F) + std::log1p(std::exp(-std::fabs(x)))); });
+}
 COHORT_VECTORS void sign(const Run& r) {
   map(r, [](float x) { return x > 0 ? 1.0F : (x < 0 ? -1.0F : (x == 0 ? 0.0F : x)); });
 }
@@ -162,9 +184,22 @@ ActivationLoops activation_loops(const Activation& op) {
       return cosine;
     case ActivationKind::kSign:
       return [](const Run& r) { sign(r); };
-    default:
-      return nullptr;
+    case ActivationKind::kAbs:
+      return [](const Run& r) { absolute(r); };
+    case ActivationKind::kNeg:
+      return [](const Run& r) { negative(r); };
+    case ActivationKind::kSqrt:
+      return [](const Run& r) { square_root(r); };
+    case ActivationKind::kElu:
+      return [](const Run& r) { elu(r); };
+    case ActivationKind::kGelu:
+      return gelu;
+    case ActivationKind::kGeluTanh:
+      return [](const Run& r) { gelu_by_tanh(r); };
+    case ActivationKind::kMish:
+      return mish;
   }
+  return nullptr;
 }
 
 OwnWays own_ways(const Activation& op, const OpCall& call, int threads) {

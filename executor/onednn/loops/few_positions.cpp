@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/onednn/loops/convolution.hpp"
+#include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/row_steps.hpp"
@@ -58,7 +58,7 @@ std::optional<std::vector<std::int32_t>> window_offsets(const Convolution& op, c
 struct FewPositions {
   std::int64_t positions = 0, channels = 0, inner = 0;
   std::vector<std::int32_t> windows;
-  RowSteps steps;
+  std::optional<RowSteps> steps;
   int threads = 1;
 
   void run(const HostArguments& arguments) const {
@@ -72,26 +72,26 @@ struct FewPositions {
     in_parallel(threads, channels, inner * positions, [&](std::int64_t begin, std::int64_t end) {
       multiply({positions, end - begin, inner}, {windowed, inner}, {arguments.inputs[1] + begin * inner, inner, true},
                /*add=*/false, rows + begin, /*threads=*/1, channels);
-      steps.finish(arguments, rows, 0, positions, begin, end);
+      steps->finish(arguments, rows, 0, positions, begin, end);
     });
   }
 };
 
 }  // namespace
 
-OwnWays few_positions_ways(const Convolution& op, const OpCall& call, int threads) {
+OwnWays own_ways(const Convolution& op, const OpCall& call, int threads) {
   const View x = view_of(call, 0), w = view_of(call, 1), &y = call.outputs[0];
   FewPositions few;
   few.channels = y.shape[1];
   few.positions = few.channels == 0 ? 0 : element_count(y.shape) / few.channels;
   const bool one_model = w.shape.size() == x.shape.size() && op.groups == 1;
-  if (!one_model || few.positions == 0 || few.positions > kMostPositions || !is_dense(w, Layout::kNchw)) return {};
+  if (!one_model || few.positions == 0 || few.positions > kMostPositions || !has_dense_parameters(call)) return {};
   few.inner = element_count(w.shape) / few.channels;
   if (few.inner < kLeastInner) return {};
-  std::optional<RowSteps> steps = RowSteps::of(call);
   std::optional<std::vector<std::int32_t>> windows = window_offsets(op, x, y);
+  std::optional<RowSteps> steps = RowSteps::of(call);
   if (!steps || !windows) return {};
-  few.steps = *std::move(steps);
+  few.steps = std::move(steps);
   few.windows = *std::move(windows);
   few.threads = threads;
   const Bytes workspace{few.positions * (few.inner + few.channels) * std::int64_t{sizeof(float)}};

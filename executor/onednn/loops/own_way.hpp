@@ -17,7 +17,7 @@ struct OwnWay {
   Bytes workspace = {};
   bool leads = true;  ///< stands before the library's ways, which it beat or equalled wherever measured
   std::string algorithm = "loops";
-  bool stands_in = false;  ///< only where the library has no direct way: plain loops, a general product, or nothing
+  bool stands_in = false;  ///< is one of stand_ins()
   /// The loop finds a constant input as this makes it of its values; not given: as they are.
   std::function<std::vector<float>(std::size_t input, const std::vector<float>& values)> pack = {};
 };
@@ -76,6 +76,13 @@ OwnWays own_ways(const Dropout& op, const OpCall& call, int threads);
 OwnWays own_ways(const Update& op, const OpCall& call, int threads);
 OwnWays own_ways(const RunningAverage& op, const OpCall& call, int threads);
 
+/// Ways for what the library has no direct way for: plain loops, a general product, or nothing.
+OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads);
+
+template <class Op>
+OwnWays stand_ins(const Op& /*op*/, const OpCall& /*call*/, int /*threads*/) {
+  return {};
+}
 template <class Op>
 OwnWays own_ways(const Op& /*op*/, const OpCall& /*call*/, int /*threads*/) {
   return {};

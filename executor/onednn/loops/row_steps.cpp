@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "executor/onednn/loops/vector.hpp"
+#include "executor/onednn/operands.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
 
@@ -14,6 +15,13 @@ std::vector<std::int64_t> position_offsets(const View& view) {
   reference::for_each_index<1>(shape, {reference::without(view.strides, 1)},
                                [&](const auto& at) { offsets.push_back(at[0]); });
   return offsets;
+}
+
+bool has_dense_parameters(const OpCall& call) {
+  for (std::size_t i = 1; i < own_input_count(call); ++i) {
+    if (!is_dense(view_of(call, i), Layout::kNchw)) return false;
+  }
+  return true;
 }
 
 std::optional<RowSteps> RowSteps::of(const OpCall& call) {
@@ -57,14 +65,17 @@ void RowSteps::finish(const HostArguments& arguments, float* rows, std::int64_t 
                       std::int64_t begin, std::int64_t end) const {
   if (has_bias_) add_bias(rows, count, channels_, begin, end, arguments.inputs[2]);
   for (const Step& step : steps_) {
+    const auto apply = [&](float* values, std::int64_t number) {
+      step.loops({values, 1, number, step.activation.alpha, step.activation.beta, values, 1});
+    };
     if (step.loops != nullptr && end - begin == channels_) {
-      step.loops({rows, 1, count * channels_, step.activation.alpha, step.activation.beta, rows, 1});
+      apply(rows, count * channels_);
       continue;
     }
     for (std::int64_t i = 0; i < count; ++i) {
       float* const row = rows + i * channels_;
       if (step.loops != nullptr) {
-        step.loops({row + begin, 1, end - begin, step.activation.alpha, step.activation.beta, row + begin, 1});
+        apply(row + begin, end - begin);
       } else {
         const float* const added = arguments.inputs[step.operand] + step.positions[static_cast<std::size_t>(first + i)];
         for (std::int64_t k = begin; k < end; ++k) row[k] += added[k * step.channel_step];

@@ -13,6 +13,9 @@ namespace cohort::onednn {
 /// Where each position of a tensor [N, C, ...] begins, in logical order.
 std::vector<std::int64_t> position_offsets(const View& view);
 
+/// Whether kernels and bias are dense in logical order, as constants are.
+bool has_dense_parameters(const OpCall& call);
+
 /// A call's bias and post-ops, and where its result goes.
 class RowSteps {
  public:
@@ -27,7 +30,7 @@ class RowSteps {
  private:
   struct Step {
     ActivationLoops loops = nullptr;  ///< null: adds operand `operand`
-    Activation activation;
+    Activation activation = {};
     std::size_t operand = 0;
     std::vector<std::int64_t> positions = {};  ///< of the operand
     std::int64_t channel_step = 0;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/onednn/loops/convolution.hpp"
+#include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/row_steps.hpp"
@@ -19,7 +19,7 @@
 namespace cohort::onednn {
 namespace {
 
-/// Floats of the windows that are multiplied at once: they stay in a core's own cache.
+/// Floats of the windows and results that are in work at once: they stay in a core's own cache.
 constexpr std::int64_t kChunk = 48 * 1024;
 constexpr std::int64_t kLeastRows = 16;
 /// Kernels up to which windows are read by dot products, which need no copy of those that lie in one piece.
@@ -170,18 +170,19 @@ class WindowProduct {
 
  private:
   [[nodiscard]] std::int64_t rows_at_once() const {
-    return std::clamp(kChunk / windows_.inner(), kLeastRows, windows_.positions() + kLeastRows);
+    return std::clamp(kChunk / row_floats(), kLeastRows, windows_.positions() + kLeastRows);
   }
-  /// Floats for windows, and for results twice.
-  [[nodiscard]] std::int64_t scratch() const {
-    return rows_at_once() * ((distance_ != 0 ? 0 : windows_.inner()) + (groups_ + 1) * kernels_);
+  /// Of a position: its results, those of few kernels once more, and its window where that is copied.
+  [[nodiscard]] std::int64_t row_floats() const {
+    return groups_ * kernels_ + (kernels_ > kFewKernels ? 0 : kernels_) + (distance_ != 0 ? 0 : windows_.inner());
   }
+  [[nodiscard]] std::int64_t scratch() const { return rows_at_once() * row_floats(); }
 
   void run_rows(const HostArguments& arguments, std::int64_t first, std::int64_t count, float* scratch) const {
     const std::int64_t inner = windows_.inner(), channels = groups_ * kernels_;
     float* const rows = scratch;
     float* const by_kernel = rows + rows_at_once() * channels;
-    float* const copies = by_kernel + rows_at_once() * kernels_;
+    float* const copies = by_kernel + (kernels_ > kFewKernels ? 0 : rows_at_once() * kernels_);
     for (std::int64_t group = 0; group < groups_; ++group) {
       Matrix windows{copies, inner, true};
       if (distance_ != 0) {
@@ -214,18 +215,17 @@ class WindowProduct {
 
 }  // namespace
 
-OwnWays window_product_ways(const Convolution& op, const OpCall& call, int threads) {
+OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads) {
   const View x = view_of(call, 0), w = view_of(call, 1), &y = call.outputs[0];
   const bool one_model = w.shape.size() == x.shape.size();
-  if (!one_model || element_count(y.shape) == 0 || element_count(w.shape) == 0 || !is_dense(w, Layout::kNchw))
+  if (!one_model || element_count(y.shape) == 0 || element_count(w.shape) == 0 || !has_dense_parameters(call))
     return {};
   std::optional<RowSteps> steps = RowSteps::of(call);
   if (!steps) return {};
   const auto product = std::make_shared<const WindowProduct>(op, x, y, *std::move(steps), threads);
   if (product->packs() && !is_constant(call, 1)) return {};
   OwnWay way{[product](const HostArguments& arguments) { product->run(arguments); }, product->workspace(),
-             /*leads=*/false, "loops:windows"};
-  way.stands_in = true;
+             /*leads=*/false, "loops:windows", /*stands_in=*/true};
   if (product->packs())
     way.pack = [product](std::size_t input, const std::vector<float>& values) {
       return input == 1 ? product->packed(values) : values;
