@@ -128,6 +128,7 @@ Result<Checkpoint> CheckpointFolder::read(const std::string& sweep, const std::s
     if (auto read = decode_member(bytes, {networks[i]->fingerprint, checkpoint->step, {}}, members[i]); !read)
       return in_context(file.string(), read.error());
   }
+  remove_others(folder);  // of a program that was killed before it could
   return checkpoint;
 }
 

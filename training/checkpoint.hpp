@@ -45,6 +45,7 @@ class CheckpointFolder {
   Result<void> write(const Checkpoint& checkpoint, const std::vector<SweepMember>& members,
                      const std::vector<const TrainedNetwork*>& networks, const Normalization& normalization) const;
 
+  /// Removes what a killed program has left of those before.
   /// Errors: kInvalidInput where there is none, or it is of another sweep file, device or model.
   [[nodiscard]] Result<Checkpoint> read(const std::string& sweep, const std::string& device,
                                         const std::vector<const TrainedNetwork*>& networks,

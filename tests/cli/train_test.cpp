@@ -69,9 +69,13 @@ TEST_F(Train, RanksItsMembersAndWritesThemDown) {
   const Outcome again = cohort({"train", "sweep.toml"});
   EXPECT_EQ(again.exit_code, 3);
   EXPECT_THAT(again.err, HasSubstr("sweep.train holds a sweep already; --resume goes on with it, -f begins anew"));
+  // As a program leaves it that is killed between its last checkpoint and the removal of the one before.
+  std::filesystem::create_directory(path("sweep.train/step-0000000001"));
+  write("sweep.train/step-0000000001/m00.state", "old");
   const Outcome finished = cohort({"train", "sweep.toml", "--resume", "--json"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(nlohmann::json::parse(finished.out).at("members"), results.at("members"));
+  EXPECT_FALSE(std::filesystem::exists(path("sweep.train/step-0000000001")));
   EXPECT_EQ(cohort({"train", "sweep.toml", "-f"}).exit_code, 0);
 }
 
