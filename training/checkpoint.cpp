@@ -92,12 +92,13 @@ Result<void> CheckpointFolder::write(const Checkpoint& checkpoint, const std::ve
 }
 
 /// What is left behind costs space alone, so that no failure here is one of the checkpoint.
-void CheckpointFolder::remove_others(const std::string& kept) const {
+void CheckpointFolder::remove_others(const std::string& kept, bool older_only) const {
   std::error_code error;
   std::vector<std::filesystem::path> others;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && name != kept && entry.is_directory(error)) others.push_back(entry.path());
+    const bool is_other = older_only ? name < kept : name != kept;  // names have equally many digits
+    if (name.starts_with(kPrefix) && is_other && entry.is_directory(error)) others.push_back(entry.path());
   }
   for (const auto& path : others) std::filesystem::remove_all(path, error);
 }
@@ -128,7 +129,7 @@ Result<Checkpoint> CheckpointFolder::read(const std::string& sweep, const std::s
     if (auto read = decode_member(bytes, {networks[i]->fingerprint, checkpoint->step, {}}, members[i]); !read)
       return in_context(file.string(), read.error());
   }
-  remove_others(folder);  // of a program that was killed before it could
+  remove_others(folder, /*older_only=*/true);  // of a program that was killed before it could
   return checkpoint;
 }
 

@@ -53,7 +53,7 @@ class CheckpointFolder {
 
  private:
   [[nodiscard]] std::filesystem::path manifest() const { return folder_ / "checkpoint.json"; }
-  void remove_others(const std::string& kept) const;
+  void remove_others(const std::string& kept, bool older_only = false) const;
 
   std::filesystem::path folder_;
 };

@@ -89,6 +89,11 @@ TEST_F(CallsInPlace, AreTimedUntilTheBestPlanMakesNoOthers) {
 
 TEST_F(CallsInPlace, AreTimedOnOneCoreAmongCallsOnSeveralIfMembersInTurnHaveSuch) {
   Trace profile = profile_that_promises_to_gain();
+  // The model's own steps may have had such calls, depending on which ways were the fastest.
+  std::erase_if(profile.slices, [&](const Slice& slice) {
+    const auto record = profile_record_of(profile, slice);
+    return record && record->around > 0;
+  });
   const std::size_t before = profile.slices.size();
   for (Slice& slice : profile.slices) {
     const auto record = profile_record_of(profile, slice);

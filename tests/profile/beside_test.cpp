@@ -105,7 +105,7 @@ TEST_F(Beside, HasNoMoreAtATimeThanACpuHasCores) {
     HostBackend cpu(make_reference_kernels(cores), reference_device_info(cores));
     Trace trace;
     BesideOptions options = small_options();
-    options.most_copies = 64;  // also where one of the two happens to take several times as long
+    options.most_copies = 4096;  // also where one of the two happens to wait for a core meanwhile
     const auto measured = measure_beside(cpu, *batch_.loaded[0], options, nullptr, CancelToken(), trace);
     ASSERT_TRUE(measured) << measured.error().message;
     EXPECT_EQ(counted(trace), cores == 1 ? one : two);
