@@ -151,7 +151,10 @@ bool Lowering::place_pack(const Op& pack, std::span<const MemberId> members) {
     return true;
   }
   const View whole = values_.make_stack(key).view;
-  for (std::size_t i = 0; i < packs.size(); ++i) place_parts(members[i], *packs[i], values_.slice(key, whole, i));
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    place_parts(members[i], *packs[i], values_.slice(key, whole, i));
+    stacks_of_packs_[{members[i], packs[i]->outputs[0]}] = key;
+  }
   return true;
 }
 
@@ -186,12 +189,19 @@ void Lowering::place_parts(MemberId member, const Op& pack, const View& whole) {
 bool Lowering::set_pack(MemberId member, const Op& op) {
   const auto found = packs_.find({member, op.outputs[0]});
   if (found == packs_.end()) return false;
+  const auto key = stacks_of_packs_.find({member, op.outputs[0]});
   Value value{found->second, {}};
   for (const TensorId part : op.inputs) {
-    if (!placed_.contains({member, part})) return false;  // a fused op could not write it there after all
+    if (!placed_.contains({member, part})) {  // a fused op could not write it there after all
+      if (key != stacks_of_packs_.end()) values_.forget_stack(key->second);
+      return false;
+    }
     const std::vector<StepId>& producers = values_.of(member, part).producers;
     value.producers.insert(value.producers.end(), producers.begin(), producers.end());
   }
+  // Whoever reads the packs of several members as one waits for what is computed into any of them.
+  Value* const stack = key == stacks_of_packs_.end() ? nullptr : values_.find_stack(key->second);
+  if (stack != nullptr) stack->producers.insert(stack->producers.end(), value.producers.begin(), value.producers.end());
   values_.set(member, op.outputs[0], std::move(value));
   return true;
 }

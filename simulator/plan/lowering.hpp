@@ -123,6 +123,7 @@ class Lowering {
   std::map<std::pair<MemberId, TensorId>, Value> dense_copies_;
   std::map<std::pair<MemberId, TensorId>, View> placed_;  ///< results that are written into their place in a pack
   std::map<std::pair<MemberId, TensorId>, View> packs_;   ///< whose parts are all placed
+  std::map<std::pair<MemberId, TensorId>, StackKey> stacks_of_packs_;  ///< that several members' packs lie in
   std::map<BufferId, std::vector<std::pair<StepId, View>>> state_readers_;
   std::map<const Op*, std::string> signatures_;
   std::set<std::string> tasks_;

@@ -56,6 +56,8 @@ class Values {
   /// A stack that already lies in memory: another's, under other shapes.
   void add_stack(const StackKey& key, Value whole) { stacks_.insert_or_assign(key, std::move(whole)); }
   [[nodiscard]] Value* find_stack(const StackKey& key);
+  /// What its members have is no longer there; views into it stay as they are.
+  void forget_stack(const StackKey& key) { stacks_.erase(key); }
   [[nodiscard]] bool has_stack(const StackKey& key) const { return stacks_.contains(key); }
 
   void set(MemberId member, TensorId tensor, Value value) {

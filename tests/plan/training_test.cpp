@@ -159,6 +159,22 @@ TEST(TrainingSteps, PackWhatAFusedOpComputesSideBySideThoughMembersUpdateAlone) 
   EXPECT_THAT(tasks_of(*program), ::testing::Not(Contains("0/gradient")));
 }
 
+TEST(TrainingSteps, UpdateBehindAllGradientsWhicheverStreamComputesThem) {
+  const Model model = training_step();
+  std::vector<Member> list;
+  for (std::size_t i = 0; i < 3; ++i) list.push_back({fmt::format("m{}", i), {"step", {}, 4}, i});
+  Plan plan = uniform_plan(list, Strategy::kStridedBatch, 2);
+  plan.groups.push_back(
+      {"other", plan.groups[0].members, {"fc2.dw", "gradient", "update"}, Strategy::kStridedBatch, 0, {1}, {}});
+  const std::vector<const Model*> models(3, &model);
+  const auto program = lower(plan, models, TestCatalog(4, true));
+  ASSERT_TRUE(program) << program.error().message;
+  const Step& update = step_of(*program, "0-2/update");
+  const Step& gradient = step_of(*program, "0-2/fc1.dw");
+  EXPECT_NE(update.stream, gradient.stream);
+  EXPECT_THAT(update.dependencies, Contains(static_cast<StepId>(&gradient - program->steps.data())));
+}
+
 TEST(TrainingSteps, GiveEachMemberARowOfTheSettings) {
   const auto program = lowered(training_step(), 3, Strategy::kSerial);
   ASSERT_TRUE(program) << program.error().message;

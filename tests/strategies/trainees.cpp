@@ -173,7 +173,18 @@ Plan plan_for(const std::string& name, const Trainees& all) {
   std::set<std::string> taken;
   if (name == "dense" || name == "mixed") fuse_all(plan, model, "first", Strategy::kDenseConvolution, taken);
   if (name == "grouped" || name == "mixed") fuse_all(plan, model, "channels", Strategy::kGroupedConvolution, taken);
-  if (name == "strided" || name == "mixed") fuse_all(plan, model, "stacked", Strategy::kStridedBatch, taken);
+  if (name == "strided" || name == "mixed" || name == "branches")
+    fuse_all(plan, model, "stacked", Strategy::kStridedBatch, taken);
+  if (name == "branches") {
+    plan.groups.push_back(plan.groups.back());
+    std::vector<std::string> all_ops = std::exchange(plan.groups.back().ops, {});
+    Group& first = plan.groups[plan.groups.size() - 2];
+    Group& second = plan.groups.back();
+    first.ops.clear();
+    for (std::size_t i = 0; i < all_ops.size(); ++i) (i % 2 == 0 ? first : second).ops.push_back(all_ops[i]);
+    second.name = "stacked, too";
+    second.streams = {1};
+  }
   return plan;
 }
 

@@ -41,7 +41,7 @@ States train(Backend& backend, const Plan& plan, const Trainees& all, const Trai
 States train_alone(const Trainees& all);
 
 /// A plan by name: "serial", "concurrent", "strided", "grouped", "dense", "mixed", applied to the ops that it can be
-/// applied to.
+/// applied to; "branches": strided, every other op on a second stream.
 Plan plan_for(const std::string& name, const Trainees& all);
 
 /// Fails the running test where a state is not the expected one but for rounding.

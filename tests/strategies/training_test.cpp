@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Members, DivergingMembers, ::testing::Values("serial", 
 TEST(TrainingPlans, OrderEveryAccessOnTheFakeDevice) {
   for (const char* const network : {"lenet5", "normalized", "lstm"}) {
     const Trainees all = trainees(network, 2, "momentum", 4);
-    for (const char* const strategy : {"serial", "concurrent", "strided", "grouped", "dense", "mixed"}) {
+    for (const char* const strategy : {"serial", "concurrent", "strided", "grouped", "dense", "mixed", "branches"}) {
       for (const LaunchMode launch : {LaunchMode::kSingle, LaunchMode::kGraph}) {
         Plan plan = plan_for(strategy, all);
         plan.launch = launch;
