@@ -84,3 +84,14 @@ def shown(ns):
 def write(file, text):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
+
+
+def add_timing_options(parser):
+    """What runs of Cohort beside sessions of ONNX Runtime, round by round, are told."""
+    parser.add_argument("--cohort", default=str(ROOT / "build/release/bin/cohort"))
+    parser.add_argument("--threads", type=int, default=2, help="cores")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--blocks", type=int, default=3, help="blocks of each side in a round")
+    parser.add_argument("--block-ms", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=30, help="for all of them together")
+    parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")

@@ -18,13 +18,12 @@ runners read as skipped. The onnx package's checker and shape inference look at 
 import argparse
 import json
 import pathlib
-import shlex
 import statistics
 import sys
 import tempfile
 
-from beside import Failed, Program, ROOT, Share, machine, shown, write
-from onnx_session import TOLERANCE, VERSION, Peer, block, distance
+from beside import Failed, Program, Share, add_timing_options, machine, shown, write
+from onnx_session import TOLERANCE, VERSION, Model, Peer, block, distance
 
 import numpy as np
 import onnxruntime
@@ -35,25 +34,13 @@ except ImportError:
     onnx = None
 
 
-class Network:
-    def __init__(self, text):
-        self.model, *self.options = shlex.split(text)
-        path = pathlib.Path(self.model)
-        self.is_file = path.exists()
-        self.name = path.stem if self.is_file else text.replace("--set ", "")
-        self.stem = path.stem
-        self.dims = {value.partition("=")[0]: int(value.partition("=")[2])
-                     for option, value in zip(self.options, self.options[1:]) if option == "--dim"}
-        self.values = {value.partition("=")[0]: float(value.partition("=")[2])
-                       for option, value in zip(self.options, self.options[1:]) if option == "--set-input"}
-
-    def single(self, cohort, seed, folder):
-        """The ONNX file of member number `seed`."""
-        if self.is_file:
-            return pathlib.Path(self.model)
-        file = folder / f"{self.stem}-{seed}.onnx"
-        cohort.call("models", self.model, *self.options, "--seed", seed, "--export", file, "-f")
-        return file
+def single(cohort, model, seed, folder):
+    """The ONNX file of member number `seed`: members of a file share its weights."""
+    if pathlib.Path(model.path).exists():
+        return pathlib.Path(model.path)
+    file = folder / f"{model.name}-{seed}.onnx"
+    cohort.call("models", model.path, *model.options, "--seed", seed, "--export", file, "-f")
+    return file
 
 
 def exported(cohort, plan, fuse):
@@ -93,12 +80,12 @@ def checked(file, single, answer, shared):
 
 
 def compare(cohort, network, count, options, folder):
-    profile = folder / f"{network.stem}.trace.json.gz"
-    cohort.call("profile", network.model, *network.options, "-f", "-o", profile)
-    plan = folder / f"{network.stem}-{count}.plan.json"
+    profile = folder / f"{network.name}.trace.json.gz"
+    cohort.call("profile", network.path, *network.options, "-f", "-o", profile)
+    plan = folder / f"{network.name}-{count}.plan.json"
     cohort.call("plan", profile, "-n", count, "--input", options.input, "-f", "-o", plan)
-    files = [network.single(cohort, seed, folder) for seed in range(count)]
-    singles = {threads: [Peer(file, threads, network.dims, network.values, seed) for seed, file in enumerate(files)]
+    files = [single(cohort, network, seed, folder) for seed in range(count)]
+    singles = {threads: [network.session(file, threads, seed) for seed, file in enumerate(files)]
                for threads in (1, options.threads)}
     batches, ops = {}, {}
     for fuse in ("plan", "all"):
@@ -115,7 +102,7 @@ def compare(cohort, network, count, options, folder):
             block(peers, 0.02)  # their threads were asleep
             times[key].append(statistics.median(block(peers, options.block_ms / 1e3) for _ in range(options.blocks)))
     row = {key: statistics.median(values) for key, values in times.items()}
-    return {"name": network.name, "count": count, "single": min(row[threads] for threads in singles), "ops": ops,
+    return {"name": network.text.replace("--set ", ""), "count": count, "single": min(row[threads] for threads in singles), "ops": ops,
             "plan": row["plan"], "all": row["all"], "cohort": row["cohort"]}
 
 
@@ -142,18 +129,12 @@ def main():
     parser.add_argument("networks", nargs="+", metavar="NETWORK")
     parser.add_argument("-n", type=int, nargs="+", default=[16], help="models")
     parser.add_argument("--input", choices=["shared", "separate"], default="shared")
-    parser.add_argument("--cohort", default=str(ROOT / "build/release/bin/cohort"))
-    parser.add_argument("--threads", type=int, default=2, help="cores")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--blocks", type=int, default=3, help="blocks of each side in a round")
-    parser.add_argument("--block-ms", type=int, default=100)
-    parser.add_argument("--minutes", type=float, default=30, help="for all of them together")
-    parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
+    add_timing_options(parser)
     options = parser.parse_args()
     rows, failures = [], []
     cohort = Program(options.cohort, options.threads, Share(options.minutes * 60))
     with tempfile.TemporaryDirectory() as folder:
-        for network in map(Network, options.networks):
+        for network in map(Model, options.networks):
             for count in options.n:
                 try:
                     rows.append(compare(cohort, network, count, options, pathlib.Path(folder)))

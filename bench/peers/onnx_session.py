@@ -6,6 +6,8 @@ with 77, which test runners read as skipped.
 
 import json
 import math
+import pathlib
+import shlex
 import sys
 import time
 
@@ -114,3 +116,23 @@ def difference(ours, theirs):
     """distance() of the output that differs most."""
     return max(distance(next(ours[file] for file in files_of(name) if file in ours).reshape(expected.shape), expected)
                for name, expected in theirs.items())
+
+
+class Model:
+    """A model as it is given: its name or file, and the options of `cohort profile` that settle what the file leaves open."""
+
+    def __init__(self, text):
+        self.text = text
+        self.path, *self.options = shlex.split(text)
+        path = pathlib.Path(self.path)
+        self.name = path.parent.name if path.stem == "model" else path.stem
+        self.dims, self.values = {}, {}
+        for option, value in zip(self.options, self.options[1:]):
+            key, _, number = value.partition("=")
+            if option == "--dim":
+                self.dims[key] = int(number)
+            elif option == "--set-input":
+                self.values[key] = float(number)
+
+    def session(self, file, threads, seed=0):
+        return Peer(file, threads, self.dims, self.values, seed)

@@ -25,32 +25,13 @@ import math
 import multiprocessing
 import os
 import pathlib
-import shlex
 import statistics
 import sys
 import tempfile
 
-from beside import Failed, Program, ROOT, Share, machine, shown, write
-from onnx_session import TOLERANCE, VERSION, Peer, block, difference, outputs_of_plan
+from beside import Failed, Program, Share, add_timing_options, machine, shown, write
+from onnx_session import TOLERANCE, VERSION, Model, block, difference, outputs_of_plan
 
-
-class Model:
-    """A model as it is given: its name or file, and the options of `cohort profile` that settle what the file leaves open."""
-
-    def __init__(self, text):
-        self.path, *self.options = shlex.split(text)
-        path = pathlib.Path(self.path)
-        self.name = path.parent.name if path.stem == "model" else path.stem
-        self.dims, self.values = {}, {}
-        for option, value in zip(self.options, self.options[1:]):
-            key, _, number = value.partition("=")
-            if option == "--dim":
-                self.dims[key] = int(number)
-            elif option == "--set-input":
-                self.values[key] = float(number)
-
-    def session(self, file, threads, seed=0):
-        return Peer(file, threads, self.dims, self.values, seed)
 
 def work_on_core(model, file, count, core, pipe):
     """A process of its own: as many sessions, a block at each word."""
@@ -171,13 +152,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="MODEL", help="a network, or a file and its options in quotes")
     parser.add_argument("-n", type=int, default=16, help="models")
-    parser.add_argument("--cohort", default=str(ROOT / "build/release/bin/cohort"))
-    parser.add_argument("--threads", type=int, default=2, help="cores")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--blocks", type=int, default=3, help="blocks of each side in a round")
-    parser.add_argument("--block-ms", type=int, default=100)
-    parser.add_argument("--minutes", type=float, default=30, help="for all of them together")
-    parser.add_argument("--output", type=pathlib.Path, help="Markdown file; standard output unless given")
+    add_timing_options(parser)
     options = parser.parse_args()
     rows, failures = [], []
     cohort = Program(options.cohort, options.threads, Share(options.minutes * 60))

@@ -85,11 +85,12 @@ class BatchModel {
 
   // ---- Tensors and ops
 
-  std::string unique(const std::string& wanted) {
+  static std::string unused(const std::string& wanted, std::set<std::string>& taken) {
     std::string name = wanted;
-    for (int number = 2; !names_.insert(name).second; ++number) name = fmt::format("{}#{}", wanted, number);
+    for (int number = 2; !taken.insert(name).second; ++number) name = fmt::format("{}#{}", wanted, number);
     return name;
   }
+  std::string unique(const std::string& wanted) { return unused(wanted, names_); }
 
   TensorId add_tensor(std::string name, Shape shape, TensorRole role, ElementType element,
                       WeightValues values = nullptr) {
@@ -103,13 +104,8 @@ class BatchModel {
                   std::vector<TensorId> inputs, std::string result, Shape shape, ElementType element) {
     const TensorId y = add_tensor(std::move(result), std::move(shape), TensorRole::kActivation, element);
     batch_.model.ops.push_back(
-        {unique_op(op_name), std::move(attributes), std::move(post_ops), std::move(inputs), {y}});
+        {unused(op_name, op_names_), std::move(attributes), std::move(post_ops), std::move(inputs), {y}});
     return y;
-  }
-  std::string unique_op(const std::string& wanted) {
-    std::string name = wanted;
-    for (int number = 2; !op_names_.insert(name).second; ++number) name = fmt::format("{}#{}", wanted, number);
-    return name;
   }
 
   /// The same elements in another order or shape, under a name of its own.
@@ -374,10 +370,6 @@ class BatchModel {
     return reshape(batch_.model.tensor(x).name, x, to);
   }
 
-  static bool has_constant_parameters(const Model& model, const Op& op) {
-    return std::all_of(op.inputs.begin() + 1, op.inputs.begin() + static_cast<std::ptrdiff_t>(own_input_count(op)),
-                       [&](TensorId id) { return model.tensor(id).role == TensorRole::kWeight; });
-  }
   static bool adds_operands(const Op& op) {
     return std::any_of(op.post_ops.begin(), op.post_ops.end(),
                        [](const PostOp& post_op) { return std::holds_alternative<AddOperand>(post_op); });

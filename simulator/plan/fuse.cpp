@@ -31,11 +31,6 @@ bool repeats_tensor(const Model& model, const Op& op) {
   });
 }
 
-bool has_computed_parameters(const Model& model, const Op& op) {
-  return std::any_of(op.inputs.begin() + 1, op.inputs.begin() + static_cast<std::ptrdiff_t>(own_input_count(op)),
-                     [&](TensorId id) { return model.tensor(id).role != TensorRole::kWeight; });
-}
-
 Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
   FusedOp fused{StackForm::kChannels, op.attributes, false};
   if (auto* gradient = std::get_if<ConvolutionWeightGradient>(&fused.attributes)) {
@@ -49,7 +44,7 @@ Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strateg
     return fused;
   }
   if (model.tensor(op.outputs[0]).shape.size() != 4) return refuse(op, strategy, "it has no channels to stack");
-  if (std::holds_alternative<BatchNormalization>(op.attributes) && has_computed_parameters(model, op))
+  if (std::holds_alternative<BatchNormalization>(op.attributes) && !has_constant_parameters(model, op))
     return refuse(op, strategy, "its parameters are no constants");
   if (auto* convolution = std::get_if<Convolution>(&fused.attributes)) {
     if (strategy == Strategy::kDenseConvolution) {
@@ -129,6 +124,21 @@ Result<FusedOp> fuse(const Model& model, const Op& op, Strategy strategy, int wi
   if (repeats_tensor(model, op)) return refuse(op, strategy, "it repeats one of its inputs");
   if (strategy == Strategy::kStridedBatch) return fuse_models(model, op, strategy, shared_input);
   return fuse_channels(model, op, strategy, width, shared_input);
+}
+
+bool can_fuse(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input) {
+  const auto fused = fuse(model, op, strategy, width, shared_input);
+  if (!fused) return false;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const bool is_weight = model.tensor(op.inputs[i]).role == TensorRole::kWeight;
+    if (is_weight && !fused_weight_shape(model, op, i, fused->form, width)) return false;
+  }
+  return true;
+}
+
+bool has_constant_parameters(const Model& model, const Op& op) {
+  return std::all_of(op.inputs.begin() + 1, op.inputs.begin() + static_cast<std::ptrdiff_t>(own_input_count(op)),
+                     [&](TensorId id) { return model.tensor(id).role == TensorRole::kWeight; });
 }
 
 StackForm operand_form(const Op& op, StackForm form, std::size_t position) {

@@ -22,6 +22,12 @@ struct FusedOp {
 /// members read input 0 from the same memory.
 Result<FusedOp> fuse(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input);
 
+/// Whether fuse() can, and its constants can be joined (fused_weight_shape()).
+bool can_fuse(const Model& model, const Op& op, Strategy strategy, int width, bool shared_input);
+
+/// Whether the op's own inputs behind the first are constants.
+bool has_constant_parameters(const Model& model, const Op& op);
+
 /// How input `position`, unless constant, and the result of an op that is fused in `form` are stacked: by model for
 /// parameters of convolutions and their gradients, whatever the form.
 StackForm operand_form(const Op& op, StackForm form, std::size_t position);

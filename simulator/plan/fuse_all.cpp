@@ -33,15 +33,10 @@ class Fusion {
     return sharing_ == InputSharing::kShared && model_.tensor(op.inputs[0]).role == TensorRole::kInput;
   }
 
-  [[nodiscard]] bool can_fuse(const Op& op, Strategy strategy) const {
-    if (runs_as_group(op, strategy) || std::holds_alternative<SoftmaxCrossEntropy>(op.attributes)) return false;
-    const auto fused = fuse(model_, op, strategy, width_, reads_shared_input(op));
-    if (!fused) return false;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      const bool is_weight = model_.tensor(op.inputs[i]).role == TensorRole::kWeight;
-      if (is_weight && !fused_weight_shape(model_, op, i, fused->form, width_)) return false;
-    }
-    return true;
+  /// Recurrent layers side by side and losses of several models are no single op.
+  [[nodiscard]] bool is_one_op(const Op& op, Strategy strategy) const {
+    return !runs_as_group(op, strategy) && !std::holds_alternative<SoftmaxCrossEntropy>(op.attributes) &&
+           can_fuse(model_, op, strategy, width_, reads_shared_input(op));
   }
 
   /// The form of the op's first operand that is stacked.
@@ -62,7 +57,7 @@ class Fusion {
     if (convolves) preferred = {Strategy::kDenseConvolution, Strategy::kGroupedConvolution};
     if (!convolves && form == StackForm::kChannels) std::swap(preferred[0], preferred[1]);
     for (const Strategy strategy : preferred) {
-      if (can_fuse(op, strategy)) return strategy;
+      if (is_one_op(op, strategy)) return strategy;
     }
     return std::nullopt;
   }

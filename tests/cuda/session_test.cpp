@@ -23,19 +23,6 @@ using ::testing::IsEmpty;
 
 constexpr auto kTolerance = static_cast<float>(tolerance_of(Precision::kFloat32));
 
-void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected,
-                  float tolerance = kTolerance) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_EQ(actual[i].size(), expected[i].size()) << "output " << i;
-    float largest = 0;
-    for (const float value : expected[i]) largest = std::max(largest, std::abs(value));
-    ASSERT_GT(largest, 0) << "output " << i << " says nothing";
-    for (std::size_t k = 0; k < actual[i].size(); ++k)
-      ASSERT_NEAR(actual[i][k], expected[i][k], tolerance * largest) << "output " << i << " element " << k;
-  }
-}
-
 struct Setting {
   const char* strategy;
   int streams;
@@ -78,7 +65,7 @@ TEST_P(CudaStrategies, EqualTheSerialRunOfEachMemberInAStatedOrder) {
     ASSERT_TRUE(run) << run.error().message;
     const auto together = outputs_of(**run);
     ASSERT_TRUE(together) << together.error().message;
-    expect_close(*together, expected_);
+    expect_close(*together, expected_, kTolerance);
     device.gpu().forbid_setup(true);
     for (int i = 0; i < 2; ++i) {
       (*run)->runner().upload(0);
@@ -129,7 +116,7 @@ TEST(CudaGroups, OfMembersOfDifferentSizesAreOneLaunchAStep) {
   const auto together = outputs_of(**run);
   ASSERT_TRUE(together) << together.error().message;
   HostBackend alone(make_reference_kernels(), reference_device_info());
-  expect_close(*together, outputs_alone(alone, plan, batch));
+  expect_close(*together, outputs_alone(alone, plan, batch), kTolerance);
   EXPECT_THAT(device.gpu().violations(), IsEmpty());
   const Program& program = (*run)->program();
   const auto wide = std::max_element(program.steps.begin(), program.steps.end(),

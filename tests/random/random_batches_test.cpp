@@ -2,34 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/random.hpp"
 #include "models/compute/evaluate.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "simulator/plan/batch_model.hpp"
 #include "simulator/plan/fuse.hpp"
 #include "tests/random/generator.hpp"
+#include "tests/random/values.hpp"
 
 namespace cohort {
 namespace {
-
-using Values = std::vector<std::vector<float>>;
 
 constexpr std::uint64_t kModels = 200;
 constexpr std::uint32_t kMembers = 3;
 
 bool can_fuse(const Model& model, const Op& op, Strategy strategy, bool shared_input) {
   if (strategy == Strategy::kGroupedGemm) return !std::holds_alternative<Convolution>(op.attributes);
-  const auto fused = fuse(model, op, strategy, kMembers, shared_input);
-  if (!fused) return false;
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    if (model.tensor(op.inputs[i]).role == TensorRole::kWeight &&
-        !fused_weight_shape(model, op, i, fused->form, kMembers))
-      return false;
-  }
-  return true;
+  return can_fuse(model, op, strategy, kMembers, shared_input);
 }
 
 /// Every op by a strategy that can have it, drawn from `random`.
@@ -47,27 +36,6 @@ Plan random_plan(const Model& model, InputSharing sharing, Random& random) {
     plan.groups.push_back({op.name, plan.groups[0].members, {op.name}, strategy, 0, {}, {}});
   }
   return plan;
-}
-
-std::vector<float> random_values(const Shape& shape, Random& random) {
-  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
-  for (float& value : values) value = random.uniform(-1, 1);
-  return values;
-}
-
-double difference(const Values& a, const Values& b) {
-  double worst = 0, largest = 1;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].size() != b[i].size()) return HUGE_VAL;
-    for (std::size_t j = 0; j < a[i].size(); ++j) {
-      const double x = static_cast<double>(a[i][j]), y = static_cast<double>(b[i][j]);
-      if (!std::isfinite(x) && !std::isfinite(y)) continue;
-      if (!std::isfinite(x) || !std::isfinite(y)) return HUGE_VAL;
-      worst = std::max(worst, std::abs(x - y));
-      largest = std::max(largest, std::abs(y));
-    }
-  }
-  return worst / largest;
 }
 
 std::string describe(const Plan& plan, const Model& model) {
@@ -88,11 +56,10 @@ void expect_as_alone(const LoadedModel& loaded, std::uint64_t seed, std::size_t&
       plan, models, std::vector{&std::as_const(weights[0]), &std::as_const(weights[1]), &std::as_const(weights[2])});
   ASSERT_TRUE(batch) << batch.error().message << "\nseed " << seed << "\n" << describe(plan, loaded.model);
 
-  Values inputs, own, expected;
+  TensorValues inputs, own, expected;
   for (std::uint32_t m = 0; m < kMembers; ++m) {
     if (m == 0 || sharing == InputSharing::kSeparate) {
-      own.clear();
-      for (const TensorId id : loaded.model.inputs) own.push_back(random_values(loaded.model.tensor(id).shape, random));
+      own = random_values(loaded.model, 1000 * seed + m);
       inputs.insert(inputs.end(), own.begin(), own.end());
     }
     const auto alone = reference::evaluate({loaded.model, weights[m]}, own);

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "base/random.hpp"
 #include "executor/host/host_session.hpp"
 #include "executor/input/npy.hpp"
 #include "executor/input_values.hpp"
@@ -18,25 +17,13 @@
 #include "models/onnx/onnx_file.hpp"
 #include "simulator/plan/lower.hpp"
 #include "tests/random/generator.hpp"
+#include "tests/random/values.hpp"
 
 namespace cohort {
 namespace {
 
-using Values = std::vector<std::vector<float>>;
-
-Values random_values(const Model& model, std::uint64_t seed) {
-  Random random(seed);
-  Values inputs;
-  for (const TensorId id : model.inputs) {
-    std::vector<float> values(static_cast<std::size_t>(element_count(model.tensor(id).shape)));
-    for (float& value : values) value = random.uniform(-1, 1);
-    inputs.push_back(std::move(values));
-  }
-  return inputs;
-}
-
 /// The model's outputs as a device computes them, in the order of memory that a plan has by default.
-Result<Values> run_on(Backend& backend, const LoadedModel& loaded, const Values& inputs) {
+Result<TensorValues> run_on(Backend& backend, const LoadedModel& loaded, const TensorValues& inputs) {
   const Plan plan = uniform_plan({Member{"random", {}, 0}}, Strategy::kSerial, 1);
   const Model* const models[] = {&loaded.model};
   const Weights* const weights[] = {&loaded.weights};
@@ -45,31 +32,12 @@ Result<Values> run_on(Backend& backend, const LoadedModel& loaded, const Values&
   for (std::size_t i = 0; i < inputs.size(); ++i) COHORT_CHECK(write_input(*runner, i, 0, inputs[i]));
   runner->upload(0);
   COHORT_CHECK(runner->step(0));
-  Values outputs;
+  TensorValues outputs;
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     COHORT_TRY(auto values, runner->session().read_output(i));
     outputs.push_back(std::move(values));
   }
   return outputs;
-}
-
-/// Largest difference, in units of the largest value; infinite where one is no number and the other is.
-double difference(const Values& a, const Values& b) {
-  double worst = 0, largest = 1;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].size() != b[i].size()) return HUGE_VAL;
-    for (std::size_t j = 0; j < a[i].size(); ++j) {
-      const double x = static_cast<double>(a[i][j]);
-      const double y = static_cast<double>(b[i][j]);
-      if (!std::isfinite(x) || !std::isfinite(y)) {
-        if (std::isfinite(x) != std::isfinite(y)) return HUGE_VAL;
-        continue;
-      }
-      worst = std::max(worst, std::abs(x - y));
-      largest = std::max(largest, std::abs(y));
-    }
-  }
-  return worst / largest;
 }
 
 std::string describe(const Model& model) {
@@ -91,7 +59,7 @@ std::uint64_t model_count() { return number_in_environment("COHORT_RANDOM_MODELS
 
 /// Writes a model, its inputs and what it must compute as files that other programs read.
 Result<void> write_case(const std::filesystem::path& folder, const LoadedModel& loaded, const std::string& model,
-                        const Values& inputs, const Values& outputs) {
+                        const TensorValues& inputs, const TensorValues& outputs) {
   std::filesystem::create_directories(folder);
   COHORT_CHECK(write_file(folder / "model.onnx", model, Overwrite::kAllow));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -113,7 +81,7 @@ TEST(RandomModels, ComputeTheSameWrittenAsOnnxAndReadAgain) {
     ASSERT_TRUE(bytes) << bytes.error().message << "\n" << describe(loaded.model);
     const auto again = onnx::parse_model(*bytes, {});
     ASSERT_TRUE(again) << again.error().message << "\n" << describe(loaded.model);
-    const Values inputs = random_values(loaded.model, seed + 1);
+    const TensorValues inputs = random_values(loaded.model, seed + 1);
     const auto meant = reference::evaluate(loaded, inputs);
     const auto computed = reference::evaluate(*again, inputs);
     ASSERT_TRUE(meant) << meant.error().message;
@@ -133,7 +101,7 @@ TEST(RandomModels, GiveOnEveryDeviceSimplifiedOrNotWhatTheirOpsMean) {
     const LoadedModel loaded = random_model(seed);
     const LoadedModel simple = simplify(loaded);
     ASSERT_TRUE(validate(simple.model)) << validate(simple.model).error().message;
-    const Values inputs = random_values(loaded.model, seed + 1);
+    const TensorValues inputs = random_values(loaded.model, seed + 1);
     const auto meant = reference::evaluate(loaded, inputs);
     ASSERT_TRUE(meant) << meant.error().message;
     for (Backend* const backend : {static_cast<Backend*>(&reference), static_cast<Backend*>(&onednn)}) {
@@ -162,7 +130,7 @@ TEST(Devices, ComputeWithScalarsAndInfinitiesWhatOpsMean) {
   const auto model = b.finish();
   ASSERT_TRUE(model) << model.error().message;
   const LoadedModel loaded{*model, random_weights(*model, 0)};
-  const Values inputs{{1, 0.5F, 0.25F, -1, 2, 0}};
+  const TensorValues inputs{{1, 0.5F, 0.25F, -1, 2, 0}};
   HostBackend onednn(make_onednn_kernels(1), reference_device_info(1));
   const auto computed = run_on(onednn, loaded, inputs);
   ASSERT_TRUE(computed) << computed.error().message;

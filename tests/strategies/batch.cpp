@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "executor/input_values.hpp"
 #include "models/networks/networks.hpp"
 #include "simulator/plan/lower.hpp"
@@ -129,6 +132,19 @@ Result<std::vector<std::vector<float>>> outputs_of(BatchRun& run) {
     outputs.push_back(std::move(values));
   }
   return outputs;
+}
+
+void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected,
+                  float tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_EQ(actual[i].size(), expected[i].size()) << "output " << i;
+    float largest = 0;
+    for (const float value : expected[i]) largest = std::max(largest, std::abs(value));
+    ASSERT_GT(largest, 0) << "output " << i << " says nothing";
+    for (std::size_t k = 0; k < actual[i].size(); ++k)
+      ASSERT_NEAR(actual[i][k], expected[i][k], tolerance * largest) << "output " << i << " element " << k;
+  }
 }
 
 std::vector<std::vector<float>> outputs_alone(Backend& backend, const Plan& plan, const Batch& batch) {

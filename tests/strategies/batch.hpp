@@ -35,6 +35,11 @@ Plan crossing_plan(const Batch& batch, int streams);
 /// Every output of every member, in the Program's order, after a step.
 Result<std::vector<std::vector<float>>> outputs_of(BatchRun& run);
 
+/// Fails the running test where an output is another, or says nothing as it is zero. `tolerance` is relative to the
+/// largest element.
+void expect_close(const std::vector<std::vector<float>>& actual, const std::vector<std::vector<float>>& expected,
+                  float tolerance);
+
 /// What every member computes alone on `backend`, concatenated in the order of members. Member m reads
 /// what it would read in the model batch.
 std::vector<std::vector<float>> outputs_alone(Backend& backend, const Plan& plan, const Batch& batch);
