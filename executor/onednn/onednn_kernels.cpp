@@ -189,7 +189,8 @@ class OnednnKernels final : public HostKernels {
     std::vector<Alternative> list;
     const auto add_own = [&](bool leading) {
       for (const OwnWay& way : ways.own) {
-        if (way.leads == leading) list.push_back({way.algorithm, threads, way.workspace, plain_weights(call)});
+        if (way.leads == leading)
+          list.push_back({way.algorithm, threads, way.workspace, plain_weights(call) + way.padding});
       }
     };
     add_own(true);

@@ -16,18 +16,18 @@ COHORT_VECTORS void join_lines(const float* const* lines, std::int64_t count, st
                                double* mean, double* squares) {
   float means[kLanes] = {}, distances[kLanes] = {};
   if (width == kLanes) {
-    Lanes sum{}, distance{}, line;
     for (std::int64_t i = 0; i < count; ++i) {
-      load(lines[i], line);
-      sum += line;
+      const float* const line = lines[i];
+#pragma omp simd
+      for (std::int64_t c = 0; c < kLanes; ++c) means[c] += line[c];
     }
-    sum /= static_cast<float>(count);
+#pragma omp simd
+    for (std::int64_t c = 0; c < kLanes; ++c) means[c] /= static_cast<float>(count);
     for (std::int64_t i = 0; i < count; ++i) {
-      load(lines[i], line);
-      distance += (line - sum) * (line - sum);
+      const float* const line = lines[i];
+#pragma omp simd
+      for (std::int64_t c = 0; c < kLanes; ++c) distances[c] += (line[c] - means[c]) * (line[c] - means[c]);
     }
-    store(sum, means);
-    store(distance, distances);
   } else {
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::int64_t c = 0; c < width; ++c) means[c] += lines[i][c];
@@ -59,16 +59,14 @@ COHORT_VECTORS void add_products(const float* const* x, const float* const* dy, 
                                  const float* mean, double* sums) {
   float sum[kLanes] = {}, product[kLanes] = {};
   if (width == kLanes) {
-    Lanes all{}, products{}, means, line, given;
-    load(mean, means);
     for (std::int64_t i = 0; i < count; ++i) {
-      load(x[i], line);
-      load(dy[i], given);
-      all += given;
-      products += given * (line - means);
+      const float *const line = x[i], *const given = dy[i];
+#pragma omp simd
+      for (std::int64_t c = 0; c < kLanes; ++c) {
+        sum[c] += given[c];
+        product[c] += given[c] * (line[c] - mean[c]);
+      }
     }
-    store(all, sum);
-    store(products, product);
   } else {
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::int64_t c = 0; c < width; ++c) {

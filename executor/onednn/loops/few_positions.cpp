@@ -1,6 +1,6 @@
 // Convolutions with few positions in y, as of the ends of networks, of short signals and of spectrograms: the windows
-// become rows of a matrix, and dot products with the kernels read these about once. The library's ways are made for
-// many positions.
+// become rows of a matrix, whose products with the kernels read these about once. The library's ways are made for many
+// positions.
 
 #include <algorithm>
 #include <limits>
@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/packed_product.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/row_steps.hpp"
+#include "executor/onednn/loops/vector.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
@@ -21,7 +23,7 @@ namespace cohort::onednn {
 namespace {
 
 constexpr std::int64_t kMostPositions = 8;  // of all samples together
-/// Elements of a window below which a dot product is mostly its sum over lanes.
+/// Elements of a window below which a product is mostly what is done around it.
 constexpr std::int64_t kLeastInner = 32;
 constexpr std::int32_t kOutside = -1;
 
@@ -59,6 +61,7 @@ struct FewPositions {
   std::int64_t positions = 0, channels = 0, inner = 0;
   std::vector<std::int32_t> windows;
   std::optional<RowSteps> steps;
+  bool packed = false;  ///< kernels are constants, packed in strips
   int threads = 1;
 
   void run(const HostArguments& arguments) const {
@@ -69,11 +72,23 @@ struct FewPositions {
       windowed[i] = at == kOutside ? 0.0F : arguments.inputs[0][at];
     }
     // Each thread ends what it has begun.
-    in_parallel(threads, channels, inner * positions, [&](std::int64_t begin, std::int64_t end) {
-      multiply({positions, end - begin, inner}, {windowed, inner}, {arguments.inputs[1] + begin * inner, inner, true},
-               /*add=*/false, rows + begin, /*threads=*/1, channels);
+    const std::int64_t strips = (channels + kLanes - 1) / kLanes;
+    in_parallel(threads, strips, inner * positions * kLanes, [&](std::int64_t first, std::int64_t last) {
+      const std::int64_t begin = first * kLanes, end = std::min(last * kLanes, channels);
+      multiply_kernels(arguments.inputs[1] + begin * inner, windowed, begin, end, rows);
       steps->finish(arguments, rows, 0, positions, begin, end);
     });
+  }
+
+ private:
+  /// Products of all windows with the kernels [begin, end), of which `kernels` is the first.
+  void multiply_kernels(const float* kernels, const float* windowed, std::int64_t begin, std::int64_t end,
+                        float* rows) const {
+    const Extents extents{positions, end - begin, inner};
+    const Matrix x{windowed, inner};
+    if (!packed) return multiply(extents, x, {kernels, inner, true}, false, rows + begin, /*threads=*/1, channels);
+    for (std::int64_t row = 0; row < positions; ++row) std::fill_n(rows + row * channels + begin, end - begin, 0.0F);
+    multiply_packed(extents, x, kernels, rows + begin, channels, /*threads=*/1);
   }
 };
 
@@ -93,9 +108,19 @@ OwnWays own_ways(const Convolution& op, const OpCall& call, int threads) {
   if (!steps || !windows) return {};
   few.steps = std::move(steps);
   few.windows = *std::move(windows);
+  few.packed = is_constant(call, 1);
   few.threads = threads;
   const Bytes workspace{few.positions * (few.inner + few.channels) * std::int64_t{sizeof(float)}};
-  return {{[few = std::move(few)](const HostArguments& arguments) { few.run(arguments); }, workspace, /*leads=*/false}};
+  OwnWay way{[few](const HostArguments& arguments) { few.run(arguments); }, workspace, /*leads=*/false};
+  if (!few.packed) return {way};
+  way.pack = [kernels = few.channels, inner = few.inner](std::size_t input, const std::vector<float>& values) {
+    if (input != 1) return values;
+    std::vector<float> packed(static_cast<std::size_t>(packed_size(kernels, inner)));
+    pack_strips(values.data(), kernels, inner, packed.data());
+    return packed;
+  };
+  way.padding = strip_padding(few.channels, few.inner);
+  return {way};
 }
 
 }  // namespace cohort::onednn

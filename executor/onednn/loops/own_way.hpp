@@ -20,6 +20,7 @@ struct OwnWay {
   bool stands_in = false;  ///< is one of stand_ins()
   /// The loop finds a constant input as this makes it of its values; not given: as they are.
   std::function<std::vector<float>(std::size_t input, const std::vector<float>& values)> pack = {};
+  Bytes padding = {};  ///< by which `pack` makes constants larger
 };
 using OwnWays = std::vector<OwnWay>;
 
@@ -37,6 +38,7 @@ bool all_row_major(const OpCall& call);
 
 /// Empty where loops do not take the call's views, or post-ops.
 OwnWays own_ways(const Convolution& op, const OpCall& call, int threads);
+OwnWays own_ways(const Gemm& op, const OpCall& call, int threads);
 OwnWays own_ways(const GroupNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const Reduce& op, const OpCall& call, int threads);
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads);

@@ -116,21 +116,23 @@ COHORT_VECTORS void give_to_largest(const float* dy, const float* x, const Tap* 
                                     std::int64_t width, float* dx) {
   std::int64_t c = 0;
   for (; c + kLanes <= width; c += kLanes) {
-    Lanes largest, candidate, given, sum;
-    WholeLanes which{};
-    load(x + taps[0].x + c, largest);
+    float largest[kLanes];
+    std::int32_t which[kLanes] = {};
+    std::copy_n(x + taps[0].x + c, kLanes, largest);
     for (std::int64_t t = 1; t < count; ++t) {
-      load(x + taps[t].x + c, candidate);
-      const WholeLanes larger = candidate > largest;
-      largest = larger ? candidate : largest;
-      which = larger ? WholeLanes{} + static_cast<std::int32_t>(t) : which;
+      const float* const candidate = x + taps[t].x + c;
+#pragma omp simd
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        const bool larger = candidate[lane] > largest[lane];
+        largest[lane] = larger ? candidate[lane] : largest[lane];
+        which[lane] = larger ? static_cast<std::int32_t>(t) : which[lane];
+      }
     }
-    load(dy + c, given);
     for (std::int64_t t = 0; t < count; ++t) {
-      const WholeLanes taken = which == static_cast<std::int32_t>(t);
-      load(dx + taps[t].dx + c, sum);
-      sum += taken ? given : Lanes{};
-      store(sum, dx + taps[t].dx + c);
+      float* const to = dx + taps[t].dx + c;
+#pragma omp simd
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        to[lane] += which[lane] == static_cast<std::int32_t>(t) ? dy[c + lane] : 0.0F;
     }
   }
   for (; c < width; ++c) {

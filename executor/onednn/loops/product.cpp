@@ -13,37 +13,20 @@ namespace {
 /// Rows up to which dot products are taken.
 constexpr std::int64_t kFewRows = 8;
 
-COHORT_INLINE float sum_of(const Lanes& lanes) {
-  float sum = 0;
-  for (std::int64_t i = 0; i < kLanes; ++i) sum += lanes[i];
-  return sum;
-}
-
-/// kRows rows of a with four of b: 4 kRows elements of y.
-template <std::size_t kRows>
-COHORT_INLINE void few_dots(const Matrix& a, const Matrix& b, std::int64_t inner, bool add, float* y,
-                            std::int64_t distance) {
-  Lanes sums[kRows][4] = {};
-  const auto row_of = [](const Matrix& m, std::size_t row) {
-    return m.data + static_cast<std::int64_t>(row) * m.distance;
-  };
-  const std::int64_t whole = inner / kLanes * kLanes;
-  for (std::int64_t k = 0; k < whole; k += kLanes) {
-    Lanes x[kRows], w;
-    for (std::size_t row = 0; row < kRows; ++row) load(row_of(a, row) + k, x[row]);
-    for (std::size_t column = 0; column < 4; ++column) {
-      load(row_of(b, column) + k, w);
-      for (std::size_t row = 0; row < kRows; ++row) sums[row][column] += x[row] * w;
-    }
+/// A row times four others, which lie `distance` apart.
+COHORT_INLINE void four_dots(const float* x, const float* w, std::int64_t distance, std::int64_t inner, bool add,
+                             float* y) {
+  const float *const second = w + distance, *const third = second + distance, *const fourth = third + distance;
+  float a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+  for (std::int64_t k = 0; k < inner; ++k) {
+    a += x[k] * w[k];
+    b += x[k] * second[k];
+    c += x[k] * third[k];
+    d += x[k] * fourth[k];
   }
-  for (std::size_t row = 0; row < kRows; ++row) {
-    for (std::size_t column = 0; column < 4; ++column) {
-      float sum = sum_of(sums[row][column]);
-      for (std::int64_t k = whole; k < inner; ++k) sum += row_of(a, row)[k] * row_of(b, column)[k];
-      float& to = y[static_cast<std::int64_t>(row) * distance + static_cast<std::int64_t>(column)];
-      to = add ? to + sum : sum;
-    }
-  }
+  const float sums[4] = {a, b, c, d};
+  for (std::int64_t i = 0; i < 4; ++i) y[i] = add ? y[i] + sums[i] : sums[i];
 }
 
 COHORT_INLINE float dot(const float* x, const float* w, std::int64_t inner) {
@@ -58,14 +41,9 @@ COHORT_VECTORS void dots(const Extents& e, const Matrix& a, const Matrix& b, boo
                          std::int64_t begin, std::int64_t end) {
   std::int64_t column = begin;
   for (; column + 4 <= end; column += 4) {
-    const Matrix columns{b.data + column * b.distance, b.distance};
-    std::int64_t row = 0;
-    for (; row + 2 <= e.rows; row += 2)
-      few_dots<2>({a.data + row * a.distance, a.distance}, columns, e.inner, add, y + row * distance + column,
-                  distance);
-    if (row < e.rows)
-      few_dots<1>({a.data + row * a.distance, a.distance}, columns, e.inner, add, y + row * distance + column,
-                  distance);
+    for (std::int64_t row = 0; row < e.rows; ++row)
+      four_dots(a.data + row * a.distance, b.data + column * b.distance, b.distance, e.inner, add,
+                y + row * distance + column);
   }
   for (; column < end; ++column) {
     for (std::int64_t row = 0; row < e.rows; ++row) {

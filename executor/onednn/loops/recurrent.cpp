@@ -10,6 +10,7 @@
 #include "executor/onednn/loops/activation.hpp"
 #include "executor/onednn/loops/columns.hpp"
 #include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/packed_product.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/vector.hpp"
@@ -21,6 +22,48 @@
 namespace cohort::onednn {
 namespace {
 
+/// Rows of inputs up to which their products are those of packed weights.
+constexpr std::int64_t kFewInputRows = 64;
+
+/// Weights of the gates of one direction, [width, inner]. Packed ones lie in two parts where the products of the last
+/// gate are taken apart.
+struct GateWeights {
+  std::int64_t width = 0, inner = 0;
+  std::int64_t apart = 0;  ///< rows of the last gate where its products are taken apart
+  bool packed = false;
+
+  /// Where the rows from `first` on begin, which is 0 or the beginning of the part apart.
+  [[nodiscard]] std::int64_t begin(std::int64_t first) const {
+    return packed ? packed_size(first, inner) : first * inner;
+  }
+  [[nodiscard]] std::int64_t size() const {
+    return packed ? packed_size(width - apart, inner) + packed_size(apart, inner) : width * inner;
+  }
+  [[nodiscard]] Bytes padding() const {
+    return packed ? Bytes{(size() - width * inner) * std::int64_t{sizeof(float)}} : Bytes{};
+  }
+  /// Of all directions.
+  [[nodiscard]] std::vector<float> pack(const std::vector<float>& values) const {
+    const std::int64_t directions = static_cast<std::int64_t>(values.size()) / (width * inner);
+    std::vector<float> result(static_cast<std::size_t>(directions * size()));
+    for (std::int64_t d = 0; d < directions; ++d) {
+      const float* const from = values.data() + d * width * inner;
+      float* const to = result.data() + d * size();
+      pack_strips(from, width - apart, inner, to);
+      pack_strips(from + (width - apart) * inner, apart, inner, to + begin(width - apart));
+    }
+    return result;
+  }
+
+  /// Adds the products of x with `count` rows of w from `first` on to y.
+  void multiply_by(const float* w, std::int64_t first, std::int64_t count, std::int64_t rows, const Matrix& x, float* y,
+                   std::int64_t distance, int threads) const {
+    const Extents extents{rows, count, inner};
+    if (packed) return multiply_packed(extents, x, w + begin(first), y, distance, threads);
+    multiply(extents, x, {w + begin(first), inner, true}, /*add=*/true, y, threads, distance);
+  }
+};
+
 /// What is known when a kernel is made.
 struct Layer {
   Recurrent op;
@@ -30,11 +73,15 @@ struct Layer {
   std::int64_t x_step = 0, x_sample = 0;        ///< elements from one to the next; values of a sample adjoin
   Shape y_strides = {};                         ///< of [T, D, N, H]
   std::array<std::vector<Gate>, 2> gates = {};  ///< of each direction
+  GateWeights w, r;
+  bool is_usual = false;  ///< an LSTM of the usual functions and nothing beside them
 
   [[nodiscard]] std::int64_t hidden() const { return op.hidden; }
   [[nodiscard]] std::int64_t width() const { return gate_count(op.cell) * op.hidden; }
   [[nodiscard]] std::int64_t directions() const { return direction_count(op.direction); }
   [[nodiscard]] bool is_gru() const { return op.cell == RecurrentCell::kGru; }
+  /// Whether the states are multiplied with the last gate's weights only when its reset gate is known.
+  [[nodiscard]] bool resets_first() const { return is_gru() && !op.linear_before_reset; }
   /// Floats of the workspace: gates of all steps; then of one step a GRU's products of the states, states, cells, and
   /// what a reset gate leaves of the states.
   [[nodiscard]] std::int64_t scratch() const {
@@ -106,6 +153,17 @@ COHORT_VECTORS void multiply_elements(const float* a, const float* x, std::int64
   for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] * x[i];
 }
 
+/// The step of one sample of an LSTM whose gates are all sigmoid and tanh.
+COHORT_VECTORS void advance_usual_lstm(const float* gates, std::int64_t hidden, float* cell, float* state) {
+  const float *const input = gates, *const output = gates + hidden, *const forget = gates + 2 * hidden,
+                     *const value = gates + 3 * hidden;
+#pragma omp simd
+  for (std::int64_t i = 0; i < hidden; ++i) {
+    cell[i] = vector_sigmoid(forget[i]) * cell[i] + vector_sigmoid(input[i]) * vector_tanh(value[i]);
+    state[i] = vector_sigmoid(output[i]) * vector_tanh(cell[i]);
+  }
+}
+
 /// One direction of a layer, for samples that all have `length` steps.
 class Run {
  public:
@@ -121,8 +179,8 @@ class Run {
         samples_(samples),
         hidden_(layer.hidden()),
         width_(layer.width()),
-        w_(given.w + direction * width_ * layer.inputs),
-        r_(given.r + direction * width_ * hidden_),
+        w_(given.w + direction * layer.w.size()),
+        r_(given.r + direction * layer.r.size()),
         b_(given.b + direction * (layer.one_bias ? 1 : 2) * width_),
         gates_(scratch),
         by_state_(gates_ + samples.length * samples.count * width_),
@@ -179,22 +237,19 @@ class Run {
     if (!l_.one_bias && !l_.is_gru()) add_to(b_ + width_, width_, gates_);
     for (std::int64_t row = 1; row < rows; ++row) std::copy_n(gates_, width_, gates_ + row * width_);
     const float* const x = given_.x + samples_.first * l_.x_sample;
-    const Matrix w{w_, l_.inputs, true};
     if (samples_.count == 1 || l_.x_step == samples_.count * l_.x_sample) {
       const std::int64_t distance = samples_.count == 1 ? l_.x_step : l_.x_sample;
-      return multiply({rows, width_, l_.inputs}, {x, distance}, w, /*add=*/true, gates_, l_.threads);
+      return l_.w.multiply_by(w_, 0, width_, rows, {x, distance}, gates_, width_, l_.threads);
     }
-    for (std::int64_t n = 0; n < samples_.count; ++n) {
-      multiply({samples_.length, width_, l_.inputs}, {x + n * l_.x_sample, l_.x_step}, w, /*add=*/true,
-               gates_ + n * width_, l_.threads, samples_.count * width_);
-    }
+    for (std::int64_t n = 0; n < samples_.count; ++n)
+      l_.w.multiply_by(w_, 0, width_, samples_.length, {x + n * l_.x_sample, l_.x_step}, gates_ + n * width_,
+                       samples_.count * width_, l_.threads);
   }
 
   /// Adds the products of `states` with the weights of `count` gates from `first` on to theirs in `gates`.
   void multiply_states(const float* states, std::int64_t first, std::int64_t count, float* gates) const {
-    multiply({samples_.count, count * hidden_, hidden_}, {states, hidden_},
-             {r_ + first * hidden_ * hidden_, hidden_, true}, /*add=*/true, gates + first * hidden_, l_.threads,
-             width_);
+    l_.r.multiply_by(r_, first * hidden_, count * hidden_, samples_.count, {states, hidden_}, gates + first * hidden_,
+                     width_, l_.threads);
   }
 
   /// `gates`: products of the inputs at one step. Leaves its states.
@@ -207,9 +262,9 @@ class Run {
       return;
     }
     for (std::int64_t n = 0; n < samples_.count; ++n) std::copy_n(b_ + width_, width_, by_state_ + n * width_);
-    if (has_states) multiply_states(states_, 0, l_.op.linear_before_reset ? 3 : 2, by_state_);
+    if (has_states) multiply_states(states_, 0, l_.resets_first() ? 2 : 3, by_state_);
     for_each_sample([&](std::int64_t n) { open_gru(gates + n * width_, n); });
-    if (!l_.op.linear_before_reset && has_states) multiply_states(held_back_, 2, 1, by_state_);
+    if (l_.resets_first() && has_states) multiply_states(held_back_, 2, 1, by_state_);
     for_each_sample([&](std::int64_t n) { advance_gru(gates + n * width_, n); });
   }
 
@@ -236,6 +291,7 @@ class Run {
     float *const input = gates, *const output = gates + hidden_, *const forget = gates + 2 * hidden_,
                  *const value = gates + 3 * hidden_;
     float *const state = states_ + n * hidden_, *const cell = cells_ + n * hidden_;
+    if (l_.is_usual) return advance_usual_lstm(gates, hidden_, cell, state);
     const float* const peepholes = given_.peepholes == nullptr ? nullptr : given_.peepholes + direction_ * 3 * hidden_;
     if (peepholes != nullptr) {
       add_product(peepholes, cell, hidden_, input);
@@ -294,6 +350,12 @@ class Run {
   float* y_;
 };
 
+/// Of an LSTM.
+bool has_usual_functions(const std::vector<Gate>& gates) {
+  return gates[0].function == GateFunction::kSigmoid && gates[1].function == GateFunction::kTanh &&
+         gates[2].function == GateFunction::kTanh;
+}
+
 void run_layer(const Layer& l, const HostArguments& arguments) {
   const Given given = given_to(l.op, arguments);
   auto* const scratch = reinterpret_cast<float*>(arguments.workspace);
@@ -323,9 +385,21 @@ OwnWays ways(Layer l, const OpCall& call) {
   const bool adjoin = l.inputs == 1 || x.strides[2] == 1;
   const bool apart = l.x_sample >= l.inputs && l.x_step >= l.inputs;
   if (!call.post_ops.empty() || !adjoin || !apart || !inputs_row_major(call, 1)) return {};
-  for (std::int64_t d = 0; d < l.directions(); ++d) l.gates[static_cast<std::size_t>(d)] = reference::gates_of(l.op, d);
-  return {{[l](const HostArguments& arguments) { run_layer(l, arguments); },
-           Bytes{l.scratch() * std::int64_t{sizeof(float)}}, /*leads=*/false}};
+  l.is_usual = l.op.cell == RecurrentCell::kLstm && !l.op.has_peepholes && !l.op.couple_gates && l.op.clip == 0;
+  for (std::int64_t d = 0; d < l.directions(); ++d) {
+    l.gates[static_cast<std::size_t>(d)] = reference::gates_of(l.op, d);
+    l.is_usual = l.is_usual && has_usual_functions(l.gates[static_cast<std::size_t>(d)]);
+  }
+  l.w = {l.width(), l.inputs, 0, is_constant(call, 1) && l.steps * l.samples <= kFewInputRows};
+  l.r = {l.width(), l.hidden(), l.resets_first() ? l.hidden() : 0, is_constant(call, 2) && l.samples <= kFewInputRows};
+  OwnWay way{[l](const HostArguments& arguments) { run_layer(l, arguments); },
+             Bytes{l.scratch() * std::int64_t{sizeof(float)}}, /*leads=*/false};
+  way.pack = [w = l.w, r = l.r](std::size_t input, const std::vector<float>& values) {
+    if (input == 1 && w.packed) return w.pack(values);
+    return input == 2 && r.packed ? r.pack(values) : values;
+  };
+  way.padding = Bytes{l.directions() * (l.w.padding() + l.r.padding()).value};
+  return {way};
 }
 
 }  // namespace

@@ -106,22 +106,18 @@ COHORT_INLINE float extreme(float best, float x) {
   return (kLargest ? x > best : x < best) || x != x ? x : best;
 }
 template <bool kLargest>
-COHORT_INLINE void take_lanes(Lanes& best, const Lanes& x) {
-  best = (kLargest ? x > best : x < best) | (x != x) ? x : best;
-}
-template <bool kLargest>
 constexpr float kNoExtreme = kLargest ? -INFINITY : INFINITY;
 
 template <bool kLargest>
 COHORT_INLINE float extreme_of_run(const float* x, std::int64_t count) {
-  float best = kNoExtreme<kLargest>;
+  float lanes[kLanes];
+  std::fill_n(lanes, kLanes, kNoExtreme<kLargest>);
   const std::int64_t whole = count / kLanes * kLanes;
-  Lanes lanes = Lanes{} + best;
   for (std::int64_t i = 0; i < whole; i += kLanes) {
-    Lanes each;
-    load(x + i, each);
-    take_lanes<kLargest>(lanes, each);
+#pragma omp simd
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = extreme<kLargest>(lanes[lane], x[i + lane]);
   }
+  float best = kNoExtreme<kLargest>;
   for (std::int64_t lane = 0; lane < kLanes; ++lane) best = extreme<kLargest>(best, lanes[lane]);
   for (std::int64_t i = whole; i < count; ++i) best = extreme<kLargest>(best, x[i]);
   return best;

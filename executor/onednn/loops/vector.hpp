@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 /// For loops that the compiler vectorises. A function that holds one says COHORT_VECTORS: it is compiled for several
 /// instruction sets, and the processor's best is taken when the program starts. What it calls in the loop must be
@@ -11,7 +10,9 @@
 /// of their own.
 #if defined(__SANITIZE_THREAD__)  // which cannot run before the program starts
 #define COHORT_VECTORS
-#elif defined(__x86_64__) && defined(__GNUC__)
+#elif defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)  // "avx2" would be without fused multiply-add
+#define COHORT_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#elif defined(__x86_64__) && defined(__clang__)
 #define COHORT_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define COHORT_VECTORS
@@ -20,13 +21,9 @@
 
 namespace cohort::onednn {
 
-/// Elements side by side in one register, or two or four of a smaller instruction set, where compilers do not keep an
-/// array in registers by themselves.
+/// Elements that stay side by side in registers: one register, or two or four of a smaller instruction set. They are
+/// plain arrays: of the compiler's vector types it keeps those in memory that are wider than a register.
 inline constexpr std::int64_t kLanes = 16;
-using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
-using WholeLanes = std::int32_t __attribute__((vector_size(kLanes * sizeof(std::int32_t))));
-COHORT_INLINE void load(const float* from, Lanes& lanes) { std::memcpy(&lanes, from, sizeof(lanes)); }
-COHORT_INLINE void store(const Lanes& lanes, float* to) { std::memcpy(to, &lanes, sizeof(lanes)); }
 
 /// exp(x) within 2 units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2]. Below -87.3 zero, where
 /// results would be denormal.

@@ -1,0 +1,129 @@
+// Fully connected layers of few samples, of one model or of several side by side: each weight is read once, and the
+// bias and what follows are applied while results are near. The library's products are made for more rows.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "executor/onednn/loops/activation.hpp"
+#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/packed_product.hpp"
+#include "executor/onednn/loops/parallel.hpp"
+#include "executor/onednn/loops/vector.hpp"
+#include "executor/onednn/operands.hpp"
+#include "executor/onednn/rows.hpp"
+#include "executor/reference/call.hpp"
+
+namespace cohort::onednn {
+namespace {
+
+/// Samples that are multiplied at once with what is read of the weights.
+constexpr std::int64_t kMostSamples = 6;
+/// Of fewer outputs most of a strip would be padding.
+constexpr std::int64_t kLeastOutputs = 8;
+
+/// A layer as it is prepared: x [models, samples, inputs], y [models, samples, outputs].
+struct FewSamples {
+  std::int64_t models = 1, samples = 0, inputs = 0, outputs = 0;
+  std::int64_t x_model = 0, x_sample = 0, y_model = 0, y_sample = 0;  ///< elements from one to the next
+  bool biased = false;
+  std::vector<std::pair<ActivationLoops, Activation>> functions = {};
+  int threads = 1;
+
+  [[nodiscard]] std::int64_t strips() const { return (outputs + kLanes - 1) / kLanes; }
+
+  [[nodiscard]] std::vector<float> pack(const std::vector<float>& values) const {
+    const std::int64_t size = packed_size(outputs, inputs);
+    std::vector<float> result(static_cast<std::size_t>(models * size));
+    for (std::int64_t m = 0; m < models; ++m)
+      pack_strips(values.data() + m * outputs * inputs, outputs, inputs, result.data() + m * size);
+    return result;
+  }
+
+  void run(const HostArguments& arguments) const {
+    in_parallel(threads, models * strips(), samples * inputs * kLanes, [&](std::int64_t begin, std::int64_t end) {
+      while (begin < end) {
+        const std::int64_t model = begin / strips(), first = begin % strips();
+        const std::int64_t last = std::min(strips(), first + end - begin);
+        run_strips(arguments, model, first * kLanes, std::min(last * kLanes, outputs));
+        begin += last - first;
+      }
+    });
+  }
+
+ private:
+  /// Outputs [begin, end) of a model.
+  void run_strips(const HostArguments& arguments, std::int64_t model, std::int64_t begin, std::int64_t end) const {
+    const float* const x = arguments.inputs[0] + model * x_model;
+    const float* const w = arguments.inputs[1] + model * packed_size(outputs, inputs) + begin * inputs;
+    float* const y = arguments.outputs[0] + model * y_model + begin;
+    for (std::int64_t n = 0; n < samples; ++n) {
+      float* const row = y + n * y_sample;
+      if (biased) {
+        std::copy_n(arguments.inputs[2] + model * outputs + begin, end - begin, row);
+      } else {
+        std::fill_n(row, end - begin, 0.0F);
+      }
+    }
+    multiply_packed({samples, end - begin, inputs}, {x, x_sample}, w, y, y_sample, /*threads=*/1);
+    for (const auto& [loops, function] : functions) {
+      for (std::int64_t n = 0; n < samples; ++n) {
+        float* const row = y + n * y_sample;
+        loops({row, 1, end - begin, function.alpha, function.beta, row, 1});
+      }
+    }
+  }
+};
+
+/// Empty where there is a post-op that has no loops, or adds a tensor.
+std::optional<std::vector<std::pair<ActivationLoops, Activation>>> functions_of(const OpCall& call) {
+  std::vector<std::pair<ActivationLoops, Activation>> functions;
+  for (const PostOp& post_op : call.post_ops) {
+    const auto* const activation = std::get_if<Activation>(&post_op);
+    const ActivationLoops loops = activation == nullptr ? nullptr : activation_loops(*activation);
+    if (loops == nullptr) return std::nullopt;
+    functions.emplace_back(loops, *activation);
+  }
+  return functions;
+}
+
+/// Empty where rows of x or y do not lie in one piece and in logical order.
+std::optional<FewSamples> layer_of(const Gemm& op, const OpCall& call) {
+  const View x = view_of(call, 0), &y = call.outputs[0];
+  const std::size_t sample = op.stacked ? 1 : 0, output = sample + 1;
+  const std::optional<Rows> rows = rows_of(x, output);
+  if (!rows || !rows->logical || (y.shape[output] > 1 && y.strides[output] != 1)) return std::nullopt;
+  FewSamples layer;
+  layer.models = op.stacked ? y.shape[0] : 1;
+  layer.samples = y.shape[sample];
+  layer.outputs = y.shape[output];
+  layer.inputs = shape_of(call.inputs[1]).back();
+  layer.x_model = op.stacked ? x.strides[0] : 0;
+  layer.y_model = op.stacked ? y.strides[0] : 0;
+  layer.x_sample = x.strides[sample];
+  layer.y_sample = y.strides[sample];
+  layer.biased = own_input_count(call) > 2;
+  return layer;
+}
+
+}  // namespace
+
+OwnWays own_ways(const Gemm& op, const OpCall& call, int threads) {
+  const bool constant = is_constant(call, 1) && (own_input_count(call) < 3 || is_constant(call, 2));
+  if (!constant) return {};
+  std::optional<FewSamples> layer = layer_of(op, call);
+  auto functions = functions_of(call);
+  if (!layer || !functions || layer->samples > kMostSamples || layer->outputs < kLeastOutputs) return {};
+  layer->functions = *std::move(functions);
+  layer->threads = threads;
+  OwnWay way{[layer = *layer](const HostArguments& arguments) { layer.run(arguments); }, {}, /*leads=*/false};
+  way.pack = [layer = *layer](std::size_t input, const std::vector<float>& values) {
+    return input == 1 ? layer.pack(values) : values;
+  };
+  way.padding = Bytes{layer->models * strip_padding(layer->outputs, layer->inputs).value};
+  return {way};
+}
+
+}  // namespace cohort::onednn
