@@ -132,8 +132,9 @@ Result<std::vector<TensorId>> convolution_inputs(NodeImport& node) {
   return inputs;
 }
 
-Result<std::vector<std::int64_t>> kernel_of(NodeImport& node, const Shape& x) {
-  COHORT_TRY(const Shape w, node.shape(1));
+/// Of the weights, input `input`.
+Result<std::vector<std::int64_t>> kernel_of(NodeImport& node, const Shape& x, std::size_t input = 1) {
+  COHORT_TRY(const Shape w, node.shape(input));
   COHORT_CHECK(spatial_rank(x).map([](std::size_t) {}));
   if (w.size() != x.size())
     return fail(ErrorCode::kInvalidInput, "weight {} does not fit the image {}", to_string(w), to_string(x));
@@ -178,12 +179,17 @@ Result<void> set_transpose_pads(NodeImport& node, const Shape& x, ConvTranspose&
 
 }  // namespace
 
-Result<void> convert_conv(NodeImport& node) {
-  COHORT_TRY(const Shape x, node.shape(0));
-  COHORT_TRY(auto kernel, kernel_of(node, x));
+Result<Convolution> convolution_of(NodeImport& node, const Shape& x, std::size_t w) {
+  COHORT_TRY(auto kernel, kernel_of(node, x, w));
   Convolution convolution;
   COHORT_TRY(convolution.window, window_of(node, x, std::move(kernel)));
   COHORT_TRY(convolution.groups, node.integer("group", 1));
+  return convolution;
+}
+
+Result<void> convert_conv(NodeImport& node) {
+  COHORT_TRY(const Shape x, node.shape(0));
+  COHORT_TRY(Convolution convolution, convolution_of(node, x));
   COHORT_TRY(std::vector<TensorId> inputs, convolution_inputs(node));
   COHORT_TRY(const TensorId y, node.emit("", std::move(convolution), std::move(inputs)));
   node.set_result(y);

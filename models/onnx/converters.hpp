@@ -26,6 +26,15 @@ Result<void> convert_global_average_pool(NodeImport& node);
 Result<void> convert_gemm(NodeImport& node);
 Result<void> convert_matmul(NodeImport& node);
 
+// convert_quantized.cpp
+Result<void> convert_quantize(NodeImport& node);
+Result<void> convert_dynamic_quantize(NodeImport& node);
+Result<void> convert_dequantize(NodeImport& node);
+Result<void> convert_conv_integer(NodeImport& node);
+Result<void> convert_matmul_integer(NodeImport& node);
+Result<void> convert_qlinear_conv(NodeImport& node);
+Result<void> convert_qlinear_matmul(NodeImport& node);
+
 // convert_recurrent.cpp
 Result<void> convert_recurrent(NodeImport& node);
 
@@ -127,6 +136,8 @@ struct AxisSlice {
 };
 /// What a Slice node asks for of a tensor of `shape`.
 Result<std::vector<AxisSlice>> slice_ranges(NodeImport& node, const Shape& shape);
+/// What a node that convolves `x` with its input `w` asks for.
+Result<Convolution> convolution_of(NodeImport& node, const Shape& x, std::size_t w = 1);
 /// The permutation of a Transpose node, checked. Default: reversed axes.
 Result<std::vector<std::size_t>> permutation_of(NodeImport& node, std::size_t rank);
 /// Shape in which the second operand of an elementwise node broadcasts as numpy does: opset 6 aligns

@@ -17,6 +17,7 @@ namespace cohort::onnx {
 struct Constant {
   Shape shape;  ///< extents may be zero
   std::variant<WeightValues, std::vector<std::int64_t>> values;
+  std::int32_t type = 0;  ///< that the file gives it, of TensorProto's; 0: computed, and not known any more
 
   /// Null where the values are whole numbers.
   [[nodiscard]] const std::vector<float>* floats() const {

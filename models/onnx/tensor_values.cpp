@@ -71,7 +71,9 @@ template <class Stored, class Value, class Field>
 Result<Constant> constant_of(const Proto& tensor, Shape shape, const Field& field) {
   const auto count = static_cast<std::size_t>(element_count(shape));
   COHORT_TRY(auto values, (values_of<Stored, Value>(tensor, count, field)));
-  return make_constant(std::move(shape), std::move(values));
+  Constant constant = make_constant(std::move(shape), std::move(values));
+  constant.type = tensor.data_type();
+  return constant;
 }
 
 bool is_external(const Proto& tensor) {

@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-/// Members of equal structure: the same op names with the same signatures, in the same order.
+/// Members of equal structure: the same op names with the same signatures, in the same order, on the same tensors.
 struct MemberClass {
   std::vector<std::uint32_t> members;   ///< ascending
   const Model* model = nullptr;         ///< of the first

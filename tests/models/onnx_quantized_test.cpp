@@ -1,0 +1,181 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "models/onnx/onnx_file.hpp"
+#include "tests/models/evaluate.hpp"
+#include "tests/models/onnx_text.hpp"
+
+/// Expected values: the examples of ONNX's operator documentation, and by hand.
+namespace cohort {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::FloatNear;
+using testing::HasSubstr;
+
+/// Values of all outputs for input x.
+std::vector<std::vector<float>> computed(const std::string& graph, const std::vector<float>& x) {
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, graph), {});
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (!loaded) return {};
+  auto outputs = evaluate(*loaded, {x});
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return outputs ? *std::move(outputs) : std::vector<std::vector<float>>();
+}
+
+std::string problem(const std::string& graph) {
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, graph), {});
+  return loaded ? std::string("read") : loaded.error().message;
+}
+
+std::string dynamic_quantize(const Shape& shape) {
+  return input_text("x", shape) + output_text("y") + output_text("scale") + output_text("zero_point") +
+         node_text("DynamicQuantizeLinear", {"x"}, {"y", "scale", "zero_point"});
+}
+
+void expect_quantized(const Shape& shape, const std::vector<float>& x, const std::vector<float>& y, float scale,
+                      float zero_point) {
+  const auto outputs = computed(dynamic_quantize(shape), x);
+  ASSERT_EQ(outputs.size(), 3U);
+  EXPECT_EQ(outputs[0], y);
+  EXPECT_THAT(outputs[1], ElementsAre(FloatNear(scale, 1e-8F)));
+  EXPECT_THAT(outputs[2], ElementsAre(zero_point));
+}
+
+TEST(OnnxDynamicQuantizeLinear, SpansWhatIsThereAndZero) {
+  expect_quantized({6}, {0, 2, -3, -2.5F, 1.34F, 0.5F}, {153, 255, 0, 26, 221, 179}, 5.0F / 255, 153);
+  expect_quantized({6}, {-1, -2.1F, -1.3F, -2.5F, -3.34F, -4}, {191, 121, 172, 96, 42, 0}, 4.0F / 255, 255);
+  expect_quantized({3, 4}, {1, 2.1F, 1.3F, 2.5F, 3.34F, 4, 1.5F, 2.6F, 3.9F, 4, 3, 2.345F},
+                   {64, 134, 83, 159, 213, 255, 96, 166, 249, 255, 191, 149}, 4.0F / 255, 0);
+}
+
+TEST(OnnxDynamicQuantizeLinear, OfZerosIsZeros) { expect_quantized({2, 1}, {0, 0}, {0, 0}, 1, 0); }
+
+TEST(OnnxMatMulInteger, MultipliesDistancesFromZeroPoints) {
+  const std::string graph = input_text("x", {4, 3}) + output_text("y") +
+                            integers_text("b", {3, 2}, {1, 4, 2, 5, 3, 6}) + integers_text("a_zero", {1}, {12});
+  const std::vector<float> a = {11, 7, 3, 10, 6, 2, 9, 5, 1, 8, 4, 0};
+  EXPECT_THAT(computed(graph + integers_text("b_zero", {1}, {0}) +
+                           node_text("MatMulInteger", {"x", "b", "a_zero", "b_zero"}, {"y"}),
+                       a),
+              ElementsAre(ElementsAre(-38, -83, -44, -98, -50, -113, -56, -128)));
+  EXPECT_THAT(computed(graph + node_text("MatMulInteger", {"x", "b"}, {"y"}), a)[0][0], 11 + 14 + 9);
+}
+
+TEST(OnnxMatMulInteger, TakesZeroPointsByRowAndByColumn) {
+  const std::string graph = input_text("x", {2, 2}) + output_text("y") + integers_text("b", {2, 2}, {1, 2, 3, 4}) +
+                            integers_text("a_zero", {2}, {1, 2}) + integers_text("b_zero", {2}, {1, 2}) +
+                            node_text("MatMulInteger", {"x", "b", "a_zero", "b_zero"}, {"y"});
+  // ({5 6; 7 8} - {1; 2}) ({1 2; 3 4} - {1 2})
+  EXPECT_THAT(computed(graph, {5, 6, 7, 8}), ElementsAre(ElementsAre(10, 10, 12, 12)));
+}
+
+TEST(OnnxConvInteger, PadsWithTheZeroPoint) {
+  const std::string graph = input_text("x", {1, 1, 3, 3}) + output_text("y") +
+                            integers_text("w", {1, 1, 2, 2}, {1, 1, 1, 1}) + integers_text("x_zero", {}, {1});
+  const std::vector<float> x = {2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT_THAT(computed(graph + node_text("ConvInteger", {"x", "w", "x_zero"}, {"y"}), x),
+              ElementsAre(ElementsAre(12, 16, 24, 28)));
+  EXPECT_THAT(
+      computed(graph + node_text("ConvInteger", {"x", "w", "x_zero"}, {"y"}, integers_attribute("pads", {1, 1, 1, 1})),
+               x),
+      ElementsAre(ElementsAreArray({1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9})));
+}
+
+TEST(OnnxConvInteger, TakesAZeroPointForEachKernel) {
+  const std::string graph = input_text("x", {1, 1, 2}) + output_text("y") +
+                            integers_text("w", {2, 1, 2}, {1, 2, 3, 4}) + integers_text("x_zero", {}, {0}) +
+                            integers_text("w_zero", {2}, {1, 3}) +
+                            node_text("ConvInteger", {"x", "w", "x_zero", "w_zero"}, {"y"});
+  EXPECT_THAT(computed(graph, {10, 1}), ElementsAre(ElementsAre(0 * 10 + 1, 0 * 10 + 1)));
+}
+
+/// As exporters write a quantised layer.
+TEST(OnnxQuantized, LayerIsNearTheLayerItself) {
+  const std::string graph =
+      input_text("x", {2, 3}) + output_text("y") + integers_text("w", {3, 2}, {130, 128, 118, 138, 128, 123}) +
+      integers_text("w_zero", {}, {128}) + floats_text("w_scale", {}, {0.1F}) + floats_text("bias", {2}, {1, -1}) +
+      node_text("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}) +
+      node_text("MatMulInteger", {"q", "w", "zero", "w_zero"}, {"sum"}) +
+      node_text("Cast", {"sum"}, {"as_float"}, integer_attribute("to", 1)) +
+      node_text("Mul", {"scale", "w_scale"}, {"both_scales"}) +
+      node_text("Mul", {"as_float", "both_scales"}, {"product"}) + node_text("Add", {"product", "bias"}, {"y"});
+  const auto outputs = computed(graph, {1, 2, -0.5F, -1, 0.25F, 0.75F});
+  ASSERT_EQ(outputs.size(), 1U);
+  const float expected[] = {0.2F - 2 + 1, 2 + 0.25F - 1, -0.2F - 0.25F + 1, 0.25F - 0.375F - 1};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(outputs[0][i], expected[i], 0.02F) << i;
+}
+
+TEST(OnnxDequantizeLinear, ReadsWhatIsComputed) {
+  const std::string graph = input_text("x", {2, 2}) + output_text("y") + floats_text("scale", {2}, {0.5F, 2}) +
+                            integers_text("zero", {2}, {1, 3});
+  const std::vector<std::string> inputs = {"x", "scale", "zero"};
+  EXPECT_THAT(computed(graph + node_text("DequantizeLinear", inputs, {"y"}), {5, 5, 1, 2}),
+              ElementsAre(ElementsAre(2, 4, 0, -2)));
+  EXPECT_THAT(
+      computed(graph + node_text("DequantizeLinear", inputs, {"y"}, integer_attribute("axis", 0)), {5, 5, 1, 2}),
+      ElementsAre(ElementsAre(2, 2, -4, -2)));
+}
+
+/// An initialiser of 8 bits: type 2 is unsigned, 3 signed.
+std::string bytes_text(std::string_view name, int type, const std::string& dims, const std::string& values) {
+  return fmt::format(" initializer {{ name: \"{}\" data_type: {} {} int32_data: [{}] }}", name, type, dims, values);
+}
+
+TEST(OnnxQuantizeLinear, RoundsToEvenAndSaturatesAtTheZeroPointsType) {
+  const std::string graph = input_text("x", {7}) + output_text("y") + floats_text("scale", {}, {2}) +
+                            node_text("QuantizeLinear", {"x", "scale", "zero"}, {"y"});
+  const std::vector<float> x = {0, 2, 3, 1000, -254, -1000, 5};
+  EXPECT_THAT(computed(graph + bytes_text("zero", 2, "", "128"), x),
+              ElementsAre(ElementsAre(128, 129, 130, 255, 1, 0, 130)));
+  EXPECT_THAT(computed(graph + bytes_text("zero", 3, "", "1"), x),
+              ElementsAre(ElementsAre(1, 2, 3, 127, -126, -128, 3)));
+  EXPECT_THAT(problem(graph + integers_text("zero", {}, {0})),
+              HasSubstr("quantises to type 7; supported are uint8, int8, uint16 and int16"));
+}
+
+TEST(OnnxQuantizeLinear, HasScalesByAxis) {
+  const std::string graph = input_text("x", {2, 2}) + output_text("y") + floats_text("scale", {2}, {1, 10}) +
+                            node_text("QuantizeLinear", {"x", "scale"}, {"y"}, integer_attribute("axis", 0));
+  EXPECT_THAT(computed(graph, {3, 300, 30, -3}), ElementsAre(ElementsAre(3, 255, 3, 0)));
+}
+
+/// ONNX's own example.
+TEST(OnnxQLinearMatMul, GivesLevelsOfTheResult) {
+  const std::string graph =
+      input_text("x", {2, 4}) + output_text("y") + floats_text("a_scale", {1}, {0.0066F}) +
+      bytes_text("a_zero", 2, "dims: 1", "113") + floats_text("b_scale", {1}, {0.00705F}) +
+      bytes_text("b", 2, "dims: [4, 3]", "152,51,244, 60,26,255, 0,127,246, 127,254,247") +
+      bytes_text("b_zero", 2, "dims: 1", "114") + floats_text("y_scale", {1}, {0.0107F}) +
+      bytes_text("y_zero", 2, "dims: 1", "118") +
+      node_text("QLinearMatMul", {"x", "a_scale", "a_zero", "b", "b_scale", "b_zero", "y_scale", "y_zero"}, {"y"});
+  EXPECT_THAT(computed(graph, {208, 236, 0, 238, 3, 214, 255, 29}),
+              ElementsAre(ElementsAre(168, 115, 255, 1, 66, 151)));
+}
+
+TEST(OnnxQLinearConv, GivesLevelsOfTheResultForEachKernelsScale) {
+  const std::string graph =
+      input_text("x", {1, 1, 3}) + output_text("y") + floats_text("x_scale", {}, {0.5F}) +
+      bytes_text("x_zero", 2, "", "10") + bytes_text("w", 3, "dims: [2, 1, 2]", "1, 2, -3, 4") +
+      floats_text("w_scale", {2}, {2, 4}) + bytes_text("w_zero", 3, "dims: 2", "0, 1") +
+      floats_text("y_scale", {}, {4}) + bytes_text("y_zero", 2, "", "100") +
+      bytes_text("bias", 6, "dims: 2", "8, -40") +
+      node_text("QLinearConv", {"x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero", "bias"},
+                {"y"});
+  // Levels of x less 10: 2, 4, 6. Sums: 1*2+2*4+8 = 18, 1*4+2*6+8 = 24; -4*2+3*4-40 = -36, -4*4+3*6-40 = -38.
+  EXPECT_THAT(computed(graph, {12, 14, 16}), ElementsAre(ElementsAre(104, 106, 82, 81)));
+}
+
+TEST(OnnxQuantized, RefusesZeroPointsThatDoNotFit) {
+  EXPECT_THAT(problem(input_text("x", {1, 2}) + output_text("y") + integers_text("b", {2, 2}, {1, 2, 3, 4}) +
+                      integers_text("a_zero", {}, {0}) + integers_text("b_zero", {3}, {1, 2, 3}) +
+                      node_text("MatMulInteger", {"x", "b", "a_zero", "b_zero"}, {"y"})),
+              HasSubstr("zero_point1 has shape [3] where axis 1 of [2, 2] needs one value or 2"));
+  EXPECT_THAT(problem(input_text("x", {2}) + output_text("y") + floats_text("scale", {1}, {1}) +
+                      node_text("DequantizeLinear", {"x", "scale"}, {"y"}, integer_attribute("block_size", 2))),
+              HasSubstr("block_size is supported where all is constant only"));
+}
+
+}  // namespace
+}  // namespace cohort
