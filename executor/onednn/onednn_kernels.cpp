@@ -74,6 +74,14 @@ bool is_general(const Implementation& way) { return way.algorithm.find("gemm:jit
 /// Whether it computes by Winograd's minimal filtering.
 bool is_winograd(const Implementation& way) { return way.algorithm.find("wino") != std::string::npos; }
 
+/// Whether a convolution goes along one dimension. The library's ways are made for images: a product of windows may
+/// take half of their time.
+bool is_along_one_dimension(const OpCall& call) {
+  if (!std::holds_alternative<Convolution>(call.attributes)) return false;
+  const Shape& x = shape_of(call.inputs[0]);
+  return std::count_if(x.begin() + 2, x.end(), [](std::int64_t extent) { return extent > 1; }) == 1;
+}
+
 bool stands_in(const OwnWay& way) { return way.stands_in; }
 
 /// Age of the instruction set that an implementation's name ends with, newer is more; empty: it names none.
@@ -262,7 +270,7 @@ class OnednnKernels final : public HostKernels {
     }
     const bool is_direct = std::any_of(ways.library.begin(), ways.library.end(),
                                        [](const auto& way) { return !is_slow(way) && !is_general(way); });
-    if (!is_direct) {
+    if (!is_direct || is_along_one_dimension(call)) {
       OwnWays more = std::visit([&](const auto& op) { return onednn::stand_ins(op, call, threads); }, call.attributes);
       ways.own.insert(ways.own.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }

@@ -29,6 +29,14 @@ BinaryKind kind_of(std::string_view op_type) {
 Result<TensorId> second_operand(NodeImport& node, const Shape& a) {
   COHORT_TRY(const Shape b, node.shape(1));
   COHORT_TRY(const Shape aligned, aligned_operand(node, a, b));
+  COHORT_TRY(const ElementType element, node.element(0));
+  const Constant* const given = node.constant(1);
+  if (element == ElementType::kFloat32 && given != nullptr && given->integers() != nullptr) {
+    // A quantised op has left whole numbers in float32.
+    const auto& integers = *given->integers();
+    COHORT_CHECK(node.claim(element_count(b)));
+    return node.weight(1, aligned, std::vector<float>(integers.begin(), integers.end()));
+  }
   if (aligned == b) return node.tensor(1);
   if (const Constant* constant = node.constant(1); constant != nullptr && constant->floats() != nullptr) {
     COHORT_CHECK(node.claim(element_count(b)));

@@ -107,6 +107,13 @@ TEST(OnnxQuantized, LayerIsNearTheLayerItself) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(outputs[0][i], expected[i], 0.02F) << i;
 }
 
+TEST(OnnxMatMulInteger, TakesAWholeBias) {
+  const std::string graph = input_text("x", {1, 2}) + output_text("y") + integers_text("b", {2, 2}, {1, 2, 3, 4}) +
+                            integers_text("bias", {2}, {10, -20}) + node_text("MatMulInteger", {"x", "b"}, {"sum"}) +
+                            node_text("Add", {"sum", "bias"}, {"y"});
+  EXPECT_THAT(computed(graph, {1, 1}), ElementsAre(ElementsAre(14, -14)));
+}
+
 TEST(OnnxDequantizeLinear, ReadsWhatIsComputed) {
   const std::string graph = input_text("x", {2, 2}) + output_text("y") + floats_text("scale", {2}, {0.5F, 2}) +
                             integers_text("zero", {2}, {1, 3});

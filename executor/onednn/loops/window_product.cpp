@@ -19,8 +19,9 @@
 namespace cohort::onednn {
 namespace {
 
-/// Floats of the windows and results that are in work at once: they stay in a core's own cache.
-constexpr std::int64_t kChunk = 48 * 1024;
+/// Floats of the windows and results that are in work at once. Fewer would lie nearer, but for each chunk the library
+/// packs the kernels once more.
+constexpr std::int64_t kChunk = 192 * 1024;
 constexpr std::int64_t kLeastRows = 16;
 /// Kernels up to which windows are read by dot products, which need no copy of those that lie in one piece.
 constexpr std::int64_t kFewKernels = 8;
