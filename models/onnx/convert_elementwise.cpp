@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 
@@ -33,9 +34,8 @@ Result<TensorId> second_operand(NodeImport& node, const Shape& a) {
   const Constant* const given = node.constant(1);
   if (element == ElementType::kFloat32 && given != nullptr && given->integers() != nullptr) {
     // A quantised op has left whole numbers in float32.
-    const auto& integers = *given->integers();
     COHORT_CHECK(node.claim(element_count(b)));
-    return node.weight(1, aligned, std::vector<float>(integers.begin(), integers.end()));
+    return node.weight(1, aligned, floats_of(*given));
   }
   if (aligned == b) return node.tensor(1);
   if (const Constant* constant = node.constant(1); constant != nullptr && constant->floats() != nullptr) {
@@ -61,13 +61,17 @@ Result<TensorId> with_sign_of(NodeImport& node, TensorId remainder, TensorId div
   return node.emit("", Select{element}, {none, signed_zero, chosen});
 }
 
-Result<TensorId> as_float(NodeImport& node, std::size_t input) {
-  COHORT_TRY(const TensorId x, node.tensor(input));
-  if (node.element_of(x) == ElementType::kFloat32) return x;
-  return node.emit(fmt::format("float{}", input), Cast{ElementType::kInt32, ElementType::kFloat32, false}, {x});
-}
-
 }  // namespace
+
+Result<TensorId> as_float(NodeImport& node, std::size_t i) {
+  if (const Constant* constant = node.constant(i); constant != nullptr && constant->integers() != nullptr) {
+    COHORT_CHECK(node.claim(element_count(constant->shape)));
+    return node.weight(i, constant->shape, floats_of(*constant));
+  }
+  COHORT_TRY(const TensorId x, node.tensor(i));
+  if (node.element_of(x) == ElementType::kFloat32) return x;
+  return node.emit(fmt::format("float{}", i), Cast{ElementType::kInt32, ElementType::kFloat32, false}, {x});
+}
 
 Result<Shape> aligned_operand(NodeImport& node, const Shape& a, const Shape& b) {
   if (node.opset() >= 7) return b;
@@ -200,26 +204,25 @@ Result<void> convert_where(NodeImport& node) {
 }
 
 Result<void> convert_cast(NodeImport& node) {
-  constexpr std::int64_t kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9;
   COHORT_TRY(const ElementType from, node.element(0));
-  std::int64_t to = kFloat;
+  std::int64_t to = Type::kFloat;
   if (node.op_type() == "CastLike") {
     COHORT_TRY(const ElementType like, node.element(1));
     if (like != ElementType::kFloat32 && like != from)
       return fail(ErrorCode::kInvalidInput, "is supported to float32 only");
-    to = like == ElementType::kFloat32 ? kFloat : kInt64;
+    to = like == ElementType::kFloat32 ? Type::kFloat : Type::kInt64;
   } else {
     COHORT_TRY(to, node.integer("to", 0));
   }
   node.ignore("saturate");    // of 8-bit floating point
   node.ignore("round_mode");  // likewise
-  if (to != kFloat && to != kInt32 && to != kInt64 && to != kBool)
+  if (to != Type::kFloat && to != Type::kInt32 && to != Type::kInt64 && to != Type::kBool)
     return fail(ErrorCode::kInvalidInput, "to type number {} is not supported, only to float32, int32, int64 and bool",
                 to);
-  const ElementType target = to == kFloat ? ElementType::kFloat32 : ElementType::kInt32;
-  if (target == from && to != kBool) return convert_identity(node);
+  const ElementType target = to == Type::kFloat ? ElementType::kFloat32 : ElementType::kInt32;
+  if (target == from && to != Type::kBool) return convert_identity(node);
   COHORT_TRY(const TensorId x, node.tensor(0));
-  COHORT_TRY(const TensorId y, node.emit("", Cast{from, target, to == kBool}, {x}));
+  COHORT_TRY(const TensorId y, node.emit("", Cast{from, target, to == Type::kBool}, {x}));
   node.set_result(y);
   return {};
 }

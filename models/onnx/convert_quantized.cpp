@@ -4,17 +4,11 @@
 #include <algorithm>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 
 namespace {
-
-/// A constant as floats, of whole numbers or not.
-std::vector<float> floats_of(const Constant& constant) {
-  if (const auto* floats = constant.floats()) return *floats;
-  const auto& integers = *constant.integers();
-  return {integers.begin(), integers.end()};
-}
 
 bool is_zero(const std::vector<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return value == 0; });
@@ -24,7 +18,9 @@ bool is_zero(const std::vector<float>& values) {
 Result<Shape> along_axis(const Shape& values, std::string_view what, const Shape& shape, std::size_t axis) {
   const std::int64_t count = element_count(values);
   if (count == 1) return Shape{};
-  if (values.size() == shape.size()) return values;
+  const bool repeats = std::equal(values.begin(), values.end(), shape.begin(), shape.end(),
+                                  [](std::int64_t a, std::int64_t b) { return a == 1 || a == b; });
+  if (values.size() > 1 && repeats) return values;
   if (values.size() != 1 || count != shape[axis])
     return fail(ErrorCode::kInvalidInput, "{} has shape {} where axis {} of {} needs one value or {}", what,
                 to_string(values), axis, to_string(shape), shape[axis]);
@@ -47,17 +43,6 @@ Result<TensorId> parameter(NodeImport& node, std::size_t input, std::string_view
   return node.emit_reshape(what, values, std::move(aligned));
 }
 
-/// Input `input` as float32.
-Result<TensorId> whole_numbers(NodeImport& node, std::size_t input) {
-  if (const Constant* constant = node.constant(input)) {
-    COHORT_CHECK(node.claim(element_count(constant->shape)));
-    return node.weight(input, constant->shape, floats_of(*constant));
-  }
-  COHORT_TRY(const TensorId x, node.tensor(input));
-  if (node.element_of(x) == ElementType::kFloat32) return x;
-  return node.emit(fmt::format("float{}", input), Cast{ElementType::kInt32, ElementType::kFloat32, false}, {x});
-}
-
 /// Constant whole numbers less their zero points, as a weight.
 Result<TensorId> centred_constant(NodeImport& node, std::size_t input, const std::vector<float>& zero_points,
                                   std::size_t axis) {
@@ -73,17 +58,17 @@ Result<TensorId> centred_constant(NodeImport& node, std::size_t input, const std
 /// Input `input` less its zero points, input `zero_point`: one, or one for each entry of `axis`.
 Result<TensorId> centred(NodeImport& node, std::size_t input, std::size_t zero_point, std::size_t axis) {
   COHORT_TRY(const Shape shape, node.shape(input));
-  if (!node.has_input(zero_point)) return whole_numbers(node, input);
+  if (!node.has_input(zero_point)) return as_float(node, input);
   const std::string what = fmt::format("zero_point{}", input);
   const Constant* const zero_points = node.constant(zero_point);
   if (zero_points != nullptr) {
     COHORT_TRY(const Shape aligned, along_axis(zero_points->shape, what, shape, axis));
     const std::vector<float> values = floats_of(*zero_points);
-    if (is_zero(values)) return whole_numbers(node, input);
+    if (is_zero(values)) return as_float(node, input);
     const bool by_axis = aligned.empty() || zero_points->shape.size() == 1;
     if (by_axis && node.constant(input) != nullptr) return centred_constant(node, input, values, axis);
   }
-  COHORT_TRY(const TensorId x, whole_numbers(node, input));
+  COHORT_TRY(const TensorId x, as_float(node, input));
   COHORT_TRY(const TensorId zero, parameter(node, zero_point, what, shape, axis));
   return binary(node, fmt::format("centred{}", input), BinaryKind::kSub, x, zero);
 }
@@ -94,18 +79,11 @@ struct Levels {
 };
 
 Result<Levels> levels_of_type(std::int64_t type) {
-  switch (type) {
-    case 2:
-      return Levels{0, 255};
-    case 3:
-      return Levels{-128, 127};
-    case 4:
-      return Levels{0, 65535};
-    case 5:
-      return Levels{-32768, 32767};
-    default:
-      return fail(ErrorCode::kInvalidInput, "quantises to type {}; supported are uint8, int8, uint16 and int16", type);
-  }
+  const std::optional<Range> range = range_of(type);
+  if (!range || range->bits > 16)
+    return fail(ErrorCode::kInvalidInput, "quantises to type {}; supported are uint8, int8, uint16 and int16", type);
+  const auto count = static_cast<float>(1 << range->bits);
+  return range->is_signed ? Levels{-count / 2, count / 2 - 1} : Levels{0, count - 1};
 }
 
 /// The type is that of the zero points, input `zero_point`; without any uint8, or what attribute output_dtype says.
@@ -263,7 +241,7 @@ Result<void> convert_qlinear_conv(NodeImport& node) {
   COHORT_TRY(const TensorId kernels, centred(node, kSecond, kSecondZero, 0));
   std::vector<TensorId> inputs = {image, kernels};
   if (node.has_input(kBias)) {
-    COHORT_TRY(const TensorId bias, whole_numbers(node, kBias));
+    COHORT_TRY(const TensorId bias, as_float(node, kBias));
     inputs.push_back(bias);
   }
   COHORT_TRY(const TensorId sum, node.emit("sum", std::move(convolution), std::move(inputs)));

@@ -1,58 +1,13 @@
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "models/onnx/converters.hpp"
 #include "models/onnx/float16.hpp"
+#include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 
 namespace {
-
-/// Numbers of types in ONNX's TensorProto.
-struct Type {
-  enum : std::int64_t {
-    kFloat = 1,
-    kUint8 = 2,
-    kInt8 = 3,
-    kUint16 = 4,
-    kInt16 = 5,
-    kInt32 = 6,
-    kInt64 = 7,
-    kBool = 9,
-    kFloat16 = 10,
-    kDouble = 11,
-    kUint32 = 12,
-    kBfloat16 = 16,
-  };
-};
-
-/// What values of a type of whole numbers are, in 64 bits.
-struct Range {
-  int bits = 64;
-  bool is_signed = true;
-};
-
-std::optional<Range> range_of(std::int64_t type) {
-  switch (type) {
-    case Type::kUint8:
-      return Range{8, false};
-    case Type::kInt8:
-      return Range{8, true};
-    case Type::kUint16:
-      return Range{16, false};
-    case Type::kInt16:
-      return Range{16, true};
-    case Type::kUint32:
-      return Range{32, false};
-    case Type::kInt32:
-      return Range{32, true};
-    case Type::kInt64:
-      return Range{64, true};
-    default:
-      return std::nullopt;
-  }
-}
 
 /// The lowest bits of `value`, as a conversion in C does.
 std::int64_t wrapped(std::int64_t value, const Range& range) {
@@ -63,13 +18,7 @@ std::int64_t wrapped(std::int64_t value, const Range& range) {
 }
 
 std::vector<float> to_floats(const Constant& from, std::int64_t to) {
-  std::vector<float> values;
-  if (const auto* integers = from.integers()) {
-    values.reserve(integers->size());
-    for (const std::int64_t value : *integers) values.push_back(static_cast<float>(value));
-  } else {
-    values = *from.floats();
-  }
+  std::vector<float> values = floats_of(from);
   for (float& value : values) {
     if (to == Type::kFloat16) value = rounded_to_float16(value);
     if (to == Type::kBfloat16) value = rounded_to_bfloat16(value);
@@ -144,6 +93,15 @@ Result<Blocks> blocks_of(NodeImport& node, const Shape& x, const Shape& scale) {
 }
 
 }  // namespace
+
+std::vector<float> floats_of(const Constant& constant) {
+  if (const auto* floats = constant.floats()) return *floats;
+  const auto& integers = *constant.integers();
+  std::vector<float> values;
+  values.reserve(integers.size());
+  for (const std::int64_t value : integers) values.push_back(static_cast<float>(value));
+  return values;
+}
 
 Result<Constant> fold_cast(NodeImport& node) {
   const Constant* const from = node.constant(0);

@@ -7,6 +7,7 @@
 #include "models/onnx/onnx_file.hpp"
 #include "simulator/plan/batch_model.hpp"
 #include "simulator/plan/fuse.hpp"
+#include "tests/models/evaluate.hpp"
 #include "tests/random/generator.hpp"
 #include "tests/random/values.hpp"
 
@@ -59,7 +60,7 @@ void expect_as_alone(const LoadedModel& loaded, std::uint64_t seed, std::size_t&
   TensorValues inputs, own, expected;
   for (std::uint32_t m = 0; m < kMembers; ++m) {
     if (m == 0 || sharing == InputSharing::kSeparate) {
-      own = random_values(loaded.model, 1000 * seed + m);
+      own = random_inputs(loaded.model, 1000 * seed + m);
       inputs.insert(inputs.end(), own.begin(), own.end());
     }
     const auto alone = reference::evaluate({loaded.model, weights[m]}, own);

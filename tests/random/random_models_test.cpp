@@ -16,6 +16,7 @@
 #include "models/compute/evaluate.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "simulator/plan/lower.hpp"
+#include "tests/models/evaluate.hpp"
 #include "tests/random/generator.hpp"
 #include "tests/random/values.hpp"
 
@@ -81,7 +82,7 @@ TEST(RandomModels, ComputeTheSameWrittenAsOnnxAndReadAgain) {
     ASSERT_TRUE(bytes) << bytes.error().message << "\n" << describe(loaded.model);
     const auto again = onnx::parse_model(*bytes, {});
     ASSERT_TRUE(again) << again.error().message << "\n" << describe(loaded.model);
-    const TensorValues inputs = random_values(loaded.model, seed + 1);
+    const TensorValues inputs = random_inputs(loaded.model, seed + 1);
     const auto meant = reference::evaluate(loaded, inputs);
     const auto computed = reference::evaluate(*again, inputs);
     ASSERT_TRUE(meant) << meant.error().message;
@@ -101,7 +102,7 @@ TEST(RandomModels, GiveOnEveryDeviceSimplifiedOrNotWhatTheirOpsMean) {
     const LoadedModel loaded = random_model(seed);
     const LoadedModel simple = simplify(loaded);
     ASSERT_TRUE(validate(simple.model)) << validate(simple.model).error().message;
-    const TensorValues inputs = random_values(loaded.model, seed + 1);
+    const TensorValues inputs = random_inputs(loaded.model, seed + 1);
     const auto meant = reference::evaluate(loaded, inputs);
     ASSERT_TRUE(meant) << meant.error().message;
     for (Backend* const backend : {static_cast<Backend*>(&reference), static_cast<Backend*>(&onednn)}) {

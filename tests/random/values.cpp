@@ -3,20 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/random.hpp"
-
 namespace cohort {
-
-TensorValues random_values(const Model& model, std::uint64_t seed) {
-  Random random(seed);
-  TensorValues inputs;
-  for (const TensorId id : model.inputs) {
-    std::vector<float> values(static_cast<std::size_t>(element_count(model.tensor(id).shape)));
-    for (float& value : values) value = random.uniform(-1, 1);
-    inputs.push_back(std::move(values));
-  }
-  return inputs;
-}
 
 double difference(const TensorValues& a, const TensorValues& b) {
   double worst = 0, largest = 1;

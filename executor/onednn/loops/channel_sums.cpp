@@ -11,32 +11,30 @@ constexpr std::int64_t kLines = 64;
 /// Positions of one channel that are.
 constexpr std::int64_t kRun = 1024;
 
+/// Of `width` channels: the mean of some lines, and the sum of squared distances from it.
+COHORT_INLINE void measure_lines(const float* const* lines, std::int64_t count, std::int64_t width, float* means,
+                                 float* distances) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* const line = lines[i];
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) means[c] += line[c];
+  }
+#pragma omp simd
+  for (std::int64_t c = 0; c < width; ++c) means[c] /= static_cast<float>(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* const line = lines[i];
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) distances[c] += (line[c] - means[c]) * (line[c] - means[c]);
+  }
+}
+
 /// Joins the spread of some lines to that of kLanes channels, of which `width` count.
 COHORT_VECTORS void join_lines(const float* const* lines, std::int64_t count, std::int64_t width, double before,
                                double* mean, double* squares) {
   float means[kLanes] = {}, distances[kLanes] = {};
-  if (width == kLanes) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float* const line = lines[i];
-#pragma omp simd
-      for (std::int64_t c = 0; c < kLanes; ++c) means[c] += line[c];
-    }
-#pragma omp simd
-    for (std::int64_t c = 0; c < kLanes; ++c) means[c] /= static_cast<float>(count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float* const line = lines[i];
-#pragma omp simd
-      for (std::int64_t c = 0; c < kLanes; ++c) distances[c] += (line[c] - means[c]) * (line[c] - means[c]);
-    }
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t c = 0; c < width; ++c) means[c] += lines[i][c];
-    }
-    for (std::int64_t c = 0; c < width; ++c) means[c] /= static_cast<float>(count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t c = 0; c < width; ++c) distances[c] += (lines[i][c] - means[c]) * (lines[i][c] - means[c]);
-    }
-  }
+  // A number of channels that the compiler knows keeps the sums in registers.
+  width == kLanes ? measure_lines(lines, count, kLanes, means, distances)
+                  : measure_lines(lines, count, width, means, distances);
   for (std::int64_t c = 0; c < width; ++c)
     join_spread(static_cast<double>(count), static_cast<double>(means[c]), static_cast<double>(distances[c]), before,
                 mean[c], squares[c]);
@@ -54,27 +52,24 @@ COHORT_VECTORS void join_run(const float* x, std::int64_t count, double before, 
               *squares);
 }
 
+COHORT_INLINE void sum_lines(const float* const* x, const float* const* dy, std::int64_t count, std::int64_t width,
+                             const float* mean, float* sum, float* product) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float *const line = x[i], *const given = dy[i];
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) {
+      sum[c] += given[c];
+      product[c] += given[c] * (line[c] - mean[c]);
+    }
+  }
+}
+
 /// Adds the products and dy of some lines to the sums of kLanes channels, of which `width` count.
 COHORT_VECTORS void add_products(const float* const* x, const float* const* dy, std::int64_t count, std::int64_t width,
                                  const float* mean, double* sums) {
   float sum[kLanes] = {}, product[kLanes] = {};
-  if (width == kLanes) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float *const line = x[i], *const given = dy[i];
-#pragma omp simd
-      for (std::int64_t c = 0; c < kLanes; ++c) {
-        sum[c] += given[c];
-        product[c] += given[c] * (line[c] - mean[c]);
-      }
-    }
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t c = 0; c < width; ++c) {
-        sum[c] += dy[i][c];
-        product[c] += dy[i][c] * (x[i][c] - mean[c]);
-      }
-    }
-  }
+  width == kLanes ? sum_lines(x, dy, count, kLanes, mean, sum, product)
+                  : sum_lines(x, dy, count, width, mean, sum, product);
   for (std::int64_t c = 0; c < width; ++c) {
     sums[2 * c] += static_cast<double>(product[c]);
     sums[2 * c + 1] += static_cast<double>(sum[c]);

@@ -114,10 +114,7 @@ OwnWays own_ways(const Convolution& op, const OpCall& call, int threads) {
   OwnWay way{[few](const HostArguments& arguments) { few.run(arguments); }, workspace, /*leads=*/false};
   if (!few.packed) return {way};
   way.pack = [kernels = few.channels, inner = few.inner](std::size_t input, const std::vector<float>& values) {
-    if (input != 1) return values;
-    std::vector<float> packed(static_cast<std::size_t>(packed_size(kernels, inner)));
-    pack_strips(values.data(), kernels, inner, packed.data());
-    return packed;
+    return input == 1 ? pack_strips(values, kernels, inner) : values;
   };
   way.padding = strip_padding(few.channels, few.inner);
   return {way};

@@ -34,14 +34,6 @@ struct FewSamples {
 
   [[nodiscard]] std::int64_t strips() const { return (outputs + kLanes - 1) / kLanes; }
 
-  [[nodiscard]] std::vector<float> pack(const std::vector<float>& values) const {
-    const std::int64_t size = packed_size(outputs, inputs);
-    std::vector<float> result(static_cast<std::size_t>(models * size));
-    for (std::int64_t m = 0; m < models; ++m)
-      pack_strips(values.data() + m * outputs * inputs, outputs, inputs, result.data() + m * size);
-    return result;
-  }
-
   void run(const HostArguments& arguments) const {
     in_parallel(threads, models * strips(), samples * inputs * kLanes, [&](std::int64_t begin, std::int64_t end) {
       while (begin < end) {
@@ -119,8 +111,8 @@ OwnWays own_ways(const Gemm& op, const OpCall& call, int threads) {
   layer->functions = *std::move(functions);
   layer->threads = threads;
   OwnWay way{[layer = *layer](const HostArguments& arguments) { layer.run(arguments); }, {}, /*leads=*/false};
-  way.pack = [layer = *layer](std::size_t input, const std::vector<float>& values) {
-    return input == 1 ? layer.pack(values) : values;
+  way.pack = [outputs = layer->outputs, inputs = layer->inputs](std::size_t input, const std::vector<float>& values) {
+    return input == 1 ? pack_strips(values, outputs, inputs) : values;
   };
   way.padding = Bytes{layer->models * strip_padding(layer->outputs, layer->inputs).value};
   return {way};

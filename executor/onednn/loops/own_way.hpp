@@ -78,7 +78,8 @@ OwnWays own_ways(const Dropout& op, const OpCall& call, int threads);
 OwnWays own_ways(const Update& op, const OpCall& call, int threads);
 OwnWays own_ways(const RunningAverage& op, const OpCall& call, int threads);
 
-/// Ways for what the library has no direct way for: plain loops, a general product, or nothing.
+/// Ways for what the library has no direct way for: plain loops, a general product, or nothing; beside direct ones for
+/// convolutions along one dimension.
 OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads);
 
 template <class Op>

@@ -97,6 +97,15 @@ void pack_strips(const float* b, std::int64_t columns, std::int64_t inner, float
   }
 }
 
+std::vector<float> pack_strips(const std::vector<float>& values, std::int64_t columns, std::int64_t inner) {
+  const std::int64_t matrices = static_cast<std::int64_t>(values.size()) / (columns * inner);
+  const std::int64_t size = packed_size(columns, inner);
+  std::vector<float> packed(static_cast<std::size_t>(matrices * size));
+  for (std::int64_t i = 0; i < matrices; ++i)
+    pack_strips(values.data() + i * columns * inner, columns, inner, packed.data() + i * size);
+  return packed;
+}
+
 void multiply_packed(const Extents& e, const Matrix& a, const float* packed, float* y, std::int64_t distance,
                      int threads) {
   const std::int64_t whole = e.columns / kLanes, width = e.columns % kLanes;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/units.hpp"
 #include "executor/onednn/loops/product.hpp"
@@ -18,6 +19,8 @@ Bytes strip_padding(std::int64_t columns, std::int64_t inner);
 /// Packs b [columns, inner], which lies row by row, in strips of kLanes columns, each in one piece. What the last strip
 /// lacks in columns is zero.
 void pack_strips(const float* b, std::int64_t columns, std::int64_t inner, float* packed);
+/// Packs all matrices that `values` holds one after another.
+std::vector<float> pack_strips(const std::vector<float>& values, std::int64_t columns, std::int64_t inner);
 
 /// y += a b' of a [rows, inner], which is not transposed, and a packed b [columns, inner]; rows of y are `distance`
 /// elements apart.
