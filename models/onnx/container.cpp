@@ -283,8 +283,8 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
     const auto type = proto.data_type();
     const bool is_whole =
         type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32 || type == ::onnx::TensorProto::BOOL;
-    if (type != ::onnx::TensorProto::FLOAT && !is_whole)
-      return fail(ErrorCode::kInvalidInput, "holds {}; supported are float32, int64, int32 and bool",
+    if (type != ::onnx::TensorProto::FLOAT && type != ::onnx::TensorProto::DOUBLE && !is_whole)
+      return fail(ErrorCode::kInvalidInput, "holds {}; supported are float32, float64, int64, int32 and bool",
                   element_type_name(type));
     COHORT_TRY(const Constant constant, parse_constant(proto, nullptr));
     NamedTensor tensor{proto.name(), constant.shape, {}, {}, is_whole};

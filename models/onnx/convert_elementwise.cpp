@@ -216,9 +216,10 @@ Result<void> convert_cast(NodeImport& node) {
   }
   node.ignore("saturate");    // of 8-bit floating point
   node.ignore("round_mode");  // likewise
+  if (to == Type::kDouble) to = Type::kFloat;  // float64 is computed in float32
   if (to != Type::kFloat && to != Type::kInt32 && to != Type::kInt64 && to != Type::kBool)
-    return fail(ErrorCode::kInvalidInput, "to type number {} is not supported, only to float32, int32, int64 and bool",
-                to);
+    return fail(ErrorCode::kInvalidInput,
+                "to type number {} is not supported, only to float32, float64, int32, int64 and bool", to);
   const ElementType target = to == Type::kFloat ? ElementType::kFloat32 : ElementType::kInt32;
   if (target == from && to != Type::kBool) return convert_identity(node);
   COHORT_TRY(const TensorId x, node.tensor(0));

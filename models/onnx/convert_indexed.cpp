@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/compute/tensor_ref.hpp"
 #include "models/onnx/converters.hpp"
 
 // Ops that pick elements by their position, of ops that there are: positions are whole numbers that are
@@ -27,12 +28,6 @@ Result<TensorId> from_front(NodeImport& node, TensorId indices, std::int64_t ext
 Result<void> check_positions(const Shape& shape) {
   if (element_count(shape) <= (1 << 24)) return {};
   return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements to pick from", to_string(shape));
-}
-
-Shape strides_of(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
 }
 
 /// 0, 1, ... along `axis` of a tensor with `rank` axes whose others have one entry.
@@ -71,7 +66,7 @@ Result<void> convert_gather_elements(NodeImport& node) {
     return fail(ErrorCode::kInvalidInput, "indices {} do not fit into {}", to_string(shape), to_string(x_shape));
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId indices, node.tensor(1));
-  const Shape strides = strides_of(x_shape);
+  const Shape strides = reference::row_major_strides(x_shape);
   COHORT_TRY(TensorId at, from_front(node, indices, x_shape[axis]));
   COHORT_TRY(at, whole(node, "scaled", BinaryKind::kMul, at,
                        node.scalar("stride", static_cast<float>(strides[axis]), kWhole)));
@@ -103,7 +98,7 @@ Result<void> convert_gather_nd(NodeImport& node) {
   // All axes that are picked from as one.
   const auto rest = x_shape.begin() + static_cast<std::ptrdiff_t>(first + depth);
   const Shape picked(x_shape.begin(), rest);
-  const Shape strides = strides_of(picked);
+  const Shape strides = reference::row_major_strides(picked);
   Shape rows{element_count(picked)};
   rows.insert(rows.end(), rest, x_shape.end());
   TensorId at = node.scalar("start", 0, kWhole);

@@ -106,7 +106,49 @@ Result<void> reduce_nothing(NodeImport& node, ReduceKind kind, const ReducedAxes
   return {};
 }
 
+/// `x` moved by `step` entries along `axis`, to the end or with `is_reversed` to the front, zeros where nothing came.
+Result<TensorId> shifted(NodeImport& node, TensorId x, std::size_t axis, std::int64_t step, bool is_reversed) {
+  const Shape shape = node.shape_of(x);
+  TensorSlice slice{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
+  slice.count[axis] -= step;
+  if (is_reversed) slice.start[axis] = step;
+  COHORT_TRY(const TensorId kept, node.emit(fmt::format("kept{}", step), std::move(slice), {x}));
+  Pad pad{PadMode::kConstant, Shape(shape.size(), 0), Shape(shape.size(), 0), 0, node.element_of(x)};
+  (is_reversed ? pad.end : pad.begin)[axis] = step;
+  return node.emit(fmt::format("moved{}", step), std::move(pad), {kept});
+}
+
 }  // namespace
+
+/// In steps that double: after each, an entry is the sum of twice as many.
+Result<void> convert_cumulative_sum(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const auto axes, node.integers(1, "axis"));
+  if (axes.size() != 1) return fail(ErrorCode::kInvalidInput, "axis must be one number, not {}", axes.size());
+  COHORT_TRY(const std::size_t axis, normalize_axis(axes[0], shape.size()));
+  COHORT_TRY(const std::int64_t exclusive, node.integer("exclusive", 0));
+  COHORT_TRY(const std::int64_t reverse, node.integer("reverse", 0));
+  COHORT_TRY(TensorId y, node.tensor(0));
+  if (shape[axis] <= 1 && exclusive == 0) return convert_identity(node);
+  if (shape[axis] <= 1) {
+    const auto count = static_cast<std::size_t>(element_count(shape));
+    const bool is_float = node.element_of(y) == ElementType::kFloat32;
+    node.set_alias(is_float ? make_constant(shape, std::vector<float>(count, 0))
+                            : make_constant(shape, std::vector<std::int64_t>(count, 0)));
+    return {};
+  }
+  if (exclusive != 0) {
+    COHORT_TRY(y, shifted(node, y, axis, 1, reverse != 0));
+  }
+  for (std::int64_t step = 1; step < shape[axis]; step *= 2) {
+    COHORT_TRY(const TensorId moved, shifted(node, y, axis, step, reverse != 0));
+    const bool is_last = step * 2 >= shape[axis];
+    COHORT_TRY(y, node.emit(is_last ? "" : fmt::format("sum{}", step * 2), Binary{BinaryKind::kAdd, node.element_of(y)},
+                            {y, moved}));
+  }
+  node.set_result(y);
+  return {};
+}
 
 Result<void> convert_reduce(NodeImport& node) {
   const ReduceKind kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& each) {

@@ -26,6 +26,9 @@ Result<void> convert_global_average_pool(NodeImport& node);
 Result<void> convert_gemm(NodeImport& node);
 Result<void> convert_matmul(NodeImport& node);
 
+// convert_einsum.cpp
+Result<void> convert_einsum(NodeImport& node);
+
 // convert_quantized.cpp
 Result<void> convert_quantize(NodeImport& node);
 Result<void> convert_dynamic_quantize(NodeImport& node);
@@ -58,6 +61,10 @@ Result<void> convert_one_hot(NodeImport& node);
 Result<void> convert_hardmax(NodeImport& node);
 Result<void> convert_trilu(NodeImport& node);
 
+// convert_scatter.cpp
+Result<void> convert_scatter_elements(NodeImport& node);
+Result<void> convert_scatter_nd(NodeImport& node);
+
 // convert_elementwise.cpp
 Result<void> convert_binary(NodeImport& node);
 Result<void> convert_variadic(NodeImport& node);
@@ -83,6 +90,7 @@ Result<void> convert_cross_entropy_loss(NodeImport& node);
 Result<void> convert_likelihood_loss(NodeImport& node);
 
 // convert_reduce.cpp
+Result<void> convert_cumulative_sum(NodeImport& node);
 Result<void> convert_reduce(NodeImport& node);
 Result<void> convert_arg_max(NodeImport& node);
 

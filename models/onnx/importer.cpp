@@ -31,9 +31,9 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
     COHORT_TRY(pending.shape, shapes.of(input));
   }
   const bool is_whole = input.element_type == "INT64" || input.element_type == "INT32" || input.element_type == "BOOL";
-  if (input.element_type != "float32" && !is_whole)
-    return fail(ErrorCode::kInvalidInput, "input {} is {}; supported are float32, int64, int32 and bool", input.name,
-                input.element_type);
+  if (input.element_type != "float32" && input.element_type != "DOUBLE" && !is_whole)
+    return fail(ErrorCode::kInvalidInput, "input {} is {}; supported are float32, float64, int64, int32 and bool",
+                input.name, input.element_type);
   if (is_whole) pending.element = ElementType::kInt32;
   const bool is_list = is_whole && pending.given && pending.shape.size() <= 1;
   if (element_count(pending.shape) == 0) {  // is known, and nothing can be read of it

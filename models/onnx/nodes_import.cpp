@@ -103,29 +103,23 @@ bool NodesImport::is_unread_constant(const Node& node) const {
                       [&](const auto& name) { return state_.read_names.count(name) > 0; });
 }
 
-Result<bool> NodesImport::condition_of(const Node& node, NodeImport& import) const {
-  const Constant* const condition = import.needed_constant(0);
-  if (condition == nullptr) {
-    const auto inputs = inputs_behind(graph_, node.inputs.empty() ? "" : node.inputs[0]);
-    const std::string way_out =
-        inputs.empty() ? std::string()
-                       : fmt::format("; it depends on {}, which --set-input NAME=VALUE fixes", fmt::join(inputs, ", "));
-    return fail(ErrorCode::kInvalidInput, "its condition is computed at run time, which is not supported{}", way_out);
-  }
-  if (condition->integers() == nullptr || condition->integers()->size() != 1)
-    return fail(ErrorCode::kInvalidInput, "its condition must be one truth value");
-  return condition->integers()->front() != 0;
+Result<void> NodesImport::check_not_a_setting(const Node& node) const {
+  const auto inputs = inputs_behind(graph_, node.inputs.empty() ? "" : node.inputs[0]);
+  const bool is_setting = std::all_of(state_.inputs.begin(), state_.inputs.end(), [&](const PendingInput& input) {
+    const bool is_behind = std::find(inputs.begin(), inputs.end(), input.name) != inputs.end();
+    return !is_behind || element_count(input.shape) <= 1;
+  });
+  if (inputs.empty() || !is_setting) return {};
+  return fail(ErrorCode::kInvalidInput, "its condition depends on {}, which --set-input NAME=VALUE fixes",
+              fmt::join(inputs, ", "));
 }
 
-Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
-  const std::string name = op_name_for(state_, node, index);
-  NodeImport import(state_, node, name);
-  COHORT_TRY(const bool is_true, condition_of(node, import));
-  const auto found = node.graphs.find(is_true ? "then_branch" : "else_branch");
-  if (found == node.graphs.end())
-    return fail(ErrorCode::kInvalidInput, "attribute {} is missing", is_true ? "then_branch" : "else_branch");
+Result<std::vector<std::string>> NodesImport::import_branch(const Node& node, const std::string& attribute,
+                                                            const std::string& op_name) {
+  const auto found = node.graphs.find(attribute);
+  if (found == node.graphs.end()) return fail(ErrorCode::kInvalidInput, "attribute {} is missing", attribute);
   const Graph branch = renamed(*found->second, {}, [&](const std::string& inner) {
-    std::string fresh = fmt::format("{}/{}", name, inner);
+    std::string fresh = fmt::format("{}/{}", op_name, inner);
     while (!state_.names.insert(fresh).second) fresh += "_";
     return fresh;
   });
@@ -137,15 +131,68 @@ Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
   for (const std::size_t i : order) add(branch.nodes[i], i);
   for (std::size_t i = 0; i < branch.outputs.size(); ++i) {
     const std::string& inner = branch.outputs[i];
-    const auto value = state_.values.find(inner);
-    if (value == state_.values.end()) {
-      if (missing_.count(inner) == 0)
-        return fail(ErrorCode::kInvalidInput, "output {} of the branch has no value", inner);
-      missing_.insert(node.outputs[i]);  // what is wrong is told where it is
-      continue;
-    }
-    if (state_.learned.count(inner) > 0) state_.learned.insert(node.outputs[i]);
+    if (state_.values.count(inner) > 0) continue;
+    if (missing_.count(inner) == 0)
+      return fail(ErrorCode::kInvalidInput, "output {} of the branch has no value", inner);
+    missing_.insert(node.outputs[i]);  // what is wrong is told where it is
+  }
+  return branch.outputs;
+}
+
+Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
+  const std::string name = op_name_for(state_, node, index);
+  NodeImport import(state_, node, name);
+  const Constant* const condition = import.needed_constant(0);
+  if (condition == nullptr) {
+    COHORT_CHECK(check_not_a_setting(node));
+    COHORT_TRY(const auto if_true, import_branch(node, "then_branch", name));
+    COHORT_TRY(const auto if_false, import_branch(node, "else_branch", name));
+    return choose(node, name, if_true, if_false);
+  }
+  if (condition->integers() == nullptr || condition->integers()->size() != 1)
+    return fail(ErrorCode::kInvalidInput, "its condition must be one truth value");
+  const bool is_true = condition->integers()->front() != 0;
+  COHORT_TRY(const auto taken, import_branch(node, is_true ? "then_branch" : "else_branch", name));
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const auto value = state_.values.find(taken[i]);
+    if (value == state_.values.end()) continue;
+    if (state_.learned.count(taken[i]) > 0) state_.learned.insert(node.outputs[i]);
     import.set_alias(Value(value->second), i);
+  }
+  return {};
+}
+
+Result<void> NodesImport::choose(const Node& node, const std::string& op_name, const std::vector<std::string>& if_true,
+                                 const std::vector<std::string>& if_false) {
+  Node choice = node;
+  choice.inputs.insert(choice.inputs.end(), if_true.begin(), if_true.end());
+  choice.inputs.insert(choice.inputs.end(), if_false.begin(), if_false.end());
+  NodeImport import(state_, choice, op_name);
+  COHORT_TRY(const Shape condition_shape, import.shape(0));
+  if (element_count(condition_shape) != 1)
+    return fail(ErrorCode::kInvalidInput, "its condition must be one truth value, not {}", to_string(condition_shape));
+  COHORT_TRY(TensorId condition, import.tensor(0));
+  if (!condition_shape.empty()) {
+    COHORT_TRY(condition, import.emit_reshape("condition", condition, {}));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!import.is_read(i) || missing_.count(node.outputs[i]) > 0) continue;
+    const std::size_t a = 1 + i;
+    const std::size_t b = a + if_true.size();
+    COHORT_TRY(const Shape shape, import.shape(a));
+    COHORT_TRY(const Shape other, import.shape(b));
+    COHORT_TRY(const ElementType element, import.element(a));
+    COHORT_TRY(const ElementType other_element, import.element(b));
+    if (shape != other || element != other_element)
+      return fail(
+          ErrorCode::kInvalidInput,
+          "its condition is computed at run time, and its branches give {} {} and {} {}, which is not supported",
+          to_string(element), to_string(shape), to_string(other_element), to_string(other));
+    COHORT_TRY(const TensorId true_value, import.tensor(a));
+    COHORT_TRY(const TensorId false_value, import.tensor(b));
+    COHORT_TRY(const TensorId y, import.emit(i == 0 ? "" : fmt::format("output{}", i), Select{element},
+                                             {condition, true_value, false_value}));
+    import.set_result(y, i);
   }
   return {};
 }

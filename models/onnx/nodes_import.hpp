@@ -25,9 +25,18 @@ class NodesImport {
  private:
   /// Its value may be of a type that is not supported.
   [[nodiscard]] bool is_unread_constant(const Node& node) const;
-  /// An If with a known condition is the branch taken.
+  /// An If whose condition is known is the branch taken. Else both are computed, which no reader can tell, as ops
+  /// have no side effects, and the condition chooses between their outputs.
   Result<void> import_if(const Node& node, std::size_t index);
-  Result<bool> condition_of(const Node& node, NodeImport& import) const;
+  /// Errors: kInvalidInput where the condition depends on inputs of one element only: such a setting (a sampling
+  /// rate, a mode) is better fixed than paid for at each step.
+  [[nodiscard]] Result<void> check_not_a_setting(const Node& node) const;
+  /// Adds the nodes of a branch. Returns the names of its outputs, of which those in missing_ have no value.
+  Result<std::vector<std::string>> import_branch(const Node& node, const std::string& attribute,
+                                                 const std::string& op_name);
+  /// The outputs of an If are those of the one branch or of the other.
+  Result<void> choose(const Node& node, const std::string& op_name, const std::vector<std::string>& if_true,
+                      const std::vector<std::string>& if_false);
   void add_branch(const Node& node, const Graph& branch);
 
   ImportState& state_;

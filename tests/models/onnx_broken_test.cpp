@@ -222,10 +222,10 @@ TEST(BrokenOnnx, WindowsThatWouldOverflowAreRefused) {
 
 TEST(BrokenOnnx, OtherElementTypesAreNamed) {
   EXPECT_THAT(problem(onnx_model(13,
-                                 "input { name: \"x\" type { tensor_type { elem_type: 11 shape { dim { dim_value: 1 "
+                                 "input { name: \"x\" type { tensor_type { elem_type: 10 shape { dim { dim_value: 1 "
                                  "} } } } }" +
                                      output_text("y") + kRelu)),
-              HasSubstr("input x is DOUBLE; supported are float32, int64, int32 and bool"));
+              HasSubstr("input x is FLOAT16; supported are float32, float64, int64, int32 and bool"));
 }
 
 }  // namespace

@@ -197,8 +197,39 @@ TEST(OnnxIf, OnAnInputNeedsItsValue) {
   const std::string graph = header() + " input { name: \"k\" type { tensor_type { elem_type: 9 shape { } } } }" +
                             node_text("Not", {"k"}, {"c"}) + branches("c", "y");
   EXPECT_THAT(problem(graph, ""),
-              HasSubstr("node n_y (If, opset 17): its condition is computed at run time, which is not supported; it "
-                        "depends on k, which --set-input NAME=VALUE fixes"));
+              HasSubstr("node n_y (If, opset 17): its condition depends on k, which --set-input NAME=VALUE fixes"));
+}
+
+TEST(OnnxIf, WithAComputedConditionChoosesBetweenBothBranches) {
+  const std::string positive =
+      node_text("ReduceSum", {"x"}, {"s"}) + floats_text("zero", {}, {0}) + node_text("Greater", {"s", "zero"}, {"c"});
+  EXPECT_THAT(result(header() + positive + branches("c", "y"), "", {1, 2}), ElementsAre(-1, -2));
+  EXPECT_THAT(result(header() + positive + branches("c", "y"), "", {1, -2}), ElementsAre(2, -4));
+  // Two outputs, one of them a tensor from outside in one branch and a constant in the other, and a nested If.
+  const std::string nested =
+      node_text("If", {"c"}, {"a", "b"},
+                " attribute { name: \"then_branch\" type: GRAPH g { " + branches("d", "t") +
+                    " output { name: \"t\" } output { name: \"x\" } } }" +
+                    " attribute { name: \"else_branch\" type: GRAPH g { " + floats_text("seven", {2}, {7, 7}) +
+                    node_text("Abs", {"x"}, {"t"}) + " output { name: \"t\" } output { name: \"seven\" } } }");
+  const std::string graph = header() + positive + integers_text("first", {1}, {0}) +
+                            node_text("Gather", {"x", "first"}, {"f"}) + node_text("Greater", {"f", "zero"}, {"d"}) +
+                            nested + node_text("Add", {"a", "b"}, {"y"});
+  EXPECT_THAT(result(graph, "", {3, 1}), ElementsAre(0, 0));     // -x + x
+  EXPECT_THAT(result(graph, "", {-1, 4}), ElementsAre(-3, 12));  // 2x + x
+  EXPECT_THAT(result(graph, "", {-3, 1}), ElementsAre(10, 8));   // |x| + 7
+}
+
+TEST(OnnxIf, WithAComputedConditionNeedsBranchesOfOneShape) {
+  const std::string condition =
+      node_text("ReduceSum", {"x"}, {"s"}) + node_text("Cast", {"s"}, {"c"}, integer_attribute("to", 9));
+  const std::string differing =
+      node_text("If", {"c"}, {"y"},
+                " attribute { name: \"then_branch\" type: GRAPH g { output { name: \"x\" } } }"
+                " attribute { name: \"else_branch\" type: GRAPH g { output { name: \"s\" } } }");
+  EXPECT_THAT(problem(header({2}) + condition + differing, ""),
+              HasSubstr("its condition is computed at run time, and its branches give float32 [2] and float32 [1], "
+                        "which is not supported"));
 }
 
 TEST(OnnxIf, NamesWhatIsWrongInTheBranchTakenAlone) {

@@ -1,0 +1,168 @@
+#include <algorithm>
+
+#include "models/compute/tensor_ref.hpp"
+#include "models/onnx/converters.hpp"
+
+// Ops that write elements of one tensor into another. Where they go must be known while the file is read: the
+// result is then a choice, element by element, between the tensor and a gather of the updates.
+
+namespace cohort::onnx {
+
+namespace {
+
+constexpr auto kWhole = ElementType::kInt32;
+
+/// Writes of one element that a reduction may ask for, each a pass over the tensor.
+constexpr std::size_t kMostPasses = 16;
+
+/// Positions are held by scalars exactly up to here.
+constexpr std::int64_t kMostElements = 1 << 24;
+
+using Positions = std::vector<std::int64_t>;
+
+/// Nothing where the later of two updates replaces the earlier.
+Result<std::optional<BinaryKind>> reduction_of(NodeImport& node) {
+  COHORT_TRY(const std::string name, node.text("reduction", "none"));
+  if (name == "none") return std::optional<BinaryKind>();
+  if (name == "add") return std::optional(BinaryKind::kAdd);
+  if (name == "mul") return std::optional(BinaryKind::kMul);
+  if (name == "max") return std::optional(BinaryKind::kMax);
+  if (name == "min") return std::optional(BinaryKind::kMin);
+  return fail(ErrorCode::kInvalidInput, "attribute reduction must be none, add, mul, max or min, not {}", name);
+}
+
+Result<std::int64_t> from_front(std::int64_t index, std::int64_t extent) {
+  if (index < -extent || index >= extent)
+    return fail(ErrorCode::kInvalidInput, "index {} is not from {} to {}", index, -extent, extent - 1);
+  return index < 0 ? index + extent : index;
+}
+
+/// Element of the flattened tensor that each update of a ScatterElements node goes to: `indices`, of `shape`, say
+/// where along `axis`.
+Result<Positions> element_positions(const Shape& x, const Shape& shape, const std::vector<std::int64_t>& indices,
+                                    std::size_t axis) {
+  const Shape strides = reference::row_major_strides(x);
+  Positions positions;
+  positions.reserve(indices.size());
+  Shape at(shape.size(), 0);
+  for (const std::int64_t index : indices) {
+    COHORT_TRY(const std::int64_t entry, from_front(index, x[axis]));
+    std::int64_t position = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) position += (d == axis ? entry : at[d]) * strides[d];
+    positions.push_back(position);
+    for (std::size_t d = at.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
+  }
+  return positions;
+}
+
+/// The same of a ScatterND node, whose `indices` hold `depth` entries for each slice.
+Result<Positions> slice_positions(const Shape& x, const std::vector<std::int64_t>& indices, std::size_t depth) {
+  const Shape strides = reference::row_major_strides(x);
+  const std::int64_t slice = element_count(Shape(x.begin() + static_cast<std::ptrdiff_t>(depth), x.end()));
+  Positions positions;
+  for (std::size_t i = 0; i < indices.size(); i += depth) {
+    std::int64_t first = 0;
+    for (std::size_t d = 0; d < depth; ++d) {
+      COHORT_TRY(const std::int64_t entry, from_front(indices[i + d], x[d]));
+      first += entry * strides[d];
+    }
+    for (std::int64_t j = 0; j < slice; ++j) positions.push_back(first + j);
+  }
+  return positions;
+}
+
+/// One pass over the tensor: for each of its elements the update that it takes, or none.
+struct Pass {
+  std::vector<float> is_written, update;
+};
+
+/// As many passes as an element is written to; one, with the last of its updates, where none is combined.
+Result<std::vector<Pass>> passes_of(const Positions& positions, std::size_t elements, bool is_combined) {
+  std::vector<Pass> passes;
+  std::vector<std::size_t> writes(elements, 0);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto at = static_cast<std::size_t>(positions[i]);
+    const std::size_t pass = is_combined ? writes[at]++ : 0;
+    if (pass == kMostPasses)
+      return fail(ErrorCode::kInvalidInput, "more than {} updates of one element are not supported", kMostPasses);
+    if (pass == passes.size()) passes.push_back({std::vector<float>(elements, 0), std::vector<float>(elements, 0)});
+    passes[pass].is_written[at] = 1;
+    passes[pass].update[at] = static_cast<float>(i);
+  }
+  return passes;
+}
+
+/// The node's first input with the updates, its third, written to `positions`.
+Result<void> scatter(NodeImport& node, const Positions& positions, std::optional<BinaryKind> reduction) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const Shape updates_shape, node.shape(2));
+  COHORT_TRY(const ElementType element, node.element(0));
+  const auto elements = static_cast<std::size_t>(element_count(shape));
+  COHORT_TRY(std::vector<Pass> passes, passes_of(positions, elements, reduction.has_value()));
+  if (passes.empty()) return convert_identity(node);
+  COHORT_TRY(TensorId y, node.tensor(0));
+  COHORT_TRY(TensorId updates, node.tensor(2));
+  if (updates_shape.size() != 1) {
+    COHORT_TRY(updates, node.emit_reshape("updates", updates, {element_count(updates_shape)}));
+  }
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    COHORT_TRY(const TensorId from, node.made_weight("from", shape, std::move(passes[i].update), kWhole));
+    COHORT_TRY(const TensorId mask, node.made_weight("is_written", shape, std::move(passes[i].is_written), kWhole));
+    COHORT_TRY(TensorId taken, node.emit("taken", Gather{0}, {updates, from}));
+    if (reduction) {
+      COHORT_TRY(taken, node.emit("combined", Binary{*reduction, element}, {y, taken}));
+    }
+    const bool is_last = i + 1 == passes.size();
+    COHORT_TRY(y, node.emit(is_last ? "" : "written", Select{element}, {mask, taken, y}));
+  }
+  node.set_result(y);
+  return {};
+}
+
+Result<void> check_size(const Shape& shape) {
+  if (element_count(shape) <= kMostElements) return {};
+  return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements to write into", to_string(shape));
+}
+
+}  // namespace
+
+Result<void> convert_scatter_elements(NodeImport& node) {
+  COHORT_TRY(const Shape x, node.shape(0));
+  COHORT_TRY(const Shape shape, node.shape(1));
+  COHORT_TRY(const Shape updates, node.shape(2));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, x.size()));
+  COHORT_TRY(const auto reduction, reduction_of(node));
+  COHORT_CHECK(check_size(x));
+  bool fits = shape.size() == x.size() && updates == shape;
+  for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = d == axis || shape[d] <= x[d];
+  if (!fits)
+    return fail(ErrorCode::kInvalidInput, "indices {} and updates {} do not fit into {}", to_string(shape),
+                to_string(updates), to_string(x));
+  COHORT_TRY(const auto indices, node.integers(1, "indices"));
+  COHORT_TRY(const Positions positions, element_positions(x, shape, indices, axis));
+  return scatter(node, positions, reduction);
+}
+
+Result<void> convert_scatter_nd(NodeImport& node) {
+  COHORT_TRY(const Shape x, node.shape(0));
+  COHORT_TRY(const Shape shape, node.shape(1));
+  COHORT_TRY(const Shape updates, node.shape(2));
+  COHORT_TRY(const auto reduction, reduction_of(node));
+  COHORT_CHECK(check_size(x));
+  const std::int64_t depth = shape.empty() ? 0 : shape.back();
+  bool fits = depth >= 1 && depth <= static_cast<std::int64_t>(x.size());
+  if (fits) {
+    Shape written(shape.begin(), shape.end() - 1);
+    written.insert(written.end(), x.begin() + depth, x.end());
+    fits = updates == written;
+  }
+  if (!fits)
+    return fail(ErrorCode::kInvalidInput, "indices {} and updates {} do not fit into {}", to_string(shape),
+                to_string(updates), to_string(x));
+  COHORT_TRY(const auto indices, node.integers(1, "indices"));
+  COHORT_TRY(const Positions positions, slice_positions(x, indices, static_cast<std::size_t>(depth)));
+  return scatter(node, positions, reduction);
+}
+
+}  // namespace cohort::onnx
