@@ -214,8 +214,8 @@ Result<void> convert_cast(NodeImport& node) {
   } else {
     COHORT_TRY(to, node.integer("to", 0));
   }
-  node.ignore("saturate");    // of 8-bit floating point
-  node.ignore("round_mode");  // likewise
+  node.ignore("saturate");                     // of 8-bit floating point
+  node.ignore("round_mode");                   // likewise
   if (to == Type::kDouble) to = Type::kFloat;  // float64 is computed in float32
   if (to != Type::kFloat && to != Type::kInt32 && to != Type::kInt64 && to != Type::kBool)
     return fail(ErrorCode::kInvalidInput,

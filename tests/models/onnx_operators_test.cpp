@@ -63,9 +63,9 @@ TEST(OnnxArgMax, FeedsAGather) {
 
 TEST(OnnxCast, ComputesFloat64InFloat32) {
   const std::string x = "input { name: \"x\" type { tensor_type { elem_type: 11 shape { dim { dim_value: 2 } } } } }";
-  const LoadedModel loaded = read(x + output_text("y") + node_text("Cast", {"x"}, {"f"}, integer_attribute("to", 1)) +
-                                  node_text("Exp", {"f"}, {"e"}) +
-                                  node_text("Cast", {"e"}, {"y"}, integer_attribute("to", 11)));
+  const LoadedModel loaded =
+      read(x + output_text("y") + node_text("Cast", {"x"}, {"f"}, integer_attribute("to", 1)) +
+           node_text("Exp", {"f"}, {"e"}) + node_text("Cast", {"e"}, {"y"}, integer_attribute("to", 11)));
   EXPECT_THAT(result(loaded, {0, 1}), ElementsAre(1, testing::FloatNear(2.7182817F, 1e-6F)));
 }
 
