@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -52,6 +53,9 @@ class Recognizer {
       } else if (auto normalized = layer_normalization(op)) {
         op.attributes = normalized->attributes;
         op.inputs = std::move(normalized->inputs);
+      } else if (const auto bounded = bound(op)) {
+        op.attributes = bounded->function;
+        op.inputs = {bounded->x};
       }
     }
   }
@@ -211,6 +215,25 @@ class Recognizer {
             std::is_permutation(parts.tensors.begin(), parts.tensors.end(), expected.begin(), expected.end());
         if (same && is_near(parts.scalar, gated.scalar) && shape(y) == shape(gated.x)) return gated;
       }
+    }
+    return std::nullopt;
+  }
+
+  /// The larger or smaller of a tensor and a number.
+  struct Bounded {
+    Activation function;
+    TensorId x;
+  };
+  [[nodiscard]] std::optional<Bounded> bound(const Op& op) const {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const bool is_max = std::get<Binary>(op.attributes) == Binary{BinaryKind::kMax};
+    if (!is_max && std::get<Binary>(op.attributes) != Binary{BinaryKind::kMin}) return std::nullopt;
+    for (const std::size_t at : {0U, 1U}) {
+      const TensorId x = op.inputs[1 - at];
+      const auto limit = scalar(op.inputs[at]);
+      if (!limit || std::isnan(*limit) || shape(x) != shape(op.outputs[0])) continue;
+      const auto value = static_cast<float>(*limit);
+      return Bounded{{ActivationKind::kClip, is_max ? value : -kInfinity, is_max ? kInfinity : value}, x};
     }
     return std::nullopt;
   }

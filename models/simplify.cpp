@@ -26,6 +26,9 @@ bool follows_product(ActivationKind kind) {
     case ActivationKind::kGelu:
     case ActivationKind::kGeluTanh:
     case ActivationKind::kAbs:
+    case ActivationKind::kHardSwish:
+    case ActivationKind::kMish:
+    case ActivationKind::kSwish:
       return true;
     default:
       return false;
@@ -61,8 +64,14 @@ class Simplifier {
   }
 
   LoadedModel run(bool folds_constants) {
-    for (std::size_t i = 0; i < model().ops.size(); ++i) skip_reshapes(i);
-    for (std::size_t i = 0; i < model().ops.size(); ++i) skip_flatten(i);
+    drop_unread();  // what nobody reads must not keep its input from being merged
+    for (auto& readers : readers_) std::erase_if(readers, [&](std::size_t i) { return dead_[i]; });
+    for (std::size_t i = 0; i < model().ops.size(); ++i) {
+      if (!dead_[i]) skip_reshapes(i);
+    }
+    for (std::size_t i = 0; i < model().ops.size(); ++i) {
+      if (!dead_[i]) skip_flatten(i);
+    }
     for (std::size_t i = 0; i < model().ops.size() && folds_constants; ++i) {
       while (!dead_[i] && merge_affine(i)) {
       }

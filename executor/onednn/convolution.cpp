@@ -1,7 +1,11 @@
+#include <omp.h>
+
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "executor/onednn/implementation.hpp"
+#include "executor/onednn/loops/activation.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/onednn/windows.hpp"
 #include "executor/reference/call.hpp"
@@ -41,9 +45,22 @@ void append_winograd(const Convolution& op, const OpCall& call, const dnnl::engi
         kind, dnnl::algorithm::convolution_winograd, describe_any(x->shape), describe_any(kernel), bias,
         describe_any(call.outputs[0].shape), op.window.stride, skipped(op.window.dilation), op.window.pad_begin,
         op.window.pad_end);
-    append_implementations(
-        dnnl::convolution_forward::primitive_desc(description, post_ops.attributes, engine, /*allow_empty=*/true), "",
-        staged, list);
+    const auto ways_with = [&](const dnnl::primitive_attr& attributes) {
+      Implementations ways;
+      append_implementations(
+          dnnl::convolution_forward::primitive_desc(description, attributes, engine, /*allow_empty=*/true), "", staged,
+          ways);
+      return ways;
+    };
+    Implementations ways = ways_with(post_ops.attributes);
+    if (ways.empty() && !call.post_ops.empty()) {
+      std::vector<Activation> functions;
+      for (const PostOp& post_op : call.post_ops) functions.push_back(std::get<Activation>(post_op));
+      const Loop after = apply_in_place(functions, call.outputs[0], omp_get_max_threads());
+      if (after) ways = ways_with(scratchpad_only());
+      for (Implementation& way : ways) way.after = after;
+    }
+    std::move(ways.begin(), ways.end(), std::back_inserter(list));
   } catch (const dnnl::error&) {  // the direct ways are there all the same
   }
 }
@@ -75,7 +92,8 @@ std::optional<Operands> operands_of(const OpCall& call, std::int64_t groups) {
   std::optional<PostOps> post_ops = make_post_ops(call);
   std::optional<KernelView> kernel = kernel_of(call, 1, groups, shape_of(call.inputs[0]).size() - 2);
   if (!post_ops || !kernel) return std::nullopt;
-  Operands result{describe_input(call, 0), describe(call.outputs[0]), {}, *std::move(kernel), {}, *std::move(post_ops)};
+  const auto [x, y] = describe_alike(call);
+  Operands result{x, y, {}, *std::move(kernel), {}, *std::move(post_ops)};
   result.bindings = {bind_input(DNNL_ARG_SRC, 0, result.x), bind_output(result.y)};
   result.bindings.insert(result.bindings.end(), result.post_ops.bindings.begin(), result.post_ops.bindings.end());
   if (own_input_count(call) == 3) {

@@ -34,6 +34,16 @@ Descriptor describe_input(const OpCall& call, std::size_t input) {
   return describe_dense(shape_of(operand));
 }
 
+ReadAndWritten describe_alike(const OpCall& call) {
+  const View& y = call.outputs[0];
+  const auto* const x = std::get_if<View>(&call.inputs[0]);
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    if (x == nullptr || !is_dense(*x, layout) || !is_dense(y, layout)) continue;
+    return {describe(x->shape, dense_strides(x->shape, layout)), describe(y.shape, dense_strides(y.shape, layout))};
+  }
+  return {describe_input(call, 0), describe(y)};
+}
+
 bool is_constant(const OpCall& call, std::size_t input) {
   return std::holds_alternative<WeightView>(call.inputs[input]);
 }

@@ -14,6 +14,12 @@ Descriptor describe(const Shape& shape, const Shape& strides);
 /// Dense where it is but for dimensions of one element, as a member's part of a stack is: the library has its fast ways
 /// for dense tensors, and takes strides that nobody steps by for another layout.
 Descriptor describe(const View& view);
+/// What a call reads as its first input and what it writes, in one order of memory where both may be read in one: an
+/// image of one channel, or one position, lies in either order, and the library has its fast ways for equal ones.
+struct ReadAndWritten {
+  Descriptor x, y;
+};
+ReadAndWritten describe_alike(const OpCall& call);
 /// Dense in logical order.
 Descriptor describe_dense(const Shape& shape);
 /// Lets the library choose the memory order.

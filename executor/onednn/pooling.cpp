@@ -37,8 +37,7 @@ Implementations implementations(const Pool& op, const OpCall& call, const dnnl::
   if (op.kind == PoolKind::kAverage && op.count_include_pad && ends != op.window.pad_end) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
-  const Descriptor x = describe_input(call, 0);
-  const Descriptor y = describe(call.outputs[0]);
+  const auto [x, y] = describe_alike(call);
   std::vector<Binding> bindings = {bind_input(DNNL_ARG_SRC, 0, x), bind_output(y)};
   bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
   const dnnl::pooling_v2_forward::desc description(dnnl::prop_kind::forward_inference, pool_algorithm(op), x, y,

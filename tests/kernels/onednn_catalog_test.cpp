@@ -54,6 +54,19 @@ TEST(OnednnAlternatives, NamePrimitiveAndImplementationOfMatrixProducts) {
   EXPECT_THAT(primitives, ::testing::ElementsAre("inner_product", "loops", "matmul"));
 }
 
+TEST(OnednnAlternatives, OfAnImageOfOneChannelAreThoseOfEitherOrderOfMemory) {
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    OpCall call = with_output(Convolution{square_window(3, 1, 1), 1},
+                              {dense(0, {2, 1, 9, 9}), weight({32, 1, 3, 3}), weight({32})}, 1);
+    auto& x = std::get<View>(call.inputs[0]);
+    call.outputs[0].strides = dense_strides(call.outputs[0].shape, layout);
+    x.strides = dense_strides(x.shape, layout);
+    const std::vector<std::string> names = algorithms(onednn(), call, 1);
+    x.strides = dense_strides(x.shape, layout == Layout::kNhwc ? Layout::kNchw : Layout::kNhwc);
+    EXPECT_EQ(algorithms(onednn(), call, 1), names);
+  }
+}
+
 TEST(OnednnAlternatives, AreTheSameEachTime) {
   const auto kernels = make_onednn_kernels(2);
   const std::vector<std::string> first = algorithms(*kernels, convolution(), 2);

@@ -175,6 +175,21 @@ TEST(OnednnWinograd, EqualsTheReferenceWhateverTheExtents) {
   }
 }
 
+TEST(OnednnWinograd, AppliesFunctionsThatTheLibraryHasNotBehindIt) {
+  const std::vector<std::vector<PostOp>> chains = {
+      {Activation{ActivationKind::kSwish, 1}},
+      {Activation{ActivationKind::kHardSwish}},
+      {Activation{ActivationKind::kTanh}, Activation{ActivationKind::kClip, -0.25F, 0.5F}},
+  };
+  for (const std::vector<PostOp>& chain : chains) {
+    OpCall call = convolution({2, 32, 13, 14}, 48, square_window(3, 1, 1));
+    const std::size_t ways = winograd_ways(call).size();
+    call.post_ops = chain;
+    EXPECT_EQ(winograd_ways(call).size(), ways);
+    expect_equals_reference(CallRunner(call));
+  }
+}
+
 TEST(OnednnWinograd, IsNotForSumsGroupsStridesAndOtherWindows) {
   const Shape x = {1, 64, 14, 14};
   OpCall sum = convolution(x, 64, square_window(3, 1, 1));

@@ -172,5 +172,20 @@ TEST(Recognize, LayerNormalization) {
               testing::Not(ElementsAre("LayerNormalization")));
 }
 
+TEST(Recognize, AMaximumOrMinimumWithANumberIsAClip) {
+  SmallNetwork above({2, 3}), below({2, 3}), both({2, 3});
+  EXPECT_THAT(left_of(above, {above.binary(BinaryKind::kMax, above.x, above.constant(0.25F))}), ElementsAre("Clip"));
+  EXPECT_THAT(left_of(below, {below.binary(BinaryKind::kMin, below.constant(-0.5F), below.x)}), ElementsAre("Clip"));
+  // Of two tensors it stays what it is.
+  const TensorId y = both.apply(ActivationKind::kNeg, both.x);
+  EXPECT_THAT(left_of(both, {both.binary(BinaryKind::kMax, both.x, y)}), ElementsAre("Neg", "Max"));
+}
+
+TEST(Recognize, AMaximumThatWidensTheTensorStays) {
+  SmallNetwork network({});
+  const TensorId limit = network.weight("limit", {1});
+  EXPECT_THAT(left_of(network, {network.binary(BinaryKind::kMax, network.x, limit)}), ElementsAre("Max"));
+}
+
 }  // namespace
 }  // namespace cohort

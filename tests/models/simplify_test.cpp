@@ -203,6 +203,15 @@ TEST(Simplify, MakesAnActivationPartOfAnAddition) {
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("add: Add + Relu"));
 }
 
+TEST(Simplify, MakesAFunctionThatWasSeveralOpsPartOfAConvolution) {
+  ModelBuilder b("net");
+  const TensorId x = b.input("x", {2, 3, 5, 5});
+  const TensorId y = b.convolution("conv", x, {.channels = 8});
+  const TensorId gate = b.add("gate", Activation{ActivationKind::kSigmoid}, {y});
+  b.output(b.add("gated", Binary{BinaryKind::kMul}, {y, gate}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("conv: Convolution + Swish"));
+}
+
 TEST(Simplify, KeepsActivationsThatPassNanOnWhereAsked) {
   ModelBuilder b("m");
   const TensorId x = b.input("x", {2, 3});

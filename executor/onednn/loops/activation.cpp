@@ -202,6 +202,25 @@ ActivationLoops activation_loops(const Activation& op) {
   return nullptr;
 }
 
+Loop apply_in_place(const std::vector<Activation>& functions, const View& y, int threads) {
+  constexpr std::int64_t kChunk = 4096;  // stays in the first cache between two functions
+  std::vector<ActivationLoops> loops;
+  for (const Activation& function : functions) loops.push_back(activation_loops(function));
+  if (std::find(loops.begin(), loops.end(), nullptr) != loops.end()) return {};
+  const StridedWalk<1> walk(y.shape, {y.strides});
+  const std::int64_t step = walk.run_steps()[0];
+  return [=](const HostArguments& arguments) {
+    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+      for (std::int64_t first = 0; first < count; first += kChunk) {
+        float* const from = arguments.outputs[0] + at[0] + first * step;
+        const std::int64_t part = std::min(kChunk, count - first);
+        for (std::size_t i = 0; i < loops.size(); ++i)
+          loops[i]({from, step, part, functions[i].alpha, functions[i].beta, from, step});
+      }
+    });
+  };
+}
+
 OwnWays own_ways(const Activation& op, const OpCall& call, int threads) {
   const ActivationLoops loops = activation_loops(op);
   if (loops == nullptr || !call.post_ops.empty() || library_has(op)) return {};
