@@ -242,7 +242,7 @@ TEST(OnednnPoolForms, DilationUnevenPaddingAndStrides) {
   for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
     expect_equals_reference(CallRunner(with_output(Pool{kind, window, false, false}, {dense(0, x)}, 1)));
     const OpCall strided = with_output(Pool{kind, window, false, false}, {channel_slice(0, x, 64, 16)}, 1);
-    EXPECT_FALSE(onednn().accepts_strides(strided));
+    EXPECT_EQ(onednn().accepts_strides(strided), kind == PoolKind::kMax);  // by loops of ours
     expect_equals_reference(CallRunner(strided));
   }
 }

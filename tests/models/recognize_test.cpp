@@ -172,6 +172,28 @@ TEST(Recognize, LayerNormalization) {
               testing::Not(ElementsAre("LayerNormalization")));
 }
 
+TEST(Recognize, QuantizingAndDequantizing) {
+  for (const float zero : {0.0F, 3.0F}) {
+    SmallNetwork n({3, 8});
+    TensorId y = n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F));
+    if (zero != 0) y = n.add(y, zero);
+    y = n.apply(ActivationKind::kClip, y, 0, 255);
+    if (zero != 0) y = n.binary(BinaryKind::kSub, y, n.constant(zero));
+    EXPECT_THAT(left_of(n, {n.multiply(y, 0.02F)}), ElementsAre("FakeQuantize")) << zero;
+  }
+}
+
+TEST(Recognize, QuantizingByAnotherStepOrWidthStays) {
+  const auto left = [](float step, float most) {
+    SmallNetwork n({3, 8});
+    const TensorId y = n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F));
+    return left_of(n, {n.multiply(n.apply(ActivationKind::kClip, y, 0, most), step)}).back();
+  };
+  EXPECT_EQ(left(0.02F, 255), "FakeQuantize");
+  EXPECT_EQ(left(0.0200001F, 255), "Mul");
+  EXPECT_EQ(left(0.02F, 127), "Mul");
+}
+
 TEST(Recognize, AMaximumOrMinimumWithANumberIsAClip) {
   SmallNetwork above({2, 3}), below({2, 3}), both({2, 3});
   EXPECT_THAT(left_of(above, {above.binary(BinaryKind::kMax, above.x, above.constant(0.25F))}), ElementsAre("Clip"));

@@ -68,8 +68,9 @@ struct GateWeights {
 struct Layer {
   Recurrent op;
   std::int64_t steps = 0, samples = 0, inputs = 0;
-  bool one_bias = false;  ///< b holds the sum of both biases, as Lstm's does
-  int threads = 1;
+  bool one_bias = false;                        ///< b holds the sum of both biases, as Lstm's does
+  int threads = 1;                              ///< of each direction
+  bool directions_apart = false;                ///< each has a thread of its own
   std::int64_t x_step = 0, x_sample = 0;        ///< elements from one to the next; values of a sample adjoin
   Shape y_strides = {};                         ///< of [T, D, N, H]
   std::array<std::vector<Gate>, 2> gates = {};  ///< of each direction
@@ -84,9 +85,10 @@ struct Layer {
   [[nodiscard]] bool resets_first() const { return is_gru() && !op.linear_before_reset; }
   /// Floats of the workspace: gates of all steps; then of one step a GRU's products of the states, states, cells, and
   /// what a reset gate leaves of the states.
-  [[nodiscard]] std::int64_t scratch() const {
+  [[nodiscard]] std::int64_t scratch_of_direction() const {
     return samples * (steps * width() + (is_gru() ? width() : 0) + 3 * hidden());
   }
+  [[nodiscard]] std::int64_t scratch() const { return scratch_of_direction() * (directions_apart ? directions() : 1); }
 };
 
 /// Operands of a call; null: not given.
@@ -356,18 +358,25 @@ bool has_usual_functions(const std::vector<Gate>& gates) {
          gates[2].function == GateFunction::kTanh;
 }
 
+void run_direction(const Layer& l, const Given& given, std::int64_t direction, float* scratch, float* y) {
+  if (given.lengths == nullptr) return Run(l, given, direction, {0, l.samples, l.steps}, scratch, y).run();
+  for (std::int64_t n = 0; n < l.samples; ++n) {
+    const std::int64_t length = std::clamp<std::int64_t>(reference::whole(given.lengths[n]), 0, l.steps);
+    Run(l, given, direction, {n, 1, length}, scratch, y).run();
+  }
+}
+
 void run_layer(const Layer& l, const HostArguments& arguments) {
   const Given given = given_to(l.op, arguments);
   auto* const scratch = reinterpret_cast<float*>(arguments.workspace);
-  for (std::int64_t direction = 0; direction < l.directions(); ++direction) {
-    if (given.lengths == nullptr) {
-      Run(l, given, direction, {0, l.samples, l.steps}, scratch, arguments.outputs[0]).run();
-      continue;
-    }
-    for (std::int64_t n = 0; n < l.samples; ++n) {
-      const std::int64_t length = std::clamp<std::int64_t>(reference::whole(given.lengths[n]), 0, l.steps);
-      Run(l, given, direction, {n, 1, length}, scratch, arguments.outputs[0]).run();
-    }
+  float* const y = arguments.outputs[0];
+  if (l.directions_apart) {
+    for_each_part(static_cast<int>(l.directions()), l.directions(), [&](std::int64_t direction) {
+      run_direction(l, given, direction, scratch + direction * l.scratch_of_direction(), y);
+    });
+  } else {
+    for (std::int64_t direction = 0; direction < l.directions(); ++direction)
+      run_direction(l, given, direction, scratch, y);
   }
 }
 
@@ -392,6 +401,9 @@ OwnWays ways(Layer l, const OpCall& call) {
   }
   l.w = {l.width(), l.inputs, 0, is_constant(call, 1) && l.steps * l.samples <= kFewInputRows};
   l.r = {l.width(), l.hidden(), l.resets_first() ? l.hidden() : 0, is_constant(call, 2) && l.samples <= kFewInputRows};
+  // Threads that share the steps meet at each; directions meet once.
+  l.directions_apart = l.directions() > 1 && (l.threads == 2 || (l.threads > 2 && l.samples * l.width() <= kGrain));
+  if (l.directions_apart) l.threads = 1;
   OwnWay way{[l](const HostArguments& arguments) { run_layer(l, arguments); },
              Bytes{l.scratch() * std::int64_t{sizeof(float)}}, /*leads=*/false};
   way.pack = [w = l.w, r = l.r](std::size_t input, const std::vector<float>& values) {
