@@ -227,10 +227,11 @@ class Recognizer {
     TensorId x;
   };
 
-  /// The first operand, where `y` is of this kind with the number `value`; `y` itself where that is 0 and left out.
-  [[nodiscard]] TensorId without(TensorId y, BinaryKind kind, double value) const {
-    const Op* const op = value == 0 ? nullptr : binary(y, kind);
-    return op != nullptr && scalar(op->inputs[1]) == value ? op->inputs[0] : y;
+  /// What `value` was added to; `y` itself where that is 0 and left out.
+  [[nodiscard]] std::optional<TensorId> without_zero_point(TensorId y, double value) const {
+    const Op* const add = binary(y, BinaryKind::kAdd);
+    if (add != nullptr && scalar(add->inputs[1]) == value) return add->inputs[0];
+    return value == 0 ? std::optional(y) : std::nullopt;
   }
 
   /// y = (clip(round(x / step) + zero) - zero) * step, as quantising and dequantising become. Rounding is a matter of
@@ -244,7 +245,8 @@ class Recognizer {
     const Op* const clip = zero ? writer<Activation>(moved != nullptr ? moved->inputs[0] : op.inputs[0]) : nullptr;
     if (clip == nullptr || std::get<Activation>(clip->attributes).kind != ActivationKind::kClip) return std::nullopt;
     const Activation& levels = std::get<Activation>(clip->attributes);
-    const auto rounded = input_of(without(clip->inputs[0], BinaryKind::kAdd, *zero), ActivationKind::kRound);
+    const auto levels_of_x = without_zero_point(clip->inputs[0], *zero);
+    const auto rounded = levels_of_x ? input_of(*levels_of_x, ActivationKind::kRound) : std::nullopt;
     const Op* const quotient = rounded ? binary(*rounded, BinaryKind::kDiv) : nullptr;
     const float from = levels.alpha - static_cast<float>(*zero);
     const bool is_8_bit = levels.beta - levels.alpha == 255 && from >= -255 && from <= 0 && from == std::floor(from);

@@ -37,11 +37,13 @@ Result<Labels> labels_of(const std::string& part, std::size_t count) {
     for (std::size_t i = count; i > 0; --i) digits += static_cast<char>('0' + i - 1);
     labels.replace(at, 3, digits);
   }
-  for (const char label : labels) {
-    const bool is_letter = (label >= 'a' && label <= 'z') || (label >= 'A' && label <= 'Z');
-    if (!is_letter && (at == std::string::npos || label < '0' || label > '9'))
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const bool is_letter = (part[i] >= 'a' && part[i] <= 'z') || (part[i] >= 'A' && part[i] <= 'Z');
+    if (!is_letter && (at == std::string::npos || i < at || i >= at + 3))
       return fail(ErrorCode::kInvalidInput, "equation term {} holds {}, where only letters and one ... may stand", part,
-                  label);
+                  part[i]);
+  }
+  for (const char label : labels) {
     if (std::count(labels.begin(), labels.end(), label) > 1)
       return fail(ErrorCode::kInvalidInput, "equation term {} has {} twice, which is not supported", part, label);
   }

@@ -131,6 +131,7 @@ Result<void> convert_cumulative_sum(NodeImport& node) {
   COHORT_TRY(TensorId y, node.tensor(0));
   if (shape[axis] <= 1 && exclusive == 0) return convert_identity(node);
   if (shape[axis] <= 1) {
+    COHORT_CHECK(node.claim(element_count(shape)));
     const auto count = static_cast<std::size_t>(element_count(shape));
     const bool is_float = node.element_of(y) == ElementType::kFloat32;
     node.set_alias(is_float ? make_constant(shape, std::vector<float>(count, 0))

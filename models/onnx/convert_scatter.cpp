@@ -121,7 +121,7 @@ Result<void> scatter(NodeImport& node, const Positions& positions, std::optional
 
 Result<void> check_size(const Shape& shape) {
   if (element_count(shape) <= kMostElements) return {};
-  return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements to write into", to_string(shape));
+  return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements, which is not supported", to_string(shape));
 }
 
 }  // namespace
@@ -134,6 +134,7 @@ Result<void> convert_scatter_elements(NodeImport& node) {
   COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, x.size()));
   COHORT_TRY(const auto reduction, reduction_of(node));
   COHORT_CHECK(check_size(x));
+  COHORT_CHECK(check_size(updates));
   bool fits = shape.size() == x.size() && updates == shape;
   for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = d == axis || shape[d] <= x[d];
   if (!fits)
@@ -150,6 +151,7 @@ Result<void> convert_scatter_nd(NodeImport& node) {
   COHORT_TRY(const Shape updates, node.shape(2));
   COHORT_TRY(const auto reduction, reduction_of(node));
   COHORT_CHECK(check_size(x));
+  COHORT_CHECK(check_size(updates));
   const std::int64_t depth = shape.empty() ? 0 : shape.back();
   bool fits = depth >= 1 && depth <= static_cast<std::int64_t>(x.size());
   if (fits) {

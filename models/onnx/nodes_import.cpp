@@ -107,7 +107,8 @@ Result<void> NodesImport::check_not_a_setting(const Node& node) const {
   const auto inputs = inputs_behind(graph_, node.inputs.empty() ? "" : node.inputs[0]);
   const bool is_setting = std::all_of(state_.inputs.begin(), state_.inputs.end(), [&](const PendingInput& input) {
     const bool is_behind = std::find(inputs.begin(), inputs.end(), input.name) != inputs.end();
-    return !is_behind || element_count(input.shape) <= 1;
+    const bool is_single = input.element == ElementType::kInt32 || input.shape.empty();
+    return !is_behind || (is_single && element_count(input.shape) <= 1);
   });
   if (inputs.empty() || !is_setting) return {};
   return fail(ErrorCode::kInvalidInput, "its condition depends on {}, which --set-input NAME=VALUE fixes",
@@ -140,6 +141,8 @@ Result<std::vector<std::string>> NodesImport::import_branch(const Node& node, co
 }
 
 Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
+  if (node.inputs.size() != 1)
+    return fail(ErrorCode::kInvalidInput, "has {} inputs where a condition is the only one", node.inputs.size());
   const std::string name = op_name_for(state_, node, index);
   NodeImport import(state_, node, name);
   const Constant* const condition = import.needed_constant(0);

@@ -25,11 +25,11 @@ class NodesImport {
  private:
   /// Its value may be of a type that is not supported.
   [[nodiscard]] bool is_unread_constant(const Node& node) const;
-  /// An If whose condition is known is the branch taken. Else both are computed, which no reader can tell, as ops
-  /// have no side effects, and the condition chooses between their outputs.
+  /// An If whose condition is known is the branch taken. Else both are computed, and the condition chooses between
+  /// their outputs. What a branch may not be computed for, such as a position outside of a tensor, stops the step.
   Result<void> import_if(const Node& node, std::size_t index);
-  /// Errors: kInvalidInput where the condition depends on inputs of one element only: such a setting (a sampling
-  /// rate, a mode) is better fixed than paid for at each step.
+  /// Errors: kInvalidInput where the condition depends on nothing but inputs that are one whole number, truth value or
+  /// scalar: such a setting (a sampling rate, a mode) is better fixed than paid for at each step.
   [[nodiscard]] Result<void> check_not_a_setting(const Node& node) const;
   /// Adds the nodes of a branch. Returns the names of its outputs, of which those in missing_ have no value.
   Result<std::vector<std::string>> import_branch(const Node& node, const std::string& attribute,

@@ -1,6 +1,10 @@
 #include "models/onnx/tensor_values.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "models/onnx/external_data.hpp"
 #include "models/onnx/float16.hpp"
@@ -43,6 +47,17 @@ Result<Shape> shape_of(const Proto& tensor) {
   return shape;
 }
 
+/// A finite float64 beyond the range of float32 becomes the end of that range: masks are often the least float64, and
+/// an infinity in their place would make a NaN of a row where everything is masked.
+template <class Value, class Stored>
+Value as_value(Stored stored) {
+  if constexpr (std::is_same_v<Stored, double>) {
+    constexpr auto kMost = static_cast<double>(std::numeric_limits<float>::max());
+    if (std::isfinite(stored)) stored = std::clamp(stored, -kMost, kMost);
+  }
+  return static_cast<Value>(stored);
+}
+
 /// The values of `tensor`: `count` elements of type Stored as raw bytes, or else those of `field`.
 template <class Stored, class Value, class Field>
 Result<std::vector<Value>> values_of(const Proto& tensor, std::size_t count, const Field& field) {
@@ -56,14 +71,14 @@ Result<std::vector<Value>> values_of(const Proto& tensor, std::size_t count, con
     for (std::size_t i = 0; i < count; ++i) {
       Stored stored{};
       std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
-      values[i] = static_cast<Value>(stored);
+      values[i] = as_value<Value>(stored);
     }
     return values;
   }
   if (static_cast<std::size_t>(field.size()) != count)
     return fail(ErrorCode::kInvalidInput, "it holds {} values where its shape needs {}", field.size(), count);
   values.reserve(count);
-  for (const auto value : field) values.push_back(static_cast<Value>(from_field<Stored>(value)));
+  for (const auto value : field) values.push_back(as_value<Value>(from_field<Stored>(value)));
   return values;
 }
 

@@ -16,7 +16,7 @@ constexpr Activation kFunctions[] = {
     {ActivationKind::kSwish, 1.0F}, {ActivationKind::kHardSwish},
 };
 
-/// The first of them, of which there are several in each of oneDNN's algorithms; triples are of these.
+/// Those tried in triples.
 constexpr auto kMixable = std::span(kFunctions).first<9>();
 
 /// What chains follow. The last input is an operand of the output's shape, for an addition in the chain.

@@ -135,6 +135,7 @@ TEST(OnnxEinsum, NamesWhatIsWrongInTheEquation) {
   EXPECT_THAT(problem(einsum("ij,jk->ik", {{2, 2}})), HasSubstr("has 2 operands, the node 1"));
   EXPECT_THAT(problem(einsum("ijk->i", {{2, 2}})), HasSubstr("term ijk does not fit an operand of 2 dimensions"));
   EXPECT_THAT(problem(einsum("i1->i", {{2, 2}})), HasSubstr("term i1 holds 1, where only letters"));
+  EXPECT_THAT(problem(einsum("...1i->...i", {{2, 3, 4}})), HasSubstr("term ...1i holds 1, where only letters"));
   EXPECT_THAT(problem(einsum("ij,jk->ik", {{2, 2}, {3, 2}})),
               HasSubstr("label j has 2 entries in one operand and 3 in another"));
 }

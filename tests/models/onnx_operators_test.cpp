@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -67,6 +69,15 @@ TEST(OnnxCast, ComputesFloat64InFloat32) {
       read(x + output_text("y") + node_text("Cast", {"x"}, {"f"}, integer_attribute("to", 1)) +
            node_text("Exp", {"f"}, {"e"}) + node_text("Cast", {"e"}, {"y"}, integer_attribute("to", 11)));
   EXPECT_THAT(result(loaded, {0, 1}), ElementsAre(1, testing::FloatNear(2.7182817F, 1e-6F)));
+}
+
+TEST(OnnxCast, KeepsAFloat64MaskFinite) {
+  const std::string mask =
+      fmt::format("initializer {{ name: \"mask\" data_type: 11 dims: 2 double_data: {} double_data: {} }}",
+                  std::numeric_limits<double>::lowest(), std::numeric_limits<double>::lowest());
+  const LoadedModel loaded = read(x_and_y({2}) + mask + node_text("Add", {"x", "mask"}, {"masked"}) +
+                                  node_text("Softmax", {"masked"}, {"y"}, integer_attribute("axis", 0)));
+  EXPECT_THAT(result(loaded, {0, 1}), ElementsAre(0.5F, 0.5F));
 }
 
 TEST(OnnxSplit, MakesEqualPartsOfWhichOnlyThoseReadAreComputed) {

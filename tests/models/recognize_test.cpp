@@ -183,6 +183,19 @@ TEST(Recognize, QuantizingAndDequantizing) {
   }
 }
 
+TEST(Recognize, QuantizingWithAnotherZeroPointThanDequantizingStays) {
+  for (const float added : {0.0F, 9.0F}) {
+    SmallNetwork n({3, 8});
+    TensorId y = n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F));
+    if (added != 0) y = n.add(y, added);
+    y = n.binary(BinaryKind::kSub, n.apply(ActivationKind::kClip, y, 0, 255), n.constant(3));
+    EXPECT_EQ(left_of(n, {n.multiply(y, 0.02F)}).back(), "Mul") << added;
+  }
+  SmallNetwork n({3, 8});
+  const TensorId y = n.add(n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F)), 9);
+  EXPECT_EQ(left_of(n, {n.multiply(n.apply(ActivationKind::kClip, y, 0, 255), 0.02F)}).back(), "Mul");
+}
+
 TEST(Recognize, QuantizingByAnotherStepOrWidthStays) {
   const auto left = [](float step, float most) {
     SmallNetwork n({3, 8});

@@ -401,7 +401,7 @@ OwnWays ways(Layer l, const OpCall& call) {
   }
   l.w = {l.width(), l.inputs, 0, is_constant(call, 1) && l.steps * l.samples <= kFewInputRows};
   l.r = {l.width(), l.hidden(), l.resets_first() ? l.hidden() : 0, is_constant(call, 2) && l.samples <= kFewInputRows};
-  // Threads that share the steps meet at each; directions meet once.
+  // Threads that share the steps meet at each step, the two directions only at the end.
   l.directions_apart = l.directions() > 1 && (l.threads == 2 || (l.threads > 2 && l.samples * l.width() <= kGrain));
   if (l.directions_apart) l.threads = 1;
   OwnWay way{[l](const HostArguments& arguments) { run_layer(l, arguments); },
