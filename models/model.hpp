@@ -110,11 +110,11 @@ struct LoadedModel {
   Weights weights;
 };
 
-/// Optimises a model for inference: folds BatchNormalization into the convolution before it, removes a Reshape that
-/// only flattens before a Gemm, turns activations and residual additions into post-ops of the op that produces their
-/// input, and removes unused ops. Outputs keep their names and, up to float32 rounding, their values. The remaining ops
-/// keep their names. With `strict_nan` activations stay ops of their own: within a convolution or product oneDNN may
-/// turn a NaN into a number.
+/// Optimises a model for inference: makes one op of functions that exporters write as several (recognize_functions()),
+/// folds BatchNormalization into the convolution before it, removes a Reshape that only flattens before a Gemm, turns
+/// activations and residual additions into post-ops of the op that produces their input, and removes unused ops.
+/// Outputs keep their names and, up to float32 rounding, their values. The remaining ops keep their names. With
+/// `strict_nan` activations stay ops of their own: within a convolution or product oneDNN may turn a NaN into a number.
 LoadedModel simplify(LoadedModel loaded, bool strict_nan = false);
 
 /// The same for a training step, but keeps what gradients read: an activation becomes a post-op only if nothing else

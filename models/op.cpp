@@ -17,12 +17,13 @@ std::string canonical_window(const Window& window) {
 
 std::string_view activation_gradient_name(ActivationKind kind) {
   constexpr std::string_view kNames[] = {
-      "ReluGradient",       "LeakyReluGradient", "EluGradient",         "SigmoidGradient",   "TanhGradient",
-      "ClipGradient",       "SeluGradient",      "HardSigmoidGradient", "HardSwishGradient", "SoftplusGradient",
-      "SoftsignGradient",   "GeluGradient",      "GeluTanhGradient",    "ErfGradient",       "MishGradient",
-      "SqrtGradient",       "NegGradient",       "AbsGradient",         "ExpGradient",       "LogGradient",
-      "ReciprocalGradient", "FloorGradient",     "CeilGradient",        "RoundGradient",     "ThresholdedReluGradient",
-      "CeluGradient",       "SwishGradient",     "SignGradient",        "SinGradient",       "CosGradient"};
+      "ReluGradient",        "LeakyReluGradient", "EluGradient",         "SigmoidGradient",   "TanhGradient",
+      "ClipGradient",        "SeluGradient",      "HardSigmoidGradient", "HardSwishGradient", "SoftplusGradient",
+      "SoftsignGradient",    "GeluGradient",      "GeluTanhGradient",    "ErfGradient",       "MishGradient",
+      "SqrtGradient",        "NegGradient",       "AbsGradient",         "ExpGradient",       "LogGradient",
+      "ReciprocalGradient",  "FloorGradient",     "CeilGradient",        "RoundGradient",     "ThresholdedReluGradient",
+      "CeluGradient",        "SwishGradient",     "SignGradient",        "SinGradient",       "CosGradient",
+      "FakeQuantizeGradient"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -72,6 +73,8 @@ std::string canonical_activation(const Activation& activation, std::string_view 
     case ActivationKind::kSelu:
     case ActivationKind::kHardSigmoid:
       return fmt::format("{} alpha={} beta={}", name, activation.alpha, activation.beta);
+    case ActivationKind::kFakeQuantize:
+      return fmt::format("{} step={} from={}", name, activation.alpha, activation.beta);
     case ActivationKind::kClip:
       return fmt::format("{} from={} to={}", name, activation.alpha, activation.beta);
     default:

@@ -35,6 +35,8 @@ enum class ActivationKind {
   kSign,
   kSin,
   kCos,
+  /// alpha * max(beta, min(beta + 255, round(x / alpha))), half to even: what is left of x in 8 bits, in steps of alpha
+  kFakeQuantize,
 };
 
 /// Elementwise y = f(x) on float32. alpha is the slope or scale of LeakyRelu and Elu and the lower bound of Clip, beta

@@ -53,6 +53,9 @@ class Recognizer {
       } else if (auto normalized = layer_normalization(op)) {
         op.attributes = normalized->attributes;
         op.inputs = std::move(normalized->inputs);
+      } else if (const auto quantized = fake_quantize(op)) {
+        op.attributes = quantized->function;
+        op.inputs = {quantized->x};
       } else if (const auto bounded = bound(op)) {
         op.attributes = bounded->function;
         op.inputs = {bounded->x};
@@ -219,12 +222,42 @@ class Recognizer {
     return std::nullopt;
   }
 
-  /// The larger or smaller of a tensor and a number.
-  struct Bounded {
+  struct Function {
     Activation function;
     TensorId x;
   };
-  [[nodiscard]] std::optional<Bounded> bound(const Op& op) const {
+
+  /// What `value` was added to; `y` itself where that is 0 and left out.
+  [[nodiscard]] std::optional<TensorId> without_zero_point(TensorId y, double value) const {
+    const Op* const add = binary(y, BinaryKind::kAdd);
+    if (add != nullptr && scalar(add->inputs[1]) == value) return add->inputs[0];
+    return value == 0 ? std::optional(y) : std::nullopt;
+  }
+
+  /// y = (clip(round(x / step) + zero) - zero) * step, as quantising and dequantising become. Rounding is a matter of
+  /// bits: a step or zero that only nearly is the same will not do.
+  [[nodiscard]] std::optional<Function> fake_quantize(const Op& op) const {
+    if (std::get<Binary>(op.attributes) != Binary{BinaryKind::kMul}) return std::nullopt;
+    const auto step = scalar(op.inputs[1]);
+    if (!step || *step <= 0 || shape(op.inputs[0]) != shape(op.outputs[0])) return std::nullopt;
+    const Op* const moved = binary(op.inputs[0], BinaryKind::kSub);
+    const auto zero = moved != nullptr ? scalar(moved->inputs[1]) : 0.0;
+    const Op* const clip = zero ? writer<Activation>(moved != nullptr ? moved->inputs[0] : op.inputs[0]) : nullptr;
+    if (clip == nullptr || std::get<Activation>(clip->attributes).kind != ActivationKind::kClip) return std::nullopt;
+    const Activation& levels = std::get<Activation>(clip->attributes);
+    const auto levels_of_x = without_zero_point(clip->inputs[0], *zero);
+    const auto rounded = levels_of_x ? input_of(*levels_of_x, ActivationKind::kRound) : std::nullopt;
+    const Op* const quotient = rounded ? binary(*rounded, BinaryKind::kDiv) : nullptr;
+    const float from = levels.alpha - static_cast<float>(*zero);
+    const bool is_8_bit = levels.beta - levels.alpha == 255 && from >= -255 && from <= 0 && from == std::floor(from);
+    if (quotient == nullptr || !is_8_bit || scalar(quotient->inputs[1]) != step) return std::nullopt;
+    const TensorId x = quotient->inputs[0];
+    if (shape(x) != shape(op.outputs[0])) return std::nullopt;
+    return Function{{ActivationKind::kFakeQuantize, static_cast<float>(*step), from}, x};
+  }
+
+  /// The larger or smaller of a tensor and a number.
+  [[nodiscard]] std::optional<Function> bound(const Op& op) const {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const bool is_max = std::get<Binary>(op.attributes) == Binary{BinaryKind::kMax};
     if (!is_max && std::get<Binary>(op.attributes) != Binary{BinaryKind::kMin}) return std::nullopt;
@@ -233,7 +266,7 @@ class Recognizer {
       const auto limit = scalar(op.inputs[at]);
       if (!limit || std::isnan(*limit) || shape(x) != shape(op.outputs[0])) continue;
       const auto value = static_cast<float>(*limit);
-      return Bounded{{ActivationKind::kClip, is_max ? value : -kInfinity, is_max ? kInfinity : value}, x};
+      return Function{{ActivationKind::kClip, is_max ? value : -kInfinity, is_max ? kInfinity : value}, x};
     }
     return std::nullopt;
   }

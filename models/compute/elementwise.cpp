@@ -85,6 +85,8 @@ float activate(const Activation& op, float x) {
       return std::sin(x);
     case ActivationKind::kCos:
       return std::cos(x);
+    case ActivationKind::kFakeQuantize:
+      return op.alpha * std::min(std::max(std::nearbyint(x / op.alpha), op.beta), op.beta + 255.0F);
     default:
       return static_cast<float>(activate_wide(op, static_cast<double>(x)));
   }

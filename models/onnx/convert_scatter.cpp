@@ -71,25 +71,43 @@ Result<Positions> slice_positions(const Shape& x, const std::vector<std::int64_t
   return positions;
 }
 
-/// One pass over the tensor: for each of its elements the update that it takes, or none.
-struct Pass {
-  std::vector<float> is_written, update;
+/// The pass over the tensor in which each update is written: as many passes as an element is written to, or only one,
+/// in which the last of its updates stays, where none is combined.
+struct Passes {
+  std::vector<std::size_t> of_update;
+  std::size_t count = 0;
 };
 
-/// As many passes as an element is written to; one, with the last of its updates, where none is combined.
-Result<std::vector<Pass>> passes_of(const Positions& positions, std::size_t elements, bool is_combined) {
-  std::vector<Pass> passes;
+Result<Passes> passes_of(const Positions& positions, std::size_t elements, bool is_combined) {
+  Passes passes;
   std::vector<std::size_t> writes(elements, 0);
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const auto at = static_cast<std::size_t>(positions[i]);
-    const std::size_t pass = is_combined ? writes[at]++ : 0;
+  for (const std::int64_t position : positions) {
+    const std::size_t pass = is_combined ? writes[static_cast<std::size_t>(position)]++ : 0;
     if (pass == kMostPasses)
       return fail(ErrorCode::kInvalidInput, "more than {} updates of one element are not supported", kMostPasses);
-    if (pass == passes.size()) passes.push_back({std::vector<float>(elements, 0), std::vector<float>(elements, 0)});
-    passes[pass].is_written[at] = 1;
-    passes[pass].update[at] = static_cast<float>(i);
+    passes.of_update.push_back(pass);
+    passes.count = std::max(passes.count, pass + 1);
   }
   return passes;
+}
+
+/// What one pass gives: where it writes, and the result there.
+struct Written {
+  TensorId mask{}, taken{};
+};
+Result<Written> written(NodeImport& node, const Positions& positions, const Passes& passes, std::size_t pass,
+                        const Shape& shape, TensorId updates) {
+  std::vector<float> is_written(static_cast<std::size_t>(element_count(shape)), 0);
+  std::vector<float> update = is_written;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (passes.of_update[i] != pass) continue;
+    is_written[static_cast<std::size_t>(positions[i])] = 1;
+    update[static_cast<std::size_t>(positions[i])] = static_cast<float>(i);
+  }
+  COHORT_TRY(const TensorId from, node.made_weight("from", shape, std::move(update), kWhole));
+  COHORT_TRY(const TensorId mask, node.made_weight("is_written", shape, std::move(is_written), kWhole));
+  COHORT_TRY(const TensorId taken, node.emit("taken", Gather{0}, {updates, from}));
+  return Written{mask, taken};
 }
 
 /// The node's first input with the updates, its third, written to `positions`.
@@ -98,22 +116,20 @@ Result<void> scatter(NodeImport& node, const Positions& positions, std::optional
   COHORT_TRY(const Shape updates_shape, node.shape(2));
   COHORT_TRY(const ElementType element, node.element(0));
   const auto elements = static_cast<std::size_t>(element_count(shape));
-  COHORT_TRY(std::vector<Pass> passes, passes_of(positions, elements, reduction.has_value()));
-  if (passes.empty()) return convert_identity(node);
+  COHORT_TRY(const Passes passes, passes_of(positions, elements, reduction.has_value()));
+  if (passes.count == 0) return convert_identity(node);
   COHORT_TRY(TensorId y, node.tensor(0));
   COHORT_TRY(TensorId updates, node.tensor(2));
   if (updates_shape.size() != 1) {
     COHORT_TRY(updates, node.emit_reshape("updates", updates, {element_count(updates_shape)}));
   }
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    COHORT_TRY(const TensorId from, node.made_weight("from", shape, std::move(passes[i].update), kWhole));
-    COHORT_TRY(const TensorId mask, node.made_weight("is_written", shape, std::move(passes[i].is_written), kWhole));
-    COHORT_TRY(TensorId taken, node.emit("taken", Gather{0}, {updates, from}));
+  for (std::size_t pass = 0; pass < passes.count; ++pass) {
+    COHORT_TRY(Written by, written(node, positions, passes, pass, shape, updates));
     if (reduction) {
-      COHORT_TRY(taken, node.emit("combined", Binary{*reduction, element}, {y, taken}));
+      COHORT_TRY(by.taken, node.emit("combined", Binary{*reduction, element}, {y, by.taken}));
     }
-    const bool is_last = i + 1 == passes.size();
-    COHORT_TRY(y, node.emit(is_last ? "" : "written", Select{element}, {mask, taken, y}));
+    const bool is_last = pass + 1 == passes.count;
+    COHORT_TRY(y, node.emit(is_last ? "" : "written", Select{element}, {by.mask, by.taken, y}));
   }
   node.set_result(y);
   return {};

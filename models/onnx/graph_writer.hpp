@@ -57,6 +57,8 @@ class GraphWriter {
   Result<void> write_op(const Op& op);
   Result<void> write_split(const Split& split);
   Result<void> write_post_op(const Op& op, const PostOp& post_op, const std::string& x, const std::string& y);
+  void write_fake_quantize(const std::string& name, const Activation& activation, const std::string& x,
+                           const std::string& y);
   void write_swish(const std::string& name, float alpha, const std::string& x, const std::string& y);
   void write_activation(const std::string& name, const Activation& activation, const std::string& x,
                         const std::string& y);

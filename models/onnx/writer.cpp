@@ -297,9 +297,29 @@ void GraphWriter::write_swish(const std::string& name, float alpha, const std::s
   product.add_output(y);
 }
 
+void GraphWriter::write_fake_quantize(const std::string& name, const Activation& activation, const std::string& x,
+                                      const std::string& y) {
+  const std::string levels = unique(y + "/levels");
+  const std::string step = write_floats(unique(y + "/scale"), {}, {activation.alpha});
+  auto& zero_point = *graph_.add_initializer();
+  zero_point.set_name(unique(y + "/zero_point"));
+  zero_point.set_data_type(::onnx::TensorProto::UINT8);
+  zero_point.add_int32_data(static_cast<std::int32_t>(-activation.beta));
+  const std::string zero = zero_point.name();
+  const auto write = [&](const std::string& node_name, const char* type, const std::string& from,
+                         const std::string& to) {
+    Node& node = add_node(node_name, type);
+    for (const std::string& input : {from, step, zero}) node.add_input(input);
+    node.add_output(to);
+  };
+  write(unique(name + "/quantize"), "QuantizeLinear", x, levels);
+  write(name, "DequantizeLinear", levels, y);
+}
+
 void GraphWriter::write_activation(const std::string& name, const Activation& activation, const std::string& x,
                                    const std::string& y) {
   if (activation.kind == ActivationKind::kSwish) return write_swish(name, activation.alpha, x, y);
+  if (activation.kind == ActivationKind::kFakeQuantize) return write_fake_quantize(name, activation, x, y);
   Node& node = add_node(name, op_type(activation));
   node.add_input(x);
   node.add_output(y);

@@ -6,7 +6,7 @@ namespace {
 /// A gradient of zero wherever there is one.
 bool is_stepwise(ActivationKind kind) {
   return kind == ActivationKind::kFloor || kind == ActivationKind::kCeil || kind == ActivationKind::kRound ||
-         kind == ActivationKind::kSign;
+         kind == ActivationKind::kSign || kind == ActivationKind::kFakeQuantize;
 }
 
 /// dy where `condition` is set, or with `otherwise` where it is not, else zero.

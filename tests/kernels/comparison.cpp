@@ -136,9 +136,9 @@ const HostKernels& onednn() {
   return *kernels;
 }
 
-void expect_equals_reference(const CallRunner& runner) {
+void expect_equals_reference(const CallRunner& runner, std::initializer_list<int> numbers_of_threads) {
   const std::vector<float> expected = runner.run(*make_reference_kernels());
-  for (const int threads : {1, 2}) {
+  for (const int threads : numbers_of_threads) {
     const auto list = onednn().alternatives(runner.call(), threads);
     ASSERT_TRUE(list.has_value()) << list.error().message;
     ASSERT_FALSE(list->empty());

@@ -237,12 +237,24 @@ TEST(OnednnLoops, ConvolveToFewPositionsWithPostOpsAndComputedWeights) {
   EXPECT_TRUE(has_loops(in_place));
 }
 
-constexpr ActivationKind kRareFunctions[] = {ActivationKind::kSoftplus, ActivationKind::kErf, ActivationKind::kLog,
-                                             ActivationKind::kSin, ActivationKind::kCos};
+TEST(OnednnLoops, StandInForSoftmaxAlongShortAxesAndAcrossOthers) {
+  View turned = dense(0, {3, 40, 5});
+  turned.strides = {200, 1, 40};
+  for (const bool logarithm : {false, true}) {
+    EXPECT_TRUE(has_loops(with_output(Softmax{3, logarithm}, {dense(0, {2, 21, 3, 2})}, 1)));
+    EXPECT_TRUE(has_loops(with_output(Softmax{1, logarithm}, {turned}, 1)));
+    EXPECT_TRUE(has_loops(with_output(Softmax{2, logarithm}, {turned}, 1)));
+    EXPECT_TRUE(has_loops(with_output(Softmax{1, logarithm}, {dense(0, {70, 1})}, 1)));
+  }
+}
+
+constexpr ActivationKind kRareFunctions[] = {ActivationKind::kSoftplus, ActivationKind::kErf,
+                                             ActivationKind::kLog,      ActivationKind::kSin,
+                                             ActivationKind::kCos,      ActivationKind::kFakeQuantize};
 
 TEST(OnednnLoops, HaveEveryFunctionOfOneElement) {
   for (const ActivationKind kind : kRareFunctions) {
-    const CallRunner runner(with_output(Activation{kind}, {dense(0, {3, 2000})}, 1), 1, 0.1F, 3);
+    const CallRunner runner(with_output(Activation{kind, 0.05F, -3}, {dense(0, {3, 2000})}, 1), 1, 0.1F, 3);
     EXPECT_NE(onednn().alternatives(runner.call(), 1)->front().algorithm, "reference");
     expect_equals_reference(runner);
   }

@@ -136,6 +136,16 @@ TEST(OnednnRecurrent, EqualsTheReferenceForEveryCellAndDirection) {
   }
 }
 
+/// Few samples: each direction on a thread of its own; many: all threads on one after the other.
+TEST(OnednnRecurrent, EqualsTheReferenceInBothDirectionsOnAnyNumberOfThreads) {
+  for (const RecurrentCell cell : {RecurrentCell::kGru, RecurrentCell::kLstm}) {
+    Recurrent op = layer(cell, 40);
+    op.direction = Direction::kBidirectional;
+    for (const std::int64_t samples : {1, 6, 80})
+      expect_equals_reference(CallRunner(recurrent_call(op, samples), 1, -0.3F, 0.3F), {2, 3, 4});
+  }
+}
+
 /// What a transpose of the input leaves: strides of extents of one that say nothing, samples before steps, values
 /// apart.
 TEST(OnednnRecurrent, EqualsTheReferenceHoweverTheInputIsStrided) {

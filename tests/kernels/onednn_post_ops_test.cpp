@@ -8,12 +8,13 @@
 namespace cohort::testing {
 namespace {
 
-/// Functions that simplify() merges into the op before: those with parameters twice, and four without.
+/// Functions that simplify() merges into the op before: those with parameters twice.
 constexpr Activation kFunctions[] = {
     {ActivationKind::kRelu},        {ActivationKind::kLeakyRelu, 0.25F}, {ActivationKind::kLeakyRelu, -0.5F},
     {ActivationKind::kElu, 1.0F},   {ActivationKind::kElu, 0.3F},        {ActivationKind::kClip, -0.5F, 0.75F},
     {ActivationKind::kSigmoid},     {ActivationKind::kClip, 0.0F, 1.0F}, {ActivationKind::kTanh},
-    {ActivationKind::kSwish, 1.0F}, {ActivationKind::kHardSwish},
+    {ActivationKind::kSwish, 1.0F}, {ActivationKind::kHardSwish},        {ActivationKind::kMish},
+    {ActivationKind::kGelu},        {ActivationKind::kGeluTanh},         {ActivationKind::kAbs},
 };
 
 /// Those tried in triples.

@@ -157,6 +157,8 @@ TEST(OnnxCumSum, AddsUpFromEitherEnd) {
   EXPECT_THAT(sum({2, 3}, -1, 0, 0), ElementsAre(1, 3, 6, 4, 9, 15));
   EXPECT_THAT(sum({3, 2}, 0, 0, 0), ElementsAre(1, 2, 4, 6, 9, 12));
   EXPECT_THAT(sum({2, 1}, 1, 0, 0), ElementsAre(1, 2));
+  EXPECT_THAT(sum({1}, 0, 0, 0), ElementsAre(1));
+  EXPECT_THAT(sum({1}, 0, 1, 0), ElementsAre(0));
 }
 
 TEST(OnnxCumSum, LeavesWhatStandsBeforeAnInfinityFinite) {

@@ -103,6 +103,21 @@ TEST(OnnxRoundTrip, KeepsEveryKindOfOp) {
   expect_same(written_and_read(loaded), loaded);
 }
 
+TEST(OnnxRoundTrip, KeepsWhatQuantizingLeaves) {
+  for (const float from : {0.0F, -128.0F, -255.0F}) {
+    ModelBuilder b("quantized");
+    const TensorId x = b.input("x", {2, 50});
+    b.output(b.add("quantized", Activation{ActivationKind::kFakeQuantize, 0.0125F, from}, {x}));
+    const Result<Model> model = b.finish();
+    ASSERT_TRUE(model) << model.error().message;
+    const LoadedModel loaded = with_weights(*model);
+    const LoadedModel read = simplify(written_and_read(loaded));
+    expect_same(read, loaded);
+    const auto inputs = random_inputs(loaded.model, 3);
+    EXPECT_EQ(evaluate(read, inputs).value(), evaluate(loaded, inputs).value());
+  }
+}
+
 TEST(OnnxRoundTrip, KeepsNodeAndTensorNamesThatDiffer) {
   ModelBuilder b("m");
   b.output(b.relu("the op", b.input("x", {1, 2})));

@@ -172,6 +172,41 @@ TEST(Recognize, LayerNormalization) {
               testing::Not(ElementsAre("LayerNormalization")));
 }
 
+TEST(Recognize, QuantizingAndDequantizing) {
+  for (const float zero : {0.0F, 3.0F}) {
+    SmallNetwork n({3, 8});
+    TensorId y = n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F));
+    if (zero != 0) y = n.add(y, zero);
+    y = n.apply(ActivationKind::kClip, y, 0, 255);
+    if (zero != 0) y = n.binary(BinaryKind::kSub, y, n.constant(zero));
+    EXPECT_THAT(left_of(n, {n.multiply(y, 0.02F)}), ElementsAre("FakeQuantize")) << zero;
+  }
+}
+
+TEST(Recognize, QuantizingWithAnotherZeroPointThanDequantizingStays) {
+  for (const float added : {0.0F, 9.0F}) {
+    SmallNetwork n({3, 8});
+    TensorId y = n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F));
+    if (added != 0) y = n.add(y, added);
+    y = n.binary(BinaryKind::kSub, n.apply(ActivationKind::kClip, y, 0, 255), n.constant(3));
+    EXPECT_EQ(left_of(n, {n.multiply(y, 0.02F)}).back(), "Mul") << added;
+  }
+  SmallNetwork n({3, 8});
+  const TensorId y = n.add(n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F)), 9);
+  EXPECT_EQ(left_of(n, {n.multiply(n.apply(ActivationKind::kClip, y, 0, 255), 0.02F)}).back(), "Mul");
+}
+
+TEST(Recognize, QuantizingByAnotherStepOrWidthStays) {
+  const auto left = [](float step, float most) {
+    SmallNetwork n({3, 8});
+    const TensorId y = n.apply(ActivationKind::kRound, n.divide(n.x, 0.02F));
+    return left_of(n, {n.multiply(n.apply(ActivationKind::kClip, y, 0, most), step)}).back();
+  };
+  EXPECT_EQ(left(0.02F, 255), "FakeQuantize");
+  EXPECT_EQ(left(0.0200001F, 255), "Mul");
+  EXPECT_EQ(left(0.02F, 127), "Mul");
+}
+
 TEST(Recognize, AMaximumOrMinimumWithANumberIsAClip) {
   SmallNetwork above({2, 3}), below({2, 3}), both({2, 3});
   EXPECT_THAT(left_of(above, {above.binary(BinaryKind::kMax, above.x, above.constant(0.25F))}), ElementsAre("Clip"));

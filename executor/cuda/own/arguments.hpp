@@ -55,6 +55,7 @@ enum class PostKind : std::int32_t {
   kSign,
   kSin,
   kCos,
+  kFakeQuantize,
 };
 
 /// Work on a result before it is stored, in order. kAdd adds an element of `operand`, found by the

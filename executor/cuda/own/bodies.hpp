@@ -111,6 +111,8 @@ COHORT_BODY float activate(PostKind kind, float alpha, float beta, float x) {
       return x >= 0 ? x : alpha * expm1f(x);
     case PostKind::kClip:
       return smaller(larger(x, alpha), beta);
+    case PostKind::kFakeQuantize:
+      return alpha * smaller(larger(rintf(x / alpha), beta), beta + 255.0F);
     case PostKind::kSelu:
       return beta * (x > 0 ? x : alpha * expm1f(x));
     case PostKind::kHardSigmoid:

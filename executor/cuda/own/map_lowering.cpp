@@ -133,7 +133,7 @@ MapArguments copy_of(const Tensor& from, void* to, const Shape& to_strides) {
 PostKind post_kind(ActivationKind kind) {
   static_assert(static_cast<int>(PostKind::kRelu) == static_cast<int>(ActivationKind::kRelu) + 1);
   static_assert(static_cast<int>(PostKind::kGelu) == static_cast<int>(ActivationKind::kGelu) + 1);
-  static_assert(static_cast<int>(PostKind::kCos) == static_cast<int>(ActivationKind::kCos) + 1);
+  static_assert(static_cast<int>(PostKind::kFakeQuantize) == static_cast<int>(ActivationKind::kFakeQuantize) + 1);
   return static_cast<PostKind>(static_cast<int>(kind) + 1);
 }
 

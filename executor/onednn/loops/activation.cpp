@@ -43,6 +43,9 @@ COHORT_VECTORS void clip(const Run& r) {
 COHORT_VECTORS void exponential(const Run& r) {
   map(r, [](float x) { return vector_exp(x); });
 }
+COHORT_VECTORS void fake_quantize(const Run& r) {
+  map(r, [&](float x) { return r.alpha * between(std::nearbyint(x / r.alpha), r.beta, r.beta + 255.0F); });
+}
 COHORT_VECTORS void hard_sigmoid(const Run& r) {
   map(r, [&](float x) { return between(r.alpha * x + r.beta, 0, 1); });
 }
@@ -160,6 +163,8 @@ ActivationLoops activation_loops(const Activation& op) {
       return [](const Run& r) { ceil(r); };
     case ActivationKind::kRound:
       return [](const Run& r) { round(r); };
+    case ActivationKind::kFakeQuantize:
+      return [](const Run& r) { fake_quantize(r); };
     case ActivationKind::kThresholdedRelu:
       return [](const Run& r) { thresholded_relu(r); };
     case ActivationKind::kLeakyRelu:

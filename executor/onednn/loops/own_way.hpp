@@ -82,6 +82,7 @@ OwnWays own_ways(const RunningAverage& op, const OpCall& call, int threads);
 /// Ways for what the library has no direct way for: plain loops, a general product, or nothing; beside direct ones for
 /// convolutions along one dimension.
 OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads);
+OwnWays stand_ins(const Softmax& op, const OpCall& call, int threads);
 
 template <class Op>
 OwnWays stand_ins(const Op& /*op*/, const OpCall& /*call*/, int /*threads*/) {

@@ -3,7 +3,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #if defined(__SANITIZE_THREAD__)
 #include <thread>
 #include <vector>
@@ -14,22 +16,35 @@ namespace cohort::onednn {
 /// Elements below which handing work to another thread takes longer than doing it.
 inline constexpr std::int64_t kGrain = 8192;
 
-/// Calls body(part) for parts 0 to parts - 1, by `threads` threads of OpenMP's.
+/// Calls given(part) for parts 0 to parts - 1, by `threads` threads of OpenMP's. The first exception of a part is
+/// thrown when all have ended, as none may leave a thread's share of the work.
 template <class Body>
-void for_each_part(int threads, std::int64_t parts, const Body& body) {
+void for_each_part(int threads, std::int64_t parts, const Body& given) {
+  std::atomic<bool> has_failed = false;
+  std::exception_ptr first;
+  const auto body = [&](std::int64_t part) {
+    try {
+      given(part);
+    } catch (...) {
+      if (!has_failed.exchange(true)) first = std::current_exception();
+    }
+  };
 #if defined(__SANITIZE_THREAD__)
   // The sanitizer does not see libgomp's barriers, and takes for races what they order. These threads it sees.
-  std::vector<std::jthread> helpers;
-  for (int helper = 1; helper < threads; ++helper) {
-    helpers.emplace_back([=, &body] {
-      for (std::int64_t part = helper; part < parts; part += threads) body(part);
-    });
+  {
+    std::vector<std::jthread> helpers;  // joined at the end of the block
+    for (int helper = 1; helper < threads; ++helper) {
+      helpers.emplace_back([=, &body] {
+        for (std::int64_t part = helper; part < parts; part += threads) body(part);
+      });
+    }
+    for (std::int64_t part = 0; part < parts; part += threads) body(part);
   }
-  for (std::int64_t part = 0; part < parts; part += threads) body(part);
 #else
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t part = 0; part < parts; ++part) body(part);
 #endif
+  if (first) std::rethrow_exception(first);
 }
 
 /// Calls body(begin, end) for parts of [0, count), by up to `threads` OpenMP threads of which each gets one part, of
