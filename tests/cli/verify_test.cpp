@@ -241,7 +241,7 @@ TEST_F(Verify, ProfilesAModelWithAnInputThatIsFixed) {
   const std::string model = path("if.onnx").string();
   const std::string profile = path("if.profile").string();
   EXPECT_THAT(cohort({"profile", model, "--device", "reference", "-o", profile}).err,
-              HasSubstr("it depends on k, which --set-input NAME=VALUE fixes"));
+              HasSubstr("its condition depends on k, which --set-input NAME=VALUE fixes"));
   const Outcome fixed = cohort({"profile", model, "--device", "reference", "--set-input", "k=1", "-o", profile});
   EXPECT_EQ(fixed.exit_code, 0) << fixed.err;
   EXPECT_THAT(cohort({"profile", "mlp", "--set-input", "k=1"}).err, HasSubstr("--set-input is for .onnx files"));
