@@ -28,15 +28,17 @@ Labels those(const Labels& labels, const IsWanted& is_wanted) {
   return kept;
 }
 
+Labels ellipsis_labels(std::size_t count) {
+  Labels labels;
+  for (std::size_t i = count; i > 0; --i) labels += static_cast<char>('0' + i - 1);
+  return labels;
+}
+
 /// A part of the equation with its ellipsis, if it has one, as `count` digits.
 Result<Labels> labels_of(const std::string& part, std::size_t count) {
   const std::size_t at = part.find("...");
   Labels labels = part;
-  if (at != std::string::npos) {
-    Labels digits;
-    for (std::size_t i = count; i > 0; --i) digits += static_cast<char>('0' + i - 1);
-    labels.replace(at, 3, digits);
-  }
+  if (at != std::string::npos) labels.replace(at, 3, ellipsis_labels(count));
   for (std::size_t i = 0; i < part.size(); ++i) {
     const bool is_letter = (part[i] >= 'a' && part[i] <= 'z') || (part[i] >= 'A' && part[i] <= 'Z');
     if (!is_letter && (at == std::string::npos || i < at || i >= at + 3))
@@ -65,8 +67,7 @@ Labels implied_result(const std::vector<Labels>& operands, std::size_t ellipsis)
   for (const Labels& labels : operands) {
     for (const char label : labels) ++uses[label];
   }
-  Labels result;
-  for (std::size_t i = ellipsis; i > 0; --i) result += static_cast<char>('0' + i - 1);
+  Labels result = ellipsis_labels(ellipsis);
   for (const auto& [label, count] : uses) {
     if (count == 1 && label > '9') result += label;
   }

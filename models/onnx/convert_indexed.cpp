@@ -24,12 +24,6 @@ Result<TensorId> from_front(NodeImport& node, TensorId indices, std::int64_t ext
   return whole(node, "from_front", BinaryKind::kMod, raised, count);
 }
 
-/// Extents, and with them positions, that scalars hold exactly.
-Result<void> check_positions(const Shape& shape) {
-  if (element_count(shape) <= (1 << 24)) return {};
-  return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements to pick from", to_string(shape));
-}
-
 /// 0, 1, ... along `axis` of a tensor with `rank` axes whose others have one entry.
 Result<TensorId> counting(NodeImport& node, std::int64_t count, std::size_t axis, std::size_t rank, ElementType element,
                           float step = 1) {
@@ -53,6 +47,12 @@ Result<TensorId> column(NodeImport& node, TensorId indices, std::int64_t j) {
 }
 
 }  // namespace
+
+Result<void> check_positions(const Shape& shape) {
+  if (element_count(shape) <= (1 << 24)) return {};
+  return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements, whose positions float32 does not hold exactly",
+              to_string(shape));
+}
 
 Result<void> convert_gather_elements(NodeImport& node) {
   COHORT_TRY(const Shape x_shape, node.shape(0));

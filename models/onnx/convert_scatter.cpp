@@ -15,9 +15,6 @@ constexpr auto kWhole = ElementType::kInt32;
 /// Writes of one element that a reduction may ask for, each a pass over the tensor.
 constexpr std::size_t kMostPasses = 16;
 
-/// Positions are held by scalars exactly up to here.
-constexpr std::int64_t kMostElements = 1 << 24;
-
 using Positions = std::vector<std::int64_t>;
 
 /// Nothing where the later of two updates replaces the earlier.
@@ -135,11 +132,6 @@ Result<void> scatter(NodeImport& node, const Positions& positions, std::optional
   return {};
 }
 
-Result<void> check_size(const Shape& shape) {
-  if (element_count(shape) <= kMostElements) return {};
-  return fail(ErrorCode::kInvalidInput, "{} has more than 2^24 elements, which is not supported", to_string(shape));
-}
-
 }  // namespace
 
 Result<void> convert_scatter_elements(NodeImport& node) {
@@ -149,8 +141,8 @@ Result<void> convert_scatter_elements(NodeImport& node) {
   COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
   COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, x.size()));
   COHORT_TRY(const auto reduction, reduction_of(node));
-  COHORT_CHECK(check_size(x));
-  COHORT_CHECK(check_size(updates));
+  COHORT_CHECK(check_positions(x));
+  COHORT_CHECK(check_positions(updates));
   bool fits = shape.size() == x.size() && updates == shape;
   for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = d == axis || shape[d] <= x[d];
   if (!fits)
@@ -166,8 +158,8 @@ Result<void> convert_scatter_nd(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(1));
   COHORT_TRY(const Shape updates, node.shape(2));
   COHORT_TRY(const auto reduction, reduction_of(node));
-  COHORT_CHECK(check_size(x));
-  COHORT_CHECK(check_size(updates));
+  COHORT_CHECK(check_positions(x));
+  COHORT_CHECK(check_positions(updates));
   const std::int64_t depth = shape.empty() ? 0 : shape.back();
   bool fits = depth >= 1 && depth <= static_cast<std::int64_t>(x.size());
   if (fits) {

@@ -31,7 +31,7 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
     COHORT_TRY(pending.shape, shapes.of(input));
   }
   const bool is_whole = input.element_type == "INT64" || input.element_type == "INT32" || input.element_type == "BOOL";
-  if (input.element_type != "float32" && input.element_type != "DOUBLE" && !is_whole)
+  if (input.element_type != "float32" && input.element_type != "float64" && !is_whole)
     return fail(ErrorCode::kInvalidInput, "input {} is {}; supported are float32, float64, int64, int32 and bool",
                 input.name, input.element_type);
   if (is_whole) pending.element = ElementType::kInt32;

@@ -131,6 +131,8 @@ std::string element_type_name(std::int32_t type) {
   switch (type) {
     case Proto::FLOAT:
       return "float32";
+    case Proto::DOUBLE:
+      return "float64";
     case Proto::UNDEFINED:
       return "undefined";
     default:
