@@ -114,13 +114,15 @@ double number_at(const Tensor& tensor, const std::vector<float>& elements, std::
 }
 
 /// The tolerance for this tensor: sums of float32 are exact to a part of their largest terms, so that an element near
-/// zero is, too.
+/// zero is, too. Values of 16 bits were rounded, as were those that they were computed from.
 Tolerance scaled(Tolerance tolerance, const onnx::NamedTensor& expected) {
   double largest = 0;
   for (const float value : expected.values) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
   }
-  tolerance.atol = std::max(tolerance.atol, tolerance.of_largest * largest);
+  const auto spacing = static_cast<double>(expected.spacing);
+  tolerance.rtol = std::max(tolerance.rtol, 2 * spacing);
+  tolerance.atol = std::max(tolerance.atol, std::max(tolerance.of_largest, spacing) * largest);
   return tolerance;
 }
 

@@ -196,7 +196,10 @@ float convert(const Cast& op, float x) {
   if (op.to_truth) return stored((from_float ? x != 0 : whole(x) != 0) ? 1 : 0);
   if (op.from == op.to) return x;
   if (!from_float) return static_cast<float>(whole(x));
-  if (!(std::abs(x) < 0x1p31F))
+  // What these become ONNX leaves open. Exported models choose others in their place: positions by logarithm, of which
+  // that of 0 is not used.
+  if (std::isnan(x) || std::isinf(x)) return stored(x > 0 ? INT32_MAX : INT32_MIN);
+  if (std::abs(x) >= 0x1p31F)
     throw std::range_error("a number does not fit 32 bits as a whole one: " + std::to_string(x));
   return stored(static_cast<std::int32_t>(x));
 }

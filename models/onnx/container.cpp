@@ -5,6 +5,7 @@
 
 #include "base/file.hpp"
 #include "models/onnx/inline_functions.hpp"
+#include "models/onnx/number_types.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "models/onnx/other_content.hpp"
 #include "models/onnx/tensor_values.hpp"
@@ -47,7 +48,7 @@ Result<AttributeValue> parse_attribute(const ::onnx::AttributeProto& attribute, 
     case Proto::TENSOR: {
       const auto type = attribute.t().data_type();
       if (type != ::onnx::TensorProto::UNDEFINED && !is_readable(type))
-        return AttributeValue(Unreadable{element_type_name(type)});
+        return AttributeValue(Unreadable{type_name(type)});
       COHORT_TRY(Constant constant, parse_constant(attribute.t(), folder));
       return AttributeValue(std::move(constant));
     }
@@ -90,7 +91,7 @@ Result<GraphInput> parse_input(const ::onnx::ValueInfoProto& proto) {
   GraphInput input{proto.name(), {}, {}};
   if (!proto.type().has_tensor_type()) return fail(ErrorCode::kInvalidInput, "input {} is not a tensor", input.name);
   const auto& type = proto.type().tensor_type();
-  input.element_type = element_type_name(type.elem_type());
+  input.type = type.elem_type();
   if (!type.has_shape()) return input;
   input.shape.emplace();
   for (const auto& dimension : type.shape().dim()) {
@@ -256,6 +257,15 @@ Constant make_constant(Shape shape, std::vector<float> values) {
 
 Constant make_constant(Shape shape, std::vector<std::int64_t> values) { return {std::move(shape), std::move(values)}; }
 
+std::vector<float> floats_of(const Constant& constant) {
+  if (const auto* floats = constant.floats()) return *floats;
+  const auto& integers = *constant.integers();
+  std::vector<float> values;
+  values.reserve(integers.size());
+  for (const std::int64_t value : integers) values.push_back(static_cast<float>(value));
+  return values;
+}
+
 Result<Graph> parse_graph(std::string_view bytes) { return graph_of(bytes, nullptr); }
 
 Result<Graph> parse_graph(std::string_view bytes, const std::filesystem::path& folder) {
@@ -280,18 +290,14 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
   const auto parse = [&]() -> Result<NamedTensor> {
     COHORT_CHECK(check_size(bytes));
     COHORT_TRY(const ::onnx::TensorProto proto, tensor_of(bytes));
-    const auto type = proto.data_type();
-    const bool is_whole =
-        type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32 || type == ::onnx::TensorProto::BOOL;
-    if (type != ::onnx::TensorProto::FLOAT && type != ::onnx::TensorProto::DOUBLE && !is_whole)
-      return fail(ErrorCode::kInvalidInput, "holds {}; supported are float32, float64, int64, int32 and bool",
-                  element_type_name(type));
+    COHORT_TRY(const ElementType element, element_of_type(proto.data_type()));
     COHORT_TRY(const Constant constant, parse_constant(proto, nullptr));
-    NamedTensor tensor{proto.name(), constant.shape, {}, {}, is_whole};
-    if (is_whole) {
+    NamedTensor tensor{
+        proto.name(), constant.shape, {}, {}, element != ElementType::kFloat32, spacing_of(proto.data_type())};
+    if (tensor.is_whole) {
       tensor.integers = *constant.integers();
     } else {
-      tensor.values = *constant.floats();
+      tensor.values = floats_of(constant);
     }
     return tensor;
   };

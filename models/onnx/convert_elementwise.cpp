@@ -2,7 +2,6 @@
 #include <iterator>
 
 #include "models/onnx/converters.hpp"
-#include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 
@@ -199,31 +198,6 @@ Result<void> convert_where(NodeImport& node) {
     inputs.push_back(input);
   }
   COHORT_TRY(const TensorId y, node.emit("", Select{element}, std::move(inputs)));
-  node.set_result(y);
-  return {};
-}
-
-Result<void> convert_cast(NodeImport& node) {
-  COHORT_TRY(const ElementType from, node.element(0));
-  std::int64_t to = Type::kFloat;
-  if (node.op_type() == "CastLike") {
-    COHORT_TRY(const ElementType like, node.element(1));
-    if (like != ElementType::kFloat32 && like != from)
-      return fail(ErrorCode::kInvalidInput, "is supported to float32 only");
-    to = like == ElementType::kFloat32 ? Type::kFloat : Type::kInt64;
-  } else {
-    COHORT_TRY(to, node.integer("to", 0));
-  }
-  node.ignore("saturate");                     // of 8-bit floating point
-  node.ignore("round_mode");                   // likewise
-  if (to == Type::kDouble) to = Type::kFloat;  // float64 is computed in float32
-  if (to != Type::kFloat && to != Type::kInt32 && to != Type::kInt64 && to != Type::kBool)
-    return fail(ErrorCode::kInvalidInput,
-                "to type number {} is not supported, only to float32, float64, int32, int64 and bool", to);
-  const ElementType target = to == Type::kFloat ? ElementType::kFloat32 : ElementType::kInt32;
-  if (target == from && to != Type::kBool) return convert_identity(node);
-  COHORT_TRY(const TensorId x, node.tensor(0));
-  COHORT_TRY(const TensorId y, node.emit("", Cast{from, target, to == Type::kBool}, {x}));
   node.set_result(y);
   return {};
 }

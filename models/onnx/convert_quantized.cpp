@@ -92,10 +92,11 @@ Result<Levels> levels_of(NodeImport& node, std::size_t zero_point) {
   if (given != 0) return levels_of_type(given);
   if (!node.has_input(zero_point)) return Levels{};
   const Constant* const zero_points = node.constant(zero_point);
-  if (zero_points == nullptr || zero_points->type == 0)
-    return fail(ErrorCode::kInvalidInput, "input {} (zero point) must be a constant, whose type says the levels",
+  const std::int64_t type = zero_points != nullptr ? zero_points->type : node.whole_type(zero_point);
+  if (type == 0)
+    return fail(ErrorCode::kInvalidInput, "input {} (zero point) must be of a known type, which says the levels",
                 zero_point);
-  return levels_of_type(zero_points->type);
+  return levels_of_type(type);
 }
 
 Result<TensorId> clipped(NodeImport& node, std::string_view suffix, TensorId x, const Levels& levels) {

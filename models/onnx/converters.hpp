@@ -151,8 +151,6 @@ Result<std::vector<std::size_t>> permutation_of(NodeImport& node, std::size_t ra
 /// Shape in which the second operand of an elementwise node broadcasts as numpy does: opset 6 aligns
 /// it with `axis` instead of the last dimension.
 Result<Shape> aligned_operand(NodeImport& node, const Shape& a, const Shape& b);
-/// A constant's values as float32, also of whole numbers.
-std::vector<float> floats_of(const Constant& constant);
 /// Input `i` as a float32 tensor, also of whole numbers.
 Result<TensorId> as_float(NodeImport& node, std::size_t i);
 /// Errors: kInvalidInput where made_weight() and scalar() do not hold the positions of all elements of `shape` exactly.

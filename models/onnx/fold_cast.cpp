@@ -43,6 +43,10 @@ Result<std::vector<std::int64_t>> to_integers(const Constant& from, const Range&
     return values;
   }
   for (const float value : *from.floats()) {
+    if (std::isnan(value) || std::isinf(value)) {  // as models/compute has it
+      values.push_back(wrapped(value > 0 ? INT32_MAX : INT32_MIN, range));
+      continue;
+    }
     // What does not fit is not defined; int64 ends here where the model's own whole numbers do.
     if (!(std::abs(value) < 0x1p31F) && !(range.bits == 32 && !range.is_signed && value >= 0 && value < 0x1p32F))
       return fail(ErrorCode::kInvalidInput, "{} is no whole number of {} bits", value, std::min(range.bits, 32));
@@ -94,15 +98,6 @@ Result<Blocks> blocks_of(NodeImport& node, const Shape& x, const Shape& scale) {
 
 }  // namespace
 
-std::vector<float> floats_of(const Constant& constant) {
-  if (const auto* floats = constant.floats()) return *floats;
-  const auto& integers = *constant.integers();
-  std::vector<float> values;
-  values.reserve(integers.size());
-  for (const std::int64_t value : integers) values.push_back(static_cast<float>(value));
-  return values;
-}
-
 Result<Constant> fold_cast(NodeImport& node) {
   const Constant* const from = node.constant(0);
   if (from == nullptr) return fail(ErrorCode::kInvalidInput, "input 0 is missing");
@@ -110,15 +105,16 @@ Result<Constant> fold_cast(NodeImport& node) {
   node.ignore("saturate");    // of 8-bit floating point
   node.ignore("round_mode");  // likewise
   if ((to == Type::kFloat || to == Type::kDouble) && from->floats() != nullptr) return *from;
-  if (to == Type::kInt64 && from->integers() != nullptr) return *from;
+  if (to == Type::kInt64 && from->integers() != nullptr) return make_constant(from->shape, *from->integers());
   COHORT_CHECK(node.claim(element_count(from->shape)));
-  if (to == Type::kFloat || to == Type::kDouble || to == Type::kFloat16 || to == Type::kBfloat16)
-    return make_constant(from->shape, to_floats(*from, to));
+  if (is_floating(to)) return make_constant(from->shape, to_floats(*from, to));
   if (to == Type::kBool) return make_constant(from->shape, to_truth(*from));
   const auto range = range_of(to);
-  if (!range) return fail(ErrorCode::kInvalidInput, "type {} is not supported", to);
+  if (!range) return fail(ErrorCode::kInvalidInput, "to {} is not supported", type_name(to));
   COHORT_TRY(std::vector<std::int64_t> values, to_integers(*from, *range));
-  return make_constant(from->shape, std::move(values));
+  Constant whole = make_constant(from->shape, std::move(values));
+  whole.type = static_cast<std::int32_t>(to);
+  return whole;
 }
 
 Result<Constant> fold_dequantize(NodeImport& node) {

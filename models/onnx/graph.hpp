@@ -33,6 +33,9 @@ struct Constant {
 Constant make_constant(Shape shape, std::vector<float> values);
 Constant make_constant(Shape shape, std::vector<std::int64_t> values);
 
+/// A constant's values as float32, also of whole numbers.
+std::vector<float> floats_of(const Constant& constant);
+
 /// A tensor whose values cannot be read.
 struct Unreadable {
   std::string what;  ///< "STRING", "a sparse tensor"
@@ -65,7 +68,7 @@ struct Dimension {
 
 struct GraphInput {
   std::string name;
-  std::string element_type;  ///< "float32", "int64", ...
+  std::int32_t type = 0;  ///< of TensorProto's
   /// Nothing where the file gives no shape.
   std::optional<std::vector<Dimension>> shape;
 };

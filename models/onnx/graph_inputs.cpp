@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "models/onnx/number_types.hpp"
+
 namespace cohort::onnx {
 
 namespace {
@@ -75,7 +77,7 @@ Result<Constant> constant_of(const GraphInput& input, const std::string& text, s
     const auto value = number<Number>(element);
     if (!value)
       return fail(ErrorCode::kInvalidInput, "is {}; its value must be {} or a list of them with commas, not \"{}\"",
-                  input.element_type, kind, text);
+                  type_name(input.type), kind, text);
     values.push_back(*value);
   }
   COHORT_TRY(Shape shape, shape_for(input, std::ssize(values)));
@@ -86,8 +88,8 @@ Result<Constant> constant_of(const GraphInput& input, const std::string& text, s
 }
 
 Result<Constant> fixed_value(const GraphInput& input, const std::string& text) {
-  const bool is_whole = input.element_type.find("INT") != std::string::npos || input.element_type == "BOOL";
-  if (is_whole) return constant_of<std::int64_t>(input, text, "a whole number");
+  if (input.type == Type::kBool || range_of(input.type))
+    return constant_of<std::int64_t>(input, text, "a whole number");
   return constant_of<float>(input, text, "a number");
 }
 

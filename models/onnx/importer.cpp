@@ -5,6 +5,7 @@
 #include "models/onnx/graph_inputs.hpp"
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/nodes_import.hpp"
+#include "models/onnx/number_types.hpp"
 #include "models/onnx/rename.hpp"
 
 namespace cohort::onnx {
@@ -30,11 +31,11 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
   } else {
     COHORT_TRY(pending.shape, shapes.of(input));
   }
-  const bool is_whole = input.element_type == "INT64" || input.element_type == "INT32" || input.element_type == "BOOL";
-  if (input.element_type != "float32" && input.element_type != "float64" && !is_whole)
-    return fail(ErrorCode::kInvalidInput, "input {} is {}; supported are float32, float64, int64, int32 and bool",
-                input.name, input.element_type);
-  if (is_whole) pending.element = ElementType::kInt32;
+  const auto element = element_of_type(input.type);
+  if (!element) return in_context(fmt::format("input {}", input.name), element.error());
+  pending.element = *element;
+  if (is_narrow(input.type)) state.whole_in_float.emplace(input.name, input.type);
+  const bool is_whole = pending.element != ElementType::kFloat32;
   const bool is_list = is_whole && pending.given && pending.shape.size() <= 1;
   if (element_count(pending.shape) == 0) {  // is known, and nothing can be read of it
     state.values.emplace(input.name, is_whole ? make_constant(pending.shape, std::vector<std::int64_t>())
@@ -94,12 +95,26 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   return state;
 }
 
+/// An output whose int32 values are held in float32 leaves as the whole numbers that they are.
+Result<void> add_whole_output(ImportState& state, const std::string& name) {
+  const Node cast{"", "Cast", "", {name}, {name + "_int32"}, {}, state.opset};
+  NodeImport import(state, cast, op_name_for(state, cast, 0));
+  COHORT_TRY(const TensorId x, import.tensor(0));
+  COHORT_TRY(const TensorId y, import.emit("", Cast{ElementType::kFloat32, ElementType::kInt32, false}, {x}));
+  std::swap(state.model.tensors[to_index(x)].name, state.model.tensors[to_index(y)].name);
+  if (state.model.tensor(y).name != name) state.model.tensors[to_index(y)].name = name;
+  state.model.outputs.push_back(y);
+  return {};
+}
+
 /// Gives the tensor that a graph output stands for the output's name. One that has to keep its own,
 /// or is no activation, is copied.
 Result<void> add_output(ImportState& state, const std::string& name, const std::set<std::string>& output_names) {
   const auto found = state.values.find(name);
   if (found == state.values.end())
     return fail(ErrorCode::kInvalidInput, "output {} has no value: nothing writes it", name);
+  const auto held = state.whole_in_float.find(name);
+  if (held != state.whole_in_float.end() && !is_narrow(held->second)) return add_whole_output(state, name);
   if (const auto* value = std::get_if<TensorValue>(&found->second); value != nullptr && !value->viewed_as) {
     Tensor& tensor = state.model.tensors[to_index(value->id)];
     const bool is_free = tensor.name == name || output_names.count(tensor.name) == 0;

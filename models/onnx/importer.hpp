@@ -48,6 +48,8 @@ struct ImportState {
   std::map<std::string, TensorId, std::less<>> weight_of;  ///< constants that ops already read
   std::set<std::string, std::less<>> names;                ///< all of the file's, and our own tensors'
   std::set<std::string, std::less<>> learned;  ///< initialisers, and constants computed of them: what training changes
+  /// Whole numbers in float32 tensors (whole_in_float.hpp): their types.
+  std::map<std::string, std::int64_t, std::less<>> whole_in_float;
   std::set<std::string, std::less<>> weight_names;  ///< constants whose name a weight has taken
   std::set<std::string, std::less<>> op_names;
   std::set<std::string, std::less<>> read_names;  ///< that a node or the graph's outputs read
@@ -85,6 +87,8 @@ class NodeImport {
   [[nodiscard]] bool reads_learned() const;
   /// The outputs are constants that training changes.
   void set_learned();
+  /// Constants of 8- and 16-bit whole numbers are read as float32 tensors.
+  void read_narrow_as_float() { narrow_as_float_ = true; }
   Result<Shape> shape(std::size_t i) const;
   Result<ElementType> element(std::size_t i) const;
   /// Errors: kInvalidInput where the input is left out, or not a constant of that kind.
@@ -93,6 +97,8 @@ class NodeImport {
   /// The input as a tensor of the model; a constant becomes a weight.
   Result<TensorId> tensor(std::size_t i);
   [[nodiscard]] const Value* value(std::size_t i) const;
+  /// See whole_in_float.hpp.
+  [[nodiscard]] std::int64_t whole_type(std::size_t i) const;
 
   // Attributes: the value, or the default where the node has none. Errors: another kind of value.
   [[nodiscard]] bool has_attribute(std::string_view name) const {
@@ -124,6 +130,8 @@ class NodeImport {
   TensorId scalar(std::string_view suffix, float value, ElementType element = ElementType::kFloat32);
   [[nodiscard]] const Shape& shape_of(TensorId id) const { return state_.model.tensor(id).shape; }
   [[nodiscard]] ElementType element_of(TensorId id) const { return state_.model.tensor(id).element; }
+  /// The op that writes this tensor; null where none does.
+  [[nodiscard]] const Op* writer_of(TensorId id) const;
   /// Training does not change this tensor, even if the file has it among its initialisers.
   void fix(TensorId id) { state_.model.tensors[to_index(id)].fixed = true; }
   /// The model's random key input, made at first use.
@@ -148,12 +156,14 @@ class NodeImport {
   /// A weight that no training changes.
   TensorId new_fixed(std::string name, Shape shape, ElementType element);
   TensorId nothing(Shape shape, ElementType element);
+  [[nodiscard]] ElementType element_of(const Constant& constant) const;
   TensorId append(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape);
 
   ImportState& state_;
   const Node& node_;
   std::string op_name_;
   std::set<std::string> seen_;
+  bool narrow_as_float_ = false;
 };
 
 /// Turns a node into ops.

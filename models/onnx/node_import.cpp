@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "models/onnx/number_types.hpp"
+#include "models/onnx/whole_in_float.hpp"
+
 namespace cohort::onnx {
 
 namespace {
@@ -101,7 +104,20 @@ Result<ElementType> NodeImport::element(std::size_t i) const {
   if (known == nullptr) return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
   if (const auto* input = std::get_if<InputValue>(known)) return state_.inputs[input->index].element;
   if (const auto* tensor_value = std::get_if<TensorValue>(known)) return element_of(tensor_value->id);
-  return std::get<Constant>(*known).integers() != nullptr ? ElementType::kInt32 : ElementType::kFloat32;
+  return element_of(std::get<Constant>(*known));
+}
+
+ElementType NodeImport::element_of(const Constant& constant) const {
+  const bool is_float = constant.floats() != nullptr || (narrow_as_float_ && is_narrow(constant.type));
+  return is_float ? ElementType::kFloat32 : ElementType::kInt32;
+}
+
+const Op* NodeImport::writer_of(TensorId id) const {
+  const auto& ops = state_.model.ops;
+  const auto found = std::find_if(ops.rbegin(), ops.rend(), [&](const Op& op) {
+    return std::find(op.outputs.begin(), op.outputs.end(), id) != op.outputs.end();
+  });
+  return found != ops.rend() ? &*found : nullptr;
 }
 
 Result<const Constant*> NodeImport::floats(std::size_t i, std::string_view what) const {
@@ -144,11 +160,16 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
     state_.values.insert_or_assign(name, TensorValue{reshaped, {}});
     return reshaped;
   }
-  const auto made = state_.weight_of.find(name);
-  if (made != state_.weight_of.end()) return made->second;
   const Constant& found = std::get<Constant>(*known);
   if (auto checked = check_shape(found.shape, 0); !checked)
     return in_context(fmt::format("constant {}", name), checked.error());
+  const ElementType element = element_of(found);
+  if (found.integers() != nullptr && element == ElementType::kFloat32) {
+    COHORT_CHECK(claim(element_count(found.shape)));
+    return weight(i, found.shape, floats_of(found));
+  }
+  const auto made = state_.weight_of.find(name);
+  if (made != state_.weight_of.end()) return made->second;
   WeightValues values;
   if (found.integers() != nullptr) {
     auto elements = elements_of(name, *found.integers());
@@ -157,13 +178,14 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
   } else {
     values = std::get<WeightValues>(found.values);
   }
-  const ElementType element = found.integers() != nullptr ? ElementType::kInt32 : ElementType::kFloat32;
   const TensorId id = new_fixed(weight_name(name), found.shape, element);
   state_.model.tensors[to_index(id)].fixed = state_.learned.count(name) == 0;
   state_.weights.by_tensor[to_index(id)] = std::move(values);
   state_.weight_of.emplace(name, id);
   return id;
 }
+
+std::int64_t NodeImport::whole_type(std::size_t i) const { return onnx::whole_type(state_, node_, i); }
 
 const AttributeValue* NodeImport::attribute(const std::string& name) {
   seen_.insert(name);

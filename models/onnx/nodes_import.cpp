@@ -6,6 +6,7 @@
 
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/rename.hpp"
+#include "models/onnx/whole_in_float.hpp"
 
 namespace cohort::onnx {
 
@@ -25,6 +26,10 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
     if (constant && import.input_count() > 0) {
       COHORT_TRY(const bool is_folded, fold_node(state, node, support));
       if (is_folded) return {};
+    }
+    if (!constant) {
+      COHORT_CHECK(follow_whole(state, node));
+      import.read_narrow_as_float();
     }
     COHORT_CHECK(support.convert(import));
   }
@@ -160,6 +165,7 @@ Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
     const auto value = state_.values.find(taken[i]);
     if (value == state_.values.end()) continue;
     if (state_.learned.count(taken[i]) > 0) state_.learned.insert(node.outputs[i]);
+    keep_whole(taken[i], node.outputs[i]);
     import.set_alias(Value(value->second), i);
   }
   return {};
@@ -196,8 +202,14 @@ Result<void> NodesImport::choose(const Node& node, const std::string& op_name, c
     COHORT_TRY(const TensorId y, import.emit(i == 0 ? "" : fmt::format("output{}", i), Select{element},
                                              {condition, true_value, false_value}));
     import.set_result(y, i);
+    keep_whole(if_true[i], node.outputs[i]);
   }
   return {};
+}
+
+void NodesImport::keep_whole(const std::string& from, const std::string& to) {
+  const auto held = state_.whole_in_float.find(from);
+  if (held != state_.whole_in_float.end()) state_.whole_in_float.emplace(to, held->second);
 }
 
 void NodesImport::add_branch(const Node& node, const Graph& branch) {

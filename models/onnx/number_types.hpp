@@ -2,6 +2,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "models/model.hpp"
 
 namespace cohort::onnx {
 
@@ -29,25 +33,23 @@ struct Range {
   bool is_signed = true;
 };
 
-inline std::optional<Range> range_of(std::int64_t type) {
-  switch (type) {
-    case Type::kUint8:
-      return Range{8, false};
-    case Type::kInt8:
-      return Range{8, true};
-    case Type::kUint16:
-      return Range{16, false};
-    case Type::kInt16:
-      return Range{16, true};
-    case Type::kUint32:
-      return Range{32, false};
-    case Type::kInt32:
-      return Range{32, true};
-    case Type::kInt64:
-      return Range{64, true};
-    default:
-      return std::nullopt;
-  }
-}
+std::optional<Range> range_of(std::int64_t type);
+
+/// Whether values of that type are whole numbers of 8 or 16 bits.
+bool is_narrow(std::int64_t type);
+
+/// Whether values of that type are floating point of 16 to 64 bits, all of which float32 stands for.
+bool is_floating(std::int64_t type);
+
+/// What holds values of that type in a model: float32 all floating-point numbers, and whole numbers of 8 and 16 bits
+/// (narrow_integers.hpp); int32 the others.
+/// Errors: kInvalidInput where values of the type cannot be read or written at run time.
+Result<ElementType> element_of_type(std::int64_t type);
+
+/// Distance of neighbouring values of a floating-point type of 16 bits, relative to them; 0 of others.
+float spacing_of(std::int64_t type);
+
+/// "float32", "int64", ...: how messages call a type. One without a name is "type N".
+std::string type_name(std::int64_t type);
 
 }  // namespace cohort::onnx

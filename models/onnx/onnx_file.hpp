@@ -21,6 +21,8 @@ struct NamedTensor {
   std::vector<float> values;
   std::vector<std::int64_t> integers;  ///< instead of `values` where `is_whole`
   bool is_whole = false;
+  /// Distance of neighbouring values of the file's type, relative to them, where float32 has more of them; else 0.
+  float spacing = 0;
 };
 
 struct ReadOptions {

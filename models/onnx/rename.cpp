@@ -36,7 +36,7 @@ Graph renamed(const Graph& graph, Names names, const Fresh& fresh) {
   result.name = graph.name;
   result.opset = graph.opset;
   for (const GraphInput& input : graph.inputs)
-    result.inputs.push_back({called(input.name, names), input.element_type, input.shape});
+    result.inputs.push_back({called(input.name, names), input.type, input.shape});
   for (const auto& [name, constant] : graph.constants) result.constants.emplace(called(name, names), constant);
   for (const Node& node : graph.nodes) result.nodes.push_back(renamed(node, names, fresh));
   for (const std::string& output : graph.outputs) result.outputs.push_back(called(output, names));

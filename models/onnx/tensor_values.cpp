@@ -8,6 +8,7 @@
 
 #include "models/onnx/external_data.hpp"
 #include "models/onnx/float16.hpp"
+#include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 
@@ -66,7 +67,7 @@ Result<std::vector<Value>> values_of(const Proto& tensor, std::size_t count, con
     const std::string& raw = tensor.raw_data();
     if (raw.size() != count * sizeof(Stored))
       return fail(ErrorCode::kInvalidInput, "it holds {} bytes where its {} elements of {} need {}", raw.size(), count,
-                  element_type_name(tensor.data_type()), count * sizeof(Stored));
+                  type_name(tensor.data_type()), count * sizeof(Stored));
     values.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       Stored stored{};
@@ -127,46 +128,13 @@ Result<Constant> parse_narrow(const Proto& tensor, Shape shape) {
 
 }  // namespace
 
-std::string element_type_name(std::int32_t type) {
-  switch (type) {
-    case Proto::FLOAT:
-      return "float32";
-    case Proto::DOUBLE:
-      return "float64";
-    case Proto::UNDEFINED:
-      return "undefined";
-    default:
-      break;
-  }
-  if (!Proto::DataType_IsValid(type)) return fmt::format("type {}", type);
-  return Proto::DataType_Name(static_cast<Proto::DataType>(type));
-}
-
-bool is_readable(std::int32_t type) {
-  switch (type) {
-    case Proto::FLOAT:
-    case Proto::DOUBLE:
-    case Proto::FLOAT16:
-    case Proto::BFLOAT16:
-    case Proto::INT64:
-    case Proto::UINT32:
-    case Proto::INT32:
-    case Proto::INT16:
-    case Proto::UINT16:
-    case Proto::INT8:
-    case Proto::UINT8:
-    case Proto::BOOL:
-      return true;
-    default:
-      return false;
-  }
-}
+bool is_readable(std::int32_t type) { return is_floating(type) || type == Type::kBool || range_of(type); }
 
 Result<Constant> parse_constant(const Proto& tensor, Folder folder) {
   if (!is_readable(tensor.data_type()))
     return fail(ErrorCode::kInvalidInput,
                 "its type is {}; supported are floating-point numbers of 16 to 64 bits, and whole numbers",
-                element_type_name(tensor.data_type()));
+                type_name(tensor.data_type()));
   if (is_external(tensor)) return parse_external(tensor, folder);
   COHORT_TRY(Shape shape, shape_of(tensor));
   switch (tensor.data_type()) {

@@ -9,9 +9,6 @@
 
 namespace cohort::onnx {
 
-/// "float32", "INT64", ...: how messages and GraphInput call a type of elements.
-std::string element_type_name(std::int32_t type);
-
 /// Whether values of that type can be read.
 bool is_readable(std::int32_t type);
 

@@ -89,12 +89,12 @@ TEST_F(Verify, SaysWhyACaseCannotRun) {
   std::filesystem::remove_all(path("one/test_data_set_0"));
   write_case("two", {0, 0});
   write("two/test_data_set_0/input_0.pb",
-        "\x08\x01\x08\x02\x10\x0a\x4a\x04"
-        "1234");  // 1 x 2 of float16
+        "\x08\x01\x08\x02\x10\x0e\x4a\x10"
+        "0123456789012345");  // 1 x 2 of complex64
   const Outcome outcome = cohort({"verify", path("one").string(), path("two").string()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("unsupported one: there is no test_data_set_* beside the model"));
-  EXPECT_THAT(outcome.out, HasSubstr("input_0.pb: holds FLOAT16; supported are"));
+  EXPECT_THAT(outcome.out, HasSubstr("input_0.pb: holds complex64; supported are"));
 }
 
 TEST_F(Verify, FailsCasesOfFilesThatAreBrokenOrCutShort) {
@@ -260,6 +260,9 @@ TEST_F(Verify, PassesTheReportedCasesOfExporters) {
   EXPECT_THAT(outcome.out, HasSubstr("8 passed, 0 failed, 0 unsupported"));
 }
 
+/// All but those of bfloat16 in ONNX 1.12, which hold the bits of its numbers as numbers; later releases do not.
+constexpr const char* kReadableCases = "^(?!.*BFLOAT16)";
+
 /// The ONNX project's own single-node cases.
 class OnnxProject : public ProgramTest, public ::testing::WithParamInterface<const char*> {
  protected:
@@ -268,7 +271,8 @@ class OnnxProject : public ProgramTest, public ::testing::WithParamInterface<con
       GTEST_SKIP() << "the ONNX project's cases are not here; they are Debian's package libonnx-testdata";
   }
   json verify(const std::string& folder) {
-    const Outcome outcome = cohort({"verify", std::string(kCases) + "/" + folder, "--device", GetParam(), "--json"});
+    const Outcome outcome = cohort(
+        {"verify", std::string(kCases) + "/" + folder, "--device", GetParam(), "--json", "--filter", kReadableCases});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return json::parse(outcome.out);
   }
@@ -316,7 +320,7 @@ TEST_P(OnnxProject, SingleNodeCasesHaveNoFailures) {
   const json report = verify("node");
   EXPECT_THAT(names(report, "failed"), IsEmpty());
   // Of 932; the rest are of ops or element types that are not supported, which must not grow.
-  EXPECT_GE(report["passed"].get<int>(), 598);
+  EXPECT_GE(report["passed"].get<int>(), 760);
   std::size_t common = 0;
   std::vector<std::string> unsupported;
   for (const json& each : report["cases"]) {

@@ -1,5 +1,7 @@
 #include "tests/models/evaluate.hpp"
 
+#include <bit>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -61,6 +63,12 @@ Result<std::vector<std::vector<float>>> evaluate(const LoadedModel& loaded,
   std::vector<std::vector<float>> outputs;
   for (const TensorId id : model.outputs) outputs.push_back(values[to_index(id)]);
   return outputs;
+}
+
+std::vector<float> as_numbers(ElementType element, std::vector<float> elements) {
+  if (element == ElementType::kFloat32) return elements;
+  for (float& each : elements) each = static_cast<float>(std::bit_cast<std::int32_t>(each));
+  return elements;
 }
 
 std::vector<std::vector<float>> random_inputs(const Model& model, std::uint64_t seed) {

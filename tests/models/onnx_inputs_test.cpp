@@ -110,7 +110,7 @@ TEST(OnnxFixedInputs, WithValuesThatDoNotFitAreRefused) {
   EXPECT_THAT(values(sum({"2"}, 1), "k", "1,2,3", y).message,
               HasSubstr("input k has shape [2]; its value must be one number or 2, not 3"));
   EXPECT_THAT(values(sum({}, 7), "k", "1.5", y).message,
-              HasSubstr("input k is INT64; its value must be a whole number or a list of them with commas, not"));
+              HasSubstr("input k is int64; its value must be a whole number or a list of them with commas, not"));
   EXPECT_THAT(values(sum({}, 1), "k", "1,", y).message, HasSubstr("its value must be a number"));
   EXPECT_THAT(values(sum({"n", "m"}, 1), "k", "1", y).message, HasSubstr("more than one open dimension"));
 }

@@ -32,12 +32,12 @@ std::string onnx_model(int opset, std::string_view graph_text) {
   return model.SerializeAsString();
 }
 
-std::string input_text(std::string_view name, const Shape& shape) {
+std::string input_text(std::string_view name, const Shape& shape, int type) {
   std::string dimensions;
   for (const std::int64_t extent : shape)
     dimensions +=
         extent < 0 ? std::string(" dim { dim_param: \"n\" }") : fmt::format(" dim {{ dim_value: {} }}", extent);
-  return fmt::format(" input {{ name: \"{}\" type {{ tensor_type {{ elem_type: 1 shape {{ {} }} }} }} }}", name,
+  return fmt::format(" input {{ name: \"{}\" type {{ tensor_type {{ elem_type: {} shape {{ {} }} }} }} }}", name, type,
                      dimensions);
 }
 
@@ -51,6 +51,11 @@ std::string floats_text(std::string_view name, const Shape& shape, const std::ve
 std::string integers_text(std::string_view name, const Shape& shape, const std::vector<std::int64_t>& values) {
   return fmt::format(" initializer {{ name: \"{}\" data_type: 7 {} {} }}", name, repeated("dims", shape),
                      repeated("int64_data", values));
+}
+
+std::string narrow_text(std::string_view name, const Shape& shape, int type, const std::vector<std::int64_t>& values) {
+  return fmt::format(" initializer {{ name: \"{}\" data_type: {} {} {} }}", name, type, repeated("dims", shape),
+                     repeated("int32_data", values));
 }
 
 std::string node_text(std::string_view op_type, const std::vector<std::string>& inputs,

@@ -12,11 +12,13 @@ namespace cohort {
 /// opset. Fails the running test where the text is not valid.
 std::string onnx_model(int opset, std::string_view graph_text);
 
-/// Text of a graph's input, output or initialiser. A negative extent is left open.
-std::string input_text(std::string_view name, const Shape& shape);
+/// Text of a graph's input, output or initialiser. A negative extent is left open; types are numbers of TensorProto's.
+std::string input_text(std::string_view name, const Shape& shape, int type = 1);
 std::string output_text(std::string_view name);
 std::string floats_text(std::string_view name, const Shape& shape, const std::vector<float>& values);
 std::string integers_text(std::string_view name, const Shape& shape, const std::vector<std::int64_t>& values);
+/// Whole numbers of up to 32 bits, as `type` says.
+std::string narrow_text(std::string_view name, const Shape& shape, int type, const std::vector<std::int64_t>& values);
 /// node { op_type, input..., output..., name: "n_<first output>" } with `attributes` as text.
 std::string node_text(std::string_view op_type, const std::vector<std::string>& inputs,
                       const std::vector<std::string>& outputs, std::string_view attributes = "");

@@ -92,7 +92,7 @@ TEST(OnnxConstant, OfTextOrSparseIsRefusedByName) {
       HasSubstr("attribute sparse_value is not supported"));
   EXPECT_THAT(message(with_constant(
                   "attribute { name: \"value\" type: TENSOR t { data_type: 8 dims: 1 string_data: \"a\" } }")),
-              HasSubstr("attribute value holds STRING, which is not supported"));
+              HasSubstr("attribute value holds string, which is not supported"));
   EXPECT_THAT(message(with_constant("")), HasSubstr("attribute value is missing"));
 }
 
@@ -208,7 +208,7 @@ TEST(OnnxWeights, OfATypeThatCannotBeReadAreNamed) {
   EXPECT_THAT(message(onnx_model(17, input_text("x", {1}) + output_text("y") +
                                          initializer("w", 8, "dims: 1 string_data: \"a\"") +
                                          node_text("Add", {"x", "w"}, {"y"}))),
-              HasSubstr("tensor w: its type is STRING; supported are"));
+              HasSubstr("tensor w: its type is string; supported are"));
 }
 
 TEST(OnnxOutputs, MayBeInputsAndInitializers) {

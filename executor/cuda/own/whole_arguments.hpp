@@ -31,7 +31,7 @@ enum class WholeKind : std::int32_t {
 };
 
 /// Elementwise, dimensions in the order of y's memory. Where the result is whole and does not fit 32 bits it is the
-/// nearest that does, and 0 for a NaN; division by zero gives 0.
+/// nearest that does, and the least for a NaN; division by zero gives 0.
 struct WholeArguments {
   DataType type = DataType::kFloat32;  ///< of the tensors that do not hold whole numbers
   WholeKind kind{};

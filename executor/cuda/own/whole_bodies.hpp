@@ -23,12 +23,11 @@ COHORT_BODY std::int32_t in_32_bits(std::int64_t value) {
   return static_cast<std::int32_t>(value);
 }
 
-/// Towards zero.
+/// Towards zero; a NaN the least.
 COHORT_BODY std::int32_t to_whole(float value) {
   constexpr float kBeyond = 2147483648.0F;
   if (value >= kBeyond) return static_cast<std::int32_t>(kMostWhole);
-  if (value < -kBeyond) return static_cast<std::int32_t>(kLeastWhole);
-  return value < kBeyond ? static_cast<std::int32_t>(value) : 0;  // of a NaN
+  return value >= -kBeyond ? static_cast<std::int32_t>(value) : static_cast<std::int32_t>(kLeastWhole);
 }
 
 /// Beyond 32 bits any number of the result's sign.

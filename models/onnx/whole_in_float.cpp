@@ -1,0 +1,153 @@
+#include "models/onnx/whole_in_float.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "models/onnx/number_types.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+/// What an op does with whole numbers in float32.
+enum class Use {
+  kNotSupported,
+  kKeeps,      ///< moves or chooses: its outputs hold them, too
+  kComputes,   ///< the same, where they do not wrap around: of 32 bits
+  kReads,      ///< its outputs are of another type
+  kQuantises,  ///< its outputs are levels
+  kSums,       ///< its outputs are int32
+};
+
+constexpr std::pair<std::string_view, Use> kUses[] = {
+    {"Abs", Use::kComputes},
+    {"Add", Use::kComputes},
+    {"ArgMax", Use::kReads},
+    {"ArgMin", Use::kReads},
+    {"Cast", Use::kReads},
+    {"CastLike", Use::kReads},
+    {"Clip", Use::kKeeps},
+    {"Concat", Use::kKeeps},
+    {"ConvInteger", Use::kSums},
+    {"DepthToSpace", Use::kKeeps},
+    {"DequantizeLinear", Use::kReads},
+    {"DynamicQuantizeLinear", Use::kQuantises},
+    {"Equal", Use::kReads},
+    {"Expand", Use::kKeeps},
+    {"Flatten", Use::kKeeps},
+    {"Gather", Use::kKeeps},
+    {"GatherElements", Use::kKeeps},
+    {"GatherND", Use::kKeeps},
+    {"Greater", Use::kReads},
+    {"GreaterOrEqual", Use::kReads},
+    {"Identity", Use::kKeeps},
+    {"Less", Use::kReads},
+    {"LessOrEqual", Use::kReads},
+    {"MatMulInteger", Use::kSums},
+    {"Max", Use::kKeeps},
+    {"MaxPool", Use::kKeeps},
+    {"Min", Use::kKeeps},
+    {"Mul", Use::kComputes},
+    {"Neg", Use::kComputes},
+    {"OneHot", Use::kKeeps},
+    {"Pad", Use::kKeeps},
+    {"QLinearConv", Use::kQuantises},
+    {"QLinearMatMul", Use::kQuantises},
+    {"QuantizeLinear", Use::kQuantises},
+    {"ReduceMax", Use::kKeeps},
+    {"ReduceMin", Use::kKeeps},
+    {"ReduceSum", Use::kComputes},
+    {"Relu", Use::kKeeps},
+    {"Reshape", Use::kKeeps},
+    {"Shape", Use::kReads},
+    {"Size", Use::kReads},
+    {"Slice", Use::kKeeps},
+    {"SpaceToDepth", Use::kKeeps},
+    {"Split", Use::kKeeps},
+    {"Squeeze", Use::kKeeps},
+    {"Sub", Use::kComputes},
+    {"Sum", Use::kComputes},
+    {"Tile", Use::kKeeps},
+    {"Transpose", Use::kKeeps},
+    {"Unsqueeze", Use::kKeeps},
+    {"Where", Use::kKeeps},
+};
+
+template <class T>
+T attribute_or(const Node& node, const std::string& name, T otherwise) {
+  const auto found = node.attributes.find(name);
+  if (found == node.attributes.end()) return otherwise;
+  const T* const value = std::get_if<T>(&found->second);
+  return value != nullptr ? *value : otherwise;
+}
+
+Use use_of(const Node& node) {
+  // Nearest positions copy; others compute means, which are rounded in these types.
+  if (node.op_type == "Resize" || node.op_type == "Upsample")
+    return attribute_or<std::string>(node, "mode", "nearest") == "nearest" ? Use::kKeeps : Use::kNotSupported;
+  const auto* const found =
+      std::find_if(std::begin(kUses), std::end(kUses), [&](const auto& use) { return use.first == node.op_type; });
+  return found != std::end(kUses) ? found->second : Use::kNotSupported;
+}
+
+/// The type of a quantising op's levels, as convert_quantized.cpp finds it.
+std::int64_t level_type(const ImportState& state, const Node& node) {
+  if (node.op_type == "DynamicQuantizeLinear") return Type::kUint8;
+  if (const auto given = attribute_or<std::int64_t>(node, "output_dtype", 0); given != 0) return given;
+  const std::int64_t type = whole_type(state, node, node.op_type == "QuantizeLinear" ? 2 : 7);
+  return type != 0 ? type : static_cast<std::int64_t>(Type::kUint8);
+}
+
+/// The type of the node's whole numbers in float32; 0 where it has none as outputs.
+Result<std::int64_t> made_type(const ImportState& state, const Node& node) {
+  const Use use = use_of(node);
+  if (use == Use::kQuantises) return level_type(state, node);
+  if (use == Use::kSums) return Type::kInt32;
+  if (node.op_type == "Cast") {
+    const auto to = attribute_or<std::int64_t>(node, "to", 0);
+    return is_narrow(to) ? to : 0;
+  }
+  if (node.op_type == "CastLike") {
+    const std::int64_t like = whole_type(state, node, 1);
+    return is_narrow(like) ? like : 0;
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const std::int64_t type = whole_type(state, node, i);
+    if (type == 0) continue;
+    if (use == Use::kNotSupported || (use == Use::kComputes && is_narrow(type)))
+      return fail(ErrorCode::kInvalidInput,
+                  "reads {}, {} that is held in float32, which would compute something else; put a Cast to float32 "
+                  "before it",
+                  node.inputs[i], type_name(type));
+    return use == Use::kReads ? 0 : type;
+  }
+  return 0;
+}
+
+/// Others are scales or positions.
+bool holds_whole(const Node& node, std::size_t output) {
+  return output != 1 || (node.op_type != "DynamicQuantizeLinear" && node.op_type != "MaxPool");
+}
+
+}  // namespace
+
+std::int64_t whole_type(const ImportState& state, const Node& node, std::size_t i) {
+  if (i >= node.inputs.size()) return 0;
+  const std::string& name = node.inputs[i];
+  if (const auto known = state.whole_in_float.find(name); known != state.whole_in_float.end()) return known->second;
+  const auto value = state.values.find(name);
+  if (value == state.values.end()) return 0;
+  const auto* const constant = std::get_if<Constant>(&value->second);
+  return constant != nullptr && is_narrow(constant->type) ? constant->type : 0;
+}
+
+Result<void> follow_whole(ImportState& state, const Node& node) {
+  COHORT_TRY(const std::int64_t type, made_type(state, node));
+  if (type == 0) return {};
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].empty() && holds_whole(node, i)) state.whole_in_float.emplace(node.outputs[i], type);
+  }
+  return {};
+}
+
+}  // namespace cohort::onnx
