@@ -29,6 +29,11 @@ Result<void> convert_matmul(NodeImport& node);
 // convert_einsum.cpp
 Result<void> convert_einsum(NodeImport& node);
 
+// convert_spectral.cpp
+Result<void> convert_dft(NodeImport& node);
+Result<void> convert_stft(NodeImport& node);
+Result<Constant> fold_window(NodeImport& node);
+
 // convert_quantized.cpp
 Result<void> convert_quantize(NodeImport& node);
 Result<void> convert_dynamic_quantize(NodeImport& node);
@@ -73,6 +78,8 @@ Result<void> convert_pow(NodeImport& node);
 Result<void> convert_mod(NodeImport& node);
 Result<void> convert_not(NodeImport& node);
 Result<void> convert_where(NodeImport& node);
+
+// convert_cast.cpp
 Result<void> convert_cast(NodeImport& node);
 
 // convert_normalization.cpp

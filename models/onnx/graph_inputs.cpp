@@ -110,7 +110,13 @@ InputShapes::InputShapes(const Graph& graph, const ReadOptions& options) : optio
 }
 
 bool InputShapes::is_minibatch(const GraphInput& input, std::size_t axis) const {
-  return axis == 0 || minibatch_names_.count((*input.shape)[axis].name) > 0;
+  if (axis == 0) return true;
+  const std::string& name = (*input.shape)[axis].name;
+  if (minibatch_names_.count(name) == 0) return false;
+  if (std::find(std::begin(kMinibatchNames), std::end(kMinibatchNames), name) == std::end(kMinibatchNames)) return true;
+  // [batch_size, N]: where the first dimension is the minibatch by another name, N is a number of something else.
+  const Dimension& first = input.shape->front();
+  return first.extent || first.name.empty() || first.name == name || options_.dims.count(first.name) > 0;
 }
 
 Result<Shape> InputShapes::of(const GraphInput& input) {

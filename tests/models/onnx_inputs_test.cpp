@@ -69,6 +69,9 @@ TEST(OnnxDimensions, AreTheMinibatchWhereTheyPlainlyAre) {
   EXPECT_THAT(shapes(named_input("x", {"7", "batch_size", "3"}), {}, 4).shapes, ElementsAre(Shape{7, 4, 3}));
   EXPECT_THAT(shapes(named_input("x", {"7", "N", "3"}), {{"N", 2}}, 4).shapes, ElementsAre(Shape{7, 2, 3}));
   EXPECT_THAT(shapes(named_input("x", {"N", "N"}), {}).message, HasSubstr("leaves dimension 1 open"));
+  EXPECT_THAT(shapes(named_input("x", {"batch_size", "N"}), {}).message, HasSubstr("leaves dimension 1 open"));
+  EXPECT_THAT(shapes(named_input("x", {"batch_size", "N"}), {{"N", 9}}, 4).shapes, ElementsAre(Shape{4, 9}));
+  EXPECT_THAT(shapes(named_input("x", {"T", "N", "3"}), {{"T", 9}}, 4).shapes, ElementsAre(Shape{9, 4, 3}));
 }
 
 /// y = x + k.
