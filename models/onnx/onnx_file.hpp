@@ -82,7 +82,7 @@ struct InputName {
 /// The inputs of a model in memory, in the file's order.
 Result<std::vector<InputName>> input_names(std::string_view bytes);
 
-/// A tensor file of an ONNX test-data folder (input_0.pb, output_0.pb): float32, int64, int32 or bool.
+/// A tensor file of an ONNX test-data folder (input_0.pb, output_0.pb), of a type that an input may have.
 Result<NamedTensor> read_tensor(const std::filesystem::path& path);
 
 /// Checks that a file is a valid model, whether or not it is supported.

@@ -49,6 +49,31 @@ TEST_F(ModelsCommand, NamesWhatIsWrongWithAModel) {
   EXPECT_THAT(argument.err, HasSubstr("hidden"));
 }
 
+TEST_F(ModelsCommand, SaysWhatAFileHolds) {
+  ASSERT_EQ(cohort({"models", "mlp", "--set", "hidden=8", "--export", "net.onnx"}).exit_code, 0);
+  const Outcome text = cohort({"models", "net.onnx"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.out,
+            "net.onnx: 6.44 k parameters, 12.9 k FLOPs a step\n"
+            "  input input: float32 [1, 784]\n"
+            "  output output: float32 [1, 10]\n"
+            "  3 ops: 3 Gemm\n");
+  const json described = json::parse(cohort({"models", "net.onnx", "--json"}).out);
+  EXPECT_EQ(described.at("parameters"), 784 * 8 + 8 + 8 * 8 + 8 + 8 * 10 + 10);
+  EXPECT_EQ(described.at("ops"), json({{"Gemm", 3}}));
+  EXPECT_EQ(described.at("inputs").at("input"), json({1, 784}));
+}
+
+TEST_F(ModelsCommand, NamesWhatIsWrongWithAFile) {
+  const Outcome missing = cohort({"models", "none.onnx"});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("none.onnx"));
+  ASSERT_EQ(cohort({"models", "mlp", "--export", "net.onnx"}).exit_code, 0);
+  const Outcome exported = cohort({"models", "net.onnx", "--export", "other.onnx"});
+  EXPECT_EQ(exported.exit_code, 2);
+  EXPECT_THAT(exported.err, HasSubstr("--export writes a built-in network, and net.onnx is a file"));
+}
+
 TEST_F(ModelsCommand, ExportsOnnxThatIsReadBack) {
   const Outcome outcome = cohort({"models", "lenet5", "--export", "lenet5.onnx", "--minibatch", "2", "--json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
