@@ -21,8 +21,9 @@ except ImportError as error:
 VERSION = onnxruntime.__version__
 # Largest difference of an output element, as part of the largest output: deep networks of random weights lose digits.
 TOLERANCE = 1e-4
+HALF_TOLERANCE = 1e-2  # of models in float16, which Cohort computes in float32
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": bool,
-         "tensor(double)": np.float64}
+         "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8}
 
 
 def made_up(session, dims, values, seed):
@@ -35,7 +36,9 @@ def made_up(session, dims, values, seed):
         kind = TYPES[node.type]
         if node.name in values:
             inputs[node.name] = np.full(shape, values[node.name], kind)
-        elif kind in (np.float32, np.float64):
+        elif kind in (np.uint8, np.int8):  # pixels and the like
+            inputs[node.name] = generator.integers(np.iinfo(kind).min, np.iinfo(kind).max + 1, shape, kind)
+        elif kind in (np.float16, np.float32, np.float64):
             inputs[node.name] = generator.uniform(-1, 1, shape).astype(kind)
         else:
             inputs[node.name] = np.zeros(shape, kind)
@@ -53,6 +56,8 @@ class Peer:
         options.profile_file_prefix = str(file.with_suffix(""))
         self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         self.inputs = made_up(self.session, dims or {}, values or {}, seed)
+        is_half = any(node.type == "tensor(float16)" for node in self.session.get_outputs())
+        self.tolerance = HALF_TOLERANCE if is_half else TOLERANCE
         self.binding = self.session.io_binding()
         for name, array in self.inputs.items():
             self.binding.bind_cpu_input(name, array)
@@ -108,6 +113,7 @@ def outputs_of_plan(cohort, plan, inputs, folder):
 
 def distance(found, expected):
     """Largest difference of an element, relative to the largest that is expected; infinite where one is no number."""
+    expected = expected.astype(np.float64)
     worst = float(np.max(np.abs(found - expected))) / max(float(np.max(np.abs(expected))), 1e-30)
     return math.inf if math.isnan(worst) else worst
 

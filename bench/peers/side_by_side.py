@@ -30,7 +30,7 @@ import sys
 import tempfile
 
 from beside import Failed, Program, Share, add_timing_options, machine, shown, write
-from onnx_session import TOLERANCE, VERSION, Model, block, difference, outputs_of_plan
+from onnx_session import VERSION, Model, block, difference, outputs_of_plan
 
 
 def work_on_core(model, file, count, core, pipe):
@@ -100,7 +100,7 @@ def compare(cohort, model, options, folder):
     singles = [model.session(file, threads) for threads in (1, options.threads)]
     given = {name: array for name, array in singles[0].inputs.items() if name not in model.values}
     error = difference(outputs_of_plan(cohort, one, given, folder / model.name), singles[0].outputs())
-    if not error <= TOLERANCE:
+    if not error <= singles[0].tolerance:
         raise Failed(f"outputs differ by {error:.1e} of the largest")
     side = SideBySide(model, file, options.n, cores)
     times = {key: [] for key in ("one", "baseline", "plan", "session", "sessions", "side")}

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <optional>
 
+#include "base/float16.hpp"
+
 namespace cohort {
 namespace {
 
@@ -199,9 +201,10 @@ Result<NpyArray> converted(Contents contents) {
   return array;
 }
 
-constexpr std::array<std::pair<std::string_view, Result<NpyArray> (*)(Contents)>, 11> kNumberTypes = {{
+constexpr std::array<std::pair<std::string_view, Result<NpyArray> (*)(Contents)>, 12> kNumberTypes = {{
     {"<f4", converted<float>},
     {"<f8", converted<double>},
+    {"<f2", converted<Float16>},
     {"|b1", converted<std::uint8_t>},
     {"|u1", converted<std::uint8_t>},
     {"|i1", converted<std::int8_t>},
@@ -237,7 +240,8 @@ Result<NpyArray> parse_npy(std::string_view bytes) {
     if (dtype == contents.dtype) return convert(std::move(contents));
   }
   return fail(ErrorCode::kInvalidInput,
-              "holds '{}'; expected float32, float64, bool or whole numbers, little-endian, as array.astype('float32') "
+              "holds '{}'; expected float16, float32, float64, bool or whole numbers, little-endian, as "
+              "array.astype('float32') "
               "gives",
               contents.dtype);
 }

@@ -27,7 +27,7 @@ std::string encode_npy(std::span<const std::int64_t> shape, std::span<const floa
 /// Reads versions 1.0, 2.0 and 3.0: an array of any plain numbers, as float32. Whole numbers beyond 2^24 lose their
 /// last digits.
 ///
-/// Errors: kInvalidInput for what is not .npy, not in C order, or of another type (float16, big-endian), and where the
+/// Errors: kInvalidInput for what is not .npy, not in C order, or of another type (complex, big-endian), and where the
 /// data is shorter or longer than the shape says. Memory is taken only for data that is there.
 Result<NpyArray> parse_npy(std::string_view bytes);
 

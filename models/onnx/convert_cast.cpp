@@ -17,9 +17,10 @@ bool is_within(const NodeImport& node, const Op* op, float least, float most) {
   if (op == nullptr) return false;
   if (is_rounding(op)) return is_within(node, node.writer_of(op->inputs[0]), least, most);
   if (const auto* const activation = std::get_if<Activation>(&op->attributes))
-    return activation->kind == ActivationKind::kClip && activation->alpha >= least && activation->beta <= most;
+    return activation->kind == ActivationKind::kClip && activation->alpha >= least && activation->beta >= least &&
+           activation->beta <= most;
   const auto* const binary = std::get_if<Binary>(&op->attributes);
-  return binary != nullptr && binary->kind >= BinaryKind::kEqual;  // 0 or 1
+  return binary != nullptr && is_predicate(binary->kind);  // 0 or 1
 }
 
 /// Input 0 as whole numbers of `range`, in float32: rounded towards zero, and those outside wrap around.
@@ -80,6 +81,12 @@ Result<void> convert_cast(NodeImport& node) {
   if (is_narrow(to)) {
     COHORT_TRY(const TensorId y, narrowed(node, *range_of(to)));
     node.set_result(y);
+    return {};
+  }
+  const Constant* const constant = node.constant(0);
+  if (*target == ElementType::kFloat32 && constant != nullptr && constant->integers() != nullptr) {
+    COHORT_CHECK(node.claim(element_count(constant->shape)));
+    node.set_alias(make_constant(constant->shape, floats_of(*constant)));
     return {};
   }
   if (*target == from && to != Type::kBool) return convert_identity(node);

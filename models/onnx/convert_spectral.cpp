@@ -6,15 +6,14 @@
 #include <numbers>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 
 namespace {
 
-/// Longer ones need too large a matrix.
-constexpr std::int64_t kLongest = 16384;
-
 Result<void> check_length(std::int64_t length, std::string_view what) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 20;
   if (length >= 1 && length <= kLongest) return {};
   return fail(ErrorCode::kInvalidInput, "{} must be from 1 to {}, not {}", what, kLongest, length);
 }
@@ -42,11 +41,19 @@ double times(const Transform& transform, std::int64_t sample) {
 
 /// The transform's matrix: rows are real and imaginary part of a result, columns those of a sample, real numbers
 /// having one part.
-std::vector<float> matrix_of(const Transform& transform) {
+/// Errors: kInvalidInput where it would be too large.
+Result<std::vector<float>> matrix_of(const Transform& transform) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 25;
+  const std::int64_t rows = transform.results * (transform.to_complex ? 2 : 1);
+  const std::int64_t columns = transform.samples * (transform.of_complex ? 2 : 1);
+  if (rows * columns > kMost)
+    return fail(ErrorCode::kInvalidInput, "needs a matrix of {} by {} numbers; at most {} in all are supported", rows,
+                columns, kMost);
   const auto length = static_cast<double>(transform.length);
   const double scale = transform.is_inverse ? 1 / length : 1;
   const double direction = transform.is_inverse ? 1 : -1;
   std::vector<float> matrix;
+  matrix.reserve(static_cast<std::size_t>(rows * columns));
   for (std::int64_t result = 0; result < transform.results; ++result) {
     for (const bool is_imaginary : {false, true}) {
       if (is_imaginary && !transform.to_complex) continue;
@@ -109,12 +116,9 @@ Result<TensorId> exchanged(NodeImport& node, std::string_view suffix, TensorId x
   return node.emit(suffix, std::move(transpose), {x});
 }
 
-/// Extent of the window, from its own input, or else from the frame length.
-Result<std::int64_t> frame_length_of(NodeImport& node, const Constant* window) {
-  if (!node.has_input(3)) {
-    if (window == nullptr) return fail(ErrorCode::kInvalidInput, "has neither a window nor a frame length");
-    return element_count(window->shape);
-  }
+/// Samples of a frame: its own input, or else those of the window, or of the signal.
+Result<std::int64_t> frame_length_of(NodeImport& node, const Constant* window, std::int64_t signal) {
+  if (!node.has_input(3)) return window != nullptr ? element_count(window->shape) : signal;
   COHORT_TRY(const std::int64_t length, single_integer(node, 3, "frame length"));
   if (window != nullptr && element_count(window->shape) != length)
     return fail(ErrorCode::kInvalidInput, "frames of {} samples have a window of {}", length,
@@ -138,7 +142,7 @@ Result<TensorId> real_signal(NodeImport& node) {
 Result<void> convert_dft(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));
   const std::size_t rank = shape.size();
-  if (rank < 2 || shape.back() < 1 || shape.back() > 2)
+  if (rank < 2 || element_count(shape) == 0 || shape.back() > 2)
     return fail(ErrorCode::kInvalidInput, "x must be [..., 1] or [..., 2], real or complex, not {}", to_string(shape));
   COHORT_TRY(const std::size_t axis, axis_of_dft(node, rank));
   COHORT_TRY(const Transform transform, transform_of(node, shape[axis], shape.back() == 2));
@@ -154,9 +158,9 @@ Result<void> convert_dft(NodeImport& node) {
   const std::int64_t columns = result[rank - 2] * result[rank - 1];
   COHORT_TRY(x, node.emit_reshape("rows", x, {element_count(result) / columns, columns}));
   const std::int64_t parts = transform.to_complex ? 2 : 1;
-  COHORT_CHECK(node.claim(parts * transform.results * columns));
+  COHORT_TRY(std::vector<float> values, matrix_of(transform));
   COHORT_TRY(const TensorId matrix,
-             node.made_weight("matrix", {parts * transform.results, columns}, matrix_of(transform)));
+             node.made_weight("matrix", {parts * transform.results, columns}, std::move(values)));
   COHORT_TRY(TensorId y, node.emit("product", Gemm{}, {x, matrix}));
   result[rank - 2] = transform.results;
   result[rank - 1] = parts;
@@ -171,8 +175,9 @@ Result<void> convert_stft(NodeImport& node) {
   if (node.has_input(2)) {
     COHORT_TRY(window, node.floats(2, "window"));
   }
+  COHORT_TRY(const TensorId x, real_signal(node));
   Transform transform;
-  COHORT_TRY(transform.length, frame_length_of(node, window));
+  COHORT_TRY(transform.length, frame_length_of(node, window, node.shape_of(x)[2]));
   COHORT_CHECK(check_length(transform.length, "the frame length"));
   transform.samples = transform.length;
   COHORT_TRY(const std::int64_t one_sided, node.integer("onesided", 1));
@@ -181,13 +186,11 @@ Result<void> convert_stft(NodeImport& node) {
   if (step < 1) return fail(ErrorCode::kInvalidInput, "the frame step must be at least 1, not {}", step);
 
   // Frames times the matrix: a convolution along the samples.
-  std::vector<float> kernels = matrix_of(transform);
-  COHORT_CHECK(node.claim(std::ssize(kernels)));
+  COHORT_TRY(std::vector<float> kernels, matrix_of(transform));
   if (window != nullptr) {
     const std::vector<float>& factors = *window->floats();
     for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i] *= factors[i % factors.size()];
   }
-  COHORT_TRY(const TensorId x, real_signal(node));
   Convolution convolution;
   convolution.window = {{transform.length}, {step}, {0}, {0}, {1}};
   COHORT_TRY(const TensorId w,
@@ -204,7 +207,10 @@ Result<void> convert_stft(NodeImport& node) {
 Result<Constant> fold_window(NodeImport& node) {
   COHORT_TRY(const std::int64_t size, single_integer(node, 0, "size"));
   COHORT_TRY(const std::int64_t periodic, node.integer("periodic", 1));
-  node.ignore("output_datatype");
+  COHORT_TRY(const std::int64_t data_type, node.integer("output_datatype", Type::kFloat));
+  if (!is_floating(data_type))
+    return fail(ErrorCode::kInvalidInput, "of {} is not supported, only of floating-point numbers",
+                type_name(data_type));
   if (size < 0) return fail(ErrorCode::kInvalidInput, "a window has at least 0 samples, not {}", size);
   COHORT_CHECK(node.claim(size));
   const std::string_view type = node.op_type();

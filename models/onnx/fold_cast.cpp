@@ -1,21 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/float16.hpp"
 #include "models/onnx/converters.hpp"
-#include "models/onnx/float16.hpp"
 #include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 
 namespace {
-
-/// The lowest bits of `value`, as a conversion in C does.
-std::int64_t wrapped(std::int64_t value, const Range& range) {
-  if (range.bits == 64) return value;
-  const std::int64_t count = std::int64_t{1} << range.bits;
-  const std::int64_t low = ((value % count) + count) % count;
-  return range.is_signed && low >= count / 2 ? low - count : low;
-}
 
 std::vector<float> to_floats(const Constant& from, std::int64_t to) {
   std::vector<float> values = floats_of(from);

@@ -12,6 +12,10 @@ namespace {
 /// Names that exporters give the minibatch wherever it stands.
 constexpr std::string_view kMinibatchNames[] = {"N", "batch", "batch_size", "minibatch"};
 
+bool is_minibatch_name(std::string_view name) {
+  return std::find(std::begin(kMinibatchNames), std::end(kMinibatchNames), name) != std::end(kMinibatchNames);
+}
+
 /// Some exporters write one name, as "?", for all open dimensions.
 std::int64_t times_open(const GraphInput& input, const std::string& name) {
   return std::count_if(input.shape->begin(), input.shape->end(),
@@ -22,6 +26,9 @@ std::string way_out(const GraphInput& input, std::size_t axis, const std::string
   if (name.empty()) return fmt::format("leaves dimension {} open; set it with --dim {}:{}=N", axis, input.name, axis);
   std::string text =
       fmt::format("leaves dimension {} open, which the file calls {}; set it with --dim {}=N", axis, name, name);
+  const std::string& first = input.shape->front().name;
+  if (is_minibatch_name(name) && first != name)
+    text += fmt::format(" (or, if it is the minibatch and {} is not, --dim {}=N)", first, first);
   if (times_open(input, name) > 1) text += fmt::format(", or it alone with --dim {}:{}=N", input.name, axis);
   return text;
 }
@@ -88,9 +95,15 @@ Result<Constant> constant_of(const GraphInput& input, const std::string& text, s
 }
 
 Result<Constant> fixed_value(const GraphInput& input, const std::string& text) {
-  if (input.type == Type::kBool || range_of(input.type))
-    return constant_of<std::int64_t>(input, text, "a whole number");
-  return constant_of<float>(input, text, "a number");
+  if (!is_whole(input.type)) return constant_of<float>(input, text, "a number");
+  COHORT_TRY(Constant constant, constant_of<std::int64_t>(input, text, "a whole number"));
+  const std::optional<Range> range = range_of(input.type);
+  for (const std::int64_t value : *constant.integers()) {
+    if (range && wrapped(value, *range) != value)
+      return fail(ErrorCode::kInvalidInput, "is {}, which has no {}", type_name(input.type), value);
+  }
+  constant.type = input.type;
+  return constant;
 }
 
 }  // namespace
@@ -113,10 +126,11 @@ bool InputShapes::is_minibatch(const GraphInput& input, std::size_t axis) const 
   if (axis == 0) return true;
   const std::string& name = (*input.shape)[axis].name;
   if (minibatch_names_.count(name) == 0) return false;
-  if (std::find(std::begin(kMinibatchNames), std::end(kMinibatchNames), name) == std::end(kMinibatchNames)) return true;
+  if (!is_minibatch_name(name)) return true;
   // [batch_size, N]: where the first dimension is the minibatch by another name, N is a number of something else.
   const Dimension& first = input.shape->front();
-  return first.extent || first.name.empty() || first.name == name || options_.dims.count(first.name) > 0;
+  const bool is_set = options_.dims.count(first.name) > 0 || options_.dims.count(input.name + ":0") > 0;
+  return first.extent || first.name.empty() || first.name == name || is_set;
 }
 
 Result<Shape> InputShapes::of(const GraphInput& input) {

@@ -101,8 +101,9 @@ Result<void> add_whole_output(ImportState& state, const std::string& name) {
   NodeImport import(state, cast, op_name_for(state, cast, 0));
   COHORT_TRY(const TensorId x, import.tensor(0));
   COHORT_TRY(const TensorId y, import.emit("", Cast{ElementType::kFloat32, ElementType::kInt32, false}, {x}));
-  std::swap(state.model.tensors[to_index(x)].name, state.model.tensors[to_index(y)].name);
-  if (state.model.tensor(y).name != name) state.model.tensors[to_index(y)].name = name;
+  Tensor &sum = state.model.tensors[to_index(x)], &whole = state.model.tensors[to_index(y)];
+  if (sum.name == name) sum.name = whole.name;
+  whole.name = name;
   state.model.outputs.push_back(y);
   return {};
 }
@@ -132,6 +133,7 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
   }
   const Node copy{"", "Identity", "", {name}, {copy_name}, {}, state.opset};
   NodeImport import(state, copy, op_name_for(state, copy, 0));
+  import.read_narrow_as_float();
   COHORT_TRY(const Shape shape, import.shape(0));
   const auto* value = std::get_if<TensorValue>(&found->second);
   TensorId x{};

@@ -45,8 +45,9 @@ struct ImportState {
   std::vector<PendingInput> inputs;
   std::int64_t opset = 0;
   std::map<std::string, Value, std::less<>> values;
-  std::map<std::string, TensorId, std::less<>> weight_of;  ///< constants that ops already read
-  std::set<std::string, std::less<>> names;                ///< all of the file's, and our own tensors'
+  std::map<std::string, TensorId, std::less<>> weight_of;        ///< constants that ops already read
+  std::map<std::string, TensorId, std::less<>> float_weight_of;  ///< whole ones that they read as float32
+  std::set<std::string, std::less<>> names;                      ///< all of the file's, and our own tensors'
   std::set<std::string, std::less<>> learned;  ///< initialisers, and constants computed of them: what training changes
   /// Whole numbers in float32 tensors (whole_in_float.hpp): their types.
   std::map<std::string, std::int64_t, std::less<>> whole_in_float;

@@ -164,14 +164,15 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
   if (auto checked = check_shape(found.shape, 0); !checked)
     return in_context(fmt::format("constant {}", name), checked.error());
   const ElementType element = element_of(found);
-  if (found.integers() != nullptr && element == ElementType::kFloat32) {
-    COHORT_CHECK(claim(element_count(found.shape)));
-    return weight(i, found.shape, floats_of(found));
-  }
-  const auto made = state_.weight_of.find(name);
-  if (made != state_.weight_of.end()) return made->second;
+  const bool is_converted = found.integers() != nullptr && element == ElementType::kFloat32;
+  auto& weights = is_converted ? state_.float_weight_of : state_.weight_of;
+  const auto made = weights.find(name);
+  if (made != weights.end()) return made->second;
   WeightValues values;
-  if (found.integers() != nullptr) {
+  if (is_converted) {
+    COHORT_CHECK(claim(element_count(found.shape)));
+    values = std::make_shared<const std::vector<float>>(floats_of(found));
+  } else if (found.integers() != nullptr) {
     auto elements = elements_of(name, *found.integers());
     if (!elements) return tl::unexpected<Error>(std::move(elements).error());
     values = std::make_shared<const std::vector<float>>(*std::move(elements));
@@ -179,9 +180,9 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
     values = std::get<WeightValues>(found.values);
   }
   const TensorId id = new_fixed(weight_name(name), found.shape, element);
-  state_.model.tensors[to_index(id)].fixed = state_.learned.count(name) == 0;
+  state_.model.tensors[to_index(id)].fixed = is_converted || state_.learned.count(name) == 0;
   state_.weights.by_tensor[to_index(id)] = std::move(values);
-  state_.weight_of.emplace(name, id);
+  weights.emplace(name, id);
   return id;
 }
 

@@ -16,6 +16,7 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
   if (node.outputs.empty()) return fail(ErrorCode::kInvalidInput, "has no outputs");
   NodeImport import(state, node, op_name_for(state, node, index));
   const bool constant = import.all_constant();
+  COHORT_TRY(const std::int64_t whole_type, whole_output_type(state, node));
   if (constant && import.reads_learned()) import.set_learned();
   const Constant* first = import.constant(0);
   const bool folds = !support.fold_whole_only || (first != nullptr && first->integers() != nullptr);
@@ -25,14 +26,15 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
   } else {
     if (constant && import.input_count() > 0) {
       COHORT_TRY(const bool is_folded, fold_node(state, node, support));
-      if (is_folded) return {};
+      if (is_folded) {
+        note_whole_outputs(state, node, whole_type);
+        return {};
+      }
     }
-    if (!constant) {
-      COHORT_CHECK(follow_whole(state, node));
-      import.read_narrow_as_float();
-    }
+    import.read_narrow_as_float();
     COHORT_CHECK(support.convert(import));
   }
+  note_whole_outputs(state, node, whole_type);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (import.is_read(i) && state.values.count(node.outputs[i]) == 0)
       return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, node.outputs[i]);
@@ -165,7 +167,8 @@ Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
     const auto value = state_.values.find(taken[i]);
     if (value == state_.values.end()) continue;
     if (state_.learned.count(taken[i]) > 0) state_.learned.insert(node.outputs[i]);
-    keep_whole(taken[i], node.outputs[i]);
+    const auto held = state_.whole_in_float.find(taken[i]);
+    if (held != state_.whole_in_float.end()) state_.whole_in_float.emplace(node.outputs[i], held->second);
     import.set_alias(Value(value->second), i);
   }
   return {};
@@ -177,6 +180,7 @@ Result<void> NodesImport::choose(const Node& node, const std::string& op_name, c
   choice.inputs.insert(choice.inputs.end(), if_true.begin(), if_true.end());
   choice.inputs.insert(choice.inputs.end(), if_false.begin(), if_false.end());
   NodeImport import(state_, choice, op_name);
+  import.read_narrow_as_float();
   COHORT_TRY(const Shape condition_shape, import.shape(0));
   if (element_count(condition_shape) != 1)
     return fail(ErrorCode::kInvalidInput, "its condition must be one truth value, not {}", to_string(condition_shape));
@@ -202,14 +206,10 @@ Result<void> NodesImport::choose(const Node& node, const std::string& op_name, c
     COHORT_TRY(const TensorId y, import.emit(i == 0 ? "" : fmt::format("output{}", i), Select{element},
                                              {condition, true_value, false_value}));
     import.set_result(y, i);
-    keep_whole(if_true[i], node.outputs[i]);
+    const std::int64_t whole = import.whole_type(a) != 0 ? import.whole_type(a) : import.whole_type(b);
+    if (whole != 0) state_.whole_in_float.emplace(node.outputs[i], whole);
   }
   return {};
-}
-
-void NodesImport::keep_whole(const std::string& from, const std::string& to) {
-  const auto held = state_.whole_in_float.find(from);
-  if (held != state_.whole_in_float.end()) state_.whole_in_float.emplace(to, held->second);
 }
 
 void NodesImport::add_branch(const Node& node, const Graph& branch) {

@@ -38,8 +38,6 @@ class NodesImport {
   Result<void> choose(const Node& node, const std::string& op_name, const std::vector<std::string>& if_true,
                       const std::vector<std::string>& if_false);
   void add_branch(const Node& node, const Graph& branch);
-  /// An output of an If holds what its branch's output does.
-  void keep_whole(const std::string& from, const std::string& to);
 
   ImportState& state_;
   const Graph& graph_;

@@ -28,6 +28,15 @@ std::optional<Range> range_of(std::int64_t type) {
   }
 }
 
+std::int64_t wrapped(std::int64_t value, const Range& range) {
+  if (range.bits == 64) return value;
+  const std::int64_t count = std::int64_t{1} << range.bits;
+  const std::int64_t low = ((value % count) + count) % count;
+  return range.is_signed && low >= count / 2 ? low - count : low;
+}
+
+bool is_whole(std::int64_t type) { return type == Type::kBool || type_name(type).find("int") != std::string::npos; }
+
 bool is_narrow(std::int64_t type) {
   const std::optional<Range> range = range_of(type);
   return range && range->bits <= 16;

@@ -35,6 +35,12 @@ struct Range {
 
 std::optional<Range> range_of(std::int64_t type);
 
+/// `value` as a type of that range has it: what does not fit wraps around.
+std::int64_t wrapped(std::int64_t value, const Range& range);
+
+/// Whether values of that type are whole numbers or truth values, of whatever width.
+bool is_whole(std::int64_t type);
+
 /// Whether values of that type are whole numbers of 8 or 16 bits.
 bool is_narrow(std::int64_t type);
 
@@ -42,7 +48,7 @@ bool is_narrow(std::int64_t type);
 bool is_floating(std::int64_t type);
 
 /// What holds values of that type in a model: float32 all floating-point numbers, and whole numbers of 8 and 16 bits
-/// (narrow_integers.hpp); int32 the others.
+/// (whole_in_float.hpp); int32 the others.
 /// Errors: kInvalidInput where values of the type cannot be read or written at run time.
 Result<ElementType> element_of_type(std::int64_t type);
 

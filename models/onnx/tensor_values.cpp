@@ -6,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/float16.hpp"
 #include "models/onnx/external_data.hpp"
-#include "models/onnx/float16.hpp"
 #include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
@@ -15,16 +15,6 @@ namespace cohort::onnx {
 namespace {
 
 using Proto = ::onnx::TensorProto;
-
-/// Elements as a file stores them that C++ has no type for.
-struct Float16 {
-  std::uint16_t bits = 0;
-  explicit operator float() const { return float16_value(bits); }
-};
-struct Bfloat16 {
-  std::uint16_t bits = 0;
-  explicit operator float() const { return bfloat16_value(bits); }
-};
 
 template <class Stored, class Field>
 Stored from_field(Field value) {

@@ -1,6 +1,7 @@
 #include "models/onnx/whole_in_float.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "models/onnx/number_types.hpp"
@@ -29,9 +30,11 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"Clip", Use::kKeeps},
     {"Concat", Use::kKeeps},
     {"ConvInteger", Use::kSums},
+    {"CumSum", Use::kComputes},
     {"DepthToSpace", Use::kKeeps},
     {"DequantizeLinear", Use::kReads},
     {"DynamicQuantizeLinear", Use::kQuantises},
+    {"Einsum", Use::kComputes},
     {"Equal", Use::kReads},
     {"Expand", Use::kKeeps},
     {"Flatten", Use::kKeeps},
@@ -43,6 +46,7 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"Identity", Use::kKeeps},
     {"Less", Use::kReads},
     {"LessOrEqual", Use::kReads},
+    {"MatMul", Use::kComputes},
     {"MatMulInteger", Use::kSums},
     {"Max", Use::kKeeps},
     {"MaxPool", Use::kKeeps},
@@ -54,12 +58,16 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"QLinearConv", Use::kQuantises},
     {"QLinearMatMul", Use::kQuantises},
     {"QuantizeLinear", Use::kQuantises},
+    {"ReduceL1", Use::kComputes},
     {"ReduceMax", Use::kKeeps},
     {"ReduceMin", Use::kKeeps},
+    {"ReduceProd", Use::kComputes},
     {"ReduceSum", Use::kComputes},
+    {"ReduceSumSquare", Use::kComputes},
     {"Relu", Use::kKeeps},
     {"Reshape", Use::kKeeps},
     {"Shape", Use::kReads},
+    {"Sign", Use::kKeeps},
     {"Size", Use::kReads},
     {"Slice", Use::kKeeps},
     {"SpaceToDepth", Use::kKeeps},
@@ -69,6 +77,7 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"Sum", Use::kComputes},
     {"Tile", Use::kKeeps},
     {"Transpose", Use::kKeeps},
+    {"Trilu", Use::kKeeps},
     {"Unsqueeze", Use::kKeeps},
     {"Where", Use::kKeeps},
 };
@@ -85,6 +94,10 @@ Use use_of(const Node& node) {
   // Nearest positions copy; others compute means, which are rounded in these types.
   if (node.op_type == "Resize" || node.op_type == "Upsample")
     return attribute_or<std::string>(node, "mode", "nearest") == "nearest" ? Use::kKeeps : Use::kNotSupported;
+  if (node.op_type.starts_with("Scatter")) {
+    const std::string reduction = attribute_or<std::string>(node, "reduction", "none");
+    return reduction == "add" || reduction == "mul" ? Use::kComputes : Use::kKeeps;
+  }
   const auto* const found =
       std::find_if(std::begin(kUses), std::end(kUses), [&](const auto& use) { return use.first == node.op_type; });
   return found != std::end(kUses) ? found->second : Use::kNotSupported;
@@ -98,35 +111,27 @@ std::int64_t level_type(const ImportState& state, const Node& node) {
   return type != 0 ? type : static_cast<std::int64_t>(Type::kUint8);
 }
 
-/// The type of the node's whole numbers in float32; 0 where it has none as outputs.
-Result<std::int64_t> made_type(const ImportState& state, const Node& node) {
-  const Use use = use_of(node);
-  if (use == Use::kQuantises) return level_type(state, node);
-  if (use == Use::kSums) return Type::kInt32;
-  if (node.op_type == "Cast") {
-    const auto to = attribute_or<std::int64_t>(node, "to", 0);
-    return is_narrow(to) ? to : 0;
-  }
-  if (node.op_type == "CastLike") {
-    const std::int64_t like = whole_type(state, node, 1);
-    return is_narrow(like) ? like : 0;
-  }
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const std::int64_t type = whole_type(state, node, i);
-    if (type == 0) continue;
-    if (use == Use::kNotSupported || (use == Use::kComputes && is_narrow(type)))
-      return fail(ErrorCode::kInvalidInput,
-                  "reads {}, {} that is held in float32, which would compute something else; put a Cast to float32 "
-                  "before it",
-                  node.inputs[i], type_name(type));
-    return use == Use::kReads ? 0 : type;
-  }
-  return 0;
+/// Whether the type of the node's results is that of input `i`; others may be exponents or positions.
+bool decides(const Node& node, std::size_t i) {
+  if (node.op_type == "OneHot") return i == 2;
+  return node.op_type != "Pow" || i == 0;
 }
 
 /// Others are scales or positions.
 bool holds_whole(const Node& node, std::size_t output) {
   return output != 1 || (node.op_type != "DynamicQuantizeLinear" && node.op_type != "MaxPool");
+}
+
+/// What was computed as float32 as the whole numbers that it is.
+Constant as_whole(Constant constant, std::int64_t type) {
+  if (const std::vector<float>* const floats = constant.floats()) {
+    std::vector<std::int64_t> values;
+    values.reserve(floats->size());
+    for (const float value : *floats) values.push_back(std::llround(value));
+    constant = make_constant(std::move(constant.shape), std::move(values));
+  }
+  constant.type = static_cast<std::int32_t>(type);
+  return constant;
 }
 
 }  // namespace
@@ -141,13 +146,41 @@ std::int64_t whole_type(const ImportState& state, const Node& node, std::size_t 
   return constant != nullptr && is_narrow(constant->type) ? constant->type : 0;
 }
 
-Result<void> follow_whole(ImportState& state, const Node& node) {
-  COHORT_TRY(const std::int64_t type, made_type(state, node));
-  if (type == 0) return {};
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!node.outputs[i].empty() && holds_whole(node, i)) state.whole_in_float.emplace(node.outputs[i], type);
+Result<std::int64_t> whole_output_type(const ImportState& state, const Node& node) {
+  const Use use = use_of(node);
+  if (use == Use::kQuantises) return level_type(state, node);
+  if (use == Use::kSums) return Type::kInt32;
+  if (node.op_type == "Cast") {
+    const auto to = attribute_or<std::int64_t>(node, "to", 0);
+    return is_narrow(to) ? to : 0;
   }
-  return {};
+  if (node.op_type == "CastLike") {
+    const std::int64_t like = whole_type(state, node, 1);
+    return is_narrow(like) ? like : 0;
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const std::int64_t type = decides(node, i) ? whole_type(state, node, i) : 0;
+    if (type == 0) continue;
+    if (use == Use::kNotSupported || (use == Use::kComputes && is_narrow(type)))
+      return fail(ErrorCode::kInvalidInput,
+                  "reads {}, numbers of type {}, on which it is not supported; put a Cast to float32 before it",
+                  node.inputs[i], type_name(type));
+    return use == Use::kReads ? 0 : type;
+  }
+  return 0;
+}
+
+void note_whole_outputs(ImportState& state, const Node& node, std::int64_t type) {
+  if (type == 0) return;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const auto value = state.values.find(node.outputs[i]);
+    if (value == state.values.end() || !holds_whole(node, i)) continue;
+    if (auto* const constant = std::get_if<Constant>(&value->second)) {
+      *constant = as_whole(std::move(*constant), type);
+    } else {
+      state.whole_in_float.emplace(node.outputs[i], type);
+    }
+  }
 }
 
 }  // namespace cohort::onnx

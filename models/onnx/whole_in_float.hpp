@@ -8,11 +8,14 @@ namespace cohort::onnx {
 // int32 sums of products of them. Where float32 would not compute what their type does, by wrapping around or by
 // rounding towards zero, an op is not supported on them.
 
-/// The type, of Type, of input `i` of a node where its values are held so, or would be at run time; else 0.
+/// The type, of Type, of input `i` of a node where it holds such numbers, or would at run time; else 0.
 std::int64_t whole_type(const ImportState& state, const Node& node, std::size_t i);
 
-/// Notes which outputs of a node hold whole numbers in float32.
+/// The type of such numbers among a node's outputs; 0 where there are none.
 /// Errors: kInvalidInput where the node would compute with such numbers what float32 does not.
-Result<void> follow_whole(ImportState& state, const Node& node);
+Result<std::int64_t> whole_output_type(const ImportState& state, const Node& node);
+
+/// Notes the type that whole_output_type() gave, once the node's outputs have values.
+void note_whole_outputs(ImportState& state, const Node& node, std::int64_t type);
 
 }  // namespace cohort::onnx

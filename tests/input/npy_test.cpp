@@ -83,6 +83,7 @@ TEST(Npy, ReadsPlainNumbersOfEveryType) {
     return parse_npy(file_of(1, header, data)).value().values;
   };
   EXPECT_THAT(values_of("<f8", std::string("\0\0\0\0\0\0\xf8\x3f", 8), 1), ElementsAre(1.5F));
+  EXPECT_THAT(values_of("<f2", std::string("\x00\x3e\xff\xfb\x01\x00", 6), 3), ElementsAre(1.5F, -65504.0F, 0x1p-24F));
   EXPECT_THAT(values_of("|b1", std::string("\1\0", 2), 2), ElementsAre(1.0F, 0.0F));
   EXPECT_THAT(values_of("|i1", std::string("\xff\x7f", 2), 2), ElementsAre(-1.0F, 127.0F));
   EXPECT_THAT(values_of("<i4", std::string("\xfe\xff\xff\xff", 4), 1), ElementsAre(-2.0F));
@@ -98,7 +99,8 @@ TEST(Npy, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(reading_message("PK\x03\x04 an .npz"), HasSubstr("not a .npy file"));
   EXPECT_THAT(reading_message(file_of(4, header("'<f4'", "False", "(1,)"), kOne)),
               HasSubstr("version 4.0 is not known"));
-  EXPECT_THAT(with(header("'<f2'", "False", "(2,)")), HasSubstr("holds '<f2'; expected float32, float64, bool or"));
+  EXPECT_THAT(with(header("'<c8'", "False", "(2,)")),
+              HasSubstr("holds '<c8'; expected float16, float32, float64, bool or"));
   EXPECT_THAT(with(header("'<f8'", "False", "(1,)")), HasSubstr("shape (1) needs 8 bytes of data; 4 are there"));
   EXPECT_THAT(with(header("'>f4'", "False", "(1,)")), HasSubstr("holds '>f4'"));
   EXPECT_THAT(with(header("[('a', '<f4')]", "False", "(1,)")), HasSubstr("holds records"));

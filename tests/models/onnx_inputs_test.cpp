@@ -71,7 +71,11 @@ TEST(OnnxDimensions, AreTheMinibatchWhereTheyPlainlyAre) {
   EXPECT_THAT(shapes(named_input("x", {"N", "N"}), {}).message, HasSubstr("leaves dimension 1 open"));
   EXPECT_THAT(shapes(named_input("x", {"batch_size", "N"}), {}).message, HasSubstr("leaves dimension 1 open"));
   EXPECT_THAT(shapes(named_input("x", {"batch_size", "N"}), {{"N", 9}}, 4).shapes, ElementsAre(Shape{4, 9}));
+  EXPECT_THAT(
+      shapes(named_input("x", {"batch_size", "N"}), {}).message,
+      HasSubstr("set it with --dim N=N (or, if it is the minibatch and batch_size is not, --dim batch_size=N)"));
   EXPECT_THAT(shapes(named_input("x", {"T", "N", "3"}), {{"T", 9}}, 4).shapes, ElementsAre(Shape{9, 4, 3}));
+  EXPECT_THAT(shapes(named_input("x", {"T", "N", "3"}), {{"x:0", 9}}, 4).shapes, ElementsAre(Shape{9, 4, 3}));
 }
 
 /// y = x + k.
@@ -110,6 +114,7 @@ TEST(OnnxFixedInputs, BecomeConstants) {
 TEST(OnnxFixedInputs, WithValuesThatDoNotFitAreRefused) {
   std::vector<float> y;
   EXPECT_THAT(values(sum({}, 1), "z", "1", y).message, HasSubstr("there is no input z to set"));
+  EXPECT_THAT(values(sum({"2"}, 3), "k", "1,200", y).message, HasSubstr("is int8, which has no 200"));
   EXPECT_THAT(values(sum({"2"}, 1), "k", "1,2,3", y).message,
               HasSubstr("input k has shape [2]; its value must be one number or 2, not 3"));
   EXPECT_THAT(values(sum({}, 7), "k", "1.5", y).message,

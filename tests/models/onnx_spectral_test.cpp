@@ -107,7 +107,12 @@ TEST(OnnxDft, OfHalfASpectrumGivesRealSamplesBack) {
 TEST(OnnxDft, OfWhatItCannotTransformIsRefused) {
   EXPECT_THAT(problem(input_text("x", {1, 7, 3}) + node_text("DFT", {"x"}, {"y"})), HasSubstr("real or complex"));
   EXPECT_THAT(problem(input_text("x", {1, 7, 1}) + integers_text("n", {}, {0}) + node_text("DFT", {"x", "n"}, {"y"})),
-              HasSubstr("its length must be from 1 to 16384, not 0"));
+              HasSubstr("its length must be from 1 to 1048576, not 0"));
+  EXPECT_THAT(problem(input_text("x", {1, 8192, 2}) + node_text("DFT", {"x"}, {"y"})),
+              HasSubstr("needs a matrix of 16384 by 16384 numbers; at most 33554432"));
+  EXPECT_THAT(
+      problem(floats_text("x", {1, 0, 1}, {}) + integers_text("n", {}, {4}) + node_text("DFT", {"x", "n"}, {"y"})),
+      HasSubstr("real or complex, not [1, 0, 1]"));
   EXPECT_THAT(problem(input_text("x", {1, 7, 1}) + integers_text("n", {}, {7}) + integers_text("a", {}, {2}) +
                       node_text("DFT", {"x", "n", "a"}, {"y"})),
               HasSubstr("axis must not be the last one"));
@@ -127,10 +132,29 @@ TEST(OnnxStft, TransformsEachFrameTimesItsWindow) {
   EXPECT_THAT(result(graph, kSamples), Pointwise(FloatNear(1e-5F), expected));
 }
 
+TEST(OnnxStft, TransformsSeveralSignalsIntoAllBins) {
+  std::vector<float> signals = kSamples;
+  signals.insert(signals.end(), {2, 0, -1, 5, 1, 1, 3});
+  std::vector<float> expected;
+  for (const std::ptrdiff_t begin : {0, 4, 7, 11}) {
+    const std::vector<Complex> frame(signals.begin() + begin, signals.begin() + begin + 3);
+    const std::vector<float> bins = parts(transformed(frame, 3), 3);
+    expected.insert(expected.end(), bins.begin(), bins.end());
+  }
+  EXPECT_THAT(result(input_text("x", {2, 7, 1}) + integers_text("step", {}, {4}) + integers_text("n", {}, {3}) +
+                         node_text("STFT", {"x", "step", "", "n"}, {"y"}, integer_attribute("onesided", 0)),
+                     signals),
+              Pointwise(FloatNear(1e-5F), expected));
+}
+
+TEST(OnnxStft, WithoutWindowAndLengthTakesTheWholeSignal) {
+  EXPECT_THAT(result(input_text("x", {1, 7}) + integers_text("step", {}, {1}) + node_text("STFT", {"x", "step"}, {"y"}),
+                     kSamples),
+              Pointwise(FloatNear(1e-5F), parts(transformed(complex_of(kSamples), 7), 4)));
+}
+
 TEST(OnnxStft, OfWhatItCannotTransformIsRefused) {
   const std::string step = integers_text("step", {}, {2});
-  EXPECT_THAT(problem(input_text("x", {1, 7}) + step + node_text("STFT", {"x", "step"}, {"y"})),
-              HasSubstr("has neither a window nor a frame length"));
   EXPECT_THAT(problem(input_text("x", {1, 7}) + step + floats_text("w", {4}, {1, 1, 1, 1}) +
                       integers_text("n", {}, {5}) + node_text("STFT", {"x", "step", "w", "n"}, {"y"})),
               HasSubstr("frames of 5 samples have a window of 4"));
@@ -150,6 +174,10 @@ TEST(OnnxWindows, AreSumsOfCosines) {
   EXPECT_THAT(window("HannWindow", 0), Pointwise(FloatNear(1e-6F), std::vector<float>{0, 0.75F, 0.75F, 0}));
   EXPECT_THAT(window("HammingWindow", 1),
               Pointwise(FloatNear(1e-6F), std::vector<float>{4.0F / 46, 25.0F / 46, 1, 25.0F / 46}));
+  EXPECT_THAT(problem(input_text("x", {4}) + integers_text("n", {}, {4}) +
+                      node_text("HannWindow", {"n"}, {"w"}, integer_attribute("output_datatype", 6)) +
+                      node_text("Mul", {"x", "w"}, {"y"})),
+              HasSubstr("of int32 is not supported"));
   EXPECT_THAT(window("BlackmanWindow", 1), Pointwise(FloatNear(1e-6F), std::vector<float>{0, 0.34F, 1, 0.34F}));
 }
 

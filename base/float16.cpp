@@ -1,11 +1,11 @@
-#include "models/onnx/float16.hpp"
+#include "base/float16.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-namespace cohort::onnx {
+namespace cohort {
 
 float float16_value(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000U) << 16U;
@@ -35,4 +35,4 @@ float rounded_to_bfloat16(float value) {
   return std::bit_cast<float>(rounded & 0xffff0000U);
 }
 
-}  // namespace cohort::onnx
+}  // namespace cohort
