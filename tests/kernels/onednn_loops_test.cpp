@@ -2,16 +2,23 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
 #include "comparison.hpp"
 #include "executor/device_error.hpp"
+#include "executor/onednn/loops/vector.hpp"
 #include "executor/reference/reference_kernels.hpp"
 
 /// Ops that oneDNN lacks, in whole or in some forms: our own loops take them, and compute what the reference computes.
 namespace cohort::testing {
 namespace {
+
+// They are always inlined, so that there is no address to pass on.
+constexpr auto vector_erf = [](float x) { return cohort::onednn::vector_erf(x); };
+constexpr auto vector_log = [](float x) { return cohort::onednn::vector_log(x); };
+constexpr auto vector_softplus = [](float x) { return cohort::onednn::vector_softplus(x); };
 
 std::vector<std::int32_t> bits_of(const std::vector<float>& values) {
   std::vector<std::int32_t> bits;
@@ -173,6 +180,25 @@ TEST(OnednnLoops, ReduceToSumsOfMagnitudesAndTheirLogarithms) {
   }
 }
 
+TEST(OnednnLoops, ReduceShortRowsSideBySide) {
+  struct Case {
+    View x;
+    std::vector<std::int64_t> axes;
+  };
+  const Case cases[] = {{dense(0, {5, 300, 2}), {2}},
+                        {dense(0, {3, 140, 8}), {2}},
+                        {dense(0, {4, 70, 3}), {0, 2}},
+                        {dense(0, {2, 3, 15, 17}, Layout::kNhwc), {1}},
+                        {dense(0, {70, 5}), {1}}};
+  for (const Case& each : cases) {
+    for (const ReduceKind kind : {ReduceKind::kMax, ReduceKind::kMin})
+      expect_loops_give_same_bits(CallRunner(with_output(Reduce{kind, each.axes, false}, {each.x}, 1)));
+    for (const ReduceKind kind : {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kL1, ReduceKind::kL2,
+                                  ReduceKind::kSumOfSquares, ReduceKind::kLogSum})
+      expect_equals_reference(CallRunner(with_output(Reduce{kind, each.axes, true}, {each.x}, 1), 1, 0.05F, 0.15F));
+  }
+}
+
 TEST(OnednnLoops, PadTileAndResize) {
   for (const PadMode mode : {PadMode::kConstant, PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
     const Pad pad{mode, {0, 1, 2, 3}, {1, 0, 0, 4}, 0.25F};
@@ -255,9 +281,56 @@ TEST(OnednnLoops, StandInForSoftmaxAlongShortAxesAndAcrossOthers) {
   }
 }
 
-constexpr ActivationKind kRareFunctions[] = {ActivationKind::kSoftplus, ActivationKind::kErf,
-                                             ActivationKind::kLog,      ActivationKind::kSin,
-                                             ActivationKind::kCos,      ActivationKind::kFakeQuantize};
+/// Largest error in units of the last place of `exact`, which are never smaller than those of `least`.
+template <class Function, class Exact>
+double worst_error(const Function& function, const Exact& exact, double from, double to, double least) {
+  constexpr int kSteps = 200000;
+  double worst = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const auto x = static_cast<float>(from + (to - from) * i / kSteps);
+    const double expected = exact(static_cast<double>(x));
+    const auto size = static_cast<float>(std::max(std::abs(expected), least));
+    const double unit = static_cast<double>(std::nextafter(size, INFINITY) - size);
+    worst = std::max(worst, std::abs(static_cast<double>(function(x)) - expected) / unit);
+  }
+  return worst;
+}
+
+TEST(OnednnVectorFunctions, AreNearTheExactOnes) {
+  const auto log = [](double x) { return std::log(x); };
+  EXPECT_LT(worst_error(vector_log, log, 1e-4, 4, 0), 1);
+  EXPECT_LT(worst_error(vector_log, log, 0.99, 1.01, 0), 1);
+  EXPECT_LT(worst_error(vector_log, log, 1, 3e38, 0), 1);
+  EXPECT_LT(worst_error(vector_log, log, 1e-42, 1e-37, 0), 1);
+  EXPECT_LT(worst_error(
+                vector_erf, [](double x) { return std::erf(x); }, -5, 5, 0),
+            3);
+  const auto softplus = [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
+  EXPECT_LT(worst_error(vector_softplus, softplus, -20, 20, 0), 5);
+  EXPECT_LT(worst_error(vector_softplus, softplus, -86, -20, 0), 5);
+}
+
+TEST(OnednnVectorFunctions, KnowTheEnds) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(vector_log(0), -INFINITY);
+  EXPECT_EQ(vector_log(-0.0F), -INFINITY);
+  EXPECT_EQ(vector_log(INFINITY), INFINITY);
+  EXPECT_EQ(vector_log(1), 0);
+  EXPECT_TRUE(std::isnan(vector_log(-1)));
+  EXPECT_TRUE(std::isnan(vector_log(-INFINITY)));
+  EXPECT_TRUE(std::isnan(vector_log(kNaN)));
+  EXPECT_EQ(vector_erf(INFINITY), 1);
+  EXPECT_EQ(vector_erf(-INFINITY), -1);
+  EXPECT_TRUE(std::signbit(vector_erf(-0.0F)));
+  EXPECT_TRUE(std::isnan(vector_erf(kNaN)));
+  EXPECT_EQ(vector_softplus(INFINITY), INFINITY);
+  EXPECT_EQ(vector_softplus(-INFINITY), 0);
+  EXPECT_TRUE(std::isnan(vector_softplus(kNaN)));
+}
+
+constexpr ActivationKind kRareFunctions[] = {
+    ActivationKind::kSoftplus, ActivationKind::kErf,          ActivationKind::kLog,  ActivationKind::kSin,
+    ActivationKind::kCos,      ActivationKind::kFakeQuantize, ActivationKind::kGelu, ActivationKind::kMish};
 
 TEST(OnednnLoops, HaveEveryFunctionOfOneElement) {
   for (const ActivationKind kind : kRareFunctions) {

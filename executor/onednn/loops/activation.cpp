@@ -88,14 +88,14 @@ COHORT_VECTORS void hard_swish(const Run& r) {
 COHORT_VECTORS void swish(const Run& r) {
   map(r, [&](float x) { return x * vector_sigmoid(r.alpha * x); });
 }
-void softplus(const Run& r) {
-  map(r, [](float x) { return std::max(x, 0.0F) + std::log1p(std::exp(-std::fabs(x))); });
+COHORT_VECTORS void softplus(const Run& r) {
+  map(r, [](float x) { return vector_softplus(x); });
 }
-void logarithm(const Run& r) {
-  map(r, [](float x) { return std::log(x); });
+COHORT_VECTORS void logarithm(const Run& r) {
+  map(r, [](float x) { return vector_log(x); });
 }
-void error_function(const Run& r) {
-  map(r, [](float x) { return std::erf(x); });
+COHORT_VECTORS void error_function(const Run& r) {
+  map(r, [](float x) { return vector_erf(x); });
 }
 void sine(const Run& r) {
   map(r, [](float x) { return std::sin(x); });
@@ -115,14 +115,15 @@ COHORT_VECTORS void square_root(const Run& r) {
 COHORT_VECTORS void elu(const Run& r) {
   map(r, [&](float x) { return x > 0 ? x : r.alpha * (vector_exp(x) - 1.0F); });
 }
-void gelu(const Run& r) {
-  map(r, [](float x) { return 0.5F * x * (1.0F + std::erf(x * 0.70710678F)); });
+COHORT_VECTORS void gelu(const Run& r) {
+  map(r, [](float x) { return 0.5F * x * (1.0F + vector_erf(x * 0.70710678F)); });
 }
 COHORT_VECTORS void gelu_by_tanh(const Run& r) {
   map(r, [](float x) { return 0.5F * x * (1.0F + vector_tanh(0.79788456F * (x + 0.044715F * x * x * x))); });
 }
-void mish(const Run& r) {
-  map(r, [](float x) { return x * std::tanh(std::max(x, 0.0F) + std::log1p(std::exp(-std::fabs(x)))); });
+COHORT_VECTORS void mish(const Run& r) {
+  map(
+      r, [](float x) __attribute__((always_inline)) { return x * vector_tanh(vector_softplus(x)); });
 }
 COHORT_VECTORS void sign(const Run& r) {
   map(r, [](float x) { return x > 0 ? 1.0F : (x < 0 ? -1.0F : (x == 0 ? 0.0F : x)); });
@@ -178,11 +179,11 @@ ActivationLoops activation_loops(const Activation& op) {
     case ActivationKind::kSwish:
       return [](const Run& r) { swish(r); };
     case ActivationKind::kSoftplus:
-      return softplus;
+      return [](const Run& r) { softplus(r); };
     case ActivationKind::kLog:
-      return logarithm;
+      return [](const Run& r) { logarithm(r); };
     case ActivationKind::kErf:
-      return error_function;
+      return [](const Run& r) { error_function(r); };
     case ActivationKind::kSin:
       return sine;
     case ActivationKind::kCos:
@@ -198,11 +199,11 @@ ActivationLoops activation_loops(const Activation& op) {
     case ActivationKind::kElu:
       return [](const Run& r) { elu(r); };
     case ActivationKind::kGelu:
-      return gelu;
+      return [](const Run& r) { gelu(r); };
     case ActivationKind::kGeluTanh:
       return [](const Run& r) { gelu_by_tanh(r); };
     case ActivationKind::kMish:
-      return mish;
+      return [](const Run& r) { mish(r); };
   }
   return nullptr;
 }

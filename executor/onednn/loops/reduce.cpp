@@ -46,6 +46,8 @@ Place place_of(const std::vector<Dimension>& all, std::int64_t index) {
 struct Function {
   float (*of_run)(const float* x, std::int64_t count) = nullptr;                ///< of adjoining ones
   void (*add_line)(const float* x, std::int64_t count, float* into) = nullptr;  ///< each into its own result
+  /// The same of elements that lie `step` apart.
+  void (*add_strided)(const float* x, std::int64_t step, std::int64_t count, float* into) = nullptr;
   double (*take)(double all, double part) = nullptr;
   double start = 0;
   double (*finish)(double all) = nullptr;  ///< null: division
@@ -134,6 +136,27 @@ COHORT_VECTORS void add_smallest(const float* x, std::int64_t count, float* best
   for (std::int64_t i = 0; i < count; ++i) best[i] = extreme<false>(best[i], x[i]);
 }
 
+COHORT_VECTORS void add_strided(const float* x, std::int64_t step, std::int64_t count, float* into) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) into[i] += x[i * step];
+}
+COHORT_VECTORS void add_strided_squares(const float* x, std::int64_t step, std::int64_t count, float* into) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) into[i] += x[i * step] * x[i * step];
+}
+COHORT_VECTORS void add_strided_magnitudes(const float* x, std::int64_t step, std::int64_t count, float* into) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) into[i] += std::fabs(x[i * step]);
+}
+COHORT_VECTORS void add_strided_largest(const float* x, std::int64_t step, std::int64_t count, float* into) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) into[i] = extreme<true>(into[i], x[i * step]);
+}
+COHORT_VECTORS void add_strided_smallest(const float* x, std::int64_t step, std::int64_t count, float* into) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) into[i] = extreme<false>(into[i], x[i * step]);
+}
+
 double add(double all, double part) { return all + part; }
 /// Parts are floats.
 template <bool kLargest>
@@ -144,13 +167,15 @@ double as_it_is(double all) { return all; }
 double square_root(double all) { return std::sqrt(all); }
 double logarithm(double all) { return std::log(all); }
 
-constexpr Function kSum{sum_run, add_line, add};
-constexpr Function kLogOfSum{sum_run, add_line, add, 0, logarithm};
-constexpr Function kMagnitudes{sum_magnitudes, add_magnitudes, add};
-constexpr Function kSquares{sum_squares, add_squares, add};
-constexpr Function kNorm{sum_squares, add_squares, add, 0, square_root};
-constexpr Function kMaximum{largest_of_run, add_largest, take_extreme<true>, kNoExtreme<true>, as_it_is};
-constexpr Function kMinimum{smallest_of_run, add_smallest, take_extreme<false>, kNoExtreme<false>, as_it_is};
+constexpr Function kSum{sum_run, add_line, add_strided, add};
+constexpr Function kLogOfSum{sum_run, add_line, add_strided, add, 0, logarithm};
+constexpr Function kMagnitudes{sum_magnitudes, add_magnitudes, add_strided_magnitudes, add};
+constexpr Function kSquares{sum_squares, add_squares, add_strided_squares, add};
+constexpr Function kNorm{sum_squares, add_squares, add_strided_squares, add, 0, square_root};
+constexpr Function kMaximum{largest_of_run,     add_largest,      add_strided_largest,
+                            take_extreme<true>, kNoExtreme<true>, as_it_is};
+constexpr Function kMinimum{smallest_of_run,     add_smallest,      add_strided_smallest,
+                            take_extreme<false>, kNoExtreme<false>, as_it_is};
 
 /// Null where there are no loops for it.
 const Function* function_of(ReduceKind kind) {
@@ -213,10 +238,38 @@ void reduce_rows(const Reduction& r, int threads, const HostArguments& arguments
   });
 }
 
+/// Rows of at most so many elements are reduced side by side: a call for each would take longer than its work.
+constexpr std::int64_t kShortRow = 8;
+
+bool has_short_rows(const Reduction& r) { return r.inner_reduced && r.inner.extent <= kShortRow && !r.kept.empty(); }
+
+void reduce_short_rows(const Reduction& r, int threads, const HostArguments& arguments) {
+  const Dimension& side = r.kept.back();
+  const std::int64_t kept = count_of(r.kept), outer = count_of(r.reduced), width = r.inner.extent;
+  in_parallel(threads, kept, outer * width, [&](std::int64_t begin, std::int64_t end) {
+    float strip[kStrip];
+    double results[kStrip];
+    for (std::int64_t k = begin, count = 0; k < end; k += count) {
+      count = std::min({kStrip, end - k, side.extent - k % side.extent});
+      const Place to = place_of(r.kept, k);
+      for (std::int64_t i = 0; i < outer; ++i) {
+        const float* const rows = arguments.inputs[0] + to.x + place_of(r.reduced, i).x;
+        std::fill_n(strip, count, static_cast<float>(r.function->start));
+        for (std::int64_t c = 0; c < width; ++c) r.function->add_strided(rows + c, side.x, count, strip);
+        if (i == 0) {
+          std::copy_n(strip, count, results);
+          continue;
+        }
+        for (std::int64_t j = 0; j < count; ++j) results[j] = r.take(results[j], static_cast<double>(strip[j]));
+      }
+      for (std::int64_t j = 0; j < count; ++j) arguments.outputs[0][to.y + j * side.y] = r.finish(results[j]);
+    }
+  });
+}
+
 /// Of lines [begin, end) of the reduced ones, at the kept place `from`: a result for each inner element.
 void of_lines(const Reduction& r, const float* from, std::int64_t begin, std::int64_t end, double* results) {
   const std::int64_t width = r.inner.extent;
-  std::fill_n(results, width, r.function->start);
   float strip[kStrip];
   std::int64_t places[kLines];
   for (std::int64_t at = begin; at < end; at += kLines) {
@@ -226,6 +279,10 @@ void of_lines(const Reduction& r, const float* from, std::int64_t begin, std::in
       const std::int64_t count = std::min(kStrip, width - first);
       std::fill_n(strip, count, static_cast<float>(r.function->start));
       for (std::int64_t i = 0; i < lines; ++i) r.function->add_line(from + places[i] + first, count, strip);
+      if (at == begin) {
+        std::copy_n(strip, count, results + first);
+        continue;
+      }
       for (std::int64_t c = 0; c < count; ++c)
         results[first + c] = r.take(results[first + c], static_cast<double>(strip[c]));
     }
@@ -327,9 +384,8 @@ OwnWays own_ways(const Reduce& op, const OpCall& call, int threads) {
     r->divisor =
         static_cast<double>(element_count(x.shape)) / static_cast<double>(element_count(call.outputs[0].shape));
   const std::int64_t results = r->inner_reduced ? threads : threads * r->inner.extent;
-  return {{[=, r = *r](const HostArguments& arguments) {
-             r.inner_reduced ? reduce_rows(r, threads, arguments) : reduce_columns(r, threads, arguments);
-           },
+  const auto reduce = has_short_rows(*r) ? reduce_short_rows : r->inner_reduced ? reduce_rows : reduce_columns;
+  return {{[=, r = *r](const HostArguments& arguments) { reduce(r, threads, arguments); },
            Bytes{results * std::int64_t{sizeof(double)}}}};
 }
 

@@ -67,4 +67,79 @@ COHORT_INLINE float vector_tanh(float x) {
   return magnitude < 0.625F ? small : std::copysign(large, x);
 }
 
+/// log(x) within a unit in the last place: of 2^n * m, m from sqrt(1/2) to sqrt(2), n log 2 plus a polynomial.
+/// Source of the coefficients: Cephes library, logf, S. Moshier 1992.
+COHORT_INLINE float vector_log(float x) {
+  const bool is_denormal = x < 0x1p-126F;
+  const std::int32_t bits = std::bit_cast<std::int32_t>(x * (is_denormal ? 0x1p25F : 1.0F));
+  const float fraction = std::bit_cast<float>((bits & 0x007fffff) | 0x3f000000);  // from 1/2 to 1
+  const bool is_small = fraction < 0.707106781186547524F;
+  const float n = static_cast<float>((bits >> 23) - 126) - (is_small ? 1.0F : 0.0F) - (is_denormal ? 25.0F : 0.0F);
+  const float r = fraction * (is_small ? 2.0F : 1.0F) - 1.0F;
+  const float square = r * r;
+  float p = 7.0376836292e-2F;
+  p = p * r + -1.1514610310e-1F;
+  p = p * r + 1.1676998740e-1F;
+  p = p * r + -1.2420140846e-1F;
+  p = p * r + 1.4249322787e-1F;
+  p = p * r + -1.6668057665e-1F;
+  p = p * r + 2.0000714765e-1F;
+  p = p * r + -2.4999993993e-1F;
+  p = p * r + 3.3333331174e-1F;
+  const float y = p * r * square + n * -2.12194440e-4F - 0.5F * square;
+  // One choice after the other: of nested ones, and of "and", the compiler makes branches.
+  float result = (r + y) + n * 0.693359375F;
+  result = x == 0 ? -INFINITY : result;
+  result = x < 0 ? NAN : result;
+  return x < INFINITY ? result : x;
+}
+
+/// log(1 + x) for x from 0 to 1: what rounding 1 + x takes from x is given back.
+COHORT_INLINE float vector_log1p(float x) {
+  const float sum = 1.0F + x;
+  const float difference = sum - 1.0F;
+  return difference == 0 ? x : vector_log(sum) * (x / difference);
+}
+
+/// log(1 + exp(x)).
+COHORT_INLINE float vector_softplus(float x) {
+  const float above = x > 0 ? x : (x != x ? x : 0.0F);
+  return above + vector_log1p(vector_exp(-std::fabs(x)));
+}
+
+/// erf(x) within 3 units in the last place: a polynomial for small |x|, else by exp(-x^2) over x.
+/// Source of the coefficients: Cephes library, erff and erfcf, S. Moshier 1992.
+COHORT_INLINE float vector_erf(float x) {
+  const float magnitude = std::fabs(x);
+  const float square = x * x;
+  float p = 7.853861353153693e-5F;
+  p = p * square + -8.010193625184903e-4F;
+  p = p * square + 5.188327685732524e-3F;
+  p = p * square + -2.685381193529856e-2F;
+  p = p * square + 1.128358514861418e-1F;
+  p = p * square + -3.761262582423300e-1F;
+  p = p * square + 1.128379165726710F;
+  const float inverse = 1.0F / (magnitude < 1.0F ? 1.0F : magnitude);
+  const float z = inverse * inverse;
+  float near = 2.326819970068386e-2F;
+  near = near * z + -1.387039388740657e-1F;
+  near = near * z + 3.687424674597105e-1F;
+  near = near * z + -5.824733027278666e-1F;
+  near = near * z + 6.210004621745983e-1F;
+  near = near * z + -4.944515323274145e-1F;
+  near = near * z + 3.404879937665872e-1F;
+  near = near * z + -2.741127028184656e-1F;
+  near = near * z + 5.638259427386472e-1F;
+  float far = -1.047766399936249e+1F;
+  far = far * z + 1.297719955372516e+1F;
+  far = far * z + -7.495518717768503F;
+  far = far * z + 2.921019019210786F;
+  far = far * z + -1.015265279202700F;
+  far = far * z + 4.218463358204948e-1F;
+  far = far * z + -2.820767439740514e-1F;
+  far = far * z + 5.641895067754075e-1F;
+  const float large = 1.0F - vector_exp(-square) * inverse * (magnitude < 2.0F ? near : far);
+  return magnitude < 1.0F ? p * x : (x != x ? x : std::copysign(large, x));
+}
+
 }  // namespace cohort::onednn
