@@ -65,7 +65,7 @@ Result<std::vector<std::vector<float>>> evaluate(const LoadedModel& loaded,
   return outputs;
 }
 
-std::vector<float> as_numbers(ElementType element, std::vector<float> elements) {
+std::vector<float> decoded_numbers(ElementType element, std::vector<float> elements) {
   if (element == ElementType::kFloat32) return elements;
   for (float& each : elements) each = static_cast<float>(std::bit_cast<std::int32_t>(each));
   return elements;

@@ -12,7 +12,7 @@ Result<std::vector<std::vector<float>>> evaluate(const LoadedModel& loaded,
                                                  const std::vector<std::vector<float>>& inputs);
 
 /// Elements of a tensor as numbers, whichever type it holds.
-std::vector<float> as_numbers(ElementType element, std::vector<float> elements);
+std::vector<float> decoded_numbers(ElementType element, std::vector<float> elements);
 
 /// Values between -1 and 1 for each of the model's inputs.
 std::vector<std::vector<float>> random_inputs(const Model& model, std::uint64_t seed);

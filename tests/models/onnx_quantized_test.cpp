@@ -24,7 +24,7 @@ std::vector<std::vector<float>> computed(const std::string& graph, const std::ve
   if (!outputs) return {};
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     const Tensor& tensor = loaded->model.tensor(loaded->model.outputs[i]);
-    (*outputs)[i] = as_numbers(tensor.element, std::move((*outputs)[i]));
+    (*outputs)[i] = decoded_numbers(tensor.element, std::move((*outputs)[i]));
   }
   return *std::move(outputs);
 }

@@ -36,7 +36,7 @@ std::vector<float> result(const std::string& graph, const std::vector<std::vecto
   auto outputs = evaluate(simplify(*loaded), inputs);
   EXPECT_TRUE(outputs) << outputs.error().message;
   if (!outputs) return {};
-  return as_numbers(model.tensor(model.outputs[0]).element, outputs->front());
+  return decoded_numbers(model.tensor(model.outputs[0]).element, outputs->front());
 }
 
 std::size_t op_count(const std::string& graph) {
