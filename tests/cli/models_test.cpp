@@ -56,7 +56,7 @@ TEST_F(ModelsCommand, SaysWhatAFileHolds) {
   EXPECT_EQ(text.out,
             "net.onnx: 6.44 k parameters, 12.9 k FLOPs a step\n"
             "  input input: float32 [1, 784]\n"
-            "  output output: float32 [1, 10]\n"
+            "  output fc3: float32 [1, 10]\n"
             "  3 ops: 3 Gemm\n");
   const json described = json::parse(cohort({"models", "net.onnx", "--json"}).out);
   EXPECT_EQ(described.at("parameters"), 784 * 8 + 8 + 8 * 8 + 8 + 8 * 10 + 10);
