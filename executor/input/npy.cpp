@@ -241,8 +241,7 @@ Result<NpyArray> parse_npy(std::string_view bytes) {
   }
   return fail(ErrorCode::kInvalidInput,
               "holds '{}'; expected float16, float32, float64, bool or whole numbers, little-endian, as "
-              "array.astype('float32') "
-              "gives",
+              "array.astype('float32') gives",
               contents.dtype);
 }
 

@@ -44,10 +44,9 @@ Place place_of(const std::vector<Dimension>& all, std::int64_t index) {
 
 /// What is made of the elements.
 struct Function {
-  float (*of_run)(const float* x, std::int64_t count) = nullptr;                ///< of adjoining ones
-  void (*add_line)(const float* x, std::int64_t count, float* into) = nullptr;  ///< each into its own result
-  /// The same of elements that lie `step` apart.
-  void (*add_strided)(const float* x, std::int64_t step, std::int64_t count, float* into) = nullptr;
+  float (*of_run)(const float* x, std::int64_t count) = nullptr;  ///< of adjoining ones
+  /// Of elements that lie `step` apart, each into its own result.
+  void (*add_line)(const float* x, std::int64_t step, std::int64_t count, float* into) = nullptr;
   double (*take)(double all, double part) = nullptr;
   double start = 0;
   double (*finish)(double all) = nullptr;  ///< null: division
@@ -66,6 +65,19 @@ struct Reduction {
   }
 };
 
+/// into[i] = function(into[i], x[i * step]).
+template <class Function>
+COHORT_INLINE void combine(const float* x, std::int64_t step, std::int64_t count, float* into,
+                           const Function& function) {
+  if (step == 1) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) into[i] = function(into[i], x[i]);
+    return;
+  }
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) into[i] = function(into[i], x[i * step]);
+}
+
 COHORT_VECTORS float sum_run(const float* x, std::int64_t count) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -80,14 +92,12 @@ COHORT_VECTORS float sum_squares(const float* x, std::int64_t count) {
   return sum;
 }
 
-COHORT_VECTORS void add_line(const float* x, std::int64_t count, float* sums) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i];
+COHORT_VECTORS void add_line(const float* x, std::int64_t step, std::int64_t count, float* into) {
+  combine(x, step, count, into, [](float sum, float each) { return sum + each; });
 }
 
-COHORT_VECTORS void add_squares(const float* x, std::int64_t count, float* sums) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i] * x[i];
+COHORT_VECTORS void add_squares(const float* x, std::int64_t step, std::int64_t count, float* into) {
+  combine(x, step, count, into, [](float sum, float each) { return sum + each * each; });
 }
 
 COHORT_VECTORS float sum_magnitudes(const float* x, std::int64_t count) {
@@ -97,9 +107,8 @@ COHORT_VECTORS float sum_magnitudes(const float* x, std::int64_t count) {
   return sum;
 }
 
-COHORT_VECTORS void add_magnitudes(const float* x, std::int64_t count, float* sums) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) sums[i] += std::fabs(x[i]);
+COHORT_VECTORS void add_magnitudes(const float* x, std::int64_t step, std::int64_t count, float* into) {
+  combine(x, step, count, into, [](float sum, float each) { return sum + std::fabs(each); });
 }
 
 /// The larger or smaller of two, or the one that is no number.
@@ -127,34 +136,11 @@ COHORT_INLINE float extreme_of_run(const float* x, std::int64_t count) {
 COHORT_VECTORS float largest_of_run(const float* x, std::int64_t count) { return extreme_of_run<true>(x, count); }
 COHORT_VECTORS float smallest_of_run(const float* x, std::int64_t count) { return extreme_of_run<false>(x, count); }
 
-COHORT_VECTORS void add_largest(const float* x, std::int64_t count, float* best) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) best[i] = extreme<true>(best[i], x[i]);
+COHORT_VECTORS void add_largest(const float* x, std::int64_t step, std::int64_t count, float* into) {
+  combine(x, step, count, into, [](float best, float each) { return extreme<true>(best, each); });
 }
-COHORT_VECTORS void add_smallest(const float* x, std::int64_t count, float* best) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) best[i] = extreme<false>(best[i], x[i]);
-}
-
-COHORT_VECTORS void add_strided(const float* x, std::int64_t step, std::int64_t count, float* into) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) into[i] += x[i * step];
-}
-COHORT_VECTORS void add_strided_squares(const float* x, std::int64_t step, std::int64_t count, float* into) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) into[i] += x[i * step] * x[i * step];
-}
-COHORT_VECTORS void add_strided_magnitudes(const float* x, std::int64_t step, std::int64_t count, float* into) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) into[i] += std::fabs(x[i * step]);
-}
-COHORT_VECTORS void add_strided_largest(const float* x, std::int64_t step, std::int64_t count, float* into) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) into[i] = extreme<true>(into[i], x[i * step]);
-}
-COHORT_VECTORS void add_strided_smallest(const float* x, std::int64_t step, std::int64_t count, float* into) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) into[i] = extreme<false>(into[i], x[i * step]);
+COHORT_VECTORS void add_smallest(const float* x, std::int64_t step, std::int64_t count, float* into) {
+  combine(x, step, count, into, [](float best, float each) { return extreme<false>(best, each); });
 }
 
 double add(double all, double part) { return all + part; }
@@ -167,15 +153,13 @@ double as_it_is(double all) { return all; }
 double square_root(double all) { return std::sqrt(all); }
 double logarithm(double all) { return std::log(all); }
 
-constexpr Function kSum{sum_run, add_line, add_strided, add};
-constexpr Function kLogOfSum{sum_run, add_line, add_strided, add, 0, logarithm};
-constexpr Function kMagnitudes{sum_magnitudes, add_magnitudes, add_strided_magnitudes, add};
-constexpr Function kSquares{sum_squares, add_squares, add_strided_squares, add};
-constexpr Function kNorm{sum_squares, add_squares, add_strided_squares, add, 0, square_root};
-constexpr Function kMaximum{largest_of_run,     add_largest,      add_strided_largest,
-                            take_extreme<true>, kNoExtreme<true>, as_it_is};
-constexpr Function kMinimum{smallest_of_run,     add_smallest,      add_strided_smallest,
-                            take_extreme<false>, kNoExtreme<false>, as_it_is};
+constexpr Function kSum{sum_run, add_line, add};
+constexpr Function kLogOfSum{sum_run, add_line, add, 0, logarithm};
+constexpr Function kMagnitudes{sum_magnitudes, add_magnitudes, add};
+constexpr Function kSquares{sum_squares, add_squares, add};
+constexpr Function kNorm{sum_squares, add_squares, add, 0, square_root};
+constexpr Function kMaximum{largest_of_run, add_largest, take_extreme<true>, kNoExtreme<true>, as_it_is};
+constexpr Function kMinimum{smallest_of_run, add_smallest, take_extreme<false>, kNoExtreme<false>, as_it_is};
 
 /// Null where there are no loops for it.
 const Function* function_of(ReduceKind kind) {
@@ -255,7 +239,7 @@ void reduce_short_rows(const Reduction& r, int threads, const HostArguments& arg
       for (std::int64_t i = 0; i < outer; ++i) {
         const float* const rows = arguments.inputs[0] + to.x + place_of(r.reduced, i).x;
         std::fill_n(strip, count, static_cast<float>(r.function->start));
-        for (std::int64_t c = 0; c < width; ++c) r.function->add_strided(rows + c, side.x, count, strip);
+        for (std::int64_t c = 0; c < width; ++c) r.function->add_line(rows + c, side.x, count, strip);
         if (i == 0) {
           std::copy_n(strip, count, results);
           continue;
@@ -278,7 +262,7 @@ void of_lines(const Reduction& r, const float* from, std::int64_t begin, std::in
     for (std::int64_t first = 0; first < width; first += kStrip) {
       const std::int64_t count = std::min(kStrip, width - first);
       std::fill_n(strip, count, static_cast<float>(r.function->start));
-      for (std::int64_t i = 0; i < lines; ++i) r.function->add_line(from + places[i] + first, count, strip);
+      for (std::int64_t i = 0; i < lines; ++i) r.function->add_line(from + places[i] + first, 1, count, strip);
       if (at == begin) {
         std::copy_n(strip, count, results + first);
         continue;

@@ -25,6 +25,14 @@ namespace cohort::onednn {
 /// plain arrays: of the compiler's vector types it keeps those in memory that are wider than a register.
 inline constexpr std::int64_t kLanes = 16;
 
+/// A polynomial of x, coefficients of the highest power first.
+template <class... Coefficients>
+COHORT_INLINE float polynomial(float x, float first, Coefficients... others) {
+  float sum = first;
+  ((sum = sum * x + others), ...);
+  return sum;
+}
+
 /// exp(x) within 2 units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2]. Below -87.3 zero, where
 /// results would be denormal.
 /// Source of the coefficients: Cephes library, expf, S. Moshier 1992.
@@ -35,12 +43,8 @@ COHORT_INLINE float vector_exp(float x) {
   const float shifted = clamped * 1.44269504088896341F + kRound;
   const float n = shifted - kRound;
   const float r = (clamped - n * 0.693359375F) - n * -2.12194440e-4F;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
+  const float p = polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F,
+                             1.6666665459e-1F, 5.0000001201e-1F);
   const float y = p * r * r + r + 1.0F;
   const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound);
   // In two halves: 2^128 is no float.
@@ -57,11 +61,8 @@ COHORT_INLINE float vector_sigmoid(float x) { return 1.0F / (1.0F + vector_exp(-
 COHORT_INLINE float vector_tanh(float x) {
   const float magnitude = std::fabs(x);
   const float square = x * x;
-  float p = -5.70498872745e-3F;
-  p = p * square + 2.06390887954e-2F;
-  p = p * square + -5.37397155531e-2F;
-  p = p * square + 1.33314422036e-1F;
-  p = p * square + -3.33332819422e-1F;
+  const float p = polynomial(square, -5.70498872745e-3F, 2.06390887954e-2F, -5.37397155531e-2F, 1.33314422036e-1F,
+                             -3.33332819422e-1F);
   const float small = p * square * x + x;
   const float large = 1.0F - 2.0F / (vector_exp(2.0F * magnitude) + 1.0F);
   return magnitude < 0.625F ? small : std::copysign(large, x);
@@ -77,15 +78,9 @@ COHORT_INLINE float vector_log(float x) {
   const float n = static_cast<float>((bits >> 23) - 126) - (is_small ? 1.0F : 0.0F) - (is_denormal ? 25.0F : 0.0F);
   const float r = fraction * (is_small ? 2.0F : 1.0F) - 1.0F;
   const float square = r * r;
-  float p = 7.0376836292e-2F;
-  p = p * r + -1.1514610310e-1F;
-  p = p * r + 1.1676998740e-1F;
-  p = p * r + -1.2420140846e-1F;
-  p = p * r + 1.4249322787e-1F;
-  p = p * r + -1.6668057665e-1F;
-  p = p * r + 2.0000714765e-1F;
-  p = p * r + -2.4999993993e-1F;
-  p = p * r + 3.3333331174e-1F;
+  const float p =
+      polynomial(r, 7.0376836292e-2F, -1.1514610310e-1F, 1.1676998740e-1F, -1.2420140846e-1F, 1.4249322787e-1F,
+                 -1.6668057665e-1F, 2.0000714765e-1F, -2.4999993993e-1F, 3.3333331174e-1F);
   const float y = p * r * square + n * -2.12194440e-4F - 0.5F * square;
   // One choice after the other: of nested ones, and of "and", the compiler makes branches.
   float result = (r + y) + n * 0.693359375F;
@@ -112,32 +107,16 @@ COHORT_INLINE float vector_softplus(float x) {
 COHORT_INLINE float vector_erf(float x) {
   const float magnitude = std::fabs(x);
   const float square = x * x;
-  float p = 7.853861353153693e-5F;
-  p = p * square + -8.010193625184903e-4F;
-  p = p * square + 5.188327685732524e-3F;
-  p = p * square + -2.685381193529856e-2F;
-  p = p * square + 1.128358514861418e-1F;
-  p = p * square + -3.761262582423300e-1F;
-  p = p * square + 1.128379165726710F;
+  const float p = polynomial(square, 7.853861353153693e-5F, -8.010193625184903e-4F, 5.188327685732524e-3F,
+                             -2.685381193529856e-2F, 1.128358514861418e-1F, -3.761262582423300e-1F, 1.128379165726710F);
   const float inverse = 1.0F / (magnitude < 1.0F ? 1.0F : magnitude);
   const float z = inverse * inverse;
-  float near = 2.326819970068386e-2F;
-  near = near * z + -1.387039388740657e-1F;
-  near = near * z + 3.687424674597105e-1F;
-  near = near * z + -5.824733027278666e-1F;
-  near = near * z + 6.210004621745983e-1F;
-  near = near * z + -4.944515323274145e-1F;
-  near = near * z + 3.404879937665872e-1F;
-  near = near * z + -2.741127028184656e-1F;
-  near = near * z + 5.638259427386472e-1F;
-  float far = -1.047766399936249e+1F;
-  far = far * z + 1.297719955372516e+1F;
-  far = far * z + -7.495518717768503F;
-  far = far * z + 2.921019019210786F;
-  far = far * z + -1.015265279202700F;
-  far = far * z + 4.218463358204948e-1F;
-  far = far * z + -2.820767439740514e-1F;
-  far = far * z + 5.641895067754075e-1F;
+  const float near = polynomial(z, 2.326819970068386e-2F, -1.387039388740657e-1F, 3.687424674597105e-1F,
+                                -5.824733027278666e-1F, 6.210004621745983e-1F, -4.944515323274145e-1F,
+                                3.404879937665872e-1F, -2.741127028184656e-1F, 5.638259427386472e-1F);
+  const float far =
+      polynomial(z, -1.047766399936249e+1F, 1.297719955372516e+1F, -7.495518717768503F, 2.921019019210786F,
+                 -1.015265279202700F, 4.218463358204948e-1F, -2.820767439740514e-1F, 5.641895067754075e-1F);
   const float large = 1.0F - vector_exp(-square) * inverse * (magnitude < 2.0F ? near : far);
   return magnitude < 1.0F ? p * x : (x != x ? x : std::copysign(large, x));
 }
