@@ -6,6 +6,7 @@
 
 #include "cli/text_checks.hpp"
 #include "models/networks/networks.hpp"
+#include "models/onnx/onnx_file.hpp"
 #include "models/set_input.hpp"
 
 namespace cohort {
@@ -81,7 +82,7 @@ Result<ModelSource> model_source(const ModelOptions& options) {
   COHORT_CHECK(check_utf8("model", options.model));
   source.minibatch = options.minibatch;
   source.strict_nan = options.strict_nan;
-  const bool from_file = source.model.ends_with(".onnx");
+  const bool from_file = onnx::is_file(source.model);
   const auto is_named = [&](const Network& network) { return network.name == source.model; };
   std::error_code ignored;
   if (!from_file && std::none_of(networks().begin(), networks().end(), is_named) &&

@@ -11,7 +11,7 @@ Result<LoadedMembers> LoadedMembers::load(std::span<const Member> members) {
   std::map<ModelSource, const LoadedModel*> first;
   for (const Member& member : members) {
     const auto found = first.find(member.source);
-    const bool from_file = member.source.model.ends_with(".onnx");
+    const bool from_file = onnx::is_file(member.source.model);
     if (found != first.end() && from_file) {
       result.models_.models.push_back(&found->second->model);
       result.models_.weights.push_back(&found->second->weights);

@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/spelling.hpp"
 #include "base/toml.hpp"
+#include "models/onnx/onnx_file.hpp"
 #include "training/space_file.hpp"
 #include "training/sweep.hpp"
 
@@ -12,8 +13,6 @@ namespace cohort {
 namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
-
-bool is_file(const std::string& model) { return model.ends_with(".onnx"); }
 
 /// One of a few words.
 template <class Value>
@@ -54,11 +53,11 @@ class SweepReader {
   Result<void> read_model() {
     COHORT_TRY(sweep_.model, root_.string("model"));
     if (sweep_.model.empty()) return root_.wrong("model", "a built-in network (cohort models) or a file.onnx");
-    if (is_file(sweep_.model)) sweep_.model = beside(sweep_.model).string();
-    sweep_.random_weights = !is_file(sweep_.model);
+    if (onnx::is_file(sweep_.model)) sweep_.model = beside(sweep_.model).string();
+    sweep_.random_weights = !onnx::is_file(sweep_.model);
     if (root_.has("initial_weights")) {
       COHORT_TRY(sweep_.random_weights, (word<bool>(root_, "initial_weights", {{"random", true}, {"file", false}})));
-      if (!sweep_.random_weights && !is_file(sweep_.model))
+      if (!sweep_.random_weights && !onnx::is_file(sweep_.model))
         return fail(ErrorCode::kInvalidInput, "{}: a built-in network has no file with weights",
                     root_.place_of("initial_weights"));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/onnx/onnx_file.hpp"
 #include "models/set_input.hpp"
 #include "planning/planning_input.hpp"
 #include "planning/profile_set.hpp"
@@ -133,7 +134,7 @@ Result<std::vector<PlannedBatch>> SweepPlanner::plan(const TrainedNetwork& netwo
 
 std::string profile_command_of(const ModelSource& source, const std::string& device) {
   std::string command = fmt::format("cohort profile {}", source.model);
-  const bool file = source.model.ends_with(".onnx");
+  const bool file = onnx::is_file(source.model);
   for (const auto& [name, value] : source.arguments) {
     if (file && name.starts_with(kSetInput)) {
       command += fmt::format(" --set-input {}={}", name.substr(kSetInput.size()), value);

@@ -57,8 +57,6 @@ std::string to_text(const Network& network, const Model& model) {
   return text;
 }
 
-bool is_file(const ModelSource& source) { return source.model.ends_with(".onnx"); }
-
 /// How many ops there are of each type, the most frequent first.
 std::vector<std::pair<std::string, std::int64_t>> op_counts(const Model& model) {
   std::map<std::string, std::int64_t> by_type;
@@ -105,7 +103,7 @@ Result<void> describe(const ModelSource& source, CommandContext& context) {
 Result<void> export_model(const ModelsCommandOptions& options, CommandContext& context) {
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const ModelSource source, model_source(options.model));
-  if (is_file(source))
+  if (onnx::is_file(source.model))
     return fail(ErrorCode::kUsage, "--export writes a built-in network, and {} is a file", source.model);
   LoadedModel loaded;
   COHORT_TRY(loaded.model, make_network(source.model, source.minibatch, source.arguments));
@@ -129,7 +127,7 @@ Result<void> list(const ModelsCommandOptions& options, CommandContext& context) 
   COHORT_TRY(const ModelSource source, model_source(options.model));
   if (source.model.empty() && !source.arguments.empty())
     return fail(ErrorCode::kUsage, "--set needs the NAME of the network it is for");
-  if (is_file(source)) return describe(source, context);
+  if (onnx::is_file(source.model)) return describe(source, context);
   ordered_json all = ordered_json::array();
   std::string text;
   for (const Network& network : networks()) {

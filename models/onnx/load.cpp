@@ -9,12 +9,6 @@ namespace cohort::onnx {
 
 namespace {
 
-constexpr std::string_view kExtension = ".onnx";
-
-bool is_file(std::string_view model) {
-  return model.size() > kExtension.size() && model.substr(model.size() - kExtension.size()) == kExtension;
-}
-
 /// Samples are the first axis, of sequences [T, N, I] the second.
 bool has_minibatch(const Shape& shape, std::int64_t minibatch) {
   return (!shape.empty() && shape[0] == minibatch) || (shape.size() == 3 && shape[1] == minibatch);
@@ -59,6 +53,8 @@ std::map<std::string, std::string> fixed_of(const std::map<std::string, std::str
 }
 
 }  // namespace
+
+bool is_file(std::string_view model) { return model.ends_with(".onnx"); }
 
 Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) {
   if (is_file(source.model)) {

@@ -91,6 +91,9 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path);
 Result<void> check_model(std::string_view bytes);
 Result<void> check_tensor(const std::filesystem::path& path);
 
+/// Whether ModelSource::model is the path of an ONNX file, and no built-in network's name.
+bool is_file(std::string_view model);
+
 /// The network of a source, built in or ONNX, with the file's weights or random ones from `seed`, not simplified, for
 /// differentiate() and evaluation_model(). Includes dropout if the source is a training step.
 Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed);
