@@ -39,6 +39,7 @@ struct Command {
 
 // One function a command, each in its own file in cli/commands/. main.cpp holds the table.
 Command calibrate_command();
+Command colocate_command();
 Command compare_command();
 Command dataset_synth_command();
 Command devices_command();

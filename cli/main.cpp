@@ -25,10 +25,10 @@ namespace {
 /// In the order in which help lists them.
 std::vector<Command> commands() {
   return {
-      profile_command(),    plan_command(),          run_command(),       compare_command(),
-      report_command(),     export_command(),        train_command(),     simulate_command(),
-      models_command(),     dataset_synth_command(), calibrate_command(), devices_command(),
-      trace_info_command(), trace_convert_command(), verify_command(),    view_command(),
+      profile_command(),   plan_command(),    run_command(),      compare_command(),    report_command(),
+      export_command(),    train_command(),   simulate_command(), models_command(),     dataset_synth_command(),
+      calibrate_command(), devices_command(), colocate_command(), trace_info_command(), trace_convert_command(),
+      verify_command(),    view_command(),
   };
 }
 

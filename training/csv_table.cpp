@@ -3,81 +3,21 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
-#include <set>
 
+#include "base/csv.hpp"
 #include "base/spelling.hpp"
 
 namespace cohort {
 namespace {
 
-/// One row after another.
-class CsvReader {
- public:
-  explicit CsvReader(std::string_view text) : rest_(text) {
-    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
-  }
-
-  /// Into `fields`. False at the end. Empty lines are passed over.
-  Result<bool> next(std::vector<std::string>& fields) {
-    fields.clear();
-    while (!rest_.empty() && (rest_.front() == '\n' || rest_.front() == '\r')) step();
-    if (rest_.empty()) return false;
-    row_line_ = line_;
-    while (true) {
-      COHORT_TRY(std::string field, take_field());
-      fields.push_back(std::move(field));
-      if (rest_.empty() || rest_.front() != ',') break;
-      step();
-    }
-    return true;
-  }
-  /// In which the last row begins.
-  [[nodiscard]] std::size_t line() const { return row_line_; }
-
- private:
-  void step() {
-    if (rest_.front() == '\n') ++line_;
-    rest_.remove_prefix(1);
-  }
-
-  Result<std::string> take_field() {
-    if (rest_.empty() || rest_.front() != '"') {
-      const std::size_t end = std::min(rest_.find_first_of(",\r\n"), rest_.size());
-      std::string field(rest_.substr(0, end));
-      rest_.remove_prefix(end);
-      return field;
-    }
-    const std::size_t opened = line_;
-    std::string field;
-    step();
-    while (!rest_.empty()) {
-      if (rest_.front() == '"') {
-        step();
-        if (rest_.empty() || rest_.front() != '"') return field;
-      }
-      field.push_back(rest_.front());
-      step();
-    }
-    return fail(ErrorCode::kInvalidInput, "line {}: a quote is opened and never closed", opened);
-  }
-
-  std::string_view rest_;
-  std::size_t line_ = 1;
-  std::size_t row_line_ = 1;
-};
-
 std::optional<float> number_of(std::string_view field) {
-  const std::size_t first = field.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return std::nullopt;
-  field = field.substr(first, field.find_last_not_of(" \t") - first + 1);
-  if (field.starts_with('+')) field.remove_prefix(1);
-  float value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const std::optional<double> value = csv_number(field);
+  // What is beyond float32's range would be infinite there.
+  if (!value || std::abs(*value) > std::numeric_limits<float>::max()) return std::nullopt;
+  return static_cast<float>(*value);
 }
 
 /// What becomes of each column.
@@ -87,10 +27,7 @@ struct Columns {
 };
 
 Result<Columns> columns_of(std::vector<std::string> header, std::span<const std::string> text_columns) {
-  std::set<std::string> seen;
-  for (const std::string& name : header) {
-    if (!seen.insert(name).second) return fail(ErrorCode::kInvalidInput, "line 1: two columns are named \"{}\"", name);
-  }
+  COHORT_CHECK(check_csv_columns(header));
   Columns columns{std::move(header), {}};
   columns.as_text.resize(columns.names.size());
   for (std::size_t i = 0; i < text_columns.size(); ++i) {

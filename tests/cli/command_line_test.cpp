@@ -77,11 +77,13 @@ TEST_F(CommandLine, EveryCommandsHelpEndsWithAnExample) {
 }
 
 TEST_F(CommandLine, EveryExampleWorksAsItStands) {
-  // A file that an example reads stands below it, indented.
-  const std::string sweep = "\nsweep.toml:\n";
-  const std::string help = cohort({"train", "--help"}).out;
-  ASSERT_NE(help.find(sweep), std::string::npos);
-  write("sweep.toml", help.substr(help.find(sweep) + sweep.size()));
+  // A file that an example reads stands below it.
+  for (const auto& [command, file] : {std::pair("train", "sweep.toml"), std::pair("colocate", "resnet50.csv")}) {
+    const std::string heading = fmt::format("\n{}:\n", file);
+    const std::string help = cohort({command, "--help"}).out;
+    ASSERT_NE(help.find(heading), std::string::npos) << command;
+    write(file, help.substr(help.find(heading) + heading.size()));
+  }
   std::set<std::string> done;  // what one writes, others read
   for (const std::string& line : examples({})) {
     if (line.starts_with("cohort calibrate")) continue;  // takes a GPU

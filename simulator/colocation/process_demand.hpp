@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "simulator/colocation/step_times.hpp"
+
+namespace cohort {
+
+/// From what the GPU time of a step was concluded, the surest first.
+enum class WorkOrigin {
+  kRecorded,        ///< the table says it
+  kGpuBound,        ///< the step is longer than what the host needs: the GPU decides
+  kOtherShare,      ///< the host decides; a smaller part of the GPU shows the GPU's time at this minibatch
+  kOtherMinibatch,  ///< the host decides; larger minibatches show the GPU's time
+  kAtMost,          ///< nothing tells the host's time from the GPU's: it is at most this
+};
+std::string_view to_string(WorkOrigin origin);
+
+/// What one process asks of host and GPU in one step, at one minibatch on one part of the GPU.
+struct ProcessDemand {
+  std::int64_t minibatch = 1;
+  double share = 1;  ///< as StepTime::share
+  std::string part;
+  Nanoseconds step{};      ///< alone
+  Nanoseconds gpu_work{};  ///< how long it keeps this part of the GPU busy
+  WorkOrigin origin = WorkOrigin::kAtMost;
+  std::optional<double> dram;
+};
+
+/// Of every row of one process alone, in the table's order.
+struct ProcessDemands {
+  std::optional<Nanoseconds> host_time;  ///< of a step, where small minibatches show it
+  std::vector<ProcessDemand> rows;
+  /// Steps shorten about as they should on a larger part of the GPU. Where not, host and GPU do not overlap as this
+  /// model has it, and the GPU's time is not known.
+  bool follows_shares = true;
+
+  /// Null where there is none.
+  [[nodiscard]] const ProcessDemand* find(std::int64_t minibatch, double share, std::string_view part = {}) const;
+};
+
+/// Splits step times t(b) = c b + max(H, G(b) + o) by minibatch b: the copy of the input c, the host's time H (equal
+/// for small minibatches, on every part of the GPU), the GPU's time G, and o, for which the GPU idles between two
+/// steps. Where H decides, G comes from a smaller part of the GPU, scaled by what both show, or from a line through
+/// larger minibatches. `copied`: bytes of input that a sample copies to the GPU in every step.
+ProcessDemands process_demands(const StepTimes& times, Bytes copied);
+
+}  // namespace cohort

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+
+namespace cohort {
+
+/// What one line of a table says: how long a step takes, in one process or in several equal ones at once.
+struct StepTime {
+  std::int64_t minibatch = 1;
+  double share = 1;  ///< the part of the GPU that they run on, in the unit of the table's column
+  std::string part;  ///< of the step, such as "layers 0-9"; empty: all of it
+  int processes = 1;
+  Nanoseconds step{};                   ///< of each process
+  std::optional<Nanoseconds> gpu_busy;  ///< how long one process keeps the GPU busy in a step
+  std::optional<double> dram;           ///< part of the DRAM bandwidth that one process uses
+  std::size_t line = 0;                 ///< in the file, from 1
+};
+
+/// In what a table's column gives the part of a GPU.
+enum class ShareUnit {
+  kAll,      ///< no such column: all of it
+  kGpcs,     ///< graphics processing clusters of a MIG slice
+  kPercent,  ///< of the multiprocessors
+};
+
+/// Step times of one model on one GPU, as a log or a load test gives them.
+struct StepTimes {
+  std::string name;            ///< of the model, for people
+  std::vector<StepTime> rows;  ///< in the file's order
+  ShareUnit unit = ShareUnit::kAll;
+  std::vector<std::string> unused;  ///< columns that are not known here
+};
+
+/// Reads a CSV table whose first line names its columns: `minibatch`; one of `step_ms`, `step_us`, `samples_per_s` (of
+/// each process); and as far as known `gpcs` or `sm_percent`, `processes` (default 1), `gpu_busy_ms`, `dram_percent`,
+/// `part`.
+/// Errors: kInvalidInput naming the line and column: a column that is missing, a field that is no number or out of
+/// range, the same case twice, a time that contradicts another.
+Result<StepTimes> parse_step_times(std::string_view text);
+
+}  // namespace cohort
