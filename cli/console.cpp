@@ -25,6 +25,8 @@ void Console::print_json(const nlohmann::ordered_json& value) {
 void Console::note(std::string_view line) {
   if (quiet_) return;
   clear_progress();
+  // Where both go to one place, what was printed before stands before.
+  if (std::fflush(stdout) != 0 && write_error_ == 0) write_error_ = errno;
   fmt::print(stderr, "{}\n", line);
 }
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "cli/list_option.hpp"
@@ -11,11 +12,11 @@
 namespace cohort {
 namespace {
 
-/// "8GiB", "512MiB", "1000".
+/// "8GiB", "2.5MiB", "1000".
 std::optional<Bytes> bytes_from(std::string_view text) {
-  std::int64_t value = 0;
-  const auto number = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (number.ec != std::errc() || value < 0) return std::nullopt;
+  double value = 0;
+  const auto number = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (number.ec != std::errc() || !(value >= 0)) return std::nullopt;
   const std::string_view unit(number.ptr, static_cast<std::size_t>(text.data() + text.size() - number.ptr));
   int shift = 0;
   if (unit == "KiB")
@@ -26,8 +27,9 @@ std::optional<Bytes> bytes_from(std::string_view text) {
     shift = 30;
   else if (!unit.empty() && unit != "B")
     return std::nullopt;
-  if (value > (INT64_MAX >> shift)) return std::nullopt;
-  return Bytes{value << shift};
+  const double bytes = std::ldexp(value, shift);
+  if (bytes >= 0x1p63 || (shift == 0 && bytes != std::floor(bytes))) return std::nullopt;
+  return Bytes{static_cast<std::int64_t>(bytes)};
 }
 
 }  // namespace

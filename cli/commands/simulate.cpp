@@ -210,7 +210,8 @@ Command simulate_command() {
                          ->check(CLI::IsMember(strategy_names()))
                          ->capture_default_str();
     options->streams_option =
-        app.add_option("--streams", options->streams, "Streams or workers of --strategy concurrent")
+        app.add_option("--streams", options->streams,
+                       "Streams or workers of --strategy concurrent; of traces, default: one for each member")
             ->excludes(plan)
             ->check(CLI::Range(1, 1024))
             ->capture_default_str();

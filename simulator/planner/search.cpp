@@ -12,6 +12,7 @@
 #include "simulator/planner/explanation.hpp"
 #include "simulator/planner/input_settings.hpp"
 #include "simulator/planner/learned_ratios.hpp"
+#include "simulator/planner/refusals.hpp"
 #include "simulator/planner/scoring.hpp"
 #include "simulator/planner/uncertainty.hpp"
 
@@ -69,8 +70,8 @@ class Search {
     }
     const auto parts = [this](const Variant& variant) { return maker_.multiprocessors_changed(variant); };
     COHORT_CHECK(improve_best(parts, [&](const Variant& variant) { return !parts(variant).empty(); }));
-    if (scored_.empty()) return fail(refusal_code_, "no plan is possible: {}", refusal_);
     COHORT_CHECK(add_in_turn());
+    if (scored_.empty()) return tl::unexpected<Error>(refusals_.no_plan(scoring_.evaluator(), case_.models));
     std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
       const auto rank = [](const Scored& scored) {
         return std::tuple(scored.cost, scored.candidate.prediction.step_time, scored.is_change,
@@ -127,10 +128,7 @@ class Search {
   }
 
   void refuse(const std::string& name, ErrorCode code, std::string reason) {
-    if (refusal_.empty()) {
-      refusal_ = reason;
-      refusal_code_ = code;
-    }
+    refusals_.add({code, reason});
     outcome_.refused.push_back({name, std::move(reason)});
   }
 
@@ -194,11 +192,13 @@ class Search {
     if (!scored && interrupted()) return stop();
     const std::string name = maker_.name_of(variant);
     if (!scored) {
+      if (scored.error().code == ErrorCode::kDoesNotFit) refusals_.add_too_large(maker_.plan_of(variant));
       refuse(name, scored.error().code, scored.error().message);
       return true;
     }
     const Nanoseconds latency = scored->candidate.prediction.p99_latency;
     if (options_.latency_limit && latency > *options_.latency_limit) {
+      refusals_.add_too_slow(latency);
       refuse(name, ErrorCode::kDoesNotFit,
              fmt::format("its p99 latency is {}, the limit is {}", format_time(latency),
                          format_time(*options_.latency_limit)));
@@ -222,10 +222,17 @@ class Search {
     Scored in_turn;
     in_turn.candidate.name = kOneAfterAnother;
     in_turn.candidate.plan = std::move(plan);
+    Plan tried = in_turn.candidate.plan;
     Result<Scored> scored = scoring_.score(std::move(in_turn));
-    if (!scored) return {};  // it does not fit into memory at once
+    if (!scored) {  // it does not fit into memory at once
+      if (scored.error().code == ErrorCode::kDoesNotFit) refusals_.add_too_large(std::move(tried));
+      return {};
+    }
     PlanCandidate& candidate = scored->candidate;
-    if (options_.latency_limit && candidate.prediction.p99_latency > *options_.latency_limit) return {};
+    if (options_.latency_limit && candidate.prediction.p99_latency > *options_.latency_limit) {
+      refusals_.add_too_slow(candidate.prediction.p99_latency);
+      return {};
+    }
     candidate.speedup = 1;  // which it is by what is meant by it
     candidate.limited = false;
     std::erase_if(scored_, [&](const Scored& other) { return same_program(*scored, other); });
@@ -443,8 +450,7 @@ class Search {
   VariantMaker maker_;
   std::vector<Scored> scored_;
   std::vector<std::pair<Variant, Result<Scored>>> ahead_;  ///< scored before it is their turn
-  std::string refusal_;
-  ErrorCode refusal_code_ = ErrorCode::kInvalidInput;
+  Refusals refusals_;
 };
 
 }  // namespace

@@ -94,6 +94,14 @@ std::size_t name_width(std::string_view title, const std::vector<ComparedTask>& 
   return width;
 }
 
+std::string first_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  const auto last = names.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, names.size()));
+  std::string text = fmt::format("{}", fmt::join(names.begin(), last, ", "));
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
 std::string header(std::string_view title, std::size_t width) {
   return fmt::format("{:<{}} {:>10} {:>10} {:>8}\n", title, width, "predicted", "measured", "error");
 }
@@ -106,6 +114,11 @@ std::optional<double> ComparedTime::relative_error() const { return relative(pre
 std::optional<double> ComparedSpeedup::relative_error() const {
   if (!predicted || !measured) return std::nullopt;
   return relative(*predicted, *measured);
+}
+
+const WallTimes* mostly_disturbed(const Trace& trace) {
+  const WallTimes* const plan = trace.info.wall("plan");
+  return plan != nullptr && plan->discarded > 2 * static_cast<int>(plan->samples.size()) ? plan : nullptr;
 }
 
 std::string group_of(const Trace& trace, const Slice& task) {
@@ -160,13 +173,31 @@ Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
     comparison.measured_speedup = speedup.measured;
   }
   comparison.relative_error = speedup.relative_error();
+  comparison.different_plans =
+      !predicted.info.plan.empty() && !measured.info.plan.empty() && predicted.info.plan != measured.info.plan;
+  comparison.mostly_disturbed = mostly_disturbed(measured) != nullptr;
+  if (const WallTimes* const plan = measured.info.wall("plan"); plan != nullptr) {
+    comparison.disturbed = plan->discarded;
+    comparison.wall_times = plan->discarded + static_cast<int>(plan->samples.size());
+  }
   return comparison;
 }
 
 std::string print(const Comparison& comparison, const CompareText& options) {
   const std::size_t shown = std::min(options.most_tasks, comparison.tasks.size());
   std::size_t width = name_width("task", comparison.tasks, shown);
-  std::string text = header("task", width);
+  const bool some_alone = !comparison.only_predicted.empty() || !comparison.only_measured.empty();
+  std::string text;
+  if (comparison.different_plans && some_alone)
+    text +=
+        "The traces are of different plans: only tasks that both have are compared, and speedups are of different "
+        "things.\n";
+  if (comparison.mostly_disturbed)
+    text += fmt::format(
+        "Other programs kept the machine busy: {} of {} wall times of the plan were left out; measure again when it is "
+        "quiet.\n",
+        comparison.disturbed, comparison.wall_times);
+  text += header("task", width);
   for (std::size_t i = 0; i < shown; ++i) text += row(comparison.tasks[i], width);
   if (shown < comparison.tasks.size()) text += fmt::format("... and {} more\n", comparison.tasks.size() - shown);
 
@@ -188,12 +219,10 @@ std::string print(const Comparison& comparison, const CompareText& options) {
                           *comparison.measured_speedup, percent(comparison.relative_error));
     }
   }
-  if (!comparison.only_predicted.empty()) {
-    text += fmt::format("predicted but not measured: {}\n", fmt::join(comparison.only_predicted, ", "));
-  }
-  if (!comparison.only_measured.empty()) {
-    text += fmt::format("measured but not predicted: {}\n", fmt::join(comparison.only_measured, ", "));
-  }
+  if (!comparison.only_predicted.empty())
+    text += fmt::format("predicted but not measured: {}\n", first_names(comparison.only_predicted));
+  if (!comparison.only_measured.empty())
+    text += fmt::format("measured but not predicted: {}\n", first_names(comparison.only_measured));
   return text;
 }
 

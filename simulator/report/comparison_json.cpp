@@ -42,7 +42,10 @@ ordered_json to_json(const Comparison& comparison) {
           {"groups", std::move(groups)},
           {"tasks", std::move(tasks)},
           {"only_predicted", comparison.only_predicted},
-          {"only_measured", comparison.only_measured}};
+          {"only_measured", comparison.only_measured},
+          {"different_plans", comparison.different_plans},
+          {"disturbed", comparison.disturbed},
+          {"wall_times", comparison.wall_times}};
 }
 
 }  // namespace cohort

@@ -385,6 +385,8 @@ TEST_F(LoopTest, RefusesUseThatMakesNoSense) {
   EXPECT_EQ(twice.exit_code, 3);
   EXPECT_THAT(twice.err, HasSubstr("are profiles of the same mlp"));
   EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--limit", "memory=lots"}).exit_code, 2);
+  EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--limit", "memory=1.5"}).exit_code, 2);  // bytes
+  EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "--limit", "memory=0.5GiB", "-o", "half.plan.json"}).exit_code, 0);
   EXPECT_EQ(cohort({"plan", "missing.trace.json.gz"}).exit_code, 3);
   EXPECT_EQ(cohort({"plan", "mlp.trace.json.gz", "-o", "no/such/folder.json"}).exit_code, 3);
   EXPECT_EQ(cohort({"profile", "mlp"}).exit_code, 3) << "mlp.trace.json.gz is there";

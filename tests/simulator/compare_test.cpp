@@ -1,5 +1,6 @@
 #include "simulator/report/compare.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -102,6 +103,34 @@ speedup        2.00x      1.50x   +33.3%
 predicted but not measured: 0/never
 measured but not predicted: 1/surprise
 )");
+}
+
+TEST(Compare, SaysFirstWhatMakesItDoubtful) {
+  Trace p = predicted();
+  Trace m = measured();
+  p.info.plan = "{\"streams\": 1}";
+  m.info.plan = "{\"streams\": 2}";
+  m.info.wall_times.front().discarded = 24;
+  const Comparison comparison = compare(p, m).value();
+  EXPECT_TRUE(comparison.different_plans);
+  EXPECT_TRUE(comparison.mostly_disturbed);
+  const std::string text = print(comparison);
+  EXPECT_TRUE(text.starts_with("The traces are of different plans: only tasks that both have are compared")) << text;
+  EXPECT_NE(text.find("Other programs kept the machine busy: 24 of 25 wall times of the plan were left out"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Compare, ListsTheFirstOfManyTasksThatOneTraceLacks) {
+  Trace p = predicted();
+  const Slice first = p.slices.front();
+  for (int i = 10; i < 40; ++i) {
+    const std::string task = fmt::format("{}/more", i);
+    const std::array<Trace::NamedArg, 1> args{{{kTaskArg, std::string_view(task)}}};
+    p.add_slice(first.track, "more", "task", first.start, first.duration, args);
+  }
+  const std::string text = print(compare(p, measured()).value());
+  EXPECT_NE(text.find("20/more and 19 more\n"), std::string::npos) << text;
 }
 
 TEST(Compare, RefusesTracesOfTheWrongKind) {

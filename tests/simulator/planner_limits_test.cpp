@@ -124,6 +124,20 @@ TEST(Planner, SaysWhatDoesNotFit) {
   EXPECT_THAT(result.error().message, StartsWith("no plan is possible: the plan needs "));
 }
 
+TEST(Planner, SaysTheLeastMemoryAndPlansWithIt) {
+  PlannerBench bench = cnn_bench({});
+  Bytes least{INT64_MAX};
+  for (const PlanCandidate& each : bench.plan().ranked) least = std::min(least, each.prediction.memory.total());
+  bench.base.limits.memory = Bytes{least.value - 1};
+  const Result<PlanningResult> none = plan_model_batch(bench.planning_case());
+  ASSERT_FALSE(none.has_value());
+  EXPECT_THAT(none.error().message, HasSubstr("plans takes is " + format_bytes(least)));
+  bench.base.limits.memory = least;
+  const Result<PlanningResult> one = plan_model_batch(bench.planning_case());
+  ASSERT_TRUE(one.has_value()) << one.error().message;
+  EXPECT_EQ(one->ranked.front().prediction.memory.total(), least);
+}
+
 /// A model of one op that takes 3 ms on a core, or 1 ms where `wide` is false; both halve on two cores.
 PlannerBench unequal_pair() {
   const auto times = [](const FakeCall& call) -> std::optional<std::int64_t> {
@@ -168,6 +182,7 @@ TEST(Planner, RefusesPlansOverTheLatencyLimit) {
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().code, ErrorCode::kDoesNotFit);
   EXPECT_THAT(none.error().message, StartsWith("no plan is possible: its p99 latency is "));
+  EXPECT_THAT(none.error().message, EndsWith("; the shortest p99 latency of a plan is 2.00 ms"));
 }
 
 TEST(Planner, RanksByWhicheverObjectiveIsAsked) {

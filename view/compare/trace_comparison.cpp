@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/device.hpp"
+#include "simulator/report/compare.hpp"
 #include "tracer/profile_record.hpp"
 #include "view/compare/difference_table.hpp"
 
@@ -177,12 +178,6 @@ ComparedTotals totals_of(const TraceComparison& comparison, const Overlay& overl
     totals.matched.measured += row.time.measured;
   }
   return totals;
-}
-
-/// The wall times of a plan of which less than a third were kept, so that these, too, are hardly undisturbed.
-const WallTimes* mostly_disturbed(const Trace& trace) {
-  const WallTimes* const plan = trace.info.wall("plan");
-  return plan != nullptr && plan->discarded > 2 * static_cast<int>(plan->samples.size()) ? plan : nullptr;
 }
 
 /// Between two cores, while the trace was recorded or the profile that it is predicted from; zero where it does not
