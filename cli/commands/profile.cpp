@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "base/statistics.hpp"
 #include "cli/calibration.hpp"
@@ -24,7 +25,9 @@
 #include "planning/members.hpp"
 #include "planning/profile_of_model.hpp"
 #include "planning/recorded_settings.hpp"
+#include "simulator/costs/cost_table.hpp"
 #include "simulator/plan/tensor_layout.hpp"
+#include "simulator/planner/uncertainty.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "tracer/summary/fallbacks.hpp"
 
@@ -149,18 +152,28 @@ void print_profile(const ProfileCommandOptions& options, const ModelSource& sour
   const bool recorded = trace.info.wall(kWallBeforeTracing) != nullptr;
   const double perturbation = median_ratio(trace, kWallTraced, recorded ? kWallBeforeTracing : kWallUntraced) - 1;
   const Nanoseconds step = median(trace.info.wall(kWallUntraced)->samples);
+  const Trace* const profile = &trace;
+  const auto costs = CostTable::from(std::span(&profile, 1));
+  const double unexplained = costs ? costs->unexplained() : 0;
   if (context.json) {
     context.console.print_json(ordered_json{{"file", options.output.string()},
                                             {"model", source.model},
                                             {"device", trace.info.device.name},
                                             {"step_ns", step.count()},
                                             {"perturbation", perturbation},
+                                            {"unexplained", unexplained},
                                             {"records", trace.slices.size()}});
     return;
   }
   context.console.print(
       fmt::format("{}: one step takes {} on {} (all cores on an op), tracing it changes that by {:+.1f}%\n",
                   source.model, format_time(step), trace.info.device.name, 100 * perturbation));
+  if (unexplained > kMostUnexplained) {
+    context.console.note(fmt::format(
+        "the profile does not add up: a whole step and its ops differ by {:.0f}%; profile again when no other "
+        "programs run, or predictions are uncertain by as much",
+        100 * unexplained));
+  }
   const auto setting = [&](std::string_view key) { return trace.info.settings.find(std::string(key)); };
   if (const auto reason = setting(kNotRecorded); reason != trace.info.settings.end())
     context.console.note(fmt::format("kernels are not in the profile, only times: {}", reason->second));

@@ -7,6 +7,7 @@
 #include "simulator/planner/attribution.hpp"
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/plan_prediction.hpp"
+#include "simulator/planner/uncertainty.hpp"
 
 namespace cohort {
 namespace {
@@ -44,9 +45,10 @@ void add_doubts(const PlanningCase& planning_case, const Prediction& prediction,
       fmt::format("{} fused ops were never recorded: width times the single op", analytic));
   const CostTable& costs = *planning_case.costs;
   say(!costs.lacking().empty(), false, fmt::format("the profile did not time: {}", costs.lacking()));
-  constexpr double kMostUnexplained = 0.05;
   say(costs.unexplained() > kMostUnexplained, true,
-      fmt::format("the profile does not add up: {:.0f}% of a step is not in its ops", 100 * costs.unexplained()));
+      fmt::format("the profile does not add up: a whole step and its ops differ by {:.0f}%; profile again on a quiet "
+                  "machine",
+                  100 * costs.unexplained()));
   const auto& trip = costs.round_trip();
   if (trip && trip->varied())
     say(true, false,

@@ -9,6 +9,9 @@ namespace cohort {
 /// Steps shorter than this vary from run to run by more than a prediction can follow.
 inline constexpr std::chrono::microseconds kShortStep{100};
 
+/// A profile adds up where a whole step differs from its ops and what the host adds to them by no more than this part.
+inline constexpr double kMostUnexplained = 0.05;
+
 /// The interval that should hold 8 of 10 measured speedups. It widens with the spread of the ops' samples, the part of
 /// a step's time that its ops do not explain, ops between recorded widths or never recorded fused, footprints beyond
 /// the largest that was timed, and short steps. The weights were fitted on a CPU; those for a GPU are a guess until one
