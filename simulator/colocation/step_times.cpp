@@ -75,6 +75,7 @@ class Row {
 
 Nanoseconds milliseconds(double time) { return Nanoseconds(std::llround(time * 1e6)); }
 
+constexpr std::size_t kMostRows = 10'000;  // each is held against each
 constexpr double kMostMinibatch = 1e6;
 constexpr double kMostProcesses = 48;  // as many clients as an MPS server has
 constexpr double kLeastTime = 1e-3;    // in ms
@@ -179,6 +180,9 @@ Result<StepTimes> parse_step_times(std::string_view text) {
                   fields.size(), count);
     COHORT_TRY(StepTime row, step_time_of(Row(columns, fields, reader.line()), times.front(), share, reader.line()));
     table.rows.push_back(std::move(row));
+    if (table.rows.size() > kMostRows)
+      return fail(ErrorCode::kInvalidInput, "has more than {} rows; give one for each case, such as the median",
+                  kMostRows);
   }
   const auto alone = [](const StepTime& row) { return row.processes == 1; };
   if (std::none_of(table.rows.begin(), table.rows.end(), alone))

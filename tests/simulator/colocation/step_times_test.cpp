@@ -1,5 +1,6 @@
 #include "simulator/colocation/step_times.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,6 +57,12 @@ TEST(StepTimes, NamesTheLineAndColumnOfWhatIsWrong) {
   EXPECT_THAT(refusal("minibatch,step_ms,gpu_busy_ms\n1,2,3\n"), HasSubstr("line 2: the GPU is busy for 3.00 ms"));
   EXPECT_THAT(refusal("minibatch,step_ms\n"), HasSubstr("no row of one process alone"));
   EXPECT_THAT(refusal("minibatch,step_ms,processes\n1,2,2\n"), HasSubstr("no row of one process alone"));
+}
+
+TEST(StepTimes, RefusesALogOfEveryStep) {
+  std::string text = "minibatch,step_ms\n";
+  for (int i = 1; i <= 10'001; ++i) text += fmt::format("{},{}\n", i, 1 + 1e-3 * i);
+  EXPECT_THAT(refusal(text), HasSubstr("more than 10000 rows"));
 }
 
 TEST(StepTimes, RefusesRowsThatContradictEachOther) {
