@@ -8,6 +8,7 @@
 
 #include "base/csv.hpp"
 #include "base/one_or_each.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/list_option.hpp"
 #include "cli/planning_options.hpp"
@@ -30,6 +31,7 @@ struct ColocateOptions {
 
 /// A table with what it says of one process.
 struct TimedModel {
+  std::string name;
   StepTimes times;
   ProcessDemands demands;
   Bytes copied;
@@ -44,34 +46,11 @@ Result<TimedModel> read_model(const std::filesystem::path& file, Bytes copied, C
   COHORT_TRY(const std::string text, read_file(file));
   auto times = parse_step_times(text);
   if (!times) return in_context(file.string(), times.error());
-  times->name = file.stem().string();
   if (!times->unused.empty())
     console.note(fmt::format("{}: columns not used: {}", file.string(), fmt::join(times->unused, ", ")));
-  TimedModel model{*std::move(times), {}, copied};
+  TimedModel model{file.stem().string(), *std::move(times), {}, copied};
   model.demands = process_demands(model.times, copied);
   return model;
-}
-
-/// A measured row of several equal processes; `died`: as fast as with one process less, as where one of them has ended.
-struct Measured {
-  Nanoseconds step{};
-  bool died = false;
-};
-
-std::optional<Measured> measured(const StepTimes& times, const ProcessDemand& demand, int processes) {
-  const auto row = [&](int count) {
-    return std::find_if(times.rows.begin(), times.rows.end(), [&](const StepTime& each) {
-      return each.processes == count && each.minibatch == demand.minibatch && each.share == demand.share &&
-             each.part == demand.part;
-    });
-  };
-  const auto found = row(processes);
-  if (found == times.rows.end() || processes == 1) return std::nullopt;
-  constexpr double kEqual = 0.002;
-  const auto before = row(processes - 1);
-  const bool died = before != times.rows.end() &&
-                    std::abs(seconds(found->step) - seconds(before->step)) < kEqual * seconds(before->step);
-  return Measured{found->step, died};
 }
 
 /// Times are uncertain as the gain is, the other way round.
@@ -94,18 +73,41 @@ ordered_json json_of(const Colocation& colocation) {
           {"step_80_high_ns", steps_high},
           {"predicted_all_ns", colocation.all.count()},
           {"all_80_low_ns", times(colocation.all, low)},
-          {"all_80_high_ns", times(colocation.all, high)},
-          {"predicted_gain", colocation.gain},
-          {"gain_80_low", colocation.gain_within.low},
-          {"gain_80_high", colocation.gain_within.high},
-          {"bound_by", colocation.gpu_decides ? "gpu" : "host"}};
+          {"all_80_high_ns", times(colocation.all, high)}};
 }
 
+/// What decides how long a step takes; absent where the table does not tell.
+std::optional<std::string_view> bound_by(const Colocation& colocation, bool any_unknown) {
+  if (any_unknown) return std::nullopt;
+  return colocation.gpu_decides ? "GPU" : "host";
+}
+
+/// Of processes on the same part of the GPU.
+ordered_json gain_json(const Colocation& colocation, bool any_unknown) {
+  const auto bound = bound_by(colocation, any_unknown);
+  return {{"predicted_gain", colocation.gain},
+          {"gain_80_low", colocation.gain_within.low},
+          {"gain_80_high", colocation.gain_within.high},
+          {"bound_by", bound ? ordered_json(to_lower(*bound)) : ordered_json()}};
+}
+
+/// Why the GPU's time is not known, and what would tell it.
+constexpr std::string_view kFollowsNoShare =
+    "GPU work is not known: steps hardly shorten on a larger part of the GPU, as where host and GPU wait for each "
+    "other. "
+    "Add a column gpu_busy_ms\n";
+constexpr std::string_view kOneRow =
+    "GPU work is not known where one row has to tell the host's time from the GPU's: it is at most the step. Add rows "
+    "of "
+    "a larger minibatch, of a smaller part of the GPU, or a column gpu_busy_ms\n";
+
+bool is_unknown(const ProcessDemand& demand) { return demand.origin == WorkOrigin::kAtMost; }
+
 ordered_json json_of(const ProcessDemand& demand) {
-  return {{"minibatch", demand.minibatch},
-          {"share", demand.share},
-          {"part", demand.part},
-          {"alone_ns", demand.step.count()},
+  return {{"minibatch", demand.alone.minibatch},
+          {"share", demand.alone.share},
+          {"part", demand.alone.part},
+          {"alone_ns", demand.alone.step.count()},
           {"gpu_work_ns", demand.gpu_work.count()},
           {"gpu_work_from", to_string(demand.origin)}};
 }
@@ -125,7 +127,7 @@ class EqualProcesses {
                   options_.files.front().string());
     if (context.json) {
       context.console.print_json(
-          {{"model", model_.times.name},
+          {{"model", model_.name},
            {"host_time_ns",
             model_.demands.host_time ? ordered_json(model_.demands.host_time->count()) : ordered_json()},
            {"rows", rows_}});
@@ -140,8 +142,8 @@ class EqualProcesses {
     const auto among = [](const auto& wanted, const auto& value) {
       return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
     };
-    return among(options_.minibatches, static_cast<int>(demand.minibatch)) && among(options_.shares, demand.share) &&
-           among(options_.parts, demand.part);
+    return among(options_.minibatches, static_cast<int>(demand.alone.minibatch)) &&
+           among(options_.shares, demand.alone.share) && among(options_.parts, demand.alone.part);
   }
 
   void add(const ProcessDemand& demand, int count) {
@@ -150,46 +152,34 @@ class EqualProcesses {
     ordered_json row = json_of(demand);
     row["processes"] = count;
     row.update(json_of(colocation));
+    row.update(gain_json(colocation, is_unknown(demand)));
     std::string seen;
-    if (const auto known = measured(model_.times, demand, count)) {
-      const double gain = count * seconds(demand.step) / seconds(known->step);
-      row["measured_step_ns"] = known->step.count();
-      row["measured_gain"] = gain;
-      row["measured_less_processes"] = known->died;
-      seen = known->died ? fmt::format("as {} processes", count - 1) : fmt::format("{:.2f}x", gain);
+    if (const auto measured = measured_together(model_.times, demand.alone, count)) {
+      row["measured_step_ns"] = measured->step.count();
+      row["measured_gain"] = measured->gain;
+      row["measured_less_processes"] = measured->one_died;
+      seen = measured->one_died ? fmt::format("as {} processes", count - 1) : fmt::format("{:.2f}x", measured->gain);
     }
     lines_.push_back(
-        fmt::format("{:>9}  {:>7}  {:>9}  {:>9}  {:>2}  {:>9}  {:>5.2f}x  {:>12}  {:<9}{}\n", demand.minibatch,
-                    unit_text(model_.times.unit, demand.share), format_time(demand.step), format_time(demand.gpu_work),
-                    count, format_time(colocation.steps.front()), colocation.gain,
+        fmt::format("{:>9}  {:>7}  {:>9}  {:>9}  {:>2}  {:>9}  {:>5.2f}x  {:>12}  {:<9}{}\n", demand.alone.minibatch,
+                    unit_text(model_.times.unit, demand.alone.share), format_time(demand.alone.step),
+                    format_time(demand.gpu_work), count, format_time(colocation.steps.front()), colocation.gain,
                     fmt::format("{:.2f} to {:.2f}", colocation.gain_within.low, colocation.gain_within.high),
-                    demand.origin == WorkOrigin::kAtMost ? "not known"
-                    : colocation.gpu_decides             ? "GPU"
-                                                         : "host",
-                    seen));
-    any_unknown_ = any_unknown_ || demand.origin == WorkOrigin::kAtMost;
+                    bound_by(colocation, is_unknown(demand)).value_or("not known"), seen));
+    any_unknown_ = any_unknown_ || is_unknown(demand);
     any_measured_ = any_measured_ || !seen.empty();
     rows_.push_back(std::move(row));
   }
 
   [[nodiscard]] std::string text() const {
-    std::string text = fmt::format("{}: equal processes on one GPU under MPS", model_.times.name);
+    std::string text = fmt::format("{}: equal processes on one GPU under MPS", model_.name);
     if (model_.demands.host_time)
       text += fmt::format("; the host needs {} a step", format_time(*model_.demands.host_time));
     text += fmt::format("\n{:>9}  {:>7}  {:>9}  {:>9}  {:>2}  {:>9}  {:>6}  {:>12}  {:<9}{}\n", "minibatch", "of GPU",
                         "alone", "GPU work", "N", "step of N", "gain", "8 of 10", "bound by",
                         any_measured_ ? "measured" : "");
     for (const std::string& line : lines_) text += line;
-    if (!model_.demands.follows_shares) {
-      text +=
-          "GPU work is not known: steps hardly shorten on a larger part of the GPU, as where host and GPU wait for "
-          "each "
-          "other. Add a column gpu_busy_ms\n";
-    } else if (any_unknown_) {
-      text +=
-          "GPU work is not known where one row has to tell the host's time from the GPU's: it is at most the step. "
-          "Add rows of a larger minibatch, of a smaller part of the GPU, or a column gpu_busy_ms\n";
-    }
+    if (any_unknown_) text += model_.demands.follows_shares ? kOneRow : kFollowsNoShare;
     return text;
   }
 
@@ -207,58 +197,107 @@ Value value_for(const std::vector<Value>& values, std::size_t i, Value otherwise
 }
 
 /// One process of each table.
-Result<void> run_different(const std::vector<TimedModel>& models, const ColocateOptions& options,
-                           CommandContext& context) {
-  const std::size_t count = models.size();
-  if (!options.minibatches.empty())
-    COHORT_CHECK(check_one_or_each("--minibatch", options.minibatches.size(), count, "table"));
-  if (!options.shares.empty()) COHORT_CHECK(check_one_or_each("--share", options.shares.size(), count, "table"));
-  if (!options.parts.empty()) COHORT_CHECK(check_one_or_each("--part", options.parts.size(), count, "table"));
-  std::vector<Colocated> processes;
-  double percent = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& rows = models[i].demands.rows;
-    const auto minibatch = value_for<int>(options.minibatches, i, static_cast<int>(rows.back().minibatch));
-    const double share = value_for<double>(options.shares, i, rows.back().share);
-    const std::string part = value_for<std::string>(options.parts, i, "");
-    const ProcessDemand* const demand = models[i].demands.find(minibatch, share, part);
-    if (demand == nullptr)
-      return fail(ErrorCode::kUsage, "{}: has no row of one process with minibatch {} on {}{}",
-                  options.files[i].string(), minibatch, unit_text(models[i].times.unit, share),
-                  part.empty() ? "" : fmt::format(", part {}", part));
-    processes.push_back({*demand, models[i].copied});
-    percent += models[i].times.unit == ShareUnit::kPercent ? share : 0;
-  }
-  const bool apart = !options.shares.empty() && models.front().times.unit == ShareUnit::kPercent;
-  if (apart && percent > 100)
-    return fail(ErrorCode::kUsage, "--share: {:g}% of the multiprocessors in all; at most 100% are there", percent);
-  const Colocation colocation = colocate(processes, apart ? GpuSharing::kApart : GpuSharing::kTogether);
-  if (context.json) {
-    ordered_json listed = ordered_json::array();
-    for (std::size_t i = 0; i < count; ++i) {
-      listed.push_back(json_of(processes[i].demand));
-      listed.back()["model"] = models[i].times.name;
-      listed.back()["slowdown"] = colocation.slowdowns[i];
+class DifferentProcesses {
+ public:
+  DifferentProcesses(const std::vector<TimedModel>& models, const ColocateOptions& options)
+      : models_(models), options_(options) {}
+
+  Result<void> run(CommandContext& context) {
+    COHORT_CHECK(choose());
+    COHORT_CHECK(check_shares());
+    const Colocation colocation = colocate(processes_, is_apart() ? GpuSharing::kApart : GpuSharing::kTogether);
+    if (context.json) {
+      context.console.print_json(json(colocation));
+    } else {
+      context.console.print(text(colocation));
     }
-    ordered_json json = {{"sharing", apart ? "apart" : "together"}, {"processes", listed}};
-    json.update(json_of(colocation));
-    context.console.print_json(json);
     return {};
   }
-  std::string text = apart ? "one GPU, each process on multiprocessors of its own\n" : "one GPU under MPS\n";
-  for (std::size_t i = 0; i < count; ++i) {
-    const ProcessDemand& demand = processes[i].demand;
-    text += fmt::format("  {}, minibatch {}, {}: {} alone, {} beside the others ({:.2f} times)\n", models[i].times.name,
-                        demand.minibatch, unit_text(models[i].times.unit, demand.share), format_time(demand.step),
-                        format_time(colocation.steps[i]), colocation.slowdowns[i]);
+
+ private:
+  /// Each process's row of its table.
+  Result<void> choose() {
+    const std::size_t count = models_.size();
+    const auto check = [&](std::string_view option, std::size_t values) {
+      return values == 0 ? Result<void>() : check_one_or_each(option, values, count, "table");
+    };
+    COHORT_CHECK(check("--minibatch", options_.minibatches.size()));
+    COHORT_CHECK(check("--share", options_.shares.size()));
+    COHORT_CHECK(check("--part", options_.parts.size()));
+    for (std::size_t i = 0; i < count; ++i) {
+      const StepTime& last = models_[i].demands.rows.back().alone;
+      const auto minibatch = value_for<int>(options_.minibatches, i, static_cast<int>(last.minibatch));
+      const double share = value_for<double>(options_.shares, i, last.share);
+      const std::string part = value_for<std::string>(options_.parts, i, "");
+      const ProcessDemand* const demand = models_[i].demands.find(minibatch, share, part);
+      if (demand == nullptr)
+        return fail(ErrorCode::kUsage, "{}: has no row of one process with minibatch {} on {}{}",
+                    options_.files[i].string(), minibatch, unit_text(unit(), share),
+                    part.empty() ? "" : fmt::format(", part {}", part));
+      processes_.push_back({*demand, models_[i].copied});
+    }
+    return {};
   }
-  if (!apart)
+
+  [[nodiscard]] ShareUnit unit() const { return models_.front().times.unit; }
+  [[nodiscard]] bool is_apart() const { return !options_.shares.empty() && unit() == ShareUnit::kPercent; }
+
+  [[nodiscard]] Result<void> check_shares() const {
+    double sum = 0;
+    for (const Colocated& each : processes_) sum += each.demand.alone.share;
+    if (is_apart() && sum > 100)
+      return fail(ErrorCode::kUsage, "--share: {:g}% of the multiprocessors in all; at most 100% are there", sum);
+    const double first = processes_.front().demand.alone.share;
+    for (const Colocated& each : processes_) {
+      const double share = each.demand.alone.share;
+      if (!is_apart() && share != first)
+        return fail(ErrorCode::kUsage, "--share: {} and {} are not the same part of the GPU; {}",
+                    unit_text(unit(), first), unit_text(unit(), share),
+                    unit() == ShareUnit::kGpcs ? "MIG slices do not share multiprocessors or memory: give one slice"
+                                               : "give each process's share");
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool any_unknown() const {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [](const Colocated& each) { return is_unknown(each.demand); });
+  }
+
+  [[nodiscard]] ordered_json json(const Colocation& colocation) const {
+    ordered_json listed = ordered_json::array();
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      listed.push_back(json_of(processes_[i].demand));
+      listed.back()["model"] = models_[i].name;
+      listed.back()["slowdown"] = colocation.slowdowns[i];
+    }
+    ordered_json json = {{"sharing", is_apart() ? "apart" : "together"}, {"processes", listed}};
+    json.update(json_of(colocation));
+    if (!is_apart()) json.update(gain_json(colocation, any_unknown()));
+    return json;
+  }
+
+  [[nodiscard]] std::string text(const Colocation& colocation) const {
+    std::string text = is_apart() ? "one GPU, each process on multiprocessors of its own\n" : "one GPU under MPS\n";
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      const StepTime& alone = processes_[i].demand.alone;
+      text += fmt::format("  {}, minibatch {}, {}: {} alone, {} beside the others ({:.2f} times)\n", models_[i].name,
+                          alone.minibatch, unit_text(unit(), alone.share), format_time(alone.step),
+                          format_time(colocation.steps[i]), colocation.slowdowns[i]);
+    }
+    if (is_apart()) return text;
     text += fmt::format("gain {:.2f}x ({:.2f} to {:.2f} in 8 of 10); one step of each, begun together, ends after {}\n",
                         colocation.gain, colocation.gain_within.low, colocation.gain_within.high,
                         format_time(colocation.all));
-  context.console.print(text);
-  return {};
-}
+    const auto odd = [](const TimedModel& model) { return !model.demands.follows_shares; };
+    if (any_unknown()) text += std::any_of(models_.begin(), models_.end(), odd) ? kFollowsNoShare : kOneRow;
+    return text;
+  }
+
+  const std::vector<TimedModel>& models_;
+  const ColocateOptions& options_;
+  std::vector<Colocated> processes_;
+};
 
 Result<void> run(const ColocateOptions& options, CommandContext& context) {
   COHORT_CHECK(check_one_or_each("--copied", options.copied.size(), options.files.size(), "table"));
@@ -274,9 +313,9 @@ Result<void> run(const ColocateOptions& options, CommandContext& context) {
   for (const TimedModel& model : models) {
     if (model.times.unit != models.front().times.unit)
       return fail(ErrorCode::kUsage, "{} and {} give the part of the GPU in different columns; use the same in both",
-                  options.files.front().string(), model.times.name);
+                  options.files.front().string(), model.name);
   }
-  return run_different(models, options, context);
+  return DifferentProcesses(models, options).run(context);
 }
 
 Result<int> parse_positive(const std::string& text) {

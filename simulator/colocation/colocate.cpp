@@ -50,7 +50,7 @@ double sum_over(std::span<const Colocated> processes, Of of) {
 double asked(std::span<const Colocated> processes, double Within::*end) {
   return sum_over(processes, [&](const ProcessDemand& each) {
     const double factor = end == nullptr ? 1 : work_within(each.origin).*end;
-    return factor * seconds(each.gpu_work) / seconds(each.step);
+    return factor * seconds(each.gpu_work) / seconds(each.alone.step);
   });
 }
 
@@ -66,9 +66,9 @@ Colocation together(std::span<const Colocated> processes) {
   double longest = 0;
   double work = 0;
   for (const Colocated& each : processes) {
-    result.steps.push_back(in_nanoseconds(slowdown * seconds(each.demand.step)));
+    result.steps.push_back(in_nanoseconds(slowdown * seconds(each.demand.alone.step)));
     result.slowdowns.push_back(slowdown);
-    longest = std::max(longest, seconds(each.demand.step));
+    longest = std::max(longest, seconds(each.demand.alone.step));
     work += seconds(each.demand.gpu_work);
   }
   result.all = in_nanoseconds(processes.size() == 1 ? longest : knee(longest * host, work));
@@ -82,13 +82,13 @@ Colocation together(std::span<const Colocated> processes) {
 
 Colocation apart(std::span<const Colocated> processes) {
   Colocation result;
-  const auto dram_of = [](const ProcessDemand& each) { return each.dram.value_or(kUsualDram); };
+  const auto dram_of = [](const ProcessDemand& each) { return each.alone.dram.value_or(kUsualDram); };
   const double all_dram = sum_over(processes, dram_of);
   const auto others = static_cast<double>(processes.size() - 1);
   double gain = 0;
   for (const Colocated& each : processes) {
-    const double alone = seconds(each.demand.step);
-    const double copied = static_cast<double>(each.copied.value) * static_cast<double>(each.demand.minibatch);
+    const double alone = seconds(each.demand.alone.step);
+    const double copied = static_cast<double>(each.copied.value) * static_cast<double>(each.demand.alone.minibatch);
     const double own = alone * (1 + kApartBase * others + kApartDram * (all_dram - dram_of(each.demand))) +
                        others * (kApartHost + kApartCopy * copied);
     result.steps.push_back(in_nanoseconds(own));

@@ -12,14 +12,14 @@ namespace {
 
 // Fitted on ParvaGPU's measurements of densenet121, inceptionv3, mobilenetv2, resnet50 and vgg16 on an A100 (see
 // docs/colocation.md); times in seconds.
-constexpr double kCopyRate = 25e9;        // bytes/s from host memory
-constexpr double kIdleTime = 0.4e-3;      // between two steps
-constexpr double kIdleOfHost = 0.05;      // and this part of the host's time
-constexpr double kLeastWork = 0.3;        // of a step that the GPU decides
-constexpr double kSameLevel = 1.12;       // steps on the host's plateau differ by less
-constexpr double kGpuBound = 1.15;        // times the plateau: the GPU decides
-constexpr double kClearlyGpuBound = 1.2;  // the same where a larger minibatch is on the plateau
-constexpr double kPlateau = 1.5;          // a plateau reaches over minibatches that differ by this factor
+constexpr double kCopyRate = 25e9;      // bytes/s from host memory
+constexpr double kIdleTime = 0.4e-3;    // between two steps
+constexpr double kIdleOfHost = 0.05;    // and this part of the host's time
+constexpr double kLeastWork = 0.3;      // of a step that the GPU decides
+constexpr double kSameLevel = 1.12;     // steps on the host's plateau differ by less
+constexpr double kAbovePlateau = 1.15;  // times the plateau: the GPU decides
+constexpr double kClearlyAbove = 1.2;   // the same where a larger minibatch is on the plateau
+constexpr double kPlateau = 1.5;        // a plateau reaches over minibatches that differ by this factor
 // GPU time times the part of the GPU, over that on the smallest part; 0.9 to 1.2 in networks that follow the model.
 constexpr double kMostOfShares = 1.5;
 constexpr std::size_t kAnchors = 3;  // rows that a line or a scale goes through
@@ -54,7 +54,7 @@ std::optional<double> host_time_of(const std::map<double, Curve>& by_share) {
   }
   if (levels.empty()) return std::nullopt;
   const double least = *std::min_element(levels.begin(), levels.end());
-  std::erase_if(levels, [&](double level) { return level > kGpuBound * least; });
+  std::erase_if(levels, [&](double level) { return level > kAbovePlateau * least; });
   return median(std::move(levels));
 }
 
@@ -142,9 +142,9 @@ class Fit {
     Curve bound;
     bool behind_plateau = false;
     for (auto row = steps.rbegin(); row != steps.rend(); ++row) {
-      const double factor = host_ ? row->second / *host_ : kClearlyGpuBound + 1;
-      if (factor <= kGpuBound) behind_plateau = true;
-      if (factor > (behind_plateau ? kClearlyGpuBound : kGpuBound)) bound[row->first] = work_of(row->second);
+      const double factor = host_ ? row->second / *host_ : kClearlyAbove + 1;
+      if (factor <= kAbovePlateau) behind_plateau = true;
+      if (factor > (behind_plateau ? kClearlyAbove : kAbovePlateau)) bound[row->first] = work_of(row->second);
     }
     return bound;
   }
@@ -196,7 +196,7 @@ std::string_view to_string(WorkOrigin origin) {
 
 const ProcessDemand* ProcessDemands::find(std::int64_t minibatch, double share, std::string_view part) const {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const ProcessDemand& row) {
-    return row.minibatch == minibatch && row.share == share && row.part == part;
+    return row.alone.minibatch == minibatch && row.alone.share == share && row.alone.part == part;
   });
   return found == rows.end() ? nullptr : &*found;
 }
@@ -214,7 +214,7 @@ ProcessDemands process_demands(const StepTimes& times, Bytes copied) {
   if (fit.host()) demands.host_time = nanoseconds(*fit.host());
   for (const StepTime& row : times.rows) {
     if (row.processes != 1) continue;
-    ProcessDemand demand{row.minibatch, row.share, row.part, row.step, row.step, WorkOrigin::kAtMost, row.dram};
+    ProcessDemand demand{row, row.step, WorkOrigin::kAtMost};
     const auto curve = whole.find(row.share);
     if (row.gpu_busy) {
       demand.gpu_work = *row.gpu_busy;

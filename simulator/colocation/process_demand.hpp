@@ -21,15 +21,11 @@ enum class WorkOrigin {
 };
 std::string_view to_string(WorkOrigin origin);
 
-/// What one process asks of host and GPU in one step, at one minibatch on one part of the GPU.
+/// What one process asks of the GPU in a step of one case.
 struct ProcessDemand {
-  std::int64_t minibatch = 1;
-  double share = 1;  ///< as StepTime::share
-  std::string part;
-  Nanoseconds step{};      ///< alone
-  Nanoseconds gpu_work{};  ///< how long it keeps this part of the GPU busy
+  StepTime alone;          ///< the row of the table
+  Nanoseconds gpu_work{};  ///< how long the step keeps its part of the GPU busy
   WorkOrigin origin = WorkOrigin::kAtMost;
-  std::optional<double> dram;
 };
 
 /// Of every row of one process alone, in the table's order.

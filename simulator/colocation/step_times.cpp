@@ -13,15 +13,7 @@
 namespace cohort {
 namespace {
 
-/// Names of columns that mean the same, and one of which may be there.
-struct Columns {
-  std::map<std::string, std::size_t, std::less<>> places;
-
-  [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const {
-    const auto found = places.find(name);
-    return found == places.end() ? std::nullopt : std::optional(found->second);
-  }
-};
+using Columns = std::map<std::string, std::size_t, std::less<>>;  // places by name
 
 constexpr std::array<std::string_view, 4> kTimeColumns{"step_ms", "step_us", "samples_per_s", "samples_per_s_each"};
 constexpr std::array<std::string_view, 2> kShareColumns{"gpcs", "sm_percent"};
@@ -32,7 +24,7 @@ template <std::size_t N>
 std::vector<std::string_view> there(const Columns& columns, const std::array<std::string_view, N>& names) {
   std::vector<std::string_view> found;
   std::copy_if(names.begin(), names.end(), std::back_inserter(found),
-               [&](std::string_view name) { return columns.find(name).has_value(); });
+               [&](std::string_view name) { return columns.contains(name); });
   return found;
 }
 
@@ -44,15 +36,14 @@ class Row {
 
   /// Nothing where there is no such column, or nothing in it.
   [[nodiscard]] Result<std::optional<double>> number(std::string_view name, double least, double most) const {
-    const auto place = columns_.find(name);
-    if (!place || fields_[*place].find_first_not_of(" \t") == std::string::npos) return std::nullopt;
-    const auto value = csv_number(fields_[*place]);
+    const std::string field = text(name);
+    if (field.find_first_not_of(" \t") == std::string::npos) return std::nullopt;
+    const auto value = csv_number(field);
     if (!value)
-      return fail(ErrorCode::kInvalidInput, "line {}: column {} must be a number, not \"{}\"", line_, name,
-                  fields_[*place]);
+      return fail(ErrorCode::kInvalidInput, "line {}: column {} must be a number, not \"{}\"", line_, name, field);
     if (*value < least || *value > most)
       return fail(ErrorCode::kInvalidInput, "line {}: column {} must be {:g} to {:g}, not {}", line_, name, least, most,
-                  fields_[*place]);
+                  field);
     return value;
   }
   [[nodiscard]] Result<std::optional<std::int64_t>> count(std::string_view name, double most) const {
@@ -64,7 +55,7 @@ class Row {
   }
   [[nodiscard]] std::string text(std::string_view name) const {
     const auto place = columns_.find(name);
-    return place ? fields_[*place] : std::string();
+    return place == columns_.end() ? std::string() : fields_[place->second];
   }
 
  private:
@@ -152,8 +143,8 @@ Result<StepTimes> parse_step_times(std::string_view text) {
   if (!any) return fail(ErrorCode::kInvalidInput, "is empty; the first line must name the columns");
   COHORT_CHECK(check_csv_columns(fields));
   Columns columns;
-  for (std::size_t i = 0; i < fields.size(); ++i) columns.places.emplace(fields[i], i);
-  if (!columns.find("minibatch"))
+  for (std::size_t i = 0; i < fields.size(); ++i) columns.emplace(fields[i], i);
+  if (!columns.contains("minibatch"))
     return fail(ErrorCode::kInvalidInput, "the first line names no column minibatch, but {}", fmt::join(fields, ", "));
   const auto times = there(columns, kTimeColumns);
   if (times.size() != 1)
@@ -189,6 +180,22 @@ Result<StepTimes> parse_step_times(std::string_view text) {
     return fail(ErrorCode::kInvalidInput, "has no row of one process alone, from which several could be predicted");
   COHORT_CHECK(check_rows(table.rows));
   return table;
+}
+
+std::optional<MeasuredTogether> measured_together(const StepTimes& times, const StepTime& alone, int processes) {
+  const auto row = [&](int count) {
+    return std::find_if(times.rows.begin(), times.rows.end(), [&](const StepTime& each) {
+      return each.processes == count && each.minibatch == alone.minibatch && each.share == alone.share &&
+             each.part == alone.part;
+    });
+  };
+  const auto found = row(processes);
+  if (processes < 2 || found == times.rows.end()) return std::nullopt;
+  constexpr double kEqual = 0.002;
+  const auto fewer = row(processes - 1);
+  const bool one_died = fewer != times.rows.end() &&
+                        std::abs(seconds(found->step) - seconds(fewer->step)) < kEqual * seconds(fewer->step);
+  return MeasuredTogether{found->step, processes * seconds(alone.step) / seconds(found->step), one_died};
 }
 
 }  // namespace cohort

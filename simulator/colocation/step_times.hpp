@@ -33,7 +33,6 @@ enum class ShareUnit {
 
 /// Step times of one model on one GPU, as a log or a load test gives them.
 struct StepTimes {
-  std::string name;            ///< of the model, for people
   std::vector<StepTime> rows;  ///< in the file's order
   ShareUnit unit = ShareUnit::kAll;
   std::vector<std::string> unused;  ///< columns that are not known here
@@ -45,5 +44,14 @@ struct StepTimes {
 /// Errors: kInvalidInput naming the line and column: a column that is missing, a field that is no number or out of
 /// range, the same case twice, a time that contradicts another.
 Result<StepTimes> parse_step_times(std::string_view text);
+
+/// What a table says of several equal processes.
+struct MeasuredTogether {
+  Nanoseconds step{};     ///< of each
+  double gain = 1;        ///< as Colocation::gain
+  bool one_died = false;  ///< as fast as with one process less: then one of them has ended, and this says nothing
+};
+/// Of at least two processes, in the case of `alone`, a row of one; absent where the table has none.
+std::optional<MeasuredTogether> measured_together(const StepTimes& times, const StepTime& alone, int processes);
 
 }  // namespace cohort

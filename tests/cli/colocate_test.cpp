@@ -43,6 +43,7 @@ TEST_F(Colocate, PredictsOneProcessOfEachTable) {
   const auto answer = nlohmann::json::parse(apart.out);
   EXPECT_EQ(answer["sharing"], "apart");
   EXPECT_GT(answer["processes"][0]["slowdown"], 1.05);
+  EXPECT_FALSE(answer.contains("predicted_gain"));  // over one after another on the whole GPU nothing is known
 }
 
 TEST_F(Colocate, SaysWhatOneRowCannotTell) {
@@ -51,6 +52,8 @@ TEST_F(Colocate, SaysWhatOneRowCannotTell) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("not known"));
   EXPECT_THAT(outcome.out, HasSubstr("Add rows of a larger minibatch"));
+  EXPECT_THAT(cohort({"colocate", "log.csv", "log.csv"}).out, HasSubstr("Add rows of a larger minibatch"));
+  EXPECT_TRUE(nlohmann::json::parse(cohort({"colocate", "log.csv", "--json"}).out)["rows"][0]["bound_by"].is_null());
 }
 
 TEST_F(Colocate, NamesWhatIsWrong) {
@@ -72,6 +75,8 @@ TEST_F(Colocate, NamesWhatIsWrong) {
   refused({"a.csv", "a.csv", "-n", "2"}, 2, "several tables are one process each");
   refused({"a.csv", "a.csv", "--minibatch", "1,4,16"}, 2, "3 values for 2 tables");
   refused({"a.csv", "gpcs.csv"}, 2, "different columns");
+  write("slices.csv", "minibatch,gpcs,step_ms\n8,3,5\n8,4,4\n");
+  refused({"slices.csv", "slices.csv", "--share", "3,4"}, 2, "MIG slices do not share");
 }
 
 }  // namespace

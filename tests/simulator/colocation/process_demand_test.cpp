@@ -107,7 +107,8 @@ TEST(ProcessDemand, OfAPartKeepsTheGpuAsBusyAsTheWhole) {
   const ProcessDemand* const whole = demands.find(32, 7);
   const ProcessDemand* const part = demands.find(32, 7, "first half");
   ASSERT_NE(part, nullptr);
-  EXPECT_NEAR(seconds(part->gpu_work) / seconds(part->step), seconds(whole->gpu_work) / seconds(whole->step), 1e-3);
+  EXPECT_NEAR(seconds(part->gpu_work) / seconds(part->alone.step),
+              seconds(whole->gpu_work) / seconds(whole->alone.step), 1e-3);
 }
 
 }  // namespace

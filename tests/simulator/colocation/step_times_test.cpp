@@ -59,6 +59,20 @@ TEST(StepTimes, NamesTheLineAndColumnOfWhatIsWrong) {
   EXPECT_THAT(refusal("minibatch,step_ms,processes\n1,2,2\n"), HasSubstr("no row of one process alone"));
 }
 
+TEST(StepTimes, TellWhatSeveralProcessesGained) {
+  const auto table = parse_step_times("minibatch,processes,step_ms\n8,1,5\n8,2,6\n8,3,6.001\n16,1,9\n").value();
+  const StepTime& alone = table.rows.front();
+  const auto two = measured_together(table, alone, 2);
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->step, 6_ms);
+  EXPECT_NEAR(two->gain, 10.0 / 6, 1e-9);
+  EXPECT_FALSE(two->one_died);
+  EXPECT_TRUE(measured_together(table, alone, 3)->one_died);
+  EXPECT_FALSE(measured_together(table, alone, 4));
+  EXPECT_FALSE(measured_together(table, alone, 1));
+  EXPECT_FALSE(measured_together(table, table.rows.back(), 2));
+}
+
 TEST(StepTimes, RefusesALogOfEveryStep) {
   std::string text = "minibatch,step_ms\n";
   for (int i = 1; i <= 10'001; ++i) text += fmt::format("{},{}\n", i, 1 + 1e-3 * i);
