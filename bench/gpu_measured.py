@@ -27,8 +27,15 @@ SAMPLE_BYTES = {"inceptionv3": 3 * 299 * 299 * 4, "inception_v3": 3 * 299 * 299 
 class Errors:
     """Of predictions: relative errors, and how many measured values lie in the interval."""
 
+    GAIN = 1.3
+
     def __init__(self):
         self.rows = []
+        self.answers = []  # whether two processes gain at least GAIN: right or wrong, where the interval does not span it
+
+    def answer(self, predicted, measured, low, high):
+        if not low < self.GAIN < high:
+            self.answers.append((predicted >= self.GAIN) == (measured >= self.GAIN))
 
     def add(self, group, predicted, measured, low, high, naive):
         self.rows.append((group, predicted / measured - 1, low <= measured <= high, naive / measured - 1))
@@ -40,12 +47,15 @@ class Errors:
         sizes = sorted(abs(row[1]) for row in rows)
         naive = sorted(abs(row[3]) for row in rows)
         tenth = int(0.9 * len(rows))
-        return {"rows": len(rows), "median": statistics.median(sizes), "p90": sizes[tenth],
-                "inside": sum(row[2] for row in rows) / len(rows), "naive_median": statistics.median(naive),
-                "naive_p90": naive[tenth]}
+        found = {"rows": len(rows), "median": statistics.median(sizes), "p90": sizes[tenth],
+                 "inside": sum(row[2] for row in rows) / len(rows), "naive_median": statistics.median(naive),
+                 "naive_p90": naive[tenth]}
+        if group is None and self.answers:
+            found["gains_1_3"] = {"right": sum(self.answers), "of": len(self.answers)}
+        return found
 
     def groups(self):
-        return sorted({name for row in self.rows for name in row[0]}, key=str)
+        return sorted({name for row in self.rows for name in row[0]})
 
 
 def colocate(cohort, *arguments):
@@ -80,27 +90,24 @@ def parvagpu(folder, cohort, scratch, options):
         elif options.own_slice:
             tables = [[row for row in rows if row["gpcs"] == gpcs] for gpcs in sorted({row["gpcs"] for row in rows})]
         for table in tables:
-            if not any(int(row["processes"]) > 1 for row in table):
-                continue
-            if not any(int(row["processes"]) == 1 for row in table):
+            if len({row["processes"] == "1" for row in table}) < 2:  # nothing to predict, or nothing to predict from
                 continue
             part = write_table(scratch / f"{network}.csv", list(table[0]), [list(row.values()) for row in table])
             answer = colocate(cohort, part, "-n", "2,3,4,5", "--copied", SAMPLE_BYTES.get(network, IMAGE))
             for row in answer["rows"]:
                 if "measured_gain" not in row or row["measured_less_processes"]:
                     continue
-                # bert's rows do not fit the published script: told apart.
                 group = (network, f"N = {row['processes']}", f"{row['share']:g} GPCs", f"minibatch {row['minibatch']}")
-                best = max(int(r["minibatch"]) / (row_ns(r) or 1) for r in table if int(r["processes"]) == 1
-                           and float(r["gpcs"]) == row["share"])
-                naive = min(row["processes"], best * row["alone_ns"] / row["minibatch"])
-                (apart if network == "bert" else errors).add(group, row["predicted_gain"], row["measured_gain"],
-                                                            row["gain_80_low"], row["gain_80_high"], naive)
+                best = max(float(other["samples_per_s_each"]) for other in table
+                           if other["processes"] == "1" and float(other["gpcs"]) == row["share"])
+                naive = min(row["processes"], best * row["alone_ns"] / 1e9 / row["minibatch"])
+                # bert's rows do not fit the published script: told apart.
+                found = apart if network == "bert" else errors
+                prediction = [row[key] for key in ("predicted_gain", "measured_gain", "gain_80_low", "gain_80_high")]
+                found.add(group, *prediction, naive)
+                if row["processes"] == 2:
+                    found.answer(*prediction)
     return errors, apart
-
-
-def row_ns(row):
-    return 1e9 * int(row["minibatch"]) / float(row["samples_per_s_each"])
 
 
 # ---- iGniter: pairs, each with multiprocessors of its own
@@ -207,6 +214,9 @@ def print_set(name, errors):
         print(f"| {group or '**all**'} | {found['rows']} | {100 * found['median']:.1f}% | {100 * found['p90']:.1f}% "
               f"| {100 * found['inside']:.0f}% | {100 * found['naive_median']:.1f}%, "
               f"{100 * found['naive_p90']:.1f}% |")
+    if errors.answers:
+        print(f"\nDo two processes gain at least {errors.GAIN}x? Answered rightly in {sum(errors.answers)} of "
+              f"{len(errors.answers)} cases whose interval does not span it.")
 
 
 def main():

@@ -154,25 +154,25 @@ void print_profile(const ProfileCommandOptions& options, const ModelSource& sour
   const Nanoseconds step = median(trace.info.wall(kWallUntraced)->samples);
   const Trace* const profile = &trace;
   const auto costs = CostTable::from(std::span(&profile, 1));
-  const double unexplained = costs ? costs->unexplained() : 0;
   if (context.json) {
-    context.console.print_json(ordered_json{{"file", options.output.string()},
-                                            {"model", source.model},
-                                            {"device", trace.info.device.name},
-                                            {"step_ns", step.count()},
-                                            {"perturbation", perturbation},
-                                            {"unexplained", unexplained},
-                                            {"records", trace.slices.size()}});
+    context.console.print_json(
+        ordered_json{{"file", options.output.string()},
+                     {"model", source.model},
+                     {"device", trace.info.device.name},
+                     {"step_ns", step.count()},
+                     {"perturbation", perturbation},
+                     {"unexplained", costs ? ordered_json(costs->unexplained()) : ordered_json()},
+                     {"records", trace.slices.size()}});
     return;
   }
   context.console.print(
       fmt::format("{}: one step takes {} on {} (all cores on an op), tracing it changes that by {:+.1f}%\n",
                   source.model, format_time(step), trace.info.device.name, 100 * perturbation));
-  if (unexplained > kMostUnexplained) {
+  if (costs && costs->unexplained() > kMostUnexplained) {
     context.console.note(fmt::format(
         "the profile does not add up: a whole step and its ops differ by {:.0f}%; profile again when no other "
         "programs run, or predictions are uncertain by as much",
-        100 * unexplained));
+        100 * costs->unexplained()));
   }
   const auto setting = [&](std::string_view key) { return trace.info.settings.find(std::string(key)); };
   if (const auto reason = setting(kNotRecorded); reason != trace.info.settings.end())

@@ -118,7 +118,7 @@ std::optional<double> ComparedSpeedup::relative_error() const {
 
 const WallTimes* mostly_disturbed(const Trace& trace) {
   const WallTimes* const plan = trace.info.wall("plan");
-  return plan != nullptr && plan->discarded > 2 * static_cast<int>(plan->samples.size()) ? plan : nullptr;
+  return plan != nullptr && mostly_disturbed(plan->discarded, plan->samples.size()) ? plan : nullptr;
 }
 
 std::string group_of(const Trace& trace, const Slice& task) {
@@ -175,7 +175,6 @@ Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
   comparison.relative_error = speedup.relative_error();
   comparison.different_plans =
       !predicted.info.plan.empty() && !measured.info.plan.empty() && predicted.info.plan != measured.info.plan;
-  comparison.mostly_disturbed = mostly_disturbed(measured) != nullptr;
   if (const WallTimes* const plan = measured.info.wall("plan"); plan != nullptr) {
     comparison.disturbed = plan->discarded;
     comparison.wall_times = plan->discarded + static_cast<int>(plan->samples.size());
@@ -192,7 +191,7 @@ std::string print(const Comparison& comparison, const CompareText& options) {
     text +=
         "The traces are of different plans: only tasks that both have are compared, and speedups are of different "
         "things.\n";
-  if (comparison.mostly_disturbed)
+  if (mostly_disturbed(comparison.disturbed, static_cast<std::size_t>(comparison.wall_times - comparison.disturbed)))
     text += fmt::format(
         "Other programs kept the machine busy: {} of {} wall times of the plan were left out; measure again when it is "
         "quiet.\n",

@@ -47,14 +47,14 @@ struct Comparison {
   std::optional<double> predicted_speedup, measured_speedup;
   /// Of the speedup.
   std::optional<double> relative_error;
-  bool different_plans = false;   ///< the traces say so: only tasks that both have are compared
-  bool mostly_disturbed = false;  ///< as of mostly_disturbed()
-  int disturbed = 0;              ///< measured wall times of the plan that were left out, as other programs ran
-  int wall_times = 0;             ///< measured, those included
+  bool different_plans = false;  ///< the traces say so: only tasks that both have are compared
+  int disturbed = 0;             ///< measured wall times of the plan that were left out, as other programs ran
+  int wall_times = 0;            ///< measured, those included
 };
 
-/// The wall times of a plan of which less than a third were kept, so that these, too, are hardly undisturbed; else
-/// null.
+/// Whether less than a third of the samples were kept, so that these, too, are hardly undisturbed.
+constexpr bool mostly_disturbed(int discarded, std::size_t kept) { return discarded > 2 * static_cast<int>(kept); }
+/// The wall times of a plan that are so; else null.
 const WallTimes* mostly_disturbed(const Trace& trace);
 
 /// The plan's group that a task belongs to, by name or by position; empty where none is noted.

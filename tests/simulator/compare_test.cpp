@@ -113,7 +113,8 @@ TEST(Compare, SaysFirstWhatMakesItDoubtful) {
   m.info.wall_times.front().discarded = 24;
   const Comparison comparison = compare(p, m).value();
   EXPECT_TRUE(comparison.different_plans);
-  EXPECT_TRUE(comparison.mostly_disturbed);
+  EXPECT_EQ(comparison.disturbed, 24);
+  EXPECT_EQ(comparison.wall_times, 25);
   const std::string text = print(comparison);
   EXPECT_TRUE(text.starts_with("The traces are of different plans: only tasks that both have are compared")) << text;
   EXPECT_NE(text.find("Other programs kept the machine busy: 24 of 25 wall times of the plan were left out"),

@@ -100,7 +100,7 @@ TEST(Colocate, FollowsWhatParvaGpuMeasured) {
         const std::vector<Colocated> processes(static_cast<std::size_t>(count), {demand, image});
         const Colocation found = colocate(processes, GpuSharing::kTogether);
         errors.push_back(std::abs(found.gain / measured->gain - 1));
-        inside += found.gain_within.low <= measured->gain && measured->gain <= found.gain_within.high ? 1 : 0;
+        if (found.gain_within.low <= measured->gain && measured->gain <= found.gain_within.high) ++inside;
       }
     }
   }
