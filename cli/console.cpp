@@ -58,7 +58,8 @@ void Console::clear_progress() {
 Result<void> Console::finish() {
   clear_progress();
   if (std::fflush(stdout) != 0 && write_error_ == 0) write_error_ = errno;
-  if (write_error_ == 0) return {};
+  const bool reader_left = write_error_ == EPIPE;  // head, or a pager that was quit: they have what they wanted
+  if (write_error_ == 0 || reader_left) return {};
   return fail(ErrorCode::kInvalidInput, "cannot write to standard output: {}",
               std::generic_category().message(write_error_));
 }

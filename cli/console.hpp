@@ -36,8 +36,8 @@ class Console {
   void progress(std::string_view text);
   void clear_progress();
 
-  /// Errors: kInvalidInput with the system's reason where standard output did not take everything
-  /// (full disk, closed pipe).
+  /// Errors: kInvalidInput with the system's reason where standard output did not take everything, as of a full disk.
+  /// A reader that closes its pipe early, as `head` does, is none.
   Result<void> finish();
 
  private:

@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
   using cohort::ErrorCode;
   cohort::set_process_environment(argv);
   cohort::fill_closed_standard_streams();
-  // A closed pipe or a file that grows too large is an error of the write, reported like any other.
+  // A closed pipe or a file that grows too large is an error of the write and ends no work.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {

@@ -187,7 +187,10 @@ void print_profile(const ProfileCommandOptions& options, const ModelSource& sour
 Result<void> run_of_model(ProfileCommandOptions options, CommandContext& context) {
   COHORT_TRY(ModelSource source, model_source(options.model));
   COHORT_TRY(source.training, training_spec(options.training));
-  if (options.output.empty()) options.output = base_name(source.model) + ".trace.json.gz";
+  if (options.output.empty()) {
+    const std::string& optimizer = options.training.optimizer;
+    options.output = base_name(source.model) + (optimizer.empty() ? "" : "-" + optimizer) + ".trace.json.gz";
+  }
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
   COHORT_TRY(const auto backend, open_device(options.device));
@@ -297,8 +300,9 @@ Command profile_command() {
   command.example =
       "cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n  cohort trace info "
       "lenet5-b16.trace.json.gz\n  cohort plan lenet5-b16.trace.json.gz -n 6 -o lenet5-b16.plan.json\n  cohort profile "
-      "--add lenet5-b16.trace.json.gz --for lenet5-b16.plan.json\n  cohort profile lenet5 --train sgd --minibatch 32 "
-      "-o lenet5-sgd.trace.json.gz\n  (what your own program does on a GPU: cohort profile -- python3 train.py "
+      "--add lenet5-b16.trace.json.gz --for lenet5-b16.plan.json\n  cohort profile lenet5 --train sgd --minibatch 32\n "
+      " "
+      "(what your own program does on a GPU: cohort profile -- python3 train.py "
       "--epochs 1)";
   command.takes_program = true;
   command.writes_files = true;
@@ -320,7 +324,8 @@ Command profile_command() {
     add_addition_options(app, options->add);
     add_program_options(app, options->trace);
     app.add_option("-o,--output", options->output,
-                   "Profile to write; default: MODEL.trace.json.gz or PROGRAM.trace.json.gz")
+                   "Profile to write; default: MODEL.trace.json.gz, with --train MODEL-OPTIMIZER.trace.json.gz, or "
+                   "PROGRAM.trace.json.gz")
         ->type_name("FILE");
     options->of_models =
         options_named(app, {"--set",       "--dim",    "--set-input", "--strict-nan",   "--minibatch",

@@ -80,7 +80,11 @@ void note_tracing(const Trace& trace, CommandContext& context) {
   const WallTimes* traced = trace.info.wall("plan traced");
   if (plan == nullptr || traced == nullptr || plan->samples.empty() || traced->samples.empty()) return;
   const double ratio = seconds(median(traced->samples)) / seconds(median(plan->samples));
-  context.console.note(fmt::format("tracing changed the time of a step by {:+.1f}%", 100 * (ratio - 1)));
+  constexpr double kFaster = 0.95;  // tracing makes nothing faster
+  context.console.note(
+      ratio < kFaster ? fmt::format("steps took {:.0f}% less while they were traced: the machine was busier before",
+                                    100 * (1 - ratio))
+                      : fmt::format("tracing changed the time of a step by {:+.1f}%", 100 * (ratio - 1)));
 }
 
 Result<void> run(RunCommandOptions options, CommandContext& context) {

@@ -297,8 +297,11 @@ std::vector<TimedCase> colder_cases(const Backend& backend, const ProfileOptions
 
 std::vector<TimedCase> fused_cases(const ProfileOptions& options, const ProfiledOp& op, const KnownWays& known,
                                    const std::vector<TimedCase>& timed) {
-  // What gains nothing at the least width, where copies and launches count most, gains nothing at larger ones.
+  // What gains nothing at the least width, where copies and launches count most, gains nothing at larger ones; but of a
+  // short call the library's own overhead is most, and that does not grow with the members.
   constexpr double kPromising = 1.1;
+  constexpr std::chrono::microseconds kShort{20};
+  constexpr int kWider = 4;  // times the largest width: how wide short calls are timed, too
   std::vector<TimedCase> cases;
   const std::vector<FusedForm> forms = fused_forms(op);
   if (options.fused_widths.empty() || forms.empty()) return cases;
@@ -328,11 +331,13 @@ std::vector<TimedCase> fused_cases(const ProfileOptions& options, const Profiled
   for (const TimedCase& narrow : timed) {
     const OpCase& op_case = narrow.op_case;
     if (narrow.failed || op_case.strategy == Strategy::kSerial || op_case.width != widths.front()) continue;
-    if (seconds(median_time(narrow)) > kPromising * seconds(best) * op_case.width) continue;
-    for (std::size_t i = 1; i < widths.size(); ++i) {
-      OpCase wider = op_case;
-      wider.width = widths[i];
-      cases.emplace_back(std::move(wider));
+    const bool is_short = median_time(narrow) < kShort;
+    if (!is_short && seconds(median_time(narrow)) > kPromising * seconds(best) * op_case.width) continue;
+    std::vector<int> wider(widths.begin() + 1, widths.end());
+    if (is_short && !wider.empty()) wider.push_back(kWider * widths.back());
+    for (const int width : wider) {
+      cases.emplace_back(OpCase(op_case));
+      cases.back().op_case.width = width;
     }
     if (op.times_split && op_case.strategy != Strategy::kStridedBatch) {
       OpCase splits = op_case;

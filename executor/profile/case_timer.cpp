@@ -199,33 +199,26 @@ std::vector<std::size_t> CaseTimer::most_time_first(const InModelTimer& in_model
   return places;
 }
 
-Result<std::vector<std::string>> CaseTimer::time_within(const TimeBudget& budget, const InModelTimer& in_model) {
+Result<std::string> CaseTimer::time_within(const TimeBudget& budget, FusedStage stage, const InModelTimer& in_model) {
+  const bool is_narrow = stage == FusedStage::kNarrow;
+  const std::string_view what = is_narrow ? "fused forms" : "wider fused forms";
   const std::vector<std::size_t> order = most_time_first(in_model);
-  std::vector<std::string> lacking;
-  const auto stage = [&](std::string_view what, const auto& cases_of) -> Result<void> {
-    std::size_t without = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      OpCases& each = ops_[order[i]];
-      const auto known = known_ways(each, in_model);
-      if (!known) continue;  // nothing runs: a Reshape in place
-      std::vector<TimedCase> cases = cases_of(each, *known);
-      if (!cases.empty() && budget.spent()) ++without;
-      if (budget.spent()) continue;
-      if (options_.progress)
-        options_.progress(fmt::format("{}, {} ({} of {} ops); {:.0f} s left at most", what, each.op.op->name, i + 1,
-                                      order.size(), seconds(budget.left())));
-      for (TimedCase& timed : cases) COHORT_CHECK(time_once(each, std::move(timed)));
-    }
-    if (without > 0) lacking.push_back(fmt::format("{} of {} ops", what, without));
-    return {};
-  };
-  COHORT_CHECK(stage("fused forms", [&](const OpCases& each, const KnownWays& known) {
-    return fused_cases(options_, each.op, known, {});
-  }));
-  COHORT_CHECK(stage("wider fused forms", [&](const OpCases& each, const KnownWays& known) {
-    return each.warm.empty() ? std::vector<TimedCase>() : fused_cases(options_, each.op, known, each.warm);
-  }));
-  return lacking;
+  const std::vector<TimedCase> none;
+  std::size_t without = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    OpCases& each = ops_[order[i]];
+    const auto known = known_ways(each, in_model);
+    if (!known) continue;  // nothing runs: a Reshape in place
+    if (!is_narrow && each.warm.empty()) continue;
+    std::vector<TimedCase> cases = fused_cases(options_, each.op, *known, is_narrow ? none : each.warm);
+    if (!cases.empty() && budget.spent()) ++without;
+    if (budget.spent()) continue;
+    if (options_.progress)
+      options_.progress(fmt::format("{}, {} ({} of {} ops); {:.0f} s left at most", what, each.op.op->name, i + 1,
+                                    order.size(), seconds(budget.left())));
+    for (TimedCase& timed : cases) COHORT_CHECK(time_once(each, std::move(timed)));
+  }
+  return without == 0 ? std::string() : fmt::format("{} of {} ops", what, without);
 }
 
 Result<std::size_t> CaseTimer::time_wanted(const TimeBudget& budget, std::span<const WantedCase> wanted) {

@@ -24,6 +24,9 @@ namespace cohort {
 
 inline constexpr std::size_t kKeptSamples = 15;  ///< of a case, at most
 
+/// At which widths fused forms are timed: at the least; at the others, where that promises a gain.
+enum class FusedStage { kNarrow, kWide };
+
 /// The ops of a model, one of each signature, with what is to be timed of them alone.
 class CaseTimer {
  public:
@@ -42,10 +45,9 @@ class CaseTimer {
   Result<void> time_colder();
 
   /// What the whole model's runs do not tell, as far as the budget goes, and most of the model's time first: what fused
-  /// forms take, at a second width where the first promises a gain. Returns what there was no time for, in words for
-  /// people.
+  /// forms take. Returns what there was no time for, in words for people; empty: nothing.
   /// Errors: those of lower() and of the device, where an op runs in no way; kInterrupted.
-  Result<std::vector<std::string>> time_within(const TimeBudget& budget, const InModelTimer& in_model);
+  Result<std::string> time_within(const TimeBudget& budget, FusedStage stage, const InModelTimer& in_model);
 
   /// Cases of these ops, which a profile has in other cases, as far as the budget goes; those that fail are left out.
   /// Returns how many there was time for.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/statistics.hpp"
+#include "executor/clock.hpp"
 #include "simulator/plan/plan.hpp"
 
 namespace cohort {
@@ -12,9 +13,13 @@ namespace {
 /// Rounds of each way while ways are compared, after one that warms up; and of the best ways.
 constexpr int kRaceRounds = 3;
 constexpr int kSettleRounds = 5;
-constexpr int kSettlePasses = 2;
-/// Members in turn beyond which a program is no longer looked at: with so many each is as cold as it gets.
+/// Runs of a program whose steps are timed, at least: with their ops, and without.
+constexpr int kLeastRuns = 2;
+/// Members in turn beyond which a program is no longer looked at: with so many each is as cold as it gets. Of models so
+/// small that a core's own cache holds as many, more are, until it no longer does.
 constexpr int kMostTurns = 16;
+constexpr int kMostTinyTurns = 256;
+constexpr int kCoreCaches = 4;  ///< what all of them touch then, in caches of a core
 
 }  // namespace
 
@@ -56,11 +61,12 @@ Result<std::unique_ptr<ProgramTimer>> InModelTimer::load(int copies, int streams
 Result<InModelTimer::Watched<Nanoseconds>> InModelTimer::time(ProgramTimer& run, int rounds,
                                                               const CancelToken& cancel) {
   COHORT_TRY(ProgramTimer::Timed timed, run.time(rounds, watch_, cancel));
-  Watched<Nanoseconds> sums{std::vector<Nanoseconds>(static_cast<std::size_t>(rounds)),
-                            std::vector<Probed>(static_cast<std::size_t>(rounds), timed.probed)};
+  const std::size_t steps = run.program().steps.size();
+  const std::size_t rounds_timed = steps == 0 ? 0 : timed.records.size() / steps;
+  Watched<Nanoseconds> sums{std::vector<Nanoseconds>(rounds_timed), std::vector<Probed>(rounds_timed, timed.probed)};
   for (std::size_t at = 0; at < timed.records.size(); ++at) {
     ProfileRecord& record = timed.records[at];
-    sums.samples[at / run.program().steps.size()] += record.time;
+    sums.samples[at / steps] += record.time;
     const OpWay way{record.algorithm, record.threads};
     auto& samples = samples_[{record.signature, way}][{record.neighbours, record.around, record.footprint}];
     samples.add(std::move(record), timed.probed);
@@ -113,7 +119,9 @@ Result<bool> InModelTimer::race(const TimeBudget& budget, const CancelToken& can
 std::vector<int> InModelTimer::copies_to_settle() const {
   const Bytes shared{number_setting(backend_.info(), kSharedCacheSetting).value_or(32 << 20)};
   const std::int64_t own = std::max<std::int64_t>(1, alone_.value);
-  const auto most = std::clamp<std::int64_t>((4 * shared.value + own - 1) / own, 2, kMostTurns);
+  const std::int64_t core = number_setting(backend_.info(), kCoreCacheSetting).value_or(0);
+  const auto most_turns = std::clamp<std::int64_t>(kCoreCaches * core / own, kMostTurns, kMostTinyTurns);
+  const auto most = std::clamp<std::int64_t>((4 * shared.value + own - 1) / own, 2, most_turns);
   std::vector<int> copies{1, static_cast<int>((most + 2) / 4), static_cast<int>(most)};
   std::erase_if(copies, [](int count) { return count < 1; });
   copies.erase(std::unique(copies.begin(), copies.end()), copies.end());
@@ -125,38 +133,41 @@ void InModelTimer::choose_to_settle() {
   const ChosenWays single = best_on(1);
   const ChosenWays all = best();
   for (const int count : copies_to_settle()) {
-    settled_.push_back({count, 1, all, true, nullptr});
+    settled_.push_back({count, 1, all, true, {}, nullptr});
     if (cores == 1) continue;
-    settled_.push_back({(count + cores - 1) / cores * cores, cores, single, false, nullptr});
-    if (single != all) settled_.push_back({count, 1, single, false, nullptr});
+    settled_.push_back({(count + cores - 1) / cores * cores, cores, single, false, {}, nullptr});
+    if (single != all) settled_.push_back({count, 1, single, false, {}, nullptr});
   }
 }
 
 Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& cancel) {
   if (settled_.empty()) choose_to_settle();
-  const int most = settled_.back().copies;
-  for (int pass = 0; pass < kSettlePasses; ++pass) {
-    for (Settled& each : settled_) {
-      if (budget.spent()) break;
-      if (each.run == nullptr) {
-        COHORT_TRY(each.run, load(each.copies, each.streams, choose_ways(each.ways)));
-      }
-      COHORT_TRY(const Watched<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
-      if (!each.is_best || each.copies < most || each.copies == 1) continue;
-      turns_ = each.copies;
-      steps_ = static_cast<int>(each.run->program().steps.size()) / each.copies;
-      for (std::size_t i = 0; i < sums.samples.size(); ++i)
-        ops_in_turn_.add(sums.samples[i] / each.copies, sums.probed[i]);
-      std::vector<Nanoseconds> walls;
-      for (int i = 0; i < kSettleRounds; ++i) {
-        COHORT_TRY(const Nanoseconds all, each.run->wall_time());
-        walls.push_back(all / each.copies);
-      }
-      const Probed probed = watch_.next();
-      for (const Nanoseconds wall : walls) in_turn_.add(wall, probed);
+  for (Settled& each : settled_) {
+    const Nanoseconds expected = each.took > Nanoseconds(0) ? each.took : once_ * each.copies * kLeastRuns;
+    if (budget.spent() || expected > budget.left()) continue;
+    if (each.run == nullptr) {
+      COHORT_TRY(each.run, load(each.copies, each.streams, choose_ways(each.ways)));
     }
+    const Nanoseconds begin = steady_now();
+    COHORT_TRY(const Watched<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
+    if (each.copies == 1 && !sums.samples.empty()) once_ = sums.samples.back();
+    if (each.is_best && each.copies > 1) COHORT_CHECK(time_in_turn(each, sums));
+    each.took = steady_now() - begin;
   }
   return std::all_of(settled_.begin(), settled_.end(), [](const Settled& each) { return each.run != nullptr; });
+}
+
+/// Of the most members that there is time for.
+Result<void> InModelTimer::time_in_turn(const Settled& settled, const Watched<Nanoseconds>& ops) {
+  if (settled.copies < turns_) return {};
+  if (settled.copies > turns_) in_turn_ = ops_in_turn_ = {};
+  turns_ = settled.copies;
+  steps_ = static_cast<int>(settled.run->program().steps.size()) / settled.copies;
+  for (std::size_t i = 0; i < ops.samples.size(); ++i) ops_in_turn_.add(ops.samples[i] / turns_, ops.probed[i]);
+  COHORT_TRY(const std::vector<Nanoseconds> walls, settled.run->wall_times(kSettleRounds));
+  const Probed probed = watch_.next();
+  for (const Nanoseconds wall : walls) in_turn_.add(wall / turns_, probed);
+  return {};
 }
 
 std::vector<Nanoseconds> InModelTimer::in_turn() const { return watch_.trusted(in_turn_.samples, in_turn_.probed); }

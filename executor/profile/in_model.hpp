@@ -54,7 +54,8 @@ class InModelTimer {
   Result<bool> race(const TimeBudget& budget, const CancelToken& cancel);
   /// The best ways once more: each op on one core, on as many as are faster, and on one while the other cores run
   /// members of their own; one member alone, and several in turn with weights of their own, as many as leave nothing of
-  /// the first in caches. May be called again for more samples. Returns whether all was timed.
+  /// the first in caches. To be called several times over a profile: a machine's speed varies over seconds, and what is
+  /// compared with each other must have met all of that. Returns whether all was timed.
   Result<bool> settle(const TimeBudget& budget, const CancelToken& cancel);
 
   /// Of each op the fastest so far: on so many cores; on any.
@@ -81,6 +82,7 @@ class InModelTimer {
     int streams = 1;
     ChosenWays ways;
     bool is_best = false;  ///< of each op on as many cores as are fastest
+    Nanoseconds took{};    ///< the last time, once loaded
     std::unique_ptr<ProgramTimer> run;
   };
   using Key = std::pair<std::string, OpWay>;  ///< signature
@@ -99,6 +101,7 @@ class InModelTimer {
   Result<std::unique_ptr<ProgramTimer>> load(int copies, int streams, const ChooseAlternative& choose);
   void choose_to_settle();
   Result<Watched<Nanoseconds>> time(ProgramTimer& run, int rounds, const CancelToken& cancel);
+  Result<void> time_in_turn(const Settled& settled, const Watched<Nanoseconds>& ops);
   Result<void> time_rank(std::size_t rank, int threads, const CancelToken& cancel);
   [[nodiscard]] std::vector<int> copies_to_settle() const;
 
@@ -112,7 +115,8 @@ class InModelTimer {
   std::map<std::string, std::string> names_;  ///< of an op, by signature
   std::vector<Settled> settled_;
   WorkWatch& watch_;
-  Bytes alone_;  ///< footprint of the model alone
+  Bytes alone_;         ///< footprint of the model alone
+  Nanoseconds once_{};  ///< a step of one member
   int turns_ = 0;
   int steps_ = 0;
   Watched<Nanoseconds> in_turn_;

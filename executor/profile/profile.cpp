@@ -31,11 +31,12 @@ WorkWatch& watch_of(Backend& backend, const ProfileOptions& options, std::option
   return options.watch != nullptr ? *options.watch : own.emplace(core_probe(backend.info()));
 }
 
-/// Parts of a budget: for comparing ways, for timing the best in their model, then of what is left for ops alone.
+/// Parts of what is left of a budget: for comparing ways, for timing the best in their model, and for ops alone. The
+/// rest is for timing the best in their model again.
 constexpr double kToRace = 0.25;
 constexpr double kToSettle = 0.45;
-/// What is kept for packing up.
-constexpr double kToTime = 0.95;
+constexpr double kToFuse = 0.6;
+constexpr double kToWiden = 0.7;
 
 /// A sink that seems to change a step by more was not what changed it.
 constexpr double kMostPerturbation = 0.1;
@@ -83,13 +84,19 @@ struct BudgetedProfile {
     whole.forget();  // the first choices are not what a member alone will run
     COHORT_CHECK(time_whole());
     say(fmt::format("members in turn; {:.0f} s left at most", seconds(budget.left())));
-    COHORT_TRY(const bool settled, in_model.settle(budget.part(kToSettle), cancel));
+    const TimeBudget to_settle = budget.part(kToSettle);
+    COHORT_TRY(bool settled, in_model.settle(to_settle, cancel));
+    COHORT_TRY(settled, in_model.settle(to_settle, cancel));
     if (!settled) lacking.emplace_back("several members in turn");
     cases.choose_ops(loaded.model);
-    COHORT_TRY(auto without, cases.time_within(budget.part(kToTime), in_model));
-    lacking.insert(lacking.end(), without.begin(), without.end());
-    COHORT_CHECK(time_whole());
-    say("members in turn once more");
+    for (const auto& [stage, part] : {std::pair{FusedStage::kNarrow, kToFuse}, {FusedStage::kWide, kToWiden}}) {
+      COHORT_TRY(auto without, cases.time_within(budget.part(part), stage, in_model));
+      if (!without.empty()) lacking.push_back(std::move(without));
+      if (budget.spent()) continue;
+      COHORT_CHECK(time_whole());
+      say("members in turn once more");
+      COHORT_CHECK(in_model.settle(budget, cancel).map([](bool) {}));
+    }
     COHORT_CHECK(in_model.settle(budget, cancel).map([](bool) {}));
     return time_whole();
   }

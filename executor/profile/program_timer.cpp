@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "executor/clock.hpp"
 #include "executor/input_values.hpp"
 
 namespace cohort {
+namespace {
+
+/// So much time is enough for a timing: no further round or try begins.
+constexpr std::chrono::milliseconds kLong{40};
+
+}  // namespace
 
 ProfileRecord record_of(const Program& program, const Step& step, ProfileState state) {
   ProfileRecord record;
@@ -41,20 +48,24 @@ Result<std::unique_ptr<ProgramTimer>> ProgramTimer::load(Backend& backend, Progr
 
 Result<ProgramTimer::Timed> ProgramTimer::time(int rounds, WorkWatch& watch, const CancelToken& cancel) {
   constexpr int kMostTries = 3;
+  const Nanoseconds begin = steady_now();
   for (int i = 1;; ++i) {
     Timed timed;
     COHORT_CHECK(time_rounds(rounds, cancel, timed.records));
     timed.probed = watch.next();
-    if (watch.slowed(timed.probed) <= WorkWatch::kSlowed || i == kMostTries) return timed;
+    const bool is_last = i == kMostTries || steady_now() - begin > kLong;
+    if (watch.slowed(timed.probed) <= WorkWatch::kSlowed || is_last) return timed;
   }
 }
 
+/// Of a program that takes long, the first round is as warm as any.
 Result<void> ProgramTimer::time_rounds(int rounds, const CancelToken& cancel, std::vector<ProfileRecord>& records) {
-  COHORT_CHECK(runner_->step(0));
+  const Nanoseconds begin = steady_now();
   runner_->session().set_sink(&sink_);
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i <= rounds && (i == 0 || steady_now() - begin < kLong); ++i) {
     COHORT_CHECK(cancel.check());
     COHORT_CHECK(runner_->step(0));
+    if (i == 1) records.clear();
     for (std::size_t s = 0; s < of_steps_.size(); ++s) {
       records.push_back(of_steps_[s]);
       records.back().time = std::max(Nanoseconds(1), sink_.duration(s) - overhead_);
@@ -64,7 +75,16 @@ Result<void> ProgramTimer::time_rounds(int rounds, const CancelToken& cancel, st
   return {};
 }
 
-Result<Nanoseconds> ProgramTimer::wall_time() { return runner_->timed_steps(1, steady_now); }
+Result<std::vector<Nanoseconds>> ProgramTimer::wall_times(int most) {
+  const Nanoseconds begin = steady_now();
+  std::vector<Nanoseconds> times;
+  for (int i = 0; i <= most && (i == 0 || steady_now() - begin < kLong); ++i) {
+    COHORT_TRY(const Nanoseconds time, runner_->timed_steps(1, steady_now));
+    if (i == 1) times.clear();
+    times.push_back(time);
+  }
+  return times;
+}
 
 std::vector<ProfileRecord> thinned(std::vector<ProfileRecord> records, std::size_t most) {
   std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.time < b.time; });

@@ -32,11 +32,11 @@ class ProgramTimer {
     std::vector<ProfileRecord> records;  ///< of each step, round after round
     Probed probed;                       ///< WorkWatch::next() of these rounds
   };
-  /// Some rounds, after one that warms up; again, for a while, where something else slowed the cores meanwhile.
-  /// Errors: those of the steps; kInterrupted.
+  /// Up to so many rounds, after one that warms up; fewer of a program that takes long, at least one. Again, for a
+  /// while, where something else slowed the cores meanwhile. Errors: those of the steps; kInterrupted.
   Result<Timed> time(int rounds, WorkWatch& watch, const CancelToken& cancel);
-  /// Of one program step, without recording its steps. Errors: those of the steps.
-  Result<Nanoseconds> wall_time();
+  /// Of program steps, likewise up to `most`, without recording their steps. Errors: those of the steps.
+  Result<std::vector<Nanoseconds>> wall_times(int most);
 
   [[nodiscard]] const Program& program() const { return program_; }
 

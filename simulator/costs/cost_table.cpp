@@ -153,6 +153,14 @@ std::optional<CostTable::RoundTrip> round_trip_of(std::span<const ProfileRecord>
   return CostTable::RoundTrip{quantile(times, kFew), quantile(times, 1 - kFew)};
 }
 
+/// Of a normal distribution the middle 80% is 2.563 standard deviations wide. The samples come from a few passes that
+/// lie seconds apart, so that they hold what makes a machine slower for a while.
+double variation_of(const std::vector<Nanoseconds>& samples) {
+  constexpr std::size_t kEnough = 4;
+  if (samples.size() < kEnough) return 0;
+  return seconds(quantile(samples, 0.9) - quantile(samples, 0.1)) / 2.563 / seconds(median(samples));
+}
+
 }  // namespace
 
 Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
@@ -182,6 +190,7 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     if (whole == nullptr || ops == nullptr || whole->samples.empty() || ops->samples.empty()) continue;
     const double ratio = seconds(median(ops->samples)) / seconds(median(whole->samples));
     table.unexplained_ = std::max(table.unexplained_, std::abs(1 - ratio));
+    table.variation_ = std::max(table.variation_, variation_of(whole->samples));
   }
   return table;
 }
@@ -233,13 +242,13 @@ Result<Cost> CostTable::cost(const CostKey& key, const CostContext& context) con
 }
 
 Result<Cost> CostTable::recorded_cost(const CostKey& key, const CostContext& context) const {
-  const auto unknown = [&] {
-    return fail(ErrorCode::kInvalidInput,
-                "no recorded time of op \"{}\" on {} thread{}; profile a model that has it (cohort profile) and give "
-                "that trace, too",
-                key.signature, key.threads, key.threads == 1 ? "" : "s");
-  };
   const OpTimes* const op = find(key.signature);
+  const auto unknown = [&] {
+    return fail(ErrorCode::kInvalidInput, "no recorded time of op \"{}\" on {} thread{}; {}", key.signature,
+                key.threads, key.threads == 1 ? "" : "s",
+                op == nullptr ? "profile a model that has it (cohort profile) and give that trace, too"
+                              : "it was timed on other numbers of threads: profile its model again (cohort profile)");
+  };
   if (op == nullptr) return unknown();
   OpTimes::WidthCosts costs = width_costs(*op, key, context);
   if (const auto exact = costs.find(key.width); exact != costs.end()) {

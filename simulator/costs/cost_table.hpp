@@ -83,6 +83,9 @@ class CostTable {
   /// By how much a step of members in turn differs from its ops and what the host adds to them, in parts of it; the
   /// worst profile's.
   [[nodiscard]] double unexplained() const { return unexplained_; }
+  /// How far whole steps lay apart while they were profiled: a standard deviation, in parts of the time; the worst
+  /// profile's. Zero where too few were timed.
+  [[nodiscard]] double variation() const { return variation_; }
   /// What profiles had no time for, in words for people; empty: nothing.
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
   /// In which a cache line went from one core to another and back while ops were timed: usually, and where cores were
@@ -120,6 +123,7 @@ class CostTable {
   UsualRatios usual_;
   double spread_ = 0;
   double unexplained_ = 0;
+  double variation_ = 0;
   Bytes most_footprint_;
   std::string lacking_;
   std::optional<RoundTrip> round_trip_;

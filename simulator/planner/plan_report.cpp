@@ -49,6 +49,10 @@ void add_doubts(const PlanningCase& planning_case, const Prediction& prediction,
       fmt::format("the profile does not add up: a whole step and its ops differ by {:.0f}%; profile again on a quiet "
                   "machine",
                   100 * costs.unexplained()));
+  constexpr double kUnsteady = 3 * kMostVariation;
+  say(costs.variation() > kMostVariation, costs.variation() > kUnsteady,
+      fmt::format("whole steps varied by {:.0f}% while they were profiled: the machine was busy, or shares its cores",
+                  100 * costs.variation()));
   const auto& trip = costs.round_trip();
   if (trip && trip->varied())
     say(true, false,

@@ -77,9 +77,9 @@ std::string cases_text(const PlanningResult& result) {
   std::string text;
   for (const CaseOutcome& each : result.cases) {
     text += baseline_text(each.baseline,
-                          fmt::format(", {}, {:.4g} samples a second", each.name, each.baseline_samples_per_second));
+                          fmt::format(", {}, {:.1f} samples a second", each.name, each.baseline_samples_per_second));
     const PlanCandidate& best = result.ranked[each.best];
-    text += fmt::format("{:39}best, rank {}: {} a step, {:.2f}x, {:.4g} samples a second, {}\n", "", each.best + 1,
+    text += fmt::format("{:39}best, rank {}: {} a step, {:.2f}x, {:.1f} samples a second, {}\n", "", each.best + 1,
                         format_time(best.prediction.step_time), best.speedup, best.prediction.samples_per_second,
                         format_bytes(best.prediction.memory.total()));
   }

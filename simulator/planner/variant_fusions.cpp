@@ -83,6 +83,15 @@ bool VariantMaker::fusion_is_recorded(std::size_t member_class, std::size_t op, 
   return false;
 }
 
+std::string VariantMaker::why_not_fused(std::size_t member_class, std::size_t op, Strategy strategy) const {
+  const MemberClass& members = classes_[member_class];
+  const Op& what = members.model->ops[op];
+  const auto refusal = fuse(*members.model, what, strategy, static_cast<int>(members.members.size()), false);
+  if (!refusal) return refusal.error().message;
+  return fmt::format("op {} ({}): no profile tells what a launch of several takes", what.name,
+                     op_type(what.attributes));
+}
+
 /// Why no strategy takes the op where it stands.
 Error VariantMaker::why_not_fused(std::size_t member_class, std::size_t op,
                                   const std::vector<std::string>& patterns) const {
@@ -98,10 +107,7 @@ Error VariantMaker::why_not_fused(std::size_t member_class, std::size_t op,
   }
   const bool has_channels = members.model->tensor(what.outputs[0]).shape.size() == 4;
   const Strategy nearest = has_channels ? Strategy::kGroupedConvolution : Strategy::kStridedBatch;
-  const auto refusal = fuse(*members.model, what, nearest, static_cast<int>(members.members.size()), false);
-  if (!refusal) return {ErrorCode::kNegativeAnswer, refusal.error().message};
-  return {ErrorCode::kNegativeAnswer, fmt::format("op {} ({}): no profile tells what a launch of several takes",
-                                                  what.name, op_type(what.attributes))};
+  return {ErrorCode::kNegativeAnswer, why_not_fused(member_class, op, nearest)};
 }
 
 /// What the choice costs the op, where it can be made: named ops are fused, others are not.

@@ -250,14 +250,25 @@ bool VariantMaker::fuses_nothing(const Variant& variant) const {
                                                [&](const FusedRun& run) { return is_split(run, variant); });
 }
 
+std::optional<std::string> VariantMaker::why_unused(Strategy strategy) const {
+  const bool one_of_several = strategy == Strategy::kGroupedGemm;
+  if (one_of_several || case_.models.size() < 2 || !runs_for({strategy}).empty()) return std::nullopt;
+  std::optional<std::string> why;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const MemberClass& members = classes_[c];
+    for (std::size_t op = 0; op < members.model->ops.size(); ++op) {
+      if (!is_core(c, op, strategy)) continue;
+      if (members.members.size() > 1) return why_not_fused(c, op, strategy);
+      why = "no two members are equal";
+    }
+  }
+  return why;
+}
+
 std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refused) {
   for (const Strategy strategy : kFusedStrategies) {
-    const bool one_of_several = strategy == Strategy::kGroupedGemm;
-    if (one_of_several || case_.models.size() < 2 || !runs_for({strategy}).empty()) continue;
-    const bool needs_shared = strategy == Strategy::kDenseConvolution;
-    refused.push_back(
-        {std::string(words(strategy)), needs_shared ? "no equal members with a convolution that reads a shared input"
-                                                    : "no equal members with an op that it can compute together"});
+    if (std::optional<std::string> why = why_unused(strategy))
+      refused.push_back({std::string(words(strategy)), *std::move(why)});
   }
   const std::vector<Runs> modes = maximal_runs();
   std::vector<Variant> found;

@@ -59,7 +59,8 @@ class VariantMaker {
  public:
   VariantMaker(const PlanningCase& planning_case, CallTimes& times, Bytes footprint);
 
-  /// All variants worth considering, each once. `refused` gets the strategies that no op can use.
+  /// All variants worth considering, each once. `refused` gets the strategies that are for an op of the models and that
+  /// none can use.
   std::vector<Variant> variants(std::vector<RefusedCandidate>& refused);
   /// Every assignment of a strategy to every op, with every way of running the rest.
   /// Errors: kInvalidInput where there are more than `most`.
@@ -130,6 +131,9 @@ class VariantMaker {
   [[nodiscard]] Result<Wish> fastest_wish(std::size_t member_class, const std::vector<std::string>& patterns,
                                           int streams);
   [[nodiscard]] bool fusion_is_recorded(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
+  /// Why no op can use it; absent where one can, and where the models have none that it is for.
+  [[nodiscard]] std::optional<std::string> why_unused(Strategy strategy) const;
+  [[nodiscard]] std::string why_not_fused(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] Error why_not_fused(std::size_t member_class, std::size_t op,
                                     const std::vector<std::string>& patterns) const;
   [[nodiscard]] std::vector<int> stream_counts() const;

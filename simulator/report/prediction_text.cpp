@@ -92,7 +92,7 @@ std::string unfused_text(Nanoseconds cost) {
 
 std::string doubts_text(const RunReport& report) {
   std::string text = fmt::format("confidence {}\n", to_string(report.confidence()));
-  for (const Doubt& doubt : report.doubts) text += fmt::format("  {}{}\n", doubt.grave ? "grave: " : "", doubt.why);
+  for (const Doubt& doubt : report.doubts) text += fmt::format("  {}\n", doubt.why);
   return text;
 }
 
@@ -141,7 +141,7 @@ std::string confidence_line(const RunReport& report) {
   std::string text = fmt::format("confidence {}", to_string(report.confidence()));
   std::string_view separator = ": ";
   for (const Doubt& doubt : report.doubts) {
-    text += fmt::format("{}{}{}", separator, doubt.grave ? "grave: " : "", doubt.why);
+    text += fmt::format("{}{}", separator, doubt.why);
     separator = "; ";
   }
   return text + "\n";

@@ -19,7 +19,7 @@ std::string to_text(const WhatIfPrediction& prediction);
 
 /// The part of to_text() with utilisation, critical path with slack, and confidence with its reasons.
 std::string path_text(const RunReport& report);
-/// "confidence low: grave: no figures of the device; 3 ops are between recorded widths or sizes"
+/// "confidence low: no figures of the device; 3 ops are between recorded widths or sizes"
 std::string confidence_line(const RunReport& report);
 
 }  // namespace cohort

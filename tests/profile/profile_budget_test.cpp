@@ -72,8 +72,20 @@ TEST_F(ProfileBudget, TimesEveryOpInItsModelAloneAndBesideOthers) {
   ASSERT_NE(trace->info.wall(kWallInTurn), nullptr);
   ASSERT_NE(trace->info.wall(kWallOpsInTurn), nullptr);
   EXPECT_EQ(trace->info.wall(kWallInTurn)->samples.size(), trace->info.wall(kWallOpsInTurn)->samples.size());
-  EXPECT_EQ(trace->info.settings.at(std::string(kTurns)), "16");
+  EXPECT_EQ(trace->info.settings.at(std::string(kTurns)), "16") << "the size of the cores' caches is not known";
   EXPECT_FALSE(trace->info.settings.contains(std::string(kLacking)));
+}
+
+TEST_F(ProfileBudget, TakesAsManyTinyMembersInTurnAsNoCoreCaches) {
+  DeviceInfo info = reference_device_info(1);
+  info.settings[std::string(kCoreCacheSetting)] = std::to_string(1 << 20);
+  HostBackend device(make_reference_kernels(1), info);
+  ProfileOptions options;
+  options.budget = std::chrono::seconds(60);
+  options.fused_widths = {};
+  const auto trace = profile_model(device, *batch_.loaded[0], options, cancel_);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->info.settings.at(std::string(kTurns)), "256") << "weights of 16 x 16 values and less";
 }
 
 TEST_F(ProfileBudget, HasEveryOpEvenWithoutTimeAndSaysWhatItLacks) {

@@ -309,6 +309,15 @@ TEST(CostTable, NamesTheOpThatWasNotProfiled) {
   EXPECT_FALSE(table.cost(serial("Copy [4]"), {}).has_value());
 }
 
+TEST(CostTable, TellsAnOpThatWasNotTimedSoFromOneThatWasNotProfiled) {
+  const CostTable table(std::vector{kConv});
+  const Result<Cost> cost = table.cost({"conv", Strategy::kSerial, 1, 2, ""}, {});
+  ASSERT_FALSE(cost.has_value());
+  EXPECT_EQ(cost.error().message,
+            "no recorded time of op \"conv\" on 2 threads; it was timed on other numbers of threads: profile its model "
+            "again (cohort profile)");
+}
+
 TEST(CostTable, ReadsTheRecordsOfSeveralProfiles) {
   const Trace one = fake_profile({record("a", Strategy::kSerial, 1, 1, 10)}, 2);
   const Trace two = fake_profile({record("b", Strategy::kSerial, 1, 1, 20)}, 2);

@@ -8,6 +8,8 @@
 namespace cohort {
 namespace {
 
+using namespace std::chrono_literals;
+
 using namespace literals;
 
 ProfileRecord timed(ProfileState state, int threads, int neighbours, Bytes footprint, std::int64_t nanoseconds,
@@ -122,6 +124,18 @@ TEST(InModelCosts, TellHowFarSamplesLieApart) {
   for (const std::int64_t time : {90, 95, 100, 105, 110}) records.push_back(timed(kInModel, 1, 0, 1_KiB, time));
   EXPECT_NEAR(CostTable(records).spread(), 0.1 / 1.349, 1e-9) << "the middle half is from 95 to 105";
   EXPECT_EQ(CostTable(records).most_footprint(), 1_KiB);
+}
+
+TEST(InModelCosts, TellHowFarWholeStepsLayApart) {
+  const auto variation = [](std::vector<Nanoseconds> in_turn) {
+    Trace trace = fake_profile({timed(kInModel, 1, 0, 1_KiB, 100)}, 2);
+    trace.info.wall_times.push_back({std::string(kWallInTurn), in_turn, 0});
+    trace.info.wall_times.push_back({std::string(kWallOpsInTurn), std::move(in_turn), 0});
+    return CostTable::from(std::vector<const Trace*>{&trace}).value().variation();
+  };
+  EXPECT_NEAR(variation({90ns, 95ns, 100ns, 105ns, 110ns}), 0.16 / 2.563, 1e-9) << "80% lie from 92 to 108";
+  EXPECT_EQ(variation({100ns, 100ns, 100ns, 100ns}), 0);
+  EXPECT_EQ(variation({90ns, 110ns}), 0) << "too few to tell";
 }
 
 TEST(InModelCosts, SayWhatOpsLeaveOfAStepInTurnAndWhatWasNotTimed) {

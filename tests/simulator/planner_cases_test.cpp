@@ -312,11 +312,17 @@ TEST(PlannerPairs, ThatDoNotFitRuleOutMoreMembersAtNoSmallerMinibatch) {
 }
 
 TEST(PlannerPairs, RefuseOneReasonOnceAndNameAllOfThem) {
-  const PlanningResult result = Pairs(two_layers, times_of({}), times_of({})).plan();
-  EXPECT_EQ(reason_of(result,
+  Pairs pairs(fake_cnn, times_of({}), times_of({}));
+  pairs.separate_input();
+  EXPECT_EQ(reason_of(pairs.plan(),
                       "dense convolution, 2 members, minibatch 8; 2 members, minibatch 2; 4 members, minibatch "
                       "8; 4 members, minibatch 2"),
-            "no equal members with a convolution that reads a shared input");
+            "op conv1 (Convolution) cannot be fused by dense_convolution: its members do not read the same input; use "
+            "grouped_convolution");
+}
+
+TEST(PlannerPairs, SayNothingOfStrategiesForWhichTheModelsHaveNoOp) {
+  EXPECT_THAT(Pairs(two_layers, times_of({}), times_of({})).plan().refused, testing::IsEmpty());
 }
 
 }  // namespace

@@ -113,7 +113,9 @@ TEST(Planner, KeepsSeparateInputWhereTheUserAsksForIt) {
   }
   ASSERT_FALSE(result.refused.empty());
   EXPECT_EQ(result.refused[0].name, "dense convolution");
-  EXPECT_EQ(result.refused[0].reason, "no equal members with a convolution that reads a shared input");
+  EXPECT_EQ(result.refused[0].reason,
+            "op conv1 (Convolution) cannot be fused by dense_convolution: its members do not read the same input; use "
+            "grouped_convolution");
 }
 
 TEST(Planner, WritesPlansThatLowerToWhatWasPredicted) {

@@ -48,7 +48,7 @@ void write_facts(HtmlWriter& html, const ExploreAnswer& answer) {
   facts.emplace_back("confidence", std::string(to_string(report.confidence())));
   html.facts(facts);
   std::vector<std::string> doubts;
-  for (const Doubt& doubt : report.doubts) doubts.push_back((doubt.grave ? "grave: " : "") + doubt.why);
+  for (const Doubt& doubt : report.doubts) doubts.push_back(doubt.why);
   html.list(doubts);
 }
 
