@@ -50,7 +50,7 @@ class Addition {
   static Result<Addition> open(std::filesystem::path file, std::optional<double> budget, Devices& devices,
                                CommandContext& context) {
     COHORT_TRY(Trace profile, read_trace(file, context.read));
-    COHORT_TRY(const ModelSource source, read_source(profile.info.settings));
+    COHORT_TRY(const ModelSource source, source_of(file, profile.info));
     COHORT_TRY(LoadedModel loaded, onnx::load(source, 0));
     std::unique_ptr<Backend>& backend = devices[profile.info.device.id];
     if (backend == nullptr) {

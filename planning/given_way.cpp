@@ -18,7 +18,7 @@ Result<GivenPlan> fused_plan(const PlanningCase& planning_case, const GivenWay& 
     fused.unfused = choice.would_cost;
     fused.plan = std::move(choice.plan);
   } else {
-    auto plan = plan_with_fused_ops(planning_case, rest, streams, way.fuse.names);
+    auto plan = plan_with_fused_ops(planning_case, rest, streams, way.fuse.names, &fused.left_alone);
     if (!plan) return in_context("--fuse", plan.error());
     fused.plan = *std::move(plan);
   }

@@ -29,6 +29,8 @@ struct GivenPlan {
   Plan plan;
   bool nothing_fused = false;          ///< FuseChoice::kAuto was asked for, and no op can be fused
   std::optional<Nanoseconds> unfused;  ///< as in RunReport
+  /// Ops that a name with '*' asks for and that nothing can fuse, each once.
+  std::vector<std::string> left_alone = {};
 };
 
 /// The case's members as `way` says; all else is as the case's base. Nothing is fused where there is one member.

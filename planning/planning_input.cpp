@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "base/one_or_each.hpp"
+#include "models/op.hpp"
+#include "simulator/plan/fuse.hpp"
+#include "simulator/plan/precision.hpp"
 
 namespace cohort {
 namespace {
@@ -26,6 +29,36 @@ std::vector<Member> recomputing(std::vector<Member> members) {
     if (member.source.training) member.source.training->recompute = true;
   }
   return members;
+}
+
+/// Ops that every profile of a model holds a time of.
+bool takes_time(const Op& op) {
+  return std::holds_alternative<Convolution>(op.attributes) || std::holds_alternative<Gemm>(op.attributes) ||
+         std::holds_alternative<MatMul>(op.attributes) || is_recurrent(op);
+}
+
+/// A member whose model was not profiled may run if profiles of others hold all of its ops.
+Result<void> check_profiled(const PlanningCase& planning_case, const std::vector<ModelSource>& profiled) {
+  const std::vector<Member>& members = planning_case.base->members;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const ModelSource& source = members[i].source;
+    const auto is_of = [&](ModelSource other) {  // what recomputes makes the same products once more
+      if (other.training && source.training) other.training->recompute = source.training->recompute;
+      return other == source;
+    };
+    if (std::any_of(profiled.begin(), profiled.end(), is_of)) continue;
+    const Model& model = *planning_case.models[i];
+    for (const Op& op : model.ops) {
+      const std::string signature = signature_in(planning_case.base->precision, signature_of(model, op));
+      if (!takes_time(op) || planning_case.costs->has_op(signature)) continue;
+      return fail(
+          ErrorCode::kInvalidInput,
+          "member {}: no profile of {} was given, and the other profiles lack its op {} ({}); profile it at the "
+          "member's minibatch and settings, and give that profile, too",
+          members[i].name, base_name(source.model), op.name, op_type(op.attributes));
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -68,6 +101,7 @@ Result<void> PlanningInput::add_case(Plan base) {
   PlanningCase& planning_case = cases_.emplace_back(profiles_->planning_case());
   planning_case.base = &bases_.emplace_back(std::move(base));
   planning_case.models = models_.emplace_back(std::move(models));
+  COHORT_CHECK(check_profiled(planning_case, profiles_->sources()));
   // Which models there are decides what is learned, not how many of each.
   std::set<ModelSource> sources;
   for (const Member& member : planning_case.base->members) sources.insert(member.source);

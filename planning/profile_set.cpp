@@ -24,7 +24,7 @@ Result<void> ProfileSet::add(NamedTrace profile) {
   if (info.kind != TraceKind::kProfile)
     return fail(ErrorCode::kInvalidInput, "{} is a {} trace; planning needs a profile (cohort profile MODEL)", file,
                 to_string(info.kind));
-  auto source = read_source(info.settings);
+  auto source = source_of(profile.file, info);
   if (!source) return in_context(file, source.error());
   const auto precision = recorded_precision(info.settings);
   if (!precision) return in_context(file, precision.error());
@@ -45,6 +45,14 @@ Result<void> ProfileSet::add(NamedTrace profile) {
 
 /// A check of members of several models stands in the profile of each.
 Result<void> ProfileSet::read_checked() {
+  const auto take_moved = [&](ModelSource& source) {
+    for (std::size_t i = 0; i < profiles_.size(); ++i) {
+      const auto recorded = read_source(profiles_[i].trace->info.settings);
+      if (!recorded || recorded->model != source.model) continue;
+      source.model = sources_[i].model;
+      return;
+    }
+  };
   std::vector<CheckedPlanRecord> known;
   for (const NamedTrace& profile : profiles_) {
     const std::vector<CheckedPlanRecord> of_others = known;
@@ -53,6 +61,7 @@ Result<void> ProfileSet::read_checked() {
       auto plan = parse_plan(record.plan);
       if (!plan)
         return in_context(fmt::format("{}: checked plan {}", profile.file.string(), record.name), plan.error());
+      for (Member& member : plan->members) take_moved(member.source);
       checked_.push_back({*std::move(plan), record.step, record.baseline});
       known.push_back(record);
     }

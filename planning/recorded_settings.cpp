@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "models/onnx/onnx_file.hpp"
 #include "tracer/profile_record.hpp"
 
 namespace cohort {
@@ -82,6 +83,19 @@ Result<ModelSource> read_source(const std::map<std::string, std::string>& settin
   const auto strict_nan = settings.find(kStrictNan);
   source.strict_nan = strict_nan != settings.end() && strict_nan->second == "true";
   COHORT_TRY(source.training, read_training(settings));
+  return source;
+}
+
+Result<ModelSource> source_of(const std::filesystem::path& file, const TraceInfo& profile) {
+  COHORT_TRY(ModelSource source, read_source(profile.settings));
+  const std::filesystem::path model = source.model;
+  std::error_code unreadable;  // then reading the model says why
+  if (!onnx::is_file(source.model) || std::filesystem::exists(model, unreadable) || unreadable) return source;
+  for (const std::filesystem::path& moved : {file.parent_path() / model, file.parent_path() / model.filename()}) {
+    if (!std::filesystem::exists(moved, unreadable)) continue;
+    source.model = moved.string();
+    break;
+  }
   return source;
 }
 

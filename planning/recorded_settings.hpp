@@ -16,6 +16,9 @@ namespace cohort {
 void write_source(const ModelSource& source, std::map<std::string, std::string>& settings);
 /// Errors: kInvalidInput where the settings hold none.
 Result<ModelSource> read_source(const std::map<std::string, std::string>& settings);
+/// What the profile in `file` is of. A model's path holds from the folder where it was profiled; where it leads nowhere
+/// from here, the model may lie where it leads from the profile, or beside that.
+Result<ModelSource> source_of(const std::filesystem::path& file, const TraceInfo& profile);
 
 /// What a profile was recorded in; profiles that say nothing are of float32.
 Result<Precision> recorded_precision(const std::map<std::string, std::string>& settings);

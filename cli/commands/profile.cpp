@@ -300,10 +300,8 @@ Command profile_command() {
   command.example =
       "cohort profile lenet5 --minibatch 16 -o lenet5-b16.trace.json.gz\n  cohort trace info "
       "lenet5-b16.trace.json.gz\n  cohort plan lenet5-b16.trace.json.gz -n 6 -o lenet5-b16.plan.json\n  cohort profile "
-      "--add lenet5-b16.trace.json.gz --for lenet5-b16.plan.json\n  cohort profile lenet5 --train sgd --minibatch 32\n "
-      " "
-      "(what your own program does on a GPU: cohort profile -- python3 train.py "
-      "--epochs 1)";
+      "--add lenet5-b16.trace.json.gz --for lenet5-b16.plan.json\n  cohort profile lenet5 --train sgd --minibatch "
+      "32\n  (what your own program does on a GPU: cohort profile -- python3 train.py --epochs 1)";
   command.takes_program = true;
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {

@@ -82,7 +82,7 @@ void note_tracing(const Trace& trace, CommandContext& context) {
   const double ratio = seconds(median(traced->samples)) / seconds(median(plan->samples));
   constexpr double kFaster = 0.95;  // tracing makes nothing faster
   context.console.note(
-      ratio < kFaster ? fmt::format("steps took {:.0f}% less while they were traced: the machine was busier before",
+      ratio < kFaster ? fmt::format("steps took {:.0f}% less time while traced; the machine was probably busier before",
                                     100 * (1 - ratio))
                       : fmt::format("tracing changed the time of a step by {:+.1f}%", 100 * (ratio - 1)));
 }

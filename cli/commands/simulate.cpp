@@ -46,7 +46,7 @@ std::vector<std::string> strategy_names() {
 }
 
 Result<GivenPlan> plan_of(const SimulateCommandOptions& options, const PlanningInput& input, CommandContext& context) {
-  if (!options.plan.empty()) return GivenPlan{*input.planning_case().base, false, std::nullopt};
+  if (!options.plan.empty()) return GivenPlan{*input.planning_case().base, false, std::nullopt, {}};
   GivenWay way;
   way.streams = options.streams;
   COHORT_TRY(way.strategy, strategy_from(options.strategy));
@@ -54,6 +54,9 @@ Result<GivenPlan> plan_of(const SimulateCommandOptions& options, const PlanningI
   COHORT_TRY(GivenPlan given, plan_given_way(input.planning_case(), way, context.cancel));
   if (given.nothing_fused)
     context.console.note("--fuse auto: nothing is fused, as no op of equal members can be within the limits");
+  if (!given.left_alone.empty())
+    context.console.note(fmt::format("--fuse: left unfused, as no strategy applies to them there: {}",
+                                     fmt::join(given.left_alone, ", ")));
   return given;
 }
 

@@ -302,6 +302,7 @@ std::vector<TimedCase> fused_cases(const ProfileOptions& options, const Profiled
   constexpr double kPromising = 1.1;
   constexpr std::chrono::microseconds kShort{20};
   constexpr int kWider = 4;  // times the largest width: how wide short calls are timed, too
+  constexpr int kWidest = 1024;
   std::vector<TimedCase> cases;
   const std::vector<FusedForm> forms = fused_forms(op);
   if (options.fused_widths.empty() || forms.empty()) return cases;
@@ -334,7 +335,8 @@ std::vector<TimedCase> fused_cases(const ProfileOptions& options, const Profiled
     const bool is_short = median_time(narrow) < kShort;
     if (!is_short && seconds(median_time(narrow)) > kPromising * seconds(best) * op_case.width) continue;
     std::vector<int> wider(widths.begin() + 1, widths.end());
-    if (is_short && !wider.empty()) wider.push_back(kWider * widths.back());
+    const int widest = std::min(kWider * widths.back(), kWidest);
+    if (is_short && !wider.empty() && widest > widths.back()) wider.push_back(widest);
     for (const int width : wider) {
       cases.emplace_back(OpCase(op_case));
       cases.back().op_case.width = width;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/statistics.hpp"
 #include "executor/clock.hpp"
@@ -13,8 +14,10 @@ namespace {
 /// Rounds of each way while ways are compared, after one that warms up; and of the best ways.
 constexpr int kRaceRounds = 3;
 constexpr int kSettleRounds = 5;
-/// Runs of a program whose steps are timed, at least: with their ops, and without.
-constexpr int kLeastRuns = 2;
+/// Loading a program and timing it once take about as long as so many runs of it, at least.
+constexpr int kLeastRuns = 4;
+/// Of members in turn so many are recorded, spread over all: they are alike.
+constexpr std::uint32_t kRecordedMembers = 16;
 /// Members in turn beyond which a program is no longer looked at: with so many each is as cold as it gets. Of models so
 /// small that a core's own cache holds as many, more are, until it no longer does.
 constexpr int kMostTurns = 16;
@@ -64,9 +67,12 @@ Result<InModelTimer::Watched<Nanoseconds>> InModelTimer::time(ProgramTimer& run,
   const std::size_t steps = run.program().steps.size();
   const std::size_t rounds_timed = steps == 0 ? 0 : timed.records.size() / steps;
   Watched<Nanoseconds> sums{std::vector<Nanoseconds>(rounds_timed), std::vector<Probed>(rounds_timed, timed.probed)};
+  const auto members = static_cast<std::uint32_t>(run.program().member_count);
+  const std::uint32_t stride = ((members + kRecordedMembers - 1) / kRecordedMembers) | 1U;  // odd: of all streams
   for (std::size_t at = 0; at < timed.records.size(); ++at) {
     ProfileRecord& record = timed.records[at];
     sums.samples[at / steps] += record.time;
+    if (to_index(run.program().steps[at % steps].members.front()) % stride != 0) continue;
     const OpWay way{record.algorithm, record.threads};
     auto& samples = samples_[{record.signature, way}][{record.neighbours, record.around, record.footprint}];
     samples.add(std::move(record), timed.probed);
@@ -132,29 +138,39 @@ void InModelTimer::choose_to_settle() {
   const int cores = backend_.catalog().cores();
   const ChosenWays single = best_on(1);
   const ChosenWays all = best();
+  int beside = 0;  // members on all cores
   for (const int count : copies_to_settle()) {
-    settled_.push_back({count, 1, all, true, {}, nullptr});
+    settled_.push_back({count, 1, all, true, {}, {}, nullptr});
     if (cores == 1) continue;
-    settled_.push_back({(count + cores - 1) / cores * cores, cores, single, false, {}, nullptr});
-    if (single != all) settled_.push_back({count, 1, single, false, {}, nullptr});
+    if (single != all) settled_.push_back({count, 1, single, false, {}, {}, nullptr});
+    const int on_each = (count + cores - 1) / cores * cores;
+    if (on_each > std::exchange(beside, on_each)) settled_.push_back({on_each, cores, single, false, {}, {}, nullptr});
   }
 }
 
 Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& cancel) {
   if (settled_.empty()) choose_to_settle();
   for (Settled& each : settled_) {
-    const Nanoseconds expected = each.took > Nanoseconds(0) ? each.took : once_ * each.copies * kLeastRuns;
-    if (budget.spent() || expected > budget.left()) continue;
+    if (budget.spent() || expected_time(each) > budget.left()) continue;
     if (each.run == nullptr) {
       COHORT_TRY(each.run, load(each.copies, each.streams, choose_ways(each.ways)));
     }
     const Nanoseconds begin = steady_now();
     COHORT_TRY(const Watched<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
-    if (each.copies == 1 && !sums.samples.empty()) once_ = sums.samples.back();
+    if (!sums.samples.empty()) each.length = sums.samples.back();
     if (each.is_best && each.copies > 1) COHORT_CHECK(time_in_turn(each, sums));
     each.took = steady_now() - begin;
   }
   return std::all_of(settled_.begin(), settled_.end(), [](const Settled& each) { return each.run != nullptr; });
+}
+
+/// As long as the last time; of one that was not timed yet, by the time of one member in the same ways.
+Nanoseconds InModelTimer::expected_time(const Settled& settled) const {
+  if (settled.took > Nanoseconds(0)) return settled.took;
+  const auto one = std::find_if(settled_.begin(), settled_.end(),
+                                [&](const Settled& other) { return other.copies == 1 && other.ways == settled.ways; });
+  const int in_a_row = (settled.copies + settled.streams - 1) / settled.streams;
+  return one == settled_.end() ? Nanoseconds(0) : one->length * in_a_row * kLeastRuns;
 }
 
 /// Of the most members that there is time for.

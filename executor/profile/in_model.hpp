@@ -82,6 +82,7 @@ class InModelTimer {
     int streams = 1;
     ChosenWays ways;
     bool is_best = false;  ///< of each op on as many cores as are fastest
+    Nanoseconds length{};  ///< of a run, as its ops add up
     Nanoseconds took{};    ///< the last time, once loaded
     std::unique_ptr<ProgramTimer> run;
   };
@@ -101,6 +102,7 @@ class InModelTimer {
   Result<std::unique_ptr<ProgramTimer>> load(int copies, int streams, const ChooseAlternative& choose);
   void choose_to_settle();
   Result<Watched<Nanoseconds>> time(ProgramTimer& run, int rounds, const CancelToken& cancel);
+  [[nodiscard]] Nanoseconds expected_time(const Settled& settled) const;
   Result<void> time_in_turn(const Settled& settled, const Watched<Nanoseconds>& ops);
   Result<void> time_rank(std::size_t rank, int threads, const CancelToken& cancel);
   [[nodiscard]] std::vector<int> copies_to_settle() const;
@@ -115,8 +117,7 @@ class InModelTimer {
   std::map<std::string, std::string> names_;  ///< of an op, by signature
   std::vector<Settled> settled_;
   WorkWatch& watch_;
-  Bytes alone_;         ///< footprint of the model alone
-  Nanoseconds once_{};  ///< a step of one member
+  Bytes alone_;  ///< footprint of the model alone
   int turns_ = 0;
   int steps_ = 0;
   Watched<Nanoseconds> in_turn_;

@@ -87,7 +87,6 @@ struct BudgetedProfile {
     const TimeBudget to_settle = budget.part(kToSettle);
     COHORT_TRY(bool settled, in_model.settle(to_settle, cancel));
     COHORT_TRY(settled, in_model.settle(to_settle, cancel));
-    if (!settled) lacking.emplace_back("several members in turn");
     cases.choose_ops(loaded.model);
     for (const auto& [stage, part] : {std::pair{FusedStage::kNarrow, kToFuse}, {FusedStage::kWide, kToWiden}}) {
       COHORT_TRY(auto without, cases.time_within(budget.part(part), stage, in_model));
@@ -95,9 +94,9 @@ struct BudgetedProfile {
       if (budget.spent()) continue;
       COHORT_CHECK(time_whole());
       say("members in turn once more");
-      COHORT_CHECK(in_model.settle(budget, cancel).map([](bool) {}));
+      COHORT_TRY(settled, in_model.settle(budget, cancel));
     }
-    COHORT_CHECK(in_model.settle(budget, cancel).map([](bool) {}));
+    if (!settled) lacking.emplace_back("several members in turn");
     return time_whole();
   }
 

@@ -12,6 +12,19 @@ namespace {
 /// So much time is enough for a timing: no further round or try begins.
 constexpr std::chrono::milliseconds kLong{40};
 
+/// Up to `most` rounds after one that warms up, whose samples are dropped. Of a program that takes long, that one is
+/// all: it is as warm as any, since loading has run the program once.
+template <class Samples, class Round>
+Result<void> after_warm_up(int most, Samples& samples, Round round) {
+  const Nanoseconds begin = steady_now();
+  COHORT_CHECK(round());
+  for (int i = 0; i < most && steady_now() - begin < kLong; ++i) {
+    if (i == 0) samples.clear();
+    COHORT_CHECK(round());
+  }
+  return {};
+}
+
 }  // namespace
 
 ProfileRecord record_of(const Program& program, const Step& step, ProfileState state) {
@@ -53,36 +66,35 @@ Result<ProgramTimer::Timed> ProgramTimer::time(int rounds, WorkWatch& watch, con
     Timed timed;
     COHORT_CHECK(time_rounds(rounds, cancel, timed.records));
     timed.probed = watch.next();
-    const bool is_last = i == kMostTries || steady_now() - begin > kLong;
+    const bool is_last = i == kMostTries || (i > 1 && steady_now() - begin > kLong);
     if (watch.slowed(timed.probed) <= WorkWatch::kSlowed || is_last) return timed;
   }
 }
 
-/// Of a program that takes long, the first round is as warm as any.
 Result<void> ProgramTimer::time_rounds(int rounds, const CancelToken& cancel, std::vector<ProfileRecord>& records) {
-  const Nanoseconds begin = steady_now();
   runner_->session().set_sink(&sink_);
-  for (int i = 0; i <= rounds && (i == 0 || steady_now() - begin < kLong); ++i) {
+  const auto round = [&]() -> Result<void> {
     COHORT_CHECK(cancel.check());
     COHORT_CHECK(runner_->step(0));
-    if (i == 1) records.clear();
     for (std::size_t s = 0; s < of_steps_.size(); ++s) {
       records.push_back(of_steps_[s]);
       records.back().time = std::max(Nanoseconds(1), sink_.duration(s) - overhead_);
     }
-  }
+    return {};
+  };
+  COHORT_CHECK(after_warm_up(rounds, records, round));
   runner_->session().set_sink(nullptr);
   return {};
 }
 
 Result<std::vector<Nanoseconds>> ProgramTimer::wall_times(int most) {
-  const Nanoseconds begin = steady_now();
   std::vector<Nanoseconds> times;
-  for (int i = 0; i <= most && (i == 0 || steady_now() - begin < kLong); ++i) {
+  const auto round = [&]() -> Result<void> {
     COHORT_TRY(const Nanoseconds time, runner_->timed_steps(1, steady_now));
-    if (i == 1) times.clear();
     times.push_back(time);
-  }
+    return {};
+  };
+  COHORT_CHECK(after_warm_up(most, times, round));
   return times;
 }
 

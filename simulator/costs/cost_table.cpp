@@ -157,7 +157,7 @@ std::optional<CostTable::RoundTrip> round_trip_of(std::span<const ProfileRecord>
 /// lie seconds apart, so that they hold what makes a machine slower for a while.
 double variation_of(const std::vector<Nanoseconds>& samples) {
   constexpr std::size_t kEnough = 4;
-  if (samples.size() < kEnough) return 0;
+  if (samples.size() < kEnough || median(samples) <= Nanoseconds(0)) return 0;
   return seconds(quantile(samples, 0.9) - quantile(samples, 0.1)) / 2.563 / seconds(median(samples));
 }
 
@@ -247,7 +247,7 @@ Result<Cost> CostTable::recorded_cost(const CostKey& key, const CostContext& con
     return fail(ErrorCode::kInvalidInput, "no recorded time of op \"{}\" on {} thread{}; {}", key.signature,
                 key.threads, key.threads == 1 ? "" : "s",
                 op == nullptr ? "profile a model that has it (cohort profile) and give that trace, too"
-                              : "it was timed on other numbers of threads: profile its model again (cohort profile)");
+                              : "it was timed in other ways: profile its model again (cohort profile)");
   };
   if (op == nullptr) return unknown();
   OpTimes::WidthCosts costs = width_costs(*op, key, context);

@@ -16,7 +16,7 @@ std::string standing(const PlanCandidate& candidate, const PlanningResult& resul
     case Objective::kBalancedGain:
       return fmt::format("least gain of a member {:.2f}x; ", candidate.least_gain);
   }
-  if (!result.cases.empty()) return fmt::format("{:.1f} samples a second; ", prediction.samples_per_second);
+  if (!result.cases.empty()) return format_rate(prediction.samples_per_second) + "; ";
   if (result.ranked.empty() || &result.ranked.front() == &candidate) return "";
   const Nanoseconds slower = prediction.step_time - result.ranked.front().prediction.step_time;
   return fmt::format("{} slower than 1; ", format_time(slower));

@@ -115,10 +115,13 @@ class FusionSearch {
 }  // namespace
 
 Result<Plan> plan_with_fused_ops(const PlanningCase& planning_case, RestKind rest, int streams,
-                                 const std::vector<std::string>& patterns) {
+                                 const std::vector<std::string>& patterns, std::vector<std::string>* left_alone) {
   PlanEvaluator evaluator(planning_case);
   VariantMaker maker(planning_case, evaluator.times(), evaluator.footprint(planning_case.models));
-  COHORT_TRY(const Variant variant, maker.with_fused(bare_variant(*planning_case.base, rest, streams), patterns));
+  std::vector<std::string> alone;
+  COHORT_TRY(const Variant variant,
+             maker.with_fused(bare_variant(*planning_case.base, rest, streams), patterns, alone));
+  if (left_alone != nullptr) *left_alone = std::move(alone);
   return maker.plan_of(variant);
 }
 

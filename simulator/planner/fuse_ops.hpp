@@ -13,10 +13,11 @@ namespace cohort {
 
 /// A plan of the case's members whose ops run as `rest` and `streams` say, but for those that members compute together:
 /// the ops of these names (matches_pattern()), each in the fastest recorded way that can take it, such that together
-/// they take least. Launches are as the base says. Errors: kNegativeAnswer naming the pattern that no op has, or the op
-/// that nothing can fuse, and why.
+/// they take least; of a pattern with '*' those stay alone that nothing can fuse. Launches are as the base says.
+/// Errors: kNegativeAnswer naming the pattern that no op has, or the op that nothing can fuse, and why.
 Result<Plan> plan_with_fused_ops(const PlanningCase& planning_case, RestKind rest, int streams,
-                                 const std::vector<std::string>& patterns);
+                                 const std::vector<std::string>& patterns,
+                                 std::vector<std::string>* left_alone = nullptr);
 
 /// Plans that choose_fusion() simulates at most.
 inline constexpr std::size_t kMostFusions = 96;

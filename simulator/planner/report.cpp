@@ -76,12 +76,12 @@ std::string input_text(const BaselinePrediction& baseline) {
 std::string cases_text(const PlanningResult& result) {
   std::string text;
   for (const CaseOutcome& each : result.cases) {
-    text += baseline_text(each.baseline,
-                          fmt::format(", {}, {:.1f} samples a second", each.name, each.baseline_samples_per_second));
+    text +=
+        baseline_text(each.baseline, fmt::format(", {}, {}", each.name, format_rate(each.baseline_samples_per_second)));
     const PlanCandidate& best = result.ranked[each.best];
-    text += fmt::format("{:39}best, rank {}: {} a step, {:.2f}x, {:.1f} samples a second, {}\n", "", each.best + 1,
-                        format_time(best.prediction.step_time), best.speedup, best.prediction.samples_per_second,
-                        format_bytes(best.prediction.memory.total()));
+    text += fmt::format("{:39}best, rank {}: {} a step, {:.2f}x, {}, {}\n", "", each.best + 1,
+                        format_time(best.prediction.step_time), best.speedup,
+                        format_rate(best.prediction.samples_per_second), format_bytes(best.prediction.memory.total()));
   }
   return text;
 }
@@ -94,18 +94,22 @@ std::string_view without_task(std::string_view reason) {
   return is_task && end != std::string_view::npos ? reason.substr(end + 2) : reason;
 }
 
-/// A line for each reason.
+/// A line for each of the first few reasons.
 std::string refused_text(const std::vector<RefusedCandidate>& refused) {
+  constexpr int kMost = 5;
+  int reasons = 0;
   std::string text;
   for (auto each = refused.begin(); each != refused.end(); ++each) {
     const auto is_same = [&](const RefusedCandidate& other) {
       return without_task(other.reason) == without_task(each->reason);
     };
     if (std::any_of(refused.begin(), each, is_same)) continue;
+    if (++reasons > kMost) continue;
     const auto more = std::count_if(each + 1, refused.end(), is_same);
     text += fmt::format("not possible: {}{}: {}\n", each->name, more > 0 ? fmt::format(", and {} more", more) : "",
                         each->reason);
   }
+  if (reasons > kMost) text += fmt::format("and {} more reasons (--explain)\n", reasons - kMost);
   return text;
 }
 

@@ -40,9 +40,9 @@ SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Plan& 
   };
   add(kBetweenWidths * part(CostOrigin::kInterpolated));
   add(kNeverRecorded * part(CostOrigin::kAnalytic));
-  add(costs.spread() / 2);  // the median of several samples is surer than one of them, but one disturbance meets many
+  // The median of several samples is surer than one of them, but one disturbance meets many: of ops, and of steps.
+  add(std::max(costs.spread() / 2, costs.variation()));
   add(costs.unexplained());
-  add(costs.variation());
   if (!costs.in_model()) add(kNotInModel);
   if (costs.round_trip() && costs.round_trip()->varied()) add(kCoresMoved);
   if (planning_case.gpu != nullptr) add(kContention);

@@ -86,10 +86,26 @@ bool VariantMaker::fusion_is_recorded(std::size_t member_class, std::size_t op, 
 std::string VariantMaker::why_not_fused(std::size_t member_class, std::size_t op, Strategy strategy) const {
   const MemberClass& members = classes_[member_class];
   const Op& what = members.model->ops[op];
-  const auto refusal = fuse(*members.model, what, strategy, static_cast<int>(members.members.size()), false);
-  if (!refusal) return refusal.error().message;
+  const auto refusal =
+      fuse(*members.model, what, strategy, static_cast<int>(members.members.size()), shares_input(member_class, op));
+  if (!refusal && !runs_as_group(what, strategy)) return refusal.error().message;
   return fmt::format("op {} ({}): no profile tells what a launch of several takes", what.name,
                      op_type(what.attributes));
+}
+
+std::optional<std::string> VariantMaker::why_unused(Strategy strategy) const {
+  const bool one_of_several = strategy == Strategy::kGroupedGemm;
+  if (one_of_several || case_.models.size() < 2 || !runs_for({strategy}).empty()) return std::nullopt;
+  std::optional<std::string> why;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const MemberClass& members = classes_[c];
+    for (std::size_t op = 0; op < members.model->ops.size(); ++op) {
+      if (!is_core(c, op, strategy)) continue;
+      if (members.members.size() > 1) return why_not_fused(c, op, strategy);
+      why = "no two members are equal";
+    }
+  }
+  return why;
 }
 
 /// Why no strategy takes the op where it stands.
@@ -126,10 +142,14 @@ std::optional<VariantMaker::Choice> VariantMaker::choice_of(std::size_t member_c
                 .time = fused_time(member_class, op, *strategy, streams)};
 }
 
-/// The ways of a class's ops that take least together: an op that no strategy is for goes along with the one ahead.
+/// The ways of a class's ops that take least together: an op that no strategy is for goes along with the one ahead. Of
+/// ops that a pattern with '*' matches, those that nothing can fuse stay alone.
 Result<VariantMaker::Wish> VariantMaker::fastest_wish(std::size_t member_class,
-                                                      const std::vector<std::string>& patterns, int streams) {
+                                                      const std::vector<std::string>& patterns, int streams,
+                                                      std::vector<std::size_t>& left_alone) {
   const std::vector<Op>& ops = classes_[member_class].model->ops;
+  std::vector<std::string> exact = patterns;
+  std::erase_if(exact, [](const std::string& pattern) { return pattern.find('*') != std::string::npos; });
   std::vector<Ways> ways(ops.size() + 1);
   ways[0][kAlone] = Way{};
   for (std::size_t op = 0; op < ops.size(); ++op) {
@@ -139,9 +159,11 @@ Result<VariantMaker::Wish> VariantMaker::fastest_wish(std::size_t member_class,
       const auto made = choice_of(member_class, op, is_named(ops[op], patterns), strategy, streams);
       if (made) extend(ways[op], choice, made->follows_any, {made->recorded ? 0 : 1, made->time}, ways[op + 1]);
     }
-    const Ways& now = ways[op + 1];
-    if (std::none_of(now.begin(), now.end(), [](const auto& way) { return way.has_value(); }))
-      return tl::unexpected<Error>(why_not_fused(member_class, op, patterns));
+    Ways& now = ways[op + 1];
+    if (std::any_of(now.begin(), now.end(), [](const auto& way) { return way.has_value(); })) continue;
+    if (is_named(ops[op], exact)) return tl::unexpected<Error>(why_not_fused(member_class, op, patterns));
+    left_alone.push_back(op);
+    extend(ways[op], kAlone, true, {}, now);
   }
   Wish wish(ops.size());
   const Ways& last = ways.back();
@@ -156,7 +178,8 @@ Result<VariantMaker::Wish> VariantMaker::fastest_wish(std::size_t member_class,
   return wish;
 }
 
-Result<Variant> VariantMaker::with_fused(Variant rest, const std::vector<std::string>& patterns) {
+Result<Variant> VariantMaker::with_fused(Variant rest, const std::vector<std::string>& patterns,
+                                         std::vector<std::string>& left_alone) {
   for (const std::string& pattern : patterns) {
     const auto has = [&](const MemberClass& members) {
       return members.members.size() > 1 && std::any_of(members.model->ops.begin(), members.model->ops.end(),
@@ -166,12 +189,20 @@ Result<Variant> VariantMaker::with_fused(Variant rest, const std::vector<std::st
       return fail(ErrorCode::kNegativeAnswer, "{}: no op of this name is in several equal members", pattern);
   }
   std::vector<Wish> wishes;
+  std::optional<Error> why_alone;  // of the first
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     Wish& wish = wishes.emplace_back(classes_[c].signatures.size());
     if (classes_[c].members.size() < 2) continue;
-    COHORT_TRY(wish, fastest_wish(c, patterns, fusing_streams(rest)));
+    std::vector<std::size_t> alone;
+    COHORT_TRY(wish, fastest_wish(c, patterns, fusing_streams(rest), alone));
+    if (!alone.empty() && !why_alone) why_alone = why_not_fused(c, alone.front(), patterns);
+    for (const std::size_t op : alone) {
+      const std::string& name = classes_[c].model->ops[op].name;
+      if (std::find(left_alone.begin(), left_alone.end(), name) == left_alone.end()) left_alone.push_back(name);
+    }
   }
   rest.fused = runs_of(wishes);
+  if (rest.fused.empty() && why_alone) return tl::unexpected<Error>(*std::move(why_alone));
   return rest;
 }
 

@@ -1,7 +1,5 @@
 #include "simulator/planner/variants.hpp"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -13,43 +11,10 @@ namespace {
 
 constexpr int kFewCores = 8;  // up to here every number of streams is tried
 
-std::string_view words(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::kDenseConvolution:
-      return "dense convolution";
-    case Strategy::kGroupedConvolution:
-      return "grouped convolution";
-    case Strategy::kStridedBatch:
-      return "strided batch";
-    case Strategy::kGroupedGemm:
-      return "grouped products";
-    default:
-      return to_string(strategy);
-  }
-}
-
 /// Whether launches can be spread over threads: they are single, and of several streams.
 bool launches_from_threads(const Variant& variant) {
   const bool on_streams = variant.rest == RestKind::kConcurrent || variant.rest == RestKind::kBranches;
   return variant.launch == LaunchMode::kSingle && on_streams && variant.streams > 1;
-}
-
-std::string words(const Variant& variant) {
-  switch (variant.rest) {
-    case RestKind::kSerialBest:
-      return "serial";
-    case RestKind::kSerialOneThread:
-      return "serial on one thread";
-    case RestKind::kSerialAllCores:
-      return "serial on all cores";
-    case RestKind::kConcurrent:
-      return fmt::format("concurrent x{}", variant.streams);
-    case RestKind::kBranches:
-      return fmt::format("branches x{}{} ({})", variant.streams,
-                         variant.branch_sets > 1 ? fmt::format(" in {} sets", variant.branch_sets) : "",
-                         to_string(variant.branches));
-  }
-  return "";
 }
 
 }  // namespace
@@ -61,13 +26,19 @@ VariantMaker::VariantMaker(const PlanningCase& planning_case, CallTimes& times, 
       classes_(member_classes(planning_case.models)),
       branches_(classes_, planning_case.device, times, footprint, planning_case.gpu) {}
 
+bool VariantMaker::shares_input(std::size_t member_class, std::size_t op) const {
+  const Model& model = *classes_[member_class].model;
+  const std::vector<TensorId>& inputs = model.ops[op].inputs;
+  const bool reads_input = !inputs.empty() && model.tensor(inputs[0]).role == TensorRole::kInput;
+  return reads_input && case_.base->input.sharing == InputSharing::kShared;
+}
+
 bool VariantMaker::can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const {
   const MemberClass& members = classes_[member_class];
   const Op& what = members.model->ops[op];
   if (runs_as_group(what, strategy)) return can_group(member_class, op, strategy);
-  const bool reads_input = !what.inputs.empty() && members.model->tensor(what.inputs[0]).role == TensorRole::kInput;
-  const bool shared = reads_input && case_.base->input.sharing == InputSharing::kShared;
-  return fuse(*members.model, what, strategy, static_cast<int>(members.members.size()), shared).has_value();
+  const auto width = static_cast<int>(members.members.size());
+  return fuse(*members.model, what, strategy, width, shares_input(member_class, op)).has_value();
 }
 
 /// Of equal members: recurrent layers where a GPU's figures or a profile tell what one launch of several takes;
@@ -248,21 +219,6 @@ bool VariantMaker::is_split(const FusedRun& run, const Variant& variant) const {
 bool VariantMaker::fuses_nothing(const Variant& variant) const {
   return !variant.fused.empty() && std::all_of(variant.fused.begin(), variant.fused.end(),
                                                [&](const FusedRun& run) { return is_split(run, variant); });
-}
-
-std::optional<std::string> VariantMaker::why_unused(Strategy strategy) const {
-  const bool one_of_several = strategy == Strategy::kGroupedGemm;
-  if (one_of_several || case_.models.size() < 2 || !runs_for({strategy}).empty()) return std::nullopt;
-  std::optional<std::string> why;
-  for (std::size_t c = 0; c < classes_.size(); ++c) {
-    const MemberClass& members = classes_[c];
-    for (std::size_t op = 0; op < members.model->ops.size(); ++op) {
-      if (!is_core(c, op, strategy)) continue;
-      if (members.members.size() > 1) return why_not_fused(c, op, strategy);
-      why = "no two members are equal";
-    }
-  }
-  return why;
 }
 
 std::vector<Variant> VariantMaker::variants(std::vector<RefusedCandidate>& refused) {
@@ -455,39 +411,6 @@ Plan VariantMaker::plan_of(const Variant& variant) {
   }
   plan.groups.push_back(std::move(rest));
   return plan;
-}
-
-std::string VariantMaker::name_of(const Variant& variant) const {
-  const bool on_streams = variant.rest == RestKind::kConcurrent || variant.rest == RestKind::kBranches;
-  const bool says_nothing = covers_all(variant.fused) && !on_streams;
-  std::string name = says_nothing ? "" : words(variant);
-  for (const FusedRun& run : variant.fused) {
-    const std::vector<Op>& ops = classes_[run.member_class].model->ops;
-    std::vector<std::string> names;
-    for (const std::size_t op : run.ops) names.push_back(ops[op].name);
-    if (!name.empty()) name += " + ";
-    const std::string list = names.size() > 3 ? fmt::format("{} ... {}", names.front(), names.back())
-                                              : fmt::format("{}", fmt::join(names, ", "));
-    name += fmt::format("{} ({})", words(run.strategy), list);
-  }
-  if (!variant.grouped.empty()) {
-    const std::vector<std::string>& ops = variant.grouped;
-    const std::string list =
-        ops.size() > 3 ? fmt::format("{} ... {}", ops.front(), ops.back()) : fmt::format("{}", fmt::join(ops, ", "));
-    name += fmt::format(" + grouped products ({})", list);
-  }
-  if (variant.sharing != case_.base->input.sharing) name += ", separate input";
-  const auto count = [&](int number, int base, std::string_view what) {
-    if (number != base) name += fmt::format(", {} {}{}", number, what, number == 1 ? "" : "s");
-  };
-  count(variant.input.decode_workers, case_.base->input.decode_workers, "decode worker");
-  count(variant.input.buffers, case_.base->input.buffers, "buffer");
-  count(variant.launch_threads, case_.base->launch_threads, "launch thread");
-  if (variant.multiprocessors > 0) name += fmt::format(", products for {} multiprocessors", variant.multiprocessors);
-  if (variant.launch != case_.base->launch) {
-    name += variant.launch == LaunchMode::kGraph ? ", captured as a graph" : ", launched one by one";
-  }
-  return name;
 }
 
 }  // namespace cohort

@@ -54,6 +54,9 @@ struct Variant {
 inline constexpr std::array kFusedStrategies = {Strategy::kDenseConvolution, Strategy::kStridedBatch,
                                                 Strategy::kGroupedConvolution, Strategy::kGroupedGemm};
 
+/// "strided batch"
+std::string_view words(Strategy strategy);
+
 /// Makes and describes the variants of one set of members.
 class VariantMaker {
  public:
@@ -77,9 +80,11 @@ class VariantMaker {
   /// no profile has such times.
   [[nodiscard]] std::vector<Variant> multiprocessors_changed(const Variant& variant) const;
   /// The variant, in which nothing is fused yet, with the ops fused that match `patterns` (matches_pattern()), each by
-  /// the fastest recorded strategy that applies. Errors: kNegativeAnswer naming the pattern that matches no op, or the
-  /// op that cannot be fused, and why.
-  [[nodiscard]] Result<Variant> with_fused(Variant rest, const std::vector<std::string>& patterns);
+  /// the fastest recorded strategy that applies. Of a pattern with '*' those stay alone that nothing can fuse. Errors:
+  /// kNegativeAnswer naming the pattern that matches no op, or the op that cannot be fused, and why. `left_alone` gets
+  /// the names of those that stay alone, each once.
+  [[nodiscard]] Result<Variant> with_fused(Variant rest, const std::vector<std::string>& patterns,
+                                           std::vector<std::string>& left_alone);
   /// Variants of one in which nothing is fused, each once: with every op fused whose recorded times are faster so; with
   /// all that each set of strategies can fuse; with each op alone by its fastest recorded strategy, equal names
   /// together, the most promising if there are many; and likewise with each run of neighbours that a strategy can fuse.
@@ -93,7 +98,7 @@ class VariantMaker {
   [[nodiscard]] Plan plan_of(const Variant& variant);
   /// Sorts by the sum over ops, most promising first; ties keep their order.
   void sort_by_promise(std::vector<Variant>& variants);
-  /// "concurrent x2 + strided batch (fc1, fc2)"
+  /// "concurrent x2 + strided batch (fc1, fc2)"; where a strategy has many runs, the first and the last op of them.
   [[nodiscard]] std::string name_of(const Variant& variant) const;
   /// Sum over ops, with streams side by side: good enough to discard hopeless variants.
   [[nodiscard]] Nanoseconds estimate(const Variant& variant);
@@ -109,6 +114,8 @@ class VariantMaker {
 
   /// Whether each member of a run has a stream of its own, so that nothing is run together.
   [[nodiscard]] bool is_split(const FusedRun& run, const Variant& variant) const;
+  /// Whether its members read the op's first input from one buffer.
+  [[nodiscard]] bool shares_input(std::size_t member_class, std::size_t op) const;
   [[nodiscard]] bool can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] bool is_core(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] Wishes possible_wishes() const;
@@ -129,7 +136,7 @@ class VariantMaker {
   [[nodiscard]] std::optional<Choice> choice_of(std::size_t member_class, std::size_t op, bool named,
                                                 std::optional<Strategy> strategy, int streams);
   [[nodiscard]] Result<Wish> fastest_wish(std::size_t member_class, const std::vector<std::string>& patterns,
-                                          int streams);
+                                          int streams, std::vector<std::size_t>& left_alone);
   [[nodiscard]] bool fusion_is_recorded(std::size_t member_class, std::size_t op, Strategy strategy, int streams);
   /// Why no op can use it; absent where one can, and where the models have none that it is for.
   [[nodiscard]] std::optional<std::string> why_unused(Strategy strategy) const;

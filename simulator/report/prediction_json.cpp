@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace cohort {
@@ -26,14 +27,14 @@ ordered_json to_json(const BatchMemory& memory) {
 /// The causes that every gain may have, whether or not this one has, and others that it has.
 ordered_json to_json(const std::vector<GainPart>& gain) {
   ordered_json json = ordered_json::object();
-  for (std::size_t i = 0; i < kGainCauses; ++i) json[fmt::format("{}_ns", to_string(static_cast<GainCause>(i)))] = 0;
-  for (const GainPart& part : gain) json[part.cause + "_ns"] = part.gain.count();
+  for (std::size_t i = 0; i < kGainCauses; ++i) json[key_of(to_string(static_cast<GainCause>(i))) + "_ns"] = 0;
+  for (const GainPart& part : gain) json[key_of(part.cause) + "_ns"] = part.gain.count();
   return json;
 }
 
 void add_facts(const RunFacts& facts, ordered_json& json) {
   ordered_json parts = ordered_json::object();
-  for (const PathPart& part : facts.parts) parts[part.what + "_ns"] = part.time.count();
+  for (const PathPart& part : facts.parts) parts[key_of(part.what) + "_ns"] = part.time.count();
   ordered_json path = ordered_json::array();
   for (const PathStep& step : facts.path) {
     path.push_back({{"task", step.name},
@@ -76,6 +77,12 @@ ordered_json to_json(const WorkspaceRules& rules) {
 }
 
 }  // namespace
+
+std::string key_of(std::string_view words) {
+  std::string key(words);
+  std::replace(key.begin(), key.end(), ' ', '_');
+  return key;
+}
 
 ordered_json to_json(const RunReport& report) {
   ordered_json because = ordered_json::array();

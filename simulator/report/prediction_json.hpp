@@ -1,12 +1,17 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
 
 #include "simulator/planner/plan_report.hpp"
 #include "simulator/report/run_report.hpp"
 #include "simulator/what_if/what_if.hpp"
 
 namespace cohort {
+
+/// Words as a key: "launch_removal" of "launch removal".
+std::string key_of(std::string_view words);
 
 /// What a prediction says, in the keys that all predictions have; times in whole nanoseconds, null for what is unknown.
 nlohmann::ordered_json to_json(const RunReport& report);

@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 /// What the best saves more than this one, by cause.
 ordered_json lost_json(const PlanCandidate& best, const PlanCandidate& candidate) {
   ordered_json lost = ordered_json::object();
-  for (const LostGain& each : lost_to(best, candidate)) lost[std::string(to_string(each.cause))] = each.less.count();
+  for (const LostGain& each : lost_to(best, candidate)) lost[key_of(to_string(each.cause))] = each.less.count();
   return lost;
 }
 
@@ -21,7 +21,7 @@ ordered_json to_json(const PlanCandidate& candidate, const PlanCandidate& best) 
   ordered_json gain = ordered_json::object();
   for (std::size_t i = 0; i < kGainCauses; ++i) {
     const auto cause = static_cast<GainCause>(i);
-    gain[std::string(to_string(cause))] = candidate.attribution.of(cause).count();
+    gain[key_of(to_string(cause))] = candidate.attribution.of(cause).count();
   }
   const MemoryUse& memory = candidate.prediction.memory;
   ordered_json json = {{"name", candidate.name},

@@ -388,8 +388,10 @@ std::size_t WhatIf::members(std::size_t traces) const {
 }
 
 bool WhatIf::any() const {
-  return models != std::vector<int>{1} || streams || launch_threads != 1 || fuse != FuseChoice::kNone || graphs ||
-         shared_input || buffers || minibatch || retimes() || gpu;
+  WhatIf nothing;
+  nothing.fused = fused;  // names without a choice to fuse, and what the recording was
+  nothing.recorded_minibatch = recorded_minibatch;
+  return *this != nothing;
 }
 
 bool WhatIf::retimes() const { return !scale.empty() || mixed_precision || copy_speed != 1 || interconnect_speed != 1; }

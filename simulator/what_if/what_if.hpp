@@ -47,9 +47,12 @@ struct WhatIf {
   [[nodiscard]] int models_of(std::size_t trace) const { return one_or_each(models, trace); }
   [[nodiscard]] int most_models() const;
   [[nodiscard]] std::size_t members(std::size_t traces) const;
+  /// Whether anything is changed: else the recording is replayed.
   [[nodiscard]] bool any() const;
   /// Whether tasks' own times are changed.
   [[nodiscard]] bool retimes() const;
+
+  friend bool operator==(const WhatIf&, const WhatIf&) = default;
 };
 
 /// Effect of another minibatch on one member's step.

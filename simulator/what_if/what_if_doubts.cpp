@@ -40,7 +40,7 @@ class Doubts {
         "launches of several threads hold one lock for their whole length");
     say(case_.graphs.size() > 1 && !on_host && static_cast<std::size_t>(what_if_.launch_threads) < result_.members,
         false, "members of different traces are taken to take turns in launching on the threads that they share");
-    say(what_if_.fuse != FuseChoice::kNone && !result_.unfused, false, "fused times are analytic, none was profiled");
+    say(what_if_.fuse != FuseChoice::kNone && !result_.unfused, true, "fused times are analytic, none was profiled");
     say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");
     if (what_if_.graphs) doubt_host_time();
     say(what_if_.mixed_precision, true,

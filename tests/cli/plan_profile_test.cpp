@@ -188,6 +188,16 @@ TEST_F(PlanProfile, WritesTheBestSoFarWhenInterrupted) {
   EXPECT_THAT(text.out, HasSubstr("interrupted: the best of what was looked at by then"));
 }
 
+TEST_F(PlanProfile, NamesTheModelOfAMemberThatNoProfileIsOf) {
+  write("members.json", R"({"members": [{"name": "a", "model": "lenet5", "minibatch": 1, "seed": 0},
+                                        {"name": "b", "model": "mlp", "minibatch": 1, "seed": 0}]})");
+  const Outcome outcome = cohort({"plan", kLenet5, "--members", "members.json"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("member b: no profile of mlp was given, and the other profiles lack its op fc1 (Gemm)"));
+  EXPECT_EQ(cohort({"plan", kLenet5, kMlp, "--members", "members.json"}).exit_code, 0);
+}
+
 TEST_F(PlanProfile, SaysOnceWhatSeveralNumbersOfMembersRefuse) {
   const Outcome outcome = cohort(
       {"plan", COHORT_TRACES "/lenet5-b1.trace.json.gz", "--choose-models", "8", "--input", "separate", "--json"});

@@ -82,7 +82,7 @@ TEST_F(SimulateTrace, PredictsAWhatIfAndWritesItsTimeline) {
   const json result = json::parse(outcome.out);
   EXPECT_EQ(result["predicted_ns"], 95'000);
   EXPECT_EQ(result["baseline_ns"], 125'000);
-  EXPECT_EQ(result["gain"]["faster tasks_ns"], 30'000);
+  EXPECT_EQ(result["gain"]["faster_tasks_ns"], 30'000);
   const Outcome again = cohort({"simulate", "p.json.gz", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(json::parse(again.out)["traced_ns"], 95'000);

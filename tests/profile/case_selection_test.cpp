@@ -10,6 +10,7 @@
 namespace cohort::testing {
 namespace {
 
+using namespace literals;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
@@ -104,8 +105,8 @@ TEST_F(ColderCases, ReadWhatWasJustWrittenWhereACoreStillCachesIt) {
   EXPECT_FALSE(all_share_input(kSecond)) << "1 KiB of values fill the cache";
 }
 
-/// Widths at which a product is timed once four members are known to take so long, and one 10 us.
-std::vector<int> wider_than_four(Nanoseconds of_four) {
+/// Widths at which a product is timed once four members are known to take so long, and one `alone`.
+std::vector<int> wider_than_four(Nanoseconds of_four, Nanoseconds alone) {
   const Batch batch = equal_members("mlp", 1, {{"hidden", "16"}, {"inputs", "16"}}, 1);
   const Model& model = batch.loaded[0]->model;
   const ProfiledOp op = profiled_op(model, model.ops[1], Layout::kNhwc);
@@ -116,18 +117,17 @@ std::vector<int> wider_than_four(Nanoseconds of_four) {
   timed.back().timing.calls.push_back(ProfileRecord{});
   timed.back().timing.calls.back().time = of_four;
   std::vector<int> widths;
-  for (const TimedCase& wider : fused_cases({}, op, {{{"", 1}, std::chrono::microseconds(10)}}, timed))
-    widths.push_back(wider.op_case.width);
+  for (const TimedCase& wider : fused_cases({}, op, {{{"", 1}, alone}}, timed)) widths.push_back(wider.op_case.width);
   return widths;
 }
 
 TEST(FusedCases, AreTimedWiderWhereThatPromisesAGain) {
-  EXPECT_THAT(wider_than_four(std::chrono::microseconds(30)), ElementsAre(16));
-  EXPECT_THAT(wider_than_four(std::chrono::microseconds(50)), ::testing::IsEmpty());
+  EXPECT_THAT(wider_than_four(30_us, 10_us), ElementsAre(16));
+  EXPECT_THAT(wider_than_four(50_us, 10_us), ::testing::IsEmpty());
 }
 
 TEST(FusedCases, OfShortCallsAreTimedWiderStillAsMuchOfThoseIsOverhead) {
-  EXPECT_THAT(wider_than_four(std::chrono::microseconds(19)), ElementsAre(16, 64));
+  EXPECT_THAT(wider_than_four(19_us, 3_us), ElementsAre(16, 64));
 }
 
 /// A convolution's cases that copy members' parts out of a stack, on one core that reads no strided tensors.

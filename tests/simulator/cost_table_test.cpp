@@ -314,8 +314,8 @@ TEST(CostTable, TellsAnOpThatWasNotTimedSoFromOneThatWasNotProfiled) {
   const Result<Cost> cost = table.cost({"conv", Strategy::kSerial, 1, 2, ""}, {});
   ASSERT_FALSE(cost.has_value());
   EXPECT_EQ(cost.error().message,
-            "no recorded time of op \"conv\" on 2 threads; it was timed on other numbers of threads: profile its model "
-            "again (cohort profile)");
+            "no recorded time of op \"conv\" on 2 threads; it was timed in other ways: profile its model again "
+            "(cohort profile)");
 }
 
 TEST(CostTable, ReadsTheRecordsOfSeveralProfiles) {

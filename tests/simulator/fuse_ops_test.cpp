@@ -122,10 +122,23 @@ TEST_F(FuseOps, SaysWhyAnOpIsNotFused) {
       HasSubstr("op norm (LocalResponseNormalization) cannot be fused by grouped_convolution: it does not treat"));
   EXPECT_THAT(refusal("pool1"),
               HasSubstr("op pool1 (MaxPool) is only fused along with the op ahead of it, by grouped"));
-  EXPECT_THAT(refusal("*"), HasSubstr("op norm "));
+  EXPECT_THAT(refusal("n*"), HasSubstr("op norm ")) << "which is all that it matches";
   EXPECT_EQ(refusal("attention"), "attention: no op of this name is in several equal members");
   bench_ = PlannerBench({network(8), network(9)}, 2, times_of({}));
   EXPECT_EQ(refusal("fc1"), "fc1: no op of this name is in several equal members");
+}
+
+TEST_F(FuseOps, TakesWhatCanBeFusedOfAPattern) {
+  set({.strided = 0.5, .grouped = 0.5, .dense = 2.0});
+  EXPECT_THAT(groups_of(fuse({"*"})),
+              ElementsAre("grouped_convolution conv1 pool1 conv2", "strided_batch fc1 fc2", "serial"));
+}
+
+TEST_F(FuseOps, NamesWhatItLeavesAlone) {
+  std::vector<std::string> left_alone;
+  ASSERT_TRUE(plan_with_fused_ops(bench_.planning_case(), rest(1), 1, {"*"}, &left_alone));
+  EXPECT_THAT(left_alone, ElementsAre("norm")) << "a reshape takes no time";
+  EXPECT_THAT(groups_of(fuse({"flatten"})), ElementsAre("serial"));
 }
 
 TEST_F(FuseOps, ChoosesWhatMakesTheWholeStepFaster) {

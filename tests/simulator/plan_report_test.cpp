@@ -163,5 +163,16 @@ TEST(PlanText, TellsAReasonOnceHoweverManyPlansItRefuses) {
   EXPECT_THAT(explain(planned, 1), HasSubstr("not possible: third: 3/b"));
 }
 
+TEST(PlanText, LeavesTheMostOfManyReasonsToExplain) {
+  const auto random = RandomPlanning::small(1);
+  auto planned = plan_model_batch(random->planning_case()).value();
+  planned.refused.clear();
+  for (int i = 0; i < 7; ++i) planned.refused.push_back({fmt::format("plan {}", i), fmt::format("reason {}", i)});
+  const std::string text = print(planned, 1);
+  EXPECT_THAT(text, HasSubstr("not possible: plan 4: reason 4\nand 2 more reasons (--explain)\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("reason 5")));
+  EXPECT_THAT(explain(planned, 1), HasSubstr("not possible: plan 6: reason 6"));
+}
+
 }  // namespace
 }  // namespace cohort

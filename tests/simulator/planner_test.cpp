@@ -7,6 +7,9 @@
 #include <set>
 
 #include "models/builder.hpp"
+#include "simulator/planner/choose.hpp"
+#include "simulator/planner/input_settings.hpp"
+#include "simulator/planner/variants.hpp"
 #include "tests/simulator/planner_bench.hpp"
 
 namespace cohort {
@@ -116,6 +119,29 @@ TEST(Planner, KeepsSeparateInputWhereTheUserAsksForIt) {
   EXPECT_EQ(result.refused[0].reason,
             "op conv1 (Convolution) cannot be fused by dense_convolution: its members do not read the same input; use "
             "grouped_convolution");
+}
+
+TEST(Planner, NamesTheFirstAndTheLastOfManyFusedRuns) {
+  const PlannerBench bench = cnn_bench({});
+  const PlanningCase planning_case = bench.planning_case();
+  CallTimes times(*planning_case.costs);
+  const VariantMaker maker(planning_case, times, {});
+  Variant variant;
+  variant.rest = RestKind::kConcurrent;
+  variant.streams = 2;
+  variant.launch = planning_case.base->launch;
+  variant.input = input_setting(*planning_case.base);
+  for (const std::size_t op : {0U, 1U, 2U}) variant.fused.push_back({0, Strategy::kGroupedConvolution, {op}});
+  const std::vector<Op>& ops = bench.model(0).ops;
+  ASSERT_GE(ops.size(), 4U);
+  EXPECT_EQ(maker.name_of(variant), fmt::format("concurrent x2 + grouped convolution ({}) + grouped convolution ({}) + "
+                                                "grouped convolution ({})",
+                                                ops[0].name, ops[1].name, ops[2].name));
+  variant.fused.push_back({0, Strategy::kStridedBatch, {3}});
+  variant.fused.push_back({0, Strategy::kGroupedConvolution, {3}});
+  EXPECT_EQ(maker.name_of(variant),
+            fmt::format("concurrent x2 + grouped convolution (4 runs, {} ... {}) + strided batch ({})", ops[0].name,
+                        ops[3].name, ops[3].name));
 }
 
 TEST(Planner, WritesPlansThatLowerToWhatWasPredicted) {

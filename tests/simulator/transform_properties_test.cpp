@@ -11,7 +11,6 @@
 #include "simulator/transform/launch_lock.hpp"
 #include "simulator/transform/merge.hpp"
 #include "simulator/transform/replicate.hpp"
-#include "simulator/transform/retime.hpp"
 #include "simulator/transform/select.hpp"
 #include "tests/simulator/graph_checks.hpp"
 #include "tests/simulator/random_graph.hpp"
@@ -410,52 +409,6 @@ TEST(TransformProperties, ProducersStayWithinTheirBuffersAndMoreBuffersNeverCost
       with_fewer = last_end(times);
     }
   }
-}
-
-TEST(TransformProperties, RetimingTakesTheFastestRecordedWayThatFitsOrNone) {
-  Random random(32);
-  int refused = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    const TaskGraph before = random_graph(random);
-    std::vector<TaskAlternatives> alternatives;
-    for (const TaskId task : some_of(before, random, 2)) {
-      TaskAlternatives each{task, {}};
-      for (std::uint64_t i = 0; i <= random.below(4); ++i) {
-        each.ways.push_back({Nanoseconds(static_cast<std::int64_t>(1 + random.below(30))),
-                             Bytes{static_cast<std::int64_t>(random.below(1000) * 10)}});
-      }
-      alternatives.push_back(std::move(each));
-    }
-    std::optional<Nanoseconds> with_less;
-    for (const std::int64_t limit : {2'000, 6'000, 10'000}) {
-      TaskGraph after = before;
-      const Result<Change> change = retime(after, alternatives, Bytes{limit});
-      bool possible = true;
-      std::vector<Nanoseconds> expected;
-      for (const Task& task : before.tasks) expected.push_back(task.duration);
-      for (const TaskAlternatives& each : alternatives) {
-        Nanoseconds best = Nanoseconds::max();
-        for (const RecordedAlternative& way : each.ways) {
-          if (way.workspace <= Bytes{limit}) best = std::min(best, way.time);
-        }
-        possible = possible && best < Nanoseconds::max();
-        expected[to_index(each.task)] = best;
-      }
-      ASSERT_EQ(change.has_value(), possible);
-      if (!possible) ++refused;
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        EXPECT_EQ(after.tasks[i].duration, possible ? expected[i] : before.tasks[i].duration);
-      }
-      if (!possible) continue;
-      expect_counted(before, after, *change);
-      const Nanoseconds makespan = last_end(run_times(after));
-      if (with_less) {
-        EXPECT_LE(makespan, *with_less);
-      }
-      with_less = makespan;
-    }
-  }
-  EXPECT_GT(refused, 0);
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "simulator/transform/launch_lock.hpp"
 #include "simulator/transform/merge.hpp"
 #include "simulator/transform/replicate.hpp"
-#include "simulator/transform/retime.hpp"
 #include "simulator/transform/select.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tests/simulator/graph_text.hpp"
@@ -401,21 +400,6 @@ TEST(Transform, BoundsHowFarProducersRunAhead) {
   ASSERT_TRUE(double_buffer(two, producers, consumers, 2));
   EXPECT_EQ(makespan(run_flat(two)), Nanoseconds(5 + 4 * 20));
   EXPECT_FALSE(double_buffer(two, producers, consumers, 0));
-}
-
-TEST(Transform, RetimesFromRecordedAlternativesWithinTheWorkspace) {
-  TaskGraph graph = graph_from("s0: conv 10, fc 5");
-  const std::vector<TaskAlternatives> ways{
-      {TaskId(0), {{Nanoseconds(7), Bytes{4096}}, {Nanoseconds(9), Bytes{16}}, {Nanoseconds(12), Bytes{0}}}}};
-  ASSERT_TRUE(retime(graph, ways, Bytes{4096}));
-  EXPECT_EQ(flat(graph), "conv 0-7\nfc 7-12\n");
-  ASSERT_TRUE(retime(graph, ways, Bytes{100}));
-  EXPECT_EQ(flat(graph), "conv 0-9\nfc 9-14\n");
-  const std::vector<TaskAlternatives> large{{TaskId(0), {{Nanoseconds(7), Bytes{4096}}}}};
-  const Result<Change> change = retime(graph, large, Bytes{100});
-  ASSERT_FALSE(change);
-  EXPECT_EQ(change.error().code, ErrorCode::kDoesNotFit);
-  EXPECT_EQ(change.error().message, "conv needs at least 4.00 KiB of workspace; the limit is 100 B");
 }
 
 TEST(Transform, AppendsMembersOfAnotherTraceOnResourcesOfTheirOwn) {

@@ -67,6 +67,17 @@ TEST(WhatIf, DoubtsFiguresOfAnotherDevice) {
     EXPECT_THAT(doubts(same), Not(HasSubstr("the figures are of")));
 }
 
+TEST(WhatIf, IsNotSureOfFusedKernelsThatNobodyTimed) {
+  WhatIf what_if = models(8);
+  const Case recorded = filling(Case(launch_bound(50)), 0.1F);
+  constexpr const char* kAnalytic = "fused times are analytic, none was profiled";
+  EXPECT_THAT(doubts_of(recorded.predict(what_if), true), Not(HasSubstr(kAnalytic)));
+  what_if.fuse = FuseChoice::kAuto;
+  const WhatIfPrediction fused = recorded.predict(what_if);
+  EXPECT_THAT(doubts_of(fused, true), HasSubstr(kAnalytic));
+  EXPECT_EQ(fused.confidence(), Confidence::kLow);
+}
+
 TEST(WhatIf, SaysHowMuchDependsOnContentionAndLowersItsConfidenceByThat) {
   const Case launches(launch_bound(50));
   const WhatIfPrediction host_bound = filling(launches, 0.1F).predict(models(4));

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "simulator/planner/variants.hpp"
 #include "view/explore/plan_settings.hpp"
 
 namespace cohort {
@@ -71,21 +72,9 @@ void follow_members(ExploreSettings& settings) {
 }  // namespace
 
 std::string strategy_name(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::kSerial:
-      return "one after another";
-    case Strategy::kConcurrent:
-      return "concurrent";
-    case Strategy::kDenseConvolution:
-      return "dense convolution";
-    case Strategy::kGroupedConvolution:
-      return "grouped convolution";
-    case Strategy::kStridedBatch:
-      return "strided batch";
-    case Strategy::kGroupedGemm:
-      return "grouped GEMM";
-  }
-  return "";
+  if (strategy == Strategy::kSerial) return "one after another";
+  if (strategy == Strategy::kGroupedGemm) return "grouped GEMM";
+  return std::string(words(strategy));
 }
 
 Strategy rest_strategy(const ExploreSettings& settings) {

@@ -113,7 +113,7 @@ class ReportMaker {
   [[nodiscard]] std::map<ModelSource, const ProfileSection*> profiled() const {
     std::map<ModelSource, const ProfileSection*> sources;
     for (const ProfileSection& profile : report_.profiles) {
-      const auto source = read_source(profile.file->trace(TraceKind::kProfile)->info.settings);
+      const auto source = source_of(profile.file->path, profile.file->trace(TraceKind::kProfile)->info);
       if (source) sources.emplace(*source, &profile);
     }
     return sources;
