@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "models/compute/tensor_ref.hpp"
 #include "models/onnx/converters.hpp"
@@ -208,6 +209,78 @@ Result<void> convert_trilu(NodeImport& node) {
   const ElementType element = node.element_of(x);
   COHORT_TRY(const TensorId y, node.emit("", Select{element}, {mask, x, node.scalar("zero", 0, element)}));
   node.set_result(y);
+  return {};
+}
+
+namespace {
+
+/// The positions of the `count` largest, or smallest, of `values`, which are `step` apart; of equal ones the first.
+template <class Number>
+std::vector<std::size_t> best_of(std::span<const Number> values, std::size_t extent, std::size_t step,
+                                 std::size_t count, bool largest) {
+  std::vector<std::size_t> order(extent);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return largest ? values[a * step] > values[b * step] : values[a * step] < values[b * step];
+  });
+  order.resize(count);
+  return order;
+}
+
+template <class Number>
+void take_best(NodeImport& node, const Shape& shape, const std::vector<Number>& values, std::size_t axis,
+               std::size_t count, bool largest) {
+  const auto extent = static_cast<std::size_t>(shape[axis]);
+  std::size_t step = 1;
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) step *= static_cast<std::size_t>(shape[i]);
+  const std::size_t outer = extent == 0 ? 0 : values.size() / (extent * step);
+  std::vector<Number> best(outer * count * step);
+  std::vector<std::int64_t> places(best.size());
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (std::size_t i = 0; i < step; ++i) {
+      const auto own = std::span<const Number>(values).subspan(o * extent * step + i);
+      const std::vector<std::size_t> order = best_of(own, extent, step, count, largest);
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t to = (o * count + k) * step + i;
+        best[to] = own[order[k] * step];
+        places[to] = static_cast<std::int64_t>(order[k]);
+      }
+    }
+  }
+  Shape result = shape;
+  result[axis] = static_cast<std::int64_t>(count);
+  node.set_alias(make_constant(result, std::move(best)), 0);
+  node.set_alias(make_constant(result, std::move(places)), 1);
+}
+
+}  // namespace
+
+/// Of what is known beforehand, such as the lengths of sequences, by which packed ones are sorted.
+Result<void> convert_top_k(NodeImport& node) {
+  constexpr std::int64_t kCountAsInput = 10;  // the opset
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", -1));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, shape.size()));
+  COHORT_TRY(const std::int64_t largest, node.integer("largest", 1));
+  node.ignore("sorted");  // any order will do where it is 0
+  std::int64_t count = 0;
+  if (node.opset() < kCountAsInput) {
+    COHORT_TRY(count, node.integer("k", -1));
+  } else {
+    COHORT_TRY(const auto counts, node.integers(1, "K"));
+    if (counts.size() != 1) return fail(ErrorCode::kInvalidInput, "K must be one number, not {}", counts.size());
+    count = counts[0];
+  }
+  if (count < 0 || count > shape[axis])
+    return fail(ErrorCode::kInvalidInput, "K must be from 0 to {}, not {}", shape[axis], count);
+  const Constant* const x = node.needed_constant(0);
+  if (x == nullptr) return fail(ErrorCode::kInvalidInput, "its input is computed at run time, which is not supported");
+  const auto k = static_cast<std::size_t>(count);
+  if (x->floats() != nullptr) {
+    take_best(node, shape, *x->floats(), axis, k, largest != 0);
+  } else {
+    take_best(node, shape, *x->integers(), axis, k, largest != 0);
+  }
   return {};
 }
 

@@ -241,6 +241,54 @@ Result<void> convert_pad(NodeImport& node) {
   return {};
 }
 
+/// Each sequence's first entries in reverse, the others as they are.
+Result<void> convert_reverse_sequence(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const std::int64_t time_attribute, node.integer("time_axis", 0));
+  COHORT_TRY(const std::int64_t batch_attribute, node.integer("batch_axis", 1));
+  COHORT_TRY(const std::size_t time, normalize_axis(time_attribute, shape.size()));
+  COHORT_TRY(const std::size_t batch, normalize_axis(batch_attribute, shape.size()));
+  COHORT_TRY(const auto lengths, node.integers(1, "sequence_lens"));
+  if (time == batch) return fail(ErrorCode::kInvalidInput, "time_axis and batch_axis are both {}", time);
+  if (static_cast<std::int64_t>(lengths.size()) != shape[batch])
+    return fail(ErrorCode::kInvalidInput, "sequence_lens must have {} entries, not {}", shape[batch], lengths.size());
+  for (const std::int64_t length : lengths) {
+    if (length < 0 || length > shape[time])
+      return fail(ErrorCode::kInvalidInput, "a sequence of {} entries is not possible, only 0 to {}", length,
+                  shape[time]);
+  }
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  std::vector<TensorId> sequences;  // neighbours of one length together
+  for (std::size_t begin = 0, end = 0; begin < lengths.size(); begin = end) {
+    while (end < lengths.size() && lengths[end] == lengths[begin]) ++end;
+    TensorSlice turned = whole(shape);
+    turned.start[batch] = static_cast<std::int64_t>(begin);
+    turned.count[batch] = static_cast<std::int64_t>(end - begin);
+    TensorSlice rest = turned;
+    rest.start[time] = turned.count[time] = lengths[begin];
+    rest.count[time] = shape[time] - lengths[begin];
+    turned.start[time] = lengths[begin] - 1;
+    turned.step[time] = -1;
+    std::vector<TensorId> parts;
+    if (lengths[begin] > 0) {
+      COHORT_TRY(parts.emplace_back(), node.emit("turned", std::move(turned), {x}));
+    }
+    if (lengths[begin] < shape[time]) {
+      COHORT_TRY(parts.emplace_back(), node.emit("rest", std::move(rest), {x}));
+    }
+    TensorId& sequence = sequences.emplace_back(parts.front());
+    if (parts.size() > 1) {
+      COHORT_TRY(sequence, node.emit("sequence", Concat{static_cast<std::int64_t>(time)}, parts));
+    }
+  }
+  TensorId y = sequences.front();
+  if (sequences.size() > 1) {
+    COHORT_TRY(y, node.emit("", Concat{static_cast<std::int64_t>(batch)}, sequences));
+  }
+  node.set_result(y);
+  return {};
+}
+
 Result<void> convert_depth_to_space(NodeImport& node) {
   COHORT_TRY(const Shape x, node.shape(0));
   COHORT_TRY(const std::int64_t block, block_size(node, x));

@@ -65,6 +65,7 @@ Result<void> convert_gather_nd(NodeImport& node);
 Result<void> convert_one_hot(NodeImport& node);
 Result<void> convert_hardmax(NodeImport& node);
 Result<void> convert_trilu(NodeImport& node);
+Result<void> convert_top_k(NodeImport& node);
 
 // convert_scatter.cpp
 Result<void> convert_scatter_elements(NodeImport& node);
@@ -113,6 +114,7 @@ Result<void> convert_gather(NodeImport& node);
 Result<void> convert_expand(NodeImport& node);
 Result<void> convert_tile(NodeImport& node);
 Result<void> convert_pad(NodeImport& node);
+Result<void> convert_reverse_sequence(NodeImport& node);
 Result<void> convert_depth_to_space(NodeImport& node);
 Result<void> convert_space_to_depth(NodeImport& node);
 

@@ -45,9 +45,10 @@ struct ImportState {
   std::vector<PendingInput> inputs;
   std::int64_t opset = 0;
   std::map<std::string, Value, std::less<>> values;
-  std::map<std::string, TensorId, std::less<>> weight_of;        ///< constants that ops already read
-  std::map<std::string, TensorId, std::less<>> float_weight_of;  ///< whole ones that they read as float32
-  std::set<std::string, std::less<>> names;                      ///< all of the file's, and our own tensors'
+  std::map<std::string, TensorId, std::less<>> weight_of;                  ///< constants that ops already read
+  std::map<std::string, TensorId, std::less<>> float_weight_of;            ///< whole ones that they read as float32
+  std::map<std::string, std::vector<TensorId>, std::less<>> weights_from;  ///< made from constants, each for some op
+  std::set<std::string, std::less<>> names;                                ///< all of the file's, and our own tensors'
   std::set<std::string, std::less<>> learned;  ///< initialisers, and constants computed of them: what training changes
   /// Whole numbers in float32 tensors (whole_in_float.hpp): their types.
   std::map<std::string, std::int64_t, std::less<>> whole_in_float;
@@ -122,7 +123,7 @@ class NodeImport {
   // is a weight instead.
   Result<TensorId> emit(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs);
   Result<TensorId> emit_reshape(std::string_view suffix, TensorId x, Shape shape);
-  /// A weight made for this node from the constant `like`, whose name it takes if that is free.
+  /// A weight made from the constant `like`, whose name it takes if that is free. Ops that make the same share it.
   Result<TensorId> weight(std::size_t like, Shape shape, std::vector<float> values);
   /// A weight made for this node; whole numbers are given as they are, up to 2^24.
   Result<TensorId> made_weight(std::string_view suffix, Shape shape, std::vector<float> values,

@@ -331,11 +331,17 @@ Result<TensorId> NodeImport::weight(std::size_t like, Shape shape, std::vector<f
   COHORT_CHECK(check_shape(shape, 0));
   // Where the input itself is a tensor of the model, the name is its.
   const std::string& input = node_.inputs[like];
+  std::vector<TensorId>& others = state_.weights_from[input];
+  const auto same = std::find_if(others.begin(), others.end(), [&](TensorId other) {
+    return shape_of(other) == shape && *state_.weights.by_tensor[to_index(other)] == values;
+  });
+  if (same != others.end()) return *same;
   std::string name =
       constant(like) != nullptr ? weight_name(input) : unique(fmt::format("{}/{}", op_name_, input), state_.names);
   const TensorId id = new_fixed(std::move(name), std::move(shape), ElementType::kFloat32);
   state_.model.tensors[to_index(id)].fixed = state_.learned.count(input) == 0;
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
+  others.push_back(id);
   return id;
 }
 

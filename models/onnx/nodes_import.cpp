@@ -78,14 +78,18 @@ std::string op_name_for(ImportState& state, const Node& node, std::size_t index)
 void NodesImport::add(const Node& node, std::size_t index) {
   if (is_unread_constant(node)) return;
   const bool is_if = node.domain.empty() && node.op_type == "If";
+  const bool is_loop = node.domain.empty() && (node.op_type == "Loop" || node.op_type == "Scan");
   const OpSupport* support = node.domain.empty() ? find_support(node.op_type) : nullptr;
   const std::vector<std::string> reads = is_if ? std::vector{node.inputs.empty() ? "" : node.inputs[0]} : node.inputs;
   const bool is_behind =
       std::any_of(reads.begin(), reads.end(), [&](const std::string& input) { return missing_.count(input) > 0; });
-  if (support == nullptr && !is_if) {
+  if (support == nullptr && !is_if && !is_loop) {
     unsupported_.push_back(describe(node));
   } else if (!is_behind) {
-    const auto imported = is_if ? import_if(node, index) : import_supported(state_, node, index, *support);
+    const auto imported = is_if                    ? import_if(node, index)
+                          : node.op_type == "Loop" ? import_loop(node, index)
+                          : node.op_type == "Scan" ? import_scan(node, index)
+                                                   : import_supported(state_, node, index, *support);
     if (imported) return;
     wrong_.push_back(fmt::format("{}: {}", describe(node), imported.error().message));
   }
@@ -126,11 +130,8 @@ Result<std::vector<std::string>> NodesImport::import_branch(const Node& node, co
                                                             const std::string& op_name) {
   const auto found = node.graphs.find(attribute);
   if (found == node.graphs.end()) return fail(ErrorCode::kInvalidInput, "attribute {} is missing", attribute);
-  const Graph branch = renamed(*found->second, {}, [&](const std::string& inner) {
-    std::string fresh = fmt::format("{}/{}", op_name, inner);
-    while (!state_.names.insert(fresh).second) fresh += "_";
-    return fresh;
-  });
+  const Graph branch = renamed(*found->second, {},
+                               [&](const std::string& inner) { return fresh(fmt::format("{}/{}", op_name, inner)); });
   if (branch.outputs.size() != node.outputs.size())
     return fail(ErrorCode::kInvalidInput, "the branch has {} outputs, the node {}", branch.outputs.size(),
                 node.outputs.size());
@@ -163,15 +164,28 @@ Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
     return fail(ErrorCode::kInvalidInput, "its condition must be one truth value");
   const bool is_true = condition->integers()->front() != 0;
   COHORT_TRY(const auto taken, import_branch(node, is_true ? "then_branch" : "else_branch", name));
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    const auto value = state_.values.find(taken[i]);
-    if (value == state_.values.end()) continue;
-    if (state_.learned.count(taken[i]) > 0) state_.learned.insert(node.outputs[i]);
-    const auto held = state_.whole_in_float.find(taken[i]);
-    if (held != state_.whole_in_float.end()) state_.whole_in_float.emplace(node.outputs[i], held->second);
-    import.set_alias(Value(value->second), i);
-  }
+  for (std::size_t i = 0; i < taken.size(); ++i) pass_on(taken[i], node, i);
   return {};
+}
+
+void NodesImport::pass_on(const std::string& name, const Node& node, std::size_t output) {
+  const std::string& as = node.outputs[output];
+  if (as.empty()) return;
+  const auto value = state_.values.find(name);
+  if (value == state_.values.end()) {
+    missing_.insert(as);
+    return;
+  }
+  if (state_.learned.count(name) > 0) state_.learned.insert(as);
+  const auto held = state_.whole_in_float.find(name);
+  if (held != state_.whole_in_float.end()) state_.whole_in_float.emplace(as, held->second);
+  state_.values.insert_or_assign(as, Value(value->second));
+}
+
+std::string NodesImport::fresh(const std::string& name) {
+  std::string own = name;
+  while (!state_.names.insert(own).second) own += "_";
+  return own;
 }
 
 Result<void> NodesImport::choose(const Node& node, const std::string& op_name, const std::vector<std::string>& if_true,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,11 +40,30 @@ class NodesImport {
   Result<void> choose(const Node& node, const std::string& op_name, const std::vector<std::string>& if_true,
                       const std::vector<std::string>& if_false);
   void add_branch(const Node& node, const Graph& branch);
+  /// Output `output` of the node is what `name` is.
+  void pass_on(const std::string& name, const Node& node, std::size_t output);
+
+  // unroll_loops.cpp
+  struct Body;
+  /// A Loop or Scan is as many copies of its body as it has turns, which have to be known.
+  Result<void> import_loop(const Node& node, std::size_t index);
+  Result<void> import_scan(const Node& node, std::size_t index);
+  /// Adds what is the same in every turn.
+  Result<Body> open_body(const Node& node, const std::string& op_name);
+  /// Adds a turn that reads `inputs` as the body's. Returns the names of its outputs; none where a node is wrong.
+  Result<std::vector<std::string>> add_turn(const Node& node, const Body& body, std::size_t turn,
+                                            const std::vector<std::string>& inputs);
+  /// Output `output` of the node is what turns gave, one behind the other along a new axis.
+  void stack(const Node& node, std::size_t output, const std::vector<std::string>& turns, std::int64_t axis);
+  /// Absent where nothing is known of the condition beforehand. Errors: it is no single truth value.
+  Result<std::optional<bool>> truth_of(const Node& node, const std::string& name);
+  std::string fresh(const std::string& name);
 
   ImportState& state_;
   const Graph& graph_;
   std::vector<std::string> unsupported_, wrong_;
   std::set<std::string, std::less<>> missing_;  ///< names that stay without a value
+  std::size_t unrolled_ = 0;                    ///< nodes that turns of loops have become
 };
 
 }  // namespace cohort::onnx

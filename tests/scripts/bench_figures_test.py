@@ -1,6 +1,7 @@
-"""Figures and summaries that the scripts below bench/ make of what they measured."""
+"""Figures and summaries that the scripts below bench/ make of what they measured, and a count in the documents."""
 
 import pathlib
+import re
 import sys
 import unittest
 import xml.etree.ElementTree
@@ -39,6 +40,15 @@ class Figures(unittest.TestCase):
         for largest, ticks in ((7, [0, 1, 2, 3, 4, 5, 6, 7]), (0.9, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (1234, [0, 200, 400, 600, 800, 1000, 1200, 1400])):
             found = sweeps.ticks_to(largest)
             self.assertEqual([round(tick, 9) for tick in found], ticks)
+
+
+class Documents(unittest.TestCase):
+    def test_count_the_op_types_that_the_importer_knows(self):
+        root = pathlib.Path(__file__).resolve().parent.parent.parent
+        table = (root / "models" / "onnx" / "op_table.cpp").read_text()
+        known = len(set(re.findall(r'^    \{"(\w+)",', table, re.MULTILINE))) + len(["If", "Loop", "Scan"])
+        for document in ("README.md", "docs/models.md"):
+            self.assertIn(f"{known} op types", (root / document).read_text(), document)
 
 
 class Tables(unittest.TestCase):

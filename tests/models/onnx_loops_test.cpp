@@ -1,0 +1,177 @@
+#include <gmock/gmock.h>
+
+#include "models/onnx/onnx_file.hpp"
+#include "tests/models/evaluate.hpp"
+#include "tests/models/onnx_text.hpp"
+
+// Loop and Scan, which are unrolled, and what packed sequences need.
+
+namespace cohort {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string header(const Shape& shape = {2}) { return input_text("x", shape) + output_text("y"); }
+
+/// An attribute with a graph: its inputs, nodes and outputs.
+std::string body(const std::vector<std::string>& inputs, const std::string& nodes,
+                 const std::vector<std::string>& outputs) {
+  std::string text = " attribute { name: \"body\" type: GRAPH g { ";
+  for (const std::string& input : inputs) text += fmt::format("input {{ name: \"{}\" }} ", input);
+  text += nodes;
+  for (const std::string& output : outputs) text += fmt::format(" output {{ name: \"{}\" }}", output);
+  return text + " } }";
+}
+
+std::string truth(std::string_view name, bool value) {
+  return fmt::format(" initializer {{ name: \"{}\" data_type: 9 int32_data: {} }}", name, value ? 1 : 0);
+}
+
+std::vector<float> result(const std::string& graph, const std::vector<float>& x) {
+  const auto loaded = onnx::parse_model(onnx_model(17, graph), {});
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (!loaded) return {};
+  const auto outputs = evaluate(simplify(*loaded), {x});
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return outputs ? outputs->front() : std::vector<float>();
+}
+
+std::string problem(const std::string& graph, int opset = 17) {
+  const auto loaded = onnx::parse_model(onnx_model(opset, graph), {});
+  return loaded ? "read" : loaded.error().message;
+}
+
+/// y = x * 2^turns.
+std::string doubling(const std::string& turns, const std::string& condition) {
+  return node_text(
+      "Loop", {turns, condition, "x"}, {"y"},
+      body({"i", "c", "s"}, node_text("Identity", {"c"}, {"d"}) + node_text("Add", {"s", "s"}, {"t"}), {"d", "t"}));
+}
+
+TEST(OnnxLoop, RunsAsManyTurnsAsAreKnown) {
+  EXPECT_THAT(result(header() + integers_text("n", {}, {3}) + doubling("n", ""), {1, 2}), ElementsAre(8, 16));
+  EXPECT_THAT(result(header() + integers_text("n", {1}, {2}) + truth("go", true) + doubling("n", "go"), {1, 2}),
+              ElementsAre(4, 8));
+  EXPECT_THAT(result(header() + integers_text("n", {}, {3}) + truth("go", false) + doubling("n", "go"), {1, 2}),
+              ElementsAre(1, 2));
+  EXPECT_THAT(result(header() + integers_text("n", {}, {0}) + doubling("n", ""), {1, 2}), ElementsAre(1, 2));
+}
+
+TEST(OnnxLoop, EndsByAConditionThatIsKnownInEachTurn) {
+  const std::string nodes = node_text("Add", {"k", "one"}, {"k1"}) + node_text("Less", {"k1", "four"}, {"d"}) +
+                            node_text("Add", {"s", "x"}, {"t"});
+  const std::string loop =
+      node_text("Loop", {"", "", "zero", "x"}, {"count", "y"}, body({"i", "c", "k", "s"}, nodes, {"d", "k1", "t"}));
+  const std::string graph =
+      header() + integers_text("zero", {}, {0}) + integers_text("one", {}, {1}) + integers_text("four", {}, {4}) + loop;
+  EXPECT_THAT(result(graph, {1, 2}), ElementsAre(5, 10));
+}
+
+TEST(OnnxLoop, StacksWhatEachTurnGives) {
+  const std::string nodes = node_text("Cast", {"i"}, {"f"}, integer_attribute("to", 1)) +
+                            node_text("Add", {"s", "f"}, {"t"}) + node_text("Mul", {"t", "t"}, {"u"});
+  const std::string graph =
+      input_text("x", {2}) + output_text("z") + integers_text("n", {}, {3}) +
+      node_text("Loop", {"n", "", "x"}, {"last", "squares"}, body({"i", "c", "s"}, nodes, {"c", "t", "u"})) +
+      node_text("Transpose", {"squares"}, {"z"});
+  // x + 0, x + 1, x + 3
+  EXPECT_THAT(result(graph, {1, 2}), ElementsAre(1, 4, 16, 4, 9, 25));
+}
+
+TEST(OnnxLoop, ReadsWhatIsTheSameInEveryTurnOnce) {
+  const std::string nodes = floats_text("w", {2, 2}, {0, 1, 1, 0}) + node_text("Transpose", {"w"}, {"v"}) +
+                            node_text("MatMul", {"s", "v"}, {"t"}) + node_text("Identity", {"c"}, {"d"});
+  const std::string graph = header({1, 2}) + integers_text("n", {}, {3}) +
+                            node_text("Loop", {"n", "", "x"}, {"y"}, body({"i", "c", "s"}, nodes, {"d", "t"}));
+  EXPECT_THAT(result(graph, {1, 2}), ElementsAre(2, 1));
+  const auto loaded = onnx::parse_model(onnx_model(17, graph), {});
+  ASSERT_TRUE(loaded);
+  const auto weights = std::count_if(loaded->model.tensors.begin(), loaded->model.tensors.end(),
+                                     [](const Tensor& tensor) { return tensor.role == TensorRole::kWeight; });
+  EXPECT_EQ(weights, 1);
+}
+
+TEST(OnnxLoop, MayStandInLoopsAndReadFromOutside) {
+  const std::string inner = node_text(
+      "Loop", {"n", "", "s"}, {"t"},
+      body({"j", "e", "r"}, node_text("Add", {"r", "x"}, {"q"}) + node_text("Identity", {"e"}, {"f"}), {"f", "q"}));
+  const std::string graph = header() + integers_text("n", {}, {3}) +
+                            node_text("Loop", {"n", "", "x"}, {"y"}, body({"i", "c", "s"}, inner, {"c", "t"}));
+  EXPECT_THAT(result(graph, {1, 2}), ElementsAre(10, 20));
+}
+
+TEST(OnnxLoop, NeedsANumberOfTurns) {
+  const std::string counted = node_text("Cast", {"x"}, {"n"}, integer_attribute("to", 7));
+  EXPECT_THAT(
+      problem(header({1}) + counted + doubling("n", "")),
+      HasSubstr("node n_y (Loop, opset 17): its number of turns is computed at run time, which is not supported"));
+  const std::string nodes = node_text("ReduceMax", {"s"}, {"m"}, integer_attribute("keepdims", 0)) +
+                            node_text("Less", {"m", "limit"}, {"d"}) + node_text("Add", {"s", "s"}, {"t"});
+  EXPECT_THAT(problem(header() + floats_text("limit", {}, {10}) +
+                      node_text("Loop", {"", "", "x"}, {"y"}, body({"i", "c", "s"}, nodes, {"d", "t"}))),
+              HasSubstr("its condition is computed at run time, which is not supported"));
+  EXPECT_THAT(problem(header() + doubling("", "")), HasSubstr("make the file more than 100000 nodes"));
+  EXPECT_THAT(problem(header() + integers_text("n", {2}, {1, 2}) + doubling("n", "")),
+              HasSubstr("its number of turns must be one whole number"));
+}
+
+TEST(OnnxLoop, NamesWhatIsWrongOnce) {
+  const std::string message = problem(
+      header() + integers_text("n", {}, {5}) +
+      node_text("Loop", {"n", "", "x"}, {"y"}, body({"i", "c", "s"}, node_text("NoSuchOp", {"s"}, {"t"}), {"c", "t"})));
+  EXPECT_EQ(message, "an op is not supported: node n_t/0 (NoSuchOp, opset 17)");
+  EXPECT_THAT(problem(header() + integers_text("n", {}, {5}) +
+                      node_text("Loop", {"n", "", "x"}, {"y"}, body({"i", "c"}, "", {"c"}))),
+              HasSubstr("its body has 2 inputs and 1 outputs, which do not fit the node's 3 and 1"));
+}
+
+TEST(OnnxScan, RunsAlongAxesInBothDirections) {
+  // Running sums of the columns of x from the right, as rows from the bottom.
+  const std::string nodes = node_text("Add", {"s", "column"}, {"t"}) + node_text("Identity", {"t"}, {"u"});
+  const std::string graph =
+      header({2, 3}) + floats_text("zero", {2}, {0, 0}) +
+      node_text("Scan", {"zero", "x"}, {"last", "y"},
+                integer_attribute("num_scan_inputs", 1) + integers_attribute("scan_input_axes", {1}) +
+                    integers_attribute("scan_input_directions", {1}) +
+                    integers_attribute("scan_output_directions", {1}) + body({"s", "column"}, nodes, {"t", "u"}));
+  EXPECT_THAT(result(graph, {1, 2, 3, 10, 20, 30}), ElementsAre(6, 60, 5, 50, 3, 30));
+}
+
+TEST(OnnxScan, NeedsInputsOfOneLength) {
+  const std::string graph =
+      header({2, 3}) + floats_text("w", {3}, {1, 2, 3}) +
+      node_text("Scan", {"x", "w"}, {"y"},
+                integer_attribute("num_scan_inputs", 2) + body({"a", "b"}, node_text("Add", {"a", "b"}, {"c"}), {"c"}));
+  EXPECT_THAT(problem(graph), HasSubstr("node n_y (Scan, opset 17): scans 2 and 3 entries at a time"));
+  EXPECT_THAT(problem(graph, 8), HasSubstr("is supported from opset 9 on, not in 8"));
+}
+
+TEST(OnnxReverseSequence, TurnsTheFirstEntriesOfEachSequence) {
+  const std::string graph =
+      header({4, 3}) + integers_text("lengths", {3}, {4, 2, 0}) + node_text("ReverseSequence", {"x", "lengths"}, {"y"});
+  EXPECT_THAT(result(graph, {0, 10, 20, 1, 11, 21, 2, 12, 22, 3, 13, 23}),
+              ElementsAre(3, 11, 20, 2, 10, 21, 1, 12, 22, 0, 13, 23));
+  EXPECT_THAT(problem(header({4, 3}) + integers_text("lengths", {3}, {4, 5, 0}) +
+                      node_text("ReverseSequence", {"x", "lengths"}, {"y"})),
+              HasSubstr("a sequence of 5 entries is not possible, only 0 to 4"));
+}
+
+TEST(OnnxTopK, OfWhatIsKnownIsKnown) {
+  const auto of = [](const std::string& attributes, const std::string& take) {
+    return result(header({1}) + integers_text("lengths", {2, 3}, {4, 7, 7, 1, 2, 0}) + integers_text("k", {1}, {2}) +
+                      node_text("TopK", {"lengths", "k"}, {"values", "places"}, attributes) +
+                      node_text("Cast", {take}, {"f"}, integer_attribute("to", 1)) +
+                      node_text("Add", {"x", "f"}, {"y"}),
+                  {0});
+  };
+  EXPECT_THAT(of("", "values"), ElementsAre(7, 7, 2, 1));
+  EXPECT_THAT(of("", "places"), ElementsAre(1, 2, 1, 0));
+  EXPECT_THAT(of(integer_attribute("largest", 0), "values"), ElementsAre(4, 7, 0, 1));
+  EXPECT_THAT(problem(header() + integers_text("k", {1}, {1}) + node_text("TopK", {"x", "k"}, {"y", "places"})),
+              AllOf(HasSubstr("TopK, opset 17"), HasSubstr("its input is computed at run time")));
+}
+
+}  // namespace
+}  // namespace cohort
