@@ -162,7 +162,7 @@ Result<std::set<std::string>> parse_contents(const ::onnx::GraphProto& proto, Fo
   return initialized;
 }
 
-/// A graph inside of a node, as a branch of an If. Those of other ops may have inputs, which nothing here reads.
+/// A graph inside of a node: a branch of an If, the body of a Loop.
 Result<Graph> parse_inner(const ::onnx::GraphProto& proto, std::int64_t opset, Folder folder) {
   Graph graph;
   graph.opset = opset;

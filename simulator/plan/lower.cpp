@@ -136,9 +136,8 @@ Result<void> Lowering::lower_single(const Launch& launch) {
   const Context context = context_of(launch);
   std::vector<StepId> needs;
   COHORT_TRY(OpCall call, member_call(member, op, context, needs));
-  const std::vector<View> outputs = call.outputs;
   COHORT_TRY(const StepId step, add_step(std::move(call), op.name, context, std::move(needs)));
-  set_results(member, op, outputs, step);
+  set_results(member, op, program_.step(step).call.outputs, step);
   return {};
 }
 

@@ -106,13 +106,15 @@ void Lowering::lay_out_memory() {
     Step& step = program_.steps[i];
     step.dependencies = order.add(step.stream, needs_[i]);
     program_.memory.weights += step.packed_weights;
-    const StepAccess access = access_of(step);
-    for (const auto* list : {&access.reads, &access.writes}) {
-      for (const BufferId id : *list) {
-        std::vector<StepId>& users = buffers[to_index(id)].users;
-        if (users.empty() || users.back() != static_cast<StepId>(i)) users.push_back(static_cast<StepId>(i));
-      }
+    const auto use = [&](BufferId id) {
+      std::vector<StepId>& users = buffers[to_index(id)].users;
+      if (users.empty() || users.back() != static_cast<StepId>(i)) users.push_back(static_cast<StepId>(i));
+    };
+    for (const Operand& operand : step.call.inputs) {
+      if (const View* view = std::get_if<View>(&operand)) use(view->buffer);
     }
+    for (const View& view : step.call.outputs) use(view.buffer);
+    if (step.workspace) use(*step.workspace);
   }
   const ArenaSize arena = lay_out(buffers, order);
   program_.arena = arena.total;

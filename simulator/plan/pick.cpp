@@ -29,19 +29,19 @@ Result<Alternative> AlternativePicker::pick(const OpCall& call, const std::strin
   for (const int count : threads) {
     auto listed = catalog_.alternatives(call, count);
     if (!listed) return in_context(task, listed.error());
-    for (const Alternative& alternative : *listed) {
+    for (Alternative& alternative : *listed) {
       least = std::min(least, alternative.workspace);
       if (!plan_.limits.workspace || alternative.workspace <= *plan_.limits.workspace)
-        candidates.push_back(alternative);
+        candidates.push_back(std::move(alternative));
     }
   }
   if (candidates.empty())
     return fail(ErrorCode::kDoesNotFit, "{}: needs at least {} of workspace, the limit is {}", task,
                 format_bytes(least), format_bytes(*plan_.limits.workspace));
   if (const auto found = resolved_.find(task); found != resolved_.end()) {
-    for (const Alternative& candidate : candidates) {
+    for (Alternative& candidate : candidates) {
       if (candidate.algorithm == found->second.algorithm && candidate.threads == found->second.threads)
-        return candidate;
+        return std::move(candidate);
     }
     return fail(ErrorCode::kInvalidInput,
                 "resolved: task {} asks for algorithm {} with {} threads, which this device does not list; delete "
@@ -49,7 +49,7 @@ Result<Alternative> AlternativePicker::pick(const OpCall& call, const std::strin
                 task, found->second.algorithm, found->second.threads);
   }
   const CostKey key{call.signature, call.strategy, call.width, candidates[0].threads, ""};
-  return candidates[choose_(key, candidates)];
+  return std::move(candidates[choose_(key, candidates)]);
 }
 
 }  // namespace cohort

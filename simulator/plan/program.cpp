@@ -25,15 +25,17 @@ int most_threads(const Program& program) {
 
 Shape dense_strides(const Shape& shape, Layout layout) {
   const std::size_t rank = shape.size();
-  std::vector<std::size_t> order(rank);  // outermost first
-  for (std::size_t i = 0; i < rank; ++i) order[i] = i;
-  // NHWC moves the channels of an image innermost.
-  if (layout == Layout::kNhwc && rank >= 4) std::rotate(order.end() - 3, order.end() - 2, order.end());
+  const bool channels_last = layout == Layout::kNhwc && rank >= 4;
+  const std::size_t channels = rank - 3;
   Shape strides(rank);
   std::int64_t stride = 1;
-  for (std::size_t i = rank; i-- > 0;) {
-    strides[order[i]] = stride;
-    stride *= shape[order[i]];
+  const auto add = [&](std::size_t axis) {
+    strides[axis] = stride;
+    stride *= shape[axis];
+  };
+  if (channels_last) add(channels);
+  for (std::size_t axis = rank; axis-- > 0;) {
+    if (!channels_last || axis != channels) add(axis);
   }
   return strides;
 }

@@ -52,17 +52,19 @@ Values::Values(std::span<const Model* const> models, Layout layout, DataType typ
 }
 
 View Values::allocate(std::string name, BufferKind kind, const Shape& shape, DataType type) {
+  return allocate(std::move(name), kind, shape, type, layout_);
+}
+
+View Values::allocate(std::string name, BufferKind kind, const Shape& shape, DataType type, Layout layout) {
   const auto id = static_cast<BufferId>(buffers_.size());
   const Bytes size{element_count(shape) * element_bytes(type)};
   buffers_.push_back({std::move(name), kind, size, {}, {}});
-  return {id, 0, shape, dense_strides(shape, layout_), type};
+  return {id, 0, shape, dense_strides(shape, layout), type};
 }
 
 View Values::allocate(std::string name, BufferKind kind, const MemberTensor& what) {
   const Tensor& tensor = this->tensor(what.member, what.tensor);
-  View view = allocate(std::move(name), kind, tensor.shape, type_of(tensor));
-  view.strides = dense_strides(tensor.shape, layout_of(what.member, what.tensor));
-  return view;
+  return allocate(std::move(name), kind, tensor.shape, type_of(tensor), layout_of(what.member, what.tensor));
 }
 
 BufferId Values::allocate_workspace(std::string name, Bytes size) {

@@ -85,6 +85,8 @@ class Values {
   [[nodiscard]] std::vector<Buffer>& buffers() { return buffers_; }
 
  private:
+  View allocate(std::string name, BufferKind kind, const Shape& shape, DataType type, Layout layout);
+
   std::span<const Model* const> models_;
   Layout layout_;
   DataType type_;

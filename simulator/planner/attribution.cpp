@@ -17,32 +17,6 @@ bool asks_for_fusion(const Group& group) {
 
 }  // namespace
 
-Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluator& evaluator, const Plan& plan) {
-  if (runs_in_turn(plan)) {
-    const Plan in_turn = in_turn_plan(plan);
-    COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(in_turn, planning_case.models));
-    return evaluator.without_overheads(in_turn, lowered.program);
-  }
-  std::map<const Baseline*, Nanoseconds> known;
-  Nanoseconds sum{};
-  for (std::uint32_t member = 0; member < plan.members.size(); ++member) {
-    const auto baseline = std::find_if(plan.baselines.begin(), plan.baselines.end(), [&](const Baseline& each) {
-      return std::find(each.members.begin(), each.members.end(), member) != each.members.end();
-    });
-    const Baseline* key = baseline == plan.baselines.end() ? nullptr : &*baseline;
-    auto time = known.find(key);
-    if (key == nullptr || time == known.end()) {
-      const std::vector<const Model*> alone{planning_case.models[member]};
-      const Plan one = baseline_plan(plan, member);
-      COHORT_TRY(const LoweredPlan lowered, evaluator.lowered(one, alone));
-      COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(one, lowered.program));
-      time = known.insert_or_assign(key, bare).first;
-    }
-    sum += time->second;
-  }
-  return sum;
-}
-
 const WalkPoints::Point& WalkPoints::at(const std::string& fingerprint, double ratio,
                                         const std::function<Point()>& make) {
   Known* known = nullptr;

@@ -68,8 +68,4 @@ class GainWalk {
   double ratio_ = 1;                   ///< that ops take after, of the plan being explained
 };
 
-/// What the members of a plan take one after another, as its baselines have them, without the host's part.
-/// Errors: those of PlanEvaluator::lowered().
-Result<Nanoseconds> bare_baseline(const PlanningCase& planning_case, PlanEvaluator& evaluator, const Plan& plan);
-
 }  // namespace cohort

@@ -2,6 +2,7 @@
 
 #include "simulator/plan/member_classes.hpp"
 #include "simulator/planner/evaluate.hpp"
+#include "simulator/planner/few_members.hpp"
 #include "simulator/planner/planner.hpp"
 
 namespace cohort {
@@ -70,21 +71,44 @@ class BaselineSearch {
   }
 
  private:
+  struct Fastest {
+    std::optional<int> threads;
+    Evaluation evaluation;
+  };
   /// On the threads that suit each op, on one, or on all: whichever is fastest.
-  Result<Evaluation> fastest(const Plan& plan, std::span<const Model* const> models) {
+  Result<Fastest> fastest(const Plan& plan, std::span<const Model* const> models) {
     std::vector<std::optional<int>> threads{std::nullopt};
     if (case_.device.cores > 1) threads = {std::nullopt, 1, case_.device.cores};
-    std::optional<Evaluation> best;
+    std::optional<Fastest> best;
     for (const std::optional<int> count : threads) {
-      if (best && !best->limited && count && runs_on(best->program, *count)) continue;  // the same once more
+      // The same once more.
+      if (best && !best->evaluation.limited && count && runs_on(best->evaluation.program, *count)) continue;
       ChoiceRule rule;
       rule.threads = count;
       auto evaluation = evaluator_.evaluate(plan, models, rule);
       if (!evaluation) return in_context("baseline", evaluation.error());
-      const bool is_better = !best || cautious_time(*evaluation, *case_.costs) < cautious_time(*best, *case_.costs);
-      if (is_better) best = std::move(*evaluation);
+      const bool is_better =
+          !best || cautious_time(*evaluation, *case_.costs) < cautious_time(best->evaluation, *case_.costs);
+      if (is_better) best = Fastest{count, std::move(*evaluation)};
     }
     return *std::move(best);
+  }
+
+  /// The same of equal members in turn, of which each takes as long as the next: of many a few tell which threads.
+  Result<Evaluation> fastest_in_turn(const Plan& plan, std::span<const Model* const> models) {
+    const std::size_t few = std::max<std::size_t>(2, kMostSearchedSteps / models.front()->ops.size());
+    if (models.size() < 2 * few || plan.limits.workspace) {
+      COHORT_TRY(Fastest all, fastest(plan, models));
+      return std::move(all.evaluation);
+    }
+    Plan plan_of_few = plan;
+    plan_of_few.members.resize(few);
+    COHORT_TRY(const Fastest of_few, fastest(in_turn_plan(plan_of_few), models.first(few)));
+    ChoiceRule rule;
+    rule.threads = of_few.threads;
+    auto evaluation = evaluator_.evaluate(plan, models, rule);
+    if (!evaluation) return in_context("baseline", evaluation.error());
+    return *std::move(evaluation);
   }
 
   void add(Nanoseconds step_time, Nanoseconds bare, const std::vector<std::uint32_t>& members,
@@ -104,7 +128,7 @@ class BaselineSearch {
     for (const std::uint32_t member : members) of_them.members.push_back(together_.members[member]);
     const std::vector<const Model*> models(members.size(), case_.models[members.front()]);
     const Plan plan = in_turn_plan(of_them);
-    COHORT_TRY(const Evaluation best, fastest(plan, models));
+    COHORT_TRY(const Evaluation best, fastest_in_turn(plan, models));
     COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(plan, best.program));
     add(best.prediction.step_time, bare, members, steps_of_first(plan, best.program));
     return {};
@@ -114,7 +138,8 @@ class BaselineSearch {
     const std::vector<const Model*> alone{case_.models[members.front()]};
     Plan plan = baseline_plan(together_, members.front());
     plan.limits.workspace = together_.limits.workspace;
-    COHORT_TRY(const Evaluation best, fastest(plan, alone));
+    COHORT_TRY(const Fastest found, fastest(plan, alone));
+    const Evaluation& best = found.evaluation;
     COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(plan, best.program));
     const auto count = static_cast<std::int64_t>(members.size());
     add(best.prediction.step_time * count, bare * count, members, steps_of(plan, best.program));

@@ -190,8 +190,9 @@ class PlanReporter::Work {
       COHORT_TRY(baseline, predict_baseline(case_, evaluator_.cancel()));
       made->base.baselines = baseline.baselines;
     } else {
-      COHORT_TRY(baseline.step_time, baseline_time(evaluator_, case_, plan));
-      COHORT_TRY(baseline.without_overheads, bare_baseline(case_, evaluator_, plan));
+      COHORT_TRY(const BaselineTimes times, baseline_times(evaluator_, case_, plan));
+      baseline.step_time = times.step_time;
+      baseline.without_overheads = times.without_overheads;
       baseline.baselines = plan.baselines;
     }
     made->walk.emplace(made->own, evaluator_, baseline, made->points);

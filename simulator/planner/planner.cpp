@@ -33,27 +33,38 @@ Result<void> check_case(const PlanningCase& planning_case) {
   return validate(planning_case.device);
 }
 
-Result<Nanoseconds> baseline_time(PlanEvaluator& evaluator, const PlanningCase& planning_case, const Plan& plan) {
+namespace {
+
+Result<BaselineTimes> times_of(PlanEvaluator& evaluator, const Plan& plan, std::span<const Model* const> models) {
+  COHORT_TRY(const Evaluation evaluation, evaluator.evaluate(plan, models));
+  COHORT_TRY(const Nanoseconds bare, evaluator.without_overheads(plan, evaluation.program));
+  return BaselineTimes{evaluation.prediction.step_time, bare};
+}
+
+}  // namespace
+
+Result<BaselineTimes> baseline_times(PlanEvaluator& evaluator, const PlanningCase& planning_case, const Plan& plan) {
   if (runs_in_turn(plan)) {
-    auto all = evaluator.evaluate(in_turn_plan(plan), planning_case.models);
+    auto all = times_of(evaluator, in_turn_plan(plan), planning_case.models);
     if (!all) return in_context("baseline", all.error());
-    return all->prediction.step_time;
+    return all;
   }
   std::vector<std::size_t> baseline_of(plan.members.size(), plan.baselines.size());
   for (std::size_t i = 0; i < plan.baselines.size(); ++i) {
     for (const std::uint32_t member : plan.baselines[i].members) baseline_of[member] = i;
   }
-  std::map<std::pair<std::size_t, const Model*>, Nanoseconds> known;
-  Nanoseconds sum{};
+  std::map<std::pair<std::size_t, const Model*>, BaselineTimes> known;
+  BaselineTimes sum;
   for (std::uint32_t member = 0; member < plan.members.size(); ++member) {
     const auto [place, is_new] = known.try_emplace({baseline_of[member], planning_case.models[member]});
     if (is_new) {
       const std::vector<const Model*> alone{planning_case.models[member]};
-      auto one = evaluator.evaluate(baseline_plan(plan, member), alone);
+      auto one = times_of(evaluator, baseline_plan(plan, member), alone);
       if (!one) return in_context(fmt::format("baseline of member {}", plan.members[member].name), one.error());
-      place->second = one->prediction.step_time;
+      place->second = *one;
     }
-    sum += place->second;
+    sum.step_time += place->second.step_time;
+    sum.without_overheads += place->second.without_overheads;
   }
   return sum;
 }
@@ -94,7 +105,8 @@ Result<PlanPrediction> predict_plan(const PlanningCase& planning_case, const Pla
     baseline = found.step_time;
     predicted.baselines = std::move(found.baselines);
   } else {
-    COHORT_TRY(baseline, baseline_time(evaluator, own, plan));
+    COHORT_TRY(const BaselineTimes times, baseline_times(evaluator, own, plan));
+    baseline = times.step_time;
   }
   return predict_lowered(evaluator, own, std::move(predicted), lowered.program, baseline, device);
 }

@@ -18,8 +18,9 @@ namespace cohort {
 struct Scored {
   Variant variant;
   PlanCandidate candidate;
-  double cost = 0;         ///< by the objective
-  bool is_change = false;  ///< of what was the best before
+  double cost = 0;          ///< by the objective
+  bool is_change = false;   ///< of what was the best before
+  bool is_in_turn = false;  ///< members one after another, whatever the variant
   ProgramShape shape;
 };
 

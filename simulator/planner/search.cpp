@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "simulator/planner/explanation.hpp"
+#include "simulator/planner/few_members.hpp"
 #include "simulator/planner/input_settings.hpp"
 #include "simulator/planner/learned_ratios.hpp"
 #include "simulator/planner/refusals.hpp"
@@ -26,6 +27,7 @@ constexpr std::size_t kMostStarts = 4;
 constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by side
 constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
 constexpr std::size_t kTradeoffs = 6;    // of time against workspace that are tried of one plan
+constexpr std::size_t kBestOfFew = 4;    // plans of some members that are simulated with all of them
 
 /// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
 bool same_program(const Scored& a, const Scored& b) {
@@ -48,6 +50,7 @@ class Search {
       : case_(planning_case),
         options_(options),
         outcome_(result),
+        part_(searched_part(planning_case)),
         scoring_(planning_case, options, result.baseline),
         maker_(planning_case, scoring_.evaluator().times(), scoring_.evaluator().footprint(planning_case.models)) {}
 
@@ -70,6 +73,36 @@ class Search {
     }
     const auto parts = [this](const Variant& variant) { return maker_.multiprocessors_changed(variant); };
     COHORT_CHECK(improve_best(parts, [&](const Variant& variant) { return !parts(variant).empty(); }));
+    return end();
+  }
+
+  /// Of the first few of these variants alone.
+  Result<void> run_among(const std::vector<Variant>& variants) {
+    outcome_.objective = options_.objective;
+    const std::size_t count = std::min(searched(kBestOfFew, 2), variants.size());
+    const std::vector<const Variant*> waiting = pointers_to(variants);
+    for (std::size_t i = 0; i < count; ++i) {
+      look_ahead(std::span(waiting).subspan(i, count - i), [](std::size_t) { return false; });
+      COHORT_TRY(const bool go_on, try_variant(variants[i]));
+      if (!go_on) break;
+    }
+    for (std::size_t i = count; i < variants.size(); ++i) screen(variants[i], maker_.bound(variants[i]));
+    return end();
+  }
+
+  /// What was found, the best first, and behind it what was not simulated.
+  [[nodiscard]] std::vector<Variant> best_variants() const {
+    std::vector<Variant> variants;
+    for (const Scored& scored : scored_) {
+      if (!scored.is_in_turn) variants.push_back(scored.variant);
+    }
+    variants.insert(variants.end(), screened_.begin(), screened_.end());
+    return variants;
+  }
+
+ private:
+  /// "One after another" is one more; then all are ranked and explained.
+  Result<void> end() {
     COHORT_CHECK(add_in_turn());
     if (scored_.empty()) return tl::unexpected<Error>(refusals_.no_plan(scoring_.evaluator(), case_.models));
     std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
@@ -84,7 +117,11 @@ class Search {
     return {};
   }
 
- private:
+  /// Of a number that is right for small programs, what there is time for; at least `least`.
+  [[nodiscard]] std::size_t searched(std::size_t number, std::size_t least) const {
+    return std::max(std::min(number, least), static_cast<std::size_t>(part_ * static_cast<double>(number)));
+  }
+
   /// The most promising first, by the sum over their ops; then only what its bound still lets win.
   Result<void> try_promising(const std::vector<Variant>& variants) {
     std::vector<Waiting> order;
@@ -95,7 +132,7 @@ class Search {
       return std::tuple(a.estimate, a.place) < std::tuple(b.estimate, b.place);
     });
     const std::size_t most = std::max<std::size_t>(1, options_.most_simulated);
-    const std::size_t least = std::min(options_.least_simulated, most);
+    const std::size_t least = std::min(searched(options_.least_simulated, 8), most);
     const std::size_t of = std::min(most, order.size());
     std::vector<const Variant*> waiting;
     for (const Waiting& each : order) waiting.push_back(&variants[each.place]);
@@ -104,7 +141,7 @@ class Search {
       const Waiting& each = order[turn];
       const bool cannot_win = done >= least && loses_by_bound(each.bound);
       if (done >= most || cannot_win) {
-        outcome_.screened.push_back({maker_.name_of(variants[each.place]), each.bound, loses_by_bound(each.bound)});
+        screen(variants[each.place], each.bound);
         continue;
       }
       look_ahead(std::span(waiting).subspan(turn), [&](std::size_t i) {
@@ -125,6 +162,11 @@ class Search {
     const double least = static_cast<double>(bound.count()) * scale;
     if (bounded && options_.cost_to_beat && least >= *options_.cost_to_beat) return true;
     return bounded && !scored_.empty() && least >= scored_[best()].cost;
+  }
+
+  void screen(const Variant& variant, Nanoseconds bound) {
+    outcome_.screened.push_back({maker_.name_of(variant), bound, loses_by_bound(bound)});
+    screened_.push_back(variant);
   }
 
   void refuse(const std::string& name, ErrorCode code, std::string reason) {
@@ -235,6 +277,7 @@ class Search {
     }
     candidate.speedup = 1;  // which it is by what is meant by it
     candidate.limited = false;
+    scored->is_in_turn = true;
     std::erase_if(scored_, [&](const Scored& other) { return same_program(*scored, other); });
     scored_.push_back(*std::move(scored));
     return {};
@@ -323,7 +366,7 @@ class Search {
     std::size_t tried = 0;
     for (std::size_t i = 0; i < splits.size(); ++i) {
       if (is_scored(splits[i])) continue;
-      if (tried++ == kMostSplit) break;
+      if (tried++ == searched(kMostSplit, 2)) break;
       COHORT_CHECK(try_change(std::span(waiting).subspan(i)));
     }
     return {};
@@ -356,7 +399,7 @@ class Search {
     for (std::size_t round = 0; round < kMostRounds && !outcome_.interrupted; ++round) {
       std::vector<Variant> changes = changes_of(scored_[place].variant);
       maker_.sort_by_promise(changes);
-      changes.resize(std::min(changes.size(), kMostChanges));
+      changes.resize(std::min(changes.size(), searched(kMostChanges, 4)));
       const std::vector<const Variant*> waiting = pointers_to(changes);
       std::size_t better = place;
       for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -394,8 +437,8 @@ class Search {
   /// Nothing more is explained once cancelled: who asked for an end wants it now.
   Result<void> finish() {
     std::vector<PlanCandidate*> explained;
-    for (std::size_t i = 0; i < std::min(options_.most_explained, scored_.size()) && !interrupted(); ++i)
-      explained.push_back(&scored_[i].candidate);
+    const std::size_t most = std::min(searched(options_.most_explained, 1), scored_.size());
+    for (std::size_t i = 0; i < most && !interrupted(); ++i) explained.push_back(&scored_[i].candidate);
     const std::vector<Result<void>> outcomes = scoring_.explain(explained);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (!outcomes[i] && !interrupted()) return outcomes[i];
@@ -446,18 +489,46 @@ class Search {
   const PlanningCase& case_;
   const PlannerOptions& options_;
   PlanningResult& outcome_;
+  const double part_;
   Scoring scoring_;
   VariantMaker maker_;
   std::vector<Scored> scored_;
+  std::vector<Variant> screened_;
   std::vector<std::pair<Variant, Result<Scored>>> ahead_;  ///< scored before it is their turn
   Refusals refusals_;
 };
 
 }  // namespace
 
+namespace {
+
+/// The best plans of some of the members, as plans of all. None where none of them can be.
+Result<std::optional<PlanningResult>> search_among_few(const PlanningCase& planning_case, const PlannerOptions& options,
+                                                       const BaselinePrediction& baseline) {
+  const std::optional<FewMembers> few = FewMembers::of(planning_case, options);
+  if (!few) return std::nullopt;
+  const PlanningCase few_case = few->planning_case();
+  PlannerOptions quick = options;
+  quick.most_explained = 0;
+  PlanningResult of_few;
+  COHORT_TRY(of_few.baseline, best_baseline(few_case, quick));
+  Search search(few_case, quick, of_few);
+  COHORT_CHECK(search.run());
+  PlanningResult result;
+  result.baseline = baseline;
+  if (!Search(planning_case, options, result).run_among(search.best_variants())) return std::nullopt;
+  result.refused.insert(result.refused.begin(), of_few.refused.begin(), of_few.refused.end());
+  result.interrupted = result.interrupted || of_few.interrupted;
+  return result;
+}
+
+}  // namespace
+
 Result<PlanningResult> search_plans(const PlanningCase& planning_case, const PlannerOptions& options) {
   PlanningResult result;
   COHORT_TRY(result.baseline, best_baseline(planning_case, options));
+  COHORT_TRY(std::optional<PlanningResult> found, search_among_few(planning_case, options, result.baseline));
+  if (found) return *std::move(found);
   COHORT_CHECK(Search(planning_case, options, result).run());
   return result;
 }

@@ -1,0 +1,68 @@
+#include "simulator/planner/few_members.hpp"
+
+#include <algorithm>
+
+#include "simulator/plan/member_classes.hpp"
+
+namespace cohort {
+namespace {
+
+/// On each core: one goes on while the next begins.
+constexpr std::size_t kLeastOnCore = 2;
+
+std::size_t steps_of(const PlanningCase& planning_case) {
+  std::size_t steps = 0;
+  for (const Model* model : planning_case.models) steps += model->ops.size();
+  return steps;
+}
+
+/// Whether a plan that is best for some members may be none for all.
+bool depends_on_all(const PlanningCase& planning_case, const PlannerOptions& options) {
+  const Plan& base = *planning_case.base;
+  const bool is_limited = base.limits.memory || base.limits.workspace || options.latency_limit || options.pareto;
+  const bool is_bounded = options.objective == Objective::kThroughput || options.objective == Objective::kStepTime;
+  return planning_case.gpu != nullptr || is_limited || !is_bounded || options.cost_to_beat ||
+         base.input.source == InputSource::kFolder;
+}
+
+}  // namespace
+
+std::optional<FewMembers> FewMembers::of(const PlanningCase& planning_case, const PlannerOptions& options) {
+  const std::size_t all = planning_case.models.size();
+  const std::size_t steps = steps_of(planning_case);
+  if (steps <= kMostSearchedSteps || depends_on_all(planning_case, options)) return std::nullopt;
+  const std::size_t least = kLeastOnCore * static_cast<std::size_t>(planning_case.device.cores);
+  const std::size_t few = std::max(all * kMostSearchedSteps / steps, least);
+  if (2 * few > all) return std::nullopt;
+  FewMembers members(planning_case);
+  members.base_ = *planning_case.base;
+  members.base_.members.clear();
+  members.base_.groups.clear();
+  members.base_.baselines.clear();
+  members.base_.resolved.reset();
+  std::vector<std::uint32_t> kept;
+  for (const MemberClass& each : member_classes(planning_case.models)) {
+    const std::size_t count = (each.members.size() * few + all - 1) / all;
+    kept.insert(kept.end(), each.members.begin(), each.members.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  std::sort(kept.begin(), kept.end());  // classes are in order of their first members, which are all there
+  for (const std::uint32_t member : kept) {
+    members.base_.members.push_back(planning_case.base->members[member]);
+    members.models_.push_back(planning_case.models[member]);
+  }
+  return members;
+}
+
+PlanningCase FewMembers::planning_case() const {
+  PlanningCase few = whole_;
+  few.base = &base_;
+  few.models = models_;
+  return few;
+}
+
+double searched_part(const PlanningCase& planning_case) {
+  const auto steps = static_cast<double>(std::max<std::size_t>(1, steps_of(planning_case)));
+  return std::min(1.0, static_cast<double>(kMostSearchedSteps) / steps);
+}
+
+}  // namespace cohort

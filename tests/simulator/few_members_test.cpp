@@ -1,0 +1,66 @@
+#include "simulator/planner/few_members.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulator/planner_bench.hpp"
+
+namespace cohort {
+namespace {
+
+TEST(FewMembers, StandForManyInProportion) {
+  const PlannerBench small = cnn_bench({}, 16);
+  EXPECT_FALSE(FewMembers::of(small.planning_case(), {}));
+  EXPECT_EQ(searched_part(small.planning_case()), 1);
+
+  Model other = fake_cnn(2);
+  other.ops.front().name = "first";
+  PlannerBench bench({fake_cnn(2), other, fake_cnn(2)}, 3'000, times_of({}));
+  const auto few = FewMembers::of(bench.planning_case(), {});
+  ASSERT_TRUE(few);
+  const PlanningCase planning_case = few->planning_case();
+  const std::size_t count = planning_case.models.size();
+  EXPECT_LE(count * other.ops.size(), kMostSearchedSteps + other.ops.size());
+  EXPECT_GT(2 * count * other.ops.size(), kMostSearchedSteps);
+  EXPECT_EQ(planning_case.base->members.size(), count);
+  const auto others = std::count_if(planning_case.models.begin(), planning_case.models.end(),
+                                    [](const Model* model) { return model->ops.front().name == "first"; });
+  EXPECT_NEAR(static_cast<double>(others), static_cast<double>(count) / 3, 1.0);
+  EXPECT_LT(searched_part(bench.planning_case()), 0.5);
+}
+
+TEST(FewMembers, DoNotStandForThoseWhomALimitBinds) {
+  PlannerBench bench = cnn_bench({}, 3'000);
+  EXPECT_TRUE(FewMembers::of(bench.planning_case(), {}));
+  EXPECT_FALSE(FewMembers::of(bench.planning_case(), {.latency_limit = Nanoseconds(1)}));
+  EXPECT_FALSE(FewMembers::of(bench.planning_case(), {.objective = Objective::kP99Latency}));
+  EXPECT_FALSE(FewMembers::of(bench.planning_case(), {.pareto = true}));
+  bench.base.limits.memory = Bytes{1 << 30};
+  EXPECT_FALSE(FewMembers::of(bench.planning_case(), {}));
+}
+
+TEST(FewMembers, FindThePlanThatAllHave) {
+  const Prices prices{.all_cores = 0.6, .beside = 1.0, .strided = 0.1, .dense = 0.2};
+  const PlanningResult few = cnn_bench(prices, 8).plan();
+  const PlannerBench bench = cnn_bench(prices, 2'000);
+  const PlanningResult many = bench.plan();
+  EXPECT_EQ(many.ranked.front().name, few.ranked.front().name);
+  EXPECT_LE(many.ranked.size(), 5U);
+  EXPECT_EQ(many.baseline.step_time, few.baseline.step_time * 250);
+  EXPECT_EQ(many.baseline.baselines.front().members.size(), 2'000U);
+  EXPECT_EQ(many.ranked.front().plan.members.size(), 2'000U);
+  EXPECT_NE(find(many, kOneAfterAnother), nullptr);
+  for (std::size_t i = 1; i < many.ranked.size(); ++i)
+    EXPECT_LE(many.ranked[i - 1].prediction.step_time, many.ranked[i].prediction.step_time);
+  // What is ranked was predicted with all members.
+  const auto predicted = predict_plan(bench.planning_case(), many.ranked.front().plan, {});
+  ASSERT_TRUE(predicted) << predicted.error().message;
+  EXPECT_EQ(predicted->run.prediction.step_time, many.ranked.front().prediction.step_time);
+  // What was not has the least time that it could have with all.
+  EXPECT_GT(many.screened.size(), 5U);
+  for (const ScreenedCandidate& each : many.screened)
+    EXPECT_GT(each.bound, few.ranked.front().prediction.step_time * 100) << each.name;
+}
+
+}  // namespace
+}  // namespace cohort
