@@ -125,6 +125,9 @@ TEST(OnnxLoop, NamesWhatIsWrongOnce) {
   EXPECT_THAT(problem(header() + integers_text("n", {}, {5}) +
                       node_text("Loop", {"n", "", "x"}, {"y"}, body({"i", "c"}, "", {"c"}))),
               HasSubstr("its body has 2 inputs and 1 outputs, which do not fit the node's 3 and 1"));
+  EXPECT_THAT(problem(header() + integers_text("n", {}, {5}) +
+                      node_text("Loop", {"n", "", "x"}, {"y"}, body({"i", "c", "s"}, "", {"c", "t"}))),
+              HasSubstr("(Loop, opset 17) reads tensor t, which nothing writes"));
 }
 
 TEST(OnnxScan, RunsAlongAxesInBothDirections) {
