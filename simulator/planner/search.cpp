@@ -13,6 +13,7 @@
 #include "simulator/planner/few_members.hpp"
 #include "simulator/planner/input_settings.hpp"
 #include "simulator/planner/learned_ratios.hpp"
+#include "simulator/planner/pareto.hpp"
 #include "simulator/planner/refusals.hpp"
 #include "simulator/planner/scoring.hpp"
 #include "simulator/planner/uncertainty.hpp"
@@ -26,7 +27,6 @@ constexpr std::size_t kMostChanges = 16;  // a round
 constexpr std::size_t kMostStarts = 4;
 constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by side
 constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
-constexpr std::size_t kTradeoffs = 6;    // of time against workspace that are tried of one plan
 constexpr std::size_t kBestOfFew = 4;    // plans of some members that are simulated with all of them
 
 /// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
@@ -113,7 +113,10 @@ class Search {
       return rank(a) < rank(b);
     });
     COHORT_CHECK(finish());
-    if (options_.pareto) COHORT_CHECK(add_pareto());
+    if (options_.pareto) {
+      COHORT_TRY(outcome_.pareto,
+                 pareto_points(outcome_.ranked, case_.models, scoring_.evaluator(), [this] { return interrupted(); }));
+    }
     return {};
   }
 
@@ -455,37 +458,6 @@ class Search {
     return {};
   }
 
-  /// All candidates, and the explained ones with less workspace; of these what no other beats.
-  Result<void> add_pareto() {
-    std::vector<ParetoPoint> points;
-    for (const PlanCandidate& each : outcome_.ranked) {
-      points.push_back({each.name, each.plan, each.prediction.step_time, each.prediction.memory});
-      if (!each.explained || interrupted()) continue;
-      Plan free = each.plan;
-      free.resolved.reset();
-      const auto tradeoffs = scoring_.evaluator().tradeoffs(free, case_.models, kTradeoffs);
-      if (!tradeoffs && interrupted()) continue;
-      if (!tradeoffs) return tl::unexpected<Error>(tradeoffs.error());
-      for (const Evaluation& tradeoff : *tradeoffs) {
-        ParetoPoint point{each.name, free, tradeoff.prediction.step_time, tradeoff.prediction.memory};
-        if (point.memory.workspace < each.prediction.memory.workspace) {
-          point.name += fmt::format(", workspace {}", format_bytes(point.memory.workspace));
-        }
-        point.plan.resolved = scoring_.evaluator().resolved(free, tradeoff.program);
-        points.push_back(std::move(point));
-      }
-    }
-    std::stable_sort(points.begin(), points.end(), [](const ParetoPoint& a, const ParetoPoint& b) {
-      return std::pair(a.step_time, a.memory.total()) < std::pair(b.step_time, b.memory.total());
-    });
-    for (ParetoPoint& point : points) {
-      const auto& kept = outcome_.pareto;
-      if (kept.empty() || point.memory.total() < kept.back().memory.total())
-        outcome_.pareto.push_back(std::move(point));
-    }
-    return {};
-  }
-
   const PlanningCase& case_;
   const PlannerOptions& options_;
   PlanningResult& outcome_;
@@ -497,10 +469,6 @@ class Search {
   std::vector<std::pair<Variant, Result<Scored>>> ahead_;  ///< scored before it is their turn
   Refusals refusals_;
 };
-
-}  // namespace
-
-namespace {
 
 /// The best plans of some of the members, as plans of all. None where none of them can be.
 Result<std::optional<PlanningResult>> search_among_few(const PlanningCase& planning_case, const PlannerOptions& options,
@@ -514,9 +482,16 @@ Result<std::optional<PlanningResult>> search_among_few(const PlanningCase& plann
   COHORT_TRY(of_few.baseline, best_baseline(few_case, quick));
   Search search(few_case, quick, of_few);
   COHORT_CHECK(search.run());
+  std::vector<Variant> variants = search.best_variants();
+  PlannerOptions rest = options;
+  if (of_few.interrupted) {  // the best so far is to be an answer, too
+    variants.resize(std::min<std::size_t>(1, variants.size()));
+    rest.cancel = nullptr;
+    rest.most_explained = 0;
+  }
   PlanningResult result;
   result.baseline = baseline;
-  if (!Search(planning_case, options, result).run_among(search.best_variants())) return std::nullopt;
+  if (!Search(planning_case, rest, result).run_among(variants)) return std::nullopt;
   result.refused.insert(result.refused.begin(), of_few.refused.begin(), of_few.refused.end());
   result.interrupted = result.interrupted || of_few.interrupted;
   return result;

@@ -62,5 +62,18 @@ TEST(FewMembers, FindThePlanThatAllHave) {
     EXPECT_GT(each.bound, few.ranked.front().prediction.step_time * 100) << each.name;
 }
 
+TEST(FewMembers, HaveABestSoFarWhenTheSearchIsCancelled) {
+  CancelToken cancel;
+  PlannerOptions options;
+  options.cancel = &cancel;
+  options.progress = [&](std::size_t done, std::size_t) {
+    if (done == 3) cancel.cancel();
+  };
+  const PlanningResult result = cnn_bench({}, 1'000).plan(options);
+  EXPECT_TRUE(result.interrupted);
+  ASSERT_FALSE(result.ranked.empty());
+  EXPECT_EQ(result.ranked.front().plan.members.size(), 1'000U);
+}
+
 }  // namespace
 }  // namespace cohort
