@@ -155,7 +155,16 @@ Result<Shape> output(const Reduce& op, const Shapes& shapes) {
 
 Result<Shape> output(const ArgMax& op, const Shapes& shapes) {
   COHORT_CHECK(check_axis(op.axis, shapes[0]));
-  return output(Reduce{ReduceKind::kMax, {op.axis}, op.keep_axis}, shapes);
+  COHORT_TRY(Shape y, output(Reduce{ReduceKind::kMax, {op.axis}, op.keep_axis}, shapes));
+  if (op.count == 1) return y;
+  const std::int64_t extent = shapes[0][static_cast<std::size_t>(op.axis)];
+  if (op.count < 1 || op.count > extent)
+    return fail(ErrorCode::kInvalidInput, "count must be from 1 to {}, not {}", extent, op.count);
+  if (!op.keep_axis || op.last)
+    return fail(ErrorCode::kInvalidInput, "the first {} along an axis need the axis, and of equals the first",
+                op.count);
+  y[static_cast<std::size_t>(op.axis)] = op.count;
+  return y;
 }
 
 }  // namespace cohort::infer

@@ -195,7 +195,9 @@ class Canonical {
     return fmt::format("{} {}{}", type_, fmt::join(r.axes, ","), r.keep_axes ? "" : " dropped");
   }
   std::string operator()(const ArgMax& a) const {
-    return fmt::format("{} axis={}{}{}", type_, a.axis, a.keep_axis ? "" : " dropped", a.last ? " last" : "");
+    const std::string of_several = a.count == 1 ? "" : fmt::format(" {}{}", a.count, a.smallest ? " smallest" : "");
+    return fmt::format("{} axis={}{}{}{}", type_, a.axis, a.keep_axis ? "" : " dropped", a.last ? " last" : "",
+                       of_several);
   }
   std::string operator()(const Pack& p) const {
     return fmt::format("{} at {} size={}", type_, fmt::join(p.offsets, ","), p.size);
@@ -336,7 +338,10 @@ std::string_view op_type(const OpAttributes& attributes) {
           [](const Tile&) -> Name { return "Tile"; },
           [](const Resize&) -> Name { return "Resize"; },
           [](const Reduce& reduce) { return reduce_name(reduce.kind); },
-          [](const ArgMax& op) -> Name { return op.smallest ? "ArgMin" : "ArgMax"; },
+          [](const ArgMax& op) -> Name {
+            if (op.count > 1) return "TopK";
+            return op.smallest ? "ArgMin" : "ArgMax";
+          },
           [](const ActivationGradient& op) { return activation_gradient_name(op.activation.kind); },
           [](const PoolGradient& op) -> Name {
             return op.pool.kind == PoolKind::kMax ? "MaxPoolGradient" : "AveragePoolGradient";

@@ -115,12 +115,14 @@ struct Reduce {
 };
 
 /// Position (int32) of the largest, or with `smallest` the smallest, float32 element along `axis` (>= 0),
-/// of equals the first or with `last` the last.
+/// of equals the first or with `last` the last. Of `count` > 1 those of as many elements, the largest or smallest
+/// first, along the axis, which is kept; of equals the first is ahead.
 struct ArgMax {
   std::int64_t axis = 0;
   bool keep_axis = true;
   bool last = false;
   bool smallest = false;
+  std::int64_t count = 1;
 
   friend bool operator==(const ArgMax&, const ArgMax&) = default;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "models/compute/ops.hpp"
 
@@ -111,8 +112,29 @@ void compute(const Reduce& op, Inputs inputs, const Tensor& y) {
   });
 }
 
+namespace {
+
+void compute_several(const ArgMax& op, const ConstTensor& x, const Tensor& y) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  std::vector<std::int32_t> order(static_cast<std::size_t>(x.shape[axis]));
+  for_each_index<2>(without(x.shape, axis), {without(x.strides, axis), without(y.strides, axis)}, [&](const auto& at) {
+    const float* const lane = x.data + at[0];
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t i, std::int32_t j) {
+      const float a = lane[i * x.strides[axis]], b = lane[j * x.strides[axis]];
+      if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+      return op.smallest ? a < b : a > b;
+    });
+    for (std::int64_t i = 0; i < op.count; ++i)
+      y.data[at[1] + i * y.strides[axis]] = stored(order[static_cast<std::size_t>(i)]);
+  });
+}
+
+}  // namespace
+
 void compute(const ArgMax& op, Inputs inputs, const Tensor& y) {
   const ConstTensor& x = inputs[0];
+  if (op.count > 1) return compute_several(op, x, y);
   const auto axis = static_cast<std::size_t>(op.axis);
   const Shape to = op.keep_axis ? without(y.strides, axis) : y.strides;
   for_each_index<2>(without(x.shape, axis), {without(x.strides, axis), to}, [&](const auto& at) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <numeric>
-#include <span>
 
 #include "models/compute/tensor_ref.hpp"
 #include "models/onnx/converters.hpp"
@@ -36,6 +35,22 @@ Result<TensorId> counting(NodeImport& node, std::int64_t count, std::size_t axis
   return node.made_weight("counting", std::move(shape), std::move(values), element);
 }
 
+/// Of `x` the elements at `places` along an axis, whose other positions are their own.
+Result<TensorId> elements_at(NodeImport& node, std::string_view suffix, TensorId x, TensorId places, std::size_t axis) {
+  const Shape x_shape = node.shape_of(x), shape = node.shape_of(places);
+  const Shape strides = reference::row_major_strides(x_shape);
+  COHORT_TRY(TensorId at, whole(node, "scaled", BinaryKind::kMul, places,
+                                node.scalar("stride", static_cast<float>(strides[axis]), kWhole)));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d == axis || shape[d] == 1) continue;
+    COHORT_TRY(const TensorId offsets,
+               counting(node, shape[d], d, shape.size(), kWhole, static_cast<float>(strides[d])));
+    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, at, offsets));
+  }
+  COHORT_TRY(const TensorId flat, node.emit_reshape("flat", x, {element_count(x_shape)}));
+  return node.emit(suffix, Gather{0}, {flat, at});
+}
+
 /// Entry `j` of the last axis of `indices`, that axis dropped.
 Result<TensorId> column(NodeImport& node, TensorId indices, std::int64_t j) {
   Shape shape = node.shape_of(indices);
@@ -67,18 +82,8 @@ Result<void> convert_gather_elements(NodeImport& node) {
     return fail(ErrorCode::kInvalidInput, "indices {} do not fit into {}", to_string(shape), to_string(x_shape));
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId indices, node.tensor(1));
-  const Shape strides = reference::row_major_strides(x_shape);
-  COHORT_TRY(TensorId at, from_front(node, indices, x_shape[axis]));
-  COHORT_TRY(at, whole(node, "scaled", BinaryKind::kMul, at,
-                       node.scalar("stride", static_cast<float>(strides[axis]), kWhole)));
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d == axis || shape[d] == 1) continue;
-    COHORT_TRY(const TensorId offsets,
-               counting(node, shape[d], d, shape.size(), kWhole, static_cast<float>(strides[d])));
-    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, at, offsets));
-  }
-  COHORT_TRY(const TensorId flat, node.emit_reshape("flat", x, {element_count(x_shape)}));
-  COHORT_TRY(const TensorId y, node.emit("", Gather{0}, {flat, at}));
+  COHORT_TRY(const TensorId places, from_front(node, indices, x_shape[axis]));
+  COHORT_TRY(const TensorId y, elements_at(node, "", x, places, axis));
   node.set_result(y);
   return {};
 }
@@ -214,48 +219,22 @@ Result<void> convert_trilu(NodeImport& node) {
 
 namespace {
 
-/// The positions of the `count` largest, or smallest, of `values`, which are `step` apart; of equal ones the first.
-template <class Number>
-std::vector<std::size_t> best_of(std::span<const Number> values, std::size_t extent, std::size_t step,
-                                 std::size_t count, bool largest) {
-  std::vector<std::size_t> order(extent);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return largest ? values[a * step] > values[b * step] : values[a * step] < values[b * step];
-  });
-  order.resize(count);
-  return order;
-}
-
-template <class Number>
-void take_best(NodeImport& node, const Shape& shape, const std::vector<Number>& values, std::size_t axis,
-               std::size_t count, bool largest) {
-  const auto extent = static_cast<std::size_t>(shape[axis]);
-  std::size_t step = 1;
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) step *= static_cast<std::size_t>(shape[i]);
-  const std::size_t outer = extent == 0 ? 0 : values.size() / (extent * step);
-  std::vector<Number> best(outer * count * step);
-  std::vector<std::int64_t> places(best.size());
-  for (std::size_t o = 0; o < outer; ++o) {
-    for (std::size_t i = 0; i < step; ++i) {
-      const auto own = std::span<const Number>(values).subspan(o * extent * step + i);
-      const std::vector<std::size_t> order = best_of(own, extent, step, count, largest);
-      for (std::size_t k = 0; k < count; ++k) {
-        const std::size_t to = (o * count + k) * step + i;
-        best[to] = own[order[k] * step];
-        places[to] = static_cast<std::int64_t>(order[k]);
-      }
-    }
-  }
-  Shape result = shape;
-  result[axis] = static_cast<std::int64_t>(count);
-  node.set_alias(make_constant(result, std::move(best)), 0);
-  node.set_alias(make_constant(result, std::move(places)), 1);
+/// The numbers by which entries are put in order, as float32: whole ones that are known, where it holds them exactly.
+Result<TensorId> order_of(NodeImport& node, TensorId x) {
+  if (node.element_of(x) == ElementType::kFloat32) return x;
+  constexpr std::int64_t kMostExact = 1 << 24;
+  const Constant* const known = node.needed_constant(0);
+  const bool is_exact = known != nullptr && known->integers() != nullptr &&
+                        std::all_of(known->integers()->begin(), known->integers()->end(),
+                                    [](std::int64_t value) { return value >= -kMostExact && value <= kMostExact; });
+  if (!is_exact)
+    return fail(ErrorCode::kInvalidInput,
+                "takes float32, or whole numbers up to 2^24 that are known when the file is read");
+  return node.emit("order", Cast{kWhole, ElementType::kFloat32, false}, {x});
 }
 
 }  // namespace
 
-/// Of what is known beforehand, such as the lengths of sequences, by which packed ones are sorted.
 Result<void> convert_top_k(NodeImport& node) {
   constexpr std::int64_t kCountAsInput = 10;  // the opset
   COHORT_TRY(const Shape shape, node.shape(0));
@@ -273,14 +252,26 @@ Result<void> convert_top_k(NodeImport& node) {
   }
   if (count < 0 || count > shape[axis])
     return fail(ErrorCode::kInvalidInput, "K must be from 0 to {}, not {}", shape[axis], count);
-  const Constant* const x = node.needed_constant(0);
-  if (x == nullptr) return fail(ErrorCode::kInvalidInput, "its input is computed at run time, which is not supported");
-  const auto k = static_cast<std::size_t>(count);
-  if (x->floats() != nullptr) {
-    take_best(node, shape, *x->floats(), axis, k, largest != 0);
-  } else {
-    take_best(node, shape, *x->integers(), axis, k, largest != 0);
+  if (count == 0) {
+    Shape nothing = shape;
+    nothing[axis] = 0;
+    COHORT_TRY(const ElementType element, node.element(0));
+    const bool is_float = element == ElementType::kFloat32;
+    node.set_alias(is_float ? make_constant(nothing, std::vector<float>())
+                            : make_constant(nothing, std::vector<std::int64_t>()));
+    node.set_alias(make_constant(nothing, std::vector<std::int64_t>()), 1);
+    return {};
   }
+  COHORT_CHECK(check_positions(shape));
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId order, order_of(node, x));
+  const ArgMax op{static_cast<std::int64_t>(axis), true, false, largest == 0, count};
+  COHORT_TRY(const TensorId places, node.emit("places", op, {order}));
+  if (node.is_read(0)) {
+    COHORT_TRY(const TensorId values, elements_at(node, "", x, places, axis));
+    node.set_result(values);
+  }
+  node.set_result(places, 1);
   return {};
 }
 

@@ -226,14 +226,18 @@ Result<void> NodesImport::choose(const Node& node, const std::string& op_name, c
   return {};
 }
 
-void NodesImport::add_branch(const Node& node, const Graph& branch) {
-  for (const auto& [name, constant] : branch.constants) {
+void NodesImport::add_contents(const Graph& inner) {
+  for (const auto& [name, constant] : inner.constants) {
     state_.learned.insert(name);
     state_.values.emplace(name, constant);
   }
-  for (const Node& inner : branch.nodes) {
-    for (const std::string& name : reads_of(inner)) state_.read_names.insert(name);
+  for (const Node& node : inner.nodes) {
+    for (const std::string& name : reads_of(node)) state_.read_names.insert(name);
   }
+}
+
+void NodesImport::add_branch(const Node& node, const Graph& branch) {
+  add_contents(branch);
   for (std::size_t i = 0; i < branch.outputs.size(); ++i) {
     if (state_.read_names.count(node.outputs[i]) > 0) state_.read_names.insert(branch.outputs[i]);
   }

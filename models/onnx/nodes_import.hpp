@@ -40,6 +40,8 @@ class NodesImport {
   Result<void> choose(const Node& node, const std::string& op_name, const std::vector<std::string>& if_true,
                       const std::vector<std::string>& if_false);
   void add_branch(const Node& node, const Graph& branch);
+  /// The constants of a graph inside of a node, and the names that its nodes read.
+  void add_contents(const Graph& inner);
   /// Output `output` of the node is what `name` is.
   void pass_on(const std::string& name, const Node& node, std::size_t output);
 
@@ -53,6 +55,9 @@ class NodesImport {
   /// Adds a turn that reads `inputs` as the body's. Returns the names of its outputs; none where a node is wrong.
   Result<std::vector<std::string>> add_turn(const Node& node, const Body& body, std::size_t turn,
                                             const std::vector<std::string>& inputs);
+  /// The node's outputs: its states after the last turn, then what each turn gave, stacked along axes.
+  Result<void> give(const Node& node, const std::vector<std::string>& states,
+                    const std::vector<std::vector<std::string>>& of_turns, const std::vector<std::int64_t>& axes);
   /// Output `output` of the node is what turns gave, one behind the other along a new axis.
   void stack(const Node& node, std::size_t output, const std::vector<std::string>& turns, std::int64_t axis);
   /// Absent where nothing is known of the condition beforehand. Errors: it is no single truth value.

@@ -26,13 +26,7 @@ Result<NodesImport::Body> NodesImport::open_body(const Node& node, const std::st
   body.graph = renamed(*found->second, {},
                        [&](const std::string& inner) { return fresh(fmt::format("{}/{}", op_name, inner)); });
   COHORT_TRY(const auto order, sorted_nodes(body.graph, true));
-  for (const auto& [name, constant] : body.graph.constants) {
-    state_.learned.insert(name);
-    state_.values.emplace(name, constant);
-  }
-  for (const Node& inner : body.graph.nodes) {
-    for (const std::string& name : reads_of(inner)) state_.read_names.insert(name);
-  }
+  add_contents(body.graph);
   state_.read_names.insert(body.graph.outputs.begin(), body.graph.outputs.end());
   state_.read_names.erase(std::string());
   std::set<std::string> changing;
@@ -102,6 +96,20 @@ void NodesImport::stack(const Node& node, std::size_t output, const std::vector<
   add(concat, output);
 }
 
+Result<void> NodesImport::give(const Node& node, const std::vector<std::string>& states,
+                               const std::vector<std::vector<std::string>>& of_turns,
+                               const std::vector<std::int64_t>& axes) {
+  for (std::size_t i = 0; i < states.size(); ++i) pass_on(states[i], node, i);
+  for (std::size_t i = 0; i < of_turns.size(); ++i) {
+    const std::string& output = node.outputs[states.size() + i];
+    if (output.empty() || state_.read_names.count(output) == 0) continue;
+    if (of_turns[i].empty())
+      return fail(ErrorCode::kInvalidInput, "output {} is of turns, of which there are none", output);
+    stack(node, states.size() + i, of_turns[i], axes[i]);
+  }
+  return {};
+}
+
 Result<std::optional<bool>> NodesImport::truth_of(const Node& node, const std::string& name) {
   Node reader = node;
   reader.inputs = {name};
@@ -154,15 +162,7 @@ Result<void> NodesImport::import_loop(const Node& node, std::size_t index) {
     current.assign(outputs.begin() + 1, outputs.begin() + 1 + static_cast<std::ptrdiff_t>(states));
     for (std::size_t i = 0; i < given.size(); ++i) given[i].push_back(outputs[1 + states + i]);
   }
-  for (std::size_t i = 0; i < states; ++i) pass_on(current[i], node, i);
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const std::string& output = node.outputs[states + i];
-    if (output.empty() || state_.read_names.count(output) == 0) continue;
-    if (given[i].empty())
-      return fail(ErrorCode::kInvalidInput, "output {} is of turns, of which there are none", output);
-    stack(node, states + i, given[i], 0);
-  }
-  return {};
+  return give(node, current, given, std::vector<std::int64_t>(given.size(), 0));
 }
 
 namespace {
@@ -231,15 +231,7 @@ Result<void> NodesImport::import_scan(const Node& node, std::size_t index) {
       mine.insert(output_directions[i] == 0 ? mine.end() : mine.begin(), outputs[states + i]);
     }
   }
-  for (std::size_t i = 0; i < states; ++i) pass_on(current[i], node, i);
-  for (std::size_t i = 0; i < stacked; ++i) {
-    const std::string& output = node.outputs[states + i];
-    if (output.empty() || state_.read_names.count(output) == 0) continue;
-    if (given[i].empty())
-      return fail(ErrorCode::kInvalidInput, "output {} is of turns, of which there are none", output);
-    stack(node, states + i, given[i], output_axes[i]);
-  }
-  return {};
+  return give(node, current, given, output_axes);
 }
 
 }  // namespace cohort::onnx

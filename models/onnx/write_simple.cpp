@@ -213,6 +213,15 @@ Result<void> GraphWriter::write_node(const Op& op, const Reduce& reduce, const s
 
 Result<void> GraphWriter::write_node(const Op& op, const ArgMax& arg_max, const std::string& y) {
   const std::string result = unique(y + "/position");
+  if (arg_max.count > 1) {
+    COHORT_TRY(Node* const node, add_plain_node(op, "TopK", unique(y + "/value")));
+    node->add_input(write_integers(op.name + ".count", {arg_max.count}));
+    node->add_output(result);
+    set(*node, "axis", arg_max.axis);
+    set(*node, "largest", std::int64_t{arg_max.smallest ? 0 : 1});
+    cast_to(op, result, kInt32, y);
+    return {};
+  }
   COHORT_TRY(Node* const node, add_plain_node(op, arg_max.smallest ? "ArgMin" : "ArgMax", result));
   set(*node, "axis", arg_max.axis);
   set(*node, "keepdims", std::int64_t{arg_max.keep_axis ? 1 : 0});

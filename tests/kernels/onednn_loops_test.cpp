@@ -158,6 +158,21 @@ TEST(OnednnLoops, FindPositionsOfExtremes) {
   }
 }
 
+TEST(OnednnLoops, FindPositionsOfSeveralInOrder) {
+  for (const std::int64_t axis : {0, 1, 2}) {
+    for (const bool smallest : {false, true}) {
+      for (const std::int64_t count : {2, 5}) {
+        CallRunner runner(with_output(ArgMax{axis, true, false, smallest, count}, {dense(0, {5, 30, 70})}, 1));
+        expect_loops_give_same_bits(runner);
+        std::vector<float> few(std::size_t{5} * 30 * 70);  // with many equal ones, and some that are no numbers
+        for (std::size_t i = 0; i < few.size(); ++i) few[i] = i % 97 == 0 ? NAN : static_cast<float>(i * i % 7);
+        runner.set_input(0, few);
+        expect_loops_give_same_bits(runner);
+      }
+    }
+  }
+}
+
 TEST(OnednnLoops, ReduceToExtremes) {
   const std::vector<std::vector<std::int64_t>> all_axes = {{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}};
   for (const ReduceKind kind : {ReduceKind::kMax, ReduceKind::kMin}) {

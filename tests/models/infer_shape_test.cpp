@@ -72,6 +72,7 @@ const Case kCases[] = {
     {"ReduceKeeps", Reduce{ReduceKind::kMean, {0, 2}, true}, {{2, 3, 4}}, {1, 3, 1}},
     {"ReduceDrops", Reduce{ReduceKind::kMean, {0, 1, 2}, false}, {{2, 3, 4}}, {}},
     {"ArgMax", ArgMax{1, false}, {{2, 3, 4}}, {2, 4}},
+    {"TopK", ArgMax{1, true, false, false, 2}, {{2, 3, 4}}, {2, 2, 4}},
     {"RecurrentWithFinalStates",
      Recurrent{
          RecurrentCell::kLstm, 3, Direction::kBidirectional, {}, 0, false, false, false, false, false, false, true},

@@ -9,7 +9,6 @@
 namespace cohort {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -172,8 +171,26 @@ TEST(OnnxTopK, OfWhatIsKnownIsKnown) {
   EXPECT_THAT(of("", "values"), ElementsAre(7, 7, 2, 1));
   EXPECT_THAT(of("", "places"), ElementsAre(1, 2, 1, 0));
   EXPECT_THAT(of(integer_attribute("largest", 0), "values"), ElementsAre(4, 7, 0, 1));
-  EXPECT_THAT(problem(header() + integers_text("k", {1}, {1}) + node_text("TopK", {"x", "k"}, {"y", "places"})),
-              AllOf(HasSubstr("TopK, opset 17"), HasSubstr("its input is computed at run time")));
+}
+
+TEST(OnnxTopK, OfDataIsComputed) {
+  const auto of = [](const std::string& attributes, const std::string& read) {
+    return result(input_text("x", {2, 4}) + output_text("y") + integers_text("k", {1}, {3}) +
+                      node_text("TopK", {"x", "k"}, {"values", "places"}, attributes) + read,
+                  {1, 4, 4, 2, -1, -5, -2, 0});
+  };
+  const std::string values = node_text("Identity", {"values"}, {"y"});
+  const std::string places = node_text("Cast", {"places"}, {"y"}, integer_attribute("to", 1));
+  EXPECT_THAT(of("", values), ElementsAre(4, 4, 2, 0, -1, -2));
+  EXPECT_THAT(of("", places), ElementsAre(1, 2, 3, 3, 0, 2));
+  EXPECT_THAT(of(integer_attribute("largest", 0), values), ElementsAre(1, 2, 4, -5, -2, -1));
+  EXPECT_THAT(of(integer_attribute("largest", 0), places), ElementsAre(0, 3, 1, 1, 2, 0));
+  EXPECT_THAT(problem(header() + integers_text("k", {1}, {3}) + node_text("TopK", {"x", "k"}, {"y", "places"})),
+              HasSubstr("K must be from 0 to 2, not 3"));
+  EXPECT_THAT(
+      problem(header() + integers_text("k", {1}, {1}) + node_text("Cast", {"x"}, {"i"}, integer_attribute("to", 7)) +
+              node_text("TopK", {"i", "k"}, {"v", "p"}) + node_text("Cast", {"v"}, {"y"}, integer_attribute("to", 1))),
+      HasSubstr("takes float32, or whole numbers up to 2^24 that are known"));
 }
 
 }  // namespace

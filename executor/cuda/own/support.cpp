@@ -116,6 +116,8 @@ Result<void> check_supported(const OpCall& call) {
   COHORT_CHECK(check_call(call));
   if (is_layer_without_kernel(call.attributes))
     return refuse(call, "there are kernels for plain LSTMs, and for GRUs whose reset gate comes after the product");
+  const auto* const places = std::get_if<ArgMax>(&call.attributes);
+  if (places != nullptr && places->count > 1) return refuse(call, "its kernel finds one place, not several");
   COHORT_CHECK(check_parameters(call));
   COHORT_CHECK(check_post_ops(call));
   COHORT_CHECK(check_types(call));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -89,9 +90,57 @@ OwnWays own_ways(const Select& /*op*/, const OpCall& call, int threads) {
   }}};
 }
 
+namespace {
+
+/// A number of a lane, and where it stands.
+struct Placed {
+  float value = 0;
+  std::int32_t place = 0;
+};
+
+/// Puts the first `count` of a lane's elements at its begin, in order; a NaN is ahead of all numbers.
+void sort_first(std::vector<Placed>& lane, std::int64_t count, bool smallest) {
+  const auto ahead = [smallest](const Placed& a, const Placed& b) {
+    const bool a_is_none = a.value != a.value, b_is_none = b.value != b.value;
+    if (a_is_none != b_is_none) return a_is_none;
+    if (a.value != b.value && !a_is_none) return smallest ? a.value < b.value : a.value > b.value;
+    return a.place < b.place;
+  };
+  const auto end = lane.begin() + static_cast<std::ptrdiff_t>(count);
+  if (end != lane.end()) std::nth_element(lane.begin(), end, lane.end(), ahead);
+  std::sort(lane.begin(), end, ahead);
+}
+
+OwnWays first_places(const ArgMax& op, const View& x, const View& y, int threads) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  const StridedWalk<2> walk(reference::without(x.shape, axis),
+                            {reference::without(y.strides, axis), reference::without(x.strides, axis)});
+  const std::int64_t extent = x.shape[axis], x_step = x.strides[axis], y_step = y.strides[axis];
+  return {{[=, steps = walk.run_steps()](const HostArguments& arguments) {
+    walk_in_parallel(
+        walk, threads,
+        [&](const auto& at, std::int64_t lanes) {
+          std::vector<Placed> lane(static_cast<std::size_t>(extent));
+          for (std::int64_t i = 0; i < lanes; ++i) {
+            const float* const from = arguments.inputs[0] + at[1] + i * steps[1];
+            float* const to = arguments.outputs[0] + at[0] + i * steps[0];
+            for (std::int64_t k = 0; k < extent; ++k)
+              lane[static_cast<std::size_t>(k)] = {from[k * x_step], static_cast<std::int32_t>(k)};
+            sort_first(lane, op.count, op.smallest);
+            for (std::int64_t k = 0; k < op.count; ++k)
+              to[k * y_step] = stored(lane[static_cast<std::size_t>(k)].place);
+          }
+        },
+        extent);
+  }}};
+}
+
+}  // namespace
+
 OwnWays own_ways(const ArgMax& op, const OpCall& call, int threads) {
   const View x = view_of(call, 0), &y = call.outputs[0];
   if (!call.post_ops.empty() || element_count(y.shape) == 0) return {};
+  if (op.count > 1) return first_places(op, x, y, threads);
   const auto axis = static_cast<std::size_t>(op.axis);
   const Shape shape = reference::without(x.shape, axis);
   const Shape to = op.keep_axis ? reference::without(y.strides, axis) : y.strides;
