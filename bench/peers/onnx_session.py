@@ -112,11 +112,12 @@ def outputs_of_plan(cohort, plan, inputs, folder):
 
 
 def distance(found, expected):
-    """Largest difference of an element, relative to the largest that is expected; infinite where one is no number.
+    """Largest difference of an element, relative to the largest that is expected; infinite where only one of both is no number.
 
     Of outputs that are all below 0.002 that counts as the largest: ONNX Runtime's sigmoid is off by 1e-7 near 0, where Cohort's is not.
     """
-    expected = expected.astype(np.float64)
+    neither = np.isnan(found) & np.isnan(expected)
+    found, expected = np.where(neither, 0, found), np.where(neither, 0, expected).astype(np.float64)
     worst = float(np.max(np.abs(found - expected))) / max(float(np.max(np.abs(expected))), 2e-3)
     return math.inf if math.isnan(worst) else worst
 
