@@ -69,7 +69,7 @@ Result<void> check_what_ifs(const SimulateCommandOptions& options) {
                 threads);
   COHORT_TRY(const FuseRequest fuse, parse_fuse(options.fuse));
   COHORT_TRY(const Strategy strategy, strategy_from(options.strategy));
-  if (fuse.choice != FuseChoice::kNone && strategy != Strategy::kSerial && strategy != Strategy::kConcurrent)
+  if (fuse.choice != FuseChoice::kNone && is_fused(strategy))
     return fail(ErrorCode::kUsage, "--fuse {}: --strategy {} already says how all ops run; give one of them",
                 options.fuse, options.strategy);
   return {};

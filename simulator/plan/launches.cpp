@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
-bool is_fused(const Group& group) {
-  return group.strategy != Strategy::kSerial && group.strategy != Strategy::kConcurrent && group.members.size() > 1;
-}
-
 /// Group of each op of each member.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
 
@@ -136,7 +132,7 @@ Result<std::vector<Launch>> make_launches(const Plan& plan, std::span<const Mode
       add_grouped(group, models, g, assignment, launches);
       continue;
     }
-    if (is_fused(group)) {
+    if (is_fused(group.strategy) && group.members.size() > 1) {
       COHORT_CHECK(add_fused(plan, models, g, assignment, launches));
       continue;
     }

@@ -23,6 +23,10 @@ enum class Strategy {
   kStridedBatch,        ///< matrix products of equal shape as one strided batch; recurrent layers side by side
   kGroupedGemm,         ///< ops of one name in one launch, each member's with its own shape
 };
+/// Whether ops of several members become one launch.
+constexpr bool is_fused(Strategy strategy) {
+  return strategy != Strategy::kSerial && strategy != Strategy::kConcurrent;
+}
 std::string_view to_string(Strategy strategy);
 Result<Strategy> strategy_from(std::string_view text);
 

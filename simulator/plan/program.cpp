@@ -137,19 +137,6 @@ std::vector<OpCall> parts_of(const OpCall& grouped) {
   return calls;
 }
 
-StepAccess access_of(const Step& step) {
-  StepAccess access;
-  const auto add = [](std::vector<BufferId>& list, BufferId id) {
-    if (std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
-  };
-  for (const Operand& operand : step.call.inputs) {
-    if (const View* view = std::get_if<View>(&operand)) add(access.reads, view->buffer);
-  }
-  for (const View& view : step.call.outputs) add(access.writes, view.buffer);
-  if (step.workspace) add(access.writes, *step.workspace);
-  return access;
-}
-
 namespace {
 
 std::string print_operand(const Program& program, const Operand& operand) {

@@ -225,12 +225,6 @@ int most_threads(const Program& program);
 /// Strides of a dense tensor of one member, whose 4-d form is in `layout`.
 Shape dense_strides(const Shape& shape, Layout layout);
 
-/// The arena buffers, inputs and outputs a step reads and writes.
-struct StepAccess {
-  std::vector<BufferId> reads, writes;
-};
-StepAccess access_of(const Step& step);
-
 /// One line per step and buffer, for people and golden tests.
 std::string print(const Program& program);
 

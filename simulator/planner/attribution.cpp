@@ -9,13 +9,6 @@
 #include "simulator/planner/learned_ratios.hpp"
 
 namespace cohort {
-namespace {
-
-bool asks_for_fusion(const Group& group) {
-  return group.strategy != Strategy::kSerial && group.strategy != Strategy::kConcurrent;
-}
-
-}  // namespace
 
 const WalkPoints::Point& WalkPoints::at(const std::string& fingerprint, double ratio,
                                         const std::function<Point()>& make) {
@@ -92,12 +85,12 @@ Plan GainWalk::only_fused(const Plan& plan) const {
   Group rest = std::move(fused.groups.front());
   fused.groups.clear();
   for (const Group& group : plan.groups) {
-    if (asks_for_fusion(group)) add_fused(group, fused);
+    if (is_fused(group.strategy)) add_fused(group, fused);
   }
   // Members whose every op is fused have nothing left: the rest is of those that have other groups, too.
   const auto only_in_fused = [&](std::uint32_t member) {
     return std::none_of(plan.groups.begin(), plan.groups.end(), [&](const Group& group) {
-      return !asks_for_fusion(group) && std::binary_search(group.members.begin(), group.members.end(), member);
+      return !is_fused(group.strategy) && std::binary_search(group.members.begin(), group.members.end(), member);
     });
   };
   rest.members.erase(std::remove_if(rest.members.begin(), rest.members.end(), only_in_fused), rest.members.end());
@@ -146,7 +139,8 @@ Attribution GainWalk::explain(const Plan& plan, Nanoseconds with_overheads, Nano
   go_to(time_of(at), GainCause::kSharing);
   at.input = plan.input;
   go_to(time_of(at), GainCause::kOverlap);
-  if (std::any_of(plan.groups.begin(), plan.groups.end(), asks_for_fusion)) {
+  if (std::any_of(plan.groups.begin(), plan.groups.end(),
+                  [](const Group& group) { return is_fused(group.strategy); })) {
     go_to(time_of(only_fused(plan)), GainCause::kFusion);
   }
   at = plan;

@@ -32,6 +32,17 @@ std::vector<InputSetting> input_settings(const PlanningCase& planning_case, cons
   return settings;
 }
 
+std::vector<InputSetting> changed_input_settings(const InputSetting& setting, const PlanningCase& planning_case,
+                                                 const PlannerOptions& options) {
+  std::vector<InputSetting> changed = input_settings(planning_case, options);
+  std::erase_if(changed, [&](const InputSetting& other) {
+    const bool same_workers = other.decode_workers == setting.decode_workers;
+    const bool same_buffers = other.buffers == setting.buffers;
+    return same_workers == same_buffers;
+  });
+  return changed;
+}
+
 Result<BaselinePrediction> best_baseline(const PlanningCase& planning_case, const PlannerOptions& options) {
   COHORT_TRY(BaselinePrediction best, predict_baseline(planning_case, options.cancel));
   for (const InputSetting& setting : input_settings(planning_case, options)) {

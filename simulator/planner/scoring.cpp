@@ -24,6 +24,13 @@ std::size_t workers_for(const PlanningCase& planning_case, int threads) {
 
 }  // namespace
 
+bool same_program(const Scored& a, const Scored& b) {
+  return a.shape == b.shape && a.candidate.plan.launch == b.candidate.plan.launch &&
+         a.candidate.plan.launch_threads == b.candidate.plan.launch_threads &&
+         a.candidate.plan.input == b.candidate.plan.input &&
+         a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
+}
+
 Scoring::Worker::Worker(Scoring& scoring, const CancelToken* cancel, bool is_first)
     : gpu(is_first || scoring.case_.gpu == nullptr ? std::nullopt : std::optional(*scoring.case_.gpu)),
       planning_case(scoring.case_of(gpu)),

@@ -24,6 +24,9 @@ struct Scored {
   ProgramShape shape;
 };
 
+/// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
+bool same_program(const Scored& a, const Scored& b);
+
 /// Predicts and explains candidates, several at a time: on as many threads as the options say. What it answers does not
 /// depend on their number.
 class Scoring {

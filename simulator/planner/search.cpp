@@ -29,14 +29,6 @@ constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by
 constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
 constexpr std::size_t kBestOfFew = 4;    // plans of some members that are simulated with all of them
 
-/// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
-bool same_program(const Scored& a, const Scored& b) {
-  return a.shape == b.shape && a.candidate.plan.launch == b.candidate.plan.launch &&
-         a.candidate.plan.launch_threads == b.candidate.plan.launch_threads &&
-         a.candidate.plan.input == b.candidate.plan.input &&
-         a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
-}
-
 /// A variant that waits for its turn.
 struct Waiting {
   Nanoseconds estimate{};
@@ -324,10 +316,7 @@ class Search {
   /// The variants that differ in one setting of a decoded input, as far as settings are to be looked for.
   [[nodiscard]] std::vector<Variant> input_changed(const Variant& variant) const {
     std::vector<Variant> changed;
-    for (const InputSetting& setting : input_settings(case_, options_)) {
-      const bool same_workers = setting.decode_workers == variant.input.decode_workers;
-      const bool same_buffers = setting.buffers == variant.input.buffers;
-      if (same_workers == same_buffers) continue;
+    for (const InputSetting& setting : changed_input_settings(variant.input, case_, options_)) {
       changed.push_back(variant);
       changed.back().input = setting;
     }

@@ -10,8 +10,6 @@
 namespace cohort {
 namespace {
 
-bool is_fused(Strategy strategy) { return strategy != Strategy::kSerial && strategy != Strategy::kConcurrent; }
-
 std::vector<std::uint32_t> all_members(std::size_t count) {
   std::vector<std::uint32_t> members(count);
   std::iota(members.begin(), members.end(), 0U);
