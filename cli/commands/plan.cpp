@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -80,7 +81,7 @@ Result<std::optional<PlanReport>> add_best(const PlanningResult& result, std::si
     COHORT_CHECK(files.add(prediction.plan, prediction.run.trace, pending));
     return std::nullopt;
   }
-  COHORT_TRY(PlanReport report, report_plan(planning_case, best.plan, input.device()));
+  COHORT_TRY(PlanReport report, report_ranked(planning_case, result, rank, input.device()));
   COHORT_CHECK(files.add(report.plan, report.trace, pending));
   return report;
 }
@@ -101,8 +102,11 @@ std::string to_text(const PlanningResult& result, const std::optional<PlanReport
   return text;
 }
 
-void report(const PlanFiles& files, ordered_json document, const std::string& text, CommandContext& context) {
+/// `make_document` makes what --json prints.
+void report(const PlanFiles& files, const std::function<ordered_json()>& make_document, const std::string& text,
+            CommandContext& context) {
   if (context.json) {
+    ordered_json document = make_document();
     document["plan"] = files.plan.string();
     document["predicted"] = files.predicted.string();
     context.console.print_json(document);
@@ -163,14 +167,17 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   COHORT_CHECK(add_check(check, result, input->profiles(), learned));
   COHORT_CHECK(pending.commit());
   COHORT_CHECK(learned.commit());
-  ordered_json document = to_json(result, planning.members.choose_models.has_value());
-  document["best"] = best ? to_json(*best) : ordered_json();
   const Fallbacks fallbacks = best ? find_fallbacks(best->trace) : Fallbacks();
-  if (!fallbacks.ops.empty()) document["plain_loops"] = to_json(fallbacks);
-  if (checks) document["check"] = to_json(check, result);
+  const auto make_document = [&] {
+    ordered_json document = to_json(result, planning.members.choose_models.has_value());
+    document["best"] = best ? to_json(*best) : ordered_json();
+    if (!fallbacks.ops.empty()) document["plain_loops"] = to_json(fallbacks);
+    if (checks) document["check"] = to_json(check, result);
+    return document;
+  };
   std::string text = to_text(result, best, options);
   if (checks) text += check_text(check, result) + fmt::format("written: {}\n", result.ranked[check.best].name);
-  report(files, std::move(document), text, context);
+  report(files, make_document, text, context);
   warn_of_plain_loops(fallbacks, context);
   if (result.interrupted) return context.cancel.check();
   return {};
@@ -189,10 +196,12 @@ Result<void> resolve(const PlanCommandOptions& options, CommandContext& context)
   COHORT_CHECK(files.add(prediction->plan, prediction->run.trace, pending));
   COHORT_CHECK(pending.commit());
   const Nanoseconds step = prediction->run.prediction.step_time;
-  report(files,
-         {{"step_ns", step.count()},
-          {"baseline_ns", prediction->baseline.count()},
-          {"predicted_speedup", prediction->speedup}},
+  const auto make_document = [&] {
+    return ordered_json{{"step_ns", step.count()},
+                        {"baseline_ns", prediction->baseline.count()},
+                        {"predicted_speedup", prediction->speedup}};
+  };
+  report(files, make_document,
          fmt::format("{} members: {} a step predicted, {} one by one, speedup {:.2f}x\n", plan.members.size(),
                      format_time(step), format_time(prediction->baseline), prediction->speedup),
          context);

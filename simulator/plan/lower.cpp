@@ -1,6 +1,7 @@
 #include "simulator/plan/lower.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "simulator/plan/lowering.hpp"
@@ -423,27 +424,28 @@ void Lowering::add_ordering_needs(const Step& step, std::vector<StepId>& needs) 
 
 Result<StepId> Lowering::add_step(OpCall call, std::string op, const Context& context, std::vector<StepId> needs) {
   Step step;
-  step.task = fmt::format("{}/{}", member_ranges(context.members), op);
+  const std::string task = member_ranges(context.members) + '/' + op;
+  step.task = task;
   for (int copy_number = 2; !tasks_.insert(step.task).second; ++copy_number)
-    step.task = fmt::format("{}/{}#{}", member_ranges(context.members), op, copy_number);
+    step.task = fmt::format("{}#{}", task, copy_number);
   call.multiprocessors = plan_.groups[context.group].multiprocessors;
-  COHORT_TRY(const Alternative chosen, picker_.pick(call, step.task, context.group));
+  COHORT_TRY(const Alternative* const chosen, picker_.pick(call, step.task, context.group));
   step.op = std::move(op);
   step.phase = context.phase;
   step.members = context.members;
   step.group = context.group;
   step.stream = context.stream;
-  step.cost = {signature_for(chosen.multiprocessors, call.signature),
+  step.cost = {signature_for(chosen->multiprocessors, call.signature),
                call.strategy,
                call.width,
-               chosen.threads,
-               chosen.algorithm,
-               chosen.alone};
+               chosen->threads,
+               chosen->algorithm,
+               chosen->alone};
   step.call = std::move(call);
-  step.packed_weights = chosen.packed_weights;
+  step.packed_weights = chosen->packed_weights;
   const auto id = static_cast<StepId>(program_.steps.size());
-  if (chosen.workspace.value > 0)
-    step.workspace = values_.allocate_workspace(step.task + ":workspace", chosen.workspace);
+  if (chosen->workspace.value > 0)
+    step.workspace = values_.allocate_workspace(step.task + ":workspace", chosen->workspace);
   add_ordering_needs(step, needs);
 
   steps_of_group_[step.group].push_back(id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "simulator/plan/lowering.hpp"
 #include "simulator/plan/tensor_layout.hpp"

@@ -2,9 +2,9 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "simulator/plan/fuse.hpp"
@@ -126,7 +126,7 @@ class Lowering {
   std::map<std::pair<MemberId, TensorId>, StackKey> stacks_of_packs_;  ///< that several members' packs lie in
   std::map<BufferId, std::vector<std::pair<StepId, View>>> state_readers_;
   std::map<const Op*, std::string> signatures_;
-  std::set<std::string> tasks_;
+  std::unordered_set<std::string> tasks_;
   std::vector<std::vector<StepId>> steps_of_group_;
   std::map<StreamId, StepId> last_on_stream_;
   std::optional<StepId> last_wide_;  ///< last step that had all cores to itself

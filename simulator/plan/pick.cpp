@@ -1,13 +1,16 @@
 #include "simulator/plan/pick.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "simulator/plan/call_form.hpp"
 
 namespace cohort {
 
 AlternativePicker::AlternativePicker(const Plan& plan, const OpCatalog& catalog, const ChooseAlternative& choose)
     : plan_(plan), catalog_(catalog), choose_(choose) {
   if (!plan.resolved || plan.resolved->fingerprint != fingerprint(plan)) return;
-  for (const ResolvedStep& step : plan.resolved->steps) resolved_[step.task] = step;
+  for (const ResolvedStep& step : plan.resolved->steps) resolved_[step.task] = &step;
 }
 
 /// Threads to look for ways with, the most first.
@@ -22,9 +25,9 @@ Result<std::vector<int>> AlternativePicker::thread_counts(std::uint32_t group) c
   return one ? std::vector{1} : std::vector{cores, 1};
 }
 
-Result<Alternative> AlternativePicker::pick(const OpCall& call, const std::string& task, std::uint32_t group) const {
-  COHORT_TRY(const std::vector<int> threads, thread_counts(group));
-  std::vector<Alternative> candidates;
+Result<AlternativePicker::Ways> AlternativePicker::list_ways(const OpCall& call, std::vector<int> threads,
+                                                             const std::string& task) const {
+  Ways ways;
   Bytes least{INT64_MAX};
   for (const int count : threads) {
     auto listed = catalog_.alternatives(call, count);
@@ -32,24 +35,51 @@ Result<Alternative> AlternativePicker::pick(const OpCall& call, const std::strin
     for (Alternative& alternative : *listed) {
       least = std::min(least, alternative.workspace);
       if (!plan_.limits.workspace || alternative.workspace <= *plan_.limits.workspace)
-        candidates.push_back(std::move(alternative));
+        ways.candidates.push_back(std::move(alternative));
     }
   }
-  if (candidates.empty())
+  if (ways.candidates.empty())
     return fail(ErrorCode::kDoesNotFit, "{}: needs at least {} of workspace, the limit is {}", task,
                 format_bytes(least), format_bytes(*plan_.limits.workspace));
+  ways.threads = std::move(threads);
+  return ways;
+}
+
+Result<AlternativePicker::Ways*> AlternativePicker::ways_of(const OpCall& call, std::vector<int> threads,
+                                                            const std::string& task) {
+  if (!call.parts.empty()) {  // few, and of many parts each
+    COHORT_TRY(Ways ways, list_ways(call, std::move(threads), task));
+    return &of_several_parts_.emplace_back(std::move(ways));
+  }
+  const std::size_t hash = hash_of_form(call);
+  const auto [first, last] = known_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    if (known->second.threads == threads && same_form(known->second.call, call)) return &known->second;
+  }
+  COHORT_TRY(Ways ways, list_ways(call, std::move(threads), task));
+  ways.call = call;
+  return &known_.emplace(hash, std::move(ways))->second;
+}
+
+Result<const Alternative*> AlternativePicker::pick(const OpCall& call, const std::string& task, std::uint32_t group) {
+  COHORT_TRY(std::vector<int> threads, thread_counts(group));
+  COHORT_TRY(Ways* const ways, ways_of(call, std::move(threads), task));
+  const std::vector<Alternative>& candidates = ways->candidates;
   if (const auto found = resolved_.find(task); found != resolved_.end()) {
-    for (Alternative& candidate : candidates) {
-      if (candidate.algorithm == found->second.algorithm && candidate.threads == found->second.threads)
-        return std::move(candidate);
+    const ResolvedStep& step = *found->second;
+    for (const Alternative& candidate : candidates) {
+      if (candidate.algorithm == step.algorithm && candidate.threads == step.threads) return &candidate;
     }
     return fail(ErrorCode::kInvalidInput,
                 "resolved: task {} asks for algorithm {} with {} threads, which this device does not list; delete "
                 "resolved and baselines to have them made anew (another layout or precision has other algorithms)",
-                task, found->second.algorithm, found->second.threads);
+                task, step.algorithm, step.threads);
   }
-  const CostKey key{call.signature, call.strategy, call.width, candidates[0].threads, ""};
-  return std::move(candidates[choose_(key, candidates)]);
+  if (!ways->chosen) {
+    const CostKey key{call.signature, call.strategy, call.width, candidates[0].threads, ""};
+    ways->chosen = choose_(key, candidates);
+  }
+  return &candidates[*ways->chosen];
 }
 
 }  // namespace cohort

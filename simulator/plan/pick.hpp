@@ -1,7 +1,11 @@
 #pragma once
 
-#include <map>
+#include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "base/result.hpp"
 #include "simulator/plan/lower.hpp"
@@ -11,7 +15,8 @@
 namespace cohort {
 
 /// Picks an algorithm for each call of a plan from those that the device lists: that of `resolved` if it still belongs
-/// to the plan, else that of `choose`, within the plan's threads and workspace. All arguments must outlive it.
+/// to the plan, else that of `choose`, within the plan's threads and workspace. Asks once for calls that differ in
+/// nothing but their buffers: those of equal members. All arguments must outlive it.
 class AlternativePicker {
  public:
   AlternativePicker(const Plan& plan, const OpCatalog& catalog, const ChooseAlternative& choose);
@@ -19,15 +24,28 @@ class AlternativePicker {
   /// Errors: kInvalidInput for more threads than there are cores, or a resolved algorithm that the
   /// device does not list; kDoesNotFit where every way needs more workspace than the limit; those of
   /// the catalog. All name the task or group.
-  Result<Alternative> pick(const OpCall& call, const std::string& task, std::uint32_t group) const;
+  /// What is returned lives as long as this.
+  Result<const Alternative*> pick(const OpCall& call, const std::string& task, std::uint32_t group);
 
  private:
+  /// The ways to run calls of one form.
+  struct Ways {
+    OpCall call;
+    std::vector<int> threads;
+    std::vector<Alternative> candidates;  ///< within the plan's limit of workspace
+    std::optional<std::size_t> chosen;
+  };
+
   [[nodiscard]] Result<std::vector<int>> thread_counts(std::uint32_t group) const;
+  [[nodiscard]] Result<Ways> list_ways(const OpCall& call, std::vector<int> threads, const std::string& task) const;
+  Result<Ways*> ways_of(const OpCall& call, std::vector<int> threads, const std::string& task);
 
   const Plan& plan_;
   const OpCatalog& catalog_;
   const ChooseAlternative& choose_;
-  std::map<std::string, ResolvedStep> resolved_;  ///< by task
+  std::unordered_map<std::string_view, const ResolvedStep*> resolved_;  ///< by task
+  std::unordered_multimap<std::size_t, Ways> known_;                    ///< by a hash of the form
+  std::deque<Ways> of_several_parts_;
 };
 
 }  // namespace cohort

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "simulator/plan/plan_json.hpp"
 
@@ -117,10 +117,17 @@ std::optional<std::pair<std::uint32_t, std::string>> single_member(const std::st
   return std::pair(member, std::string(number.ptr + 1, end));
 }
 
+/// Steps that differ only in their member.
+struct EqualSteps {
+  std::size_t entry = 0;  ///< of the first of them
+  std::string op;
+  std::vector<std::uint32_t> members;
+};
+
 /// Steps that differ only in their member become one entry: "each 0-15/conv1".
 ordered_json write_steps(const std::vector<ResolvedStep>& steps) {
   std::vector<ordered_json> entries;
-  std::map<std::string, std::pair<std::size_t, std::vector<std::uint32_t>>> alike;  // by all but the member
+  std::unordered_map<std::string, EqualSteps> alike;  // by all but the member
   const auto entry_of = [](const ResolvedStep& step) {
     return ordered_json{{"task", step.task},
                         {"algorithm", step.algorithm},
@@ -133,14 +140,19 @@ ordered_json write_steps(const std::vector<ResolvedStep>& steps) {
       entries.push_back(entry_of(step));
       continue;
     }
-    const auto key = fmt::format("{}\n{}\n{}\n{}", parts->second, step.algorithm, step.threads, step.workspace.value);
-    const auto [found, is_new] = alike.try_emplace(key, entries.size(), std::vector<std::uint32_t>());
-    if (is_new) entries.push_back(entry_of(step));
-    auto& members = found->second.second;
-    members.push_back(parts->first);
-    if (members.size() == 1) continue;
-    std::sort(members.begin(), members.end());
-    entries[found->second.first]["task"] = fmt::format("each {}/{}", write_ranges(members), parts->second);
+    auto key = fmt::format("{}\n{}\n{}\n{}", parts->second, step.algorithm, step.threads, step.workspace.value);
+    EqualSteps& equal = alike[std::move(key)];
+    if (equal.members.empty()) {
+      equal.entry = entries.size();
+      equal.op = parts->second;
+      entries.push_back(entry_of(step));
+    }
+    equal.members.push_back(parts->first);
+  }
+  for (auto& [key, equal] : alike) {
+    if (equal.members.size() == 1) continue;
+    std::sort(equal.members.begin(), equal.members.end());
+    entries[equal.entry]["task"] = fmt::format("each {}/{}", write_ranges(equal.members), equal.op);
   }
   return entries;
 }

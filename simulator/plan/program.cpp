@@ -10,8 +10,9 @@ std::string member_ranges(std::span<const MemberId> members) {
   for (std::size_t i = 0; i < members.size();) {
     std::size_t last = i;
     while (last + 1 < members.size() && to_index(members[last + 1]) == to_index(members[last]) + 1) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", to_index(members[i]));
-    if (last > i) text += fmt::format("-{}", to_index(members[last]));
+    if (!text.empty()) text += ',';
+    text += std::to_string(to_index(members[i]));
+    if (last > i) text += '-' + std::to_string(to_index(members[last]));
     i = last + 1;
   }
   return text;

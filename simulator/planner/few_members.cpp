@@ -1,6 +1,8 @@
 #include "simulator/planner/few_members.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 
 #include "simulator/plan/member_classes.hpp"
 
@@ -9,6 +11,12 @@ namespace {
 
 /// On each core: one goes on while the next begins.
 constexpr std::size_t kLeastOnCore = 2;
+/// Of all candidates together that are simulated with all members.
+constexpr std::size_t kMostSimulatedSteps = 20'000;
+/// What takes this much longer with few members hardly is the best with all.
+constexpr double kClose = 1.1;
+/// How much more or less than their number all may gain beside some for the parts of the gain to be the same.
+constexpr double kMostFromProportion = 0.2;
 
 std::size_t steps_of(const PlanningCase& planning_case) {
   std::size_t steps = 0;
@@ -58,6 +66,37 @@ PlanningCase FewMembers::planning_case() const {
   few.base = &base_;
   few.models = models_;
   return few;
+}
+
+std::size_t worth_trying(const PlanningResult& of_few, const PlanningCase& planning_case) {
+  const std::size_t steps = std::max<std::size_t>(1, steps_of(planning_case));
+  if (kBestOfFew * steps <= kMostSimulatedSteps) return kBestOfFew;
+  std::vector<Nanoseconds> times;  // the best first
+  for (const PlanCandidate& each : of_few.ranked) {
+    if (each.name != kOneAfterAnother) times.push_back(each.prediction.step_time);
+  }
+  return times.size() > 1 && seconds(times[1]) < kClose * seconds(times[0]) ? 2 : 1;
+}
+
+std::optional<Attribution> gain_as_of_few(const PlanningResult& of_few, const PlanCandidate& candidate,
+                                          const BaselinePrediction& baseline) {
+  const auto found = std::find_if(of_few.ranked.begin(), of_few.ranked.end(),
+                                  [&](const PlanCandidate& each) { return each.name == candidate.name; });
+  if (found == of_few.ranked.end() || !found->explained) return std::nullopt;
+  const Nanoseconds gain = baseline.step_time - candidate.prediction.step_time;
+  const Nanoseconds gain_of_few = of_few.baseline.step_time - found->prediction.step_time;
+  const double members = static_cast<double>(baseline.alone.size()) / static_cast<double>(of_few.baseline.alone.size());
+  const double factor = gain_of_few == Nanoseconds(0) ? 0 : seconds(gain) / seconds(gain_of_few);
+  if (std::abs(factor / members - 1) > kMostFromProportion) return std::nullopt;
+  Attribution parts;
+  Nanoseconds rest = gain;
+  for (std::size_t i = 0; i < kGainCauses; ++i) {
+    parts.saved[i] = Nanoseconds(std::llround(factor * static_cast<double>(found->attribution.saved[i].count())));
+    rest -= parts.saved[i];
+  }
+  const auto size = [](Nanoseconds time) { return std::chrono::abs(time); };
+  *std::ranges::max_element(parts.saved, {}, size) += rest;  // what rounding left
+  return parts;
 }
 
 double searched_part(const PlanningCase& planning_case) {

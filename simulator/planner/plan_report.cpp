@@ -99,11 +99,11 @@ class PlanReporter::Work {
   Work(const PlanningCase& planning_case, DeviceInfo device)
       : case_(planning_case), device_(std::move(device)), evaluator_(case_) {}
 
-  Result<PlanReport> report(const Plan& plan, const CancelToken* cancel) {
+  Result<PlanReport> report(const Plan& plan, const CancelToken* cancel, const PlanCandidate* ranked = nullptr) {
     case_.base = &plan;
     COHORT_CHECK(check_case(case_));
     evaluator_.set_cancel(cancel);
-    auto report = made(plan);
+    auto report = made(plan, ranked);
     evaluator_.set_cancel(nullptr);
     case_.base = nullptr;
     // A walk that was cut short remembers points that could not be.
@@ -112,6 +112,13 @@ class PlanReporter::Work {
       COHORT_CHECK(cancel->check());
     }
     return report;
+  }
+
+  /// What plans with the same baselines are held against from now on.
+  void know(const Plan& plan, const BaselinePrediction& baseline) {
+    auto made = std::make_unique<KnownBaseline>(case_, plan);
+    made->baseline = baseline;
+    add(plan, std::move(made));
   }
 
  private:
@@ -127,23 +134,33 @@ class PlanReporter::Work {
     std::optional<GainWalk> walk;
   };
 
-  Result<PlanReport> made(const Plan& plan) {
-    COHORT_TRY(const LoweredPlan lowered, evaluator_.lowered(plan, case_.models));
+  /// `ranked`: what a search has found of the plan; may be null.
+  Result<PlanReport> made(const Plan& plan, const PlanCandidate* ranked) {
+    std::shared_ptr<const Program> program = ranked == nullptr ? nullptr : ranked->program;
+    if (program == nullptr) {
+      COHORT_TRY(LoweredPlan lowered, evaluator_.lowered(plan, case_.models));
+      program = std::make_shared<const Program>(std::move(lowered.program));
+    }
     COHORT_TRY(KnownBaseline* const known, baseline_of(plan));
     Plan with_baselines = plan;
     with_baselines.baselines = known->baseline.baselines;
-    COHORT_TRY(PlanPrediction predicted, predict_lowered(evaluator_, case_, std::move(with_baselines), lowered.program,
+    COHORT_TRY(PlanPrediction predicted, predict_lowered(evaluator_, case_, std::move(with_baselines), *program,
                                                          known->baseline.step_time, device_));
     const Prediction& prediction = predicted.run.prediction;
     PlanReport report = numbers_of(predicted);
-    COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(predicted.plan, lowered.program));
-    const Attribution gain = known->walk->explain(predicted.plan, prediction.step_time, bare);
+    Attribution gain;
+    if (ranked != nullptr && ranked->explained) {
+      gain = ranked->attribution;
+    } else {
+      COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(predicted.plan, *program));
+      gain = known->walk->explain(predicted.plan, prediction.step_time, bare);
+    }
     for (std::size_t i = 0; i < kGainCauses; ++i) {
       if (gain.saved[i] == Nanoseconds(0)) continue;
       report.gain.push_back({std::string(to_string(static_cast<GainCause>(i))), gain.saved[i]});
     }
     COHORT_TRY(const ContentionBracket bracket,
-               contention_bracket(evaluator_.prediction_case(predicted.plan, lowered.program), prediction));
+               contention_bracket(evaluator_.prediction_case(predicted.plan, *program), prediction));
     report.without_contention = bracket.without;
     report.kernels_in_turn = bracket.in_turn;
     add_doubts(case_, prediction, device_, report);
@@ -173,17 +190,26 @@ class PlanReporter::Work {
     return report;
   }
 
-  /// Of the plan's own baselines, or the best that are found. Depends on what members read, and how each runs alone.
-  Result<KnownBaseline*> baseline_of(const Plan& plan) {
+  /// What the baseline of a plan depends on: what members read, and how each runs alone.
+  static std::string key_of(const Plan& plan) {
     Plan key = plan;
     key.groups.clear();
     key.streams = key.launch_threads = 1;
     key.limits.memory.reset();
     key.resolved.reset();
+    return write_plan(key);
+  }
+
+  KnownBaseline* add(const Plan& plan, std::unique_ptr<KnownBaseline> made) {
     constexpr std::size_t kMostKnown = 64;
     if (known_.size() > kMostKnown) known_.clear();
-    std::unique_ptr<KnownBaseline>& known = known_[write_plan(key)];
-    if (known) return known.get();
+    made->walk.emplace(made->own, evaluator_, made->baseline, made->points);
+    return (known_[key_of(plan)] = std::move(made)).get();
+  }
+
+  /// Of the plan's own baselines, or the best that are found.
+  Result<KnownBaseline*> baseline_of(const Plan& plan) {
+    if (const auto known = known_.find(key_of(plan)); known != known_.end()) return known->second.get();
     auto made = std::make_unique<KnownBaseline>(case_, plan);
     BaselinePrediction& baseline = made->baseline;
     if (plan.baselines.empty()) {
@@ -195,9 +221,7 @@ class PlanReporter::Work {
       baseline.without_overheads = times.without_overheads;
       baseline.baselines = plan.baselines;
     }
-    made->walk.emplace(made->own, evaluator_, baseline, made->points);
-    known = std::move(made);
-    return known.get();
+    return add(plan, std::move(made));
   }
 
   PlanningCase case_;  ///< its base is that of the report being made
@@ -216,6 +240,18 @@ Result<PlanReport> PlanReporter::report(const Plan& plan, const CancelToken* can
 
 Result<PlanReport> report_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device) {
   return PlanReporter(planning_case, device).report(plan);
+}
+
+Result<PlanReport> PlanReporter::report(const PlanningResult& result, std::size_t rank) {
+  const PlanCandidate& candidate = result.ranked[rank];
+  const bool same_case = candidate.planning_case == result.ranked.front().planning_case;
+  if (same_case && candidate.plan.baselines == result.baseline.baselines) work_->know(candidate.plan, result.baseline);
+  return work_->report(candidate.plan, nullptr, &candidate);
+}
+
+Result<PlanReport> report_ranked(const PlanningCase& planning_case, const PlanningResult& result, std::size_t rank,
+                                 const DeviceInfo& device) {
+  return PlanReporter(planning_case, device).report(result, rank);
 }
 
 }  // namespace cohort

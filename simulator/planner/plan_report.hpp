@@ -49,6 +49,8 @@ class PlanReporter {
   /// All that can be said of a plan before it runs.
   /// Errors: those of predict_plan(); kInterrupted once `cancel`, which may be null, is cancelled.
   Result<PlanReport> report(const Plan& plan, const CancelToken* cancel = nullptr);
+  /// The same of a plan that a search of this case has ranked, with what the search knows of it.
+  Result<PlanReport> report(const PlanningResult& result, std::size_t rank);
 
  private:
   class Work;
@@ -57,5 +59,8 @@ class PlanReporter {
 
 /// The same of one plan.
 Result<PlanReport> report_plan(const PlanningCase& planning_case, const Plan& plan, const DeviceInfo& device);
+/// The same of a plan that a search has ranked, with what the search knows of it.
+Result<PlanReport> report_ranked(const PlanningCase& planning_case, const PlanningResult& result, std::size_t rank,
+                                 const DeviceInfo& device);
 
 }  // namespace cohort

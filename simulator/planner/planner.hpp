@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -89,8 +90,9 @@ struct PlanCandidate {
   /// Of explained limited ones: the step time with each member getting the same part of the limit, as in ModelBatch's
   /// paper; absent where it does not fit that way.
   std::optional<Nanoseconds> equal_shares;
-  std::string explanation;        ///< one line: why it wins or loses
-  std::size_t planning_case = 0;  ///< of plan_best_of()
+  std::string explanation;                 ///< one line: why it wins or loses
+  std::shared_ptr<const Program> program;  ///< the plan lowered; of the best alone
+  std::size_t planning_case = 0;           ///< of plan_best_of()
 };
 
 struct RefusedCandidate {

@@ -1,7 +1,10 @@
 #include "simulator/planner/scoring.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/parallel.hpp"
@@ -13,6 +16,8 @@ namespace {
 constexpr std::size_t kMostWorkers = 8;
 /// Of the programs that are predicted at the same time: more would take gigabytes.
 constexpr std::size_t kMostSteps = 100'000;
+/// Of the programs that are kept, some 2 KB each.
+constexpr std::size_t kMostKeptSteps = 20'000;
 
 std::size_t workers_for(const PlanningCase& planning_case, int threads) {
   const std::size_t cores = std::thread::hardware_concurrency();
@@ -29,6 +34,33 @@ bool same_program(const Scored& a, const Scored& b) {
          a.candidate.plan.launch_threads == b.candidate.plan.launch_threads &&
          a.candidate.plan.input == b.candidate.plan.input &&
          a.candidate.plan.resolved->steps == b.candidate.plan.resolved->steps;
+}
+
+void rank(std::vector<Scored>& scored) {
+  const auto standing = [](const Scored& each) {
+    return std::tuple(each.cost, each.candidate.prediction.step_time, each.is_change, each.variant.fused.size(),
+                      std::string_view(each.candidate.name));
+  };
+  std::sort(scored.begin(), scored.end(), [&](const Scored& a, const Scored& b) { return standing(a) < standing(b); });
+}
+
+std::vector<std::size_t> best_first(const std::vector<Scored>& scored) {
+  std::vector<std::size_t> order(scored.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return scored[a].cost < scored[b].cost; });
+  return order;
+}
+
+void drop_programs(std::vector<Scored>& scored) {
+  std::size_t steps = 0;
+  bool is_first = true;
+  for (const std::size_t place : best_first(scored)) {
+    std::shared_ptr<const Program>& program = scored[place].program;
+    if (program != nullptr) steps += program->steps.size();
+    if (!is_first && steps > kMostKeptSteps) program.reset();
+    is_first = false;
+  }
 }
 
 Scoring::Worker::Worker(Scoring& scoring, const CancelToken* cancel, bool is_first)
@@ -69,6 +101,7 @@ Result<Scored> Scoring::score(Worker& worker, Scored planned) const {
   candidate.prediction = std::move(evaluation.prediction);
   candidate.limited = evaluation.limited;
   planned.shape = shape_of(evaluation.program);
+  planned.program = std::make_shared<const Program>(std::move(evaluation.program));
   if (candidate.prediction.step_time > Nanoseconds(0))
     candidate.speedup = seconds(baseline_.step_time) / seconds(candidate.prediction.step_time);
   const std::vector<double> gains = member_gains(candidate.prediction, baseline_.alone);
@@ -77,16 +110,21 @@ Result<Scored> Scoring::score(Worker& worker, Scored planned) const {
   return planned;
 }
 
-std::vector<Result<void>> Scoring::explain(std::span<PlanCandidate* const> candidates) {
+std::vector<Result<void>> Scoring::explain(std::span<Scored* const> candidates) {
   std::vector<Result<void>> outcomes(candidates.size());
   parallel_for(candidates.size(), workers_.size(),
                [&](std::size_t worker, std::size_t i) { outcomes[i] = explain(workers_[worker], *candidates[i]); });
   return outcomes;
 }
 
-Result<void> Scoring::explain(Worker& worker, PlanCandidate& candidate) const {
-  COHORT_TRY(const LoweredPlan lowered, worker.evaluator.lowered(candidate.plan, case_.models));
-  COHORT_TRY(const Nanoseconds bare, worker.evaluator.without_overheads(candidate.plan, lowered.program));
+Result<void> Scoring::explain(Worker& worker, Scored& scored) const {
+  PlanCandidate& candidate = scored.candidate;
+  std::shared_ptr<const Program> program = scored.program;
+  if (program == nullptr) {
+    COHORT_TRY(LoweredPlan lowered, worker.evaluator.lowered(candidate.plan, case_.models));
+    program = std::make_shared<const Program>(std::move(lowered.program));
+  }
+  COHORT_TRY(const Nanoseconds bare, worker.evaluator.without_overheads(candidate.plan, *program));
   candidate.attribution = worker.walk.explain(candidate.plan, candidate.prediction.step_time, bare);
   if (candidate.limited) add_equal_shares(worker, candidate);
   return {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,10 +23,19 @@ struct Scored {
   bool is_change = false;   ///< of what was the best before
   bool is_in_turn = false;  ///< members one after another, whatever the variant
   ProgramShape shape;
+  std::shared_ptr<const Program> program;  ///< the plan lowered; absent where it was not kept
 };
 
 /// Whether two candidates run the same calls on the same streams and in the same order, however they were come by.
 bool same_program(const Scored& a, const Scored& b);
+
+/// The best first; of equal ones those that change and fuse least.
+void rank(std::vector<Scored>& scored);
+/// Their places, the least cost first.
+std::vector<std::size_t> best_first(const std::vector<Scored>& scored);
+
+/// Keeps the programs of the best of them, as many as memory is for, and of the very best in any case.
+void drop_programs(std::vector<Scored>& scored);
 
 /// Predicts and explains candidates, several at a time: on as many threads as the options say. What it answers does not
 /// depend on their number.
@@ -42,7 +52,7 @@ class Scoring {
   std::vector<Result<Scored>> score(std::vector<Scored> planned);
   Result<Scored> score(Scored planned);
   /// Where the gain of each comes from. Errors, one for each: those of PlanEvaluator::lowered().
-  std::vector<Result<void>> explain(std::span<PlanCandidate* const> candidates);
+  std::vector<Result<void>> explain(std::span<Scored* const> candidates);
 
  private:
   struct Worker {
@@ -55,7 +65,7 @@ class Scoring {
   };
   [[nodiscard]] PlanningCase case_of(std::optional<GpuDemands>& gpu) const;
   Result<Scored> score(Worker& worker, Scored planned) const;
-  Result<void> explain(Worker& worker, PlanCandidate& candidate) const;
+  Result<void> explain(Worker& worker, Scored& scored) const;
   void add_equal_shares(Worker& worker, PlanCandidate& candidate) const;
 
   const PlanningCase& case_;

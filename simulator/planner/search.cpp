@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -27,7 +26,6 @@ constexpr std::size_t kMostChanges = 16;  // a round
 constexpr std::size_t kMostStarts = 4;
 constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by side
 constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
-constexpr std::size_t kBestOfFew = 4;    // plans of some members that are simulated with all of them
 
 /// A variant that waits for its turn.
 struct Waiting {
@@ -38,10 +36,13 @@ struct Waiting {
 
 class Search {
  public:
-  Search(const PlanningCase& planning_case, const PlannerOptions& options, PlanningResult& result)
+  /// `of_few`: what was found of some of the members, if anything.
+  Search(const PlanningCase& planning_case, const PlannerOptions& options, PlanningResult& result,
+         const PlanningResult* of_few = nullptr)
       : case_(planning_case),
         options_(options),
         outcome_(result),
+        of_few_(of_few),
         part_(searched_part(planning_case)),
         scoring_(planning_case, options, result.baseline),
         maker_(planning_case, scoring_.evaluator().times(), scoring_.evaluator().footprint(planning_case.models)) {}
@@ -68,10 +69,10 @@ class Search {
     return end();
   }
 
-  /// Of the first few of these variants alone.
+  /// Of the first of these variants alone, which are the best of few members, in their order.
   Result<void> run_among(const std::vector<Variant>& variants) {
     outcome_.objective = options_.objective;
-    const std::size_t count = std::min(searched(kBestOfFew, 2), variants.size());
+    const std::size_t count = std::min(worth_trying(*of_few_, case_), variants.size());
     const std::vector<const Variant*> waiting = pointers_to(variants);
     for (std::size_t i = 0; i < count; ++i) {
       look_ahead(std::span(waiting).subspan(i, count - i), [](std::size_t) { return false; });
@@ -97,13 +98,7 @@ class Search {
   Result<void> end() {
     COHORT_CHECK(add_in_turn());
     if (scored_.empty()) return tl::unexpected<Error>(refusals_.no_plan(scoring_.evaluator(), case_.models));
-    std::sort(scored_.begin(), scored_.end(), [](const Scored& a, const Scored& b) {
-      const auto rank = [](const Scored& scored) {
-        return std::tuple(scored.cost, scored.candidate.prediction.step_time, scored.is_change,
-                          scored.variant.fused.size(), std::string_view(scored.candidate.name));
-      };
-      return rank(a) < rank(b);
-    });
+    rank(scored_);
     COHORT_CHECK(finish());
     if (options_.pareto) {
       COHORT_TRY(outcome_.pareto,
@@ -242,8 +237,13 @@ class Search {
       return true;
     }
     const auto same = [&](const Scored& other) { return same_program(*scored, other); };
-    if (std::none_of(scored_.begin(), scored_.end(), same)) scored_.push_back(*std::move(scored));
+    if (std::none_of(scored_.begin(), scored_.end(), same)) add(*std::move(scored));
     return true;
+  }
+
+  void add(Scored scored) {
+    scored_.push_back(std::move(scored));
+    drop_programs(scored_);
   }
 
   /// Members one after another, which no plan need lose to; where another candidate is the same, that one by this name.
@@ -274,7 +274,7 @@ class Search {
     candidate.limited = false;
     scored->is_in_turn = true;
     std::erase_if(scored_, [&](const Scored& other) { return same_program(*scored, other); });
-    scored_.push_back(*std::move(scored));
+    add(*std::move(scored));
     return {};
   }
 
@@ -327,19 +327,11 @@ class Search {
     return options_.search_buffers && case_.base->input.source == InputSource::kFolder;
   }
 
-  [[nodiscard]] std::vector<std::size_t> best_first() const {
-    std::vector<std::size_t> order(scored_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return scored_[a].cost < scored_[b].cost; });
-    return order;
-  }
-
   /// Runs the branches of the best plans side by side, of those with the same ops fused once: of all schedules only the
   /// most promising, so that it takes no longer however many members there are.
   Result<void> split_best() {
     std::vector<Variant> starts;
-    for (const std::size_t place : best_first()) {
+    for (const std::size_t place : best_first(scored_)) {
       const Variant& variant = scored_[place].variant;
       const auto alike = [&](const Variant& other) {
         return other.fused == variant.fused && other.grouped == variant.grouped && other.launch == variant.launch;
@@ -371,7 +363,7 @@ class Search {
       const Changes& changes,
       const std::function<bool(const Variant&)>& may_change = [](const Variant&) { return true; }) {
     std::vector<std::size_t> starts;
-    for (const std::size_t place : best_first()) {
+    for (const std::size_t place : best_first(scored_)) {
       if (!may_change(scored_[place].variant)) continue;
       const auto same_rest = [&](std::size_t other) {
         Variant a = scored_[place].variant;
@@ -428,14 +420,21 @@ class Search {
 
   /// Nothing more is explained once cancelled: who asked for an end wants it now.
   Result<void> finish() {
-    std::vector<PlanCandidate*> explained;
+    std::vector<Scored*> explained;
     const std::size_t most = std::min(searched(options_.most_explained, 1), scored_.size());
-    for (std::size_t i = 0; i < most && !interrupted(); ++i) explained.push_back(&scored_[i].candidate);
+    for (std::size_t i = 0; i < most && !interrupted(); ++i) {
+      PlanCandidate& candidate = scored_[i].candidate;
+      const auto parts = of_few_ == nullptr ? std::nullopt : gain_as_of_few(*of_few_, candidate, outcome_.baseline);
+      if (parts) candidate.attribution = *parts;
+      candidate.explained = parts.has_value();
+      if (!parts) explained.push_back(&scored_[i]);
+    }
     const std::vector<Result<void>> outcomes = scoring_.explain(explained);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (!outcomes[i] && !interrupted()) return outcomes[i];
-      explained[i]->explained = outcomes[i].has_value();
+      explained[i]->candidate.explained = outcomes[i].has_value();
     }
+    scored_.front().candidate.program = std::move(scored_.front().program);
     for (Scored& scored : scored_) {
       PlanCandidate& candidate = scored.candidate;
       if (candidate.name != kOneAfterAnother)  // which is what others are held against
@@ -450,6 +449,7 @@ class Search {
   const PlanningCase& case_;
   const PlannerOptions& options_;
   PlanningResult& outcome_;
+  const PlanningResult* of_few_;
   const double part_;
   Scoring scoring_;
   VariantMaker maker_;
@@ -466,7 +466,7 @@ Result<std::optional<PlanningResult>> search_among_few(const PlanningCase& plann
   if (!few) return std::nullopt;
   const PlanningCase few_case = few->planning_case();
   PlannerOptions quick = options;
-  quick.most_explained = 0;
+  quick.most_explained = std::min(options.most_explained, kBestOfFew);
   PlanningResult of_few;
   COHORT_TRY(of_few.baseline, best_baseline(few_case, quick));
   Search search(few_case, quick, of_few);
@@ -480,7 +480,7 @@ Result<std::optional<PlanningResult>> search_among_few(const PlanningCase& plann
   }
   PlanningResult result;
   result.baseline = baseline;
-  if (!Search(planning_case, rest, result).run_among(variants)) return std::nullopt;
+  if (!Search(planning_case, rest, result, &of_few).run_among(variants)) return std::nullopt;
   result.refused.insert(result.refused.begin(), of_few.refused.begin(), of_few.refused.end());
   result.interrupted = result.interrupted || of_few.interrupted;
   return result;

@@ -13,6 +13,10 @@ namespace {
 constexpr std::string_view kTaskCategory = "task";
 constexpr std::string_view kInputCategory = "input";
 
+/// Further program steps of a timeline; none of a program with more steps than that, as its files take megabytes.
+constexpr int kMoreIterations = 2;
+constexpr std::size_t kMostShownOften = 10'000;
+
 struct Simulated {
   ProgramGraph program_graph;
   Schedule schedule;
@@ -24,10 +28,13 @@ Nanoseconds ended(const ProgramGraph& program_graph, const Schedule& schedule, i
   return schedule.tasks[to_index(program_graph.ends[static_cast<std::size_t>(iteration)])].end;
 }
 
-/// The program steps after input and device have settled.
+/// The program steps after input and device have settled, up to iteration `last`.
+TimeWindow window_to(int last, const ProgramGraph& program_graph, const Schedule& schedule) {
+  return {ended(program_graph, schedule, program_graph.first_steady - 1), ended(program_graph, schedule, last)};
+}
+
 TimeWindow steady_window(const ProgramGraph& program_graph, const Schedule& schedule) {
-  return {ended(program_graph, schedule, program_graph.first_steady - 1),
-          ended(program_graph, schedule, program_graph.iterations - 1)};
+  return window_to(program_graph.iterations - 1, program_graph, schedule);
 }
 
 Nanoseconds mean_step(const ProgramGraph& program_graph, const Schedule& schedule) {
@@ -45,7 +52,7 @@ Result<Simulated> run(const PredictionCase& prediction_case) {
   if (prediction_case.gpu != nullptr) {
     COHORT_TRY(options.gpu, prediction_case.gpu->work(*prediction_case.program, built.graph));
     simulated.busiest = busiest_throughput(*options.gpu, built.graph);
-    simulated.busiest.time /= built.iterations;
+    simulated.busiest.time /= built.shown;
   }
   COHORT_TRY(simulated.schedule, simulate(built.graph, options));
   simulated.gpu = std::move(options.gpu);
@@ -192,7 +199,7 @@ Trace trace_of(const PredictionCase& prediction_case, const Simulated& simulated
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     const Task& task = graph.tasks[i];
     const TaskTimes& times = simulated.schedule.tasks[i];
-    if (task.iteration >= simulated.program_graph.iterations) continue;
+    if (task.iteration >= simulated.program_graph.shown) continue;
     const TrackId track = tracks[to_index(task.resource)];
     if (task.kind == TaskKind::kStep) add_step_slice(prediction_case, task, times, track, trace);
     if (task.kind == TaskKind::kInput) {
@@ -216,12 +223,14 @@ Result<Prediction> predict(const PredictionCase& prediction_case) {
   return summarize(prediction_case, simulated);
 }
 
-Result<PredictedRun> predict_run(const PredictionCase& prediction_case, const DeviceInfo& device) {
+Result<PredictedRun> predict_run(const PredictionCase& given, const DeviceInfo& device) {
+  PredictionCase prediction_case = given;
+  prediction_case.more_iterations = given.program->steps.size() > kMostShownOften ? 0 : kMoreIterations;
   COHORT_TRY(const Simulated simulated, run(prediction_case));
   const ProgramGraph& program_graph = simulated.program_graph;
   FactsScope scope;
-  scope.window = steady_window(program_graph, simulated.schedule);
-  scope.steps = program_graph.iterations - program_graph.first_steady;
+  scope.window = window_to(program_graph.shown - 1, program_graph, simulated.schedule);
+  scope.steps = program_graph.shown - program_graph.first_steady;
   scope.cores = prediction_case.gpu == nullptr ? prediction_case.device.cores : 0;
   scope.gpu = simulated.gpu ? &*simulated.gpu : nullptr;
   scope.memory_use = program_graph.memory_use;

@@ -10,7 +10,6 @@
 namespace cohort {
 namespace {
 
-constexpr int kSteadyIterations = 3;
 constexpr int kSteadyIterationsWithInput = 6;
 
 /// Neighbours that slow a step by less than this say nothing of memory: repeated recordings differ by as much.
@@ -42,7 +41,8 @@ class GraphBuilder {
         program_(*prediction_case.program),
         device_(prediction_case.device),
         costs_(costs),
-        image_time_(image_time) {
+        image_time_(image_time),
+        more_iterations_(prediction_case.more_iterations) {
     if (prediction_case.gpu != nullptr) {
       gpu_ = &prediction_case.gpu->profile();
       launch_costs_ = gpu_->launch;
@@ -71,13 +71,14 @@ class GraphBuilder {
     uploads_ = has_input && gpu_ != nullptr;
     copies_ahead_ = uploads_ && program_.input_buffers > 1 ? 1 : 0;
     result_.first_steady = has_input ? program_.input_buffers + copies_ahead_ + 1 : 1;
-    result_.iterations = result_.first_steady + (has_input ? kSteadyIterationsWithInput : kSteadyIterations);
+    result_.iterations = result_.first_steady + (has_input ? kSteadyIterationsWithInput : 1);
+    result_.shown = result_.iterations + (has_input ? 0 : more_iterations_);
     for (const StepCost& cost : costs_) ++result_.origins[static_cast<std::size_t>(cost.alone.origin)];
     add_resources(has_input);
     // Input goes on being made beside the last iterations, as it would in a longer run.
     const int minibatches = has_input ? result_.iterations + program_.input_buffers + copies_ahead_ : 0;
     for (int i = 0; i < minibatches; ++i) add_input(i);
-    for (int i = 0; i < result_.iterations; ++i) add_iteration(i);
+    for (int i = 0; i < result_.shown; ++i) add_iteration(i);
     if (!result_.memory_use.empty()) result_.memory_use.resize(result_.graph.tasks.size());
     return std::move(result_);
   }
@@ -390,6 +391,7 @@ class GraphBuilder {
   std::optional<LaunchCosts> launch_costs_;  ///< of a GPU
   const std::vector<StepCost>& costs_;
   Nanoseconds image_time_;
+  int more_iterations_;
   ProgramGraph result_;
   std::vector<std::optional<std::uint32_t>> first_, last_;  ///< by stream: its first and last step
   const GpuProfile* gpu_ = nullptr;

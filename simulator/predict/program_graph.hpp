@@ -23,6 +23,8 @@ struct PredictionCase {
   bool with_overheads = true;  ///< false: without the host's costs of steps, launches and hand-offs
   GpuDemands* gpu = nullptr;   ///< steps share this GPU; null: they share the device's cores
   double op_scale = 1;         ///< factor on the ops' recorded costs
+  /// Further program steps to simulate where no images are made for them: for a timeline, as each is as the one before.
+  int more_iterations = 0;
 };
 
 /// A Program over several program steps as a task graph.
@@ -52,7 +54,8 @@ struct PredictionCase {
 ///     worker   |in 0|in 1| wait      |in 2|in 3| wait   |in 4|
 struct ProgramGraph {
   TaskGraph graph;
-  int iterations = 0;
+  int iterations = 0;                    ///< without further ones
+  int shown = 0;                         ///< with them
   int first_steady = 0;                  ///< iterations before it fill the pipeline
   std::vector<TaskId> launches;          ///< by iteration: the host's work before its steps
   std::vector<TaskId> ends;              ///< by iteration: the moment all its steps are done

@@ -341,6 +341,39 @@ TEST(Lower, TakesResolvedAlgorithmsUntilThePlanIsEdited) {
   EXPECT_EQ(lowered(c).steps[0].cost.algorithm, "fast");
 }
 
+TEST(Lower, TakesWhatIsResolvedForEachOfEqualMembers) {
+  const Model model = small_cnn();
+  Case c = same_models(model, 2, Strategy::kSerial);
+  c.plan.resolved = resolve(c.plan, lowered(c), "test");
+  for (ResolvedStep& step : c.plan.resolved->steps) step.algorithm = step.task.starts_with("1/") ? "small" : "fast";
+  for (const Step& step : lowered(c).steps)
+    EXPECT_EQ(step.cost.algorithm, step.task.starts_with("1/") ? "small" : "fast") << step.task;
+}
+
+/// Counts what it is asked.
+class CountingCatalog final : public TestCatalog {
+ public:
+  CountingCatalog() : TestCatalog(2, true) {}
+  Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
+    ++asked;
+    return TestCatalog::alternatives(call, threads);
+  }
+  mutable int asked = 0;
+};
+
+TEST(Lower, AsksOnceForTheOpsOfEqualMembers) {
+  const Model model = small_cnn();
+  const auto asked = [&](std::size_t members, Strategy strategy) {
+    Case c = same_models(model, members, strategy);
+    const CountingCatalog catalog;
+    EXPECT_TRUE(lower(c.plan, c.models, catalog).has_value());
+    return catalog.asked;
+  };
+  EXPECT_GT(asked(1, Strategy::kSerial), 0);
+  EXPECT_EQ(asked(8, Strategy::kSerial), asked(1, Strategy::kSerial));
+  EXPECT_EQ(asked(8, Strategy::kConcurrent), asked(2, Strategy::kConcurrent));
+}
+
 TEST(Lower, NamesWhatIsWrongWithGroups) {
   const Model model = small_cnn();
   const Model wider = small_cnn("wide", 16);

@@ -3,10 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "simulator/planner/plan_report.hpp"
 #include "tests/simulator/planner_bench.hpp"
 
 namespace cohort {
 namespace {
+
+using namespace literals;
 
 TEST(FewMembers, StandForManyInProportion) {
   const PlannerBench small = cnn_bench({}, 16);
@@ -60,6 +67,54 @@ TEST(FewMembers, FindThePlanThatAllHave) {
   EXPECT_GT(many.screened.size(), 5U);
   for (const ScreenedCandidate& each : many.screened)
     EXPECT_GT(each.bound, few.ranked.front().prediction.step_time * 100) << each.name;
+}
+
+TEST(FewMembers, GainInTheProportionsThatAllGainIn) {
+  const PlannerBench bench = cnn_bench({.all_cores = 0.6, .beside = 1.0, .strided = 0.1, .dense = 0.2}, 2'000);
+  const PlanningResult all = bench.plan();
+  const PlanCandidate& best = all.ranked.front();
+  ASSERT_TRUE(best.explained);
+  const auto sum_of = [](const Attribution& parts) {
+    return std::accumulate(parts.saved.begin(), parts.saved.end(), Nanoseconds(0));
+  };
+  EXPECT_EQ(sum_of(best.attribution), all.baseline.step_time - best.prediction.step_time);
+  // As a walk over all of them finds it.
+  const auto walked = report_plan(bench.planning_case(), best.plan, {});
+  ASSERT_TRUE(walked) << walked.error().message;
+  const double gain = seconds(all.baseline.step_time - best.prediction.step_time);
+  for (std::size_t i = 0; i < kGainCauses; ++i) {
+    const std::string_view cause = to_string(static_cast<GainCause>(i));
+    const auto part = std::ranges::find(walked->gain, cause, &GainPart::cause);
+    const Nanoseconds found = part == walked->gain.end() ? Nanoseconds(0) : part->gain;
+    EXPECT_NEAR(seconds(best.attribution.saved[i]), seconds(found), 0.01 * gain) << cause;
+  }
+}
+
+TEST(FewMembers, SayNothingOfAGainThatIsAnother) {
+  PlanningResult few;
+  few.baseline = {1000_ns, 900_ns, {}, std::vector<Nanoseconds>(10, 100_ns)};
+  PlanCandidate& known = few.ranked.emplace_back();
+  known.name = "concurrent x2";
+  known.prediction.step_time = 600_ns;
+  known.explained = true;
+  known.attribution.saved = {0_ns, 51_ns, 333_ns, 16_ns, 0_ns};
+  const auto of_all = [&](std::string name, Nanoseconds step_time) {
+    PlanCandidate candidate;
+    candidate.name = std::move(name);
+    candidate.prediction.step_time = step_time;
+    return gain_as_of_few(few, candidate, {10'000_ns, 9'000_ns, {}, std::vector<Nanoseconds>(100, 100_ns)});
+  };
+  const auto ten_times = of_all("concurrent x2", 6'000_ns);
+  ASSERT_TRUE(ten_times);
+  EXPECT_EQ(ten_times->saved, (std::array{0_ns, 510_ns, 3'330_ns, 160_ns, 0_ns}));
+  const auto a_little_less = of_all("concurrent x2", 6'001_ns);
+  ASSERT_TRUE(a_little_less);
+  EXPECT_EQ(std::accumulate(a_little_less->saved.begin(), a_little_less->saved.end(), Nanoseconds(0)), 3'999_ns);
+  EXPECT_FALSE(of_all("concurrent x2", 8'000_ns)) << "half as much";
+  EXPECT_FALSE(of_all("concurrent x2", 11'000_ns)) << "a loss";
+  EXPECT_FALSE(of_all("another", 6'000_ns));
+  known.explained = false;
+  EXPECT_FALSE(of_all("concurrent x2", 6'000_ns));
 }
 
 TEST(FewMembers, HaveABestSoFarWhenTheSearchIsCancelled) {

@@ -71,6 +71,32 @@ TEST(PlanReport, SaysOfEachCauseWhatThePlannerSays) {
   });
 }
 
+TEST(PlanReport, IsTheSameWithWhatTheSearchKnows) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const auto random = RandomPlanning::small(seed);
+    const auto planned = plan_model_batch(random->planning_case(), {.most_explained = seed % 2 == 0 ? 1000U : 0U});
+    ASSERT_TRUE(planned.has_value()) << planned.error().message;
+    ASSERT_NE(planned->ranked.front().program, nullptr);
+    for (std::size_t rank = 0; rank < planned->ranked.size(); ++rank) {
+      SCOPED_TRACE(fmt::format("seed {}: {}", seed, planned->ranked[rank].name));
+      const auto anew = report_plan(random->planning_case(), planned->ranked[rank].plan, {});
+      const auto known = report_ranked(random->planning_case(), *planned, rank, {});
+      ASSERT_TRUE(anew && known);
+      EXPECT_EQ(known->plan, anew->plan);
+      EXPECT_EQ(known->step_time, anew->step_time);
+      EXPECT_EQ(known->baseline, anew->baseline);
+      EXPECT_EQ(known->interval, anew->interval);
+      EXPECT_EQ(known->p99_latency, anew->p99_latency);
+      EXPECT_EQ(known->memory.total(), anew->memory.total());
+      for (std::size_t i = 0; i < kGainCauses; ++i) {
+        const auto cause = static_cast<GainCause>(i);
+        EXPECT_EQ(gain_by(*known, cause), gain_by(*anew, cause)) << to_string(cause);
+      }
+      EXPECT_EQ(known->trace.slices.size(), anew->trace.slices.size());
+    }
+  }
+}
+
 /// `members` of two fully connected layers on one core, every op in half the time with 1 MiB of workspace.
 class WithWorkspaces {
  public:

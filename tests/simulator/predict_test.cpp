@@ -8,7 +8,9 @@
 #include "simulator/costs/recorded_catalog.hpp"
 #include "simulator/costs/step_cost.hpp"
 #include "simulator/plan/lower.hpp"
+#include "simulator/planner/evaluate.hpp"
 #include "tests/simulator/fake_profile.hpp"
+#include "tests/simulator/random_planning.hpp"
 
 namespace cohort {
 namespace {
@@ -287,6 +289,30 @@ TEST(StepCost, IsNoLowerForAnOpOnOneCoreAmongOthersOnSeveralWhereStreamsRunBesid
   fixture.program.steps.back().cost.threads = 2;  // as where branches of a member run beside ops on all cores
   EXPECT_EQ(first().alone.time, 250_ns);
   EXPECT_EQ(first().beside, 250_ns);
+}
+
+TEST(Predict, EveryStepOfATimelineIsAsTheOneBefore) {
+  const auto check = [](const PlanningCase& planning_case, std::string_view name) {
+    const auto planned = plan_model_batch(planning_case, {.most_explained = 0});
+    ASSERT_TRUE(planned.has_value()) << planned.error().message;
+    PlanEvaluator evaluator(planning_case);
+    for (const PlanCandidate& candidate : planned->ranked) {
+      SCOPED_TRACE(fmt::format("{}: {}", name, candidate.name));
+      const auto lowered = evaluator.lowered(candidate.plan, planning_case.models);
+      ASSERT_TRUE(lowered.has_value());
+      const auto run = predict_run(evaluator.prediction_case(candidate.plan, lowered->program), {});
+      ASSERT_TRUE(run.has_value());
+      EXPECT_EQ(run->prediction.step_time, candidate.prediction.step_time);
+      EXPECT_EQ(run->facts.steps, 3);
+      Nanoseconds all{};
+      for (const PathPart& part : run->facts.parts) all += part.time;
+      EXPECT_NEAR(seconds(all), seconds(candidate.prediction.step_time * run->facts.steps), 3e-9);
+    }
+  };
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    check(RandomPlanning::small(seed)->planning_case(), fmt::format("seed {}", seed));
+    check(RandomPlanning::small_on_gpu(seed)->planning_case(), fmt::format("seed {} on a GPU", seed));
+  }
 }
 
 }  // namespace
