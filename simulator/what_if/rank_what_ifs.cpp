@@ -3,12 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <thread>
 #include <utility>
+
+#include "base/parallel.hpp"
 
 namespace cohort {
 namespace {
 
+constexpr std::size_t kMostTasks = 1'000'000;  // in one step of every member, of predictions at the same time
+/// More, and ways are looked for among as many members of the trace that has most.
+constexpr std::size_t kMostSearchedTasks = 50'000;
+constexpr int kFewMembers = 16;
 constexpr std::size_t kRefined = 3;  // of the best ways without fusion and with one launching thread
 
 std::string name_of(const WhatIf& what_if) {
@@ -37,28 +45,47 @@ bool has_device_work(const WhatIfCase& what_if_case) {
 class Ranking {
  public:
   Ranking(const WhatIfCase& what_if_case, const WhatIf& base, const RankOptions& options)
-      : case_(what_if_case), base_(base), options_(options), launches_(has_device_work(what_if_case)) {}
+      : case_(what_if_case),
+        base_(base),
+        options_(options),
+        cancel_(options.cancel),
+        launches_(has_device_work(what_if_case)) {}
 
   Result<WhatIfRanking> run() {
-    for (const int streams : stream_counts()) {
-      for (const bool graphs : {false, true}) {
-        if (graphs && !launches_) continue;
-        WhatIf way = base_;
-        way.graphs = graphs;
-        if (base_.most_models() > 1) way.streams = streams;
-        COHORT_TRY(const bool go_on, try_way(std::move(way)));
-        if (!go_on) return finished();
-      }
-    }
+    if (tasks_of_all() > kMostSearchedTasks && base_.most_models() > kFewMembers) return run_with_few();
+    COHORT_TRY(const bool go_on, try_ways(simple()));
+    if (!go_on) return finished();
     sort();
-    for (const WhatIf& way : refined()) {
-      COHORT_TRY(const bool go_on, try_way(way));
-      if (!go_on) return finished();
-    }
+    const Result<bool> refined_too = try_ways(refined());
+    if (!refined_too) return tl::unexpected<Error>(refined_too.error());
     return finished();
   }
 
  private:
+  /// Looks for the best ways among fewer members, and predicts these with all. Once cancelled, the best so far alone.
+  Result<WhatIfRanking> run_with_few() {
+    WhatIf few = base_;
+    few.models.clear();
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i)
+      few.models.push_back(std::max(1, base_.models_of(i) * kFewMembers / base_.most_models()));
+    RankOptions options = options_;
+    options.memory_limit.reset();  // of what all need
+    COHORT_TRY(const WhatIfRanking of_few, Ranking(case_, few, options).run());
+    done_ = of_few.ranked.size() + of_few.refused.size();
+    std::vector<WhatIf> ways;
+    for (const RankedWhatIf& each : of_few.ranked) {
+      if (ways.size() >= kRefined || (of_few.interrupted && !ways.empty())) break;
+      WhatIf way = each.what_if;
+      way.models = base_.models;
+      ways.push_back(way);
+      if (options_.streams && way.streams == kFewMembers) ways.back().streams = base_.most_models();  // one each
+    }
+    cancel_ = of_few.interrupted ? nullptr : options_.cancel;
+    COHORT_TRY(const bool all, try_ways(std::move(ways)));
+    result_.interrupted = of_few.interrupted || !all;
+    return finished();
+  }
+
   [[nodiscard]] std::set<int> stream_counts() const {
     const int most = base_.most_models();
     if (!options_.streams) return {base_.streams.value_or(most)};
@@ -72,6 +99,20 @@ class Ranking {
       sets += std::min(way.models_of(i), way.streams.value_or(way.models_of(i)));
     }
     return sets;
+  }
+
+  /// On so many streams, launched one by one and as graphs.
+  [[nodiscard]] std::vector<WhatIf> simple() const {
+    std::vector<WhatIf> ways;
+    for (const int streams : stream_counts()) {
+      for (const bool graphs : {false, true}) {
+        if (graphs && !launches_) continue;
+        ways.push_back(base_);
+        ways.back().graphs = graphs;
+        if (base_.most_models() > 1) ways.back().streams = streams;
+      }
+    }
+    return ways;
   }
 
   /// The best so far with kernels fused, and with more threads that launch.
@@ -94,10 +135,39 @@ class Ranking {
     return ways;
   }
 
+  /// How many are predicted at the same time: as cores and memory allow.
+  [[nodiscard]] std::size_t workers() const {
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp<std::size_t>(kMostTasks / std::max<std::size_t>(1, tasks_of_all()), 1, cores);
+  }
+
+  /// In one step of every member.
+  [[nodiscard]] std::size_t tasks_of_all() const {
+    std::size_t tasks = 0;
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i)
+      tasks += case_.graphs[i].graph.tasks.size() * static_cast<std::size_t>(base_.models_of(i));
+    return tasks;
+  }
+
+  /// Several at a time, kept in their order. False once cancelled.
+  Result<bool> try_ways(std::vector<WhatIf> ways) {
+    const std::size_t at_a_time = workers();
+    for (std::size_t first = 0; first < ways.size(); first += at_a_time) {
+      const std::size_t count = std::min(at_a_time, ways.size() - first);
+      std::vector<std::optional<Result<WhatIfPrediction>>> found(count);
+      parallel_for(count, at_a_time,
+                   [&](std::size_t, std::size_t i) { found[i] = predict_what_if(case_, ways[first + i], cancel_); });
+      for (std::size_t i = 0; i < count; ++i) {
+        COHORT_TRY(const bool go_on, add(std::move(ways[first + i]), *std::move(found[i])));
+        if (!go_on) return false;
+      }
+    }
+    return true;
+  }
+
   /// False once cancelled.
-  Result<bool> try_way(WhatIf way) {
+  Result<bool> add(WhatIf way, Result<WhatIfPrediction> prediction) {
     std::string name = name_of(way);
-    Result<WhatIfPrediction> prediction = predict_what_if(case_, way, options_.cancel);
     if (!prediction && prediction.error().code == ErrorCode::kInterrupted) {
       result_.interrupted = true;
       if (result_.ranked.empty()) return tl::unexpected<Error>(std::move(prediction).error());
@@ -167,6 +237,7 @@ class Ranking {
   const WhatIfCase& case_;
   const WhatIf& base_;
   const RankOptions& options_;
+  const CancelToken* cancel_;
   bool launches_;  ///< there is a device that tasks are launched on: a GPU was traced, not a CPU
   WhatIfRanking result_;
   std::optional<Error> first_refusal_;

@@ -28,8 +28,12 @@ std::string_view category_of(TaskKind kind) {
 
 class TimelineWriter {
  public:
-  TimelineWriter(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device)
-      : graph_(graph), times_(times), slices_(graph.tasks.size()), launched_by_(graph.tasks.size()) {
+  TimelineWriter(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device, int iterations)
+      : graph_(graph),
+        times_(times),
+        iterations_(iterations),
+        slices_(graph.tasks.size()),
+        launched_by_(graph.tasks.size()) {
     trace_.info.kind = TraceKind::kPredicted;
     trace_.info.device = device;
     for (const Resource& resource : graph.resources) {
@@ -58,7 +62,7 @@ class TimelineWriter {
   void add(std::size_t index) {
     const Task& task = graph_.tasks[index];
     const auto track = tracks_[to_index(task.resource)];
-    const bool shown = task.kind != TaskKind::kWait && task.kind != TaskKind::kMark;
+    const bool shown = task.kind != TaskKind::kWait && task.kind != TaskKind::kMark && task.iteration < iterations_;
     if (!track || !shown) return;
     Nanoseconds end = times_[index].end;
     if (index + 1 < graph_.tasks.size() && returns(index)) end = times_[index + 1].end;
@@ -89,6 +93,7 @@ class TimelineWriter {
 
   const TaskGraph& graph_;
   const std::vector<TaskTimes>& times_;
+  int iterations_;
   Trace trace_;
   std::vector<std::optional<TrackId>> tracks_;      ///< by resource; absent for locks and engines
   std::vector<std::optional<SliceId>> slices_;      ///< by task
@@ -97,8 +102,9 @@ class TimelineWriter {
 
 }  // namespace
 
-Trace timeline_trace(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device) {
-  return TimelineWriter(graph, times, device).write();
+Trace timeline_trace(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device,
+                     int iterations) {
+  return TimelineWriter(graph, times, device, iterations).write();
 }
 
 }  // namespace cohort

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "base/device.hpp"
@@ -10,6 +11,8 @@
 namespace cohort {
 
 /// A simulated task graph as a timeline; slices of host threads and streams with their slack, flows from launches.
-Trace timeline_trace(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device);
+/// `iterations`: of each task so many of the first.
+Trace timeline_trace(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device,
+                     int iterations = std::numeric_limits<int>::max());
 
 }  // namespace cohort

@@ -24,6 +24,9 @@ namespace {
 constexpr int kBufferedRounds = 8;
 constexpr int kRoundsAhead = 4;
 
+/// A timeline of more has the first rounds alone: files of many members would take gigabytes.
+constexpr int kMostShownTasks = 200'000;
+
 /// Whether a step is still on the device when the host goes on with the next one.
 bool runs_ahead(const TraceGraph& graph) {
   constexpr int kPart = 50;  // of the step; less is the latency of its last launches
@@ -97,6 +100,14 @@ class Predictor {
   }
 
  private:
+  /// All members as they run at one stage.
+  struct Simulated {
+    WhatIfStage stage;
+    TaskGraph graph;
+    Schedule schedule;
+    WhatIfGraphs::Changes changes;
+  };
+
   [[nodiscard]] Result<void> check_cancelled() const { return cancel_ == nullptr ? Result<void>() : cancel_->check(); }
 
   /// By trace: one step of it.
@@ -139,13 +150,13 @@ class Predictor {
   }
 
   Result<void> finish(const WhatIfStage& stage, WhatIfPrediction& result) {
-    graphs_.note_changes(&result.changes);
-    std::vector<RecordedTasks> parts;
-    COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps_, parts));
-    graphs_.note_changes(nullptr);
-    COHORT_CHECK(check_cancelled());
+    if (!last_ || last_->stage != stage) {
+      last_.reset();
+      COHORT_TRY(last_, simulate_all(stage, steps_));
+    }
+    const auto& [of_stage, graph, schedule, changes] = *last_;
+    result.changes.insert(result.changes.end(), changes.begin(), changes.end());
     if (result.unfused) result.changes.emplace_back("fuse: nothing, as it does not pay", Change{});
-    COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
     streams_ = most_streams(graph);
     result.longest_path = schedule.longest_path / steps_;
     result.device_time = schedule.device_time / steps_;
@@ -171,7 +182,9 @@ class Predictor {
     if (constexpr double kFull = 0.9; result.facts.sm_busy.value_or(0) > std::max(kFull, result.binding.utilisation)) {
       result.binding = {"room on the multiprocessors", *result.facts.sm_busy};
     }
-    result.trace = timeline_trace(graph, schedule.tasks, case_.traces.front()->info.device);
+    const auto per_step = static_cast<int>(graph.tasks.size() / static_cast<std::size_t>(steps_)) + 1;
+    const int shown = std::clamp(kMostShownTasks / per_step, 1, steps_);
+    result.trace = timeline_trace(graph, schedule.tasks, case_.traces.front()->info.device, shown);
     result.trace.info.wall_times.push_back({"plan", {result.step_time}, 0});
     return {};
   }
@@ -214,10 +227,11 @@ class Predictor {
 
   Result<Nanoseconds> time_of(const WhatIfStage& stage, int steps) {
     if (stage.together) {
-      std::vector<RecordedTasks> parts;
-      COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps, parts));
-      COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, parts));
-      return schedule.makespan;
+      if (steps == steps_) last_.reset();
+      COHORT_TRY(Simulated simulated, simulate_all(stage, steps));
+      const Nanoseconds makespan = simulated.schedule.makespan;
+      if (steps == steps_) last_ = std::move(simulated);
+      return makespan;
     }
     Nanoseconds sum{};
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
@@ -226,6 +240,21 @@ class Predictor {
       sum += schedule.makespan;
     }
     return sum;
+  }
+
+  /// All members of all traces.
+  Result<Simulated> simulate_all(const WhatIfStage& stage, int steps) {
+    Simulated simulated;
+    simulated.stage = stage;
+    std::vector<RecordedTasks> parts;
+    graphs_.note_changes(&simulated.changes);
+    Result<TaskGraph> graph = graphs_.whole(stage, steps, parts);
+    graphs_.note_changes(nullptr);
+    if (!graph) return tl::unexpected<Error>(std::move(graph).error());
+    simulated.graph = *std::move(graph);
+    COHORT_CHECK(check_cancelled());
+    COHORT_TRY(simulated.schedule, graphs_.run(simulated.graph, stage, parts));
+    return simulated;
   }
 
   Result<Nanoseconds> one_by_one(const WhatIfStage& stage) {
@@ -275,6 +304,7 @@ class Predictor {
   WhatIfGraphs graphs_;
   int steps_ = 1;
   std::vector<Nanoseconds> alone_;  ///< by trace: one step, with the minibatch asked for, on an idle device
+  std::optional<Simulated> last_;   ///< what was simulated last, over all steps
   std::size_t streams_ = 0;         ///< with kernels, of all members together, on one GPU
 };
 

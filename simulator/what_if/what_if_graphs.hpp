@@ -19,6 +19,8 @@ namespace cohort {
 /// Which parts of a what-if are switched on; they are switched on one by one to tell what each gains.
 struct WhatIfStage {
   bool retimed = false, graphs = false, shared = false, together = false, fused = false;
+
+  friend bool operator==(const WhatIfStage&, const WhatIfStage&) = default;
 };
 
 /// Makes the task graphs that a what-if is about.
