@@ -11,7 +11,7 @@
 
 namespace cohort {
 
-/// Picks one of several algorithms for a call; `key.algorithm` is empty.
+/// Picks one of several algorithms for a call; `key.algorithm` is empty. Asked once for each step, in their order.
 using ChooseAlternative = std::function<std::size_t(const CostKey& key, std::span<const Alternative> alternatives)>;
 
 /// Takes the library's first choice.

@@ -42,11 +42,12 @@ Result<AlternativePicker::Ways> AlternativePicker::list_ways(const OpCall& call,
     return fail(ErrorCode::kDoesNotFit, "{}: needs at least {} of workspace, the limit is {}", task,
                 format_bytes(least), format_bytes(*plan_.limits.workspace));
   ways.threads = std::move(threads);
+  ways.key = {call.signature, call.strategy, call.width, ways.candidates[0].threads, ""};
   return ways;
 }
 
-Result<AlternativePicker::Ways*> AlternativePicker::ways_of(const OpCall& call, std::vector<int> threads,
-                                                            const std::string& task) {
+Result<const AlternativePicker::Ways*> AlternativePicker::ways_of(const OpCall& call, std::vector<int> threads,
+                                                                  const std::string& task) {
   if (!call.parts.empty()) {  // few, and of many parts each
     COHORT_TRY(Ways ways, list_ways(call, std::move(threads), task));
     return &of_several_parts_.emplace_back(std::move(ways));
@@ -63,7 +64,7 @@ Result<AlternativePicker::Ways*> AlternativePicker::ways_of(const OpCall& call, 
 
 Result<const Alternative*> AlternativePicker::pick(const OpCall& call, const std::string& task, std::uint32_t group) {
   COHORT_TRY(std::vector<int> threads, thread_counts(group));
-  COHORT_TRY(Ways* const ways, ways_of(call, std::move(threads), task));
+  COHORT_TRY(const Ways* const ways, ways_of(call, std::move(threads), task));
   const std::vector<Alternative>& candidates = ways->candidates;
   if (const auto found = resolved_.find(task); found != resolved_.end()) {
     const ResolvedStep& step = *found->second;
@@ -75,11 +76,7 @@ Result<const Alternative*> AlternativePicker::pick(const OpCall& call, const std
                 "resolved and baselines to have them made anew (another layout or precision has other algorithms)",
                 task, step.algorithm, step.threads);
   }
-  if (!ways->chosen) {
-    const CostKey key{call.signature, call.strategy, call.width, candidates[0].threads, ""};
-    ways->chosen = choose_(key, candidates);
-  }
-  return &candidates[*ways->chosen];
+  return &candidates[choose_(ways->key, candidates)];
 }
 
 }  // namespace cohort

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <deque>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,12 +32,12 @@ class AlternativePicker {
     OpCall call;
     std::vector<int> threads;
     std::vector<Alternative> candidates;  ///< within the plan's limit of workspace
-    std::optional<std::size_t> chosen;
+    CostKey key;
   };
 
   [[nodiscard]] Result<std::vector<int>> thread_counts(std::uint32_t group) const;
   [[nodiscard]] Result<Ways> list_ways(const OpCall& call, std::vector<int> threads, const std::string& task) const;
-  Result<Ways*> ways_of(const OpCall& call, std::vector<int> threads, const std::string& task);
+  Result<const Ways*> ways_of(const OpCall& call, std::vector<int> threads, const std::string& task);
 
   const Plan& plan_;
   const OpCatalog& catalog_;

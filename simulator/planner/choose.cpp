@@ -45,6 +45,7 @@ bool same_way(const Alternative& a, const Alternative& b) {
 struct KnownChoice {
   Strategy strategy{};
   int width = 1;
+  const Alternative* listed = nullptr;  ///< the list itself, which lives as long as the lowering that asks
   std::vector<Alternative> ways;
   std::size_t best = 0;
 };
@@ -86,7 +87,7 @@ ChooseAlternative choose_by_cost(CallTimes& times, ChoiceRule rule) {
     std::vector<KnownChoice>& alike = known[key.signature];
     for (const KnownChoice& choice : alike) {
       if (choice.strategy == key.strategy && choice.width == key.width &&
-          std::ranges::equal(choice.ways, ways, same_way))
+          (choice.listed == ways.data() || std::ranges::equal(choice.ways, ways, same_way)))
         return choice.best;
     }
     std::size_t best = 0;
@@ -98,7 +99,7 @@ ChooseAlternative choose_by_cost(CallTimes& times, ChoiceRule rule) {
         best_rank = rank;
       }
     }
-    alike.push_back({key.strategy, key.width, {ways.begin(), ways.end()}, best});
+    alike.push_back({key.strategy, key.width, ways.data(), {ways.begin(), ways.end()}, best});
     return best;
   };
 }

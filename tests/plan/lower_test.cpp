@@ -374,6 +374,22 @@ TEST(Lower, AsksOnceForTheOpsOfEqualMembers) {
   EXPECT_EQ(asked(8, Strategy::kConcurrent), asked(2, Strategy::kConcurrent));
 }
 
+TEST(Lower, ChoosesForEachStepInTheirOrder) {
+  const Model model = small_cnn();
+  const Case c = same_models(model, 3, Strategy::kSerial);
+  std::vector<std::string> chosen;
+  const auto every_other = [&](const CostKey& key, std::span<const Alternative> ways) {
+    const std::size_t place = chosen.size() % 2;
+    chosen.push_back(key.signature + " " + ways[place].algorithm);
+    return place;
+  };
+  const auto program = lower(c.plan, c.models, TestCatalog(2, true), every_other);
+  ASSERT_TRUE(program.has_value());
+  std::vector<std::string> made;
+  for (const Step& step : program->steps) made.push_back(step.cost.signature + " " + step.cost.algorithm);
+  EXPECT_EQ(made, chosen);
+}
+
 TEST(Lower, NamesWhatIsWrongWithGroups) {
   const Model model = small_cnn();
   const Model wider = small_cnn("wide", 16);
