@@ -96,7 +96,7 @@ class BaselineSearch {
 
   /// The same of equal members in turn, of which each takes as long as the next: of many a few tell which threads.
   Result<Evaluation> fastest_in_turn(const Plan& plan, std::span<const Model* const> models) {
-    const std::size_t few = std::max<std::size_t>(2, kMostSearchedSteps / models.front()->ops.size());
+    const std::size_t few = std::max<std::size_t>(2, kMostUnhurriedSteps / models.front()->ops.size());
     if (models.size() < 2 * few || plan.limits.workspace) {
       COHORT_TRY(Fastest all, fastest(plan, models));
       return std::move(all.evaluation);

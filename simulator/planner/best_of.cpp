@@ -112,7 +112,10 @@ class Merge {
     for (std::size_t place = 0; place < cases_.size(); ++place) {
       if (planned_[place]) merged_.cases.push_back(outcome_of(place));
     }
-    for (PlanCandidate& each : merged_.ranked) each.explanation = explanation_of(each, merged_);
+    for (PlanCandidate& each : merged_.ranked) {
+      each.explanation = explanation_of(each, merged_);
+      if (&each != &merged_.ranked.front()) each.program.reset();
+    }
     PlanCandidate& first = merged_.ranked.front();
     if (took_fewer_) {
       first.explanation =

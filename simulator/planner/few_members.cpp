@@ -101,7 +101,7 @@ std::optional<Attribution> gain_as_of_few(const PlanningResult& of_few, const Pl
 
 double searched_part(const PlanningCase& planning_case) {
   const auto steps = static_cast<double>(std::max<std::size_t>(1, steps_of(planning_case)));
-  return std::min(1.0, static_cast<double>(kMostSearchedSteps) / steps);
+  return std::min(1.0, static_cast<double>(kMostUnhurriedSteps) / steps);
 }
 
 }  // namespace cohort

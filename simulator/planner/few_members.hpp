@@ -10,6 +10,8 @@ namespace cohort {
 /// Steps of a program in which nothing is fused up to which plans are looked for among all members. Beyond, what is
 /// best of some of the members is, too, of all of them: each more is one more of a row that has begun.
 inline constexpr std::size_t kMostSearchedSteps = 1'000;
+/// Steps up to which a search looks at as much as it may.
+inline constexpr std::size_t kMostUnhurriedSteps = 4'000;
 
 /// Some of a case's members, of each class in proportion, for which plans are looked for instead.
 class FewMembers {
@@ -39,7 +41,7 @@ std::size_t worth_trying(const PlanningResult& of_few, const PlanningCase& plann
 std::optional<Attribution> gain_as_of_few(const PlanningResult& of_few, const PlanCandidate& candidate,
                                           const BaselinePrediction& baseline);
 
-/// The part of a search that a program of so many steps leaves time for: 1 up to kMostSearchedSteps.
+/// The part of a search that a program of so many steps leaves time for: 1 up to kMostUnhurriedSteps.
 double searched_part(const PlanningCase& planning_case);
 
 }  // namespace cohort

@@ -63,6 +63,15 @@ void drop_programs(std::vector<Scored>& scored) {
   }
 }
 
+void drop_large_programs(std::vector<Result<Scored>>& scores) {
+  std::size_t steps = 0;
+  for (const Result<Scored>& each : scores) steps += each ? each->program->steps.size() : 0;
+  if (steps <= kMostKeptSteps || scores.size() == 1) return;
+  for (Result<Scored>& each : scores) {
+    if (each) each->program.reset();
+  }
+}
+
 Scoring::Worker::Worker(Scoring& scoring, const CancelToken* cancel, bool is_first)
     : gpu(is_first || scoring.case_.gpu == nullptr ? std::nullopt : std::optional(*scoring.case_.gpu)),
       planning_case(scoring.case_of(gpu)),

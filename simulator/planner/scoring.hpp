@@ -36,6 +36,8 @@ std::vector<std::size_t> best_first(const std::vector<Scored>& scored);
 
 /// Keeps the programs of the best of them, as many as memory is for, and of the very best in any case.
 void drop_programs(std::vector<Scored>& scored);
+/// Keeps none where they are too large together.
+void drop_large_programs(std::vector<Result<Scored>>& scores);
 
 /// Predicts and explains candidates, several at a time: on as many threads as the options say. What it answers does not
 /// depend on their number.

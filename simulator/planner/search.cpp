@@ -27,8 +27,7 @@ constexpr std::size_t kMostStarts = 4;
 constexpr std::size_t kMostToSplit = 3;  // plans whose branches are run side by side
 constexpr std::size_t kMostSplit = 8;    // ways of that which are simulated
 
-/// A variant that waits for its turn.
-struct Waiting {
+struct Waiting {  // a variant, until it is its turn
   Nanoseconds estimate{};
   std::size_t place = 0;
   Nanoseconds bound{};
@@ -204,6 +203,7 @@ class Search {
     std::vector<Variant> variants;
     for (const Scored& each : several) variants.push_back(each.variant);
     std::vector<Result<Scored>> scores = scoring_.score(std::move(several));
+    drop_large_programs(scores);
     for (std::size_t i = 0; i < scores.size(); ++i) ahead_.emplace_back(std::move(variants[i]), std::move(scores[i]));
   }
 

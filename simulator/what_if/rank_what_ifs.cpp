@@ -14,7 +14,7 @@ namespace cohort {
 namespace {
 
 constexpr std::size_t kMostTasks = 1'000'000;  // in one step of every member, of predictions at the same time
-/// More, and ways are looked for among as many members of the trace that has most.
+/// Above this, ways are ranked with as many members of the trace that has most.
 constexpr std::size_t kMostSearchedTasks = 50'000;
 constexpr int kFewMembers = 16;
 constexpr std::size_t kRefined = 3;  // of the best ways without fusion and with one launching thread
@@ -52,7 +52,8 @@ class Ranking {
         launches_(has_device_work(what_if_case)) {}
 
   Result<WhatIfRanking> run() {
-    if (tasks_of_all() > kMostSearchedTasks && base_.most_models() > kFewMembers) return run_with_few();
+    const bool is_large = tasks_of_all() > kMostSearchedTasks && base_.most_models() > kFewMembers;
+    if (is_large && !options_.memory_limit) return run_with_few();  // what fits depends on all
     COHORT_TRY(const bool go_on, try_ways(simple()));
     if (!go_on) return finished();
     sort();
@@ -62,28 +63,37 @@ class Ranking {
   }
 
  private:
-  /// Looks for the best ways among fewer members, and predicts these with all. Once cancelled, the best so far alone.
+  /// Looks for the best ways among fewer members, and predicts these with all, until as many as are refined can be.
+  /// Once cancelled, the best so far alone.
   Result<WhatIfRanking> run_with_few() {
     WhatIf few = base_;
     few.models.clear();
     for (std::size_t i = 0; i < case_.graphs.size(); ++i)
       few.models.push_back(std::max(1, base_.models_of(i) * kFewMembers / base_.most_models()));
-    RankOptions options = options_;
-    options.memory_limit.reset();  // of what all need
-    COHORT_TRY(const WhatIfRanking of_few, Ranking(case_, few, options).run());
+    COHORT_TRY(const WhatIfRanking of_few, Ranking(case_, few, options_).run());
     done_ = of_few.ranked.size() + of_few.refused.size();
-    std::vector<WhatIf> ways;
-    for (const RankedWhatIf& each : of_few.ranked) {
-      if (ways.size() >= kRefined || (of_few.interrupted && !ways.empty())) break;
-      WhatIf way = each.what_if;
-      way.models = base_.models;
-      ways.push_back(way);
-      if (options_.streams && way.streams == kFewMembers) ways.back().streams = base_.most_models();  // one each
+    if (of_few.interrupted) cancel_ = nullptr;
+    const std::size_t wanted = of_few.interrupted ? 1 : kRefined;
+    for (std::size_t i = 0; i < of_few.ranked.size() && result_.ranked.size() < wanted; ++i) {
+      COHORT_TRY(const bool go_on, try_ways(with_all(of_few.ranked[i].what_if, of_few.interrupted || i > 0)));
+      if (!go_on) break;
     }
-    cancel_ = of_few.interrupted ? nullptr : options_.cancel;
-    COHORT_TRY(const bool all, try_ways(std::move(ways)));
-    result_.interrupted = of_few.interrupted || !all;
+    result_.interrupted = result_.interrupted || of_few.interrupted;
     return finished();
+  }
+
+  /// A way of few members as one of all. What had a stream for each has one for each again, and unless `alone` also
+  /// tries the numbers between.
+  [[nodiscard]] std::vector<WhatIf> with_all(WhatIf way, bool alone) const {
+    way.models = base_.models;
+    if (base_.streams || way.streams != kFewMembers) return {way};
+    std::vector<WhatIf> ways;
+    for (const int streams : powers_up_to(base_.most_models())) {
+      if (streams < base_.most_models() && (alone || streams < kFewMembers)) continue;
+      ways.push_back(way);
+      ways.back().streams = streams;
+    }
+    return ways;
   }
 
   [[nodiscard]] std::set<int> stream_counts() const {
@@ -157,34 +167,38 @@ class Ranking {
       std::vector<std::optional<Result<WhatIfPrediction>>> found(count);
       parallel_for(count, at_a_time,
                    [&](std::size_t, std::size_t i) { found[i] = predict_what_if(case_, ways[first + i], cancel_); });
+      std::optional<Error> interrupted;
       for (std::size_t i = 0; i < count; ++i) {
-        COHORT_TRY(const bool go_on, add(std::move(ways[first + i]), *std::move(found[i])));
-        if (!go_on) return false;
+        Result<WhatIfPrediction>& prediction = *found[i];
+        if (!prediction && prediction.error().code == ErrorCode::kInterrupted) {
+          interrupted = std::move(prediction).error();
+        } else {
+          const Result<void> added = add(std::move(ways[first + i]), std::move(prediction));
+          if (!added) return tl::unexpected<Error>(added.error());
+        }
       }
+      if (!interrupted) continue;
+      result_.interrupted = true;
+      if (result_.ranked.empty()) return tl::unexpected<Error>(*std::move(interrupted));
+      return false;
     }
     return true;
   }
 
-  /// False once cancelled.
-  Result<bool> add(WhatIf way, Result<WhatIfPrediction> prediction) {
+  Result<void> add(WhatIf way, Result<WhatIfPrediction> prediction) {
     std::string name = name_of(way);
-    if (!prediction && prediction.error().code == ErrorCode::kInterrupted) {
-      result_.interrupted = true;
-      if (result_.ranked.empty()) return tl::unexpected<Error>(std::move(prediction).error());
-      return false;
-    }
     ++done_;
     if (options_.progress) options_.progress(done_);
     if (!prediction) {
       refuse(std::move(name), prediction.error());
-      return true;
+      return {};
     }
     if (prediction->unfused) {  // the same way is there without it
       const Nanoseconds cost = *prediction->unfused;
       refuse(std::move(name), {ErrorCode::kNegativeAnswer,
                                cost > Nanoseconds(0) ? fmt::format("fusing would take {} longer", format_time(cost))
                                                      : "fusing would gain nothing"});
-      return true;
+      return {};
     }
     if (options_.memory_limit) {
       const std::optional<Bytes> needed = prediction->memory.total();
@@ -195,11 +209,11 @@ class Ranking {
         refuse(std::move(name),
                {ErrorCode::kDoesNotFit, fmt::format("it needs {}, the limit is {}", format_bytes(*needed),
                                                     format_bytes(*options_.memory_limit))});
-        return true;
+        return {};
       }
     }
     keep({std::move(name), std::move(way), std::move(*prediction)});
-    return true;
+    return {};
   }
 
   void refuse(std::string name, Error error) {

@@ -19,7 +19,7 @@ struct RankOptions {
   bool launch_threads = true;
   /// Limit of all members' weights and a step's other memory, if the trace recorded allocations.
   std::optional<Bytes> memory_limit = std::nullopt;
-  const CancelToken* cancel = nullptr;
+  const CancelToken* cancel = nullptr;  ///< where ways were ranked with few members, one prediction with all follows
   std::function<void(std::size_t done)> progress = {};
 };
 
@@ -44,10 +44,11 @@ struct WhatIfRanking {
 /// Searches for the best way to run `base.models` members of each trace together: the number of sets of streams, single
 /// launches or graphs, the number of host threads, and fusion of kernels where it is predicted to gain. All numbers of
 /// streams, up to the members of the trace that has most, are tried with both ways to launch; fusion and launch threads
-/// on the best of these. Of large traces with more than 16 members the best ways of 16 alone are predicted with all.
-/// Errors: those of predict_what_if() where no way can be predicted; kNegativeAnswer where a replay without a change is
-/// off by more than kMostReplayError; kDoesNotFit where none keeps the limit;
-/// kNegativeAnswer for a limit where the traces record no allocations; kInterrupted where nothing had been found.
+/// on the best of these. Of large traces with more than 16 members, and without a limit, the best three ways of 16
+/// alone are predicted with all, the first also with the numbers of streams beyond. Errors: those of predict_what_if()
+/// where no way can be predicted; kNegativeAnswer where a replay without a change is off by more than kMostReplayError;
+/// kDoesNotFit where none keeps the limit; kNegativeAnswer for a limit where the traces record no allocations;
+/// kInterrupted where nothing had been found.
 Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base,
                                     const RankOptions& options = {});
 

@@ -28,7 +28,8 @@ std::string_view category_of(TaskKind kind) {
 
 class TimelineWriter {
  public:
-  TimelineWriter(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device, int iterations)
+  TimelineWriter(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device,
+                 std::optional<int> iterations)
       : graph_(graph),
         times_(times),
         iterations_(iterations),
@@ -62,7 +63,8 @@ class TimelineWriter {
   void add(std::size_t index) {
     const Task& task = graph_.tasks[index];
     const auto track = tracks_[to_index(task.resource)];
-    const bool shown = task.kind != TaskKind::kWait && task.kind != TaskKind::kMark && task.iteration < iterations_;
+    const bool shown =
+        task.kind != TaskKind::kWait && task.kind != TaskKind::kMark && (!iterations_ || task.iteration < *iterations_);
     if (!track || !shown) return;
     Nanoseconds end = times_[index].end;
     if (index + 1 < graph_.tasks.size() && returns(index)) end = times_[index + 1].end;
@@ -93,7 +95,7 @@ class TimelineWriter {
 
   const TaskGraph& graph_;
   const std::vector<TaskTimes>& times_;
-  int iterations_;
+  std::optional<int> iterations_;
   Trace trace_;
   std::vector<std::optional<TrackId>> tracks_;      ///< by resource; absent for locks and engines
   std::vector<std::optional<SliceId>> slices_;      ///< by task
@@ -103,7 +105,7 @@ class TimelineWriter {
 }  // namespace
 
 Trace timeline_trace(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device,
-                     int iterations) {
+                     std::optional<int> iterations) {
   return TimelineWriter(graph, times, device, iterations).write();
 }
 

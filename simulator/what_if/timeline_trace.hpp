@@ -1,6 +1,6 @@
 #pragma once
 
-#include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/device.hpp"
@@ -11,8 +11,8 @@
 namespace cohort {
 
 /// A simulated task graph as a timeline; slices of host threads and streams with their slack, flows from launches.
-/// `iterations`: of each task so many of the first.
+/// Of tasks of an iteration that is not below `iterations` there are none.
 Trace timeline_trace(const TaskGraph& graph, const std::vector<TaskTimes>& times, const DeviceInfo& device,
-                     int iterations = std::numeric_limits<int>::max());
+                     std::optional<int> iterations = std::nullopt);
 
 }  // namespace cohort

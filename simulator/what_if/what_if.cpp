@@ -25,7 +25,7 @@ constexpr int kBufferedRounds = 8;
 constexpr int kRoundsAhead = 4;
 
 /// A timeline of more has the first rounds alone: files of many members would take gigabytes.
-constexpr int kMostShownTasks = 200'000;
+constexpr std::size_t kMostShownTasks = 200'000;
 
 /// Whether a step is still on the device when the host goes on with the next one.
 bool runs_ahead(const TraceGraph& graph) {
@@ -182,11 +182,17 @@ class Predictor {
     if (constexpr double kFull = 0.9; result.facts.sm_busy.value_or(0) > std::max(kFull, result.binding.utilisation)) {
       result.binding = {"room on the multiprocessors", *result.facts.sm_busy};
     }
-    const auto per_step = static_cast<int>(graph.tasks.size() / static_cast<std::size_t>(steps_)) + 1;
-    const int shown = std::clamp(kMostShownTasks / per_step, 1, steps_);
-    result.trace = timeline_trace(graph, schedule.tasks, case_.traces.front()->info.device, shown);
+    result.trace = timeline_trace(graph, schedule.tasks, case_.traces.front()->info.device, shown_rounds(graph));
     result.trace.info.wall_times.push_back({"plan", {result.step_time}, 0});
     return {};
+  }
+
+  /// Absent: all.
+  [[nodiscard]] std::optional<int> shown_rounds(const TaskGraph& graph) const {
+    // Iterations of a CPU's tasks are as they were recorded.
+    if (graphs_.on_host() || graph.tasks.size() <= kMostShownTasks) return std::nullopt;
+    const std::size_t in_round = graph.tasks.size() / static_cast<std::size_t>(steps_) + 1;
+    return static_cast<int>(std::max<std::size_t>(1, kMostShownTasks / in_round));
   }
 
   /// How much depends on the model of contention: the same graph without any, and with kernels of a GPU one at a time.

@@ -163,6 +163,7 @@ TEST_F(RankManyMembers, FindsTheBestWaysOfSixteen) {
   EXPECT_LT(many.ranked.size(), few.ranked.size());
   EXPECT_EQ(many.ranked.front().what_if.graphs, few.ranked.front().what_if.graphs);
   EXPECT_EQ(many.ranked.front().what_if.fuse, few.ranked.front().what_if.fuse);
+  EXPECT_EQ(many.ranked.front().what_if.streams == 48, few.ranked.front().what_if.streams == 16);
   for (const RankedWhatIf& each : many.ranked) {
     EXPECT_EQ(each.what_if.models, std::vector<int>{48});
     const auto alone = predict_what_if(case_, each.what_if);

@@ -19,6 +19,20 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+TEST(WhatIf, OfACpuShowsWhateverIterationsWereRecorded) {
+  Trace trace = cpu_trace();
+  const TrackId track{};
+  for (const std::int64_t iteration : {3, 4}) {
+    const std::array<Trace::NamedArg, 2> args{{{kIterationArg, iteration}, {"threads", std::int64_t{1}}}};
+    trace.add_slice(track, "conv", "task", Nanoseconds(1500 * iteration), Nanoseconds(1000), args);
+  }
+  const Case recorded({trace});
+  WhatIf two;
+  two.models = {2};
+  const WhatIfPrediction prediction = recorded.predict(two);
+  EXPECT_EQ(prediction.trace.slices.size(), 2 * trace.slices.size());
+}
+
 TEST(WhatIf, PredictsTheTracedStepWhereNothingIsChanged) {
   const WhatIfPrediction prediction = Case(kCopyAndCompute).predict({});
   EXPECT_EQ(prediction.step_time, Nanoseconds(706'000));
