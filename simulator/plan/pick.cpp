@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "simulator/plan/call_form.hpp"
-
 namespace cohort {
 
 AlternativePicker::AlternativePicker(const Plan& plan, const OpCatalog& catalog, const ChooseAlternative& choose)
@@ -25,7 +23,7 @@ Result<std::vector<int>> AlternativePicker::thread_counts(std::uint32_t group) c
   return one ? std::vector{1} : std::vector{cores, 1};
 }
 
-Result<AlternativePicker::Ways> AlternativePicker::list_ways(const OpCall& call, std::vector<int> threads,
+Result<AlternativePicker::Ways> AlternativePicker::list_ways(const OpCall& call, const std::vector<int>& threads,
                                                              const std::string& task) const {
   Ways ways;
   Bytes least{INT64_MAX};
@@ -41,25 +39,19 @@ Result<AlternativePicker::Ways> AlternativePicker::list_ways(const OpCall& call,
   if (ways.candidates.empty())
     return fail(ErrorCode::kDoesNotFit, "{}: needs at least {} of workspace, the limit is {}", task,
                 format_bytes(least), format_bytes(*plan_.limits.workspace));
-  ways.threads = std::move(threads);
   ways.key = {call.signature, call.strategy, call.width, ways.candidates[0].threads, ""};
   return ways;
 }
 
 Result<const AlternativePicker::Ways*> AlternativePicker::ways_of(const OpCall& call, std::vector<int> threads,
                                                                   const std::string& task) {
-  if (!call.parts.empty()) {  // few, and of many parts each
-    COHORT_TRY(Ways ways, list_ways(call, std::move(threads), task));
-    return &of_several_parts_.emplace_back(std::move(ways));
+  const bool is_known_by_form = call.parts.empty();  // others are few, and of many parts each
+  if (is_known_by_form) {
+    if (const Ways* const known = known_.find(call, threads)) return known;
   }
-  const std::size_t hash = hash_of_form(call);
-  const auto [first, last] = known_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    if (known->second.threads == threads && same_form(known->second.call, call)) return &known->second;
-  }
-  COHORT_TRY(Ways ways, list_ways(call, std::move(threads), task));
-  ways.call = call;
-  return &known_.emplace(hash, std::move(ways))->second;
+  COHORT_TRY(Ways ways, list_ways(call, threads, task));
+  if (is_known_by_form) return &known_.add(call, std::move(threads), std::move(ways));
+  return &of_several_parts_.emplace_back(std::move(ways));
 }
 
 Result<const Alternative*> AlternativePicker::pick(const OpCall& call, const std::string& task, std::uint32_t group) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "simulator/plan/call_form.hpp"
 #include "simulator/plan/lower.hpp"
 #include "simulator/plan/op_catalog.hpp"
 #include "simulator/plan/plan.hpp"
@@ -14,8 +15,9 @@
 namespace cohort {
 
 /// Picks an algorithm for each call of a plan from those that the device lists: that of `resolved` if it still belongs
-/// to the plan, else that of `choose`, within the plan's threads and workspace. Asks once for calls that differ in
-/// nothing but their buffers: those of equal members. All arguments must outlive it.
+/// to the plan, else that of `choose`, within the plan's threads and workspace. Lists the ways once for calls that
+/// differ in nothing but their buffers, those of equal members, and asks `choose` for each. All arguments must outlive
+/// it.
 class AlternativePicker {
  public:
   AlternativePicker(const Plan& plan, const OpCatalog& catalog, const ChooseAlternative& choose);
@@ -29,21 +31,20 @@ class AlternativePicker {
  private:
   /// The ways to run calls of one form.
   struct Ways {
-    OpCall call;
-    std::vector<int> threads;
     std::vector<Alternative> candidates;  ///< within the plan's limit of workspace
     CostKey key;
   };
 
   [[nodiscard]] Result<std::vector<int>> thread_counts(std::uint32_t group) const;
-  [[nodiscard]] Result<Ways> list_ways(const OpCall& call, std::vector<int> threads, const std::string& task) const;
+  [[nodiscard]] Result<Ways> list_ways(const OpCall& call, const std::vector<int>& threads,
+                                       const std::string& task) const;
   Result<const Ways*> ways_of(const OpCall& call, std::vector<int> threads, const std::string& task);
 
   const Plan& plan_;
   const OpCatalog& catalog_;
   const ChooseAlternative& choose_;
   std::unordered_map<std::string_view, const ResolvedStep*> resolved_;  ///< by task
-  std::unordered_multimap<std::size_t, Ways> known_;                    ///< by a hash of the form
+  KnownByForm<std::vector<int>, Ways> known_;
   std::deque<Ways> of_several_parts_;
 };
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "simulator/plan/call_form.hpp"
 #include "simulator/plan/op_catalog.hpp"
 
 namespace cohort {
@@ -29,16 +28,10 @@ class RememberedCatalog final : public OpCatalog {
   [[nodiscard]] std::optional<int> most_streams() const override { return catalog_.most_streams(); }
 
  private:
-  struct Answer {
-    OpCall call;
-    int threads = 1;
-    std::vector<Alternative> alternatives;
-  };
-
   const OpCatalog& catalog_;
   const CancelToken* cancel_;
   mutable std::mutex guard_;
-  mutable std::unordered_multimap<std::size_t, Answer> answers_;  ///< by a hash of the call
+  mutable KnownByForm<int, std::vector<Alternative>> answers_;
 };
 
 }  // namespace cohort

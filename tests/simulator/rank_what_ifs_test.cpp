@@ -151,6 +151,16 @@ TEST_F(RankWhatIfs, RefusesALimitThatNobodyCanCheck) {
   EXPECT_THAT(ranking.error().message, HasSubstr("the trace records no allocations"));
 }
 
+/// Once so many ways have been predicted.
+RankOptions cancelled_after(std::size_t ways, CancelToken& cancel) {
+  RankOptions options;
+  options.cancel = &cancel;
+  options.progress = [ways, &cancel](std::size_t done) {
+    if (done == ways) cancel.cancel();
+  };
+  return options;
+}
+
 class RankManyMembers : public RankWhatIfs {
  protected:
   RankManyMembers() : RankWhatIfs(gpu_trace_from(launch_bound(500))) {}
@@ -174,11 +184,7 @@ TEST_F(RankManyMembers, FindsTheBestWaysOfSixteen) {
 
 TEST_F(RankManyMembers, KeepTheBestSoFarOnceCancelled) {
   CancelToken cancel;
-  RankOptions options;
-  options.cancel = &cancel;
-  options.progress = [&](std::size_t done) {
-    if (done == 2) cancel.cancel();
-  };
+  const RankOptions options = cancelled_after(2, cancel);
   const WhatIfRanking ranking = rank(members(48), options);
   EXPECT_TRUE(ranking.interrupted);
   ASSERT_EQ(ranking.ranked.size(), 1U);
@@ -187,11 +193,7 @@ TEST_F(RankManyMembers, KeepTheBestSoFarOnceCancelled) {
 
 TEST_F(RankWhatIfs, KeepsTheBestSoFarOnceCancelled) {
   CancelToken cancel;
-  RankOptions options;
-  options.cancel = &cancel;
-  options.progress = [&](std::size_t done) {
-    if (done == 3) cancel.cancel();
-  };
+  const RankOptions options = cancelled_after(3, cancel);
   const WhatIfRanking ranking = rank(members(4), options);
   EXPECT_TRUE(ranking.interrupted);
   EXPECT_GE(ranking.ranked.size(), 3U);  // and those that were predicted at the same time
