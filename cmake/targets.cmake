@@ -11,12 +11,13 @@ target_compile_options(
             $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict> # false in gcc 12
             "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 
-# CMAKE_UNITY_BUILD, which the sanitizers' presets set, compiles eight files as one: most of the time goes into headers.
-# Release, which is built whole more often than file by file, does so with tests and commands. Names in unnamed
+# Compiled eight files as one (CMAKE_UNITY_BUILD), as most of the time goes into headers: what the sanitizers' presets and
+# release build, which are built whole more often than file by file; `dev` compiles each file alone. Names in unnamed
 # namespaces must then differ among the files of a target; tests that share one say SKIP_UNITY_BUILD_INCLUSION.
-set(cohort_other_names $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>) # of another file's names
 if(CMAKE_UNITY_BUILD)
-  target_compile_options(cohort_settings INTERFACE ${cohort_other_names})
+  target_compile_options(
+    cohort_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow> # of another file's names
+                              $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Wshadow=local>)
 endif()
 
 # cohort_library(NAME [SOURCES a.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...])
@@ -28,6 +29,9 @@ function(cohort_library name)
   set_target_properties(cohort_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(cohort_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} cohort_settings)
   target_compile_options(cohort_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # or files that are compiled as one are inlined less
+    target_compile_options(cohort_${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:--param=inline-unit-growth=200>)
+  endif()
   target_include_directories(cohort_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 endfunction()
 
@@ -41,10 +45,6 @@ endfunction()
 # For the compiler's time, not the program's: tests' own code, and commands, which parse options and print.
 function(cohort_quickly_compiled target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
-    target_compile_options(${target} PRIVATE ${cohort_other_names})
-  endif()
 endfunction()
 
 # cohort_test(NAME [SOURCES a_test.cpp ...] [LIBRARIES lib ...])

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "planning/recorded_settings.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -27,6 +28,9 @@ Result<Plan> read_plan(const std::filesystem::path& file) {
   COHORT_TRY(const std::string text, read_file(file));
   auto plan = parse_plan(text);
   if (!plan) return in_context(file.string(), plan.error());
+  const bool is_resolved = plan->resolved && plan->resolved->fingerprint == fingerprint(*plan);
+  for (Member& member : plan->members) find_moved(member.source, file);
+  if (is_resolved) plan->resolved->fingerprint = fingerprint(*plan);  // where its models are changes no choice
   return plan;
 }
 

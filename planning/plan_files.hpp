@@ -12,6 +12,7 @@ namespace cohort {
 /// Whether a file is a plan and no trace, as far as its beginning tells; not where it cannot be read.
 bool looks_like_plan(const std::filesystem::path& file);
 
+/// Models that were moved with the plan are found.
 /// Errors: kInvalidInput naming the file and the field.
 Result<Plan> read_plan(const std::filesystem::path& file);
 

@@ -88,15 +88,19 @@ Result<ModelSource> read_source(const std::map<std::string, std::string>& settin
 
 Result<ModelSource> source_of(const std::filesystem::path& file, const TraceInfo& profile) {
   COHORT_TRY(ModelSource source, read_source(profile.settings));
+  find_moved(source, file);
+  return source;
+}
+
+void find_moved(ModelSource& source, const std::filesystem::path& file) {
   const std::filesystem::path model = source.model;
   std::error_code unreadable;  // then reading the model says why
-  if (!onnx::is_file(source.model) || std::filesystem::exists(model, unreadable) || unreadable) return source;
+  if (!onnx::is_file(source.model) || std::filesystem::exists(model, unreadable) || unreadable) return;
   for (const std::filesystem::path& moved : {file.parent_path() / model, file.parent_path() / model.filename()}) {
     if (!std::filesystem::exists(moved, unreadable)) continue;
     source.model = moved.string();
-    break;
+    return;
   }
-  return source;
 }
 
 Result<Precision> recorded_precision(const std::map<std::string, std::string>& settings) {

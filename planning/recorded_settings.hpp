@@ -16,9 +16,11 @@ namespace cohort {
 void write_source(const ModelSource& source, std::map<std::string, std::string>& settings);
 /// Errors: kInvalidInput where the settings hold none.
 Result<ModelSource> read_source(const std::map<std::string, std::string>& settings);
-/// What the profile in `file` is of. A model's path holds from the folder where it was profiled; where it leads nowhere
-/// from here, the model may lie where it leads from the profile, or beside that.
+/// What the profile in `file` is of; a model that was moved with it is found.
 Result<ModelSource> source_of(const std::filesystem::path& file, const TraceInfo& profile);
+/// A model's path holds from the folder where its profile or plan was made. Where it leads nowhere from here, the model
+/// may lie where it leads from that file, or beside the file.
+void find_moved(ModelSource& source, const std::filesystem::path& file);
 
 /// What a profile was recorded in; profiles that say nothing are of float32.
 Result<Precision> recorded_precision(const std::map<std::string, std::string>& settings);

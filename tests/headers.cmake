@@ -34,7 +34,7 @@ foreach(header ${headers})
   list(APPEND sources ${source})
 endforeach()
 add_library(headers_alone OBJECT ${sources})
-set_target_properties(headers_alone PROPERTIES CXX_CLANG_TIDY "")
+set_target_properties(headers_alone PROPERTIES CXX_CLANG_TIDY "" UNITY_BUILD OFF)
 find_package(CLI11 REQUIRED)
 target_link_libraries(headers_alone PRIVATE cohort_settings cohort::simulator cohort::run cohort::profile cohort::onnx cohort::planning
                                             CLI11::CLI11 onnx_proto protobuf::libprotobuf)

@@ -37,7 +37,7 @@ std::string structure_of(const Model& model, const std::vector<std::string>& sig
 
 }  // namespace
 
-std::vector<MemberClass> member_classes(std::span<const Model* const> models) {
+std::vector<MemberClass> member_classes(std::span<const Model* const> models, Precision precision) {
   std::vector<MemberClass> classes;
   std::map<const Model*, std::size_t> by_model;
   std::map<std::string, std::size_t> by_structure;
@@ -46,7 +46,7 @@ std::vector<MemberClass> member_classes(std::span<const Model* const> models) {
     auto known = by_model.find(&model);
     if (known == by_model.end()) {
       std::vector<std::string> signatures;
-      for (const Op& op : model.ops) signatures.push_back(signature_of(model, op));
+      for (const Op& op : model.ops) signatures.push_back(signature_in(precision, signature_of(model, op)));
       const auto [place, is_new] = by_structure.emplace(structure_of(model, signatures), classes.size());
       if (is_new) classes.push_back({{}, &model, std::move(signatures)});
       known = by_model.emplace(&model, place->second).first;

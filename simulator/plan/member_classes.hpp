@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/model.hpp"
+#include "simulator/plan/precision.hpp"
 
 namespace cohort {
 
@@ -13,10 +14,11 @@ namespace cohort {
 struct MemberClass {
   std::vector<std::uint32_t> members;   ///< ascending
   const Model* model = nullptr;         ///< of the first
-  std::vector<std::string> signatures;  ///< by op
+  std::vector<std::string> signatures;  ///< by op, as profiles of the precision name them: signature_in()
 };
 
 /// Classes in order of their first member.
-std::vector<MemberClass> member_classes(std::span<const Model* const> models);
+std::vector<MemberClass> member_classes(std::span<const Model* const> models,
+                                        Precision precision = Precision::kFloat32);
 
 }  // namespace cohort

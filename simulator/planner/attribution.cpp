@@ -39,7 +39,8 @@ GainWalk::GainWalk(const PlanningCase& planning_case, PlanEvaluator& evaluator, 
     for (const Op& op : model.ops) {
       const auto found = by_op.find(op.name);
       if (found == by_op.end()) continue;
-      preferred_[signature_of(model, op)] = {found->second->algorithm, found->second->threads};
+      preferred_[signature_in(case_.base->precision, signature_of(model, op))] = {found->second->algorithm,
+                                                                                  found->second->threads};
     }
   }
 }

@@ -23,7 +23,7 @@ VariantMaker::VariantMaker(const PlanningCase& planning_case, CallTimes& times, 
     : case_(planning_case),
       times_(times),
       footprint_(footprint),
-      classes_(member_classes(planning_case.models)),
+      classes_(member_classes(planning_case.models, planning_case.base->precision)),
       branches_(classes_, planning_case.device, times, footprint, planning_case.gpu) {}
 
 bool VariantMaker::shares_input(std::size_t member_class, std::size_t op) const {

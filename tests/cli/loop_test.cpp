@@ -268,17 +268,22 @@ TEST_F(LoopTest, TakesAnOnnxFileWithItsOpenDimensions) {
   EXPECT_THAT(read("results/net-2/y.npy"), HasSubstr("(2, 16)"));
 }
 
-TEST_F(LoopTest, FindsAModelThatWasMovedWithItsProfile) {
+TEST_F(LoopTest, FindsAModelThatWasMovedWithItsProfileAndPlan) {
   write("net.onnx", onnx_model(13, input_text("x", {2, 16}) + output_text("y") + node_text("Softmax", {"x"}, {"y"})));
   ASSERT_EQ(cohort({"profile", "net.onnx", "--device", "reference", "-q"}).exit_code, 0);
   std::filesystem::create_directory(path("moved"));
   std::filesystem::rename(path("net.trace.json.gz"), path("moved/net.trace.json.gz"));
   const std::vector<std::string> plan = {"plan", "moved/net.trace.json.gz", "-n", "2", "-f"};
   EXPECT_EQ(cohort(plan).exit_code, 0) << "the model is where it was";
+  std::filesystem::rename(path("net.plan.json"), path("moved/earlier.plan.json"));
   std::filesystem::rename(path("net.onnx"), path("moved/net.onnx"));
   const Outcome moved = cohort(plan);
   ASSERT_EQ(moved.exit_code, 0) << moved.err;
   EXPECT_EQ(run_shortly("net.plan.json").exit_code, 0) << "the plan says where the model is now";
+  std::filesystem::remove_all(path("results"));
+  const Outcome earlier = run_shortly("moved/earlier.plan.json");
+  EXPECT_THAT(earlier.err, Not(HasSubstr("not resolved")));
+  EXPECT_EQ(earlier.exit_code, 0) << "the model lies beside the plan: " << earlier.err;
   std::filesystem::remove(path("moved/net.onnx"));
   const Outcome gone = cohort(plan);
   EXPECT_EQ(gone.exit_code, 3);

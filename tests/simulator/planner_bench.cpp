@@ -46,7 +46,7 @@ PlannerBench::PlannerBench(std::vector<Model> models, std::size_t members, const
 void PlannerBench::set_records(const std::vector<ProfileRecord>& records) {
   records_ = records;
   costs_ = std::make_unique<CostTable>(records_);
-  catalog_ = std::make_unique<RecordedCatalog>(*costs_, device.cores);
+  catalog_ = std::make_unique<RecordedCatalog>(*costs_, device.cores, base.precision);
 }
 
 PlanningResult PlannerBench::plan(const PlannerOptions& options) const {

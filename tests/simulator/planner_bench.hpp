@@ -26,6 +26,7 @@ class PlannerBench {
  public:
   PlannerBench(std::vector<Model> models, std::size_t members, const FakeTimes& times, int cores = 2);
 
+  /// Of ops in the precision of `base`.
   void set_records(const std::vector<ProfileRecord>& records);
   [[nodiscard]] const std::vector<ProfileRecord>& records() const { return records_; }
   [[nodiscard]] PlanningCase planning_case() const { return {&base, by_member_, &*costs_, device, catalog_.get()}; }

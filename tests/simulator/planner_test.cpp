@@ -306,5 +306,26 @@ TEST(Planner, RanksMembersOneAfterAnotherWithTheRest) {
   for (const PlanCandidate& each : result.ranked) EXPECT_LE(each.speedup, 1.0) << each.name;
 }
 
+TEST(Planner, PlansInAnotherPrecisionAsItDoesInFloat32) {
+  const Prices prices{.strided = 0.3, .grouped = 0.4};
+  const PlannerBench single = cnn_bench(prices, 8);
+  PlannerBench half = cnn_bench(prices, 8);
+  std::vector<ProfileRecord> records = half.records();
+  for (ProfileRecord& each : records) {
+    if (!each.signature.starts_with("Copy"))
+      each.signature = signature_in(Precision::kFloat16, std::move(each.signature));
+  }
+  half.base.precision = Precision::kFloat16;
+  half.set_records(records);
+  const PlanningResult expected = single.plan();
+  const PlanningResult result = half.plan();
+  ASSERT_EQ(result.ranked.size(), expected.ranked.size()) << print(result) << print(expected);
+  for (std::size_t i = 0; i < expected.ranked.size(); ++i) {
+    EXPECT_EQ(result.ranked[i].name, expected.ranked[i].name);
+    // Input and outputs are converted, which takes a moment.
+    EXPECT_NEAR(result.ranked[i].speedup, expected.ranked[i].speedup, 0.01) << expected.ranked[i].name;
+  }
+}
+
 }  // namespace
 }  // namespace cohort

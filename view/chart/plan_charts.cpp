@@ -181,15 +181,17 @@ Chart memory_chart(std::span<const NamedMemory> plans, std::optional<Bytes> limi
     const bool apart = memory.activations && memory.workspace;
     std::optional<Bytes> weights = memory.weights;
     if (weights && memory.optimizer) weights = *weights - *memory.optimizer;
-    const std::array<std::optional<Bytes>, 6> parts = {weights,
-                                                       memory.optimizer,
-                                                       apart ? memory.activations : std::nullopt,
-                                                       apart ? memory.workspace : std::nullopt,
-                                                       memory.input,
-                                                       apart ? std::nullopt : memory.step};
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (parts[k]) chart.series[k].points.push_back({.x = static_cast<double>(i), .y = as_number(*parts[k])});
-    }
+    std::size_t part = 0;  // in the order of kParts
+    const auto add = [&](std::optional<Bytes> size) {
+      if (size) chart.series[part].points.push_back({.x = static_cast<double>(i), .y = as_number(*size)});
+      ++part;
+    };
+    add(weights);
+    add(memory.optimizer);
+    add(apart ? memory.activations : std::nullopt);
+    add(apart ? memory.workspace : std::nullopt);
+    add(memory.input);
+    add(apart ? std::nullopt : memory.step);
     if (!device) device = memory.device;
   }
   std::erase_if(chart.series, [](const ChartSeries& series) { return series.points.empty(); });

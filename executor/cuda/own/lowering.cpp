@@ -1,5 +1,7 @@
-#include "executor/cuda/own/training_lowering.hpp"
+#include <type_traits>
+#include <variant>
 
+#include "executor/cuda/own/training_lowering.hpp"
 #include "executor/reference/call.hpp"
 #include "executor/reference/tensor_ref.hpp"
 
@@ -61,6 +63,14 @@ KernelArguments kernel_of(const Softmax& op, const OpCall& /*call*/, const Opera
   return kernel;
 }
 
+/// What map_kernels() makes: every element of the result by itself, from those of the inputs at its place.
+template <class Op>
+constexpr bool is_mapped =
+    []<class... Ops>(const std::variant<Ops...>*) {
+      return (std::is_same_v<std::remove_cvref_t<Op>, Ops> || ...);
+    }(static_cast<const std::variant<Activation, BatchNormalization, Binary, Cast, Concat, Expand, Reshape, Select,
+                                     TensorSlice, Transpose>*>(nullptr));
+
 }  // namespace
 
 const void* advanced(const void* from, std::int64_t elements, DataType type) {
@@ -119,6 +129,7 @@ std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& oper
         } else if constexpr (requires { kernel_of(op, call, operands); }) {
           return {kernel_of(op, call, operands)};
         } else {
+          static_assert(is_mapped<decltype(op)>, "declare its kernel in lowering.hpp, or let map_kernels() make it");
           return map_kernels(call, operands);
         }
       },
