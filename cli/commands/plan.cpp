@@ -72,7 +72,7 @@ Result<PlanFiles> files_for(const PlanCommandOptions& options, const PlanningInp
 
 /// Adds the chosen plan and returns what can be said of it; nothing once interrupted: who asked for an end wants it
 /// now.
-Result<std::optional<PlanReport>> add_best(const PlanningResult& result, std::size_t rank, const PlanningInput& input,
+Result<std::optional<PlanReport>> add_best(PlanningResult& result, std::size_t rank, const PlanningInput& input,
                                            const PlanFiles& files, PendingFiles& pending) {
   const PlanCandidate& best = result.ranked[rank];
   const PlanningCase& planning_case = input.cases()[best.planning_case];
@@ -82,6 +82,7 @@ Result<std::optional<PlanReport>> add_best(const PlanningResult& result, std::si
     return std::nullopt;
   }
   COHORT_TRY(PlanReport report, report_ranked(planning_case, result, rank, input.device()));
+  result.ranked[rank].program.reset();  // of many members as large as the trace that is written now
   COHORT_CHECK(files.add(report.plan, report.trace, pending));
   return report;
 }
@@ -152,7 +153,7 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
     context.console.progress(fmt::format("simulated {} of at most {} plans", done, of));
   };
   const bool chooses = planning.members.choose_minibatch || planning.members.choose_models || input->cases().size() > 1;
-  COHORT_TRY(const PlanningResult result,
+  COHORT_TRY(PlanningResult result,
              chooses ? plan_best_of(input->cases(), planner) : plan_model_batch(input->planning_case(), planner));
   context.console.clear_progress();
   PlanCheck check;

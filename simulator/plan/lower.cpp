@@ -60,6 +60,10 @@ Result<Program> Lowering::run() {
   program_.launch = plan_.launch;
   program_.member_count = models_.size();
   steps_of_group_.resize(plan_.groups.size());
+  const std::size_t expected = launches.size() + launches.size() / 4;  // steps: launches, and a few copies
+  program_.steps.reserve(expected);
+  needs_.reserve(expected);
+  tasks_.reserve(expected);
   add_inputs();
   add_states();
   COHORT_CHECK(check_images());

@@ -65,7 +65,8 @@ class Search {
     }
     const auto parts = [this](const Variant& variant) { return maker_.multiprocessors_changed(variant); };
     COHORT_CHECK(improve_best(parts, [&](const Variant& variant) { return !parts(variant).empty(); }));
-    return end();
+    COHORT_CHECK(add_in_turn());
+    return rank_all();
   }
 
   /// Of the first of these variants alone, which are the best of few members, in their order.
@@ -73,13 +74,17 @@ class Search {
     outcome_.objective = options_.objective;
     const std::size_t count = std::min(worth_trying(*of_few_, case_), variants.size());
     const std::vector<const Variant*> waiting = pointers_to(variants);
+    COHORT_CHECK(add_in_turn());  // first, and without its program: two of them would take twice the memory
+    for (Scored& in_turn : scored_) in_turn.program.reset();
     for (std::size_t i = 0; i < count; ++i) {
       look_ahead(std::span(waiting).subspan(i, count - i), [](std::size_t) { return false; });
       COHORT_TRY(const bool go_on, try_variant(variants[i]));
       if (!go_on) break;
     }
+    const bool nothing_new = std::ranges::all_of(scored_, &Scored::is_in_turn);
+    if (outcome_.interrupted && nothing_new) return options_.cancel->check();
     for (std::size_t i = count; i < variants.size(); ++i) screen(variants[i], maker_.bound(variants[i]));
-    return end();
+    return rank_all();
   }
 
   /// What was found, the best first, and behind it what was not simulated.
@@ -93,9 +98,7 @@ class Search {
   }
 
  private:
-  /// "One after another" is one more; then all are ranked and explained.
-  Result<void> end() {
-    COHORT_CHECK(add_in_turn());
+  Result<void> rank_all() {
     if (scored_.empty()) return tl::unexpected<Error>(refusals_.no_plan(scoring_.evaluator(), case_.models));
     rank(scored_);
     COHORT_CHECK(finish());
