@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "planning/recorded_settings.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -24,14 +25,28 @@ bool looks_like_plan(const std::filesystem::path& file) {
          start.find("\"traceEvents\"") == std::string::npos;
 }
 
+namespace {
+
+Result<Plan> plan_from(std::string_view text, const std::filesystem::path& file) {
+  COHORT_TRY(Plan plan, parse_plan(text));
+  const bool is_resolved = plan.resolved && plan.resolved->fingerprint == fingerprint(plan);
+  for (Member& member : plan.members) find_moved(member.source, file);
+  if (is_resolved) plan.resolved->fingerprint = fingerprint(plan);  // where its models are changes no choice
+  return plan;
+}
+
+}  // namespace
+
 Result<Plan> read_plan(const std::filesystem::path& file) {
   COHORT_TRY(const std::string text, read_file(file));
-  auto plan = parse_plan(text);
+  auto plan = plan_from(text, file);
   if (!plan) return in_context(file.string(), plan.error());
-  const bool is_resolved = plan->resolved && plan->resolved->fingerprint == fingerprint(*plan);
-  for (Member& member : plan->members) find_moved(member.source, file);
-  if (is_resolved) plan->resolved->fingerprint = fingerprint(*plan);  // where its models are changes no choice
   return plan;
+}
+
+Result<Plan> recorded_plan(const std::filesystem::path& file, const TraceInfo& trace) {
+  if (trace.plan.empty()) return fail(ErrorCode::kInvalidInput, "the trace is of no plan");
+  return plan_from(trace.plan, file);
 }
 
 PlanFiles PlanFiles::of(std::filesystem::path plan) {

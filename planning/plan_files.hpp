@@ -15,6 +15,9 @@ bool looks_like_plan(const std::filesystem::path& file);
 /// Models that were moved with the plan are found.
 /// Errors: kInvalidInput naming the file and the field.
 Result<Plan> read_plan(const std::filesystem::path& file);
+/// The plan that the trace in `file` is of, as read_plan() has it: both are equal where they were moved together.
+/// Errors: kInvalidInput naming the field.
+Result<Plan> recorded_plan(const std::filesystem::path& file, const TraceInfo& trace);
 
 /// A plan, and its predicted trace beside it.
 struct PlanFiles {

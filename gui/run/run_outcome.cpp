@@ -7,6 +7,7 @@
 #include <map>
 
 #include "gui/window/qt_text.hpp"
+#include "planning/plan_files.hpp"
 
 namespace cohort {
 namespace {
@@ -32,9 +33,9 @@ std::optional<RunFigures> run_figures_from(const QByteArray& json) {
 QString predicted_trace_of(const OpenFile& plan, const std::vector<OpenFile>& files) {
   const std::string wanted = fingerprint(*plan.plan);
   for (const OpenFile& file : files) {
-    if (file.trace == nullptr || file.trace->info.kind != TraceKind::kPredicted || file.trace->info.plan.empty())
-      continue;
-    if (const auto of = parse_plan(file.trace->info.plan); of && fingerprint(*of) == wanted) return file.path;
+    if (file.trace == nullptr || file.trace->info.kind != TraceKind::kPredicted) continue;
+    const auto of = recorded_plan(file.path.toStdString(), file.trace->info);
+    if (of && fingerprint(*of) == wanted) return file.path;
   }
   // Named as `cohort plan` names it: all extensions gone, "lenet5.predicted.json.gz".
   const QFileInfo file(plan.path);

@@ -276,6 +276,7 @@ TEST_F(LoopTest, FindsAModelThatWasMovedWithItsProfileAndPlan) {
   const std::vector<std::string> plan = {"plan", "moved/net.trace.json.gz", "-n", "2", "-f"};
   EXPECT_EQ(cohort(plan).exit_code, 0) << "the model is where it was";
   std::filesystem::rename(path("net.plan.json"), path("moved/earlier.plan.json"));
+  std::filesystem::rename(path("net.predicted.json.gz"), path("moved/earlier.predicted.json.gz"));
   std::filesystem::rename(path("net.onnx"), path("moved/net.onnx"));
   const Outcome moved = cohort(plan);
   ASSERT_EQ(moved.exit_code, 0) << moved.err;
@@ -284,6 +285,13 @@ TEST_F(LoopTest, FindsAModelThatWasMovedWithItsProfileAndPlan) {
   const Outcome earlier = run_shortly("moved/earlier.plan.json");
   EXPECT_THAT(earlier.err, Not(HasSubstr("not resolved")));
   EXPECT_EQ(earlier.exit_code, 0) << "the model lies beside the plan: " << earlier.err;
+  const Outcome reported = cohort({"report", "moved/earlier.plan.json", "moved/earlier.predicted.json.gz",
+                                   "earlier.measured.json.gz", "moved/net.trace.json.gz", "--json"});
+  ASSERT_EQ(reported.exit_code, 0) << reported.err;
+  const auto page = nlohmann::json::parse(reported.out);
+  ASSERT_EQ(page["plans"].size(), 1U) << "all files are of one plan";
+  EXPECT_FALSE(page["plans"][0]["runs"][0].contains("not_compared")) << page["plans"][0]["runs"];
+  EXPECT_EQ(page["missing"], nlohmann::json::array());
   std::filesystem::remove(path("moved/net.onnx"));
   const Outcome gone = cohort(plan);
   EXPECT_EQ(gone.exit_code, 3);

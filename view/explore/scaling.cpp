@@ -7,6 +7,7 @@
 
 #include "base/statistics.hpp"
 #include "models/model.hpp"
+#include "planning/plan_files.hpp"
 #include "simulator/plan/fuse.hpp"
 #include "simulator/plan/member_classes.hpp"
 #include "simulator/planner/evaluate.hpp"
@@ -212,7 +213,7 @@ void ProfileExploration::add_measured(const ExploreSettings& settings, Scaling& 
   for (const NamedTrace& each : measured_) {
     const TraceInfo& info = each.trace->info;
     const std::string file = each.file.filename().string();
-    const auto plan = parse_plan(info.plan);
+    const auto plan = recorded_plan(each.file, info);
     const WallTimes* const step = info.wall("plan");
     const WallTimes* const baseline = info.wall("baseline");
     if (!plan || step == nullptr || baseline == nullptr || step->samples.empty() || baseline->samples.empty()) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "planning/plan_files.hpp"
 #include "planning/recorded_settings.hpp"
 #include "view/report/report.hpp"
 #include "view/report/sections.hpp"
@@ -59,8 +60,7 @@ class ReportMaker {
 
   /// A trace of a plan belongs to it; one of a what-if, or of a plan that cannot be read, stands alone.
   void add_of_plan(const ReportFile& file, const Trace& trace) {
-    const auto plan =
-        trace.info.plan.empty() ? Result<Plan>(fail(ErrorCode::kInvalidInput, "no plan")) : parse_plan(trace.info.plan);
+    const auto plan = recorded_plan(file.path, trace.info);
     if (!plan) {
       add_recording(file, trace);
       if (!trace.info.plan.empty()) {
