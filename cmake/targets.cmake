@@ -11,13 +11,13 @@ target_compile_options(
             $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict> # false in gcc 12
             "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 
-# Compiled eight files as one (CMAKE_UNITY_BUILD), as most of the time goes into headers: what the sanitizers' presets and
-# release build, which are built whole more often than file by file; `dev` compiles each file alone. Names in unnamed
-# namespaces must then differ among the files of a target; tests that share one say SKIP_UNITY_BUILD_INCLUSION.
+# CMAKE_UNITY_BUILD compiles eight files as one: most of the time goes into headers. The presets that are built whole more
+# often than file by file set it, those of the sanitizers and release; `dev` does not. Names in unnamed namespaces must
+# then differ among the files of a target; tests that share one say SKIP_UNITY_BUILD_INCLUSION.
 if(CMAKE_UNITY_BUILD)
   target_compile_options(
     cohort_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow> # of another file's names
-                              $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Wshadow=local>)
+                              $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<CONFIG:Release>>:-Wshadow=local>)
 endif()
 
 # cohort_library(NAME [SOURCES a.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...])
@@ -29,8 +29,9 @@ function(cohort_library name)
   set_target_properties(cohort_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(cohort_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} cohort_settings)
   target_compile_options(cohort_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
-  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # or files that are compiled as one are inlined less
-    target_compile_options(cohort_${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:--param=inline-unit-growth=200>)
+  if(CMAKE_UNITY_BUILD) # without this gcc inlines less in files that it compiles as one
+    target_compile_options(
+      cohort_${name} PRIVATE $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<CONFIG:Release>>:--param=inline-unit-growth=200>)
   endif()
   target_include_directories(cohort_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 endfunction()

@@ -1,5 +1,4 @@
 #include <type_traits>
-#include <variant>
 
 #include "executor/cuda/own/training_lowering.hpp"
 #include "executor/reference/call.hpp"
@@ -63,13 +62,12 @@ KernelArguments kernel_of(const Softmax& op, const OpCall& /*call*/, const Opera
   return kernel;
 }
 
+template <class Op, class... Ops>
+constexpr bool is_one_of = (std::is_same_v<Op, Ops> || ...);
 /// What map_kernels() makes: every element of the result by itself, from those of the inputs at its place.
 template <class Op>
-constexpr bool is_mapped =
-    []<class... Ops>(const std::variant<Ops...>*) {
-      return (std::is_same_v<std::remove_cvref_t<Op>, Ops> || ...);
-    }(static_cast<const std::variant<Activation, BatchNormalization, Binary, Cast, Concat, Expand, Reshape, Select,
-                                     TensorSlice, Transpose>*>(nullptr));
+constexpr bool is_mapped = is_one_of<Op, Activation, BatchNormalization, Binary, Cast, Concat, Expand, Reshape, Select,
+                                     TensorSlice, Transpose>;
 
 }  // namespace
 
@@ -129,7 +127,8 @@ std::vector<KernelArguments> kernels_of(const OpCall& call, const Operands& oper
         } else if constexpr (requires { kernel_of(op, call, operands); }) {
           return {kernel_of(op, call, operands)};
         } else {
-          static_assert(is_mapped<decltype(op)>, "declare its kernel in lowering.hpp, or let map_kernels() make it");
+          static_assert(is_mapped<std::remove_cvref_t<decltype(op)>>,
+                        "declare its kernel in lowering.hpp, or let map_kernels() make it");
           return map_kernels(call, operands);
         }
       },
