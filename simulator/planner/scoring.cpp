@@ -27,6 +27,16 @@ std::size_t workers_for(const PlanningCase& planning_case, int threads) {
   return std::clamp<std::size_t>(threads > 0 ? static_cast<std::size_t>(threads) : cores, 1, most);
 }
 
+/// Keeps none where they are too large together.
+void drop_large_programs(std::vector<Result<Scored>>& scores) {
+  std::size_t steps = 0;
+  for (const Result<Scored>& each : scores) steps += each ? each->program->steps.size() : 0;
+  if (steps <= kMostKeptSteps || scores.size() == 1) return;
+  for (Result<Scored>& each : scores) {
+    if (each) each->program.reset();
+  }
+}
+
 }  // namespace
 
 bool same_program(const Scored& a, const Scored& b) {
@@ -60,15 +70,6 @@ void drop_programs(std::vector<Scored>& scored) {
     if (program != nullptr) steps += program->steps.size();
     if (!is_first && steps > kMostKeptSteps) program.reset();
     is_first = false;
-  }
-}
-
-void drop_large_programs(std::vector<Result<Scored>>& scores) {
-  std::size_t steps = 0;
-  for (const Result<Scored>& each : scores) steps += each ? each->program->steps.size() : 0;
-  if (steps <= kMostKeptSteps || scores.size() == 1) return;
-  for (Result<Scored>& each : scores) {
-    if (each) each->program.reset();
   }
 }
 
@@ -144,6 +145,28 @@ void Scoring::add_equal_shares(Worker& worker, PlanCandidate& candidate) const {
   free.resolved.reset();
   const auto prediction = worker.evaluator.with_equal_shares(free, case_.models);
   if (prediction) candidate.equal_shares = prediction->step_time;
+}
+
+bool ScoredAhead::has(const Variant& variant) const {
+  return std::any_of(scores_.begin(), scores_.end(), [&](const auto& each) { return each.first == variant; });
+}
+
+void ScoredAhead::score(std::vector<Scored> planned) {
+  scores_.clear();
+  std::vector<Variant> variants;
+  for (const Scored& each : planned) variants.push_back(each.variant);
+  std::vector<Result<Scored>> scores = scoring_.score(std::move(planned));
+  drop_large_programs(scores);
+  for (std::size_t i = 0; i < scores.size(); ++i) scores_.emplace_back(std::move(variants[i]), std::move(scores[i]));
+}
+
+std::optional<Result<Scored>> ScoredAhead::take(const Variant& variant) {
+  const auto found =
+      std::find_if(scores_.begin(), scores_.end(), [&](const auto& each) { return each.first == variant; });
+  if (found == scores_.end()) return std::nullopt;
+  Result<Scored> scored = std::move(found->second);
+  scores_.erase(found);
+  return scored;
 }
 
 }  // namespace cohort

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulator/planner/attribution.hpp"
@@ -36,8 +37,6 @@ std::vector<std::size_t> best_first(const std::vector<Scored>& scored);
 
 /// Keeps the programs of the best of them, as many as memory is for, and of the very best in any case.
 void drop_programs(std::vector<Scored>& scored);
-/// Keeps none where they are too large together.
-void drop_large_programs(std::vector<Result<Scored>>& scores);
 
 /// Predicts and explains candidates, several at a time: on as many threads as the options say. What it answers does not
 /// depend on their number.
@@ -76,6 +75,23 @@ class Scoring {
   RememberedCatalog catalog_;
   WalkPoints points_;
   std::deque<Worker> workers_;
+};
+
+/// Candidates that are scored together before it is their turn.
+class ScoredAhead {
+ public:
+  /// `scoring` must outlive it.
+  explicit ScoredAhead(Scoring& scoring) : scoring_(scoring) {}
+
+  [[nodiscard]] bool has(const Variant& variant) const;
+  /// In place of those that were there.
+  void score(std::vector<Scored> planned);
+  /// What Scoring::score() said of it, once; absent where it is not there.
+  std::optional<Result<Scored>> take(const Variant& variant);
+
+ private:
+  Scoring& scoring_;
+  std::vector<std::pair<Variant, Result<Scored>>> scores_;
 };
 
 }  // namespace cohort

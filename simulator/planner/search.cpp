@@ -188,42 +188,26 @@ class Search {
   [[nodiscard]] bool is_scored(const Variant& variant) const {
     return std::any_of(scored_.begin(), scored_.end(), [&](const Scored& each) { return each.variant == variant; });
   }
-  [[nodiscard]] bool is_ahead(const Variant& variant) const {
-    return std::any_of(ahead_.begin(), ahead_.end(), [&](const auto& each) { return each.first == variant; });
-  }
 
   /// Scores the first of `next` and, on the other cores, those behind it that will be tried as far as is known now.
   /// What is found of one may rule out another by the time it is its turn: then its score is not looked at.
   template <class IsOut>
   void look_ahead(std::span<const Variant* const> next, const IsOut& is_out) {
-    if (scoring_.workers() == 1 || is_ahead(*next.front())) return;
-    ahead_.clear();
+    if (scoring_.workers() == 1 || ahead_.has(*next.front())) return;
     std::vector<Scored> several;
     for (std::size_t i = 0; i < next.size() && several.size() < scoring_.workers(); ++i) {
       const Variant& variant = *next[i];
       if (!maker_.fuses_nothing(variant) && !is_scored(variant) && !is_out(i)) several.push_back(planned(variant));
     }
-    std::vector<Variant> variants;
-    for (const Scored& each : several) variants.push_back(each.variant);
-    std::vector<Result<Scored>> scores = scoring_.score(std::move(several));
-    drop_large_programs(scores);
-    for (std::size_t i = 0; i < scores.size(); ++i) ahead_.emplace_back(std::move(variants[i]), std::move(scores[i]));
-  }
-
-  Result<Scored> score_of(const Variant& variant) {
-    const auto found =
-        std::find_if(ahead_.begin(), ahead_.end(), [&](const auto& each) { return each.first == variant; });
-    if (found == ahead_.end()) return scoring_.score(planned(variant));
-    Result<Scored> scored = std::move(found->second);
-    ahead_.erase(found);
-    return scored;
+    ahead_.score(std::move(several));
   }
 
   /// False once cancelled.
   Result<bool> try_variant(const Variant& variant) {
     if (interrupted()) return stop();
     if (maker_.fuses_nothing(variant)) return true;  // the one without fused runs is a candidate, too
-    Result<Scored> scored = score_of(variant);
+    std::optional<Result<Scored>> known = ahead_.take(variant);
+    Result<Scored> scored = known ? *std::move(known) : scoring_.score(planned(variant));
     if (!scored && interrupted()) return stop();
     const std::string name = maker_.name_of(variant);
     if (!scored) {
@@ -458,7 +442,7 @@ class Search {
   VariantMaker maker_;
   std::vector<Scored> scored_;
   std::vector<Variant> screened_;
-  std::vector<std::pair<Variant, Result<Scored>>> ahead_;  ///< scored before it is their turn
+  ScoredAhead ahead_{scoring_};
   Refusals refusals_;
 };
 
