@@ -105,8 +105,8 @@ Result<void> write_device_fit(const Trace& recording, const std::vector<Trace>& 
   const std::string& device = recording.info.device.name;
   const std::optional<GpuProfile> start = published_gpu_profile(device);
   if (!start) {
-    return fail(ErrorCode::kInvalidInput,
-                "no published figures of \"{}\" to start from; known are P100, V100, A100, H100 and H200", device);
+    return fail(ErrorCode::kInvalidInput, "no published figures of \"{}\" to start from; known are {}", device,
+                kPublishedGpus);
   }
   COHORT_TRY(const GpuFit fit, fit_gpu_profile(recording, *start));
   std::vector<KernelFits> kernels;

@@ -45,6 +45,11 @@ inline constexpr std::string_view kWallOpsInTurn = "its ops in turn";
 /// Setting of a profile: what it had no time for.
 inline constexpr std::string_view kLacking = "not timed";
 
+/// Settings of a profile in which ops were not timed: what their times were estimated from, in words for people, and
+/// how far off they may be together, a standard deviation in parts of them.
+inline constexpr std::string_view kEstimatedFrom = "estimated from";
+inline constexpr std::string_view kEstimatedWithin = "estimated within";
+
 /// Setting of the device of predicted and measured traces: kRoundTripRecord of the profile, and while it was measured,
 /// in nanoseconds.
 inline constexpr std::string_view kRoundTripSetting = "core_round_trip_ns";

@@ -13,6 +13,7 @@
 #include "cli/model_options.hpp"
 #include "cli/precision_option.hpp"
 #include "cli/profile_additions.hpp"
+#include "cli/profile_from_times.hpp"
 #include "cli/trace_program.hpp"
 #include "devices/cupti_tracer.hpp"
 #include "devices/devices.hpp"
@@ -53,9 +54,11 @@ struct ProfileCommandOptions {
   bool beside = false;
   std::filesystem::path output;
   ProfileAdditionOptions add;
+  ProfileFromTimesOptions times;
   TraceProgramOptions trace;
   OptionList of_models;     ///< options that a program's recording has no use for
   OptionList of_programs;   ///< options that a model's profile has no use for
+  OptionList not_of_times;  ///< options about what is timed
   OptionList not_of_added;  ///< options that what is added to a profile takes from it
 };
 
@@ -191,6 +194,8 @@ Result<void> run_of_model(ProfileCommandOptions options, CommandContext& context
     const std::string& optimizer = options.training.optimizer;
     options.output = base_name(source.model) + (optimizer.empty() ? "" : "-" + optimizer) + ".trace.json.gz";
   }
+  if (options.times.is_given())
+    return profile_from_times(options.times, options.model, options.precision, options.layout, options.output, context);
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
   COHORT_TRY(const auto backend, open_device(options.device));
@@ -235,6 +240,8 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   if (options.model.model.empty()) return fail(ErrorCode::kUsage, "MODEL is required, or a program after --");
   if (const auto names = given(options.of_programs); !names.empty())
     return fail(ErrorCode::kUsage, "{}: only for a program after --, not for a MODEL", names_of(names));
+  if (const auto names = given(options.not_of_times); options.times.is_given() && !names.empty())
+    return fail(ErrorCode::kUsage, "{}: not with --times, where nothing is timed", names_of(names));
   return run_of_model(std::move(options), context);
 }
 
@@ -320,16 +327,19 @@ Command profile_command() {
     add_image_options(app, options->images);
     add_case_options(app, *options);
     add_addition_options(app, options->add);
+    add_times_options(app, options->times);
     add_program_options(app, options->trace);
     app.add_option("-o,--output", options->output,
                    "Profile to write; default: MODEL.trace.json.gz, with --train MODEL-OPTIMIZER.trace.json.gz, or "
                    "PROGRAM.trace.json.gz")
         ->type_name("FILE");
-    options->of_models =
-        options_named(app, {"--set",       "--dim",    "--set-input", "--strict-nan",   "--minibatch",
-                            "--seed",      "--train",  "--loss",      "--clip",         "--precision",
-                            "--layout",    "--device", "--data",      "--fused-widths", "--no-fused",
-                            "--most-ways", "--budget", "--thorough",  "--beside",       "--no-kernels"});
+    options->of_models = options_named(
+        app, {"--set",    "--dim",          "--set-input", "--strict-nan",     "--minibatch", "--seed",
+              "--train",  "--loss",         "--clip",      "--precision",      "--layout",    "--device",
+              "--data",   "--fused-widths", "--no-fused",  "--most-ways",      "--budget",    "--thorough",
+              "--beside", "--no-kernels",   "--times",     "--device-profile", "--copied"});
+    options->not_of_times = options_named(app, {"--train", "--device", "--data", "--fused-widths", "--no-fused",
+                                                "--most-ways", "--budget", "--thorough", "--beside", "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));
     options->not_of_added = options->of_models;
     std::erase_if(options->not_of_added, [budget = app.get_option("--budget")](const auto* o) { return o == budget; });

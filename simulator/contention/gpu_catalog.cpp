@@ -39,12 +39,18 @@ constexpr LaunchCosts kNewer = {2500_ns, 7_us, 1_us, 6_us, 200_ns, 700_ns, 1200_
 
 // L2 rates: P100 and V100 as measured by Jia et al. 2018 (1624 and 2155 GB/s); A100 5120 bytes a cycle (NVIDIA, "A100
 // Tensor Core GPU Architecture", 2020); Hopper has no published figure: A100's bytes a cycle at its own clock, which
-// is an upper bound.
+// is an upper bound; T4 as measured by Jia et al. 2019 (1270 GB/s). Of L4, RTX 3090 and 4090 none is published either:
+// 32 bytes a cycle and SM, half of what an SM can take.
 constexpr std::string_view kPascal = "NVIDIA Tesla P100 whitepaper (WP-08019), 2016; L2: Jia et al. 2018";
 constexpr std::string_view kVolta = "NVIDIA Tesla V100 whitepaper (WP-08608), 2017; L2: Jia et al. 2018";
 constexpr std::string_view kAmpere = "NVIDIA A100 Tensor Core GPU Architecture and data sheet, 2020-2021";
 constexpr std::string_view kHopper = "NVIDIA H100 Tensor Core GPU Architecture and data sheet, 2022; L2 estimated";
 constexpr std::string_view kHopper200 = "NVIDIA H200 data sheet, 2023; SM as H100; L2 estimated";
+
+constexpr std::string_view kTuring = "NVIDIA T4 data sheet, 2019; L2: Jia et al. 2019";
+constexpr std::string_view kGa102 = "NVIDIA Ampere GA102 GPU Architecture, 2021; L2 estimated";
+constexpr std::string_view kAda = "NVIDIA Ada GPU Architecture, 2023; L2 estimated";
+constexpr std::string_view kL4 = "NVIDIA L4 data sheet, 2023; L2 estimated";
 
 constexpr Sheet kP100Sxm = {{6, 0}, 56, 1480, 64, 0, 1624, 732, 4_MiB, 16, 12, kOlder, kPascal};
 constexpr Sheet kP100Pcie = {{6, 0}, 56, 1303, 64, 0, 1430, 732, 4_MiB, 16, 12, kOlder, kPascal};
@@ -59,6 +65,10 @@ constexpr Sheet kA100Pcie80 = {{8, 0}, 108, 1410, 64, 312, 7219, 1935, 40_MiB, 8
 constexpr Sheet kH100Sxm = {{9, 0}, 132, 1980, 128, 989, 10138, 3352, 50_MiB, 80, 50, kNewer, kHopper};
 constexpr Sheet kH100Pcie = {{9, 0}, 114, 1755, 128, 756, 8986, 2039, 50_MiB, 80, 50, kNewer, kHopper};
 constexpr Sheet kH200 = {{9, 0}, 132, 1980, 128, 989, 10138, 4800, 50_MiB, 141, 50, kNewer, kHopper200};
+constexpr Sheet kT4 = {{7, 5}, 40, 1590, 64, 65, 1270, 320, 4_MiB, 16, 12, kOlder, kTuring};
+constexpr Sheet kL4Sheet = {{8, 9}, 58, 2040, 128, 121, 3786, 300, 48_MiB, 24, 25, kNewer, kL4};
+constexpr Sheet kRtx3090 = {{8, 6}, 82, 1695, 128, 71, 4448, 936, 6_MiB, 24, 25, kNewer, kGa102};
+constexpr Sheet kRtx4090 = {{8, 9}, 128, 2520, 128, 165, 10322, 1008, 72_MiB, 24, 25, kNewer, kAda};
 
 GpuProfile profile_of(std::string_view device, const Sheet& sheet) {
   GpuProfile profile;
@@ -107,6 +117,11 @@ std::optional<GpuProfile> published_gpu_profile(std::string_view device) {
   }
   if (has({"h100"})) sheet = pcie ? &kH100Pcie : &kH100Sxm;
   if (has({"h200"})) sheet = &kH200;
+  if (has({"rtx 3090"}) && !has({" ti"})) sheet = &kRtx3090;
+  if (has({"rtx 4090"}) && !has({"laptop", " d"})) sheet = &kRtx4090;
+  for (const auto& [word, one] : {std::pair("t4", &kT4), std::pair("l4", &kL4Sheet)}) {
+    if (name == word || name.ends_with(std::string(" ") + word)) sheet = one;  // "NVIDIA L4", not L40
+  }
   if (sheet == nullptr) return std::nullopt;
   return profile_of(device, *sheet);
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/csv.hpp"
 #include "base/statistics.hpp"
 
 namespace cohort {
@@ -185,6 +186,13 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     if (const auto lacking = profile->info.settings.find(std::string(kLacking));
         lacking != profile->info.settings.end())
       table.lacking_ += (table.lacking_.empty() ? "" : ", ") + lacking->second;
+    const auto& settings = profile->info.settings;
+    if (const auto from = settings.find(std::string(kEstimatedFrom)); from != settings.end()) {
+      table.estimated_from_ = from->second;
+      const auto within = settings.find(std::string(kEstimatedWithin));
+      const auto known = within == settings.end() ? std::nullopt : csv_number(within->second);
+      table.estimated_within_ = std::max(table.estimated_within_, std::clamp(known.value_or(1), 0.0, 1.0));
+    }
     const WallTimes* const whole = profile->info.wall(kWallInTurn);
     const WallTimes* const ops = profile->info.wall(kWallOpsInTurn);
     if (whole == nullptr || ops == nullptr || whole->samples.empty() || ops->samples.empty()) continue;

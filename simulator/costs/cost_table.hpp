@@ -88,6 +88,10 @@ class CostTable {
   [[nodiscard]] double variation() const { return variation_; }
   /// What profiles had no time for, in words for people; empty: nothing.
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
+  /// What the times of ops were estimated from, where no one timed them, in words for people; empty: they were timed.
+  [[nodiscard]] const std::string& estimated_from() const { return estimated_from_; }
+  /// How far off they may be together, then; a standard deviation in parts of them; the worst profile's.
+  [[nodiscard]] double estimated_within() const { return estimated_within_; }
   /// In which a cache line went from one core to another and back while ops were timed: usually, and where cores were
   /// moved apart for a while.
   struct RoundTrip {
@@ -126,6 +130,8 @@ class CostTable {
   double variation_ = 0;
   Bytes most_footprint_;
   std::string lacking_;
+  std::string estimated_from_;
+  double estimated_within_ = 0;
   std::optional<RoundTrip> round_trip_;
 };
 

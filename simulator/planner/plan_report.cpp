@@ -44,6 +44,9 @@ void add_doubts(const PlanningCase& planning_case, const Prediction& prediction,
   say(analytic > 0, analytic * kFew > all,
       fmt::format("{} fused ops were never recorded: width times the single op", analytic));
   const CostTable& costs = *planning_case.costs;
+  say(!costs.estimated_from().empty(), true,
+      fmt::format("ops were not timed: the profile has {}, divided among them by what they compute",
+                  costs.estimated_from()));
   say(!costs.lacking().empty(), false, fmt::format("the profile did not time: {}", costs.lacking()));
   say(costs.unexplained() > kMostUnexplained, true,
       fmt::format("the profile does not add up: a whole step and its ops differ by {:.0f}%; profile again on a quiet "

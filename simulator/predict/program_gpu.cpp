@@ -1,6 +1,7 @@
 #include "simulator/predict/program_gpu.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cohort {
 namespace {
@@ -56,14 +57,19 @@ constexpr double kIssuedByProducts = 1.9 / kUsableSlots;  ///< for each multiply
 constexpr double kIssuedByOthers = 200 / kUsableSlots;    ///< for each output
 
 /// The pipes that a call's arithmetic goes through, and how long it would take with all of them: products in less than
-/// float32 go through tensor cores where there are any, tf32 at half of their rate.
+/// float32 go through tensor cores where there are any that take their precision, tf32 at half of their rate.
 struct Pipe {
   Throughput throughput = Throughput::kIssue;
   double seconds = 0;  ///< that the call would take of all of them
 };
+bool has_tensor_cores_for(Precision precision, const GpuProfile& gpu) {
+  if (precision == Precision::kFloat32 || gpu.tensor.per_second <= 0) return false;
+  return precision == Precision::kFloat16 || gpu.capability.major >= 8;
+}
+
 Pipe pipe_of(const CallWork& work, const GpuProfile& gpu) {
   const auto flops = static_cast<double>(work.flops.value);
-  if (work.is_product && work.precision != Precision::kFloat32 && gpu.tensor.per_second > 0) {
+  if (work.is_product && has_tensor_cores_for(work.precision, gpu)) {
     return {Throughput::kTensor, flops / gpu.tensor.per_second * (work.precision == Precision::kTf32 ? 2 : 1)};
   }
   const double issued =
@@ -134,6 +140,23 @@ LaunchShape launch_shape_of(const OpCall& call) {
   shape.blocks = 0;
   for (const OpCall& part : parts_of(call)) shape.blocks += launch_shape_of(work_of(part)).blocks;
   return shape;
+}
+
+Nanoseconds roofline_time(const CallWork& work, const GpuProfile& gpu) {
+  const Pipe pipe = pipe_of(work, gpu);
+  const double arithmetic = pipe.throughput == Throughput::kTensor || gpu.fma.per_second <= 0
+                                ? pipe.seconds
+                                : static_cast<double>(work.flops.value) / gpu.fma.per_second;
+  return Nanoseconds(
+      std::llround(1e9 * std::max(arithmetic, static_cast<double>(work.traffic.value) / gpu.dram.per_second)));
+}
+
+Nanoseconds rough_time(const CallWork& work, const GpuProfile& gpu) {
+  const std::int64_t blocks = launch_shape_of(work).blocks;
+  const std::int64_t waves = (blocks + gpu.sms - 1) / gpu.sms;
+  const double used = static_cast<double>(blocks) / static_cast<double>(waves * gpu.sms);
+  const double traffic = static_cast<double>(work.traffic.value) / gpu.dram.per_second;
+  return Nanoseconds(std::llround(1e9 * std::max(pipe_of(work, gpu).seconds / used, traffic)));
 }
 
 double GpuDemands::share(const CallWork& work, Nanoseconds time) const {

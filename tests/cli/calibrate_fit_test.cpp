@@ -62,10 +62,11 @@ TEST_F(CalibrateFit, WritesAProfileAndSaysWhatStaysAsPublished) {
 }
 
 TEST_F(CalibrateFit, NamesTheRecordingThatCannotBeFitted) {
-  write("other.trace.json", recording("NVIDIA GeForce RTX 3090"));
+  write("other.trace.json", recording("NVIDIA GeForce RTX 3080"));
   const Outcome other = cohort({"calibrate", "--fit", "other.trace.json"});
   EXPECT_EQ(other.exit_code, 3);
-  EXPECT_THAT(other.err, HasSubstr("other.trace.json: no published figures of \"NVIDIA GeForce RTX 3090\""));
+  EXPECT_THAT(other.err, HasSubstr("other.trace.json: no published figures of \"NVIDIA GeForce RTX 3080\" to start "
+                                   "from; known are P100, V100, T4, "));
 
   Trace empty;
   empty.info.device.name = "NVIDIA H200";

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace cohort {
 namespace {
 
@@ -15,7 +17,9 @@ TEST(GpuProfile, IsFoundByTheNameInATrace) {
                          Row{"Tesla V100-SXM2-32GB", 80, 900}, Row{"Tesla V100-PCIE-16GB", 80, 900},
                          Row{"NVIDIA A100-PG509-200", 108, 1555}, Row{"NVIDIA A100-SXM4-80GB", 108, 2039},
                          Row{"NVIDIA A100 80GB PCIe", 108, 1935}, Row{"NVIDIA H100 80GB HBM3", 132, 3352},
-                         Row{"NVIDIA H100 PCIe", 114, 2039}, Row{"NVIDIA H200", 132, 4800}}) {
+                         Row{"NVIDIA H100 PCIe", 114, 2039}, Row{"NVIDIA H200", 132, 4800}, Row{"Tesla T4", 40, 320},
+                         Row{"NVIDIA L4", 58, 300}, Row{"NVIDIA GeForce RTX 3090", 82, 936},
+                         Row{"NVIDIA GeForce RTX 4090", 128, 1008}}) {
     const auto profile = published_gpu_profile(row.name);
     ASSERT_TRUE(profile) << row.name;
     EXPECT_EQ(profile->device, row.name);
@@ -25,9 +29,22 @@ TEST(GpuProfile, IsFoundByTheNameInATrace) {
   }
 }
 
+TEST(GpuProfile, IsFoundByTheNameThatPeopleWrite) {
+  std::istringstream known{std::string(kPublishedGpus)};
+  int found = 0;
+  for (std::string name; std::getline(known >> std::ws, name, ',');) {
+    EXPECT_TRUE(published_gpu_profile(name)) << name;
+    EXPECT_EQ(published_gpu_profile(name)->sms, published_gpu_profile("NVIDIA " + name)->sms) << name;
+    ++found;
+  }
+  EXPECT_EQ(found, 9);
+}
+
 TEST(GpuProfile, IsAbsentForDevicesOfOtherMakeUp) {
-  for (const char* name : {"", "NVIDIA GeForce RTX 3090", "NVIDIA H100 NVL", "NVIDIA GH200 480GB",
-                           "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "AMD Instinct MI300X"}) {
+  for (const char* name :
+       {"", "NVIDIA GeForce RTX 3090 Ti", "NVIDIA GeForce RTX 3080", "NVIDIA GeForce RTX 4090 D",
+        "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA L40", "NVIDIA L40S", "NVIDIA T400 4GB", "GRID T4-16Q",
+        "NVIDIA H100 NVL", "NVIDIA GH200 480GB", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "AMD Instinct MI300X"}) {
     EXPECT_FALSE(published_gpu_profile(name)) << name;
   }
 }
@@ -38,6 +55,10 @@ TEST(GpuProfile, HasThePublishedPeaks) {
   EXPECT_NEAR(published_gpu_profile("NVIDIA A100-SXM4-40GB")->fma.per_second, 19.5e12, 0.05e12);
   EXPECT_NEAR(published_gpu_profile("NVIDIA H100 80GB HBM3")->fma.per_second, 66.9e12, 0.05e12);
   EXPECT_NEAR(published_gpu_profile("NVIDIA H100 PCIe")->fma.per_second, 51.2e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("Tesla T4")->fma.per_second, 8.14e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("NVIDIA L4")->fma.per_second, 30.3e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("NVIDIA GeForce RTX 3090")->fma.per_second, 35.6e12, 0.05e12);
+  EXPECT_NEAR(published_gpu_profile("NVIDIA GeForce RTX 4090")->fma.per_second, 82.6e12, 0.05e12);
 }
 
 TEST(GpuProfile, ReadsWhatItWrote) {

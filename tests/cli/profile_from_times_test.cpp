@@ -1,0 +1,91 @@
+// `cohort profile --times`: planning for a GPU that is not here from a few lines of a log.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.hpp"
+
+namespace cohort {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ProfileFromTimes : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write("resnet18.csv", "minibatch,samples_per_s\n1,400\n2,790\n16,2220\n64,2480\n");
+  }
+  std::vector<std::string> of(std::vector<std::string> more) {
+    std::vector<std::string> words = {"profile", "resnet18", "--times", "resnet18.csv", "--device-profile", "A100"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+};
+
+TEST_F(ProfileFromTimes, MakesAProfileToPlanWith) {
+  const Outcome made = cohort(of({"--minibatch", "16", "--json"}));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto found = nlohmann::json::parse(made.out);
+  EXPECT_EQ(found["line"], 4);
+  EXPECT_EQ(found["gpu_work_from"], "own step time");
+  EXPECT_NEAR(found["step_ns"].get<double>(), 7.207e6, 1e3);
+  EXPECT_NEAR(found["host_ns"].get<double>(), 2.5e6, 0.1e6);
+  const Outcome planned = cohort({"plan", "resnet18.trace.json.gz", "-n", "4", "--json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const auto plans = nlohmann::json::parse(planned.out);
+  // The GPU is full with one, so four take about four times its part of a step, and launching in graphs saves nothing.
+  EXPECT_NEAR(plans["baseline_ns"].get<double>(), 4 * found["gpu_work_ns"].get<double>(), 1e6);
+  EXPECT_THAT(planned.out, HasSubstr("ops were not timed"));
+  EXPECT_EQ(cohort({"trace", "info", "resnet18.trace.json.gz"}).exit_code, 0);
+  EXPECT_EQ(cohort({"report", "resnet18.plan.json", "resnet18.predicted.json.gz", "resnet18.trace.json.gz"}).exit_code,
+            0);
+}
+
+TEST_F(ProfileFromTimes, SaysWhatItFound) {
+  const Outcome made = cohort(of({}));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("one step of minibatch 1 takes 2.50 ms (line 2)"));
+  EXPECT_THAT(made.out, HasSubstr("the host needs 2.5"));
+  EXPECT_THAT(made.err, HasSubstr("their times estimated"));
+}
+
+TEST_F(ProfileFromTimes, DoubtsATableOfAnotherModel) {
+  EXPECT_THAT(cohort(of({"--minibatch", "16"})).err, Not(HasSubstr("is the table of this model")));
+  const Outcome slow = cohort({"profile", "mlp", "--times", "resnet18.csv", "--device-profile", "A100"});
+  EXPECT_EQ(slow.exit_code, 0);
+  EXPECT_THAT(slow.err, HasSubstr("that mlp takes at least on A100 in float32; is the table of this model, this GPU"));
+  write("half.csv", "minibatch,samples_per_s\n16,4440\n");  // in half precision
+  const Outcome quick = cohort(
+      {"profile", "resnet18", "--times", "half.csv", "--device-profile", "T4", "--minibatch", "16", "-o", "t4.gz"});
+  EXPECT_EQ(quick.exit_code, 0);
+  EXPECT_THAT(quick.err, HasSubstr("that resnet18 takes at least on T4"));
+}
+
+TEST_F(ProfileFromTimes, RefusesWhatItCannotTell) {
+  const Outcome minibatch = cohort(of({"--minibatch", "8"}));
+  EXPECT_EQ(minibatch.exit_code, 3);
+  EXPECT_THAT(minibatch.err,
+              HasSubstr("resnet18.csv: no row is of one process with minibatch 8 on the whole GPU; there "
+                        "are 1, 2, 16, 64 (--minibatch)"));
+  const Outcome gpu =
+      cohort({"profile", "resnet18", "--times", "resnet18.csv", "--device-profile", "Voodoo 2", "--minibatch", "16"});
+  EXPECT_EQ(gpu.exit_code, 3);
+  EXPECT_THAT(gpu.err, HasSubstr("Voodoo 2 is neither a file nor a GPU whose figures are known: P100, V100, T4"));
+  const Outcome missing =
+      cohort({"profile", "resnet18", "--times", "resnet18.csv", "--device-profile", "h100.json", "--minibatch", "16"});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("cannot read h100.json: No such file"));
+  EXPECT_EQ(cohort({"profile", "resnet18", "--times", "", "--device-profile", "H100"}).exit_code, 3);
+  const Outcome timed = cohort(of({"--beside", "--minibatch", "16"}));
+  EXPECT_EQ(timed.exit_code, 2);
+  EXPECT_THAT(timed.err, HasSubstr("--beside: not with --times, where nothing is timed"));
+  const Outcome no_gpu = cohort({"profile", "resnet18", "--times", "resnet18.csv"});
+  EXPECT_EQ(no_gpu.exit_code, 2);
+  EXPECT_THAT(no_gpu.err, HasSubstr("--device-profile"));
+}
+
+}  // namespace
+}  // namespace cohort

@@ -1,0 +1,56 @@
+// What a call asks of a GPU, as far as its shapes tell.
+
+#include "simulator/predict/program_gpu.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cohort {
+namespace {
+
+/// A product of 4096 x 4096 x 4096.
+CallWork product(Precision precision) {
+  CallWork work;
+  work.flops = Flops{std::int64_t{2} << 36};
+  work.traffic = Bytes{std::int64_t{3} << 26};
+  work.outputs = std::int64_t{1} << 24;
+  work.is_product = true;
+  work.precision = precision;
+  return work;
+}
+
+TEST(ProgramGpu, TakesProductsToTensorCoresWhereTheseKnowThePrecision) {
+  const GpuProfile a100 = *published_gpu_profile("A100");
+  const Nanoseconds float32 = roofline_time(product(Precision::kFloat32), a100);
+  EXPECT_NEAR(seconds(float32), 7.05e-3, 0.05e-3);  // 137 GFLOP at 19.5 TFLOPS
+  EXPECT_NEAR(seconds(float32) / seconds(roofline_time(product(Precision::kTf32), a100)), 8, 0.1);
+  EXPECT_NEAR(seconds(float32) / seconds(roofline_time(product(Precision::kBfloat16), a100)), 16, 0.1);
+  for (const char* const older : {"V100", "T4"}) {
+    const GpuProfile gpu = *published_gpu_profile(older);
+    const Nanoseconds full = roofline_time(product(Precision::kFloat32), gpu);
+    EXPECT_EQ(roofline_time(product(Precision::kTf32), gpu), full) << older;
+    EXPECT_EQ(roofline_time(product(Precision::kBfloat16), gpu), full) << older;
+    EXPECT_NEAR(seconds(full) / seconds(roofline_time(product(Precision::kFloat16), gpu)), 8, 0.1) << older;
+  }
+}
+
+TEST(ProgramGpu, TakesTheTrafficsTimeWhereThatIsLonger) {
+  const GpuProfile a100 = *published_gpu_profile("A100");
+  CallWork copy;
+  copy.outputs = std::int64_t{1} << 24;
+  copy.flops = Flops{copy.outputs};
+  copy.traffic = Bytes{8 * copy.outputs};
+  EXPECT_NEAR(seconds(roofline_time(copy, a100)), 86.3e-6, 0.1e-6);  // 134 MB at 1555 GB/s
+  EXPECT_GE(rough_time(copy, a100), roofline_time(copy, a100));
+}
+
+TEST(ProgramGpu, CountsAWaveThatIsNotFullAsAWholeOne) {
+  const GpuProfile a100 = *published_gpu_profile("A100");
+  CallWork work = product(Precision::kFloat32);
+  work.outputs = std::int64_t{108} * 4096;  // a block for each SM
+  const Nanoseconds full = rough_time(work, a100);
+  work.outputs = std::int64_t{54} * 4096;
+  EXPECT_NEAR(seconds(rough_time(work, a100)) / seconds(full), 2, 1e-3);
+}
+
+}  // namespace
+}  // namespace cohort
