@@ -50,16 +50,14 @@ class Addition {
   static Result<Addition> open(std::filesystem::path file, std::optional<double> budget, Devices& devices,
                                CommandContext& context) {
     COHORT_TRY(Trace profile, read_trace(file, context.read));
+    COHORT_CHECK(check_can_be_timed(profile.info.device, file.string()));
     COHORT_TRY(const ModelSource source, source_of(file, profile.info));
     COHORT_TRY(LoadedModel loaded, onnx::load(source, 0));
     std::unique_ptr<Backend>& backend = devices[profile.info.device.id];
     if (backend == nullptr) {
       COHORT_TRY(backend, open_device(profile.info.device.id));
     }
-    if (!is_profiled_device(backend->info(), profile.info.device)) {
-      return fail(ErrorCode::kDeviceMissing, "{} was recorded on {}, this is {}: times of both do not mix",
-                  file.string(), profile.info.device.name, backend->info().name);
-    }
+    COHORT_CHECK(check_profiled_device(backend->info(), profile.info.device, file.string()));
     Addition made(std::move(file), std::move(profile), std::move(loaded), *backend);
     COHORT_TRY(made.profiling_.precision, recorded_precision(made.profile_.info.settings));
     COHORT_TRY(made.profiling_.layout, recorded_layout(made.profile_.info.settings));

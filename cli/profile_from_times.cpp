@@ -1,15 +1,15 @@
 #include "cli/profile_from_times.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
 #include "cli/planning_options.hpp"
+#include "cli/step_times_table.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "planning/gpu_figures.hpp"
 #include "planning/profile_of_times.hpp"
+#include "simulator/colocation/processes_report.hpp"
 #include "tracer/file/trace_file.hpp"
 
 namespace cohort {
@@ -31,12 +31,7 @@ Result<TimedSteps> read_steps(const ProfileFromTimesOptions& options, const std:
   if (!layout.empty()) {
     COHORT_TRY(steps.layout, layout_from(layout));
   }
-  COHORT_TRY(const std::string text, read_file(options.times));
-  auto times = parse_step_times(text);
-  if (!times) return in_context(options.times.string(), times.error());
-  if (!times->unused.empty())
-    console.note(fmt::format("{}: columns not used: {}", options.times.string(), fmt::join(times->unused, ", ")));
-  steps.times = *std::move(times);
+  COHORT_TRY(steps.times, read_step_times(options.times, console));
   return steps;
 }
 
@@ -45,12 +40,20 @@ std::optional<std::string> doubt(const std::string& model, const TimedSteps& ste
   constexpr double kTooQuick = 0.6;  // fewer multiplications than a convolution's plain loops have are possible
   constexpr double kTooSlow = 30;
   const double ratio = seconds(found.demand.gpu_work) / seconds(found.least);
-  if (ratio >= kTooQuick && ratio <= kTooSlow) return std::nullopt;
+  const bool too_slow = ratio > kTooSlow && found.demand.origin != WorkOrigin::kAtMost;
+  if (ratio >= kTooQuick && !too_slow) return std::nullopt;
   return fmt::format(
-      "the GPU's {} are {:.2g} times the {} that {} takes at least on {} in {}; is the table of this model, "
+      "the GPU's {} are {:.{}f} times the {} that {} takes at least on {} in {}; is the table of this model, "
       "this GPU and this --precision?",
-      format_time(found.demand.gpu_work), ratio, format_time(found.least), model, steps.gpu.device,
+      format_time(found.demand.gpu_work), ratio, ratio < 10 ? 2 : 0, format_time(found.least), model, steps.gpu.device,
       to_string(steps.precision));
+}
+
+/// As in "the GPU works 6.68 ms of it (...)".
+std::string origin_text(WorkOrigin origin) {
+  if (origin == WorkOrigin::kRecorded) return "as recorded";
+  if (origin == WorkOrigin::kAtMost) return "not known";
+  return fmt::format("from {}", to_string(origin));
 }
 
 void print(const std::string& model, const ProfileOfTimes& found, const std::filesystem::path& output,
@@ -70,10 +73,12 @@ void print(const std::string& model, const ProfileOfTimes& found, const std::fil
                      {"ops", found.ops}});
     return;
   }
-  context.console.print(fmt::format(
-      "{}: one step of minibatch {} takes {} (line {}); the GPU works {} of it, by {}{}\n", model, row.minibatch,
-      format_time(row.step), row.line, format_time(found.demand.gpu_work), to_string(found.demand.origin),
-      found.host_time ? fmt::format("; the host needs {}", format_time(*found.host_time)) : std::string()));
+  context.console.print(
+      fmt::format("{}: one step of minibatch {} takes {} (line {}); the GPU works {}{} of it ({}){}\n", model,
+                  row.minibatch, format_time(row.step), row.line, is_unknown(found.demand) ? "at most " : "",
+                  format_time(found.demand.gpu_work), origin_text(found.demand.origin),
+                  found.host_time ? fmt::format("; the host needs {}", format_time(*found.host_time)) : std::string()));
+  if (is_unknown(found.demand)) context.console.print(std::string(unknown_work_text(found.follows_shares)));
   context.console.note(fmt::format("wrote {} ({} ops, their times estimated)", output.string(), found.ops));
 }
 
@@ -98,13 +103,12 @@ void add_times_options(CLI::App& app, ProfileFromTimesOptions& options) {
       ->needs(times);
 }
 
-Result<void> profile_from_times(const ProfileFromTimesOptions& options, const ModelOptions& model,
+Result<void> profile_from_times(const ProfileFromTimesOptions& options, const ModelSource& source, std::uint64_t seed,
                                 const std::string& precision, const std::string& layout,
                                 const std::filesystem::path& output, CommandContext& context) {
   COHORT_CHECK(check_writable(output, context.overwrite));
   COHORT_TRY(const TimedSteps steps, read_steps(options, precision, layout, context.console));
-  COHORT_TRY(const ModelSource source, model_source(model));
-  COHORT_TRY(const LoadedModel loaded, onnx::load(source, model.seed));
+  COHORT_TRY(const LoadedModel loaded, onnx::load(source, seed));
   auto profile = profile_of_times(source, loaded.model, steps);
   if (!profile) return in_context(options.times.string(), profile.error());
   COHORT_CHECK(write_trace(output, profile->trace, context.overwrite));

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "base/result.hpp"
 #include "cli/command.hpp"
-#include "cli/model_options.hpp"
+#include "models/source.hpp"
 
 namespace cohort {
 
@@ -24,7 +25,7 @@ void add_times_options(CLI::App& app, ProfileFromTimesOptions& options);
 
 /// `precision` and `layout` may be empty: float32, and as usual.
 /// Errors: those of the table, of the GPU's figures and of profile_of_times(), naming the file.
-Result<void> profile_from_times(const ProfileFromTimesOptions& options, const ModelOptions& model,
+Result<void> profile_from_times(const ProfileFromTimesOptions& options, const ModelSource& source, std::uint64_t seed,
                                 const std::string& precision, const std::string& layout,
                                 const std::filesystem::path& output, CommandContext& context);
 

@@ -59,7 +59,7 @@ function(cohort_test name)
   cohort_quickly_compiled(${name})
   target_compile_options(
     ${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-fno-sanitize=undefined;-fno-sanitize-address-use-after-scope>
-                    # The address sanitizer's checks as calls, which are quicker to compile than to run.
+                    # The address sanitizer's checks as calls: quicker to compile, slower to run.
                     $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<CONFIG:Debug>>:--param=asan-instrumentation-with-call-threshold=0>)
   # Values would be part of the tests' names otherwise, some with addresses, so that no two builds had the same names.
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)

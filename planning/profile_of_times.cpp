@@ -11,6 +11,7 @@
 #include "executor/profile/kernels.hpp"
 #include "planning/provenance.hpp"
 #include "planning/recorded_settings.hpp"
+#include "simulator/contention/mig_slice.hpp"
 #include "simulator/predict/program_gpu.hpp"
 #include "tracer/profile_record.hpp"
 
@@ -21,20 +22,20 @@ using namespace literals;
 
 /// No kernel takes less, from its start to the next one's.
 constexpr Nanoseconds kLeastKernel = 2_us;
-/// Its share of a GPU, by the unit of the table's column.
-constexpr double kAllGpcs = 7;
-constexpr double kAllPercent = 100;
 /// What the ops are said to run by: nobody knows.
 constexpr std::string_view kUnknownWay = "estimated from step times";
 
-double whole_gpu(ShareUnit unit) {
+/// All of the device in the unit of the table's column: of a GPU, or of a slice.
+double whole(ShareUnit unit, std::string_view device) {
+  constexpr int kAllGpcs = 7;
+  const auto slice = mig_slice_of(device);
   switch (unit) {
     case ShareUnit::kAll:
       return 1;
     case ShareUnit::kGpcs:
-      return kAllGpcs;
+      return slice ? slice->compute : kAllGpcs;
     case ShareUnit::kPercent:
-      return kAllPercent;
+      return 100;
   }
   return 1;
 }
@@ -42,14 +43,21 @@ double whole_gpu(ShareUnit unit) {
 /// Ops whose results lie where their inputs do launch nothing.
 bool launches_kernel(const Op& op) { return !std::holds_alternative<Reshape>(op.attributes); }
 
-/// How the GPU's time is divided, so that the parts add up to it.
-std::vector<Nanoseconds> divided(Nanoseconds all, const std::vector<Nanoseconds>& rough) {
-  const auto at = [&](double factor, Nanoseconds time) {
-    return std::max(kLeastKernel, Nanoseconds(std::llround(factor * static_cast<double>(time.count()))));
+/// What an op takes of a GPU, roughly and at least.
+struct OpBounds {
+  Nanoseconds rough{};
+  Nanoseconds least{};
+};
+
+/// How the GPU's time is divided, so that the parts add up to it: all ops' rough times by one factor, but each its
+/// least time where there is time for that.
+std::vector<Nanoseconds> divided(Nanoseconds all, const std::vector<OpBounds>& ops) {
+  const auto at = [&](double factor, const OpBounds& op) {
+    return std::max(op.least, Nanoseconds(std::llround(factor * static_cast<double>(op.rough.count()))));
   };
   const auto sum_at = [&](double factor) {
     Nanoseconds sum{};
-    for (const Nanoseconds time : rough) sum += at(factor, time);
+    for (const OpBounds& op : ops) sum += at(factor, op);
     return sum;
   };
   double low = 0;
@@ -60,11 +68,10 @@ std::vector<Nanoseconds> divided(Nanoseconds all, const std::vector<Nanoseconds>
     const double middle = (low + high) / 2;
     (sum_at(middle) < all ? low : high) = middle;
   }
-  const Nanoseconds sum = sum_at(high);  // more where even the least of all kernels is
-  const double rest = sum > all ? seconds(all) / seconds(sum) : 1;
+  const double rest = seconds(all) / seconds(sum_at(high));  // 1 unless even the least times take longer
   std::vector<Nanoseconds> times;
-  for (const Nanoseconds time : rough)
-    times.push_back(Nanoseconds(std::llround(rest * static_cast<double>(at(high, time).count()))));
+  for (const OpBounds& op : ops)
+    times.push_back(Nanoseconds(std::llround(rest * static_cast<double>(at(high, op).count()))));
   return times;
 }
 
@@ -85,60 +92,69 @@ double deviation_of(WorkOrigin origin) {
   return 0.5;
 }
 
-Result<ProcessDemand> demand_of(const ModelSource& source, const ProcessDemands& demands, ShareUnit unit) {
-  const double whole = whole_gpu(unit);
-  if (const ProcessDemand* const row = demands.find(source.minibatch, whole)) return *row;
+Result<ProcessDemand> demand_of(const ModelSource& source, const ProcessDemands& demands, const TimedSteps& steps) {
+  const double share = whole(steps.times.unit, steps.gpu.device);
+  if (const ProcessDemand* const row = demands.find(source.minibatch, share)) return *row;
   std::set<std::int64_t> there;
   for (const ProcessDemand& each : demands.rows) {
-    if (each.alone.share == whole && each.alone.part.empty()) there.insert(each.alone.minibatch);
+    if (each.alone.share == share && each.alone.part.empty()) there.insert(each.alone.minibatch);
   }
-  return fail(ErrorCode::kInvalidInput, "no row is of one process with minibatch {} on the whole GPU{}",
-              source.minibatch,
+  const std::string of = steps.times.unit == ShareUnit::kGpcs ? fmt::format("{:g} GPCs", share) : "the whole GPU";
+  return fail(ErrorCode::kInvalidInput, "no row is of one process with minibatch {} on {}{}", source.minibatch, of,
               there.empty() ? std::string() : fmt::format("; there are {} (--minibatch)", fmt::join(there, ", ")));
 }
 
-DeviceInfo device_of(const GpuProfile& gpu) {
+DeviceInfo device_of(const GpuProfile& gpu, const std::string& estimated_from) {
   DeviceInfo device;
   device.id = "cuda:0";
   device.kind = "cuda";
   device.name = gpu.device;
   device.memory = gpu.memory;
+  device.settings[std::string(kEstimatedFrom)] = estimated_from;
   device.settings["multiprocessors"] = std::to_string(gpu.sms);
   device.settings[std::string(kLastCacheSetting)] = std::to_string(gpu.l2_size.value);
   device.settings["compute_capability"] = fmt::format("{}.{}", gpu.capability.major, gpu.capability.minor);
   return device;
 }
 
+TraceInfo info_of(const ModelSource& source, const TimedSteps& steps, const ProcessDemand& demand) {
+  const std::string from = fmt::format("times of whole steps (GPU work: {})", to_string(demand.origin));
+  TraceInfo info;
+  info.kind = TraceKind::kProfile;
+  info.device = device_of(steps.gpu, from);
+  info.settings = provenance();
+  write_source(source, info.settings);
+  info.settings["precision"] = to_string(steps.precision);
+  info.settings["layout"] = to_string(steps.layout);
+  info.settings[std::string(kEstimatedFrom)] = from;
+  info.settings[std::string(kEstimatedWithin)] = fmt::format("{}", deviation_of(demand.origin));
+  info.wall_times.push_back({std::string(kWallUntraced), {demand.alone.step}, 0});
+  return info;
+}
+
 }  // namespace
 
 Result<ProfileOfTimes> profile_of_times(const ModelSource& source, const Model& model, const TimedSteps& steps) {
-  const ProcessDemands demands = process_demands(steps.times, steps.copied);
+  const ProcessDemands demands = process_demands(steps.times, steps.copied, steps.gpu.to_device.per_second);
   ProfileOfTimes result;
-  COHORT_TRY(result.demand, demand_of(source, demands, steps.times.unit));
+  COHORT_TRY(result.demand, demand_of(source, demands, steps));
   result.host_time = demands.host_time;
+  result.follows_shares = demands.follows_shares;
   std::vector<const Op*> ops;
-  std::vector<Nanoseconds> rough;
+  std::vector<OpBounds> bounds;
   for (const Op& op : model.ops) {
     if (!launches_kernel(op)) continue;
     ops.push_back(&op);
     const CallWork work = call_work_of(model, op, steps.precision);
-    rough.push_back(rough_time(work, steps.gpu));
-    result.least += std::max(kLeastKernel, roofline_time(work, steps.gpu));
+    const Nanoseconds least = std::max(kLeastKernel, roofline_time(work, steps.gpu));
+    bounds.push_back({std::max(kLeastKernel, rough_time(work, steps.gpu)), least});
+    result.least += least;
   }
   if (ops.empty()) return fail(ErrorCode::kInvalidInput, "{} has no op that takes time", source.model);
   result.ops = ops.size();
 
   Trace& trace = result.trace;
-  trace.info.kind = TraceKind::kProfile;
-  trace.info.device = device_of(steps.gpu);
-  trace.info.settings = provenance();
-  write_source(source, trace.info.settings);
-  trace.info.settings["precision"] = to_string(steps.precision);
-  trace.info.settings["layout"] = to_string(steps.layout);
-  trace.info.settings[std::string(kEstimatedFrom)] =
-      fmt::format("times of whole steps (GPU work: {})", to_string(result.demand.origin));
-  trace.info.settings[std::string(kEstimatedWithin)] = fmt::format("{}", deviation_of(result.demand.origin));
-  trace.info.wall_times.push_back({std::string(kWallUntraced), {result.demand.alone.step}, 0});
+  trace.info = info_of(source, steps, result.demand);
   const TrackId track = trace.add_track("profile", "ops, estimated");
   Nanoseconds start{};
   const auto add = [&](std::string_view name, std::string signature, Nanoseconds time) {
@@ -150,13 +166,17 @@ Result<ProfileOfTimes> profile_of_times(const ModelSource& source, const Model& 
     add_profile_record(trace, track, name, start, record);
     start += time;
   };
-  const std::vector<Nanoseconds> times = divided(result.demand.gpu_work, rough);
+  const std::vector<Nanoseconds> times = divided(result.demand.gpu_work, bounds);
   for (std::size_t i = 0; i < ops.size(); ++i)
     add(ops[i]->name, signature_in(steps.precision, signature_of(model, *ops[i])), times[i]);
-  for (const std::int64_t elements : {std::int64_t{1} << 10, std::int64_t{1} << 24}) {
-    const double bytes = 2.0 * static_cast<double>(elements) * sizeof(float);
-    const Nanoseconds time(std::llround(1e9 * bytes / steps.gpu.dram.per_second));
-    add("copy", fmt::format("{}[{}]", kCopyPrefix, elements), kLeastKernel + time);
+  std::set<DataType> types = {DataType::kFloat32, storage_of(steps.precision)};
+  for (const DataType type : types) {
+    const std::string kind = type == DataType::kFloat32 ? "" : fmt::format(" in {}", to_string(type));
+    for (const std::int64_t elements : {std::int64_t{1} << 10, std::int64_t{1} << 24}) {
+      const double bytes = 2.0 * static_cast<double>(elements * element_bytes(type));
+      const Nanoseconds time(std::llround(1e9 * bytes / steps.gpu.dram.per_second));
+      add("copy", fmt::format("{}[{}]{}", kCopyPrefix, elements, kind), kLeastKernel + time);
+    }
   }
   return result;
 }

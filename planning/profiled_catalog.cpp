@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
+
+#include "tracer/profile_record.hpp"
 
 namespace cohort {
 namespace {
+
+bool is_estimated(const DeviceInfo& profiled) { return profiled.settings.contains(std::string(kEstimatedFrom)); }
 
 int multiprocessors_of(const DeviceInfo& device) {
   int count = 0;
@@ -54,11 +59,25 @@ std::optional<int> ProfiledDeviceCatalog::most_streams() const {
 }
 
 bool is_profiled_device(const DeviceInfo& here, const DeviceInfo& profiled) {
+  if (is_estimated(profiled)) return false;
   const auto agree = [&](const char* key) {
     const auto mine = here.settings.find(key), recorded = profiled.settings.find(key);
     return mine == here.settings.end() || recorded == profiled.settings.end() || mine->second == recorded->second;
   };
   return here.name == profiled.name && agree("isa") && agree("library");
+}
+
+Result<void> check_can_be_timed(const DeviceInfo& profiled, std::string_view what) {
+  if (!is_estimated(profiled)) return {};
+  return fail(ErrorCode::kInvalidInput,
+              "{}: the profile was made from step times, its ops were never timed; profile the model on the device",
+              what);
+}
+
+Result<void> check_profiled_device(const DeviceInfo& here, const DeviceInfo& profiled, std::string_view what) {
+  if (is_profiled_device(here, profiled)) return {};
+  return fail(ErrorCode::kDeviceMissing, "{}: the profile is of {}, this is {}: times of both do not mix", what,
+              profiled.name, here.name);
 }
 
 }  // namespace cohort

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/device.hpp"
@@ -31,7 +32,14 @@ class ProfiledDeviceCatalog final : public OpCatalog {
   const OpCatalog* device_;
 };
 
-/// Whether `here` would run ops as the profiled device did: by the same library, for the same instructions.
+/// Whether `here` would run ops as the profiled device did: by the same library, for the same instructions. None does
+/// of a profile whose ops were not timed (kEstimatedFrom).
 bool is_profiled_device(const DeviceInfo& here, const DeviceInfo& profiled);
+
+/// That more of a profile's ops can be timed on its device.
+/// Errors, naming `what`: kInvalidInput where it was made from step times, and its ops were never timed.
+Result<void> check_can_be_timed(const DeviceInfo& profiled, std::string_view what);
+/// Errors, naming `what`: kDeviceMissing where this is another device than the profiled one.
+Result<void> check_profiled_device(const DeviceInfo& here, const DeviceInfo& profiled, std::string_view what);
 
 }  // namespace cohort

@@ -120,11 +120,9 @@ void report(const PlanFiles& files, const std::function<ordered_json()>& make_do
 /// Runs the first few on the profiled device.
 Result<PlanCheck> check_on_device(const PlanCommandOptions& options, const PlanningInput& input,
                                   const PlanningResult& result, CommandContext& context) {
+  COHORT_CHECK(check_can_be_timed(input.device(), "--check"));
   COHORT_TRY(const auto backend, open_device(input.device().id));
-  if (!is_profiled_device(backend->info(), input.device())) {
-    return fail(ErrorCode::kDeviceMissing, "--check: the profiles are of {}, this is {}", input.device().name,
-                backend->info().name);
-  }
+  COHORT_CHECK(check_profiled_device(backend->info(), input.device(), "--check"));
   CheckOptions check;
   check.budget = Nanoseconds(std::llround(*options.check * 1e9));
   check.progress = [&](const std::string& what) { context.console.progress(what); };

@@ -195,7 +195,8 @@ Result<void> run_of_model(ProfileCommandOptions options, CommandContext& context
     options.output = base_name(source.model) + (optimizer.empty() ? "" : "-" + optimizer) + ".trace.json.gz";
   }
   if (options.times.is_given())
-    return profile_from_times(options.times, options.model, options.precision, options.layout, options.output, context);
+    return profile_from_times(options.times, source, options.model.seed, options.precision, options.layout,
+                              options.output, context);
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
   COHORT_TRY(const auto backend, open_device(options.device));

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -15,8 +14,9 @@ struct Sample {
   const float* values = nullptr;
   std::int64_t classes = 0;
   std::int64_t step = 0;
-  std::optional<std::int32_t> label;  ///< of those that count
-  std::int64_t place = 0;             ///< where its result lies
+  std::int32_t label = 0;
+  bool counts = true;      ///< its label is not the one that is ignored
+  std::int64_t place = 0;  ///< where its result lies
 
   [[nodiscard]] double value(std::int64_t k) const { return static_cast<double>(values[k * step]); }
   /// log of the sum of all exponentials.
@@ -40,15 +40,13 @@ std::int64_t for_each_sample(const SoftmaxCrossEntropy& op, const ConstTensor& x
   for_each_index<3>(labels.shape, {without(x.strides, 1), labels.strides, places}, [&](const auto& at) {
     sample.values = x.data + at[0];
     sample.place = at[2];
-    const std::int32_t label = whole(labels.data[at[1]]);
-    sample.label = label;
-    if (op.ignored == label) {
-      sample.label.reset();
-    } else if (label < 0 || label >= sample.classes) {
-      throw std::range_error("label " + std::to_string(label) + " is none of 0 to " +
+    sample.label = whole(labels.data[at[1]]);
+    sample.counts = op.ignored != sample.label;
+    if (sample.counts && (sample.label < 0 || sample.label >= sample.classes)) {
+      throw std::range_error("label " + std::to_string(sample.label) + " is none of 0 to " +
                              std::to_string(sample.classes - 1));
     }
-    if (sample.label) ++count;
+    if (sample.counts) ++count;
     visit(sample);
   });
   return count;
@@ -57,7 +55,7 @@ std::int64_t for_each_sample(const SoftmaxCrossEntropy& op, const ConstTensor& x
 void write_loss(const SoftmaxCrossEntropy& op, const ConstTensor& x, const ConstTensor& labels, const Tensor& y) {
   double sum = 0;
   const std::int64_t count = for_each_sample(op, x, labels, labels.strides, [&](const Sample& sample) {
-    if (sample.label) sum += sample.log_sum() - sample.value(*sample.label);
+    if (sample.counts) sum += sample.log_sum() - sample.value(sample.label);
   });
   if (op.reduction == LossReduction::kMean) sum /= static_cast<double>(std::max<std::int64_t>(count, 1));
   y.data[0] = static_cast<float>(sum);
@@ -72,8 +70,8 @@ void write_loss_gradient(const SoftmaxCrossEntropy& op, const ConstTensor& x, co
   for_each_sample(op, x, labels, places, [&](const Sample& sample) {
     const double log_sum = sample.log_sum();
     for (std::int64_t k = 0; k < sample.classes; ++k) {
-      const double slope = std::exp(sample.value(k) - log_sum) - (sample.label == k ? 1 : 0);
-      dx.data[sample.place + k * dx.strides[1]] = sample.label ? static_cast<float>(share * slope) : 0.0F;
+      const double slope = std::exp(sample.value(k) - log_sum) - (sample.counts && sample.label == k ? 1 : 0);
+      dx.data[sample.place + k * dx.strides[1]] = sample.counts ? static_cast<float>(share * slope) : 0.0F;
     }
   });
 }

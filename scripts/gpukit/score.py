@@ -1,6 +1,7 @@
 """Command line of scripts/gpu-score."""
 
 import argparse
+import gzip
 import itertools
 import json
 import math
@@ -50,7 +51,7 @@ def predicted(cohort, profile, plan, figures):
     """Speedup that the simulator gives a plan today, with figures of the GPU or the published ones, and whether with the
     algorithms that ran: those that the plan says, where it does and the profile knows them, and else its own choice.
     None, False where it cannot."""
-    bare = {key: value for key, value in plan.items() if key != "resolved"}
+    bare = {key: value for key, value in plan.items() if key not in ("resolved", "baselines")}
     for which in [plan, bare] if "resolved" in plan else [bare]:
         with tempfile.NamedTemporaryFile("w", suffix=".plan.json") as file:
             json.dump(which, file)
@@ -60,6 +61,25 @@ def predicted(cohort, profile, plan, figures):
         if text:
             return json.loads(text)["predicted_speedup"], "resolved" in which
     return None, False
+
+
+def device_name(profile):
+    with gzip.open(profile, "rt") as text:
+        return json.load(text).get("cohort", {}).get("device", {}).get("name", "")
+
+
+def profile_from_step(cohort, result, profile, into):
+    """A profile made from what one step of the network took one after another, all that a line of a log tells; None where that
+    was not measured, or it is a step of training."""
+    baselines = [plan["measured"]["baseline"]["median_ns"] for plan in result["plans"] if "baseline" in plan.get("measured", {})]
+    if not baselines or result.get("train"):
+        return None
+    step = baselines[0] / result["members"] / 1e6
+    table, made = into / "steps.csv", into / "from-steps.trace.json.gz"
+    table.write_text(f"minibatch,step_ms,gpu_busy_ms\n{result['minibatch']},{step},{step}\n")
+    said = places.output_of(cohort, "profile", result["network"], "--minibatch", result["minibatch"], "--times", table, "--device-profile", device_name(profile),
+                            "--precision", result.get("precision", "float32"), "-f", "-o", made)
+    return None if said is None else made
 
 
 def undisturbed(plan, members):
@@ -78,15 +98,17 @@ def by_capacity(plan, members, share):
 def scored(cohort, folder):
     """A row for every plan that was run. `predicted` is with the figures fitted to the calibration, where there is one."""
     with tempfile.TemporaryDirectory() as into:
-        return rows_of(cohort, folder, fitted_figures(cohort, folder, pathlib.Path(into)))
+        into = pathlib.Path(into)
+        return rows_of(cohort, folder, fitted_figures(cohort, folder, into), into)
 
 
-def rows_of(cohort, folder, figures):
+def rows_of(cohort, folder, figures, into):
     rows, shares = [], {}
     for unit, result in measured_cases(folder).items():
         profile = folder / "traces" / result["profile"]
         if profile not in shares:
             shares[profile] = naive.share_of_device(profile) if profile.exists() else None
+        from_step = profile_from_step(cohort, result, profile, into) if profile.exists() else None
         for rank, plan in enumerate(result["plans"]):
             speedup, as_it_ran = predicted(cohort, profile, plan["plan_file"], figures)
             rows.append({"case": unit, "network": result["network"], "set": result.get("set", []), "input": result.get("input"), "minibatch": result["minibatch"],
@@ -94,6 +116,7 @@ def rows_of(cohort, folder, figures):
                          "measured": plan["measured"]["measured_speedup"],
                          "predicted": speedup, "algorithms_that_ran": as_it_ran,
                          "published": predicted(cohort, profile, plan["plan_file"], None)[0] if figures else None,
+                         "from_step_time": predicted(cohort, from_step, plan["plan_file"], figures)[0] if from_step else None,
                          "precision": result.get("precision", "float32"), "layout": result.get("layout", "usual"),
                          "train": result.get("train"),
                          "undisturbed": undisturbed(plan["plan_file"], result["members"]),
@@ -182,6 +205,9 @@ def report_of(rows, folder):
             **{"noise" if kind == "plans" else f"noise_of_{kind}": found for kind, found in noise(folder).items()},
             "ranking": ranking(rows), "ranking_held_out": ranking(held),
             "predicted_where_streams_are_alone": summary([row for row in rows if row["undisturbed"] is not None]),
+            "from_one_step_time": summary(rows, "from_step_time"),
+            "predicted_where_a_step_time_tells": summary([row for row in rows if row["from_step_time"] is not None]),
+            "from_one_step_time_where_streams_are_alone": summary([row for row in rows if row["undisturbed"] is not None], "from_step_time"),
             "not_predicted": sum(row["predicted"] is None for row in rows)}
 
 
@@ -208,6 +234,9 @@ def print_report(report):
     print(line_of("streams alone, guessed undisturbed", report["undisturbed_streams"]))
     print(line_of("streams with known kernels", report["predicted_where_kernels_are_known"]))
     print(line_of("streams with known kernels, guessed min(N, capacity / work)", report["capacity_over_work"]))
+    print(line_of("from the time of one step alone, without a profile", report["from_one_step_time"]))
+    print(line_of("the same plans from their profiles", report["predicted_where_a_step_time_tells"]))
+    print(line_of("streams alone, from the time of one step", report["from_one_step_time_where_streams_are_alone"]))
     print(line_of("the same plan measured twice", report["noise"]))
     print(line_of("the same op measured twice", report["noise_of_ops"]))
     print(line_of("the same case of a peer measured twice", report["noise_of_peers"]))

@@ -12,7 +12,6 @@ namespace {
 
 // Fitted on ParvaGPU's measurements of densenet121, inceptionv3, mobilenetv2, resnet50 and vgg16 on an A100 (see
 // docs/colocation.md); times in seconds.
-constexpr double kCopyRate = 25e9;      // bytes/s from host memory
 constexpr double kIdleTime = 0.4e-3;    // between two steps
 constexpr double kIdleOfHost = 0.05;    // and this part of the host's time
 constexpr double kLeastWork = 0.3;      // of a step that the GPU decides
@@ -201,11 +200,11 @@ const ProcessDemand* ProcessDemands::find(std::int64_t minibatch, double share, 
   return found == rows.end() ? nullptr : &*found;
 }
 
-ProcessDemands process_demands(const StepTimes& times, Bytes copied) {
+ProcessDemands process_demands(const StepTimes& times, Bytes copied, double copy_rate) {
   std::map<double, Curve> whole;
   for (const StepTime& row : times.rows) {
     if (row.processes != 1 || !row.part.empty()) continue;
-    const double copy = static_cast<double>(row.minibatch * copied.value) / kCopyRate;
+    const double copy = static_cast<double>(row.minibatch * copied.value) / copy_rate;
     whole[row.share][row.minibatch] = std::max(seconds(row.step) - copy, kLeastWork * seconds(row.step));
   }
   const Fit fit(whole);

@@ -28,6 +28,9 @@ struct ProcessDemand {
   WorkOrigin origin = WorkOrigin::kAtMost;
 };
 
+/// Bytes a second, from pinned host memory to an A100.
+inline constexpr double kUsualCopyRate = 25e9;
+
 /// Of every row of one process alone, in the table's order.
 struct ProcessDemands {
   std::optional<Nanoseconds> host_time;  ///< of a step, where small minibatches show it
@@ -43,7 +46,8 @@ struct ProcessDemands {
 /// Splits step times t(b) = c b + max(H, G(b) + o) by minibatch b: the copy of the input c, the host's time H (equal
 /// for small minibatches, on every part of the GPU), the GPU's time G, and o, for which the GPU idles between two
 /// steps. Where H decides, G comes from a smaller part of the GPU, scaled by what both show, or from a line through
-/// larger minibatches. `copied`: bytes of input that a sample copies to the GPU in every step.
-ProcessDemands process_demands(const StepTimes& times, Bytes copied);
+/// larger minibatches. `copied`: bytes of input that a sample copies to the GPU in every step, at `copy_rate` bytes a
+/// second.
+ProcessDemands process_demands(const StepTimes& times, Bytes copied, double copy_rate = kUsualCopyRate);
 
 }  // namespace cohort

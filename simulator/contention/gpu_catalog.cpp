@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 #include "base/text.hpp"
 #include "simulator/contention/gpu_profile.hpp"
+#include "simulator/contention/mig_slice.hpp"
 
 namespace cohort {
 namespace {
@@ -14,7 +18,8 @@ constexpr double kGiga = 1e9;
 constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
 
 /// One line of a data sheet. Rates that follow from the clock are computed: 128 bytes a cycle and SM of shared memory,
-/// 64 to L2 (both: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018).
+/// 64 to L2 (both: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018); Turing has
+/// 64 of shared memory, too (NVIDIA, "Ampere GA102 GPU Architecture", 2021).
 struct Sheet {
   ComputeCapability capability;
   int sms;
@@ -37,20 +42,18 @@ struct Sheet {
 constexpr LaunchCosts kOlder = {4_us, 7_us, 750_ns, 8_us, 400_ns, 1_us, 1500_ns, 1500_ns, 4_us, 400_ns};
 constexpr LaunchCosts kNewer = {2500_ns, 7_us, 1_us, 6_us, 200_ns, 700_ns, 1200_ns, 1300_ns, 2500_ns, 200_ns};
 
-// L2 rates: P100 and V100 as measured by Jia et al. 2018 (1624 and 2155 GB/s); A100 5120 bytes a cycle (NVIDIA, "A100
-// Tensor Core GPU Architecture", 2020); Hopper has no published figure: A100's bytes a cycle at its own clock, which
-// is an upper bound; T4 as measured by Jia et al. 2019 (1270 GB/s). Of L4, RTX 3090 and 4090 none is published either:
-// 32 bytes a cycle and SM, half of what an SM can take.
+// L2 rates: P100, V100 and T4 as measured by Jia et al. 2018 and 2019 (1624, 2155 and 1270 GB/s); A100 5120 bytes a
+// cycle (NVIDIA, "A100 Tensor Core GPU Architecture", 2020); Hopper has no published figure: A100's bytes a cycle at
+// its own clock, which is an upper bound. L4, RTX 3090 and RTX 4090: T4's 20 bytes a cycle and SM.
 constexpr std::string_view kPascal = "NVIDIA Tesla P100 whitepaper (WP-08019), 2016; L2: Jia et al. 2018";
 constexpr std::string_view kVolta = "NVIDIA Tesla V100 whitepaper (WP-08608), 2017; L2: Jia et al. 2018";
 constexpr std::string_view kAmpere = "NVIDIA A100 Tensor Core GPU Architecture and data sheet, 2020-2021";
 constexpr std::string_view kHopper = "NVIDIA H100 Tensor Core GPU Architecture and data sheet, 2022; L2 estimated";
 constexpr std::string_view kHopper200 = "NVIDIA H200 data sheet, 2023; SM as H100; L2 estimated";
-
 constexpr std::string_view kTuring = "NVIDIA T4 data sheet, 2019; L2: Jia et al. 2019";
 constexpr std::string_view kGa102 = "NVIDIA Ampere GA102 GPU Architecture, 2021; L2 estimated";
 constexpr std::string_view kAda = "NVIDIA Ada GPU Architecture, 2023; L2 estimated";
-constexpr std::string_view kL4 = "NVIDIA L4 data sheet, 2023; L2 estimated";
+constexpr std::string_view kAdaL4 = "NVIDIA L4 data sheet, 2023; L2 estimated";
 
 constexpr Sheet kP100Sxm = {{6, 0}, 56, 1480, 64, 0, 1624, 732, 4_MiB, 16, 12, kOlder, kPascal};
 constexpr Sheet kP100Pcie = {{6, 0}, 56, 1303, 64, 0, 1430, 732, 4_MiB, 16, 12, kOlder, kPascal};
@@ -66,9 +69,9 @@ constexpr Sheet kH100Sxm = {{9, 0}, 132, 1980, 128, 989, 10138, 3352, 50_MiB, 80
 constexpr Sheet kH100Pcie = {{9, 0}, 114, 1755, 128, 756, 8986, 2039, 50_MiB, 80, 50, kNewer, kHopper};
 constexpr Sheet kH200 = {{9, 0}, 132, 1980, 128, 989, 10138, 4800, 50_MiB, 141, 50, kNewer, kHopper200};
 constexpr Sheet kT4 = {{7, 5}, 40, 1590, 64, 65, 1270, 320, 4_MiB, 16, 12, kOlder, kTuring};
-constexpr Sheet kL4Sheet = {{8, 9}, 58, 2040, 128, 121, 3786, 300, 48_MiB, 24, 25, kNewer, kL4};
-constexpr Sheet kRtx3090 = {{8, 6}, 82, 1695, 128, 71, 4448, 936, 6_MiB, 24, 25, kNewer, kGa102};
-constexpr Sheet kRtx4090 = {{8, 9}, 128, 2520, 128, 165, 10322, 1008, 72_MiB, 24, 25, kNewer, kAda};
+constexpr Sheet kL4 = {{8, 9}, 58, 2040, 128, 121, 2366, 300, 48_MiB, 24, 25, kNewer, kAdaL4};
+constexpr Sheet kRtx3090 = {{8, 6}, 82, 1695, 128, 71, 2780, 936, 6_MiB, 24, 25, kNewer, kGa102};
+constexpr Sheet kRtx4090 = {{8, 9}, 128, 2520, 128, 165, 6451, 1008, 72_MiB, 24, 25, kNewer, kAda};
 
 GpuProfile profile_of(std::string_view device, const Sheet& sheet) {
   GpuProfile profile;
@@ -81,7 +84,8 @@ GpuProfile profile_of(std::string_view device, const Sheet& sheet) {
   profile.clock = {clock};
   profile.fma = {2.0 * sheet.fma_lanes * sheet.sms * clock};
   profile.tensor = {sheet.tensor_flops * 1e12};
-  profile.shared = {128.0 * sheet.sms * clock};
+  const bool is_turing = sheet.capability == ComputeCapability{7, 5};
+  profile.shared = {(is_turing ? 64.0 : 128.0) * sheet.sms * clock};
   profile.sm_port = {64.0 * clock};
   profile.l2 = {sheet.l2_gb * kGiga};
   profile.dram = {sheet.dram_gb * kGiga};
@@ -94,35 +98,90 @@ GpuProfile profile_of(std::string_view device, const Sheet& sheet) {
   return profile;
 }
 
+/// Multiprocessors of a slice; absent where the GPU has no such one, or its slices are not published.
+std::optional<int> slice_sms(const Sheet& whole, int compute) {
+  if (&whole == &kA100Sxm40 || &whole == &kA100Sxm80 || &whole == &kA100Pcie80) return 14 * compute;
+  if (&whole != &kH100Sxm && &whole != &kH200) return std::nullopt;
+  constexpr std::array kHopperSms = {0, 16, 32, 60, 64, 0, 0, 132};
+  const int sms = kHopperSms.at(static_cast<std::size_t>(compute));
+  return sms > 0 ? std::optional(sms) : std::nullopt;
+}
+
+/// A slice has its own multiprocessors, and of memory, DRAM and L2 as many eighths as its gigabytes say. Source:
+/// NVIDIA, "Multi-Instance GPU User Guide", supported profiles.
+std::optional<Sheet> sheet_of(const MigSlice& slice, const Sheet& whole) {
+  const auto sms = slice_sms(whole, slice.compute);
+  const auto eighths = std::llround(8.0 * slice.gigabytes / static_cast<double>(whole.memory_gib));
+  if (!sms || eighths < 1 || eighths > 8) return std::nullopt;
+  Sheet sheet = whole;
+  const double part = static_cast<double>(eighths) / 8;
+  sheet.tensor_flops *= static_cast<double>(*sms) / whole.sms;
+  sheet.sms = *sms;
+  sheet.l2_gb *= part;
+  sheet.dram_gb *= part;
+  sheet.l2_size = Bytes{whole.l2_size.value * eighths / 8};
+  sheet.memory_gib = slice.gigabytes;
+  return sheet;
+}
+
+/// A device's name in lower case, cut at spaces and dashes: "nvidia", "a100", "sxm4", "40gb".
+class NameWords {
+ public:
+  explicit NameWords(std::string_view device) {
+    for (const char c : to_lower(device)) {
+      if (c == ' ' || c == '-') {
+        words_.emplace_back();
+      } else {
+        words_.back() += c;
+      }
+    }
+  }
+  [[nodiscard]] bool has(std::string_view word) const {
+    return std::find(words_.begin(), words_.end(), word) != words_.end();
+  }
+  /// Whether there are none but these: another word may say another make-up, as "NVL", "Ti", "Laptop" and "64GB" do.
+  [[nodiscard]] bool are_among(std::initializer_list<std::string_view> known) const {
+    return std::all_of(words_.begin(), words_.end(), [&](const std::string& word) {
+      return word.empty() || std::find(kCommon.begin(), kCommon.end(), word) != kCommon.end() ||
+             std::find(known.begin(), known.end(), word) != known.end();
+    });
+  }
+
+ private:
+  static constexpr std::array<std::string_view, 9> kCommon = {"nvidia", "tesla", "geforce", "gpu", "tensor",
+                                                              "core",   "sxm",   "pcie",    "cuda"};
+  std::vector<std::string> words_{""};
+};
+
+const Sheet* sheet_of(std::string_view device) {
+  const NameWords name(device);
+  const bool pcie = name.has("pcie");
+  if (name.has("p100") && name.are_among({"p100", "sxm2", "16gb", "12gb"}))
+    return pcie ? (name.has("12gb") ? &kP100Pcie12 : &kP100Pcie) : &kP100Sxm;
+  if (name.has("v100") && name.are_among({"v100", "sxm2", "sxm3", "16gb", "32gb"})) {
+    const bool large = name.has("32gb");
+    return pcie ? (large ? &kV100Pcie32 : &kV100Pcie16) : (large ? &kV100Sxm32 : &kV100Sxm16);
+  }
+  if (name.has("a100") && name.are_among({"a100", "sxm4", "40gb", "80gb", "pg506", "pg509", "200", "230"}))
+    return name.has("80gb") ? (pcie ? &kA100Pcie80 : &kA100Sxm80) : &kA100Sxm40;
+  if (name.has("h100") && name.are_among({"h100", "sxm5", "80gb", "hbm3", "hbm2e"}))
+    return pcie ? &kH100Pcie : &kH100Sxm;
+  if (name.has("h200") && name.are_among({"h200", "sxm5", "141gb", "hbm3e"})) return &kH200;
+  if (name.has("t4") && name.are_among({"t4", "16gb"})) return &kT4;
+  if (name.has("l4") && name.are_among({"l4", "24gb"})) return &kL4;
+  if (name.has("3090") && name.are_among({"rtx", "3090", "24gb"})) return &kRtx3090;
+  if (name.has("4090") && name.are_among({"rtx", "4090", "24gb"})) return &kRtx4090;
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<GpuProfile> published_gpu_profile(std::string_view device) {
-  const std::string name = to_lower(device);
-  const auto has = [&](std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](std::string_view word) { return name.find(word) != std::string::npos; });
-  };
-  const bool pcie = has({"pcie"});
-  const Sheet* sheet = nullptr;
-  // Parts of other make-up whose names begin alike.
-  if (has({" mig ", "gh200", "nvl", "h100 96gb", "h800", "v100s", "v100-dgxs", "cmp"})) return std::nullopt;
-  if (has({"p100"})) sheet = pcie ? (has({"12gb"}) ? &kP100Pcie12 : &kP100Pcie) : &kP100Sxm;
-  if (has({"v100"})) {
-    const bool large = has({"32gb"});
-    sheet = pcie ? (large ? &kV100Pcie32 : &kV100Pcie16) : (large ? &kV100Sxm32 : &kV100Sxm16);
-  }
-  if (has({"a100"})) {
-    const bool large = has({"80gb"});
-    sheet = large ? (pcie ? &kA100Pcie80 : &kA100Sxm80) : &kA100Sxm40;
-  }
-  if (has({"h100"})) sheet = pcie ? &kH100Pcie : &kH100Sxm;
-  if (has({"h200"})) sheet = &kH200;
-  if (has({"rtx 3090"}) && !has({" ti"})) sheet = &kRtx3090;
-  if (has({"rtx 4090"}) && !has({"laptop", " d"})) sheet = &kRtx4090;
-  for (const auto& [word, one] : {std::pair("t4", &kT4), std::pair("l4", &kL4Sheet)}) {
-    if (name == word || name.ends_with(std::string(" ") + word)) sheet = one;  // "NVIDIA L4", not L40
-  }
-  if (sheet == nullptr) return std::nullopt;
+  const auto slice = mig_slice_of(device);
+  const Sheet* const whole = sheet_of(slice ? slice->gpu : device);
+  if (whole == nullptr) return std::nullopt;
+  const std::optional<Sheet> sheet = slice ? sheet_of(*slice, *whole) : *whole;
+  if (!sheet) return std::nullopt;
   return profile_of(device, *sheet);
 }
 

@@ -103,8 +103,8 @@ Result<GpuProfile> parse_gpu_profile(std::string_view json);
 
 /// The GPUs of published_gpu_profile(), for people.
 inline constexpr std::string_view kPublishedGpus = "P100, V100, T4, A100, RTX 3090, L4, RTX 4090, H100, H200";
-/// Published figures of one of them by its name as it stands in traces, "NVIDIA A100-SXM4-40GB", or part of it; absent
-/// for other names.
+/// Published figures of one of them by its name as it stands in traces, "NVIDIA A100-SXM4-40GB", or part of it, and of
+/// MIG slices of A100, H100 SXM and H200 (MigSlice); absent for other names.
 std::optional<GpuProfile> published_gpu_profile(std::string_view device);
 
 }  // namespace cohort

@@ -188,10 +188,13 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
       table.lacking_ += (table.lacking_.empty() ? "" : ", ") + lacking->second;
     const auto& settings = profile->info.settings;
     if (const auto from = settings.find(std::string(kEstimatedFrom)); from != settings.end()) {
-      table.estimated_from_ = from->second;
       const auto within = settings.find(std::string(kEstimatedWithin));
       const auto known = within == settings.end() ? std::nullopt : csv_number(within->second);
-      table.estimated_within_ = std::max(table.estimated_within_, std::clamp(known.value_or(1), 0.0, 1.0));
+      const double off = std::clamp(known.value_or(1), 0.0, 1.0);
+      if (table.estimated_from_.empty() || off > table.estimated_within_) {
+        table.estimated_from_ = from->second;
+        table.estimated_within_ = off;
+      }
     }
     const WallTimes* const whole = profile->info.wall(kWallInTurn);
     const WallTimes* const ops = profile->info.wall(kWallOpsInTurn);

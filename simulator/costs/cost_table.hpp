@@ -89,8 +89,9 @@ class CostTable {
   /// What profiles had no time for, in words for people; empty: nothing.
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
   /// What the times of ops were estimated from, where no one timed them, in words for people; empty: they were timed.
+  /// Of several profiles the least sure one's.
   [[nodiscard]] const std::string& estimated_from() const { return estimated_from_; }
-  /// How far off they may be together, then; a standard deviation in parts of them; the worst profile's.
+  /// How far off they may be together, then; a standard deviation in parts of them.
   [[nodiscard]] double estimated_within() const { return estimated_within_; }
   /// In which a cache line went from one core to another and back while ops were timed: usually, and where cores were
   /// moved apart for a while.

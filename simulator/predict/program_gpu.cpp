@@ -43,6 +43,8 @@ CopyDemand upload_demand(Nanoseconds time, const GpuProfile& gpu) {
   return demand;
 }
 
+Nanoseconds in_nanoseconds(double time) { return Nanoseconds(std::llround(1e9 * time)); }
+
 double part(double work, double rate, Nanoseconds time) {
   return rate > 0 ? std::min(1.0, work / rate / seconds(time)) : 0;
 }
@@ -67,6 +69,14 @@ bool has_tensor_cores_for(Precision precision, const GpuProfile& gpu) {
   return precision == Precision::kFloat16 || gpu.capability.major >= 8;
 }
 
+/// Multiply-adds that the SMs' schedulers can issue, each of a warp a cycle: from 7.0 to 8.0 twice as many as their 64
+/// float32 lanes compute.
+double issue_rate(const GpuProfile& gpu) {
+  const auto [major, minor] = gpu.capability;
+  const int lanes = major < 8 || (major == 8 && minor == 0) ? 64 : 128;
+  return gpu.fma.per_second * 32 * gpu.sm.partitions / lanes;
+}
+
 Pipe pipe_of(const CallWork& work, const GpuProfile& gpu) {
   const auto flops = static_cast<double>(work.flops.value);
   if (work.is_product && has_tensor_cores_for(work.precision, gpu)) {
@@ -74,7 +84,7 @@ Pipe pipe_of(const CallWork& work, const GpuProfile& gpu) {
   }
   const double issued =
       work.is_product ? flops * kIssuedByProducts : 2 * static_cast<double>(work.outputs) * kIssuedByOthers;
-  return {Throughput::kIssue, gpu.fma.per_second > 0 ? issued / gpu.fma.per_second : 0};
+  return {Throughput::kIssue, issue_rate(gpu) > 0 ? issued / issue_rate(gpu) : 0};
 }
 
 }  // namespace
@@ -143,20 +153,20 @@ LaunchShape launch_shape_of(const OpCall& call) {
 }
 
 Nanoseconds roofline_time(const CallWork& work, const GpuProfile& gpu) {
-  const Pipe pipe = pipe_of(work, gpu);
-  const double arithmetic = pipe.throughput == Throughput::kTensor || gpu.fma.per_second <= 0
-                                ? pipe.seconds
-                                : static_cast<double>(work.flops.value) / gpu.fma.per_second;
-  return Nanoseconds(
-      std::llround(1e9 * std::max(arithmetic, static_cast<double>(work.traffic.value) / gpu.dram.per_second)));
+  double arithmetic = gpu.fma.per_second > 0 ? static_cast<double>(work.flops.value) / gpu.fma.per_second : 0;
+  if (const Pipe pipe = pipe_of(work, gpu); pipe.throughput == Throughput::kTensor) arithmetic = pipe.seconds;
+  return in_nanoseconds(std::max(arithmetic, static_cast<double>(work.traffic.value) / gpu.dram.per_second));
 }
 
 Nanoseconds rough_time(const CallWork& work, const GpuProfile& gpu) {
+  constexpr double kOfArithmetic = 0.5;  // what libraries' products commonly reach
   const std::int64_t blocks = launch_shape_of(work).blocks;
   const std::int64_t waves = (blocks + gpu.sms - 1) / gpu.sms;
-  const double used = static_cast<double>(blocks) / static_cast<double>(waves * gpu.sms);
-  const double traffic = static_cast<double>(work.traffic.value) / gpu.dram.per_second;
-  return Nanoseconds(std::llround(1e9 * std::max(pipe_of(work, gpu).seconds / used, traffic)));
+  const double filled = static_cast<double>(blocks) / static_cast<double>(waves * gpu.sms);
+  CallWork slower = work;
+  if (work.is_product)
+    slower.flops.value = std::llround(static_cast<double>(work.flops.value) / kOfArithmetic / filled);
+  return roofline_time(slower, gpu);
 }
 
 double GpuDemands::share(const CallWork& work, Nanoseconds time) const {

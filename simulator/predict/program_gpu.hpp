@@ -27,12 +27,12 @@ CallWork work_of(const OpCall& call);
 /// The same of an op that has not been lowered.
 CallWork call_work_of(const Model& model, const Op& op, Precision precision);
 
-/// The time that a call takes of a GPU that does nothing else, roughly: by its arithmetic in waves of the assumed
-/// launch's blocks, or by its traffic where that takes longer.
-Nanoseconds rough_time(const CallWork& work, const GpuProfile& gpu);
-
-/// The same of a GPU that works at its full rates.
+/// The time that a call takes of a GPU at its full rates: by its arithmetic or, where that takes longer, its traffic.
 Nanoseconds roofline_time(const CallWork& work, const GpuProfile& gpu);
+
+/// The same of a GPU as libraries use it: products reach half of its arithmetic, and less where the assumed launch's
+/// blocks do not fill it.
+Nanoseconds rough_time(const CallWork& work, const GpuProfile& gpu);
 
 /// The assumed launch of a call without recorded kernels: matrix products use tiles of 64 x 64 outputs and blocks of
 /// 256 threads, as libraries commonly do; everything else four elements per thread. This is not measured: if the real

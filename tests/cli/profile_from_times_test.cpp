@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simulator/contention/gpu_profile.hpp"
 #include "tests/cli/program.hpp"
 
 namespace cohort {
@@ -50,6 +51,45 @@ TEST_F(ProfileFromTimes, SaysWhatItFound) {
   EXPECT_THAT(made.out, HasSubstr("one step of minibatch 1 takes 2.50 ms (line 2)"));
   EXPECT_THAT(made.out, HasSubstr("the host needs 2.5"));
   EXPECT_THAT(made.err, HasSubstr("their times estimated"));
+}
+
+TEST_F(ProfileFromTimes, MakesOneInHalfPrecisionForFittedFigures) {
+  write("a100.json", write_gpu_profile(*published_gpu_profile("NVIDIA A100-SXM4-40GB")));
+  const Outcome made = cohort({"profile", "resnet18", "--times", "resnet18.csv", "--device-profile", "a100.json",
+                               "--minibatch", "16", "--precision", "float16"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome planned = cohort({"plan", "resnet18.trace.json.gz", "-n", "2", "--json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_THAT(planned.out, HasSubstr("ops were not timed"));
+}
+
+TEST_F(ProfileFromTimes, KnowsAMigSliceByItsName) {
+  write("slice.csv", "minibatch,gpcs,samples_per_s\n16,3,900\n16,7,2220\n");
+  const Outcome made = cohort(
+      {"profile", "resnet18", "--times", "slice.csv", "--device-profile", "A100 MIG 3g.20gb", "--minibatch", "16"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("takes 17.8 ms (line 2)"));
+  EXPECT_EQ(cohort({"plan", "resnet18.trace.json.gz", "-n", "2"}).exit_code, 0);
+}
+
+TEST_F(ProfileFromTimes, IsNotMixedWithWhatIsTimed) {
+  ASSERT_EQ(cohort(of({"--minibatch", "16"})).exit_code, 0);
+  const Outcome checked = cohort({"plan", "resnet18.trace.json.gz", "-n", "2", "--check", "1"});
+  EXPECT_EQ(checked.exit_code, 3);
+  EXPECT_THAT(checked.err, HasSubstr("--check: the profile was made from step times, its ops were never timed"));
+  ASSERT_EQ(cohort({"plan", "resnet18.trace.json.gz", "-n", "2"}).exit_code, 0);
+  const Outcome added = cohort({"profile", "--add", "resnet18.trace.json.gz", "--for", "resnet18.plan.json"});
+  EXPECT_EQ(added.exit_code, 3);
+  EXPECT_THAT(added.err, HasSubstr("resnet18.trace.json.gz: the profile was made from step times"));
+}
+
+TEST_F(ProfileFromTimes, SaysWhatTellsTheGpusPartWhereItIsNotKnown) {
+  write("one.csv", "minibatch,step_ms\n1,7.2\n");
+  const Outcome made = cohort({"profile", "mlp", "--times", "one.csv", "--device-profile", "A100"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("takes 7.20 ms (line 2); the GPU works at most"));
+  EXPECT_THAT(made.out, HasSubstr("Add rows of a larger minibatch"));
+  EXPECT_THAT(made.err, Not(HasSubstr("is the table of this model")));
 }
 
 TEST_F(ProfileFromTimes, DoubtsATableOfAnotherModel) {

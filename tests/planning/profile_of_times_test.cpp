@@ -1,10 +1,12 @@
 #include "planning/profile_of_times.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "models/builder.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "tests/simulator/fake_profile.hpp"
 #include "tracer/profile_record.hpp"
@@ -50,7 +52,43 @@ TEST(ProfileOfTimes, DividesTheGpusTimeAmongTheOps) {
   }
   EXPECT_NEAR(seconds(sum), seconds(300_us), seconds(10_ns));
   EXPECT_EQ(profile->ops, times.size());
-  EXPECT_GT(times.at("conv2"), times.at("fc2"));
+  EXPECT_EQ(times.at("conv2"), times.at("fc2")) << "both are too small for anything but a kernel's least time to tell";
+}
+
+TEST(ProfileOfTimes, GivesNoOpLessThanTheGpuAllows) {
+  ModelBuilder builder("copies");
+  const TensorId x = builder.input("x", {64, 64, 112, 112});
+  builder.output(builder.relu("act", builder.convolution("conv", x, {.channels = 256, .kernel = 3, .pad = 1})));
+  const Model model = builder.finish().value();
+  const auto profile =
+      profile_of_times({"copies", {}, 64}, model, steps_of("minibatch,step_ms,gpu_busy_ms\n64,30.0,26.0\n"));
+  ASSERT_TRUE(profile) << profile.error().message;
+  const std::map<std::string, Nanoseconds> times = times_of(profile->trace);
+  const double bytes = 2.0 * 64 * 256 * 112 * 112 * 4;
+  EXPECT_GE(seconds(times.at("act")), bytes / 1555e9);
+  EXPECT_GT(times.at("conv"), times.at("act"));
+}
+
+TEST(ProfileOfTimes, TakesTheWholeGpusRowsWhateverTheColumn) {
+  for (const auto& [column, all] : {std::pair("gpcs", "7"), std::pair("sm_percent", "100")}) {
+    const std::string table = fmt::format("minibatch,{},step_ms,gpu_busy_ms\n2,1,3.0,2.0\n2,{},1.0,0.3\n", column, all);
+    const auto profile = profile_of_times({"cnn", {}, 2}, fake_cnn(2), steps_of(table));
+    ASSERT_TRUE(profile) << profile.error().message;
+    EXPECT_EQ(profile->demand.gpu_work, 300_us) << column;
+  }
+}
+
+TEST(ProfileOfTimes, HasCopiesOfThePrecisionsNumbers) {
+  TimedSteps steps = steps_of(kTable);
+  steps.precision = Precision::kFloat16;
+  const auto profile = profile_of_times({"cnn", {}, 2}, fake_cnn(2), steps);
+  ASSERT_TRUE(profile) << profile.error().message;
+  std::map<std::string, Nanoseconds> copies;
+  for (const Slice& slice : profile->trace.slices) {
+    const auto record = profile_record_of(profile->trace, slice);
+    if (record && record->signature.starts_with("Copy")) copies[record->signature] = record->time;
+  }
+  EXPECT_LT(copies.at("Copy [16777216] in float16"), copies.at("Copy [16777216]"));
 }
 
 TEST(ProfileOfTimes, KeepsTheLeastTimeOfAKernelWhereThereIsTimeForIt) {
@@ -84,7 +122,16 @@ TEST(ProfileOfTimes, NamesTheMinibatchesThatTheTableHas) {
             "no row is of one process with minibatch 3 on the whole GPU; there are 2, 4, 16, 64 (--minibatch)");
   const auto slices = profile_of_times({"cnn", {}, 2}, fake_cnn(2), steps_of("minibatch,gpcs,step_ms\n2,1,1.0\n"));
   ASSERT_FALSE(slices);
-  EXPECT_EQ(slices.error().message, "no row is of one process with minibatch 2 on the whole GPU");
+  EXPECT_EQ(slices.error().message, "no row is of one process with minibatch 2 on 7 GPCs");
+}
+
+TEST(ProfileOfTimes, TakesTheRowsOfAMigSliceForIt) {
+  TimedSteps steps = steps_of("minibatch,gpcs,step_ms,gpu_busy_ms\n2,1,3.0,2.0\n2,7,1.0,0.3\n");
+  steps.gpu = *published_gpu_profile("NVIDIA A100-SXM4-40GB MIG 1g.5gb");
+  const auto slice = profile_of_times({"cnn", {}, 2}, fake_cnn(2), steps);
+  ASSERT_TRUE(slice) << slice.error().message;
+  EXPECT_EQ(slice->demand.gpu_work, 2_ms);
+  EXPECT_EQ(slice->trace.info.device.settings.at("multiprocessors"), "14");
 }
 
 }  // namespace

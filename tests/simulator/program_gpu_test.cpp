@@ -40,16 +40,22 @@ TEST(ProgramGpu, TakesTheTrafficsTimeWhereThatIsLonger) {
   copy.flops = Flops{copy.outputs};
   copy.traffic = Bytes{8 * copy.outputs};
   EXPECT_NEAR(seconds(roofline_time(copy, a100)), 86.3e-6, 0.1e-6);  // 134 MB at 1555 GB/s
-  EXPECT_GE(rough_time(copy, a100), roofline_time(copy, a100));
+  EXPECT_EQ(rough_time(copy, a100), roofline_time(copy, a100));
 }
 
 TEST(ProgramGpu, CountsAWaveThatIsNotFullAsAWholeOne) {
   const GpuProfile a100 = *published_gpu_profile("A100");
   CallWork work = product(Precision::kFloat32);
-  work.outputs = std::int64_t{108} * 4096;  // a block for each SM
-  const Nanoseconds full = rough_time(work, a100);
-  work.outputs = std::int64_t{54} * 4096;
-  EXPECT_NEAR(seconds(rough_time(work, a100)) / seconds(full), 2, 1e-3);
+  const auto with_blocks = [&](std::int64_t blocks) {
+    work.outputs = blocks * 4096;
+    work.traffic = Bytes{8 * work.outputs};
+    work.flops = Flops{2 * 512 * work.outputs};
+    return seconds(rough_time(work, a100));
+  };
+  const double full = with_blocks(108);  // a block for each SM
+  EXPECT_NEAR(with_blocks(54) / full, 1, 1e-3);
+  EXPECT_NEAR(with_blocks(109) / full, 2, 1e-3);
+  EXPECT_NEAR(with_blocks(216) / full, 2, 1e-3);
 }
 
 }  // namespace

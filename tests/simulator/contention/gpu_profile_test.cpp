@@ -7,6 +7,8 @@
 namespace cohort {
 namespace {
 
+using namespace literals;
+
 TEST(GpuProfile, IsFoundByTheNameInATrace) {
   struct Row {
     const char* name;
@@ -41,12 +43,58 @@ TEST(GpuProfile, IsFoundByTheNameThatPeopleWrite) {
 }
 
 TEST(GpuProfile, IsAbsentForDevicesOfOtherMakeUp) {
-  for (const char* name :
-       {"", "NVIDIA GeForce RTX 3090 Ti", "NVIDIA GeForce RTX 3080", "NVIDIA GeForce RTX 4090 D",
-        "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA L40", "NVIDIA L40S", "NVIDIA T400 4GB", "GRID T4-16Q",
-        "NVIDIA H100 NVL", "NVIDIA GH200 480GB", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "AMD Instinct MI300X"}) {
+  for (const char* name : {"",
+                           "NVIDIA GeForce RTX 3090 Ti",
+                           "NVIDIA GeForce RTX 3080",
+                           "NVIDIA GeForce RTX 4090 D",
+                           "NVIDIA GeForce RTX 4090 Laptop GPU",
+                           "NVIDIA L40",
+                           "NVIDIA L40S",
+                           "A100X",
+                           "NVIDIA RTX A1000",
+                           "Quadro P1000",
+                           "RTX 3090Ti",
+                           "RTX 4090D",
+                           "h100-fit",
+                           "NVIDIA A100-SXM-64GB",
+                           "GRID A100-10C",
+                           "Tesla V100-FHHL-16GB",
+                           "Tesla V100S-PCIE-32GB",
+                           "NVIDIA T400 4GB",
+                           "GRID T4-16Q",
+                           "NVIDIA H100 NVL",
+                           "NVIDIA GH200 480GB",
+                           "NVIDIA A100-SXM4-40GB MIG",
+                           "NVIDIA A100-SXM4-40GB MIG 8g.40gb",
+                           "NVIDIA H100 PCIe MIG 1g.10gb",
+                           "NVIDIA H100 80GB HBM3 MIG 5g.40gb",
+                           "NVIDIA A100-SXM4-40GB MIG 1g.5gb+me",
+                           "AMD Instinct MI300X"}) {
     EXPECT_FALSE(published_gpu_profile(name)) << name;
   }
+}
+
+TEST(GpuProfile, KnowsSlicesOfWholeGpus) {
+  const auto whole = published_gpu_profile("NVIDIA A100-SXM4-40GB");
+  const auto slice = published_gpu_profile("NVIDIA A100-SXM4-40GB MIG 3g.20gb");
+  ASSERT_TRUE(whole && slice);
+  EXPECT_EQ(slice->device, "NVIDIA A100-SXM4-40GB MIG 3g.20gb");
+  EXPECT_EQ(slice->sms, 42);
+  EXPECT_DOUBLE_EQ(slice->fma.per_second / whole->fma.per_second, 42.0 / 108);
+  EXPECT_DOUBLE_EQ(slice->tensor.per_second / whole->tensor.per_second, 42.0 / 108);
+  EXPECT_DOUBLE_EQ(slice->dram.per_second, whole->dram.per_second / 2);
+  EXPECT_EQ(slice->l2_size.value, whole->l2_size.value / 2);
+  EXPECT_EQ(slice->memory.value, whole->memory.value / 2);
+  EXPECT_TRUE(validate(*slice));
+  const auto small = published_gpu_profile("NVIDIA A100-SXM4-80GB MIG 1g.10gb");
+  ASSERT_TRUE(small);
+  EXPECT_EQ(small->sms, 14);
+  EXPECT_DOUBLE_EQ(small->dram.per_second, 2039e9 / 8);
+  const auto hopper = published_gpu_profile("NVIDIA H200 MIG 3g.71gb");
+  ASSERT_TRUE(hopper);
+  EXPECT_EQ(hopper->sms, 60);
+  EXPECT_DOUBLE_EQ(hopper->dram.per_second, 4800e9 / 2);
+  EXPECT_EQ(published_gpu_profile("NVIDIA H100 80GB HBM3 MIG 7g.80gb")->sms, 132);
 }
 
 TEST(GpuProfile, HasThePublishedPeaks) {
@@ -59,6 +107,24 @@ TEST(GpuProfile, HasThePublishedPeaks) {
   EXPECT_NEAR(published_gpu_profile("NVIDIA L4")->fma.per_second, 30.3e12, 0.05e12);
   EXPECT_NEAR(published_gpu_profile("NVIDIA GeForce RTX 3090")->fma.per_second, 35.6e12, 0.05e12);
   EXPECT_NEAR(published_gpu_profile("NVIDIA GeForce RTX 4090")->fma.per_second, 82.6e12, 0.05e12);
+}
+
+TEST(GpuProfile, TakesWhatOneSmHoldsFromItsCapability) {
+  struct Row {
+    const char* name;
+    int threads, blocks;
+    Bytes shared, l2;
+    double shared_per_cycle;  // bytes an SM
+  };
+  for (const Row& row : {Row{"T4", 1024, 16, 64_KiB, 4_MiB, 64}, Row{"RTX 3090", 1536, 16, 100_KiB, 6_MiB, 128},
+                         Row{"L4", 1536, 24, 100_KiB, 48_MiB, 128}, Row{"RTX 4090", 1536, 24, 100_KiB, 72_MiB, 128}}) {
+    const GpuProfile gpu = *published_gpu_profile(row.name);
+    EXPECT_EQ(gpu.sm.threads, row.threads) << row.name;
+    EXPECT_EQ(gpu.sm.blocks, row.blocks) << row.name;
+    EXPECT_EQ(gpu.sm.shared_memory, row.shared) << row.name;
+    EXPECT_EQ(gpu.l2_size, row.l2) << row.name;
+    EXPECT_DOUBLE_EQ(gpu.shared.per_second / gpu.clock.hertz / gpu.sms, row.shared_per_cycle) << row.name;
+  }
 }
 
 TEST(GpuProfile, ReadsWhatItWrote) {

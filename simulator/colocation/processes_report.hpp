@@ -1,0 +1,31 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/colocation/processes.hpp"
+
+namespace cohort {
+
+/// Nothing tells the host's time from the GPU's.
+bool is_unknown(const ProcessDemand& demand);
+/// Why, and what would tell it: a sentence for people.
+std::string_view unknown_work_text(bool follows_shares);
+
+/// "all", "3 GPCs", "40%".
+std::string share_text(ShareUnit unit, double share);
+
+/// A table for people, with what measured rows say beside it.
+std::string processes_text(const TimedModel& model, const std::vector<EqualProcesses>& rows);
+/// Times in whole nanoseconds, null for what is unknown.
+nlohmann::ordered_json processes_json(const TimedModel& model, const std::vector<EqualProcesses>& rows);
+
+/// Lines for people.
+std::string processes_text(std::span<const TimedModel> models, const DifferentProcesses& different);
+/// As that of equal ones.
+nlohmann::ordered_json processes_json(std::span<const TimedModel> models, const DifferentProcesses& different);
+
+}  // namespace cohort
