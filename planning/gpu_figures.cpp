@@ -17,7 +17,7 @@ bool is_name(const std::filesystem::path& file_or_name) {
 Result<std::optional<GpuProfile>> gpu_figures(const std::filesystem::path& file_or_name) {
   const std::filesystem::path& file = file_or_name;
   if (file.empty()) return std::nullopt;
-  std::error_code unreadable;  // then reading says why
+  std::error_code unreadable;
   if (is_name(file) && !std::filesystem::is_regular_file(file, unreadable)) {
     if (auto published = published_gpu_profile(file.string())) return published;
     return fail(ErrorCode::kInvalidInput, "{} is neither a file nor a GPU whose figures are known: {}", file.string(),

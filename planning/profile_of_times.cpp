@@ -169,7 +169,7 @@ Result<ProfileOfTimes> profile_of_times(const ModelSource& source, const Model& 
   const std::vector<Nanoseconds> times = divided(result.demand.gpu_work, bounds);
   for (std::size_t i = 0; i < ops.size(); ++i)
     add(ops[i]->name, signature_in(steps.precision, signature_of(model, *ops[i])), times[i]);
-  std::set<DataType> types = {DataType::kFloat32, storage_of(steps.precision)};
+  const std::set<DataType> types = {DataType::kFloat32, storage_of(steps.precision)};
   for (const DataType type : types) {
     const std::string kind = type == DataType::kFloat32 ? "" : fmt::format(" in {}", to_string(type));
     for (const std::int64_t elements : {std::int64_t{1} << 10, std::int64_t{1} << 24}) {

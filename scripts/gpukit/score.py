@@ -70,9 +70,10 @@ def device_name(profile):
 
 def profile_from_step(cohort, result, profile, into):
     """A profile made from what one step of the network took one after another, all that a line of a log tells; None where that
-    was not measured, or it is a step of training."""
+    was not measured, or is more than a step of inference as the GPU does it."""
     baselines = [plan["measured"]["baseline"]["median_ns"] for plan in result["plans"] if "baseline" in plan.get("measured", {})]
-    if not baselines or result.get("train"):
+    plain = not result.get("set") and result.get("input") in (None, "on the device") and result.get("layout", "usual") == "usual"
+    if not baselines or result.get("train") or not plain:
         return None
     step = baselines[0] / result["members"] / 1e6
     table, made = into / "steps.csv", into / "from-steps.trace.json.gz"

@@ -98,28 +98,38 @@ GpuProfile profile_of(std::string_view device, const Sheet& sheet) {
   return profile;
 }
 
-/// Multiprocessors of a slice; absent where the GPU has no such one, or its slices are not published.
-std::optional<int> slice_sms(const Sheet& whole, int compute) {
-  if (&whole == &kA100Sxm40 || &whole == &kA100Sxm80 || &whole == &kA100Pcie80) return 14 * compute;
-  if (&whole != &kH100Sxm && &whole != &kH200) return std::nullopt;
-  constexpr std::array kHopperSms = {0, 16, 32, 60, 64, 0, 0, 132};
-  const int sms = kHopperSms.at(static_cast<std::size_t>(compute));
-  return sms > 0 ? std::optional(sms) : std::nullopt;
-}
+/// What a slice has of its GPU.
+struct SliceParts {
+  int compute;     ///< of 7
+  int memory;      ///< eighths of memory and DRAM
+  int l2;          ///< eighths
+  int ampere_sms;  ///< of A100
+  int hopper_sms;  ///< of H100 SXM and H200
+};
+/// All that there are. Source: NVIDIA, "Multi-Instance GPU User Guide", supported profiles; multiprocessors as
+/// `nvidia-smi mig -lgip` prints them.
+constexpr std::array<SliceParts, 6> kSlices = {{{1, 1, 1, 14, 16},
+                                                {1, 2, 1, 14, 26},
+                                                {2, 2, 2, 28, 32},
+                                                {3, 4, 4, 42, 60},
+                                                {4, 4, 4, 56, 64},
+                                                {7, 8, 8, 98, 132}}};
 
-/// A slice has its own multiprocessors, and of memory, DRAM and L2 as many eighths as its gigabytes say. Source:
-/// NVIDIA, "Multi-Instance GPU User Guide", supported profiles.
+/// Absent where the GPU has no such slice, or its slices are not published.
 std::optional<Sheet> sheet_of(const MigSlice& slice, const Sheet& whole) {
-  const auto sms = slice_sms(whole, slice.compute);
-  const auto eighths = std::llround(8.0 * slice.gigabytes / static_cast<double>(whole.memory_gib));
-  if (!sms || eighths < 1 || eighths > 8) return std::nullopt;
+  const bool ampere = &whole == &kA100Sxm40 || &whole == &kA100Sxm80 || &whole == &kA100Pcie80;
+  const bool hopper = &whole == &kH100Sxm || &whole == &kH200;
+  const auto memory = std::llround(8.0 * slice.gigabytes / static_cast<double>(whole.memory_gib));
+  const auto* const parts = std::find_if(kSlices.begin(), kSlices.end(), [&](const SliceParts& each) {
+    return each.compute == slice.compute && each.memory == memory;
+  });
+  if ((!ampere && !hopper) || parts == kSlices.end()) return std::nullopt;
   Sheet sheet = whole;
-  const double part = static_cast<double>(eighths) / 8;
-  sheet.tensor_flops *= static_cast<double>(*sms) / whole.sms;
-  sheet.sms = *sms;
-  sheet.l2_gb *= part;
-  sheet.dram_gb *= part;
-  sheet.l2_size = Bytes{whole.l2_size.value * eighths / 8};
+  sheet.sms = ampere ? parts->ampere_sms : parts->hopper_sms;
+  sheet.tensor_flops *= static_cast<double>(sheet.sms) / whole.sms;
+  sheet.l2_gb *= parts->l2 / 8.0;
+  sheet.l2_size = Bytes{whole.l2_size.value * parts->l2 / 8};
+  sheet.dram_gb *= parts->memory / 8.0;
   sheet.memory_gib = slice.gigabytes;
   return sheet;
 }
@@ -158,11 +168,11 @@ const Sheet* sheet_of(std::string_view device) {
   const bool pcie = name.has("pcie");
   if (name.has("p100") && name.are_among({"p100", "sxm2", "16gb", "12gb"}))
     return pcie ? (name.has("12gb") ? &kP100Pcie12 : &kP100Pcie) : &kP100Sxm;
-  if (name.has("v100") && name.are_among({"v100", "sxm2", "sxm3", "16gb", "32gb"})) {
+  if (name.has("v100") && name.are_among({"v100", "sxm2", "sxm3", "16gb", "32gb", "h", "ls"})) {
     const bool large = name.has("32gb");
     return pcie ? (large ? &kV100Pcie32 : &kV100Pcie16) : (large ? &kV100Sxm32 : &kV100Sxm16);
   }
-  if (name.has("a100") && name.are_among({"a100", "sxm4", "40gb", "80gb", "pg506", "pg509", "200", "230"}))
+  if (name.has("a100") && name.are_among({"a100", "sxm4", "40gb", "80gb", "pg506", "pg509", "200", "207", "217"}))
     return name.has("80gb") ? (pcie ? &kA100Pcie80 : &kA100Sxm80) : &kA100Sxm40;
   if (name.has("h100") && name.are_among({"h100", "sxm5", "80gb", "hbm3", "hbm2e"}))
     return pcie ? &kH100Pcie : &kH100Sxm;
@@ -180,7 +190,9 @@ std::optional<GpuProfile> published_gpu_profile(std::string_view device) {
   const auto slice = mig_slice_of(device);
   const Sheet* const whole = sheet_of(slice ? slice->gpu : device);
   if (whole == nullptr) return std::nullopt;
-  const std::optional<Sheet> sheet = slice ? sheet_of(*slice, *whole) : *whole;
+  std::optional<Sheet> sheet = slice ? sheet_of(*slice, *whole) : *whole;
+  // "A100 MIG 3g.40gb" does not say which A100: only one has such a slice.
+  if (!sheet && whole == &kA100Sxm40 && !NameWords(slice->gpu).has("40gb")) sheet = sheet_of(*slice, kA100Sxm80);
   if (!sheet) return std::nullopt;
   return profile_of(device, *sheet);
 }

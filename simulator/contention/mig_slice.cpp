@@ -28,7 +28,8 @@ std::optional<MigSlice> mig_slice_of(std::string_view device) {
   std::string_view size = std::string_view(lower).substr(mark + kMark.size());
   const auto compute = take(size, "g.");
   const auto gigabytes = compute ? take(size, "gb") : std::nullopt;
-  if (!gigabytes || !size.empty() || *compute > 7) return std::nullopt;
+  // "+me" has the media engines, too.
+  if (!gigabytes || !(size.empty() || size == "+me") || *compute > 7) return std::nullopt;
   return MigSlice{device.substr(0, mark), *compute, *gigabytes};
 }
 

@@ -12,7 +12,8 @@ struct MigSlice {
   int gigabytes = 0;     ///< of the GPU's memory, as NVIDIA rounds them
 };
 
-/// The slice that a device's name says, "NVIDIA A100-SXM4-40GB MIG 3g.20gb"; absent for other names. Views `device`.
+/// The slice that a device's name says, "NVIDIA A100-SXM4-40GB MIG 3g.20gb" or "... 1g.5gb+me"; absent for other names.
+/// Views `device`.
 std::optional<MigSlice> mig_slice_of(std::string_view device);
 
 }  // namespace cohort

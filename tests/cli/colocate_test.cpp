@@ -74,7 +74,8 @@ TEST_F(Colocate, NamesWhatIsWrong) {
   refused({"a.csv", "--minibatch", "5"}, 2, "no row of one process has this minibatch");
   refused({"a.csv", "a.csv", "-n", "2"}, 2, "several tables are one process each");
   refused({"a.csv", "a.csv", "--minibatch", "1,4,16"}, 2, "3 values for 2 tables");
-  refused({"a.csv", "gpcs.csv"}, 2, "different columns");
+  refused({"a.csv", "gpcs.csv"}, 2,
+          "a.csv and gpcs.csv give the part of the GPU in different columns; use the same in both");
   write("slices.csv", "minibatch,gpcs,step_ms\n8,3,5\n8,4,4\n");
   refused({"slices.csv", "slices.csv", "--share", "3,4"}, 2, "MIG slices do not share");
 }

@@ -7,6 +7,8 @@
 namespace cohort {
 namespace {
 
+using namespace literals;
+
 /// A product of 4096 x 4096 x 4096.
 CallWork product(Precision precision) {
   CallWork work;
@@ -31,6 +33,17 @@ TEST(ProgramGpu, TakesProductsToTensorCoresWhereTheseKnowThePrecision) {
     EXPECT_EQ(roofline_time(product(Precision::kBfloat16), gpu), full) << older;
     EXPECT_NEAR(seconds(full) / seconds(roofline_time(product(Precision::kFloat16), gpu)), 8, 0.1) << older;
   }
+}
+
+TEST(ProgramGpu, IssuesTwiceWhatTheLanesOfAVoltaSmCompute) {
+  CallWork work = product(Precision::kFloat32);
+  work.outputs = 4096;  // one block, so that arithmetic is the largest share
+  const auto share_on = [&](const char* name) { return GpuDemands(*published_gpu_profile(name)).share(work, 100_ms); };
+  const double pascal = 137.4e9 * 1.9 / 0.75 / 10.6e12 / 0.1;
+  EXPECT_NEAR(share_on("P100"), pascal, 0.01 * pascal);
+  EXPECT_NEAR(share_on("V100"), pascal * 10.6 / 15.7 / 2, 0.01 * pascal);
+  EXPECT_NEAR(share_on("A100"), pascal * 10.6 / 19.5 / 2, 0.01 * pascal);
+  EXPECT_NEAR(share_on("RTX 4090"), pascal * 10.6 / 82.6, 0.01 * pascal);
 }
 
 TEST(ProgramGpu, TakesTheTrafficsTimeWhereThatIsLonger) {

@@ -19,9 +19,10 @@ TEST(GpuProfile, IsFoundByTheNameInATrace) {
                          Row{"Tesla V100-SXM2-32GB", 80, 900}, Row{"Tesla V100-PCIE-16GB", 80, 900},
                          Row{"NVIDIA A100-PG509-200", 108, 1555}, Row{"NVIDIA A100-SXM4-80GB", 108, 2039},
                          Row{"NVIDIA A100 80GB PCIe", 108, 1935}, Row{"NVIDIA H100 80GB HBM3", 132, 3352},
-                         Row{"NVIDIA H100 PCIe", 114, 2039}, Row{"NVIDIA H200", 132, 4800}, Row{"Tesla T4", 40, 320},
-                         Row{"NVIDIA L4", 58, 300}, Row{"NVIDIA GeForce RTX 3090", 82, 936},
-                         Row{"NVIDIA GeForce RTX 4090", 128, 1008}}) {
+                         Row{"NVIDIA H100 PCIe", 114, 2039}, Row{"NVIDIA H200", 132, 4800},
+                         Row{"NVIDIA A100-PG506-207", 108, 1555}, Row{"Tesla V100-SXM3-32GB-H", 80, 900},
+                         Row{"Tesla V100-SXM2-32GB-LS", 80, 900}, Row{"Tesla T4", 40, 320}, Row{"NVIDIA L4", 58, 300},
+                         Row{"NVIDIA GeForce RTX 3090", 82, 936}, Row{"NVIDIA GeForce RTX 4090", 128, 1008}}) {
     const auto profile = published_gpu_profile(row.name);
     ASSERT_TRUE(profile) << row.name;
     EXPECT_EQ(profile->device, row.name);
@@ -68,7 +69,9 @@ TEST(GpuProfile, IsAbsentForDevicesOfOtherMakeUp) {
                            "NVIDIA A100-SXM4-40GB MIG 8g.40gb",
                            "NVIDIA H100 PCIe MIG 1g.10gb",
                            "NVIDIA H100 80GB HBM3 MIG 5g.40gb",
-                           "NVIDIA A100-SXM4-40GB MIG 1g.5gb+me",
+                           "A100 MIG 5g.20gb",
+                           "NVIDIA A100-SXM4-40GB MIG 3g.40gb",
+                           "NVIDIA A100-SXM4-40GB MIG 2g.20gb",
                            "AMD Instinct MI300X"}) {
     EXPECT_FALSE(published_gpu_profile(name)) << name;
   }
@@ -95,6 +98,18 @@ TEST(GpuProfile, KnowsSlicesOfWholeGpus) {
   EXPECT_EQ(hopper->sms, 60);
   EXPECT_DOUBLE_EQ(hopper->dram.per_second, 4800e9 / 2);
   EXPECT_EQ(published_gpu_profile("NVIDIA H100 80GB HBM3 MIG 7g.80gb")->sms, 132);
+  EXPECT_EQ(published_gpu_profile("NVIDIA A100-SXM4-40GB MIG 1g.5gb+me")->sms, 14);
+  const auto with_memory = published_gpu_profile("NVIDIA H100 80GB HBM3 MIG 1g.20gb");
+  ASSERT_TRUE(with_memory);
+  EXPECT_EQ(with_memory->sms, 26);
+  EXPECT_DOUBLE_EQ(with_memory->dram.per_second, 3352e9 / 4);
+  EXPECT_EQ(with_memory->l2_size.value, (50_MiB).value / 8);
+}
+
+TEST(GpuProfile, TakesASliceOfAnA100ForOneOfTheA100ThatHasIt) {
+  EXPECT_DOUBLE_EQ(published_gpu_profile("A100 MIG 3g.20gb")->dram.per_second, 1555e9 / 2);
+  EXPECT_DOUBLE_EQ(published_gpu_profile("A100 MIG 3g.40gb")->dram.per_second, 2039e9 / 2);
+  EXPECT_DOUBLE_EQ(published_gpu_profile("A100 MIG 2g.20gb")->dram.per_second, 2039e9 / 4);
 }
 
 TEST(GpuProfile, HasThePublishedPeaks) {
