@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/planning_options.hpp"
+#include "cli/precision_option.hpp"
 #include "cli/step_times_table.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "planning/gpu_figures.hpp"
@@ -24,13 +25,9 @@ Result<TimedSteps> read_steps(const ProfileFromTimesOptions& options, const std:
   if (!gpu) return fail(ErrorCode::kUsage, "--times needs --device-profile: the GPU on which they were measured");
   steps.gpu = *gpu;
   COHORT_TRY(steps.copied, parse_bytes("--copied", options.copied));
-  if (!precision.empty()) {
-    COHORT_TRY(steps.precision, precision_from(precision));
-  }
-  steps.layout = usual_layout("cuda", steps.precision);
-  if (!layout.empty()) {
-    COHORT_TRY(steps.layout, layout_from(layout));
-  }
+  COHORT_TRY(const auto computed, precision_and_layout(precision, layout, "cuda"));
+  steps.precision = computed.precision;
+  steps.layout = computed.layout;
   COHORT_TRY(steps.times, read_step_times(options.times, console));
   return steps;
 }

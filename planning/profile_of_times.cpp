@@ -75,8 +75,8 @@ std::vector<Nanoseconds> divided(Nanoseconds all, const std::vector<OpBounds>& o
   return times;
 }
 
-/// How far off the GPU's time may be, a standard deviation in parts of it, by what it was concluded from; see
-/// docs/colocation.md.
+/// How far off the GPU's time may be, a standard deviation in parts of it, by what it was concluded from: that of the
+/// intervals of colocate() (docs/colocation.md).
 double deviation_of(WorkOrigin origin) {
   switch (origin) {
     case WorkOrigin::kRecorded:
@@ -99,18 +99,17 @@ Result<ProcessDemand> demand_of(const ModelSource& source, const ProcessDemands&
   for (const ProcessDemand& each : demands.rows) {
     if (each.alone.share == share && each.alone.part.empty()) there.insert(each.alone.minibatch);
   }
-  const std::string of = steps.times.unit == ShareUnit::kGpcs ? fmt::format("{:g} GPCs", share) : "the whole GPU";
+  const std::string of = steps.times.unit == ShareUnit::kGpcs ? share_text(steps.times.unit, share) : "the whole GPU";
   return fail(ErrorCode::kInvalidInput, "no row is of one process with minibatch {} on {}{}", source.minibatch, of,
               there.empty() ? std::string() : fmt::format("; there are {} (--minibatch)", fmt::join(there, ", ")));
 }
 
-DeviceInfo device_of(const GpuProfile& gpu, const std::string& estimated_from) {
+DeviceInfo device_of(const GpuProfile& gpu) {
   DeviceInfo device;
   device.id = "cuda:0";
   device.kind = "cuda";
   device.name = gpu.device;
   device.memory = gpu.memory;
-  device.settings[std::string(kEstimatedFrom)] = estimated_from;
   device.settings["multiprocessors"] = std::to_string(gpu.sms);
   device.settings[std::string(kLastCacheSetting)] = std::to_string(gpu.l2_size.value);
   device.settings["compute_capability"] = fmt::format("{}.{}", gpu.capability.major, gpu.capability.minor);
@@ -118,16 +117,16 @@ DeviceInfo device_of(const GpuProfile& gpu, const std::string& estimated_from) {
 }
 
 TraceInfo info_of(const ModelSource& source, const TimedSteps& steps, const ProcessDemand& demand) {
-  const std::string from = fmt::format("times of whole steps (GPU work: {})", to_string(demand.origin));
   TraceInfo info;
   info.kind = TraceKind::kProfile;
-  info.device = device_of(steps.gpu, from);
+  info.device = device_of(steps.gpu);
+  info.device.settings[std::string(kEstimatedFrom)] =
+      fmt::format("times of whole steps (GPU work: {})", to_string(demand.origin));
   info.settings = provenance();
   write_source(source, info.settings);
   info.settings["precision"] = to_string(steps.precision);
   info.settings["layout"] = to_string(steps.layout);
-  info.settings[std::string(kEstimatedFrom)] = from;
-  info.settings[std::string(kEstimatedWithin)] = fmt::format("{}", deviation_of(demand.origin));
+  info.device.settings[std::string(kEstimatedWithin)] = fmt::format("{}", deviation_of(demand.origin));
   info.wall_times.push_back({std::string(kWallUntraced), {demand.alone.step}, 0});
   return info;
 }

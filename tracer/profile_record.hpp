@@ -45,8 +45,8 @@ inline constexpr std::string_view kWallOpsInTurn = "its ops in turn";
 /// Setting of a profile: what it had no time for.
 inline constexpr std::string_view kLacking = "not timed";
 
-/// Settings of a profile in which ops were not timed, the first of its device, too: what their times were estimated
-/// from, in words for people, and how far off they may be together, a standard deviation in parts of them.
+/// Settings of the device of a profile in which ops were not timed: what their times were estimated from, in words for
+/// people, and how far off they may be together, a standard deviation in parts of them.
 inline constexpr std::string_view kEstimatedFrom = "estimated from";
 inline constexpr std::string_view kEstimatedWithin = "estimated within";
 

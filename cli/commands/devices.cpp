@@ -91,10 +91,6 @@ Result<void> print_ways(const DevicesCommandOptions& options, CommandContext& co
   COHORT_TRY(ModelSource source, model_source(options.model));
   COHORT_TRY(source.training, training_spec(options.training));
   COHORT_TRY(const LoadedModel loaded, onnx::load(source, options.model.seed));
-  Precision precision = Precision::kFloat32;
-  if (!options.precision.empty()) {
-    COHORT_TRY(precision, precision_from(options.precision));
-  }
   std::unique_ptr<OpCatalog> described;
   std::unique_ptr<Backend> device;
   if (options.described.empty()) {
@@ -102,12 +98,10 @@ Result<void> print_ways(const DevicesCommandOptions& options, CommandContext& co
   } else {
     COHORT_TRY(described, described_device(options.described));
   }
-  Layout layout = usual_layout(described ? "cuda" : device->info().kind, precision);
-  if (!options.layout.empty()) {
-    COHORT_TRY(layout, layout_from(options.layout));
-  }
+  COHORT_TRY(const auto computed,
+             precision_and_layout(options.precision, options.layout, described ? "cuda" : device->info().kind));
   const OpCatalog& catalog = described ? *described : device->catalog();
-  COHORT_TRY(const auto all, ways_of_model(loaded.model, catalog, precision, layout));
+  COHORT_TRY(const auto all, ways_of_model(loaded.model, catalog, computed.precision, computed.layout));
   if (context.json) {
     ordered_json list = ordered_json::array();
     for (const OpWays& op : all) list.push_back(to_json(op));

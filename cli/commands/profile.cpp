@@ -134,13 +134,9 @@ double median_ratio(const Trace& trace, std::string_view a, std::string_view b) 
 /// How the model is profiled on the device, but for what follows its ops.
 Result<ProfileOptions> profiling(const ProfileCommandOptions& options, const DeviceInfo& device, const Model& model) {
   ProfileOptions profile;
-  if (!options.precision.empty()) {
-    COHORT_TRY(profile.precision, precision_from(options.precision));
-  }
-  profile.layout = usual_layout(device.kind, profile.precision);
-  if (!options.layout.empty()) {
-    COHORT_TRY(profile.layout, layout_from(options.layout));
-  }
+  COHORT_TRY(const auto computed, precision_and_layout(options.precision, options.layout, device.kind));
+  profile.precision = computed.precision;
+  profile.layout = computed.layout;
   profile.fused_widths = options.no_fused ? std::vector<int>() : options.fused_widths;
   if (options.most_ways > 0) profile.most_alternatives = options.most_ways;
   // No neighbour takes a GPU away for a while, and loading a case costs more there than timing it.

@@ -28,6 +28,9 @@ struct ProcessDemand {
   WorkOrigin origin = WorkOrigin::kAtMost;
 };
 
+/// Nothing tells the host's time from the GPU's.
+inline bool is_unknown(const ProcessDemand& demand) { return demand.origin == WorkOrigin::kAtMost; }
+
 /// Bytes a second, from pinned host memory to an A100.
 inline constexpr double kUsualCopyRate = 25e9;
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/one_or_each.hpp"
-#include "simulator/colocation/processes_report.hpp"
 
 namespace cohort {
 namespace {

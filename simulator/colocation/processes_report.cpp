@@ -81,14 +81,7 @@ bool any_unknown(const DifferentProcesses& different) {
 
 }  // namespace
 
-bool is_unknown(const ProcessDemand& demand) { return demand.origin == WorkOrigin::kAtMost; }
-
 std::string_view unknown_work_text(bool follows_shares) { return follows_shares ? kOneRow : kFollowsNoShare; }
-
-std::string share_text(ShareUnit unit, double share) {
-  if (unit == ShareUnit::kAll) return "all";
-  return unit == ShareUnit::kGpcs ? fmt::format("{:g} GPCs", share) : fmt::format("{:g}%", share);
-}
 
 std::string processes_text(const TimedModel& model, const std::vector<EqualProcesses>& rows) {
   const auto any = [&](auto is) { return std::any_of(rows.begin(), rows.end(), is); };

@@ -10,13 +10,8 @@
 
 namespace cohort {
 
-/// Nothing tells the host's time from the GPU's.
-bool is_unknown(const ProcessDemand& demand);
-/// Why, and what would tell it: a sentence for people.
+/// Why the GPU's work is not known (is_unknown()), and what would tell it: a sentence for people.
 std::string_view unknown_work_text(bool follows_shares);
-
-/// "all", "3 GPCs", "40%".
-std::string share_text(ShareUnit unit, double share);
 
 /// A table for people, with what measured rows say beside it.
 std::string processes_text(const TimedModel& model, const std::vector<EqualProcesses>& rows);

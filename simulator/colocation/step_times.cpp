@@ -136,6 +136,11 @@ Result<void> check_rows(const std::vector<StepTime>& rows) {
 
 }  // namespace
 
+std::string share_text(ShareUnit unit, double share) {
+  if (unit == ShareUnit::kAll) return "all";
+  return unit == ShareUnit::kGpcs ? fmt::format("{:g} GPCs", share) : fmt::format("{:g}%", share);
+}
+
 Result<StepTimes> parse_step_times(std::string_view text) {
   CsvReader reader(text);
   std::vector<std::string> fields;

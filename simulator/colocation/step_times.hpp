@@ -31,6 +31,9 @@ enum class ShareUnit {
   kPercent,  ///< of the multiprocessors
 };
 
+/// "all", "3 GPCs", "40%".
+std::string share_text(ShareUnit unit, double share);
+
 /// Step times of one model on one GPU, as a log or a load test gives them.
 struct StepTimes {
   std::vector<StepTime> rows;  ///< in the file's order

@@ -158,8 +158,8 @@ class NameWords {
   }
 
  private:
-  static constexpr std::array<std::string_view, 9> kCommon = {"nvidia", "tesla", "geforce", "gpu", "tensor",
-                                                              "core",   "sxm",   "pcie",    "cuda"};
+  static constexpr std::array<std::string_view, 8> kCommon = {"nvidia", "tesla", "geforce", "gpu",
+                                                              "tensor", "core",  "sxm",     "pcie"};
   std::vector<std::string> words_{""};
 };
 

@@ -186,10 +186,10 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     if (const auto lacking = profile->info.settings.find(std::string(kLacking));
         lacking != profile->info.settings.end())
       table.lacking_ += (table.lacking_.empty() ? "" : ", ") + lacking->second;
-    const auto& settings = profile->info.settings;
-    if (const auto from = settings.find(std::string(kEstimatedFrom)); from != settings.end()) {
-      const auto within = settings.find(std::string(kEstimatedWithin));
-      const auto known = within == settings.end() ? std::nullopt : csv_number(within->second);
+    const auto& device = profile->info.device.settings;
+    if (const auto from = device.find(std::string(kEstimatedFrom)); from != device.end()) {
+      const auto within = device.find(std::string(kEstimatedWithin));
+      const auto known = within == device.end() ? std::nullopt : csv_number(within->second);
       const double off = std::clamp(known.value_or(1), 0.0, 1.0);
       if (table.estimated_from_.empty() || off > table.estimated_within_) {
         table.estimated_from_ = from->second;
