@@ -229,7 +229,7 @@ def main():
     for folder in [*options.onnx, *{pathlib.Path(shlex.split(text)[0]).parent for text in options.file}]:
         call = call.replace(str(folder), "FOLDER")
     with tempfile.TemporaryDirectory() as temporary:
-        measure(Bench(options, pathlib.Path(temporary), lambda name: added.get(name, [])), models, "Every model with its default profile, CPU device",
+        measure(Bench(options, pathlib.Path(temporary), lambda name: added.get(name, [])), models, f"Every model with its {'thorough' if options.thorough else 'default'} profile, CPU device",
                 f"`{call}`, {provenance()}")
 
 
