@@ -6,6 +6,7 @@ docs/colocation.md describes them; what is absent is left out. Every co-run is p
 of one process alone.
 
     bench/gpu_measured.py DIR [--networks resnet101,vgg19] [--own-slice] [--one-row] [--json]
+    bench/gpu_measured.py DIR --figures docs/images      draws ParvaGPU's networks on the whole GPU, and scores nothing
 """
 
 import argparse
@@ -108,6 +109,13 @@ def parvagpu(folder, cohort, scratch, options):
                 if row["processes"] == 2:
                     found.answer(*prediction)
     return errors, apart
+
+
+def draw(folder, cohort, options):
+    for path in sorted(folder.glob("*.csv")):
+        if not options.networks or path.stem in options.networks:
+            colocate(cohort, path, "-n", "2,3,4,5", "--copied", SAMPLE_BYTES.get(path.stem, IMAGE), "--share", "7", "-f",
+                     "--chart", options.figures / f"parvagpu-{path.stem}.svg")
 
 
 # ---- iGniter: pairs, each with multiprocessors of its own
@@ -227,10 +235,14 @@ def main():
     parser.add_argument("--own-slice", action="store_true", help="hide what was measured on other slices (ParvaGPU)")
     parser.add_argument("--one-row", action="store_true", help="show one row of one process alone (ParvaGPU)")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--figures", type=Path, metavar="FOLDER", help="draw predicted and measured gains, SVG")
     parser.add_argument("--cohort", default=os.environ.get("COHORT", ROOT / "build/release/bin/cohort"))
     options = parser.parse_args()
     if not options.folder.is_dir():
         parser.error(f"{options.folder} is not a folder")
+    if options.figures:
+        draw(options.folder / "parvagpu", options.cohort, options)
+        return
     sets = {}
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)

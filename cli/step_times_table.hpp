@@ -9,7 +9,7 @@
 namespace cohort {
 
 /// Reads a table of step times, and notes columns that are not used.
-/// Errors: those of parse_step_times(), naming the file.
+/// Errors: those of read_step_times() of a file alone.
 Result<StepTimes> read_step_times(const std::filesystem::path& file, Console& console);
 
 }  // namespace cohort

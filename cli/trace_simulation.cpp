@@ -114,6 +114,7 @@ void note_what_changes_nothing(const WhatIf& what_if, std::size_t traces, Comman
   if (what_if.launch_threads > 1 && traces == 1) options.push_back("--launch-threads");
   if (what_if.fuse != FuseChoice::kNone) options.push_back("--fuse");
   if (what_if.shared_input) options.push_back("--input shared");
+  if (what_if.processes != Processes::kOne && traces == 1) options.push_back("--processes");
   if (options.empty()) return;
   context.console.note(fmt::format("{}: nothing changes with one member of a trace; --models N makes several",
                                    fmt::join(options, ", ")));
@@ -160,6 +161,10 @@ TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : st
   app.add_option("--scale", scale_, "Traces only: make kernels of this name, op or layer x times faster")
       ->type_name("PATTERN=x");
   app.add_flag("--mixed-precision", mixed_precision_, "Traces only: compute everything in 16 bits");
+  app.add_option("--processes", processes_,
+                 "Traces of GPUs only: run each member in a process of its own, under MPS or with the GPU's time slicing")
+      ->check(CLI::IsMember({std::string(to_string(Processes::kMps)), std::string(to_string(Processes::kTimeSlicing))}))
+      ->type_name("mps|time-slicing");
   app.add_option("--minibatch", minibatch_,
                  "Traces only: samples per step of a member; needs recorded shapes or a second trace")
       ->type_name("N");
@@ -195,6 +200,8 @@ Result<WhatIf> TraceSimulation::what_if(const SharedSimulationOptions& shared) c
   what_if.graphs = shared.graphs;
   what_if.fuse = shared.fuse.choice;
   what_if.fused = shared.fuse.names;
+  if (!processes_.empty())
+    what_if.processes = processes_ == to_string(Processes::kMps) ? Processes::kMps : Processes::kTimeSlicing;
   what_if.mixed_precision = mixed_precision_;
   what_if.copy_speed = copy_speed_;
   what_if.interconnect_speed = interconnect_speed_;

@@ -50,6 +50,7 @@ class TraceSimulation {
   std::vector<const CLI::Option*> options_;
   std::vector<std::string> scale_;
   bool mixed_precision_ = false;
+  std::string processes_;
   double copy_speed_ = 1;
   double interconnect_speed_ = 1;
   std::optional<int> minibatch_;

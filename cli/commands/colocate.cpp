@@ -1,13 +1,21 @@
+#include <fmt/format.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
 
 #include "base/csv.hpp"
+#include "base/file.hpp"
 #include "base/one_or_each.hpp"
 #include "cli/command.hpp"
 #include "cli/list_option.hpp"
 #include "cli/planning_options.hpp"
 #include "cli/step_times_table.hpp"
 #include "simulator/colocation/processes_report.hpp"
+#include "view/chart/drawing.hpp"
+#include "view/chart/palette.hpp"
+#include "view/chart/processes_chart.hpp"
 
 namespace cohort {
 namespace {
@@ -17,17 +25,29 @@ struct ColocateOptions {
   std::vector<int> processes{2};
   RowSelection rows;
   std::vector<Bytes> copied{Bytes{}};
+  std::filesystem::path chart;
   const CLI::Option* processes_option = nullptr;
 };
 
 Result<TimedModel> read_model(const std::filesystem::path& file, Bytes copied, Console& console) {
-  TimedModel model{file.string(), file.stem().string(), {}, {}, copied};
-  COHORT_TRY(model.times, read_step_times(file, console));
-  model.demands = process_demands(model.times, copied);
-  return model;
+  COHORT_TRY(StepTimes times, read_step_times(file, console));
+  return timed_model(file, std::move(times), copied);
+}
+
+/// Errors: kUsage where the rows are of more than one chart.
+Result<std::string> chart_svg(const TimedModel& model, std::span<const EqualProcesses> rows) {
+  const std::vector<Chart> charts = processes_charts(model, rows);
+  if (charts.size() != 1)
+    return fail(ErrorCode::kUsage,
+                "--chart: one chart is of one part of the GPU and of the step; choose with --share and --part, or "
+                "`cohort report {}` draws all {}",
+                model.file, charts.size());
+  constexpr DrawnSize kSize{900, 460};
+  return to_svg(layout(charts.front(), kSize), light_palette());
 }
 
 Result<void> run(const ColocateOptions& options, CommandContext& context) {
+  if (!options.chart.empty()) COHORT_CHECK(check_writable(options.chart, context.overwrite));
   COHORT_CHECK(check_one_or_each("--copied", options.copied.size(), options.files.size(), "table"));
   std::vector<TimedModel> models;
   for (std::size_t i = 0; i < options.files.size(); ++i) {
@@ -42,12 +62,20 @@ Result<void> run(const ColocateOptions& options, CommandContext& context) {
   };
   if (models.size() == 1) {
     COHORT_TRY(const auto equal, equal_processes(models.front(), options.rows, options.processes));
+    std::string svg;
+    if (!options.chart.empty()) {
+      COHORT_TRY(svg, chart_svg(models.front(), equal));
+    }
     print(models.front(), equal);
+    if (options.chart.empty()) return {};
+    COHORT_CHECK(write_file(options.chart, svg, context.overwrite));
+    context.console.note(fmt::format("wrote {}", options.chart.string()));
     return {};
   }
   if (options.processes_option->count() > 0)
     return fail(ErrorCode::kUsage,
                 "--processes: several tables are one process each; give a table twice for two of it");
+  if (!options.chart.empty()) return fail(ErrorCode::kUsage, "--chart: a chart is of one table; several are given");
   COHORT_TRY(const DifferentProcesses different, different_processes(models, options.rows));
   print(models, different);
   return {};
@@ -85,6 +113,7 @@ Command colocate_command() {
   command.example =
       "cohort colocate resnet50.csv -n 2,4\n  cohort colocate resnet50.csv resnet50.csv --minibatch 1,16\n"
       "\nresnet50.csv:\nminibatch,samples_per_s\n1,195\n4,820\n16,2220\n64,2480";
+  command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<ColocateOptions>();
     app.add_option("TIMES", options->files, "A table of step times; several: one process of each")->required();
@@ -106,6 +135,8 @@ Command colocate_command() {
         "Bytes of input that a sample copies to the GPU in every step; one for all tables, or one for each")
         ->type_name("BYTES[,...]")
         ->default_str("0");
+    app.add_option("--chart", options->chart, "Draw gain by number of processes, predicted and measured (SVG)")
+        ->type_name("FILE");
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

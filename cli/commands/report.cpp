@@ -53,7 +53,8 @@ Command report_command() {
   command.name = "report";
   command.help =
       "Write a self-contained HTML page about plans, predicted and measured traces, and profiles: the plan and why it "
-      "wins, other plans, other numbers of models, predicted against measured, memory, and provenance";
+      "wins, other plans, other numbers of models, predicted against measured, memory, and provenance. Of step times "
+      "(a .csv table as cohort colocate reads them): what several processes gain";
   command.example =
       "cohort profile lenet5\n  cohort plan lenet5.trace.json.gz -n 16\n  cohort run lenet5.plan.json\n  cohort report "
       "lenet5.plan.json lenet5.predicted.json.gz lenet5.measured.json.gz lenet5.trace.json.gz -o lenet5.html\n  (what "
@@ -62,10 +63,11 @@ Command report_command() {
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<ReportCommandOptions>();
-    app.add_option("FILE", options->files, "Plans, profiles and traces, in any order")->required()->expected(1, -1);
+    app.add_option("FILE", options->files, "Plans, profiles, traces and tables of step times (.csv), in any order")->required()->expected(1, -1);
     app.add_option("-o,--output", options->output, "Page to write")->type_name("FILE")->capture_default_str();
     app.add_option("-n,--models", options->models,
-                   "Models to plan for, where a profile comes without a plan, and for traces of other programs")
+                   "Models to plan for, where a profile comes without a plan, and for traces of other programs; most "
+                   "processes of a table of step times")
         ->check(CLI::Range(1, 4096))
         ->type_name("N")
         ->capture_default_str();

@@ -95,7 +95,7 @@ void SettingsForm::set_facts(const ExploreFacts& facts) {
       nullptr;
   graphs_ = shared_input_ = other_minibatch_ = mixed_precision_ = nullptr;
   data_ = fused_ = faster_ = nullptr;
-  fuse_ = nullptr;
+  fuse_ = processes_ = nullptr;
   delete content_;
   content_ = new QWidget;
   auto* column = new QVBoxLayout(content_);
@@ -141,9 +141,19 @@ void SettingsForm::add_device() {
   streams_ = &number(form, "streams", facts_.on_gpu ? tr("streams") : tr("workers"),
                      {1, static_cast<double>(std::max(1, facts_.most_streams))});
   if (!facts_.launches) return;
+  if (facts_.kind == ExploreFacts::Kind::kTraces) add_processes(form);
   graphs_ = &check(form, "graphs", tr("one graph launch a step"));
   launch_threads_ = &number(form, "launch threads", tr("launch threads"),
                             {1, static_cast<double>(std::max(1, facts_.most_launch_threads))});
+}
+
+void SettingsForm::add_processes(QFormLayout& form) {
+  processes_ = new QComboBox;
+  processes_->setObjectName("processes");
+  processes_->addItems({tr("one for all members"), tr("one each, under MPS"), tr("one each, in time slices")});
+  processes_->setToolTip(tr("Processes share neither streams, launch threads, input nor kernels"));
+  form.addRow(tr("processes"), processes_);
+  connect(processes_, &QComboBox::currentIndexChanged, this, &SettingsForm::change);
 }
 
 void SettingsForm::add_input() {
@@ -250,6 +260,10 @@ void SettingsForm::set_settings(const ExploreSettings& settings) {
   };
   set_number(streams_, kept.streams);
   set_check(graphs_, kept.graphs);
+  if (processes_ != nullptr) {
+    const QSignalBlocker quiet(processes_);
+    processes_->setCurrentIndex(static_cast<int>(kept.processes));
+  }
   set_number(launch_threads_, kept.launch_threads);
   set_check(shared_input_, kept.shared_input);
   set_number(buffers_, kept.buffers.value_or(2));
@@ -276,7 +290,7 @@ void SettingsForm::set_settings(const ExploreSettings& settings) {
     set_text(faster_, faster.join(QStringLiteral(", ")));
     faster_is_wrong_ = false;
   }
-  enable_launch_threads();
+  enable_what_applies();
 }
 
 void SettingsForm::suggest_limits(const Limits& taken) {
@@ -288,8 +302,11 @@ void SettingsForm::suggest_limits(const Limits& taken) {
   }
 }
 
-void SettingsForm::enable_launch_threads() {
-  if (launch_threads_ != nullptr) launch_threads_->setEnabled(!graphs_->isChecked());
+void SettingsForm::enable_what_applies() {
+  if (launch_threads_ == nullptr) return;
+  const bool one_process = processes_ == nullptr || processes_->currentIndex() == static_cast<int>(Processes::kOne);
+  launch_threads_->setEnabled(one_process && !graphs_->isChecked());
+  streams_->setEnabled(one_process);
 }
 
 void SettingsForm::read_models() {
@@ -311,6 +328,7 @@ void SettingsForm::change() {
   if (streams_ != nullptr && whole(*streams_) != settings.streams)
     settings = with_streams(std::move(settings), facts_, whole(*streams_));
   if (graphs_ != nullptr) settings.graphs = graphs_->isChecked();
+  if (processes_ != nullptr) settings.processes = static_cast<Processes>(processes_->currentIndex());
   if (launch_threads_ != nullptr) settings.launch_threads = whole(*launch_threads_);
   if (shared_input_ != nullptr) settings.shared_input = shared_input_->isChecked();
   if (buffers_ != nullptr && (settings.buffers || whole(*buffers_) != 2)) settings.buffers = whole(*buffers_);
@@ -334,7 +352,7 @@ void SettingsForm::change() {
     settings.copy_speed = copy_speed_->value();
     settings.interconnect_speed = interconnect_speed_->value();
   }
-  enable_launch_threads();
+  enable_what_applies();
   if (settings == settings_ && !was_wrong) return;  // else whoever listens says anew what is wrong with settings
   settings_ = std::move(settings);
   Q_EMIT changed();

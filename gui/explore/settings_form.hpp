@@ -53,7 +53,9 @@ class SettingsForm : public QWidget {
   void add_changes();
   void add_fusion(QFormLayout& form);
   void read_models();
-  void enable_launch_threads();
+  void add_processes(QFormLayout& form);
+  /// What does not apply to graphs, or to several processes.
+  void enable_what_applies();
   void change();
 
   struct LimitField {
@@ -72,6 +74,7 @@ class SettingsForm : public QWidget {
   QCheckBox* other_minibatch_ = nullptr;
   NumberField* streams_ = nullptr;
   QCheckBox* graphs_ = nullptr;
+  QComboBox* processes_ = nullptr;
   NumberField* launch_threads_ = nullptr;
   QCheckBox* shared_input_ = nullptr;
   NumberField* buffers_ = nullptr;

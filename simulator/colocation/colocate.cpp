@@ -39,8 +39,6 @@ constexpr double kApartNoise = 0.03;
 
 double knee(double a, double b) { return std::pow(std::pow(a, kKnee) + std::pow(b, kKnee), 1 / kKnee); }
 
-double host_contention(std::size_t processes) { return 1 + kHostContention * static_cast<double>(processes - 1); }
-
 template <class Of>
 double sum_over(std::span<const Colocated> processes, Of of) {
   return std::accumulate(processes.begin(), processes.end(), 0.0,
@@ -58,7 +56,7 @@ Nanoseconds in_nanoseconds(double time) { return Nanoseconds(std::llround(time *
 
 Colocation together(std::span<const Colocated> processes) {
   const auto count = static_cast<double>(processes.size());
-  const double host = host_contention(processes.size());
+  const double host = host_slowdown(processes.size());
   const auto gain_at = [&](double Within::*end) { return count / knee(host, asked(processes, end)); };
   Colocation result;
   const double use = asked(processes, nullptr);
@@ -102,6 +100,8 @@ Colocation apart(std::span<const Colocated> processes) {
 }
 
 }  // namespace
+
+double host_slowdown(std::size_t processes) { return 1 + kHostContention * static_cast<double>(processes - 1); }
 
 Colocation colocate(std::span<const Colocated> processes, GpuSharing sharing) {
   return sharing == GpuSharing::kTogether ? together(processes) : apart(processes);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -7,6 +8,9 @@
 #include "simulator/colocation/process_demand.hpp"
 
 namespace cohort {
+
+/// How many times as long the host's work takes in each of so many processes under MPS, at least one, as in one alone.
+double host_slowdown(std::size_t processes);
 
 /// How several processes share a GPU.
 enum class GpuSharing {

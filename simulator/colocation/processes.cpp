@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/one_or_each.hpp"
 
@@ -71,6 +72,11 @@ Result<void> check_shares(const DifferentProcesses& different) {
 }
 
 }  // namespace
+
+TimedModel timed_model(const std::filesystem::path& file, StepTimes times, Bytes copied) {
+  ProcessDemands demands = process_demands(times, copied);
+  return {file.string(), file.stem().string(), std::move(times), std::move(demands), copied};
+}
 
 Result<std::vector<EqualProcesses>> equal_processes(const TimedModel& model, const RowSelection& selection,
                                                     const std::vector<int>& counts) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,8 @@ struct TimedModel {
   ProcessDemands demands;
   Bytes copied;  ///< bytes of input that a sample copies to the GPU in every step
 };
+/// Named after its file.
+TimedModel timed_model(const std::filesystem::path& file, StepTimes times, Bytes copied);
 
 /// Rows of one process by what they are of. Nothing stands for all of one table, and of several for each one's last
 /// minibatch and share, and whole steps.

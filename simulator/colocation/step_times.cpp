@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/csv.hpp"
+#include "base/file.hpp"
 
 namespace cohort {
 namespace {
@@ -185,6 +186,13 @@ Result<StepTimes> parse_step_times(std::string_view text) {
     return fail(ErrorCode::kInvalidInput, "has no row of one process alone, from which several could be predicted");
   COHORT_CHECK(check_rows(table.rows));
   return table;
+}
+
+Result<StepTimes> read_step_times(const std::filesystem::path& file) {
+  COHORT_TRY(const std::string text, read_file(file));
+  auto times = parse_step_times(text);
+  if (!times) return in_context(file.string(), times.error());
+  return times;
 }
 
 std::optional<MeasuredTogether> measured_together(const StepTimes& times, const StepTime& alone, int processes) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ struct StepTimes {
 /// Errors: kInvalidInput naming the line and column: a column that is missing, a field that is no number or out of
 /// range, the same case twice, a time that contradicts another.
 Result<StepTimes> parse_step_times(std::string_view text);
+/// The same of a file. Errors: those of parse_step_times() and read_file(), naming the file.
+Result<StepTimes> read_step_times(const std::filesystem::path& file);
 
 /// What a table says of several equal processes.
 struct MeasuredTogether {

@@ -31,6 +31,7 @@ Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, S
   if (runs_as_group(members.model->ops[op], strategy))
     return launch_time({{member_class, op, static_cast<std::size_t>(width)}});
   CostKey key{members.signatures[op], strategy, width, 1, ""};
+  if (case_.gpu != nullptr && !is_recorded(key)) return side_by_side({{member_class, op, static_cast<std::size_t>(width)}});
   const auto one = times_.time(key, {footprint_, 0});
   if (streams > 1) return one.value_or(Nanoseconds(0));
   key.threads = case_.device.cores;
@@ -70,27 +71,39 @@ CostKey VariantMaker::launch_key(const LaunchParts& parts) const {
   return {grouped_signature(ops), Strategy::kGroupedGemm, width, 1, ""};
 }
 
+bool VariantMaker::is_recorded(const CostKey& key) {
+  const std::optional<Cost> known = times_.cost(key, {footprint_, 0});
+  return known && known->origin != CostOrigin::kAnalytic;
+}
+
 /// As recorded; on a GPU a launch that was not has its parts side by side.
 Nanoseconds VariantMaker::launch_time(const LaunchParts& parts) {
-  const std::optional<Cost> known = times_.cost(launch_key(parts), {footprint_, 0});
-  if (case_.gpu == nullptr || (known && known->origin != CostOrigin::kAnalytic))
-    return known ? known->time : Nanoseconds(0);
-  std::vector<GpuDemands::Part> side_by_side;
+  const CostKey key = launch_key(parts);
+  if (case_.gpu != nullptr && !is_recorded(key)) return side_by_side(parts);
+  const std::optional<Cost> known = times_.cost(key, {footprint_, 0});
+  return known ? known->time : Nanoseconds(0);
+}
+
+/// Of ops in one launch of a GPU.
+Nanoseconds VariantMaker::side_by_side(const LaunchParts& parts) {
+  std::vector<GpuDemands::Part> ops;
   for (const LaunchPart& part : parts) {
     const MemberClass& members = classes_[part.member_class];
     const CostKey key{members.signatures[part.op], Strategy::kSerial, 1, 1, ""};
     const CallWork work = call_work_of(*members.model, members.model->ops[part.op], case_.gpu->precision());
     const Nanoseconds time = times_.time(key, {footprint_, 0}).value_or(Nanoseconds(0));
-    side_by_side.insert(side_by_side.end(), part.members, {time, work});
+    ops.insert(ops.end(), part.members, {time, work});
   }
-  return case_.gpu->together(side_by_side);
+  return case_.gpu->together(ops);
 }
 
 /// A launch that was not recorded takes no less than its longest part alone.
 Nanoseconds VariantMaker::least_launch_time(const LaunchParts& parts) {
   const CostKey key = launch_key(parts);
-  const std::optional<Cost> known = times_.cost(key, {footprint_, 0});
-  if (known && known->origin != CostOrigin::kAnalytic) return least_time(key).value_or(Nanoseconds(0));
+  return is_recorded(key) ? least_time(key).value_or(Nanoseconds(0)) : longest_part(parts);
+}
+
+Nanoseconds VariantMaker::longest_part(const LaunchParts& parts) {
   Nanoseconds longest{};
   for (const LaunchPart& part : parts) {
     const CostKey alone{classes_[part.member_class].signatures[part.op], Strategy::kSerial, 1, 1, ""};
@@ -175,9 +188,11 @@ VariantMaker::LeastTimes VariantMaker::least_times(CostKey key, RestKind rest, i
 VariantMaker::LeastTimes VariantMaker::least_fused_times(std::size_t member_class, std::size_t op, Strategy strategy,
                                                          int width, int streams) {
   const MemberClass& members = classes_[member_class];
-  if (!runs_as_group(members.model->ops[op], strategy))
-    return least_times({members.signatures[op], strategy, width, 1, ""}, RestKind::kSerialBest, streams);
-  const Nanoseconds least = least_launch_time({{member_class, op, static_cast<std::size_t>(width)}});
+  const LaunchParts parts = {{member_class, op, static_cast<std::size_t>(width)}};
+  const CostKey key{members.signatures[op], strategy, width, 1, ""};
+  const bool as_group = runs_as_group(members.model->ops[op], strategy);
+  if (!as_group && (case_.gpu == nullptr || is_recorded(key))) return least_times(key, RestKind::kSerialBest, streams);
+  const Nanoseconds least = as_group ? least_launch_time(parts) : longest_part(parts);
   return {least, least};
 }
 

@@ -160,7 +160,10 @@ class VariantMaker {
   };
   using LaunchParts = std::vector<LaunchPart>;
   [[nodiscard]] CostKey launch_key(const LaunchParts& parts) const;
+  [[nodiscard]] bool is_recorded(const CostKey& key);
   [[nodiscard]] Nanoseconds launch_time(const LaunchParts& parts);
+  [[nodiscard]] Nanoseconds side_by_side(const LaunchParts& parts);
+  [[nodiscard]] Nanoseconds longest_part(const LaunchParts& parts);
   [[nodiscard]] Nanoseconds least_launch_time(const LaunchParts& parts);
   [[nodiscard]] LaunchParts grouped_parts(const std::vector<std::vector<std::size_t>>& places, std::size_t i) const;
   [[nodiscard]] Nanoseconds grouped_time(const Variant& variant);

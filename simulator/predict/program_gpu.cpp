@@ -77,6 +77,12 @@ double issue_rate(const GpuProfile& gpu) {
   return gpu.fma.per_second * 32 * gpu.sm.partitions / lanes;
 }
 
+/// The mean part of the SMs that so many blocks cover, one on each at a time.
+double covered_part(std::int64_t blocks, int sms) {
+  const std::int64_t waves = (blocks + sms - 1) / sms;
+  return static_cast<double>(blocks) / static_cast<double>(waves * sms);
+}
+
 Pipe pipe_of(const CallWork& work, const GpuProfile& gpu) {
   const auto flops = static_cast<double>(work.flops.value);
   if (work.is_product && has_tensor_cores_for(work.precision, gpu)) {
@@ -114,6 +120,14 @@ CallWork work_of(const OpCall& call) {
   return work;
 }
 
+CallWork part_of(const CallWork& all, int members) {
+  CallWork one = all;
+  one.flops.value /= members;
+  one.traffic.value /= members;
+  one.outputs /= members;
+  return one;
+}
+
 CallWork call_work_of(const Model& model, const Op& op, Precision precision) {
   const OpWork known = work_of(model, op);
   CallWork work;
@@ -129,10 +143,10 @@ CallWork call_work_of(const Model& model, const Op& op, Precision precision) {
 }
 
 LaunchShape launch_shape_of(const CallWork& work) {
-  constexpr std::int64_t kTile = std::int64_t{64} * 64;
+  constexpr std::int64_t kTile = std::int64_t{32} * 64;
   constexpr int kThreads = 256;
   constexpr std::int64_t kEach = std::int64_t{4} * kThreads;
-  constexpr int kProductRegisters = 128;
+  constexpr int kProductRegisters = 255;
   constexpr int kOtherRegisters = 32;
   constexpr std::int64_t kProductShared = 32 << 10;
   LaunchShape shape;
@@ -161,8 +175,7 @@ Nanoseconds roofline_time(const CallWork& work, const GpuProfile& gpu) {
 Nanoseconds rough_time(const CallWork& work, const GpuProfile& gpu) {
   constexpr double kOfArithmetic = 0.5;  // what libraries' products commonly reach
   const std::int64_t blocks = launch_shape_of(work).blocks;
-  const std::int64_t waves = (blocks + gpu.sms - 1) / gpu.sms;
-  const double filled = static_cast<double>(blocks) / static_cast<double>(waves * gpu.sms);
+  const double filled = covered_part(blocks, gpu.sms);
   CallWork slower = work;
   if (work.is_product)
     slower.flops.value = std::llround(static_cast<double>(work.flops.value) / kOfArithmetic / filled);
@@ -207,7 +220,9 @@ Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds tim
   of(Throughput::kDram) = part(traffic, profile_.dram.per_second, time);
   solo.footprint = work.traffic;
   const std::optional<LaunchShape> recorded = launches_.find(step.cost);
-  auto demand = demand_of(recorded ? *recorded : launch_shape_of(step.call), solo, profile_);
+  const LaunchShape launch = recorded ? *recorded : launch_shape_of(step.call);
+  if (!recorded) of(Throughput::kIssue) = std::max(of(Throughput::kIssue), covered_part(launch.blocks, profile_.sms));
+  auto demand = demand_of(launch, solo, profile_);
   if (!demand) return in_context(step.task, demand.error());
   return &known_.emplace(key, *std::move(demand)).first->second;
 }

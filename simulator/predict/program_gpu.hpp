@@ -24,6 +24,8 @@ struct CallWork {
   Precision precision = Precision::kFloat32;
 };
 CallWork work_of(const OpCall& call);
+/// Of one of the `members`, at least one, that share a call's work equally.
+CallWork part_of(const CallWork& all, int members);
 /// The same of an op that has not been lowered.
 CallWork call_work_of(const Model& model, const Op& op, Precision precision);
 
@@ -34,16 +36,19 @@ Nanoseconds roofline_time(const CallWork& work, const GpuProfile& gpu);
 /// blocks do not fill it.
 Nanoseconds rough_time(const CallWork& work, const GpuProfile& gpu);
 
-/// The assumed launch of a call without recorded kernels: matrix products use tiles of 64 x 64 outputs and blocks of
-/// 256 threads, as libraries commonly do; everything else four elements per thread. This is not measured: if the real
-/// grid differs, predictions of kernels side by side are off.
+/// The assumed launch of a call without recorded kernels: matrix products use tiles of 32 x 64 outputs and blocks of
+/// 256 threads, one on an SM; everything else four elements per thread. Libraries choose tiles, and split sums, so that
+/// a product covers the SMs; of several sizes this one predicts streams best, of networks on an H200 from the time of
+/// one step and of ResNet-50's processes on an A100 (docs/contention.md). If the real grid differs, predictions of
+/// kernels side by side are off.
 LaunchShape launch_shape_of(const CallWork& work);
 /// Of several members' ops in one launch: the blocks of all of them.
 LaunchShape launch_shape_of(const OpCall& call);
 
 /// What the calls of programs ask of a GPU: their recorded time, their recorded launch or the assumed one above, and
-/// the share of arithmetic and memory throughput that follows from their work and time. Caches results; one planning
-/// thread at a time.
+/// the share of arithmetic and memory throughput that follows from their work and time. A call whose launch is assumed
+/// keeps every SM that its blocks cover busy: what holds it up is not known, and measured co-runs leave no gain to
+/// others there. Caches results; one planning thread at a time.
 class GpuDemands {
  public:
   /// `precision`: of ops that have not been lowered yet.

@@ -435,8 +435,13 @@ Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector
   const CostContext context{footprint_of(program), 0};
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const Step& step = program.steps[i];
-    if (step.call.parts.empty() || costs[i].alone.origin != CostOrigin::kAnalytic) continue;
+    if (costs[i].alone.origin != CostOrigin::kAnalytic) continue;
     std::vector<GpuDemands::Part> parts;
+    if (step.call.parts.empty()) {
+      if (step.cost.width < 2) continue;
+      const CallWork one = part_of(work_of(step.call), step.cost.width);
+      parts.assign(static_cast<std::size_t>(step.cost.width), {costs[i].alone.time / step.cost.width, one});
+    }
     for (const OpCall& part : parts_of(step.call)) {
       const CostKey key{part.signature, Strategy::kSerial, 1, step.cost.threads, step.cost.alone};
       const auto cost = prediction_case.costs->cost(key, context);

@@ -233,6 +233,17 @@ std::size_t hold_shared_engines(TaskGraph& graph, bool lock) {
   return changed;
 }
 
+void hold_turns(TaskGraph& graph) {
+  std::map<std::int32_t, ResourceId> turns;  // by GPU
+  for (Task& task : graph.tasks) {
+    if (task.kind != TaskKind::kKernel) continue;
+    const std::int32_t device = graph.resources[to_index(task.resource)].device;
+    if (turns.count(device) == 0)
+      turns[device] = graph.add_resource("turn", ResourceKind::kDriverLock, Discipline::kFirstCome);
+    task.holds = turns[device];
+  }
+}
+
 Change append(TaskGraph& graph, const TaskGraph& other, std::string_view of) {
   Change change;
   const auto tasks = static_cast<std::uint32_t>(graph.tasks.size());
@@ -314,7 +325,7 @@ Result<Change> replicate(TaskGraph& graph, const ReplicateOptions& options) {
   }
   change.tasks_added = graph.tasks.size() - tasks;
   change.edges_added = graph.edges.size() - edges;
-  change.tasks_changed = hold_shared_engines(graph, options.thread_sets > 1);
+  change.tasks_changed = hold_shared_engines(graph, options.one_process && options.thread_sets > 1);
   return change;
 }
 

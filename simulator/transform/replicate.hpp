@@ -19,6 +19,7 @@ struct ReplicateOptions {
   int stream_sets = 1;  ///< copies of the device's streams; member m uses copy m % stream_sets
   int thread_sets = 1;  ///< copies of the host's threads, likewise
   Turns turns = Turns::kInterleaved;
+  bool one_process = true;       ///< else every member is one of its own, with a driver lock of its own
   bool within_launches = false;  ///< members of a stream take turns op by op, not launch by launch of several ops
   Nanoseconds stream_gap{};      ///< between ops of two members on one stream
 };
@@ -31,7 +32,7 @@ struct ReplicateOptions {
 ///     stream #1                |== 1 ==|        |== 1 ==|
 ///
 /// Streams and threads that several members share serve them in `turns`. Launches of several thread
-/// sets hold one driver lock. Copies from or to the host hold the device's engine of that direction.
+/// sets hold the driver lock of their process. Copies from or to the host hold the device's engine of that direction.
 /// Resources of other kinds are shared. The changed graph is checked.
 /// Errors: kInvalidInput for a number that is less than 1.
 Result<Change> replicate(TaskGraph& graph, const ReplicateOptions& options);
@@ -63,5 +64,8 @@ Result<Change> share_threads(TaskGraph& graph, std::span<const MemberTasks> part
 /// Lets copies from and to the host hold the engine of their direction, and launches the driver lock
 /// of their process, where `lock` is true.
 std::size_t hold_shared_engines(TaskGraph& graph, bool lock);
+
+/// Lets the kernels of each GPU run one at a time, in no given order. What they held before they hold no longer.
+void hold_turns(TaskGraph& graph);
 
 }  // namespace cohort

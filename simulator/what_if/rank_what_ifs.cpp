@@ -21,6 +21,7 @@ constexpr std::size_t kRefined = 3;  // of the best ways without fusion and with
 
 std::string name_of(const WhatIf& what_if) {
   std::string name;
+  if (what_if.processes != Processes::kOne) name += fmt::format(" --processes {}", to_string(what_if.processes));
   if (what_if.streams) name += fmt::format(" --streams {}", *what_if.streams);
   if (what_if.graphs) name += " --graphs";
   if (what_if.launch_threads > 1) name += fmt::format(" --launch-threads {}", what_if.launch_threads);
@@ -122,15 +123,30 @@ class Ranking {
         if (base_.most_models() > 1) ways.back().streams = streams;
       }
     }
+    if (!tries_processes()) return ways;
+    for (const bool graphs : {false, true}) {
+      ways.push_back(base_);
+      ways.back().graphs = graphs;
+      ways.back().processes = Processes::kMps;
+    }
     return ways;
+  }
+
+  /// Whether a process for each member is a way as well. Time slicing never beats MPS, and is not ranked.
+  [[nodiscard]] bool tries_processes() const {
+    return launches_ && options_.processes && base_.processes == Processes::kOne && base_.members(case_.graphs.size()) > 1 &&
+           !base_.streams && base_.launch_threads == 1 && !base_.shared_input && base_.fuse == FuseChoice::kNone;
   }
 
   /// The best so far with kernels fused, and with more threads that launch.
   [[nodiscard]] std::vector<WhatIf> refined() const {
     std::vector<WhatIf> ways;
     if (!launches_) return ways;
-    for (std::size_t i = 0; i < std::min(kRefined, result_.ranked.size()); ++i) {
+    std::size_t refined = 0;
+    for (std::size_t i = 0; i < result_.ranked.size() && refined < kRefined; ++i) {
       const WhatIf& best = result_.ranked[i].what_if;
+      if (best.processes != Processes::kOne) continue;
+      ++refined;
       if (base_.most_models() > 1) {
         ways.push_back(best);
         ways.back().fuse = FuseChoice::kAuto;

@@ -17,6 +17,7 @@ namespace cohort {
 struct RankOptions {
   bool streams = true;
   bool launch_threads = true;
+  bool processes = true;  ///< also a process for each member, under MPS
   /// Limit of all members' weights and a step's other memory, if the trace recorded allocations.
   std::optional<Bytes> memory_limit = std::nullopt;
   const CancelToken* cancel = nullptr;  ///< where ways were ranked with few members, one prediction with all follows
@@ -42,7 +43,8 @@ struct WhatIfRanking {
 };
 
 /// Searches for the best way to run `base.models` members of each trace together: the number of sets of streams, single
-/// launches or graphs, the number of host threads, and fusion of kernels where it is predicted to gain. All numbers of
+/// launches or graphs, the number of host threads, fusion of kernels where it is predicted to gain, and a process for
+/// each member where nothing is shared. All numbers of
 /// streams, up to the members of the trace that has most, are tried with both ways to launch; fusion and launch threads
 /// on the best of these. Of large traces with more than 16 members, and without a limit, the best three ways of 16
 /// alone are predicted with all, the first also with the numbers of streams beyond. Errors: those of predict_what_if()

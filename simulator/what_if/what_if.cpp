@@ -52,6 +52,19 @@ std::size_t most_streams(const TaskGraph& graph) {
   return most;
 }
 
+/// Of all kernels of a GPU, of the GPU that has most.
+Nanoseconds longest_kernel_time(const TaskGraph& graph) {
+  std::map<std::int32_t, Nanoseconds> times;
+  Nanoseconds longest{};
+  for (const Task& task : graph.tasks) {
+    if (task.kind != TaskKind::kKernel) continue;
+    Nanoseconds& of_device = times[graph.resources[to_index(task.resource)].device];
+    of_device += task.duration;
+    longest = std::max(longest, of_device);
+  }
+  return longest;
+}
+
 Nanoseconds sum_of(const std::vector<Nanoseconds>& times) {
   return std::accumulate(times.begin(), times.end(), Nanoseconds(0));
 }
@@ -75,6 +88,7 @@ class Predictor {
       return fail(ErrorCode::kUsage, "--device-profile: {} was recorded on {}, which is not a GPU", case_.name_of(0),
                   described(case_.traces.front()->info.device));
     }
+    if (what_if_.processes != Processes::kOne) COHORT_CHECK(check_processes());
     WhatIfPrediction result;
     result.members = what_if_.members(case_.graphs.size());
     COHORT_TRY(const std::vector<Nanoseconds> as_traced, alone());
@@ -107,6 +121,24 @@ class Predictor {
     Schedule schedule;
     WhatIfGraphs::Changes changes;
   };
+
+  /// Members can be told apart by process.
+  [[nodiscard]] Result<void> check_processes() const {
+    if (graphs_.on_host()) {
+      return fail(ErrorCode::kUsage, "--processes {}: {} was recorded on {}, which is not a GPU",
+                  to_string(what_if_.processes), case_.name_of(0), described(case_.traces.front()->info.device));
+    }
+    if (what_if_.processes != Processes::kTimeSlicing) return {};
+    for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
+      const std::size_t streams = most_streams(case_.graphs[i].graph);
+      if (streams < 2) continue;
+      return fail(ErrorCode::kNegativeAnswer,
+                  "--processes time-slicing: {} has kernels on {} streams, and which of them run beside each other in "
+                  "a time slice is not modelled",
+                  case_.name_of(i), streams);
+    }
+    return {};
+  }
 
   [[nodiscard]] Result<void> check_cancelled() const { return cancel_ == nullptr ? Result<void>() : cancel_->check(); }
 
@@ -161,6 +193,8 @@ class Predictor {
     result.longest_path = schedule.longest_path / steps_;
     result.device_time = schedule.device_time / steps_;
     result.lower_bound = schedule.lower_bound / steps_;
+    if (what_if_.processes == Processes::kTimeSlicing)
+      result.lower_bound = std::max(result.lower_bound, longest_kernel_time(graph) / steps_);
     if (steps_ > 1)
       result.lower_bound = std::min(result.lower_bound, result.step_time);  // the first steps fill buffers
     result.binding = schedule.binding;
@@ -209,15 +243,7 @@ class Predictor {
     COHORT_TRY(const std::vector<TaskTimes> free, run_flat(graph));
     result.without_contention = std::max(as_step_time(free), result.lower_bound);
     TaskGraph in_turn = graph;
-    std::map<std::int32_t, ResourceId> turns;  // by GPU
-    for (Task& task : in_turn.tasks) {
-      if (task.kind != TaskKind::kKernel) continue;
-      const std::int32_t device = in_turn.resources[to_index(task.resource)].device;
-      if (turns.count(device) == 0) {
-        turns[device] = in_turn.add_resource("turn", ResourceKind::kDriverLock, Discipline::kFirstCome);
-      }
-      task.holds = turns[device];
-    }
+    hold_turns(in_turn);
     COHORT_TRY(const std::vector<TaskTimes> ordered, run_flat(in_turn));
     result.kernels_in_turn = as_step_time(ordered);
     return {};
@@ -334,6 +360,19 @@ Result<void> check_same_device(const WhatIfCase& what_if_case) {
   return check_one(second->name.empty() ? "the second trace" : second->name, second->trace->info.device);
 }
 
+Result<void> check_shared(const WhatIf& what_if) {
+  if (what_if.processes == Processes::kOne) return {};
+  const auto refuse = [&](std::string_view option) {
+    return fail(ErrorCode::kUsage, "--processes {} and {}: processes share no streams, threads, input or kernels",
+                to_string(what_if.processes), option);
+  };
+  if (what_if.streams) return refuse("--streams");
+  if (what_if.launch_threads > 1) return refuse("--launch-threads");
+  if (what_if.shared_input) return refuse("--input shared");
+  if (what_if.fuse != FuseChoice::kNone) return refuse("--fuse");
+  return {};
+}
+
 Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   if (what_if_case.graphs.empty()) return fail(ErrorCode::kUsage, "no trace");
   COHORT_CHECK(check_one_or_each("--models", what_if.models.size(), what_if_case.graphs.size(), "trace"));
@@ -355,6 +394,7 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   if (what_if_case.second && what_if_case.graphs.size() != 1) {
     return fail(ErrorCode::kUsage, "two recorded minibatches: exactly two traces, of one model");
   }
+  COHORT_CHECK(check_shared(what_if));
   COHORT_CHECK(check_same_device(what_if_case));
   if (!(what_if.copy_speed > 0)) return fail(ErrorCode::kUsage, "--copy-speed {}: positive", what_if.copy_speed);
   if (!(what_if.interconnect_speed > 0)) {
@@ -409,6 +449,18 @@ std::optional<std::size_t> WhatIfCase::unexplained() const {
 
 std::string WhatIfCase::name_of(std::size_t index) const {
   return index < names.size() && !names[index].empty() ? names[index] : fmt::format("trace {}", index + 1);
+}
+
+std::string_view to_string(Processes processes) {
+  switch (processes) {
+    case Processes::kOne:
+      return "one";
+    case Processes::kMps:
+      return "mps";
+    case Processes::kTimeSlicing:
+      return "time-slicing";
+  }
+  return "one";
 }
 
 int WhatIf::most_models() const {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,10 +26,20 @@ enum class FuseChoice {
   kNamed,  ///< those that are asked for by name
 };
 
-/// What differs from the traced run. All changes can be combined.
+/// The processes that members run in. Those of several share neither streams, host threads, input nor kernels.
+enum class Processes {
+  kOne,          ///< all members in one
+  kMps,          ///< one each, under MPS: kernels of several run at the same time
+  kTimeSlicing,  ///< one each: the GPU runs the kernels of one process at a time
+};
+/// As the command line has it: "one", "mps", "time-slicing".
+std::string_view to_string(Processes processes);
+
+/// What differs from the traced run. All changes can be combined, but for those that processes cannot share.
 struct WhatIf {
   std::vector<int> models = {1};  ///< members of each trace: one number for all traces, or one by trace
   std::optional<int> streams;     ///< sets of streams that members of a trace share; default: one per member
+  Processes processes = Processes::kOne;
   int launch_threads = 1;  ///< sets of host threads, each as a trace has them, for members of all traces together
   FuseChoice fuse = FuseChoice::kNone;
   std::vector<std::string> fused;  ///< patterns of kernels, ops or layers (select_named())
@@ -101,8 +112,8 @@ struct WhatIfCase {
   [[nodiscard]] std::string name_of(std::size_t index) const;
 };
 
-/// Errors: kUsage for numbers out of range or neither one for all traces nor one for each, and for a GPU's figures
-/// where a CPU was recorded; kInvalidInput naming both traces where they were recorded on different devices;
+/// Errors: kUsage for numbers out of range or neither one for all traces nor one for each, for what several processes
+/// cannot share, and for a GPU's figures or processes where a CPU was recorded; kInvalidInput naming both traces where they were recorded on different devices;
 /// kNegativeAnswer naming what the traces cannot answer, as fusing ops that no kernel belongs to, or a minibatch that
 /// they say nothing of; kInterrupted once `cancel`, which may be null, is cancelled, at the end of a simulation.
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if,

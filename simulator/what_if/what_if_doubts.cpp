@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "simulator/colocation/colocate.hpp"
 #include "simulator/what_if/recording_doubts.hpp"
 
 namespace cohort {
@@ -26,19 +27,21 @@ class Doubts {
     };
     const bool together = result_.members > 1;
     const bool on_host = graphs_.on_host();
+    const bool one_process = what_if_.processes == Processes::kOne;
     say(together && on_host, true, "tasks share cores; what they share of caches and memory is not known from a trace");
     result_.doubt_contention(graphs_.unknown_devices().empty()
                                  ? "what kernels use of pipes and memory is taken by their kind"
                                  : "kernels share the device by the blocks they fill");
     if (const auto& gpu = graphs_.gpu(); gpu && graphs_.unknown_devices().empty()) {
-      say(together && !what_if_.graphs && streams_ > static_cast<std::size_t>(gpu->connections), false,
+      say(together && one_process && !what_if_.graphs && streams_ > static_cast<std::size_t>(gpu->connections), false,
           fmt::format("{} streams share {} hardware connections (CUDA_DEVICE_MAX_CONNECTIONS): kernels of one wait for "
                       "those launched before them",
                       streams_, gpu->connections));
     }
     say(together && what_if_.launch_threads > 1 && !graphs_.lock_part(), false,
         "launches of several threads hold one lock for their whole length");
-    say(case_.graphs.size() > 1 && !on_host && static_cast<std::size_t>(what_if_.launch_threads) < result_.members,
+    if (together && !one_process) doubt_processes();
+    say(case_.graphs.size() > 1 && one_process && !on_host && static_cast<std::size_t>(what_if_.launch_threads) < result_.members,
         false, "members of different traces are taken to take turns in launching on the threads that they share");
     say(what_if_.fuse != FuseChoice::kNone && !result_.unfused, true, "fused times are analytic, none was profiled");
     say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");
@@ -65,6 +68,19 @@ class Doubts {
   }
 
  private:
+  void doubt_processes() {
+    std::vector<Doubt>& doubts = result_.doubts;
+    if (what_if_.processes == Processes::kTimeSlicing)
+      doubts.push_back({true, "what the GPU takes to switch from one process to another is not known and not counted: "
+                              "steps take at least so long"});
+    doubts.push_back({false, fmt::format("hosts of {} processes are taken to be {:.1f}% slower than that of one, as "
+                                         "measured under MPS on an A100",
+                                         result_.members, 100 * (host_slowdown(result_.members) - 1))});
+    doubts.push_back({false, fmt::format("each of {} processes has a CUDA context, whose memory (some hundreds of MiB) "
+                                         "is not counted",
+                                         result_.members)});
+  }
+
   /// What building the steps' graphs had to leave out or to take as it was.
   void doubt_counts() {
     const auto say = [&](bool holds, std::string text) {

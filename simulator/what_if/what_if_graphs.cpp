@@ -4,10 +4,10 @@
 #include <cmath>
 #include <tuple>
 
+#include "simulator/colocation/colocate.hpp"
 #include "simulator/transform/buffers.hpp"
 #include "simulator/transform/edit.hpp"
 #include "simulator/transform/launch_lock.hpp"
-#include "simulator/transform/replicate.hpp"
 #include "simulator/transform/select.hpp"
 #include "simulator/what_if/minibatch.hpp"
 #include "tracer/kernel_name.hpp"
@@ -137,8 +137,9 @@ Result<Schedule> WhatIfGraphs::run(const TaskGraph& graph, const WhatIfStage& st
     options.device.cores = cores_;
     return simulate(graph, options);
   }
-  options.share_multiprocessors = stage.together;
-  if (stage.together && gpu_ && unknown_devices_.empty()) {
+  // Without MPS no two processes' kernels meet.
+  options.share_multiprocessors = stage.together && what_if_.processes != Processes::kTimeSlicing;
+  if (options.share_multiprocessors && gpu_ && unknown_devices_.empty()) {
     COHORT_TRY(options.gpu, recorded_gpu_work(graph, parts, *gpu_));
   }
   return simulate(graph, options);
@@ -155,16 +156,33 @@ Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::
     const int count = what_if_.models_of(i);
     members.push_back({first, graph.tasks.size(), count, std::min(count, what_if_.launch_threads)});
   }
-  if (stage.together && case_.graphs.size() > 1) {  // one program: its threads, its lock and its engines are for all
-    const auto all = static_cast<int>(what_if_.members(case_.graphs.size()));
-    const int sets = std::min(all, what_if_.launch_threads);
-    COHORT_CHECK(note("share threads", share_threads(graph, members, sets)));
-    for (Task& task : graph.tasks) task.holds.reset();
-    hold_shared_engines(graph, sets > 1);
-  }
-  if (const auto part = lock_part(); part && stage.together)
-    COHORT_CHECK(note("driver lock", shorten_locks(graph, *part)));
+  if (stage.together) COHORT_CHECK(put_together(graph, members));
   return graph;
+}
+
+/// What all members have in common: the device's copy engines and, in one process, threads and the driver's lock.
+Result<void> WhatIfGraphs::put_together(TaskGraph& graph, const std::vector<MemberTasks>& members) {
+  const bool one_process = what_if_.processes == Processes::kOne;
+  if (members.size() > 1) {
+    const auto all = static_cast<int>(what_if_.members(members.size()));
+    const int sets = std::min(all, what_if_.launch_threads);
+    if (one_process) COHORT_CHECK(note("share threads", share_threads(graph, members, sets)));
+    for (Task& task : graph.tasks) task.holds.reset();
+    hold_shared_engines(graph, one_process && sets > 1);
+  }
+  if (what_if_.processes == Processes::kTimeSlicing) hold_turns(graph);
+  if (!one_process) return slow_hosts(graph);
+  if (const auto part = lock_part()) COHORT_CHECK(note("driver lock", shorten_locks(graph, *part)));
+  return {};
+}
+
+/// Processes slow each other's hosts.
+Result<void> WhatIfGraphs::slow_hosts(TaskGraph& graph) {
+  const Selection work = select(graph, [&](const Task& task) {
+    return graph.resources[to_index(task.resource)].kind == ResourceKind::kHostThread &&
+           (task.kind == TaskKind::kLaunch || task.kind == TaskKind::kCall || task.kind == TaskKind::kHostWork);
+  });
+  return note("processes", scale(graph, work, 1 / host_slowdown(what_if_.members(steps_.size()))));
 }
 
 Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage& stage, int steps) {
@@ -178,8 +196,9 @@ Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage&
   options.turns = stage.together ? Turns::kInterleaved : Turns::kWhole;
   options.within_launches = stage.fused;  // else one member's part of a graph would wait for another's whole
   if (stage.together) {
+    options.one_process = what_if_.processes == Processes::kOne;
     options.stream_sets = std::min(members, what_if_.streams.value_or(members));
-    options.thread_sets = std::min(members, what_if_.launch_threads);
+    options.thread_sets = options.one_process ? std::min(members, what_if_.launch_threads) : members;
   }
   COHORT_CHECK(note("replicate", replicate(graph, options)));
   if (members == 1) return graph;

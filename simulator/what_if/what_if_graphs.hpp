@@ -11,6 +11,7 @@
 #include "simulator/costs/recorded_gpu_work.hpp"
 #include "simulator/transform/graph_launch.hpp"
 #include "simulator/transform/merge.hpp"
+#include "simulator/transform/replicate.hpp"
 #include "simulator/what_if/times_alone.hpp"
 #include "simulator/what_if/what_if.hpp"
 
@@ -68,6 +69,8 @@ class WhatIfGraphs {
  private:
   void take_cores(const Trace& trace, TaskGraph& graph) const;
   Result<void> take_times_alone(std::size_t index, TaskGraph& graph);
+  Result<void> slow_hosts(TaskGraph& graph);
+  Result<void> put_together(TaskGraph& graph, const std::vector<MemberTasks>& members);
   Result<void> change_one(std::size_t index, const WhatIfStage& stage, int steps, TaskGraph& graph);
   Result<void> launch_as_graphs(std::size_t index, TaskGraph& graph);
   Result<void> buffer_input(TaskGraph& graph, const Selection& copies);

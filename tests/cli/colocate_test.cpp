@@ -46,6 +46,22 @@ TEST_F(Colocate, PredictsOneProcessOfEachTable) {
   EXPECT_FALSE(answer.contains("predicted_gain"));  // over one after another on the whole GPU nothing is known
 }
 
+TEST_F(Colocate, DrawsOnePartOfTheGpu) {
+  write("resnet50.csv", kTable);
+  const Outcome outcome = cohort({"colocate", "resnet50.csv", "-n", "2,3", "--chart", "gain.svg"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("wrote gain.svg"));
+  EXPECT_THAT(read("gain.svg"), HasSubstr("minibatch 16, measured"));
+  EXPECT_EQ(cohort({"colocate", "resnet50.csv", "--chart", "gain.svg"}).exit_code, 3) << "it is there already";
+  EXPECT_EQ(cohort({"colocate", "resnet50.csv", "--chart", "gain.svg", "-f"}).exit_code, 0);
+
+  write("slices.csv", "minibatch,gpcs,step_ms\n8,3,5\n8,4,4\n");
+  const Outcome two = cohort({"colocate", "slices.csv", "--chart", "slices.svg"});
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_THAT(two.err, HasSubstr("choose with --share and --part, or `cohort report slices.csv` draws all 2"));
+  EXPECT_EQ(cohort({"colocate", "slices.csv", "--share", "4", "--chart", "slices.svg"}).exit_code, 0);
+}
+
 TEST_F(Colocate, SaysWhatOneRowCannotTell) {
   write("log.csv", "minibatch,samples_per_s\n8,200\n");
   const Outcome outcome = cohort({"colocate", "log.csv"});
@@ -72,6 +88,7 @@ TEST_F(Colocate, NamesWhatIsWrong) {
   refused({"a.csv", "-n", "0"}, 2, "at least 1");
   refused({"a.csv", "-n", "1000"}, 2, "at most 48");
   refused({"a.csv", "--minibatch", "5"}, 2, "no row of one process has this minibatch");
+  refused({"a.csv", "a.csv", "--chart", "a.svg"}, 2, "a chart is of one table");
   refused({"a.csv", "a.csv", "-n", "2"}, 2, "several tables are one process each");
   refused({"a.csv", "a.csv", "--minibatch", "1,4,16"}, 2, "3 values for 2 tables");
   refused({"a.csv", "gpcs.csv"}, 2,

@@ -45,6 +45,27 @@ TEST_F(ProfileFromTimes, MakesAProfileToPlanWith) {
             0);
 }
 
+TEST_F(ProfileFromTimes, PromisesStreamsNothingWhereOneModelCoversTheGpu) {
+  const Outcome made = cohort(of({"--minibatch", "64", "--precision", "tf32", "-q"}));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome four = cohort({"simulate", "resnet18.trace.json.gz", "-n", "4", "--strategy", "concurrent", "--streams",
+                               "4", "--graphs", "--json"});
+  ASSERT_EQ(four.exit_code, 0) << four.err;
+  EXPECT_NEAR(nlohmann::json::parse(four.out)["predicted_speedup"].get<double>(), 1.04, 0.04);
+}
+
+TEST_F(ProfileFromTimes, PutsSmallOpsOfSeveralMembersSideBySideInOneLaunch) {
+  write("lstm.csv", "minibatch,step_ms,gpu_busy_ms\n1,0.2,0.18\n");
+  const Outcome made = cohort({"profile", "lstm", "--times", "lstm.csv", "--device-profile", "A100", "-q"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome together = cohort({"simulate", "lstm.trace.json.gz", "-n", "16", "--fuse", "*", "--graphs", "--json"});
+  ASSERT_EQ(together.exit_code, 0) << together.err;
+  EXPECT_GT(nlohmann::json::parse(together.out)["predicted_speedup"].get<double>(), 8) << "11x was measured on an H200";
+  const Outcome planned = cohort({"plan", "lstm.trace.json.gz", "-n", "16", "--json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_GT(nlohmann::json::parse(planned.out)["ranked"][0]["predicted_speedup"].get<double>(), 8) << "and the planner finds it";
+}
+
 TEST_F(ProfileFromTimes, SaysWhatItFound) {
   const Outcome made = cohort(of({}));
   ASSERT_EQ(made.exit_code, 0) << made.err;

@@ -50,6 +50,26 @@ TEST_F(ReportCommand, PrintsWhatThePageHoldsAsJson) {
   EXPECT_EQ(files(), std::vector<std::string>{"report.html"});
 }
 
+TEST_F(ReportCommand, DrawsWhatSeveralProcessesGain) {
+  const Outcome outcome = cohort({"report", recorded("parvagpu/resnet50.csv"), "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json page = json::parse(outcome.out);
+  ASSERT_EQ(page["processes"].size(), 1U);
+  EXPECT_EQ(page["processes"][0]["model"], "resnet50");
+  EXPECT_FALSE(page["processes"][0]["rows"].empty());
+  EXPECT_THAT(read("report.html"), AllOf(HasSubstr("resnet50: several processes on one GPU"), HasSubstr("7 GPCs"),
+                                         HasSubstr("minibatch 16, measured"), HasSubstr("in the median")));
+
+  write("together.csv", "minibatch,step_ms,processes\n8,5,2\n");
+  const Outcome none = cohort({"report", "together.csv", "-f"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, HasSubstr("together.csv: has no row of one process alone"));
+  write("bad.csv", "minibatch,step_ms\n1,2\n2,x\n");
+  const Outcome bad = cohort({"report", "bad.csv", "-f"});
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_THAT(bad.err, HasSubstr("bad.csv: line 3: column step_ms must be a number"));
+}
+
 TEST_F(ReportCommand, PredictsNothingWhereAsked) {
   const Outcome outcome = cohort({"report", recorded("lenet5-b1.trace.json.gz"), "--as-is", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

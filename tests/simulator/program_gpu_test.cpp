@@ -37,7 +37,7 @@ TEST(ProgramGpu, TakesProductsToTensorCoresWhereTheseKnowThePrecision) {
 
 TEST(ProgramGpu, IssuesTwiceWhatTheLanesOfAVoltaSmCompute) {
   CallWork work = product(Precision::kFloat32);
-  work.outputs = 4096;  // one block, so that arithmetic is the largest share
+  work.outputs = 2048;  // one block, so that arithmetic is the largest share
   const auto share_on = [&](const char* name) { return GpuDemands(*published_gpu_profile(name)).share(work, 100_ms); };
   const double pascal = 137.4e9 * 1.9 / 0.75 / 10.6e12 / 0.1;
   EXPECT_NEAR(share_on("P100"), pascal, 0.01 * pascal);
@@ -60,7 +60,7 @@ TEST(ProgramGpu, CountsAWaveThatIsNotFullAsAWholeOne) {
   const GpuProfile a100 = *published_gpu_profile("A100");
   CallWork work = product(Precision::kFloat32);
   const auto with_blocks = [&](std::int64_t blocks) {
-    work.outputs = blocks * 4096;
+    work.outputs = blocks * 2048;
     work.traffic = Bytes{8 * work.outputs};
     work.flops = Flops{2 * 512 * work.outputs};
     return seconds(rough_time(work, a100));

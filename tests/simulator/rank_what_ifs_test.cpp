@@ -73,7 +73,8 @@ TEST_F(RankWhatIfs, TriesEveryNumberOfStreamsBothWaysAndRefinesTheBest) {
     EXPECT_TRUE(names.insert(each.name).second) << each.name << " stands there twice";
     EXPECT_EQ(each.what_if.models, std::vector<int>{6});
     EXPECT_EQ(each.prediction.baseline, ranking.ranked[0].prediction.baseline);
-    if (each.what_if.fuse == FuseChoice::kNone && each.what_if.launch_threads == 1)
+    if (each.what_if.processes == Processes::kOne && each.what_if.fuse == FuseChoice::kNone &&
+        each.what_if.launch_threads == 1)
       tried.insert({each.what_if.streams.value_or(0), each.what_if.graphs});
   }
   EXPECT_THAT(tried,

@@ -43,7 +43,7 @@ void check_launches(const ExploreSettings& settings, const ExploreFacts& facts, 
     return;
   }
   check_range("launch_threads", settings.launch_threads, 1, facts.most_launch_threads, problems);
-  if (settings.launch_threads > 1 && settings.graphs)
+  if (settings.launch_threads > 1 && settings.graphs && settings.processes == Processes::kOne)
     problems.push_back({"launch_threads", "a graph is one launch; take one thread, or launch one by one"});
   if (facts.kind == ExploreFacts::Kind::kProfiles && settings.launch_threads > settings.streams)
     problems.push_back({"launch_threads", fmt::format("each launches one stream or more; there {} {}",
@@ -65,6 +65,15 @@ void check_speeds(const ExploreSettings& settings, Problems& problems) {
   for (const std::string& name : settings.fused) {
     if (name.empty()) problems.push_back({"fused", "an empty name"});
   }
+}
+
+/// What processes of their own cannot share.
+void check_processes(const ExploreSettings& settings, const ExploreFacts& facts, Problems& problems) {
+  if (settings.processes == Processes::kOne) return;
+  if (!facts.launches) problems.push_back({"processes", fmt::format("{} is not a GPU", facts.device.id)});
+  if (settings.shared_input) problems.push_back({"processes", "processes do not share input; take one process"});
+  if (settings.fuse != FuseChoice::kNone)
+    problems.push_back({"processes", "kernels of several processes cannot be fused; take one process"});
 }
 
 /// Ops that a group names, and where.
@@ -103,7 +112,10 @@ Problems check_settings(const ExploreSettings& settings, const ExploreFacts& fac
   }
   if (!settings.data.empty() && !facts.reads_input)
     problems.push_back({"data", "the profile did not time how input is read; cohort profile --data FOLDER does"});
-  if (facts.kind == ExploreFacts::Kind::kTraces) check_speeds(settings, problems);
+  if (facts.kind == ExploreFacts::Kind::kTraces) {
+    check_processes(settings, facts, problems);
+    check_speeds(settings, problems);
+  }
   return problems;
 }
 

@@ -154,6 +154,7 @@ Result<Recommendation> TraceExploration::recommend(const ExploreSettings& settin
   ExploreSettings asked = settings;
   asked.streams = asked.launch_threads = 1;
   asked.graphs = false;
+  asked.processes = Processes::kOne;
   asked.fuse = FuseChoice::kNone;
   asked.fused.clear();
   COHORT_TRY(WhatIf base, what_if_of(asked));

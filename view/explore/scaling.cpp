@@ -265,6 +265,7 @@ Result<void> TraceExploration::scale_to(int models, const ExploreSettings& setti
   scaled.models = {models};
   scaled.streams = scaled.launch_threads = 1;
   scaled.graphs = false;
+  scaled.processes = Processes::kOne;
   scaled.fuse = FuseChoice::kNone;
   scaled.fused.clear();
   std::vector<std::pair<std::string, ExploreSettings>> ways{{"one stream", scaled}};

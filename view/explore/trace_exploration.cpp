@@ -136,8 +136,11 @@ Result<WhatIf> TraceExploration::what_if_of(const ExploreSettings& settings) con
     return fail(ErrorCode::kUsage, "{}: {}", found.front().field, found.front().why);
   WhatIf what_if;
   what_if.models = settings.models;
-  if (what_if.most_models() > 1) what_if.streams = settings.streams;
-  what_if.launch_threads = settings.launch_threads;
+  what_if.processes = settings.processes;
+  if (what_if.processes == Processes::kOne) {
+    if (what_if.most_models() > 1) what_if.streams = settings.streams;
+    what_if.launch_threads = settings.launch_threads;
+  }
   what_if.fuse = settings.fuse;
   what_if.fused = settings.fused;
   what_if.graphs = settings.graphs;
@@ -158,6 +161,7 @@ Result<WhatIf> TraceExploration::what_if_of(const ExploreSettings& settings) con
 /// What a search may have changed.
 std::string way_in_words(const WhatIf& what_if) {
   std::string words = "each on streams of its own";
+  if (what_if.processes == Processes::kMps) words = "each a process of its own, under MPS";
   if (what_if.streams) words = fmt::format("{} stream{}", *what_if.streams, *what_if.streams == 1 ? "" : "s");
   if (what_if.graphs) words += ", one graph launch a step";
   if (what_if.launch_threads > 1) words += fmt::format(", {} launch threads", what_if.launch_threads);
@@ -170,6 +174,7 @@ ExploreSettings TraceExploration::settings_with(ExploreSettings settings, const 
   settings.streams = what_if.streams.value_or(what_if.most_models());
   settings.graphs = what_if.graphs;
   settings.launch_threads = what_if.launch_threads;
+  settings.processes = what_if.processes;
   settings.fuse = what_if.fuse;
   settings.fused = what_if.fused;
   return settings;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -48,6 +49,8 @@ class ReportMaker {
       report_.profiles.push_back({&file, summarize(*profile), summarize_profile(*profile)});
     } else if (const Trace* recorded = file.trace(TraceKind::kRecorded)) {
       add_recording(file, *recorded);
+    } else if (const StepTimes* times = file.step_times()) {
+      add_step_times(file, *times);
     }
   }
 
@@ -56,6 +59,22 @@ class ReportMaker {
     section.file = &file;
     section.summary = summarize(trace);
     section.gpu = summarize_gpu(trace);
+  }
+
+  void add_step_times(const ReportFile& file, const StepTimes& times) {
+    if (!options_.predict) return;
+    constexpr int kMostProcesses = 48;  // clients of an MPS server
+    int most = std::clamp(options_.models, 2, kMostProcesses);
+    for (const StepTime& row : times.rows) most = std::max(most, std::min(row.processes, kMostProcesses));
+    std::vector<int> counts(static_cast<std::size_t>(most) - 1);
+    std::iota(counts.begin(), counts.end(), 2);
+    TimedModel model = timed_model(file.path, times, Bytes{});
+    auto rows = equal_processes(model, {}, counts);
+    if (rows) {
+      report_.processes.push_back({&file, std::move(model), std::move(*rows)});
+    } else {
+      report_.missing.push_back(fmt::format("What several processes gain is not shown: {}.", rows.error().message));
+    }
   }
 
   /// A trace of a plan belongs to it; one of a what-if, or of a plan that cannot be read, stands alone.

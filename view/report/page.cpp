@@ -68,6 +68,7 @@ std::string body_of(const Report& report) {
   for (const PlanSection& section : report.plans) write_plan(html, section);
   for (const ProfileSection& section : report.profiles) write_profile(html, section);
   for (const RecordingSection& section : report.recordings) write_recording(html, section);
+  for (const ProcessesSection& section : report.processes) write_processes(html, section);
   write_missing(html, report);
   write_provenance(html, report);
   return html.take();

@@ -13,6 +13,7 @@ namespace {
 
 std::string kind_of(const ReportFile& file) {
   if (file.plan() != nullptr) return "plan";
+  if (file.step_times() != nullptr) return "step times";
   return fmt::format("{} trace", to_string(file.trace()->info.kind));
 }
 
@@ -38,7 +39,7 @@ std::string dropped_text(const TraceInfo& info) {
 
 HtmlRow row_of(const ReportFile& file) {
   HtmlRow row = {{file.path.string()}, {kind_of(file)}};
-  if (file.plan() != nullptr) {
+  if (file.trace() == nullptr) {
     row.insert(row.end(), {{""}, {""}, {""}, {""}});
     return row;
   }

@@ -14,6 +14,7 @@
 
 #include "base/cancel.hpp"
 #include "base/result.hpp"
+#include "simulator/colocation/processes.hpp"
 #include "simulator/plan/plan.hpp"
 #include "simulator/report/compare.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -25,24 +26,27 @@
 
 namespace cohort {
 
-/// A file that a report is made from: a plan, or a trace of any kind.
+/// A file that a report is made from: a plan, a trace of any kind, or a table of step times.
 struct ReportFile {
   std::filesystem::path path;
-  std::variant<Plan, std::shared_ptr<const Trace>> content;
+  std::variant<Plan, std::shared_ptr<const Trace>, StepTimes> content;
 
   [[nodiscard]] const Plan* plan() const { return std::get_if<Plan>(&content); }
-  /// Null where the file is a plan.
+  /// Null where the file is no table of step times.
+  [[nodiscard]] const StepTimes* step_times() const { return std::get_if<StepTimes>(&content); }
+  /// Null where the file is no trace.
   [[nodiscard]] const Trace* trace() const;
   /// Null where the file is no trace of this kind.
   [[nodiscard]] const Trace* trace(TraceKind kind) const;
 };
 
-/// Reads each file, plan or trace as its content says. Errors: those of read_trace() and parse_plan(), naming the file.
+/// Reads each file: a table of step times where its name ends in .csv, else a plan or a trace, as its content says.
+/// Errors: those of read_step_times(), read_trace() and parse_plan(), naming the file.
 Result<std::vector<ReportFile>> read_report_files(std::span<const std::filesystem::path> files,
                                                   const TraceReadOptions& read);
 
 struct ReportOptions {
-  int models = 8;         ///< to plan for, where profiles have no plan, and of traces of other programs
+  int models = 8;         ///< to plan for, where profiles have no plan; of other programs' traces and step times
   bool predict = true;    ///< else the page has what the files hold alone
   std::string made = {};  ///< when and with what the page is made, for its foot
   const CancelToken* cancel = nullptr;
@@ -83,6 +87,13 @@ struct RecordingSection {
   std::string no_forecast;           ///< why there is none
 };
 
+/// Step times of one model on a GPU.
+struct ProcessesSection {
+  const ReportFile* file = nullptr;
+  TimedModel model;
+  std::vector<EqualProcesses> rows;  ///< of 2 processes up to as many as asked for, or measured
+};
+
 /// What a page shows. Points into the files it was made from, which must outlive it.
 struct Report {
   std::string title;
@@ -91,6 +102,7 @@ struct Report {
   std::vector<PlanSection> plans;  ///< in the order of the files; plans are told apart by their fingerprint
   std::vector<ProfileSection> profiles;
   std::vector<RecordingSection> recordings;
+  std::vector<ProcessesSection> processes;
   std::vector<std::string> missing;  ///< what would tell more, and how to get it: a sentence each
 };
 

@@ -13,6 +13,10 @@ Result<ReportFile> read_report_file(const std::filesystem::path& path, const Tra
     COHORT_TRY(Plan plan, read_plan(path));
     return ReportFile{path, std::move(plan)};
   }
+  if (path.extension() == ".csv") {
+    COHORT_TRY(StepTimes times, read_step_times(path));
+    return ReportFile{path, std::move(times)};
+  }
   COHORT_TRY(Trace trace, read_trace(path, read));
   return ReportFile{path, std::make_shared<const Trace>(std::move(trace))};
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "simulator/colocation/processes_report.hpp"
 #include "simulator/report/comparison_json.hpp"
 #include "simulator/report/prediction_json.hpp"
 #include "simulator/report/ranking_json.hpp"
@@ -90,10 +91,17 @@ ordered_json to_json(const Report& report) {
     }
     recordings.push_back(std::move(one));
   }
+  ordered_json processes = ordered_json::array();
+  for (const ProcessesSection& section : report.processes) {
+    ordered_json one = {{"file", section.file->path.string()}};
+    one.update(processes_json(section.model, section.rows));
+    processes.push_back(std::move(one));
+  }
   return {{"title", report.title},
           {"plans", std::move(plans)},
           {"profiles", std::move(profiles)},
           {"recordings", std::move(recordings)},
+          {"processes", std::move(processes)},
           {"missing", report.missing}};
 }
 

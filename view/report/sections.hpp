@@ -20,6 +20,7 @@ void write_forecast(HtmlWriter& html, const Forecast& forecast, const std::strin
 void write_run(HtmlWriter& html, const PlanSection& section, const RunSection& run);
 void write_profile(HtmlWriter& html, const ProfileSection& section);
 void write_recording(HtmlWriter& html, const RecordingSection& section);
+void write_processes(HtmlWriter& html, const ProcessesSection& section);
 /// Where all of it comes from.
 void write_provenance(HtmlWriter& html, const Report& report);
 

@@ -104,6 +104,23 @@ TEST_F(Form, HasLaunchThreadsOnlyWithoutGraphs) {
   EXPECT_FALSE(number("launch threads").isEnabled());
 }
 
+TEST_F(Form, HasStreamsOnlyWithinOneProcess) {
+  EXPECT_EQ(form_.findChild<QComboBox*>("processes"), nullptr) << "of a trace alone";
+  ExploreFacts facts = exploration_.facts();
+  facts.kind = ExploreFacts::Kind::kTraces;
+  show(facts);
+  auto* processes = form_.findChild<QComboBox*>("processes");
+  ASSERT_NE(processes, nullptr);
+  processes->setFocus();
+  QTest::keyClick(processes, Qt::Key_Down);
+  EXPECT_EQ(form_.settings().processes, Processes::kMps);
+  EXPECT_FALSE(number("streams").isEnabled());
+  EXPECT_FALSE(number("launch threads").isEnabled());
+  QTest::keyClick(processes, Qt::Key_Up);
+  EXPECT_EQ(form_.settings().processes, Processes::kOne);
+  EXPECT_TRUE(number("streams").isEnabled());
+}
+
 TEST_F(Form, HidesWhatDoesNotApply) {
   ExploreFacts facts = exploration_.facts();
   facts.launches = false;

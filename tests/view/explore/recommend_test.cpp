@@ -103,6 +103,10 @@ TEST(Recommendation, SaysInWordsHowMembersRun) {
   what_if.streams = 4;
   what_if.launch_threads = 2;
   EXPECT_EQ(way_in_words(what_if), "4 streams, 2 launch threads");
+  what_if = {};
+  what_if.processes = Processes::kMps;
+  what_if.graphs = true;
+  EXPECT_EQ(way_in_words(what_if), "each a process of its own, under MPS, one graph launch a step");
 }
 
 TEST(Recommendation, RanksWaysOfATrace) {

@@ -56,6 +56,19 @@ TEST(TraceExploration, BeginsWithFourRunsOnFourStreams) {
   EXPECT_EQ(predict(*exploration, first).report.members, 4U);
 }
 
+TEST(TraceExploration, RunsEachMemberInAProcessOfItsOwn) {
+  const auto exploration = explore_launch_bound(20);
+  ExploreSettings settings = exploration->with_models(exploration->initial_settings(), {4});
+  settings.streams = 4;
+  const ExploreAnswer one_thread = predict(*exploration, settings);
+  settings.processes = Processes::kMps;  // streams and launch threads, whatever they are, do not apply
+  settings.launch_threads = 2;
+  const ExploreAnswer processes = predict(*exploration, settings);
+  EXPECT_LT(2 * processes.report.step_time, one_thread.report.step_time);
+  settings.processes = Processes::kTimeSlicing;
+  EXPECT_GE(predict(*exploration, settings).report.step_time, processes.report.step_time);
+}
+
 TEST(TraceExploration, MakesNamedKernelsFaster) {
   const auto exploration = explore_launch_bound(20);
   ExploreSettings settings = exploration->initial_settings();
@@ -85,6 +98,11 @@ TEST(TraceExploration, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(field_of([](ExploreSettings& settings) { settings.limits.memory = Bytes{1}; }), "memory limit");
   EXPECT_EQ(field_of([](ExploreSettings& settings) { settings.fuse = FuseChoice::kNamed; }), "fused");
   EXPECT_EQ(field_of([](ExploreSettings& settings) { settings.buffers = 0; }), "buffers");
+  EXPECT_EQ(field_of([](ExploreSettings& settings) {
+              settings.processes = Processes::kMps;
+              settings.fuse = FuseChoice::kAuto;
+            }),
+            "processes");
 }
 
 TEST(TraceExploration, HasNoPlan) {
