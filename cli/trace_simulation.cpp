@@ -161,8 +161,9 @@ TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : st
   app.add_option("--scale", scale_, "Traces only: make kernels of this name, op or layer x times faster")
       ->type_name("PATTERN=x");
   app.add_flag("--mixed-precision", mixed_precision_, "Traces only: compute everything in 16 bits");
-  app.add_option("--processes", processes_,
-                 "Traces of GPUs only: run each member in a process of its own, under MPS or with the GPU's time slicing")
+  app.add_option(
+         "--processes", processes_,
+         "Traces of GPUs only: run each member in a process of its own, under MPS or with the GPU's time slicing")
       ->check(CLI::IsMember({std::string(to_string(Processes::kMps)), std::string(to_string(Processes::kTimeSlicing))}))
       ->type_name("mps|time-slicing");
   app.add_option("--minibatch", minibatch_,

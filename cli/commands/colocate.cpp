@@ -89,7 +89,8 @@ Result<int> parse_positive(const std::string& text) {
 
 Result<int> parse_processes(const std::string& text) {
   COHORT_TRY(const int value, parse_positive(text));
-  if (value > 48) return fail(ErrorCode::kUsage, "{} processes: an MPS server has at most 48 clients", text);
+  if (value > kMostMpsClients)
+    return fail(ErrorCode::kUsage, "{} processes: an MPS server has at most {} clients", text, kMostMpsClients);
   return value;
 }
 

@@ -63,7 +63,9 @@ Command report_command() {
   command.writes_files = true;
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto options = std::make_shared<ReportCommandOptions>();
-    app.add_option("FILE", options->files, "Plans, profiles, traces and tables of step times (.csv), in any order")->required()->expected(1, -1);
+    app.add_option("FILE", options->files, "Plans, profiles, traces and tables of step times (.csv), in any order")
+        ->required()
+        ->expected(1, -1);
     app.add_option("-o,--output", options->output, "Page to write")->type_name("FILE")->capture_default_str();
     app.add_option("-n,--models", options->models,
                    "Models to plan for, where a profile comes without a plan, and for traces of other programs; most "

@@ -24,7 +24,7 @@ namespace cohort {
 enum class CostOrigin {
   kProfiled,      ///< the very call, at this width; at most interpolated between footprints
   kInterpolated,  ///< along a line through recorded widths or sizes
-  kAnalytic,      ///< width times the single op: this fused form was never recorded
+  kAnalytic,      ///< width times the single op: never recorded as fused (GpuDemands::together() on a GPU)
 };
 std::string_view to_string(CostOrigin origin);
 

@@ -42,7 +42,9 @@ void add_doubts(const PlanningCase& planning_case, const Prediction& prediction,
   for (const std::size_t count : prediction.origins) all += count;
   constexpr std::size_t kFew = 20;  // one op in so many leaves a prediction as it is
   say(analytic > 0, analytic * kFew > all,
-      fmt::format("{} fused ops were never recorded: width times the single op", analytic));
+      fmt::format("{} fused ops were never recorded: {}", analytic,
+                  on_gpu ? "their members' parts are taken to run side by side, as far as they leave room"
+                         : "width times the single op"));
   const CostTable& costs = *planning_case.costs;
   say(!costs.estimated_from().empty(), true,
       fmt::format("ops were not timed: the profile has {}, divided among them by what they compute",

@@ -17,7 +17,7 @@ constexpr double kBeyond = 0.03;        ///< for each doubling of the footprint 
 constexpr double kContention = 0.15;    ///< of a GPU, whose kernels slow each other by a model
 constexpr double kNotInModel = 0.06;    ///< where ops were timed alone only
 constexpr double kCoresMoved = 0.08;    ///< where cores were further apart for a part of the profile
-constexpr double kDivided = 0.3;        ///< where a step's time was divided among its ops by what they compute
+constexpr double kDivided = 0.2;        ///< where a step's time was divided among its ops by what they compute
 /// Half of a normal distribution's middle 80%, in standard deviations.
 constexpr double kEighty = 1.2816;
 

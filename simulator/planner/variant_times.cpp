@@ -31,7 +31,8 @@ Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, S
   if (runs_as_group(members.model->ops[op], strategy))
     return launch_time({{member_class, op, static_cast<std::size_t>(width)}});
   CostKey key{members.signatures[op], strategy, width, 1, ""};
-  if (case_.gpu != nullptr && !is_recorded(key)) return side_by_side({{member_class, op, static_cast<std::size_t>(width)}});
+  if (case_.gpu != nullptr && !is_recorded(key))
+    return side_by_side({{member_class, op, static_cast<std::size_t>(width)}});
   const auto one = times_.time(key, {footprint_, 0});
   if (streams > 1) return one.value_or(Nanoseconds(0));
   key.threads = case_.device.cores;
@@ -92,7 +93,7 @@ Nanoseconds VariantMaker::side_by_side(const LaunchParts& parts) {
     const CostKey key{members.signatures[part.op], Strategy::kSerial, 1, 1, ""};
     const CallWork work = call_work_of(*members.model, members.model->ops[part.op], case_.gpu->precision());
     const Nanoseconds time = times_.time(key, {footprint_, 0}).value_or(Nanoseconds(0));
-    ops.insert(ops.end(), part.members, {time, work});
+    ops.push_back({time, work, part.members});
   }
   return case_.gpu->together(ops);
 }
@@ -190,10 +191,16 @@ VariantMaker::LeastTimes VariantMaker::least_fused_times(std::size_t member_clas
   const MemberClass& members = classes_[member_class];
   const LaunchParts parts = {{member_class, op, static_cast<std::size_t>(width)}};
   const CostKey key{members.signatures[op], strategy, width, 1, ""};
-  const bool as_group = runs_as_group(members.model->ops[op], strategy);
-  if (!as_group && (case_.gpu == nullptr || is_recorded(key))) return least_times(key, RestKind::kSerialBest, streams);
-  const Nanoseconds least = as_group ? least_launch_time(parts) : longest_part(parts);
-  return {least, least};
+  if (runs_as_group(members.model->ops[op], strategy)) {
+    const Nanoseconds least = least_launch_time(parts);
+    return {least, least};
+  }
+  const LeastTimes least = least_times(key, RestKind::kSerialBest, streams);
+  const std::optional<Cost> known = times_.cost(key, {footprint_, 0});
+  if (case_.gpu == nullptr || (known && known->origin == CostOrigin::kProfiled)) return least;
+  // Lowered, the call may be one that was never recorded, as over a shared input: its members' parts run side by side.
+  const Nanoseconds part = longest_part(parts);
+  return {std::min(least.alone, part), std::min(least.core_time, part)};
 }
 
 /// The calls of one op of a class, each with what it takes at least; no calls where it may cost nothing.

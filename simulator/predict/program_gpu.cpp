@@ -77,10 +77,14 @@ double issue_rate(const GpuProfile& gpu) {
   return gpu.fma.per_second * 32 * gpu.sm.partitions / lanes;
 }
 
-/// The mean part of the SMs that so many blocks cover, one on each at a time.
-double covered_part(std::int64_t blocks, int sms) {
-  const std::int64_t waves = (blocks + sms - 1) / sms;
-  return static_cast<double>(blocks) / static_cast<double>(waves * sms);
+/// The mean part of the SMs that a launch's blocks cover, wave by wave, each wave spread over as many as there are.
+double covered_part(const LaunchShape& launch, const GpuProfile& gpu) {
+  const Result<Occupancy> resident = occupancy(launch, gpu.sm);
+  const std::int64_t places = std::int64_t{gpu.sms} * (resident ? std::max(1, resident->blocks_per_sm) : 1);
+  const std::int64_t full = launch.blocks / places;
+  const std::int64_t rest = launch.blocks % places;
+  const double last = std::min(1.0, static_cast<double>(rest) / gpu.sms);
+  return (static_cast<double>(full) + last) / static_cast<double>(full + (rest > 0 ? 1 : 0));
 }
 
 Pipe pipe_of(const CallWork& work, const GpuProfile& gpu) {
@@ -174,8 +178,7 @@ Nanoseconds roofline_time(const CallWork& work, const GpuProfile& gpu) {
 
 Nanoseconds rough_time(const CallWork& work, const GpuProfile& gpu) {
   constexpr double kOfArithmetic = 0.5;  // what libraries' products commonly reach
-  const std::int64_t blocks = launch_shape_of(work).blocks;
-  const double filled = covered_part(blocks, gpu.sms);
+  const double filled = covered_part(launch_shape_of(work), gpu);
   CallWork slower = work;
   if (work.is_product)
     slower.flops.value = std::llround(static_cast<double>(work.flops.value) / kOfArithmetic / filled);
@@ -198,7 +201,7 @@ Nanoseconds GpuDemands::together(std::span<const Part> parts) const {
   double shared = 0;
   for (const Part& each : parts) {
     longest = std::max(longest, each.time);
-    shared += static_cast<double>(each.time.count()) * share(each.work, each.time);
+    shared += static_cast<double>(each.time.count()) * share(each.work, each.time) * static_cast<double>(each.count);
   }
   return std::max(longest, Nanoseconds(static_cast<std::int64_t>(shared)));
 }
@@ -221,9 +224,10 @@ Result<const KernelDemand*> GpuDemands::demand(const Step& step, Nanoseconds tim
   solo.footprint = work.traffic;
   const std::optional<LaunchShape> recorded = launches_.find(step.cost);
   const LaunchShape launch = recorded ? *recorded : launch_shape_of(step.call);
-  if (!recorded) of(Throughput::kIssue) = std::max(of(Throughput::kIssue), covered_part(launch.blocks, profile_.sms));
+  if (!recorded) of(Throughput::kIssue) = std::max(of(Throughput::kIssue), covered_part(launch, profile_));
   auto demand = demand_of(launch, solo, profile_);
   if (!demand) return in_context(step.task, demand.error());
+  if (!recorded) demand->persistent = false;  // an assumed grid tells nothing of that
   return &known_.emplace(key, *std::move(demand)).first->second;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -65,6 +66,7 @@ class GpuDemands {
   struct Part {
     Nanoseconds time{};  ///< alone
     CallWork work;
+    std::size_t count = 1;  ///< of equal ops
   };
   [[nodiscard]] Nanoseconds together(std::span<const Part> parts) const;
   /// How many kernels a step launches, by the profiles; at least one.

@@ -439,8 +439,11 @@ Result<void> put_side_by_side(const PredictionCase& prediction_case, std::vector
     std::vector<GpuDemands::Part> parts;
     if (step.call.parts.empty()) {
       if (step.cost.width < 2) continue;
-      const CallWork one = part_of(work_of(step.call), step.cost.width);
-      parts.assign(static_cast<std::size_t>(step.cost.width), {costs[i].alone.time / step.cost.width, one});
+      const CostKey key{step.cost.signature, Strategy::kSerial, 1, step.cost.threads, ""};
+      const auto cost = prediction_case.costs->cost(key, context);
+      if (!cost) return in_context(step.task, cost.error());
+      parts.push_back(
+          {cost->time, part_of(work_of(step.call), step.cost.width), static_cast<std::size_t>(step.cost.width)});
     }
     for (const OpCall& part : parts_of(step.call)) {
       const CostKey key{part.signature, Strategy::kSerial, 1, step.cost.threads, step.cost.alone};

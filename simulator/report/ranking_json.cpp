@@ -108,6 +108,7 @@ ordered_json to_json(const WhatIfRanking& ranking) {
   for (const auto& [name, what_if, prediction] : ranking.ranked) {
     ordered_json way = {{"name", name},
                         {"streams", what_if.streams ? ordered_json(*what_if.streams) : ordered_json()},
+                        {"processes", to_string(what_if.processes)},
                         {"graphs", what_if.graphs},
                         {"launch_threads", what_if.launch_threads},
                         {"fuse", what_if.fuse == FuseChoice::kAuto ? "auto" : "none"},

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "simulator/colocation/colocate.hpp"
 
 namespace cohort {
 namespace {
@@ -75,9 +76,14 @@ class Ranking {
     done_ = of_few.ranked.size() + of_few.refused.size();
     if (of_few.interrupted) cancel_ = nullptr;
     const std::size_t wanted = of_few.interrupted ? 1 : kRefined;
-    for (std::size_t i = 0; i < of_few.ranked.size() && result_.ranked.size() < wanted; ++i) {
-      COHORT_TRY(const bool go_on, try_ways(with_all(of_few.ranked[i].what_if, of_few.interrupted || i > 0)));
+    std::size_t of_one_process = 0;
+    for (std::size_t i = 0; i < of_few.ranked.size() && of_one_process < wanted; ++i) {
+      const WhatIf& way = of_few.ranked[i].what_if;
+      const bool one_process = way.processes == Processes::kOne;
+      if (!one_process && !tries_processes()) continue;  // of fewer members
+      COHORT_TRY(const bool go_on, try_ways(with_all(way, of_few.interrupted || of_one_process > 0)));
       if (!go_on) break;
+      if (one_process) ++of_one_process;
     }
     result_.interrupted = result_.interrupted || of_few.interrupted;
     return finished();
@@ -133,9 +139,13 @@ class Ranking {
   }
 
   /// Whether a process for each member is a way as well. Time slicing never beats MPS, and is not ranked.
+  /// Nor is one that may break a limit, as nobody knows the memory of the processes' CUDA contexts.
   [[nodiscard]] bool tries_processes() const {
-    return launches_ && options_.processes && base_.processes == Processes::kOne && base_.members(case_.graphs.size()) > 1 &&
-           !base_.streams && base_.launch_threads == 1 && !base_.shared_input && base_.fuse == FuseChoice::kNone;
+    const std::size_t members = base_.members(case_.graphs.size());
+    const bool asked = base_.streams || base_.launch_threads > 1 || !options_.streams || !options_.launch_threads;
+    const bool shares = base_.shared_input || base_.fuse != FuseChoice::kNone;
+    return launches_ && options_.processes && !options_.memory_limit && base_.processes == Processes::kOne &&
+           members > 1 && members <= kMostMpsClients && !asked && !shares;
   }
 
   /// The best so far with kernels fused, and with more threads that launch.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "simulator/colocation/colocate.hpp"
 #include "simulator/engine/flat_run.hpp"
 #include "simulator/what_if/recorded_memory.hpp"
 #include "simulator/what_if/replay.hpp"
@@ -133,8 +134,8 @@ class Predictor {
       const std::size_t streams = most_streams(case_.graphs[i].graph);
       if (streams < 2) continue;
       return fail(ErrorCode::kNegativeAnswer,
-                  "--processes time-slicing: {} has kernels on {} streams, and which of them run beside each other in "
-                  "a time slice is not modelled",
+                  "time slicing: {} has kernels on {} streams, and which of them run beside each other in a time slice "
+                  "is not modelled",
                   case_.name_of(i), streams);
     }
     return {};
@@ -360,8 +361,11 @@ Result<void> check_same_device(const WhatIfCase& what_if_case) {
   return check_one(second->name.empty() ? "the second trace" : second->name, second->trace->info.device);
 }
 
-Result<void> check_shared(const WhatIf& what_if) {
+Result<void> check_shared(const WhatIf& what_if, std::size_t members) {
   if (what_if.processes == Processes::kOne) return {};
+  if (what_if.processes == Processes::kMps && members > kMostMpsClients)
+    return fail(ErrorCode::kUsage, "--processes mps: {} members; an MPS server has at most {} clients", members,
+                kMostMpsClients);
   const auto refuse = [&](std::string_view option) {
     return fail(ErrorCode::kUsage, "--processes {} and {}: processes share no streams, threads, input or kernels",
                 to_string(what_if.processes), option);
@@ -394,7 +398,7 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   if (what_if_case.second && what_if_case.graphs.size() != 1) {
     return fail(ErrorCode::kUsage, "two recorded minibatches: exactly two traces, of one model");
   }
-  COHORT_CHECK(check_shared(what_if));
+  COHORT_CHECK(check_shared(what_if, what_if.members(what_if_case.graphs.size())));
   COHORT_CHECK(check_same_device(what_if_case));
   if (!(what_if.copy_speed > 0)) return fail(ErrorCode::kUsage, "--copy-speed {}: positive", what_if.copy_speed);
   if (!(what_if.interconnect_speed > 0)) {

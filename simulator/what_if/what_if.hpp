@@ -113,9 +113,10 @@ struct WhatIfCase {
 };
 
 /// Errors: kUsage for numbers out of range or neither one for all traces nor one for each, for what several processes
-/// cannot share, and for a GPU's figures or processes where a CPU was recorded; kInvalidInput naming both traces where they were recorded on different devices;
-/// kNegativeAnswer naming what the traces cannot answer, as fusing ops that no kernel belongs to, or a minibatch that
-/// they say nothing of; kInterrupted once `cancel`, which may be null, is cancelled, at the end of a simulation.
+/// cannot share, and for a GPU's figures or processes where a CPU was recorded; kInvalidInput naming both traces where
+/// they were recorded on different devices; kNegativeAnswer naming what the traces cannot answer, as fusing ops that no
+/// kernel belongs to, or a minibatch that they say nothing of; kInterrupted once `cancel`, which may be null, is
+/// cancelled, at the end of a simulation.
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if,
                                          const CancelToken* cancel = nullptr);
 

@@ -41,7 +41,8 @@ class Doubts {
     say(together && what_if_.launch_threads > 1 && !graphs_.lock_part(), false,
         "launches of several threads hold one lock for their whole length");
     if (together && !one_process) doubt_processes();
-    say(case_.graphs.size() > 1 && one_process && !on_host && static_cast<std::size_t>(what_if_.launch_threads) < result_.members,
+    say(case_.graphs.size() > 1 && one_process && !on_host &&
+            static_cast<std::size_t>(what_if_.launch_threads) < result_.members,
         false, "members of different traces are taken to take turns in launching on the threads that they share");
     say(what_if_.fuse != FuseChoice::kNone && !result_.unfused, true, "fused times are analytic, none was profiled");
     say(what_if_.graphs && !what_if_.gpu, false, "costs of graph launches are published figures, not this machine's");
@@ -71,8 +72,9 @@ class Doubts {
   void doubt_processes() {
     std::vector<Doubt>& doubts = result_.doubts;
     if (what_if_.processes == Processes::kTimeSlicing)
-      doubts.push_back({true, "what the GPU takes to switch from one process to another is not known and not counted: "
-                              "steps take at least so long"});
+      doubts.push_back({true,
+                        "what the GPU takes to switch from one process to another is not known and not counted: "
+                        "steps take at least as long as predicted"});
     doubts.push_back({false, fmt::format("hosts of {} processes are taken to be {:.1f}% slower than that of one, as "
                                          "measured under MPS on an A100",
                                          result_.members, 100 * (host_slowdown(result_.members) - 1))});

@@ -63,7 +63,8 @@ TEST_F(ProfileFromTimes, PutsSmallOpsOfSeveralMembersSideBySideInOneLaunch) {
   EXPECT_GT(nlohmann::json::parse(together.out)["predicted_speedup"].get<double>(), 8) << "11x was measured on an H200";
   const Outcome planned = cohort({"plan", "lstm.trace.json.gz", "-n", "16", "--json"});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  EXPECT_GT(nlohmann::json::parse(planned.out)["ranked"][0]["predicted_speedup"].get<double>(), 8) << "and the planner finds it";
+  EXPECT_GT(nlohmann::json::parse(planned.out)["ranked"][0]["predicted_speedup"].get<double>(), 8)
+      << "and the planner finds it";
 }
 
 TEST_F(ProfileFromTimes, SaysWhatItFound) {

@@ -64,6 +64,8 @@ TEST_F(ReportCommand, DrawsWhatSeveralProcessesGain) {
   const Outcome none = cohort({"report", "together.csv", "-f"});
   EXPECT_EQ(none.exit_code, 3);
   EXPECT_THAT(none.err, HasSubstr("together.csv: has no row of one process alone"));
+  EXPECT_EQ(cohort({"report", recorded("parvagpu/resnet50.csv"), "--as-is", "-f"}).exit_code, 0);
+  EXPECT_THAT(read("report.html"), HasSubstr("What several processes of resnet50.csv gain is not shown"));
   write("bad.csv", "minibatch,step_ms\n1,2\n2,x\n");
   const Outcome bad = cohort({"report", "bad.csv", "-f"});
   EXPECT_EQ(bad.exit_code, 3);

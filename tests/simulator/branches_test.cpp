@@ -173,9 +173,7 @@ TEST(Branches, OfFusedOpsRunSideBySideToo) {
 
 /// Of small kernels that next to nothing of the device is used by.
 FakeTimes small_kernels() {
-  return [](const FakeCall& call) -> std::optional<std::int64_t> {
-    return call.strategy == Strategy::kSerial ? std::optional(20'000) : std::nullopt;
-  };
+  return [](const FakeCall& call) -> std::optional<std::int64_t> { return 20'000 * call.width; };
 }
 
 TEST(Branches, OfMembersOnAGpuHaveStreamsOfTheirOwn) {

@@ -60,11 +60,7 @@ class GpuBench {
 
  private:
   static FakeTimes times(Nanoseconds alone) {
-    return [alone](const FakeCall& call) -> std::optional<std::int64_t> {
-      if (call.strategy == Strategy::kGroupedConvolution || call.strategy == Strategy::kDenseConvolution)
-        return std::nullopt;
-      return alone.count() * call.width;
-    };
+    return [alone](const FakeCall& call) -> std::optional<std::int64_t> { return alone.count() * call.width; };
   }
 
   PlannerBench bench_;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "simulator/colocation/colocate.hpp"
+#include "simulator/report/ranking_json.hpp"
 #include "simulator/what_if/rank_what_ifs.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tests/simulator/what_if_case.hpp"
@@ -70,7 +72,7 @@ TEST(MembersInProcesses, TakeTurnsOnTheGpuWithoutMps) {
   EXPECT_GE(sliced.step_time, Nanoseconds(4 * 489'000)) << "kernels that would leave room for others take turns, too";
   EXPECT_GE(sliced.lower_bound, Nanoseconds(4 * 489'000)) << "all kernels, one at a time";
   EXPECT_GT(sliced.speedup, 1) << "copies of one process overlap kernels of another";
-  EXPECT_THAT(doubts_of(sliced), HasSubstr("steps take at least so long"));
+  EXPECT_THAT(doubts_of(sliced), HasSubstr("steps take at least as long as predicted"));
   EXPECT_EQ(sliced.confidence(), Confidence::kLow);
   expect_sound(sliced);
 }
@@ -99,6 +101,8 @@ TEST(MembersInProcesses, RefuseWhatTheyCannotShare) {
   EXPECT_THAT(refused([](WhatIf& what_if) { what_if.shared_input = true; }), HasSubstr("--input shared"));
   EXPECT_THAT(refused([](WhatIf& what_if) { what_if.fuse = FuseChoice::kAuto; }), HasSubstr("--fuse"));
   EXPECT_EQ(refused([](WhatIf& what_if) { what_if.graphs = true; }), "accepted");
+  EXPECT_EQ(refused([](WhatIf& what_if) { what_if.models = {48}; }), "accepted");
+  EXPECT_THAT(refused([](WhatIf& what_if) { what_if.models = {49}; }), HasSubstr("at most 48 clients"));
   EXPECT_THAT(refusal(Case(std::vector<Trace>{cpu_trace()}), in_processes(2, Processes::kMps), ErrorCode::kUsage),
               HasSubstr("--processes mps: trace 1 was recorded on cpu, which is not a GPU"));
   const Case streams(R"(
@@ -133,6 +137,37 @@ TEST(MembersInProcesses, AreRankedWhereNothingIsShared) {
   WhatIf given = models(4);
   given.streams = 2;
   EXPECT_THAT(processes_in(given), testing::IsEmpty());
+  RankOptions one_thread;
+  one_thread.launch_threads = false;
+  EXPECT_THAT(processes_in(models(4), one_thread), testing::IsEmpty()) << "the number of launch threads is given";
+  EXPECT_THAT(processes_in(models(49)), testing::IsEmpty()) << "an MPS server has at most 48 clients";
+}
+
+TEST(MembersInProcesses, AreToldInJson) {
+  const Case launches = filling(Case(launch_bound(10)), 0.05F);
+  const Result<WhatIfRanking> ranking = rank_what_ifs(launches.what_if_case, models(4));
+  ASSERT_TRUE(ranking) << ranking.error().message;
+  const nlohmann::ordered_json json = to_json(*ranking);
+  std::size_t of_mps = 0;
+  for (const auto& way : json["ranked"]) {
+    const bool named = way["name"].get<std::string>().find("--processes mps") != std::string::npos;
+    EXPECT_EQ(way["processes"], named ? "mps" : "one");
+    if (named) ++of_mps;
+  }
+  EXPECT_EQ(of_mps, 2U);
+}
+
+TEST(MembersInProcesses, DoNotTakeThePlaceOfStreamsAmongManyMembers) {
+  // Large enough that ways are ranked with 16 members; launches bind, so processes come first.
+  const Case launches = filling(Case(launch_bound(1'600)), 0.01F);
+  const Result<WhatIfRanking> ranking = rank_what_ifs(launches.what_if_case, models(40));
+  ASSERT_TRUE(ranking) << ranking.error().message;
+  std::size_t of_one_process = 0;
+  for (const RankedWhatIf& each : ranking->ranked) {
+    if (each.what_if.processes == Processes::kOne) ++of_one_process;
+  }
+  EXPECT_GE(of_one_process, 3U);
+  EXPECT_LT(of_one_process, ranking->ranked.size()) << "processes are there as well";
 }
 
 }  // namespace

@@ -71,5 +71,15 @@ TEST(ProgramGpu, CountsAWaveThatIsNotFullAsAWholeOne) {
   EXPECT_NEAR(with_blocks(216) / full, 2, 1e-3);
 }
 
+TEST(ProgramGpu, TakesAnUnknownProductForOneBlockOnAnSm) {
+  CallWork work = product(Precision::kFloat32);
+  work.outputs = 109 * 2048;
+  const LaunchShape launch = launch_shape_of(work);
+  EXPECT_EQ(launch.blocks, 109);
+  const Result<Occupancy> resident = occupancy(launch, published_gpu_profile("A100")->sm);
+  ASSERT_TRUE(resident);
+  EXPECT_EQ(resident->blocks_per_sm, 1);
+}
+
 }  // namespace
 }  // namespace cohort

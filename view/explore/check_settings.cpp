@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "simulator/colocation/colocate.hpp"
+
 namespace cohort {
 namespace {
 
@@ -71,6 +73,11 @@ void check_speeds(const ExploreSettings& settings, Problems& problems) {
 void check_processes(const ExploreSettings& settings, const ExploreFacts& facts, Problems& problems) {
   if (settings.processes == Processes::kOne) return;
   if (!facts.launches) problems.push_back({"processes", fmt::format("{} is not a GPU", facts.device.id)});
+  std::size_t members = 0;
+  for (std::size_t i = 0; i < facts.models.size(); ++i)
+    members += static_cast<std::size_t>(settings.models[std::min(i, settings.models.size() - 1)]);
+  if (settings.processes == Processes::kMps && members > kMostMpsClients)
+    problems.push_back({"processes", fmt::format("an MPS server has at most {} clients", kMostMpsClients)});
   if (settings.shared_input) problems.push_back({"processes", "processes do not share input; take one process"});
   if (settings.fuse != FuseChoice::kNone)
     problems.push_back({"processes", "kernels of several processes cannot be fused; take one process"});

@@ -53,7 +53,7 @@ struct ExploreSettings {
   std::optional<Resolved> resolved{};
 
   // Of traces of runs.
-  Processes processes = Processes::kOne;                ///< several: streams and launch threads do not apply
+  Processes processes = Processes::kOne;  ///< several: streams and launch threads do not apply
   FuseChoice fuse = FuseChoice::kNone;
   std::vector<std::string> fused{};                     ///< of kNamed: kernels, ops or layers, '*' for any text
   std::vector<std::pair<std::string, double>> scale{};  ///< kernels, ops or layers that are x times faster

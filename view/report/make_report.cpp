@@ -62,10 +62,13 @@ class ReportMaker {
   }
 
   void add_step_times(const ReportFile& file, const StepTimes& times) {
-    if (!options_.predict) return;
-    constexpr int kMostProcesses = 48;  // clients of an MPS server
-    int most = std::clamp(options_.models, 2, kMostProcesses);
-    for (const StepTime& row : times.rows) most = std::max(most, std::min(row.processes, kMostProcesses));
+    if (!options_.predict) {
+      report_.missing.push_back(fmt::format("What several processes of {} gain is not shown, as it is predicted.",
+                                            file.path.filename().string()));
+      return;
+    }
+    int most = std::clamp(options_.models, 2, kMostMpsClients);
+    for (const StepTime& row : times.rows) most = std::max(most, std::min(row.processes, kMostMpsClients));
     std::vector<int> counts(static_cast<std::size_t>(most) - 1);
     std::iota(counts.begin(), counts.end(), 2);
     TimedModel model = timed_model(file.path, times, Bytes{});

@@ -37,8 +37,7 @@ void write_processes(HtmlWriter& html, const ProcessesSection& section) {
       "What equal processes under MPS gain over the same processes one after another, predicted from the table's step "
       "times of one process alone.");
   std::vector<std::pair<std::string, std::string>> facts;
-  if (model.demands.host_time)
-    facts.emplace_back("the host's part of a step", format_time(*model.demands.host_time));
+  if (model.demands.host_time) facts.emplace_back("the host's part of a step", format_time(*model.demands.host_time));
   if (const auto errors = errors_text(section.rows)) facts.emplace_back("predicted gains", *errors);
   html.facts(facts);
   bool any_unknown = false;

@@ -1,6 +1,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.hpp"
 #include "planning/plan_files.hpp"
 #include "tracer/file/trace_file.hpp"
 #include "view/report/report.hpp"
@@ -13,7 +14,7 @@ Result<ReportFile> read_report_file(const std::filesystem::path& path, const Tra
     COHORT_TRY(Plan plan, read_plan(path));
     return ReportFile{path, std::move(plan)};
   }
-  if (path.extension() == ".csv") {
+  if (to_lower(path.extension().string()) == ".csv") {
     COHORT_TRY(StepTimes times, read_step_times(path));
     return ReportFile{path, std::move(times)};
   }

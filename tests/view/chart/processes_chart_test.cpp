@@ -34,8 +34,8 @@ std::vector<std::string> names(const Chart& chart) {
 
 TEST(ProcessesChart, HasALineAMinibatchAndWhatWasMeasured) {
   // Counts in any order; what was measured of three processes equals that of two: one had ended.
-  const auto charts = charts_of(
-      "minibatch,step_ms,processes\n1,10,1\n4,10,1\n64,100,1\n4,12,2\n4,12,3\n64,200,2\n64,290,3\n", {3, 2});
+  const auto charts =
+      charts_of("minibatch,step_ms,processes\n1,10,1\n4,10,1\n64,100,1\n4,12,2\n4,12,3\n64,200,2\n64,290,3\n", {3, 2});
   ASSERT_THAT(charts, SizeIs(1));
   EXPECT_EQ(charts[0].title, "net: equal processes on one GPU");
   EXPECT_THAT(names(charts[0]), ElementsAre("minibatch 1", "minibatch 4", "minibatch 64", "minibatch 4, measured",
@@ -55,8 +55,7 @@ TEST(ProcessesChart, HasALineAMinibatchAndWhatWasMeasured) {
 }
 
 TEST(ProcessesChart, IsOneForEachPartOfTheGpuAndOfTheStep) {
-  const auto charts =
-      charts_of("minibatch,gpcs,step_ms,part\n8,3,5,\n8,4,4,\n8,4,1,head\n16,4,7,\n", {2});
+  const auto charts = charts_of("minibatch,gpcs,step_ms,part\n8,3,5,\n8,4,4,\n8,4,1,head\n16,4,7,\n", {2});
   ASSERT_THAT(charts, SizeIs(3));
   EXPECT_THAT(charts[0].title, HasSubstr("3 GPCs"));
   EXPECT_THAT(charts[1].title, HasSubstr("4 GPCs"));
