@@ -12,6 +12,7 @@ namespace cohort {
 namespace {
 
 using namespace literals;
+using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 Nanoseconds sum_of(const std::vector<GainPart>& gain) {
@@ -128,28 +129,52 @@ class WithWorkspaces {
   PlannerBench bench_;
 };
 
-TEST(PlanReport, DoubtsAProfileDuringWhichCoresWereMoved) {
-  const auto doubts_with = [](std::int64_t longest) {
-    PlannerBench bench(
-        {fake_mlp(8)}, 2, [](const FakeCall&) { return std::optional<std::int64_t>(200'000); }, 2);
-    const std::vector<ProfileRecord> of_ops = bench.records();
-    std::vector<ProfileRecord> records(of_ops.begin(), of_ops.end());
-    for (const std::int64_t time : {std::int64_t{60}, longest})
-      records.push_back(record(std::string(kRoundTripRecord), Strategy::kSerial, 1, 1, time));
-    const Trace profile = fake_profile(records, 2);
-    const auto costs = CostTable::from(std::vector<const Trace*>{&profile});
-    PlanningCase planning_case = bench.planning_case();
-    planning_case.costs = &*costs;
-    const Plan plan = uniform_plan(bench.base.members, Strategy::kConcurrent, 2);
-    const auto report = report_plan(planning_case, plan, {});
-    EXPECT_TRUE(report.has_value());
-    std::vector<std::string> doubts;
-    for (const auto& doubt : report->doubts) doubts.push_back(doubt.why);
-    return doubts;
+/// Of two members side by side, from a profile of their ops with such further records and times of whole steps.
+std::vector<Doubt> doubts_with(const std::vector<ProfileRecord>& more, const std::vector<Nanoseconds>& steps) {
+  PlannerBench bench(
+      {fake_mlp(8)}, 2, [](const FakeCall&) { return std::optional<std::int64_t>(200'000); }, 2);
+  std::vector<ProfileRecord> records = bench.records();
+  records.insert(records.end(), more.begin(), more.end());
+  Trace profile = fake_profile(records, 2);
+  if (!steps.empty()) {
+    for (const std::string_view what : {kWallInTurn, kWallOpsInTurn})
+      profile.info.wall_times.push_back({std::string(what), steps, 0});
+  }
+  const auto costs = CostTable::from(std::vector<const Trace*>{&profile});
+  PlanningCase planning_case = bench.planning_case();
+  planning_case.costs = &*costs;
+  const auto report = report_plan(planning_case, uniform_plan(bench.base.members, Strategy::kConcurrent, 2), {});
+  EXPECT_TRUE(report.has_value());
+  return report ? report->doubts : std::vector<Doubt>{};
+}
+
+TEST(PlanReport, DoubtsAProfileWhoseWholeStepsVaried) {
+  using testing::Contains;
+  using testing::Field;
+  using testing::Not;
+  const auto varied = [](bool grave, const char* by) {
+    return testing::AllOf(Field(&Doubt::grave, grave),
+                          Field(&Doubt::why, HasSubstr(std::string("whole steps varied by ") + by)));
   };
-  EXPECT_THAT(doubts_with(90), testing::Not(testing::Contains(HasSubstr("cores were moved"))));
-  EXPECT_THAT(doubts_with(330), testing::Contains("cores were moved while they were profiled: a round trip between two "
-                                                  "took 87 ns to 303 ns"));
+  const auto any = Field(&Doubt::why, HasSubstr("whole steps varied"));
+  EXPECT_THAT(doubts_with({}, {95ns, 97ns, 100ns, 103ns, 105ns}), Not(Contains(any)));
+  EXPECT_THAT(doubts_with({}, {90ns, 95ns, 100ns, 105ns, 110ns}), Contains(varied(false, "6%")));
+  EXPECT_THAT(doubts_with({}, {70ns, 85ns, 100ns, 115ns, 130ns}), Contains(varied(true, "19%")));
+}
+
+TEST(PlanReport, DoubtsAProfileDuringWhichCoresWereMoved) {
+  const auto with_round_trip = [](std::int64_t longest) {
+    std::vector<ProfileRecord> trips;
+    for (const std::int64_t time : {std::int64_t{60}, longest})
+      trips.push_back(record(std::string(kRoundTripRecord), Strategy::kSerial, 1, 1, time));
+    std::vector<std::string> whys;
+    for (const Doubt& doubt : doubts_with(trips, {})) whys.push_back(doubt.why);
+    return whys;
+  };
+  EXPECT_THAT(with_round_trip(90), testing::Not(testing::Contains(HasSubstr("cores were moved"))));
+  EXPECT_THAT(with_round_trip(330),
+              testing::Contains("cores were moved while they were profiled: a round trip between two "
+                                "took 87 ns to 303 ns"));
 }
 
 TEST(PlanReport, ComparesTheRulesOfAWorkspaceLimit) {
