@@ -58,6 +58,8 @@ class CostTable {
   [[nodiscard]] bool has(const CostKey& key) const;
   /// Whether anything was recorded under the signature.
   [[nodiscard]] bool has_op(std::string_view signature) const { return find(signature) != nullptr; }
+  /// Whether any width of an op was recorded so.
+  [[nodiscard]] bool has_form(std::string_view signature, Strategy strategy, int threads) const;
   /// Whether launches of several such ops side by side were recorded.
   [[nodiscard]] bool has_group(std::string_view signature, int threads) const;
 
@@ -117,7 +119,6 @@ class CostTable {
   [[nodiscard]] Result<Cost> recorded_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] Result<Cost> group_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] std::vector<Alternative> group_alternatives(const CostKey& key) const;
-  [[nodiscard]] bool has_form(std::string_view signature, Strategy strategy, int threads) const;
   [[nodiscard]] Result<Cost> copy_cost(const CostKey& key, const CostContext& context) const;
   [[nodiscard]] const OpTimes* find(std::string_view signature) const;
   /// Null where the very call was not recorded.

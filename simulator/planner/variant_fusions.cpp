@@ -89,8 +89,7 @@ std::string VariantMaker::why_not_fused(std::size_t member_class, std::size_t op
   const auto refusal =
       fuse(*members.model, what, strategy, static_cast<int>(members.members.size()), shares_input(member_class, op));
   if (!refusal && !runs_as_group(what, strategy)) return refusal.error().message;
-  return fmt::format("op {} ({}): no profile tells what a launch of several takes", what.name,
-                     op_type(what.attributes));
+  return fmt::format("op {} ({}): no profile tells what several in one call take", what.name, op_type(what.attributes));
 }
 
 std::optional<std::string> VariantMaker::why_unused(Strategy strategy) const {

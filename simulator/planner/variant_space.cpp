@@ -20,7 +20,7 @@ VariantMaker::Wishes VariantMaker::possible_wishes() const {
     for (std::size_t op = 0; op < mine.size(); ++op) {
       for (const Strategy strategy : kFusedStrategies) {
         const bool goes_along = strategy != Strategy::kDenseConvolution || is_core(c, op, strategy);
-        if (goes_along && can_fuse(c, op, strategy)) mine[op].emplace_back(strategy);
+        if (goes_along && may_fuse(c, op, strategy)) mine[op].emplace_back(strategy);
       }
     }
   }

@@ -41,6 +41,18 @@ bool VariantMaker::can_fuse(std::size_t member_class, std::size_t op, Strategy s
   return fuse(*members.model, what, strategy, width, shares_input(member_class, op)).has_value();
 }
 
+/// Of a CPU what the strategy is for must have been timed fused: a profile leaves out what it cannot gain by, and the
+/// library may have nothing but slow ways for it (two members' product with 150 MB of weights took 15 times as long).
+bool VariantMaker::may_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const {
+  if (!can_fuse(member_class, op, strategy)) return false;
+  const MemberClass& members = classes_[member_class];
+  if (case_.gpu != nullptr || !is_core(member_class, op, strategy) || runs_as_group(members.model->ops[op], strategy))
+    return true;
+  const std::string& signature = members.signatures[op];
+  return case_.costs->has_form(signature, strategy, 1) ||
+         case_.costs->has_form(signature, strategy, case_.device.cores);
+}
+
 /// Of equal members: recurrent layers where a GPU's figures or a profile tell what one launch of several takes;
 /// products where a profile does, since a strided batch does the same.
 bool VariantMaker::can_group(std::size_t member_class, std::size_t op, Strategy strategy) const {
@@ -111,7 +123,7 @@ VariantMaker::Runs VariantMaker::runs_for(const std::vector<Strategy>& strategie
       for (const Strategy strategy : strategies) {
         const bool goes_along = strategy != Strategy::kDenseConvolution;
         if (mine[op] || !(goes_along || is_core(c, op, strategy))) continue;
-        if (can_fuse(c, op, strategy)) mine[op] = strategy;
+        if (may_fuse(c, op, strategy)) mine[op] = strategy;
       }
     }
   }
@@ -146,7 +158,7 @@ VariantMaker::Runs VariantMaker::greedy_runs(RestKind rest, int streams) {
       Nanoseconds best = op_time(c, op, rest, streams) * width / (rest == RestKind::kConcurrent ? streams : 1);
       for (const Strategy strategy : kFusedStrategies) {
         if (strategy == Strategy::kDenseConvolution && !is_core(c, op, strategy)) continue;
-        if (!can_fuse(c, op, strategy)) continue;
+        if (!may_fuse(c, op, strategy)) continue;
         const Nanoseconds fused = fused_time(c, op, strategy, rest == RestKind::kConcurrent ? streams : 1);
         if (fused >= best || fused == Nanoseconds(0)) continue;
         best = fused;

@@ -117,6 +117,8 @@ class VariantMaker {
   /// Whether its members read the op's first input from one buffer.
   [[nodiscard]] bool shares_input(std::size_t member_class, std::size_t op) const;
   [[nodiscard]] bool can_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const;
+  /// Whether the search fuses it by itself.
+  [[nodiscard]] bool may_fuse(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] bool is_core(std::size_t member_class, std::size_t op, Strategy strategy) const;
   [[nodiscard]] Wishes possible_wishes() const;
   [[nodiscard]] Runs runs_of(const std::vector<Wish>& wish) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <thread>
@@ -75,15 +76,15 @@ class Ranking {
     COHORT_TRY(const WhatIfRanking of_few, Ranking(case_, few, options_).run());
     done_ = of_few.ranked.size() + of_few.refused.size();
     if (of_few.interrupted) cancel_ = nullptr;
-    const std::size_t wanted = of_few.interrupted ? 1 : kRefined;
-    std::size_t of_one_process = 0;
-    for (std::size_t i = 0; i < of_few.ranked.size() && of_one_process < wanted; ++i) {
-      const WhatIf& way = of_few.ranked[i].what_if;
-      const bool one_process = way.processes == Processes::kOne;
-      if (!one_process && !tries_processes()) continue;  // of fewer members
-      COHORT_TRY(const bool go_on, try_ways(with_all(way, of_few.interrupted || of_one_process > 0)));
+    const auto wanted = static_cast<std::ptrdiff_t>(of_few.interrupted ? 1 : kRefined);
+    const auto of_one_process = [](const RankedWhatIf& each) { return each.what_if.processes == Processes::kOne; };
+    bool alone = of_few.interrupted;
+    for (const RankedWhatIf& found : of_few.ranked) {
+      if (std::ranges::count_if(result_.ranked, of_one_process) >= wanted) break;
+      if (!of_one_process(found) && !tries_processes()) continue;  // of fewer members
+      COHORT_TRY(const bool go_on, try_ways(with_all(found.what_if, alone)));
       if (!go_on) break;
-      if (one_process) ++of_one_process;
+      alone = alone || of_one_process(found);
     }
     result_.interrupted = result_.interrupted || of_few.interrupted;
     return finished();

@@ -37,6 +37,23 @@ TEST(Planner, FollowsRecordedCostsWhicheverWayTheyPoint) {
               HasSubstr("grouped convolution (conv1, conv2)"));
 }
 
+TEST(Planner, FusesOfACpuOnlyWhatWasTimedFused) {
+  const auto plan = [](bool timed) {
+    const FakeTimes times = [timed](const FakeCall& call) -> std::optional<std::int64_t> {
+      if (call.strategy == Strategy::kSerial) return 100'000;
+      if (call.strategy == Strategy::kStridedBatch && timed) return 10'000 * call.width;
+      return std::nullopt;
+    };
+    return PlannerBench({fake_mlp(8)}, 4, times).plan();
+  };
+  const auto fuses = [](const PlanningResult& result) {
+    return std::any_of(result.ranked.begin(), result.ranked.end(),
+                       [](const PlanCandidate& each) { return each.name.find("strided batch") != std::string::npos; });
+  };
+  EXPECT_TRUE(fuses(plan(true)));
+  EXPECT_FALSE(fuses(plan(false))) << "width times the single op is a guess, and libraries may be many times slower";
+}
+
 TEST(Planner, FlipsTheChoiceWhenTwoRecordedTimesAreExchanged) {
   PlannerBench bench = cnn_bench({.beside = 1.0, .strided = 0.2});
   EXPECT_EQ(best_name(bench), "concurrent x2 + strided batch (fc1, fc2)");
