@@ -11,58 +11,41 @@ which N times the GPU's part of one step is at least --busy times the step of on
 """
 
 import argparse
-import csv
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from gpu_measured import IMAGE, ROOT, SAMPLE_BYTES
+from gpu_measured import IMAGE, SAMPLE_BYTES, colocate
 from speedup_table import provenance
+from sweeps import ROOT, cohort, guarded
 
 NETWORKS = {"resnet50": "resnet50", "mobilenetv2": "mobilenet_v2", "densenet121": "densenet121", "inceptionv3": "inception_v3"}
 SLICES = {1: "1g.10gb", 2: "2g.20gb", 3: "3g.40gb", 4: "4g.40gb", 7: "7g.80gb"}
 
 
-def call(options, *arguments):
-    done = subprocess.run([options.cohort, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"gpu_contention: {' '.join(map(str, arguments))}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
-
-
-def measured_steps(path):
-    """By GPCs and minibatch: seconds of a step of each of so many processes; without rows of processes that had ended."""
-    steps = {}
-    for row in csv.DictReader(open(path)):
-        case = steps.setdefault((int(row["gpcs"]), int(row["minibatch"])), {})
-        case[int(row["processes"])] = int(row["minibatch"]) / float(row["samples_per_s_each"])
-    for case in steps.values():
-        for count in sorted(case, reverse=True):
-            if count - 1 in case and abs(case[count] / case[count - 1] - 1) < 0.002:
-                del case[count]
-    return steps
-
-
 def rows_of(network, path, options, folder):
     profile = folder / "profile.json.gz"
-    for (gpcs, minibatch), steps in sorted(measured_steps(path).items()):
-        if 1 not in steps or len(steps) < 2:
+    copied = SAMPLE_BYTES.get(network, IMAGE)
+    works = {}  # by GPCs and minibatch: seconds of the GPU in one step, as the profile has it
+    for row in colocate(options.cohort, path, "-n", "2,3,4,5", "--copied", copied)["rows"]:
+        if "measured_step_ns" not in row or row["measured_less_processes"]:
             continue
-        made = call(options, "profile", NETWORKS[network], "--minibatch", minibatch, "--times", path, "--device-profile",
-                    f"A100 80GB MIG {SLICES[gpcs]}", "--copied", SAMPLE_BYTES.get(network, IMAGE), "--precision", "tf32", "-f", "--json",
-                    "-o", profile)
-        work = made["gpu_work_ns"] / 1e9
-        for count, measured in sorted(steps.items()):
-            if count < 2 or count * work < options.busy * steps[1]:
-                continue
-            simulated = call(options, "simulate", profile, "-n", count, "--strategy", "concurrent", "--streams", count, "--graphs",
-                             "--input", "separate", "--json")["predicted_ns"] / 1e9
-            yield {"network": network, "gpcs": gpcs, "minibatch": minibatch, "processes": count,
-                   "simulated": simulated / measured - 1, "conserved": count * work / measured - 1}
+        gpcs, minibatch, count = int(row["share"]), row["minibatch"], row["processes"]
+        if (gpcs, minibatch) not in works:
+            made = cohort(options.cohort, "profile", NETWORKS[network], "--minibatch", minibatch, "--times", path, "--device-profile",
+                          f"A100 80GB MIG {SLICES[gpcs]}", "--copied", copied, "--precision", "tf32", "-f",
+                          "--json", "-o", profile)
+            works = {(gpcs, minibatch): made["gpu_work_ns"]}
+        work, measured = works[gpcs, minibatch], row["measured_step_ns"]
+        if count * work < options.busy * row["alone_ns"]:
+            continue
+        simulated = cohort(options.cohort, "simulate", profile, "-n", count, "--strategy", "concurrent", "--streams", count, "--graphs",
+                           "--input", "separate", "--json")["predicted_ns"]
+        yield {"network": network, "gpcs": gpcs, "minibatch": minibatch, "processes": count, "simulated": simulated / measured - 1,
+               "conserved": count * work / measured - 1}
 
 
 def line(name, rows):
@@ -114,4 +97,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded(main))

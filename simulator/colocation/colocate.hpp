@@ -9,9 +9,6 @@
 
 namespace cohort {
 
-/// Clients of one MPS server. Source: CUDA's documentation of MPS.
-inline constexpr int kMostMpsClients = 48;
-
 /// How many times as long the host's work takes in each of so many processes under MPS, at least one, as in one alone.
 double host_slowdown(std::size_t processes);
 

@@ -69,8 +69,7 @@ Nanoseconds milliseconds(double time) { return Nanoseconds(std::llround(time * 1
 
 constexpr std::size_t kMostRows = 10'000;  // each is held against each
 constexpr double kMostMinibatch = 1e6;
-constexpr double kMostProcesses = 48;  // as many clients as an MPS server has
-constexpr double kLeastTime = 1e-3;    // in ms
+constexpr double kLeastTime = 1e-3;  // in ms
 constexpr double kMostTime = 1e7;
 
 Result<StepTime> step_time_of(const Row& row, std::string_view time_column, std::string_view share_column,
@@ -81,7 +80,7 @@ Result<StepTime> step_time_of(const Row& row, std::string_view time_column, std:
   COHORT_TRY(const auto minibatch, row.count("minibatch", kMostMinibatch));
   if (!minibatch) return fail(ErrorCode::kInvalidInput, "line {}: column minibatch is empty", line);
   step.minibatch = *minibatch;
-  COHORT_TRY(const auto processes, row.count("processes", kMostProcesses));
+  COHORT_TRY(const auto processes, row.count("processes", kMostMpsClients));
   step.processes = static_cast<int>(processes.value_or(1));
   if (!share_column.empty()) {
     COHORT_TRY(const auto share, row.number(share_column, 1, share_column == "gpcs" ? 16 : 100));

@@ -13,6 +13,9 @@
 
 namespace cohort {
 
+/// Clients of one MPS server. Source: CUDA's documentation of MPS.
+inline constexpr int kMostMpsClients = 48;
+
 /// What one line of a table says: how long a step takes, in one process or in several equal ones at once.
 struct StepTime {
   std::int64_t minibatch = 1;
