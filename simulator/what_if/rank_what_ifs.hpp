@@ -47,10 +47,10 @@ struct WhatIfRanking {
 /// each member where nothing is shared. All numbers of
 /// streams, up to the members of the trace that has most, are tried with both ways to launch; fusion and launch threads
 /// on the best of these. Of large traces with more than 16 members, and without a limit, the best three ways of 16
-/// in one process are predicted with all, the first also with the numbers of streams beyond. Errors: those of predict_what_if()
-/// where no way can be predicted; kNegativeAnswer where a replay without a change is off by more than kMostReplayError;
-/// kDoesNotFit where none keeps the limit; kNegativeAnswer for a limit where the traces record no allocations;
-/// kInterrupted where nothing had been found.
+/// in one process are predicted with all, the first also with the numbers of streams beyond. Errors: those of
+/// predict_what_if() where no way can be predicted; kNegativeAnswer where a replay without a change is off by more than
+/// kMostReplayError; kDoesNotFit where none keeps the limit; kNegativeAnswer for a limit where the traces record no
+/// allocations; kInterrupted where nothing had been found.
 Result<WhatIfRanking> rank_what_ifs(const WhatIfCase& what_if_case, const WhatIf& base,
                                     const RankOptions& options = {});
 
