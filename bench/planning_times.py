@@ -8,6 +8,7 @@ most that any of these held. For traces `cohort simulate --models N` is timed as
 """
 
 import argparse
+import json
 import os
 import pathlib
 import statistics
@@ -39,10 +40,10 @@ def row(options, name, command):
 
 
 def is_profile(options, file):
-    told = subprocess.run([options.cohort, "trace", "info", file], capture_output=True, text=True)
+    told = subprocess.run([options.cohort, "trace", "info", file, "--json"], capture_output=True, text=True)
     if told.returncode != 0:
         sys.exit(f"planning_times: {told.stderr.strip()}")
-    return told.stdout.split(maxsplit=2)[1] == "profile"
+    return json.loads(told.stdout)["kind"] == "profile"
 
 
 def main():

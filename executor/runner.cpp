@@ -9,14 +9,10 @@ Result<std::unique_ptr<Runner>> Runner::create(Backend& backend, const Program& 
   COHORT_TRY(std::unique_ptr<Session> session, backend.load(program, weights));
   std::unique_ptr<Runner> runner(new Runner(program, std::move(session)));
   for (int slot = 0; slot < program.input_buffers; ++slot) runner->upload(slot);
-  std::vector<std::vector<float>> states;
-  for (std::size_t i = 0; i < program.states.size(); ++i) {
-    COHORT_TRY(states.emplace_back(), runner->session_->read_state(i));
-  }
   const Nanoseconds begin = steady_now();
   COHORT_CHECK(runner->step(0));
   runner->first_step_ = steady_now() - begin;
-  for (std::size_t i = 0; i < states.size(); ++i) COHORT_CHECK(runner->session_->write_state(i, states[i]));
+  COHORT_CHECK(write_first_states(*runner->session_, program, weights));
   if (program.launch == LaunchMode::kSingle) return runner;
   for (int slot = 0; slot < program.input_buffers; ++slot) {
     runner->session_->begin_capture();

@@ -50,13 +50,8 @@ class CallsInPlace {
   static constexpr double kToTurns = 0.4;
   /// Of a step: loading a plan takes about as long as so many.
   static constexpr int kLoading = 5;
-
-  [[nodiscard]] PlannerOptions quick() const {
-    PlannerOptions options;
-    options.most_explained = 0;
-    options.cancel = &cancel_;
-    return options;
-  }
+  /// Of what is left, for planning: a search that takes longer ends with the best plan by then.
+  static constexpr double kToPlan = 0.5;
 
   /// What the planner would run, and what it predicts for a step of it.
   struct Next {
@@ -71,8 +66,11 @@ class CallsInPlace {
     for (int i = 0; i < kMostPlansRun; ++i) {
       const Nanoseconds begin = steady_now();
       if (budget.spent() || took > budget.left()) return false;
-      COHORT_TRY(std::optional<Next> next, untimed(base, state));
-      if (!next) return true;
+      const CancelToken in_time(cancel_, budget.part(kToPlan).left());
+      Result<std::optional<Next>> found = untimed(base, state, in_time);
+      if (!found && in_time.cancelled() && !cancel_.cancelled()) return false;
+      COHORT_TRY(std::optional<Next> next, std::move(found));
+      if (!next) return !in_time.cancelled();
       if (next->step_time * (kTimedRounds + kLoading) > budget.left()) return false;
       COHORT_TRY(trusted, run(std::move(next->program), state));
       took = steady_now() - begin;
@@ -81,7 +79,8 @@ class CallsInPlace {
   }
 
   /// The plan to be timed next; absent where nothing is left to be timed of what the planner would run.
-  Result<std::optional<Next>> untimed(const Plan& base, ProfileState state) {
+  /// Errors: those of the planner; kInterrupted once cancelled with no plan found.
+  Result<std::optional<Next>> untimed(const Plan& base, ProfileState state, const CancelToken& cancel) {
     const std::vector<const Model*> models(base.members.size(), &loaded_.model);
     const Trace* const profiles[] = {&profile_};
     COHORT_TRY(const CostTable costs, CostTable::from(profiles));
@@ -94,12 +93,15 @@ class CallsInPlace {
     Plan plan = base;
     Nanoseconds step_time{};
     if (state == ProfileState::kInModel) {
-      COHORT_TRY(BaselinePrediction baseline, predict_baseline(planning_case, &cancel_));
+      COHORT_TRY(BaselinePrediction baseline, predict_baseline(planning_case, &cancel));
       step_time = baseline.step_time;
       plan.baselines = std::move(baseline.baselines);
       plan = in_turn_plan(plan);
     } else {
-      COHORT_TRY(PlanningResult result, plan_model_batch(planning_case, quick()));
+      PlannerOptions options;
+      options.most_explained = 0;
+      options.cancel = &cancel;
+      COHORT_TRY(PlanningResult result, plan_model_batch(planning_case, options));
       PlanCandidate& best = result.ranked.front();
       if (best.name == kOneAfterAnother) return std::nullopt;
       step_time = best.prediction.step_time;

@@ -77,8 +77,9 @@ Result<std::vector<std::vector<Member>>> choose_members(const MemberChoice& choi
                                                         std::span<const ModelSource> sources,
                                                         std::span<const std::filesystem::path> files) {
   if (!choice.file.empty()) {
-    COHORT_TRY(const std::string text, read_file(choice.file));
-    auto members = parse_members(text);
+    const auto text = read_file(choice.file);
+    if (!text) return in_context("--members", text.error());
+    auto members = parse_members(*text);
     if (!members) return in_context(choice.file.string(), members.error());
     return std::vector<std::vector<Member>>{std::move(*members)};
   }

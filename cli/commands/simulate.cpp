@@ -36,15 +36,6 @@ struct SimulateCommandOptions {
   std::filesystem::path output;
 };
 
-/// For the help, which completion reads.
-std::vector<std::string> strategy_names() {
-  std::vector<std::string> names;
-  for (const Strategy strategy : {Strategy::kSerial, Strategy::kConcurrent, Strategy::kDenseConvolution,
-                                  Strategy::kGroupedConvolution, Strategy::kStridedBatch, Strategy::kGroupedGemm})
-    names.emplace_back(to_string(strategy));
-  return names;
-}
-
 Result<GivenPlan> plan_of(const SimulateCommandOptions& options, const PlanningInput& input, CommandContext& context) {
   if (!options.plan.empty()) return GivenPlan{*input.planning_case().base, false, std::nullopt, {}};
   GivenWay way;

@@ -188,10 +188,9 @@ Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& load
     const std::string signature = signature_in(options_.precision, signature_of(loaded.model, op));
     const auto [place, is_new] = places.try_emplace(signature, candidates.size());
     if (is_new) {
-      Model single = single_op_model(loaded.model, op);
-      Weights weights = random_weights(single, 0);
       Candidate candidate{
-          signature, std::make_unique<LoadedModel>(LoadedModel{std::move(single), std::move(weights)}), {}, {}};
+          signature, std::make_unique<LoadedModel>(LoadedModel{single_op_model(loaded.model, op), {}}), {}, {}};
+      candidate.single->weights = random_weights(candidate.single->model, 0);
       OpCase alone;
       alone.precision = options_.precision;
       alone.layout = layout_alone(loaded.model, op, options_.layout);
@@ -201,6 +200,7 @@ Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& load
       std::vector<Nanoseconds> times;
       for (const ProfileRecord& record : timing.calls) times.push_back(record.time);
       if (!times.empty()) candidate.once = median(std::move(times));
+      candidate.single->weights = {};  // of all ops together much memory: kept of what is chosen
       candidates.push_back(std::move(candidate));
     }
     candidates[place->second].all += candidates[place->second].once;
@@ -214,6 +214,7 @@ Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& load
          seconds(reached) < options_.share * seconds(whole) && candidates[kept].all > Nanoseconds(0))
     reached += candidates[kept++].all;
   candidates.resize(kept);
+  for (Candidate& each : candidates) each.single->weights = random_weights(each.single->model, 0);
   return candidates;
 }
 

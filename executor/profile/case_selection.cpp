@@ -238,9 +238,7 @@ std::vector<Bytes> usual_footprints(const DeviceInfo& device) {
 }
 
 ProfiledOp profiled_op(const Model& model, const Op& op, Layout layout) {
-  Model single = single_op_model(model, op);
-  Weights weights = random_weights(single, 0);
-  return {&op, LoadedModel{std::move(single), std::move(weights)}, layout_alone(model, op, layout),
+  return {&op, LoadedModel{single_op_model(model, op), {}}, layout_alone(model, op, layout),
           model.tensor(op.inputs[0]).role == TensorRole::kInput};
 }
 

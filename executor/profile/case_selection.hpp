@@ -15,7 +15,7 @@ namespace cohort {
 /// An op to be timed alone.
 struct ProfiledOp {
   const Op* op = nullptr;          ///< in its model
-  LoadedModel single;              ///< the op as a model of its own
+  LoadedModel single;              ///< the op as a model of its own; weights while it is timed
   Layout layout = Layout::kNhwc;   ///< layout_alone()
   bool reads_model_input = false;  ///< which comes from afar, where what others read was mostly just written
   bool times_split = false;        ///< members' parts copied out of a stack of what it writes are timed, too
@@ -48,7 +48,7 @@ struct WantedCase {
 /// Footprints around the end of the cache that a CPU's cores share, where its size is known; else usual ones.
 std::vector<Bytes> usual_footprints(const DeviceInfo& device);
 
-/// `op` of `model`, with weights made up.
+/// `op` of `model`.
 ProfiledOp profiled_op(const Model& model, const Op& op, Layout layout);
 
 /// Whether a fused form of it writes all members' channels as one tensor.

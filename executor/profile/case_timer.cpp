@@ -99,6 +99,7 @@ Result<void> CaseTimer::pass(std::size_t op, std::vector<TimedCase>& cases, int 
     const auto outcome = time_once_more(ops_[op].op.single, timed, number + 1 == passes());
     if (!outcome) COHORT_CHECK(leave_out(ops_[op], timed, outcome.error()));
   }
+  ops_[op].op.single.weights = {};
   return {};
 }
 
@@ -131,10 +132,12 @@ bool CaseTimer::is_done(const TimedCase& timed) const {
          (timed.spent >= kSpread && samples >= options_.limits.least_samples);
 }
 
-Result<void> CaseTimer::time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last) {
+Result<void> CaseTimer::time_once_more(LoadedModel& single, TimedCase& timed, bool is_last) {
   const bool is_first = timed.timing.calls.empty();
   const Nanoseconds begin = steady_now();
   if (timed.runner == nullptr) {
+    // Of many ops together they would take much memory: each parameter of a training step is a view of all of them.
+    if (single.weights.by_tensor.empty()) single.weights = random_weights(single.model, 0);
     COHORT_TRY(timed.runner, CaseRunner::create(backend_, single, timed.op_case));
     kept_ = kept_ + timed.runner->memory();
   }
@@ -217,6 +220,7 @@ Result<std::string> CaseTimer::time_within(const TimeBudget& budget, FusedStage 
       options_.progress(fmt::format("{}, {} ({} of {} ops); {:.0f} s left at most", what, each.op.op->name, i + 1,
                                     order.size(), seconds(budget.left())));
     for (TimedCase& timed : cases) COHORT_CHECK(time_once(each, std::move(timed)));
+    each.op.single.weights = {};
   }
   return without == 0 ? std::string() : fmt::format("{} of {} ops", what, without);
 }
@@ -237,6 +241,7 @@ Result<std::size_t> CaseTimer::time_wanted(const TimeBudget& budget, std::span<c
     op_case.layout = op->op.layout;
     if (op_case.strategy == Strategy::kStridedBatch && !op->op.reads_model_input) op_case.shared_input = false;
     COHORT_CHECK(time_once(*op, TimedCase(std::move(op_case))));
+    op->op.single.weights = {};
   }
   return wanted.size();
 }

@@ -80,7 +80,7 @@ class CaseTimer {
   Result<void> pass(std::size_t op, std::vector<TimedCase>& cases, int number, std::string_view what);
   Result<void> leave_out(const OpCases& op, TimedCase& timed, const Error& error);
   [[nodiscard]] bool is_done(const TimedCase& timed) const;
-  Result<void> time_once_more(const LoadedModel& single, TimedCase& timed, bool is_last);
+  Result<void> time_once_more(LoadedModel& single, TimedCase& timed, bool is_last);
   Result<void> time_once(OpCases& op, TimedCase timed);
   [[nodiscard]] std::vector<std::size_t> most_time_first(const InModelTimer& in_model) const;
   [[nodiscard]] std::optional<KnownWays> known_ways(const OpCases& op, const InModelTimer& in_model) const;

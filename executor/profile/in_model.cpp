@@ -95,8 +95,11 @@ Result<void> InModelTimer::time_rank(std::size_t rank, int threads, const Cancel
     return best.contains(key.signature) || places.empty() ? known(key, ways) : places.front();
   };
   COHORT_TRY(const auto run, load(1, 1, choose));
-  if (rank == 0) alone_ = run->program().memory.total();  // further ways may take much workspace
-  return time(*run, kRaceRounds, cancel).map([](const auto&) {});
+  COHORT_TRY(const Watched<Nanoseconds> sums, time(*run, kRaceRounds, cancel));
+  if (rank > 0) return {};
+  alone_ = run->program().memory.total();  // further ways may take much workspace
+  if (!sums.samples.empty()) first_length_ = sums.samples.back();
+  return {};
 }
 
 Result<void> InModelTimer::time_first(const CancelToken& cancel) {
@@ -151,17 +154,28 @@ void InModelTimer::choose_to_settle() {
 Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& cancel) {
   if (settled_.empty()) choose_to_settle();
   for (Settled& each : settled_) {
-    if (budget.spent() || expected_time(each) > budget.left()) continue;
+    if (!is_needed(each) && (budget.spent() || expected_time(each) > budget.left())) continue;
     if (each.run == nullptr) {
-      COHORT_TRY(each.run, load(each.copies, each.streams, choose_ways(each.ways)));
+      auto loaded = load(each.copies, each.streams, choose_ways(each.ways));
+      if (!loaded && loaded.error().code == ErrorCode::kDoesNotFit) continue;  // one member did
+      COHORT_TRY(each.run, std::move(loaded));
     }
     const Nanoseconds begin = steady_now();
     COHORT_TRY(const Watched<Nanoseconds> sums, time(*each.run, kSettleRounds, cancel));
     if (!sums.samples.empty()) each.length = sums.samples.back();
     if (each.is_best && each.copies > 1) COHORT_CHECK(time_in_turn(each, sums));
     each.took = steady_now() - begin;
+    timed_beside_ = timed_beside_ || each.streams > 1;
   }
   return std::all_of(settled_.begin(), settled_.end(), [](const Settled& each) { return each.run != nullptr; });
+}
+
+/// How members slow each other side by side is no guess: it is timed once where that takes no large part of the budget,
+/// even if all of it went into the rest.
+bool InModelTimer::is_needed(const Settled& settled) const {
+  constexpr int kParts = 4;
+  return settled.streams > 1 && !timed_beside_ &&
+         expected_time(settled) <= options_.budget.value_or(Nanoseconds(0)) / kParts;
 }
 
 /// As long as the last time; of one that was not timed yet, by the time of one member in the same ways.
@@ -170,7 +184,8 @@ Nanoseconds InModelTimer::expected_time(const Settled& settled) const {
   const auto one = std::find_if(settled_.begin(), settled_.end(),
                                 [&](const Settled& other) { return other.copies == 1 && other.ways == settled.ways; });
   const int in_a_row = (settled.copies + settled.streams - 1) / settled.streams;
-  return one == settled_.end() ? Nanoseconds(0) : one->length * in_a_row * kLeastRuns;
+  const bool is_known = one != settled_.end() && one->length > Nanoseconds(0);
+  return (is_known ? one->length : first_length_) * in_a_row * kLeastRuns;
 }
 
 /// Of the most members that there is time for.

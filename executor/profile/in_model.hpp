@@ -103,6 +103,7 @@ class InModelTimer {
   void choose_to_settle();
   Result<Watched<Nanoseconds>> time(ProgramTimer& run, int rounds, const CancelToken& cancel);
   [[nodiscard]] Nanoseconds expected_time(const Settled& settled) const;
+  [[nodiscard]] bool is_needed(const Settled& settled) const;
   Result<void> time_in_turn(const Settled& settled, const Watched<Nanoseconds>& ops);
   Result<void> time_rank(std::size_t rank, int threads, const CancelToken& cancel);
   [[nodiscard]] std::vector<int> copies_to_settle() const;
@@ -117,7 +118,9 @@ class InModelTimer {
   std::map<std::string, std::string> names_;  ///< of an op, by signature
   std::vector<Settled> settled_;
   WorkWatch& watch_;
-  Bytes alone_;  ///< footprint of the model alone
+  Bytes alone_;                 ///< footprint of the model alone
+  Nanoseconds first_length_{};  ///< of a run of the model alone on one core, in the ways that were timed first
+  bool timed_beside_ = false;   ///< members side by side
   int turns_ = 0;
   int steps_ = 0;
   Watched<Nanoseconds> in_turn_;

@@ -200,16 +200,16 @@ Result<Program> case_program(const Backend& backend, const Model& single, const 
   return lower(plan, models, backend.catalog(), choose);
 }
 
-CaseRunner::CaseRunner(const OpCase& op_case) : op_case_(op_case) {}
+CaseRunner::CaseRunner(const OpCase& op_case, const Weights& weights) : op_case_(op_case), weights_(weights) {}
 
 CaseRunner::~CaseRunner() = default;
 
 Result<std::unique_ptr<CaseRunner>> CaseRunner::create(Backend& backend, const LoadedModel& single,
                                                        const OpCase& op_case) {
-  std::unique_ptr<CaseRunner> made(new CaseRunner(op_case));
+  std::unique_ptr<CaseRunner> made(new CaseRunner(op_case, single.weights));
   COHORT_TRY(made->program_, case_program(backend, single.model, op_case));
   static const Weights none;
-  std::vector<const Weights*> weights(made->program_.member_count, &single.weights);
+  std::vector<const Weights*> weights(made->program_.member_count, &made->weights_);
   if (op_case.flush.value > 0) weights.back() = &none;
   COHORT_TRY(made->runner_, Runner::create(backend, made->program_, weights));
   COHORT_CHECK(fill_inputs_to_time(*made->runner_));

@@ -62,7 +62,7 @@ struct CaseTiming {
 Result<Program> case_program(const Backend& backend, const Model& single, const OpCase& op_case);
 
 /// A case lowered and loaded, to be timed as often as wanted. `single` is a model made by single_op_model with its
-/// weights; it and the backend must outlive this.
+/// weights; the model and the backend must outlive this.
 class CaseRunner {
  public:
   /// Errors: those of lower() and Backend::load().
@@ -77,9 +77,10 @@ class CaseRunner {
   [[nodiscard]] Bytes memory() const { return program_.memory.total(); }
 
  private:
-  explicit CaseRunner(const OpCase& op_case);
+  CaseRunner(const OpCase& op_case, const Weights& weights);
 
   OpCase op_case_;
+  Weights weights_;
   Program program_;
   std::unique_ptr<Runner> runner_;
 };

@@ -73,6 +73,8 @@ class CostTable {
   /// Whether ops were timed in their places in the model: then times hold the waking of helper threads, and activations
   /// as the ops before leave them.
   [[nodiscard]] bool in_model() const { return usual_.in_model; }
+  /// Whether any op was timed in its model beside others on the other cores.
+  [[nodiscard]] bool beside_in_model() const { return !usual_.beside.empty(); }
   /// Whether this very call was; of several members, in a plan.
   [[nodiscard]] bool in_model(const CostKey& key) const;
   /// Whether this very call, of one member on one core, was timed in its model among calls on several cores, with as

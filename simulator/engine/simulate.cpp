@@ -162,33 +162,61 @@ Result<void> check_memory_use(const TaskGraph& graph, const std::vector<double>&
   return {};
 }
 
-}  // namespace
+/// Else each takes its duration.
+bool shares_gpu(const SimulationOptions& options) { return options.gpu || options.share_multiprocessors; }
 
-Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options) {
-  COHORT_CHECK(validate(options.device));
-  COHORT_TRY(const TaskOrder order, order_tasks(graph));
+bool tasks_share(const TaskGraph& graph, const SimulationOptions& options) {
+  return shares_gpu(options) ||
+         std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.cores > 0; });
+}
+
+/// What can be wrong besides the graph itself, whose ranges were checked.
+Result<void> check(const TaskGraph& graph, const SimulationOptions& options) {
   COHORT_CHECK(check_cores(graph, options.device));
   if (options.goal && to_index(*options.goal) >= graph.tasks.size()) {
     return fail(ErrorCode::kInvalidInput, "the goal is task {} of {}", to_index(*options.goal), graph.tasks.size());
   }
+  if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
+  return check_memory_use(graph, options.memory_use);
+}
+
+}  // namespace
+
+Nanoseconds makespan_of(const std::vector<TaskTimes>& times) {
+  Nanoseconds last{};
+  for (const TaskTimes& each : times) last = std::max(last, each.end);
+  return last;
+}
+
+Result<std::vector<TaskTimes>> simulate_times(const TaskGraph& graph, const SimulationOptions& options) {
+  COHORT_CHECK(validate(options.device));
+  if (!tasks_share(graph, options)) {
+    COHORT_TRY(std::vector<TaskTimes> times, run_flat(graph));
+    COHORT_CHECK(check(graph, options));
+    return times;
+  }
+  COHORT_TRY(const TaskOrder order, order_tasks(graph));
+  COHORT_CHECK(check(graph, options));
+  return run_events(graph, order, options);
+}
+
+Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options) {
+  COHORT_CHECK(validate(options.device));
+  COHORT_TRY(const TaskOrder order, order_tasks(graph));
+  COHORT_CHECK(check(graph, options));
   const std::vector<std::optional<TaskId>> before = queue_predecessors(graph, order);
 
   Schedule schedule;
-  const bool shares_cores =
-      std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.cores > 0; });
-  if (options.gpu) COHORT_CHECK(check_gpu_work(*options.gpu, graph));
-  COHORT_CHECK(check_memory_use(graph, options.memory_use));
-  const bool shares_gpu = options.gpu || options.share_multiprocessors;
-  if (shares_cores || shares_gpu) {
+  if (tasks_share(graph, options)) {
     schedule.tasks = run_events(graph, order, options);
   } else {
     COHORT_TRY(schedule.tasks, run_flat(graph));
   }
+  schedule.makespan = makespan_of(schedule.tasks);
   schedule.busy.resize(graph.resources.size());
   double work = 0;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     const Task& task = graph.tasks[i];
-    schedule.makespan = std::max(schedule.makespan, schedule.tasks[i].end);
     schedule.busy[to_index(task.resource)] += schedule.tasks[i].end - schedule.tasks[i].start;
     schedule.serial_sum += task.duration;
     const bool on_gpu = options.gpu && options.gpu->tasks[i];
@@ -200,7 +228,7 @@ Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& optio
   schedule.device_time = options.gpu ? throughput.time : device_time(graph);
   schedule.lower_bound = std::max(schedule.longest_path, schedule.core_time);
   // Where kernels take what was recorded, those recorded side by side have the waiting for each other in their times.
-  if (shares_gpu) schedule.lower_bound = std::max(schedule.lower_bound, schedule.device_time);
+  if (shares_gpu(options)) schedule.lower_bound = std::max(schedule.lower_bound, schedule.device_time);
   fill_slack(graph, order, before, options.goal, schedule);
   schedule.critical_path = critical_path(causes(graph, before, schedule.tasks), schedule.tasks, options.goal);
   schedule.binding = binding_of(graph, schedule);

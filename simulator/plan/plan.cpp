@@ -164,6 +164,12 @@ Result<Strategy> strategy_from(std::string_view text) {
   return fail(ErrorCode::kInvalidInput, "there is no strategy {}; known are {}", text, known);
 }
 
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const auto& [strategy, name] : kStrategies) names.emplace_back(name);
+  return names;
+}
+
 std::string_view to_string(Layout layout) { return layout == Layout::kNchw ? "nchw" : "nhwc"; }
 
 Result<Layout> layout_from(std::string_view text) {

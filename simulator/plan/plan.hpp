@@ -29,6 +29,8 @@ constexpr bool is_fused(Strategy strategy) {
 }
 std::string_view to_string(Strategy strategy);
 Result<Strategy> strategy_from(std::string_view text);
+/// As strategy_from() takes them.
+std::vector<std::string> strategy_names();
 
 /// Memory order of 4-d activations. Operand shapes are logical [N, C, H, W] in both.
 enum class Layout { kNchw, kNhwc };

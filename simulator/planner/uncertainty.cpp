@@ -16,6 +16,7 @@ constexpr double kNeverRecorded = 0.3;  ///< of the part of the steps that were 
 constexpr double kBeyond = 0.03;        ///< for each doubling of the footprint beyond the largest that was timed
 constexpr double kContention = 0.15;    ///< of a GPU, whose kernels slow each other by a model
 constexpr double kNotInModel = 0.06;    ///< where ops were timed alone only
+constexpr double kNeverBeside = 0.15;   ///< where none was timed beside others, and they would run so
 constexpr double kCoresMoved = 0.08;    ///< where cores were further apart for a part of the profile
 constexpr double kDivided = 0.2;        ///< where a step's time was divided among its ops by what they compute
 /// Half of a normal distribution's middle 80%, in standard deviations.
@@ -49,6 +50,8 @@ SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Plan& 
     add(kDivided);
   }
   if (!costs.in_model()) add(kNotInModel);
+  const bool guesses_beside = costs.in_model() && !costs.beside_in_model();
+  if (guesses_beside && plan.streams > 1 && planning_case.gpu == nullptr) add(kNeverBeside);
   if (costs.round_trip() && costs.round_trip()->varied()) add(kCoresMoved);
   if (planning_case.gpu != nullptr) add(kContention);
   const double most = static_cast<double>(costs.most_footprint().value);

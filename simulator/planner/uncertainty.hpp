@@ -17,9 +17,9 @@ inline constexpr double kMostVariation = 0.05;
 
 /// The interval that should hold 8 of 10 measured speedups. It widens with the spread of the ops' samples, how far
 /// whole steps lay apart while they were profiled, the part of a step's time that its ops do not explain, ops between
-/// recorded widths or never recorded fused, footprints beyond the largest that was timed, and short steps. The weights
-/// were fitted on a CPU, before the variation of steps counted; those for a GPU are a guess until one is measured. For
-/// a plan that was run before, only variation from run to run counts.
+/// recorded widths or never recorded fused, streams where none was timed beside another, footprints beyond the largest
+/// that was timed, and short steps. The weights were fitted on a CPU, before the variation of steps counted; those for
+/// a GPU are a guess until one is measured. For a plan that was run before, only variation from run to run counts.
 SpeedupInterval speedup_interval(const PlanningCase& planning_case, const Plan& plan, const Prediction& prediction,
                                  double speedup);
 

@@ -1,6 +1,7 @@
 #include "simulator/schedule/stages.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -10,6 +11,16 @@
 namespace cohort {
 namespace {
 
+/// Of a stage's groups. A search looks at millions of stages, so that few allocate.
+template <class Value>
+using OfGroups = boost::container::small_vector<Value, 8>;
+
+Nanoseconds time_beside(const OpGraph& graph, const StageGroup& group) {
+  Nanoseconds time{};
+  for (const std::uint32_t op : group) time += graph.times[op].beside;
+  return time;
+}
+
 /// The stream of each group, longest first onto the one with the least to do; ties by position.
 struct Packing {
   std::vector<std::uint32_t> stream;  ///< by group
@@ -18,11 +29,7 @@ struct Packing {
 
 Packing pack(const OpGraph& graph, std::span<const StageGroup* const> groups, std::uint32_t streams) {
   std::vector<Nanoseconds> times;
-  for (const StageGroup* group : groups) {
-    Nanoseconds time{};
-    for (const std::uint32_t op : *group) time += graph.times[op].beside;
-    times.push_back(time);
-  }
+  for (const StageGroup* group : groups) times.push_back(time_beside(graph, *group));
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
@@ -35,6 +42,14 @@ Packing pack(const OpGraph& graph, std::span<const StageGroup* const> groups, st
   }
   packing.longest = *std::max_element(load.begin(), load.end());
   return packing;
+}
+
+/// Packing::longest.
+Nanoseconds longest_stream(const OpGraph& graph, std::span<const StageGroup* const> groups, std::uint32_t streams) {
+  if (groups.size() > streams) return pack(graph, groups, streams).longest;
+  Nanoseconds longest{};
+  for (const StageGroup* group : groups) longest = std::max(longest, time_beside(graph, *group));
+  return longest;
 }
 
 /// Ops that are scheduled as one: a chain, or a single op.
@@ -198,13 +213,13 @@ class PartSearch {
   struct Next {
     Nanoseconds promise{};  ///< of the state that it leads to
     Nanoseconds time{};     ///< that it takes
-    std::vector<const Candidate*> groups;
+    OfGroups<const Candidate*> groups;
   };
 
   void expand(const Entry& from, std::size_t layer, Layers& layers) {
     const std::vector<Candidate> groups = candidates(from.first);
     std::vector<Next> stages;
-    std::vector<const Candidate*> stage;
+    OfGroups<const Candidate*> stage;
     extend(from.second, groups, 0, stage, stages);
     std::stable_sort(stages.begin(), stages.end(), [](const Next& a, const Next& b) { return a.promise < b.promise; });
     if (stages.size() > options_.most_followed) {
@@ -216,7 +231,7 @@ class PartSearch {
 
   /// All stages of `stage` and groups from `first` on.
   void extend(const State& from, const std::vector<Candidate>& groups, std::size_t first,
-              std::vector<const Candidate*>& stage, std::vector<Next>& stages) {
+              OfGroups<const Candidate*>& stage, std::vector<Next>& stages) {
     for (std::size_t i = first; i < groups.size(); ++i) {
       if (stages.size() >= options_.most_stages) {
         exact_ = false;
@@ -232,14 +247,15 @@ class PartSearch {
     }
   }
 
-  [[nodiscard]] Next next_of(const State& from, const std::vector<const Candidate*>& stage) const {
+  [[nodiscard]] Next next_of(const State& from, const OfGroups<const Candidate*>& stage) const {
     Nanoseconds left = from.left;
-    std::vector<const StageGroup*> groups;
+    OfGroups<const StageGroup*> groups;
     for (const Candidate* group : stage) {
       left -= group->alone;
       groups.push_back(&group->ops);
     }
-    const Nanoseconds time = stage.size() == 1 ? stage[0]->alone : cost_(groups);
+    const Nanoseconds time =
+        stage.size() == 1 ? stage[0]->alone : cost_(std::span<const StageGroup* const>(groups.data(), groups.size()));
     return {promise(from.time + time, left), time, stage};
   }
 
@@ -307,7 +323,7 @@ void append_stage(const OpGraph& graph, const std::vector<StageGroup>& stage, st
 
 StageCost core_stage_cost(const OpGraph& graph, const StreamSetting& setting) {
   return [&graph, setting](std::span<const StageGroup* const> groups) {
-    return pack(graph, groups, setting.streams).longest + setting.handoff;
+    return longest_stream(graph, groups, setting.streams) + setting.handoff;
   };
 }
 
@@ -318,7 +334,7 @@ StageCost shared_stage_cost(const OpGraph& graph, const StreamSetting& setting, 
       for (const std::uint32_t op : *group) shared += static_cast<double>(graph.times[op].beside.count()) * shares[op];
     }
     const Nanoseconds device(static_cast<std::int64_t>(shared));
-    return std::max(pack(graph, groups, setting.streams).longest, device) + setting.handoff;
+    return std::max(longest_stream(graph, groups, setting.streams), device) + setting.handoff;
   };
 }
 

@@ -148,8 +148,8 @@ class Predictor {
     std::vector<Nanoseconds> times;
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
       COHORT_CHECK(check_cancelled());
-      COHORT_TRY(const Schedule schedule, simulate(graphs_.step(i), SimulationOptions{}));
-      times.push_back(schedule.makespan);
+      COHORT_TRY(const std::vector<TaskTimes> schedule, simulate_times(graphs_.step(i), SimulationOptions{}));
+      times.push_back(makespan_of(schedule));
     }
     return times;
   }
@@ -185,9 +185,9 @@ class Predictor {
   Result<void> finish(const WhatIfStage& stage, WhatIfPrediction& result) {
     if (!last_ || last_->stage != stage) {
       last_.reset();
-      COHORT_TRY(last_, simulate_all(stage, steps_));
+      COHORT_TRY(last_, simulate_all(stage));
     }
-    const auto& [of_stage, graph, schedule, changes] = *last_;
+    auto& [of_stage, graph, schedule, changes] = *last_;
     result.changes.insert(result.changes.end(), changes.begin(), changes.end());
     if (result.unfused) result.changes.emplace_back("fuse: nothing, as it does not pay", Change{});
     streams_ = most_streams(graph);
@@ -207,8 +207,6 @@ class Predictor {
       result.speedup = seconds(result.baseline) / seconds(result.step_time);
       result.steps_per_second = static_cast<double>(result.members) / seconds(result.step_time);
     }
-    COHORT_CHECK(check_cancelled());
-    COHORT_CHECK(try_contention(graph, schedule, stage, result));
     FactsScope scope;
     scope.steps = steps_;
     scope.cores = graphs_.on_host() ? graphs_.cores() : 0;
@@ -219,7 +217,8 @@ class Predictor {
     }
     result.trace = timeline_trace(graph, schedule.tasks, case_.traces.front()->info.device, shown_rounds(graph));
     result.trace.info.wall_times.push_back({"plan", {result.step_time}, 0});
-    return {};
+    COHORT_CHECK(check_cancelled());
+    return try_contention(graph, schedule, stage, result);
   }
 
   /// Absent: all.
@@ -230,22 +229,20 @@ class Predictor {
     return static_cast<int>(std::max<std::size_t>(1, kMostShownTasks / in_round));
   }
 
-  /// How much depends on the model of contention: the same graph without any, and with kernels of a GPU one at a time.
-  Result<void> try_contention(const TaskGraph& graph, const Schedule& schedule, const WhatIfStage& stage,
+  /// How much depends on the model of contention: the same graph without any, and with kernels of a GPU one at a time,
+  /// which `graph` is changed to.
+  Result<void> try_contention(TaskGraph& graph, const Schedule& schedule, const WhatIfStage& stage,
                               WhatIfPrediction& result) const {
     result.without_contention = result.kernels_in_turn = result.step_time;
     if (!stage.together || graphs_.on_host() || schedule.makespan <= Nanoseconds(0)) return {};
     const auto as_step_time = [&](const std::vector<TaskTimes>& times) {
-      Nanoseconds last{};
-      for (const TaskTimes& each : times) last = std::max(last, each.end);
-      return Nanoseconds(
-          std::llround(static_cast<double>(result.step_time.count()) * seconds(last) / seconds(schedule.makespan)));
+      const double part = seconds(makespan_of(times)) / seconds(schedule.makespan);
+      return Nanoseconds(std::llround(static_cast<double>(result.step_time.count()) * part));
     };
     COHORT_TRY(const std::vector<TaskTimes> free, run_flat(graph));
     result.without_contention = std::max(as_step_time(free), result.lower_bound);
-    TaskGraph in_turn = graph;
-    hold_turns(in_turn);
-    COHORT_TRY(const std::vector<TaskTimes> ordered, run_flat(in_turn));
+    hold_turns(graph);
+    COHORT_TRY(const std::vector<TaskTimes> ordered, run_flat(graph));
     result.kernels_in_turn = as_step_time(ordered);
     return {};
   }
@@ -259,34 +256,46 @@ class Predictor {
   }
 
   Result<Nanoseconds> time_of(const WhatIfStage& stage, int steps) {
+    if (stage.together && steps == steps_) {
+      last_.reset();
+      COHORT_TRY(last_, simulate_all(stage));
+      return last_->schedule.makespan;
+    }
     if (stage.together) {
-      if (steps == steps_) last_.reset();
-      COHORT_TRY(Simulated simulated, simulate_all(stage, steps));
-      const Nanoseconds makespan = simulated.schedule.makespan;
-      if (steps == steps_) last_ = std::move(simulated);
-      return makespan;
+      std::vector<RecordedTasks> parts;
+      COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps, parts));
+      return makespan(graph, stage, parts);
     }
     Nanoseconds sum{};
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
       COHORT_TRY(const TaskGraph graph, graphs_.members_of(i, stage, steps));
-      COHORT_TRY(const Schedule schedule, graphs_.run(graph, stage, {}));
-      sum += schedule.makespan;
+      COHORT_TRY(const Nanoseconds time, makespan(graph, stage, {}));
+      sum += time;
     }
     return sum;
   }
 
-  /// All members of all traces.
-  Result<Simulated> simulate_all(const WhatIfStage& stage, int steps) {
+  Result<Nanoseconds> makespan(const TaskGraph& graph, const WhatIfStage& stage,
+                               std::span<const RecordedTasks> parts) const {
+    COHORT_CHECK(check_cancelled());
+    COHORT_TRY(const SimulationOptions options, graphs_.options(graph, stage, parts));
+    COHORT_TRY(const std::vector<TaskTimes> times, simulate_times(graph, options));
+    return makespan_of(times);
+  }
+
+  /// All rounds of all members of all traces.
+  Result<Simulated> simulate_all(const WhatIfStage& stage) {
     Simulated simulated;
     simulated.stage = stage;
     std::vector<RecordedTasks> parts;
     graphs_.note_changes(&simulated.changes);
-    Result<TaskGraph> graph = graphs_.whole(stage, steps, parts);
+    Result<TaskGraph> graph = graphs_.whole(stage, steps_, parts);
     graphs_.note_changes(nullptr);
     if (!graph) return tl::unexpected<Error>(std::move(graph).error());
     simulated.graph = *std::move(graph);
     COHORT_CHECK(check_cancelled());
-    COHORT_TRY(simulated.schedule, graphs_.run(simulated.graph, stage, parts));
+    COHORT_TRY(const SimulationOptions options, graphs_.options(simulated.graph, stage, parts));
+    COHORT_TRY(simulated.schedule, simulate(simulated.graph, options));
     return simulated;
   }
 
@@ -294,8 +303,8 @@ class Predictor {
     Nanoseconds sum{};
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
       COHORT_TRY(const TaskGraph graph, graphs_.one(i, stage, 1));
-      COHORT_TRY(const Schedule schedule, simulate(graph, SimulationOptions{}));
-      sum += schedule.makespan * what_if_.models_of(i);
+      COHORT_TRY(const std::vector<TaskTimes> times, simulate_times(graph, SimulationOptions{}));
+      sum += makespan_of(times) * what_if_.models_of(i);
     }
     return sum;
   }

@@ -130,28 +130,32 @@ Result<TaskGraph> WhatIfGraphs::one(std::size_t index, const WhatIfStage& stage,
   return graph;
 }
 
-Result<Schedule> WhatIfGraphs::run(const TaskGraph& graph, const WhatIfStage& stage,
-                                   std::span<const RecordedTasks> parts) const {
+Result<SimulationOptions> WhatIfGraphs::options(const TaskGraph& graph, const WhatIfStage& stage,
+                                                std::span<const RecordedTasks> parts) const {
   SimulationOptions options;
   if (on_host_) {
     options.device.cores = cores_;
-    return simulate(graph, options);
+    return options;
   }
   // Without MPS no two processes' kernels meet.
   options.share_multiprocessors = stage.together && what_if_.processes != Processes::kTimeSlicing;
   if (options.share_multiprocessors && gpu_ && unknown_devices_.empty()) {
     COHORT_TRY(options.gpu, recorded_gpu_work(graph, parts, *gpu_));
   }
-  return simulate(graph, options);
+  return options;
 }
 
 Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::vector<RecordedTasks>& parts) {
   TaskGraph graph;
   std::vector<MemberTasks> members;
   for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
-    COHORT_TRY(const TaskGraph of_trace, members_of(i, stage, steps));
+    COHORT_TRY(TaskGraph of_trace, members_of(i, stage, steps));
     const std::size_t first = graph.tasks.size();
-    append(graph, of_trace, i > 0 ? fmt::format("trace {}", i + 1) : "");
+    if (i == 0) {
+      graph = std::move(of_trace);
+    } else {
+      append(graph, of_trace, fmt::format("trace {}", i + 1));
+    }
     parts.push_back({case_.traces[i], first, graph.tasks.size()});
     const int count = what_if_.models_of(i);
     members.push_back({first, graph.tasks.size(), count, std::min(count, what_if_.launch_threads)});

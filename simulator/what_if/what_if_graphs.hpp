@@ -42,7 +42,9 @@ class WhatIfGraphs {
   Result<TaskGraph> members_of(std::size_t index, const WhatIfStage& stage, int steps);
   /// All members of all traces; `parts` gets which tasks were recorded in which trace.
   Result<TaskGraph> whole(const WhatIfStage& stage, int steps, std::vector<RecordedTasks>& parts);
-  Result<Schedule> run(const TaskGraph& graph, const WhatIfStage& stage, std::span<const RecordedTasks> parts) const;
+  /// How a graph of that stage runs.
+  Result<SimulationOptions> options(const TaskGraph& graph, const WhatIfStage& stage,
+                                    std::span<const RecordedTasks> parts) const;
 
   /// Records changes from now on in `changes`; null: no more.
   void note_changes(Changes* changes) { changes_ = changes; }

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/cancel.hpp"
-
 namespace cohort {
 namespace {
 
@@ -36,15 +34,6 @@ TEST(Units, AddAndCompare) {
   EXPECT_EQ(3_KiB * 4, 12_KiB);
   EXPECT_LT(Flops{1}, Flops{2});
   EXPECT_DOUBLE_EQ(seconds(1'500_ms), 1.5);
-}
-
-TEST(CancelToken, TurnsIntoAnErrorOnceCancelled) {
-  CancelToken token;
-  EXPECT_TRUE(token.check());
-  token.cancel();
-  const auto stopped = token.check();
-  ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().code, ErrorCode::kInterrupted);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 
 #include "program.hpp"
 
-// What reading a trace takes, of the program as a whole. The files are made of what takes most memory for its bytes.
+// What reading a trace takes, of the program as a whole, and profiling a training step. The files are made of what
+// takes most memory for its bytes.
 
 namespace cohort {
 namespace {
@@ -128,6 +129,14 @@ TEST_P(TraceMemory, StaysWithinWhatIsStated) {
 
 INSTANTIATE_TEST_SUITE_P(Json, TraceMemory, ::testing::ValuesIn(shapes()),
                          [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_F(MemoryTest, OfAProfileGrowsWithTheTrainedModelAndNotWithItsNumberOfParameters) {
+  // Each of 202 parameters is a view of a state of 6.6 MB; ops alone once held such a state each.
+  const Outcome outcome = cohort({"profile", "mlp", "--set", "layers=100", "--set", "hidden=128", "--set", "inputs=128",
+                                  "--train", "momentum", "--minibatch", "1", "--budget", "0.5"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_LE(outcome.most_resident, std::int64_t{768} << 20);
+}
 
 TEST_F(MemoryTest, OfAnObjectOfOursStaysWithinWhatIsStated) {
   std::string text = R"({"traceEvents":[],"cohort":{"version":[{})";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/planner/uncertainty.hpp"
 #include "tests/simulator/fake_profile.hpp"
 
 namespace cohort {
@@ -40,6 +41,27 @@ TEST(InModelCosts, GoBeforeWhatAnOpTakesAlone) {
   EXPECT_EQ(ns(table, {16_KiB, 1}), 300);
   EXPECT_TRUE(table.in_model());
   EXPECT_TRUE(table.in_model({"conv", Strategy::kSerial, 1, 1, "only"}));
+}
+
+/// How wide the interval of a speedup of 1 is.
+double interval_of(const std::vector<ProfileRecord>& records, int streams) {
+  const CostTable table(records);
+  PlanningCase planning_case;
+  planning_case.costs = &table;
+  Plan plan;
+  plan.streams = streams;
+  Prediction prediction;
+  prediction.step_time = 1ms;
+  const SpeedupInterval interval = speedup_interval(planning_case, plan, prediction, 1);
+  return interval.high / interval.low;
+}
+
+TEST(InModelCosts, LeaveStreamsInDoubtWhereNothingWasTimedBesideOthers) {
+  const std::vector alone{timed(kInModel, 1, 0, 1_KiB, 100)};
+  const std::vector beside{timed(kInModel, 1, 0, 1_KiB, 100), timed(kInModel, 1, 1, 1_KiB, 120)};
+  EXPECT_DOUBLE_EQ(interval_of(alone, 1), interval_of(beside, 1));
+  EXPECT_DOUBLE_EQ(interval_of(beside, 2), interval_of(beside, 1));
+  EXPECT_GT(interval_of(alone, 2), 1.3 * interval_of(beside, 2));
 }
 
 TEST(InModelCosts, SlowALosingWayAsTheBestOneIsSlowed) {
