@@ -232,6 +232,51 @@ TEST(OnednnLoops, PadTileAndResize) {
   expect_loops_give_same_bits(CallRunner(with_output(nearest, {dense(0, {2, 8, 5, 9})}, 1)));
 }
 
+TEST(OnednnLoops, InterpolateAlongEachAxis) {
+  Resize op;
+  const auto check = [&](const View& x, Shape shape, bool leads = false) {
+    op.shape = std::move(shape);
+    op.scale.clear();
+    for (std::size_t d = 0; d < op.shape.size(); ++d)
+      op.scale.push_back(static_cast<double>(op.shape[d]) / static_cast<double>(x.shape[d]));
+    const OpCall call = with_output(op, {x}, 1);
+    expect_equals_reference(CallRunner(call));
+    const auto list = onednn().alternatives(call, 2);
+    EXPECT_EQ(list->front().algorithm == "loops", leads) << call.outputs[0].shape.size();
+    EXPECT_TRUE(std::any_of(list->begin(), list->end(), [](const auto& way) { return way.algorithm == "loops"; }));
+  };
+  for (const ResizeMode mode : {ResizeMode::kLinear, ResizeMode::kCubic}) {
+    for (const ResizePositions positions : {ResizePositions::kAlignCorners, ResizePositions::kPytorchHalfPixel}) {
+      op.mode = mode;
+      op.positions = positions;
+      check(dense(0, {2, 20, 5, 9}), {2, 20, 11, 7}, true);
+      check(dense(0, {2, 3, 15, 17}, Layout::kNchw), {2, 3, 9, 40}, true);
+      check(dense(0, {1, 2, 3, 4, 5}), {1, 2, 7, 3, 10}, true);  // three axes
+      check(dense(0, {3, 9}), {3, 31}, true);
+      check(dense(0, {4, 7, 3}), {4, 7, 3}, true);  // as it is
+    }
+  }
+  op.antialias = true;
+  check(dense(0, {1, 8, 33, 20}), {1, 8, 10, 9}, true);
+  op = {};
+  op.mode = ResizeMode::kLinear;
+  check(dense(0, {2, 3, 4, 5}), {2, 3, 8, 15});  // the library's way is ahead
+}
+
+TEST(OnednnLoops, GatherEntriesThatDoNotLieInOrder) {
+  const View x = dense(0, {3, 8, 5, 6});  // channels innermost
+  for (const std::int64_t axis : {0, 1, 2, 3}) {
+    CallRunner several(with_output(Gather{axis}, {x, dense(1, {2})}, 2));
+    several.set_input(1, whole_numbers({2, -1}));
+    EXPECT_EQ(onednn().alternatives(several.call(), 2)->front().algorithm, "loops") << axis;
+    expect_equals_reference(several);
+    CallRunner one(with_output(Gather{axis}, {x, dense(1, {})}, 2));
+    one.set_input(1, whole_numbers({1}));
+    EXPECT_EQ(onednn().alternatives(one.call(), 2)->front().algorithm, "loops") << axis;
+    expect_equals_reference(one);
+  }
+}
+
 TEST(OnednnLoops, MoveWhatTheLibraryOnlyHasInPlainLoops) {
   expect_loops_give_same_bits(CallRunner(with_output(TensorSlice{{4, 6}, {-1, -2}, {5, 3}}, {dense(0, {5, 7})}, 1)));
   expect_loops_give_same_bits(

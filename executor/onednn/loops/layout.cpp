@@ -13,6 +13,7 @@
 #include "executor/onednn/loops/vector.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/tensor_ref.hpp"
+#include "simulator/plan/values.hpp"
 
 namespace cohort::onednn {
 namespace {
@@ -42,11 +43,45 @@ void read_indices(const Entries& e, std::string_view op, const float* from, std:
   }
 }
 
+/// Of images whose channels are innermost and the like: each entry is copied from where it lies.
+OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
+  const View x = view_of(call, 0), indices = view_of(call, 1), &y = call.outputs[0];
+  if (!is_row_major(indices)) return {};
+  const Entries e = entries_of(x.shape, op.axis, indices);
+  const auto axis = static_cast<std::size_t>(op.axis);
+  Shape rest, y_strides, x_strides;  // of an entry
+  for (std::size_t d = 0; d < x.shape.size(); ++d) {
+    if (d == axis) continue;
+    rest.push_back(x.shape[d]);
+    x_strides.push_back(x.strides[d]);
+    y_strides.push_back(y.strides[d < axis ? d : d + indices.shape.size() - 1]);
+  }
+  std::vector<std::int64_t> places;  // of each entry in y
+  for (std::int64_t i = 0; i < e.count; ++i) {
+    std::int64_t place = 0, position = i;
+    for (std::size_t d = indices.shape.size(); d-- > 0; position /= indices.shape[d])
+      place += position % indices.shape[d] * y.strides[axis + d];
+    places.push_back(place);
+  }
+  const StridedWalk<2> walk(rest, {y_strides, x_strides});
+  const auto loop = [=, step = x.strides[axis]](const HostArguments& arguments) {
+    auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
+    read_indices(e, "Gather", arguments.inputs[1], entries);
+    const bool is_one = e.count == 1;  // which all threads share
+    in_parallel(is_one ? 1 : threads, e.count, walk.elements(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        copy(walk, is_one ? threads : 1, arguments.inputs[0] + entries[i] * step, arguments.outputs[0] + places[i]);
+    });
+  };
+  return {{loop, Bytes{e.count * std::int64_t{sizeof(std::int64_t)}}}};
+}
+
 }  // namespace
 
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads) {
   const View x = view_of(call, 0), indices = view_of(call, 1);
-  if (!call.post_ops.empty() || !all_row_major(call)) return {};
+  if (!call.post_ops.empty()) return {};
+  if (!all_row_major(call)) return gather_strided(op, call, threads);
   const Entries e = entries_of(x.shape, op.axis, indices);
   const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/onednn/loops/interpolate.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_copy.hpp"
@@ -142,7 +143,8 @@ OwnWays own_ways(const Pad& op, const OpCall& call, int threads) {
 }
 
 OwnWays own_ways(const Resize& op, const OpCall& call, int threads) {
-  if (!has_elements(call) || op.mode != ResizeMode::kNearest || op.positions == ResizePositions::kCrop) return {};
+  if (!has_elements(call) || op.positions == ResizePositions::kCrop) return {};
+  if (op.mode != ResizeMode::kNearest) return interpolating_ways(op, call, threads);
   const View x = view_of(call, 0), &y = call.outputs[0];
   std::vector<std::vector<std::int64_t>> from;
   for (std::size_t d = 0; d < y.shape.size(); ++d) from.push_back(reference::nearest_elements(op, d, x.shape[d]));

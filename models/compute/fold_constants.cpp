@@ -1,0 +1,87 @@
+#include "models/compute/fold_constants.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "models/compute/evaluate.hpp"
+
+namespace cohort {
+namespace {
+
+/// Plain loops take about a second for as many.
+constexpr std::int64_t kMostFlops = std::int64_t{1} << 32;
+/// What may be more than it was made of.
+constexpr std::int64_t kFewElements = 1 << 16;
+
+class ConstantFolding {
+ public:
+  explicit ConstantFolding(LoadedModel loaded) : loaded_(std::move(loaded)) {
+    loaded_.weights.by_tensor.resize(model().tensors.size());
+  }
+
+  LoadedModel run() {
+    std::vector<Op> kept;
+    for (Op& op : model().ops) {
+      if (!fold(op)) kept.push_back(std::move(op));
+    }
+    model().ops = std::move(kept);
+    return std::move(loaded_);
+  }
+
+ private:
+  Model& model() { return loaded_.model; }
+
+  [[nodiscard]] bool is_constant(TensorId id) const {
+    return loaded_.model.tensor(id).role == TensorRole::kWeight && loaded_.weights.of(id) != nullptr;
+  }
+
+  [[nodiscard]] bool is_foldable(const Op& op) const {
+    const Model& model = loaded_.model;
+    if (op.inputs.empty() || op.outputs.size() != 1 || updates_state(op) ||
+        std::holds_alternative<Dropout>(op.attributes))
+      return false;
+    const auto& outputs = model.outputs;
+    if (std::find(outputs.begin(), outputs.end(), op.outputs[0]) != outputs.end()) return false;
+    std::int64_t read = 0;
+    for (const TensorId id : op.inputs) {
+      if (!is_constant(id)) return false;
+      read += element_count(model.tensor(id).shape);
+    }
+    const std::int64_t made = element_count(model.tensor(op.outputs[0]).shape);
+    return (made <= kFewElements || made <= read) && work_of(model, op).flops.value <= flops_left_;
+  }
+
+  /// Returns whether the op is done with.
+  bool fold(const Op& op) {
+    if (!is_foldable(op)) return false;
+    LoadedModel single;
+    Op copy = op;
+    for (TensorId& id : copy.inputs) {
+      single.model.tensors.push_back(loaded_.model.tensor(id));
+      single.weights.by_tensor.push_back(loaded_.weights.of(id));
+      id = TensorId(single.model.tensors.size() - 1);
+    }
+    single.model.tensors.push_back(loaded_.model.tensor(op.outputs[0]));
+    single.weights.by_tensor.emplace_back();
+    copy.outputs = single.model.outputs = {TensorId(single.model.tensors.size() - 1)};
+    single.model.ops.push_back(std::move(copy));
+    auto result = reference::evaluate(single, {});
+    if (!result) return false;  // an index out of range is an error where it is met
+    flops_left_ -= work_of(loaded_.model, op).flops.value;
+    model().tensors[to_index(op.outputs[0])].role = TensorRole::kWeight;
+    loaded_.weights.by_tensor[to_index(op.outputs[0])] =
+        std::make_shared<const std::vector<float>>(std::move(result->front()));
+    return true;
+  }
+
+  LoadedModel loaded_;
+  std::int64_t flops_left_ = kMostFlops;
+};
+
+}  // namespace
+
+LoadedModel fold_constants(LoadedModel loaded) { return ConstantFolding(std::move(loaded)).run(); }
+
+}  // namespace cohort
