@@ -13,6 +13,7 @@
 #include "base/json.hpp"
 #include "executor/input_values.hpp"
 #include "executor/runner.hpp"
+#include "models/compute/fold_constants.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "simulator/plan/lower.hpp"
 
@@ -288,7 +289,7 @@ Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tol
   const auto expected = read_tensors(output_files);
   if (!expected) return unsupported(expected.error());
 
-  LoadedCase running(backend, simplify(std::move(*loaded), strict_nan));
+  LoadedCase running(backend, optimize_for_inference(std::move(*loaded), strict_nan));
   if (std::string reason = mismatch(running.model(), *inputs); !reason.empty()) return failed(std::move(reason));
   COHORT_CHECK(cancel.check());
   if (const auto opened = running.open(); !opened) return failed(opened.error().message);

@@ -128,11 +128,13 @@ Result<std::vector<std::vector<float>>> gather_weights(const Step& step, std::sp
 Result<void> write_first_states(Session& session, const Program& program, std::span<const Weights* const> weights) {
   for (std::size_t i = 0; i < program.states.size(); ++i) {
     const ProgramState& state = program.states[i];
-    const std::vector<WeightValues>& values = weights[to_index(state.member)]->by_tensor;
+    const std::size_t member = to_index(state.member);
+    static const std::vector<WeightValues> none;
+    const bool is_given = member < weights.size() && weights[member] != nullptr;
+    const std::vector<WeightValues>& values = is_given ? weights[member]->by_tensor : none;
     const std::size_t tensor = to_index(state.tensor);
     if (tensor >= values.size() || values[tensor] == nullptr)
-      return fail(ErrorCode::kInvalidInput, "member {} has no first values for state {}", to_index(state.member),
-                  state.name);
+      return fail(ErrorCode::kInvalidInput, "member {} has no first values for state {}", member, state.name);
     COHORT_CHECK(session.write_state(i, *values[tensor]));
   }
   return {};

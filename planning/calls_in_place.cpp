@@ -50,7 +50,7 @@ class CallsInPlace {
   static constexpr double kToTurns = 0.4;
   /// Of a step: loading a plan takes about as long as so many.
   static constexpr int kLoading = 5;
-  /// Of what is left, for planning: a search that takes longer ends with the best plan by then.
+  /// The part of what is left that a search may take; then its best plan so far counts.
   static constexpr double kToPlan = 0.5;
 
   /// What the planner would run, and what it predicts for a step of it.
@@ -68,7 +68,8 @@ class CallsInPlace {
       if (budget.spent() || took > budget.left()) return false;
       const CancelToken in_time(cancel_, budget.part(kToPlan).left());
       Result<std::optional<Next>> found = untimed(base, state, in_time);
-      if (!found && in_time.cancelled() && !cancel_.cancelled()) return false;
+      const bool no_time = !found && found.error().code == ErrorCode::kInterrupted && !cancel_.cancelled();
+      if (no_time) return false;
       COHORT_TRY(std::optional<Next> next, std::move(found));
       if (!next) return !in_time.cancelled();
       if (next->step_time * (kTimedRounds + kLoading) > budget.left()) return false;

@@ -200,7 +200,7 @@ Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& load
       std::vector<Nanoseconds> times;
       for (const ProfileRecord& record : timing.calls) times.push_back(record.time);
       if (!times.empty()) candidate.once = median(std::move(times));
-      candidate.single->weights = {};  // of all ops together much memory: kept of what is chosen
+      candidate.single->weights = {};  // all ops' together would take much memory
       candidates.push_back(std::move(candidate));
     }
     candidates[place->second].all += candidates[place->second].once;

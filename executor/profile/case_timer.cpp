@@ -136,7 +136,7 @@ Result<void> CaseTimer::time_once_more(LoadedModel& single, TimedCase& timed, bo
   const bool is_first = timed.timing.calls.empty();
   const Nanoseconds begin = steady_now();
   if (timed.runner == nullptr) {
-    // Of many ops together they would take much memory: each parameter of a training step is a view of all of them.
+    // All ops' together would take much memory: an op that views a parameter holds the state of all parameters.
     if (single.weights.by_tensor.empty()) single.weights = random_weights(single.model, 0);
     COHORT_TRY(timed.runner, CaseRunner::create(backend_, single, timed.op_case));
     kept_ = kept_ + timed.runner->memory();

@@ -154,10 +154,12 @@ void InModelTimer::choose_to_settle() {
 Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& cancel) {
   if (settled_.empty()) choose_to_settle();
   for (Settled& each : settled_) {
+    if (!each.fits) continue;
     if (!is_needed(each) && (budget.spent() || expected_time(each) > budget.left())) continue;
     if (each.run == nullptr) {
       auto loaded = load(each.copies, each.streams, choose_ways(each.ways));
-      if (!loaded && loaded.error().code == ErrorCode::kDoesNotFit) continue;  // one member did
+      each.fits = loaded || loaded.error().code != ErrorCode::kDoesNotFit;
+      if (!each.fits) continue;  // one member did
       COHORT_TRY(each.run, std::move(loaded));
     }
     const Nanoseconds begin = steady_now();
@@ -174,7 +176,9 @@ Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& c
 /// even if all of it went into the rest.
 bool InModelTimer::is_needed(const Settled& settled) const {
   constexpr int kParts = 4;
-  return settled.streams > 1 && !timed_beside_ &&
+  const auto fewest =
+      std::find_if(settled_.begin(), settled_.end(), [](const Settled& each) { return each.streams > 1; });
+  return &settled == &*fewest && !timed_beside_ &&
          expected_time(settled) <= options_.budget.value_or(Nanoseconds(0)) / kParts;
 }
 

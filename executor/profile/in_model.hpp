@@ -85,6 +85,7 @@ class InModelTimer {
     Nanoseconds length{};  ///< of a run, as its ops add up
     Nanoseconds took{};    ///< the last time, once loaded
     std::unique_ptr<ProgramTimer> run;
+    bool fits = true;  ///< into memory
   };
   using Key = std::pair<std::string, OpWay>;  ///< signature
   /// Samples, each with what was probed around it.

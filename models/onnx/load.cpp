@@ -78,7 +78,7 @@ Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) 
 
 Result<LoadedModel> load(const ModelSource& source, std::uint64_t seed) {
   COHORT_TRY(LoadedModel network, load_network(source, seed));
-  if (!source.training) return simplify(fold_constants(std::move(network)), source.strict_nan);
+  if (!source.training) return optimize_for_inference(std::move(network), source.strict_nan);
   COHORT_TRY(TrainingModel training, differentiate(network, *source.training, source.strict_nan));
   return std::move(training.loaded);
 }

@@ -11,7 +11,7 @@
 namespace cohort::onednn {
 namespace {
 
-/// A tensor on its way: as far as it has been resized.
+/// Where a tensor lies that may be resized along some axes only.
 struct Lying {
   Shape shape, strides;
 };
@@ -64,7 +64,7 @@ class AxisPass {
     std::int64_t offset = 0;
     float weight = 0;
   };
-  /// Its taps.
+  /// Which of `taps_` a position is the sum of.
   struct Mix {
     std::size_t first = 0, count = 0;
   };
@@ -84,6 +84,7 @@ class AxisPass {
   /// One position of the axis, for a run of what lies beside it.
   void mix_run(const Mix& mix, std::int64_t count, const float* from, float* to) const {
     const auto [to_next, from_next] = rest_.run_steps();
+    for (std::int64_t k = 0; mix.count == 0 && k < count; ++k) to[k * to_next] = 0;
     for (std::size_t i = 0; i < mix.count; ++i) {
       const auto [offset, weight] = taps_[mix.first + i];
       const float* const tapped = from + offset;
@@ -119,8 +120,14 @@ Lying dense_as(const View& y, Shape shape) {
   return {std::move(shape), std::move(strides)};
 }
 
+/// Whether each position along the axis is the one that it was.
 bool keeps(const Resize& op, std::size_t axis, std::int64_t extent) {
-  return op.shape[axis] == extent && op.scale[axis] == 1;
+  if (op.shape[axis] != extent) return false;
+  std::int64_t at = 0;
+  for (const auto& taps : reference::resize_taps(op, axis, extent)) {
+    if (taps.size() != 1 || taps.front().at != at++ || taps.front().weight != 1) return false;
+  }
+  return true;
 }
 
 }  // namespace

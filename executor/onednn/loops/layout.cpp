@@ -43,7 +43,7 @@ void read_indices(const Entries& e, std::string_view op, const float* from, std:
   }
 }
 
-/// Of images whose channels are innermost and the like: each entry is copied from where it lies.
+/// For tensors that are not dense in logical order, such as NHWC images: each entry is copied from where it lies.
 OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
   const View x = view_of(call, 0), indices = view_of(call, 1), &y = call.outputs[0];
   if (!is_row_major(indices)) return {};
