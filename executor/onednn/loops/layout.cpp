@@ -69,8 +69,10 @@ OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
     read_indices(e, "Gather", arguments.inputs[1], entries);
     const bool is_one = e.count == 1;  // which all threads share
     in_parallel(is_one ? 1 : threads, e.count, walk.elements(), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        copy(walk, is_one ? threads : 1, arguments.inputs[0] + entries[i] * step, arguments.outputs[0] + places[i]);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t place = places[static_cast<std::size_t>(i)];
+        copy(walk, is_one ? threads : 1, arguments.inputs[0] + entries[i] * step, arguments.outputs[0] + place);
+      }
     });
   };
   return {{loop, Bytes{e.count * std::int64_t{sizeof(std::int64_t)}}}};
