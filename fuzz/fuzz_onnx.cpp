@@ -6,7 +6,7 @@
 #include "models/compute/fold_constants.hpp"
 #include "models/onnx/onnx_file.hpp"
 
-// Whatever the bytes: the reader ends soon, with a model that is valid before and after simplify(), or
+// Whatever the bytes: the reader ends soon, with a model that is valid before and after optimize_for_inference(), or
 // with a message.
 
 namespace {

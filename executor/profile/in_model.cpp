@@ -167,7 +167,6 @@ Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& c
     if (!sums.samples.empty()) each.length = sums.samples.back();
     if (each.is_best && each.copies > 1) COHORT_CHECK(time_in_turn(each, sums));
     each.took = steady_now() - begin;
-    timed_beside_ = timed_beside_ || each.streams > 1;
   }
   return std::all_of(settled_.begin(), settled_.end(), [](const Settled& each) { return each.run != nullptr; });
 }
@@ -176,10 +175,10 @@ Result<bool> InModelTimer::settle(const TimeBudget& budget, const CancelToken& c
 /// even if all of it went into the rest.
 bool InModelTimer::is_needed(const Settled& settled) const {
   constexpr int kParts = 4;
-  const auto fewest =
-      std::find_if(settled_.begin(), settled_.end(), [](const Settled& each) { return each.streams > 1; });
-  return &settled == &*fewest && !timed_beside_ &&
-         expected_time(settled) <= options_.budget.value_or(Nanoseconds(0)) / kParts;
+  const bool is_first = std::none_of(settled_.begin(), settled_.end(), [&](const Settled& each) {
+    return each.streams > 1 && (each.run != nullptr || each.copies < settled.copies);
+  });
+  return settled.streams > 1 && is_first && expected_time(settled) <= options_.budget.value_or(Nanoseconds(0)) / kParts;
 }
 
 /// As long as the last time; of one that was not timed yet, by the time of one member in the same ways.

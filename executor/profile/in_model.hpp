@@ -121,7 +121,6 @@ class InModelTimer {
   WorkWatch& watch_;
   Bytes alone_;                 ///< footprint of the model alone
   Nanoseconds first_length_{};  ///< of a run of the model alone on one core, in the ways that were timed first
-  bool timed_beside_ = false;   ///< members side by side
   int turns_ = 0;
   int steps_ = 0;
   Watched<Nanoseconds> in_turn_;

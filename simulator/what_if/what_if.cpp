@@ -11,7 +11,6 @@
 #include "simulator/colocation/colocate.hpp"
 #include "simulator/engine/flat_run.hpp"
 #include "simulator/what_if/recorded_memory.hpp"
-#include "simulator/what_if/replay.hpp"
 #include "simulator/what_if/timeline_trace.hpp"
 #include "simulator/what_if/what_if_doubts.hpp"
 #include "simulator/what_if/what_if_graphs.hpp"
@@ -419,83 +418,7 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
   return {};
 }
 
-Result<std::optional<TimeWindow>> step_window(const Trace& trace, const StepOptions& options) {
-  COHORT_TRY(const StepSelection selection, select_replay_step(trace, options));
-  if (selection.source == StepSource::kWholeTrace) return std::nullopt;
-  return selection.step.window;
-}
-
 }  // namespace
-
-Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step, std::string name) {
-  COHORT_TRY(const std::optional<TimeWindow> window, step_window(trace, step));
-  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, {window, /*in_flight=*/false}));
-  COHORT_TRY(const TraceGraph as_it_was, build_trace_graph(trace, {window, /*in_flight=*/true}));
-  COHORT_TRY(const Replay same, replay(as_it_was));
-  replay_errors.resize(traces.size());
-  replay_errors.push_back(same.relative_error);
-  names.resize(traces.size());
-  names.push_back(std::move(name));
-  traces.push_back(&trace);
-  graphs.push_back(std::move(graph));
-  windows.push_back(window);
-  return {};
-}
-
-Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step, int minibatch, std::string name) {
-  COHORT_TRY(const std::optional<TimeWindow> window, step_window(trace, step));
-  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, {window, /*in_flight=*/false}));
-  second = Second{&trace, std::move(graph), minibatch, std::move(name)};
-  return {};
-}
-
-std::optional<TimeWindow> WhatIfCase::window_of(std::size_t index) const {
-  return index < windows.size() ? windows[index] : std::nullopt;
-}
-
-std::optional<std::size_t> WhatIfCase::unexplained() const {
-  const auto is_off = [](double error) { return std::abs(error) > kMostReplayError; };
-  const auto first = std::find_if(replay_errors.begin(), replay_errors.end(), is_off);
-  if (first == replay_errors.end()) return std::nullopt;
-  return static_cast<std::size_t>(first - replay_errors.begin());
-}
-
-std::string WhatIfCase::name_of(std::size_t index) const {
-  return index < names.size() && !names[index].empty() ? names[index] : fmt::format("trace {}", index + 1);
-}
-
-std::string_view to_string(Processes processes) {
-  switch (processes) {
-    case Processes::kOne:
-      return "one";
-    case Processes::kMps:
-      return "mps";
-    case Processes::kTimeSlicing:
-      return "time-slicing";
-  }
-  return "one";
-}
-
-int WhatIf::most_models() const {
-  int most = 0;
-  for (const int count : models) most = std::max(most, count);
-  return most;
-}
-
-std::size_t WhatIf::members(std::size_t traces) const {
-  std::size_t sum = 0;
-  for (std::size_t i = 0; i < traces; ++i) sum += static_cast<std::size_t>(models_of(i));
-  return sum;
-}
-
-bool WhatIf::any() const {
-  WhatIf nothing;
-  nothing.fused = fused;  // names without a choice to fuse, and what the recording was
-  nothing.recorded_minibatch = recorded_minibatch;
-  return *this != nothing;
-}
-
-bool WhatIf::retimes() const { return !scale.empty() || mixed_precision || copy_speed != 1 || interconnect_speed != 1; }
 
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if,
                                          const CancelToken* cancel) {

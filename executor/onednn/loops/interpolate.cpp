@@ -16,17 +16,12 @@ struct Lying {
   Shape shape, strides;
 };
 
-Shape without(const Shape& values, std::size_t axis) {
-  Shape rest = values;
-  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
-  return rest;
-}
-
 /// One axis resized, all others as they are.
 class AxisPass {
  public:
   AxisPass(const Resize& op, std::size_t axis, const Lying& from, const Lying& to)
-      : rest_(without(to.shape, axis), {without(to.strides, axis), without(from.strides, axis)}),
+      : rest_(reference::without(to.shape, axis),
+              {reference::without(to.strides, axis), reference::without(from.strides, axis)}),
         to_step_(to.strides[axis]),
         is_innermost_(from.strides[axis] == 1 && to_step_ == 1) {
     for (const auto& taps : reference::resize_taps(op, axis, from.shape[axis])) {

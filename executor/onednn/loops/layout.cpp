@@ -49,13 +49,9 @@ OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
   if (!is_row_major(indices)) return {};
   const Entries e = entries_of(x.shape, op.axis, indices);
   const auto axis = static_cast<std::size_t>(op.axis);
-  Shape rest, y_strides, x_strides;  // of an entry
-  for (std::size_t d = 0; d < x.shape.size(); ++d) {
-    if (d == axis) continue;
-    rest.push_back(x.shape[d]);
-    x_strides.push_back(x.strides[d]);
-    y_strides.push_back(y.strides[d < axis ? d : d + indices.shape.size() - 1]);
-  }
+  Shape y_strides = y.strides;  // of an entry
+  const auto of_indices = y_strides.begin() + op.axis;
+  y_strides.erase(of_indices, of_indices + static_cast<std::ptrdiff_t>(indices.shape.size()));
   std::vector<std::int64_t> places;  // of each entry in y
   for (std::int64_t i = 0; i < e.count; ++i) {
     std::int64_t place = 0, position = i;
@@ -63,7 +59,7 @@ OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
       place += position % indices.shape[d] * y.strides[axis + d];
     places.push_back(place);
   }
-  const StridedWalk<2> walk(rest, {y_strides, x_strides});
+  const StridedWalk<2> walk(reference::without(x.shape, axis), {y_strides, reference::without(x.strides, axis)});
   const auto loop = [=, step = x.strides[axis]](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
     read_indices(e, "Gather", arguments.inputs[1], entries);
