@@ -76,8 +76,8 @@ struct Schedule {
 /// Errors: as order_tasks() and check_gpu_work(); kInvalidInput naming a task that asks for more cores than there are.
 Result<Schedule> simulate(const TaskGraph& graph, const SimulationOptions& options);
 
-/// The tasks' times in that schedule, without slack and all else that explains them: a large graph's take a fraction of
-/// the time. Errors: as simulate().
+/// The tasks' times in that schedule, without slack and all else that explains them.
+/// Errors: as simulate().
 Result<std::vector<TaskTimes>> simulate_times(const TaskGraph& graph, const SimulationOptions& options);
 
 /// The last end.
