@@ -12,7 +12,6 @@
 #include "cli/image_options.hpp"
 #include "cli/model_options.hpp"
 #include "cli/precision_option.hpp"
-#include "cli/profile_additions.hpp"
 #include "cli/profile_from_times.hpp"
 #include "cli/trace_program.hpp"
 #include "devices/cupti_tracer.hpp"
@@ -24,6 +23,7 @@
 #include "executor/profile/profile.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "planning/members.hpp"
+#include "planning/profile_additions.hpp"
 #include "planning/profile_of_model.hpp"
 #include "planning/recorded_settings.hpp"
 #include "simulator/costs/cost_table.hpp"
@@ -217,6 +217,41 @@ Result<void> run_of_model(ProfileCommandOptions options, CommandContext& context
   return context.cancel.check();  // interrupted, it has written what it had
 }
 
+ordered_json to_json(const ProfileAddition& addition) {
+  return {{"file", addition.file.string()},
+          {"calls_wanted", addition.wanted},
+          {"calls_without_time", addition.without_time},
+          {"calls_that_failed", addition.failed},
+          {"records_added", addition.records}};
+}
+
+void print(const ProfileAddition& addition, Console& console) {
+  const std::string file = addition.file.string();
+  console.print(addition.wanted == 0 ? fmt::format("{}: every call of the plans is in it\n", file)
+                                     : fmt::format("{}: {} calls of the plans were not in it, {} timings added\n", file,
+                                                   addition.wanted, addition.records));
+  if (addition.without_time > 0)
+    console.note(
+        fmt::format("{} of these calls were not timed; --budget SECONDS gives them time", addition.without_time));
+  for (const std::string& each : addition.failed) console.note(fmt::format("not timed: {}", each));
+}
+
+Result<void> run_additions(ProfileAdditionOptions options, CommandContext& context) {
+  options.read = context.read;
+  options.progress = [&](const std::string& what) { context.console.progress("profiling " + what); };
+  COHORT_TRY(const std::vector<ProfileAddition> additions, add_to_profiles(options, context.cancel));
+  ordered_json document = ordered_json::array();
+  for (const ProfileAddition& addition : additions) {
+    if (context.json) {
+      document.push_back(to_json(addition));
+    } else {
+      print(addition, context.console);
+    }
+  }
+  if (context.json) context.console.print_json(document);
+  return context.cancel.check();
+}
+
 Result<void> run(ProfileCommandOptions options, CommandContext& context) {
   if (!context.program.empty()) {
     if (!options.model.model.empty()) return fail(ErrorCode::kUsage, "give either a MODEL or a program after --");
@@ -232,7 +267,7 @@ Result<void> run(ProfileCommandOptions options, CommandContext& context) {
     if (const auto names = given(options.not_of_added); !names.empty())
       return fail(ErrorCode::kUsage, "{}: not with --add, where the profile already says so", names_of(names));
     options.add.budget = options.budget;
-    return add_to_profiles(options.add, context);
+    return run_additions(options.add, context);
   }
   if (options.model.model.empty()) return fail(ErrorCode::kUsage, "MODEL is required, or a program after --");
   if (const auto names = given(options.of_programs); !names.empty())

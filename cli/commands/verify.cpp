@@ -4,8 +4,8 @@
 
 #include "cli/command.hpp"
 #include "cli/model_options.hpp"
-#include "cli/verification.hpp"
 #include "devices/devices.hpp"
+#include "planning/verification.hpp"
 
 namespace cohort {
 namespace {
@@ -105,8 +105,11 @@ Result<void> run(const VerifyCommandOptions& options, CommandContext& context) {
     context.console.print(fmt::format("{} passed, {} failed, {} unsupported on {}\n", counts.passed, counts.failed,
                                       counts.unsupported, backend->info().id));
   }
-  if (counts.failed == 0) return {};
-  return fail(ErrorCode::kNegativeAnswer, "{} of {} cases failed", counts.failed, results.size());
+  if (counts.failed > 0)
+    return fail(ErrorCode::kNegativeAnswer, "{} of {} cases failed", counts.failed, results.size());
+  if (counts.passed == 0)
+    return fail(ErrorCode::kNegativeAnswer, "nothing was verified: no case is supported, {} in all", results.size());
+  return {};
 }
 
 }  // namespace

@@ -177,7 +177,74 @@ Result<void> set_transpose_pads(NodeImport& node, const Shape& x, ConvTranspose&
   return {};
 }
 
+/// What Col2Im sums: blocks of an image, as a transposed convolution without weights' values.
+Result<ConvTranspose> block_sums(NodeImport& node, const std::vector<std::int64_t>& image,
+                                 const std::vector<std::int64_t>& block) {
+  if (block.empty() || block.size() > 3)
+    return fail(ErrorCode::kInvalidInput, "input 2 (block_shape) must have one to three entries, not {}", block.size());
+  ConvTranspose op;
+  COHORT_TRY(op.window, lists_of(node, block.size(), block));
+  COHORT_CHECK(check_list("image_shape", image, block.size()));
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const std::int64_t reach = op.window.dilation[i] * (block[i] - 1) + 1;
+    const std::int64_t room = image[i] + op.window.pad_begin[i] + op.window.pad_end[i] - reach;
+    if (block[i] < 1 || room < 0)
+      return fail(ErrorCode::kInvalidInput, "blocks {} do not fit the image {} with its pads", to_string(block),
+                  to_string(image));
+    op.output_pad.push_back(room % op.window.stride[i]);
+  }
+  return op;
+}
+
+/// How many blocks there are along each axis.
+Shape blocks_of(const ConvTranspose& op, const std::vector<std::int64_t>& image) {
+  Shape blocks;
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    const std::int64_t reach = op.window.dilation[i] * (op.window.kernel[i] - 1) + 1;
+    const std::int64_t room = image[i] + op.window.pad_begin[i] + op.window.pad_end[i] - reach;
+    blocks.push_back(room / op.window.stride[i] + 1);
+  }
+  return blocks;
+}
+
+/// [channels * places, 1, ...]: of each channel's places in a block the first has its value at the first, and so on.
+std::vector<float> one_hot_places(std::int64_t channels, std::int64_t places) {
+  std::vector<float> values(static_cast<std::size_t>(channels * places * places), 0.0F);
+  for (std::int64_t row = 0; row < channels * places; ++row)
+    values[static_cast<std::size_t>(row * places + row % places)] = 1;
+  return values;
+}
+
 }  // namespace
+
+/// A transposed convolution that puts each element where it belongs. An infinity makes all of its block NaN.
+Result<void> convert_col2im(NodeImport& node) {
+  COHORT_TRY(const Shape x, node.shape(0));
+  COHORT_TRY(const auto image, node.integers(1, "image_shape"));
+  COHORT_TRY(const auto block, node.integers(2, "block_shape"));
+  COHORT_TRY(ConvTranspose op, block_sums(node, image, block));
+  const Shape blocks = blocks_of(op, image);
+  COHORT_CHECK(check_shape(blocks, 0));
+  COHORT_CHECK(check_shape(block, 0));
+  const std::int64_t places = element_count(block);
+  if (x.size() != 3 || x[2] != element_count(blocks) || x[1] % places != 0)
+    return fail(ErrorCode::kInvalidInput, "input 0 must be [N, C * {}, {}] for blocks {} of an image {}, not {}", places,
+                element_count(blocks), to_string(block), to_string(image), to_string(x));
+  op.groups = x[1] / places;
+  Shape folded{x[0], x[1]}, weights{x[1], 1};
+  folded.insert(folded.end(), blocks.begin(), blocks.end());
+  weights.insert(weights.end(), block.begin(), block.end());
+  constexpr std::int64_t kMostWeights = std::int64_t{1} << 25;
+  if (x[1] > kMostWeights / places)
+    return fail(ErrorCode::kInvalidInput, "{} channels of blocks {} are not supported: too many", op.groups,
+                to_string(block));
+  COHORT_TRY(const TensorId columns, node.tensor(0));
+  COHORT_TRY(const TensorId as_image, node.emit_reshape("blocks", columns, std::move(folded)));
+  COHORT_TRY(const TensorId places_of, node.made_weight("places", std::move(weights), one_hot_places(op.groups, places)));
+  COHORT_TRY(const TensorId y, node.emit("", std::move(op), {as_image, places_of}));
+  node.set_result(y);
+  return {};
+}
 
 Result<Convolution> convolution_of(NodeImport& node, const Shape& x, std::size_t w) {
   COHORT_TRY(auto kernel, kernel_of(node, x, w));

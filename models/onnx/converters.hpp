@@ -16,6 +16,7 @@ inline Result<TensorId> binary(NodeImport& node, std::string_view suffix, Binary
 
 // convert_window.cpp
 Result<void> convert_conv(NodeImport& node);
+Result<void> convert_col2im(NodeImport& node);
 Result<void> convert_conv_transpose(NodeImport& node);
 Result<void> convert_max_pool(NodeImport& node);
 Result<void> convert_average_pool(NodeImport& node);

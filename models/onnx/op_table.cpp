@@ -22,6 +22,7 @@ constexpr OpSupport kOps[] = {
     {"Ceil", convert_unary, nullptr},
     {"Celu", convert_unary, nullptr},
     {"Clip", convert_clip, nullptr},
+    {"Col2Im", convert_col2im, nullptr},
     {"Concat", convert_concat, fold_concat},
     {"Constant", nullptr, fold_constant},
     {"ConstantOfShape", nullptr, fold_constant_of_shape},

@@ -78,6 +78,19 @@ Result<void> check_total_time(const TaskGraph& graph, double copies) {
               (durations + delays) * copies / kDay, most / kDay);
 }
 
+namespace {
+
+/// Of equal positions the lower id first. Positions are gathered once: tasks lie far apart in memory.
+void sort_by_position(const TaskGraph& graph, std::vector<TaskId>& queue) {
+  std::vector<std::pair<std::int64_t, TaskId>> keyed;
+  keyed.reserve(queue.size());
+  for (const TaskId id : queue) keyed.emplace_back(graph.task(id).position, id);
+  std::sort(keyed.begin(), keyed.end());
+  std::ranges::transform(keyed, queue.begin(), [](const auto& key) { return key.second; });
+}
+
+}  // namespace
+
 std::vector<std::vector<TaskId>> queues_of(const TaskGraph& graph) {
   std::vector<std::vector<TaskId>> queues(graph.resources.size());
   std::vector<bool> sorted(graph.resources.size(), true);
@@ -90,9 +103,7 @@ std::vector<std::vector<TaskId>> queues_of(const TaskGraph& graph) {
     queue.push_back(TaskId(i));
   }
   for (std::size_t i = 0; i < queues.size(); ++i) {
-    if (sorted[i]) continue;
-    std::stable_sort(queues[i].begin(), queues[i].end(),
-                     [&](TaskId a, TaskId b) { return graph.task(a).position < graph.task(b).position; });
+    if (!sorted[i]) sort_by_position(graph, queues[i]);
   }
   return queues;
 }

@@ -8,8 +8,10 @@
 #include <numeric>
 #include <set>
 
+#include "base/parallel.hpp"
 #include "simulator/colocation/colocate.hpp"
 #include "simulator/engine/flat_run.hpp"
+#include "simulator/transform/steady_copies.hpp"
 #include "simulator/what_if/recorded_memory.hpp"
 #include "simulator/what_if/timeline_trace.hpp"
 #include "simulator/what_if/what_if_doubts.hpp"
@@ -248,38 +250,60 @@ class Predictor {
 
   Result<Nanoseconds> time_of(const WhatIfStage& stage) {
     COHORT_CHECK(check_cancelled());
-    if (steps_ == 1) return time_of(stage, 1);
-    COHORT_TRY(const Nanoseconds all, time_of(stage, steps_));
-    COHORT_TRY(const Nanoseconds first_half, time_of(stage, steps_ / 2));
+    if (stage.together) return time_together(stage);
+    COHORT_TRY(const Nanoseconds all, time_in_turn(stage, steps_));
+    if (steps_ == 1) return all;
+    COHORT_TRY(const Nanoseconds first_half, time_in_turn(stage, steps_ / 2));
     return (all - first_half) / (steps_ / 2);
   }
 
-  Result<Nanoseconds> time_of(const WhatIfStage& stage, int steps) {
-    if (stage.together && steps == steps_) {
-      last_.reset();
+  /// Keeps what it simulated.
+  Result<Nanoseconds> time_together(const WhatIfStage& stage) {
+    last_.reset();
+    if (steps_ == 1) {
       COHORT_TRY(last_, simulate_all(stage));
       return last_->schedule.makespan;
     }
-    if (stage.together) {
-      std::vector<RecordedTasks> parts;
-      COHORT_TRY(const TaskGraph graph, graphs_.whole(stage, steps, parts));
-      return makespan(graph, stage, parts);
-    }
+    std::vector<RecordedTasks> parts;
+    COHORT_TRY(const TaskGraph half, graphs_.whole(stage, steps_ / 2, parts));
+    Result<Simulated> all;
+    Result<std::vector<TaskTimes>> first_half;
+    parallel_for(2, 2, [&](std::size_t /*worker*/, std::size_t i) {
+      if (i == 0) all = simulate_all(stage);
+      if (i == 1) first_half = times_of(half, stage, parts);
+    });
+    if (!first_half) return tl::unexpected<Error>(std::move(first_half).error());
+    COHORT_TRY(last_, std::move(all));
+    return (last_->schedule.makespan - makespan_of(*first_half)) / (steps_ / 2);
+  }
+
+  Result<Nanoseconds> time_in_turn(const WhatIfStage& stage, int steps) {
     Nanoseconds sum{};
     for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
-      COHORT_TRY(const TaskGraph graph, graphs_.members_of(i, stage, steps));
-      COHORT_TRY(const Nanoseconds time, makespan(graph, stage, {}));
+      COHORT_TRY(const Nanoseconds time, in_turn(i, stage, steps));
       sum += time;
     }
     return sum;
   }
 
-  Result<Nanoseconds> makespan(const TaskGraph& graph, const WhatIfStage& stage,
-                               std::span<const RecordedTasks> parts) const {
+  /// All members of a trace, one after another: of many only the first, as soon as each takes as long as the one before.
+  Result<Nanoseconds> in_turn(std::size_t index, const WhatIfStage& stage, int steps) {
+    const int members = what_if_.models_of(index);
+    for (int few = 3; !graphs_.on_host() && !stage.shared && few * 4 <= members; few *= 3) {
+      COHORT_TRY(const TaskGraph graph, graphs_.members_of(index, stage, steps, few));
+      COHORT_TRY(const std::vector<TaskTimes> times, times_of(graph, stage, {}));
+      if (const auto makespan = makespan_of_copies(graph, times, few, members)) return *makespan;
+    }
+    COHORT_TRY(const TaskGraph graph, graphs_.members_of(index, stage, steps, members));
+    COHORT_TRY(const std::vector<TaskTimes> times, times_of(graph, stage, {}));
+    return makespan_of(times);
+  }
+
+  Result<std::vector<TaskTimes>> times_of(const TaskGraph& graph, const WhatIfStage& stage,
+                                          std::span<const RecordedTasks> parts) const {
     COHORT_CHECK(check_cancelled());
     COHORT_TRY(const SimulationOptions options, graphs_.options(graph, stage, parts));
-    COHORT_TRY(const std::vector<TaskTimes> times, simulate_times(graph, options));
-    return makespan_of(times);
+    return simulate_times(graph, options);
   }
 
   /// All rounds of all members of all traces.

@@ -149,7 +149,8 @@ Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::
   TaskGraph graph;
   std::vector<MemberTasks> members;
   for (std::size_t i = 0; i < case_.graphs.size(); ++i) {
-    COHORT_TRY(TaskGraph of_trace, members_of(i, stage, steps));
+    const int count = what_if_.models_of(i);
+    COHORT_TRY(TaskGraph of_trace, members_of(i, stage, steps, count));
     const std::size_t first = graph.tasks.size();
     if (i == 0) {
       graph = std::move(of_trace);
@@ -157,7 +158,6 @@ Result<TaskGraph> WhatIfGraphs::whole(const WhatIfStage& stage, int steps, std::
       append(graph, of_trace, fmt::format("trace {}", i + 1));
     }
     parts.push_back({case_.traces[i], first, graph.tasks.size()});
-    const int count = what_if_.models_of(i);
     members.push_back({first, graph.tasks.size(), count, std::min(count, what_if_.launch_threads)});
   }
   if (stage.together) COHORT_CHECK(put_together(graph, members));
@@ -189,11 +189,10 @@ Result<void> WhatIfGraphs::slow_hosts(TaskGraph& graph) {
   return note("processes", scale(graph, work, 1 / host_slowdown(what_if_.members(steps_.size()))));
 }
 
-Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage& stage, int steps) {
+Result<TaskGraph> WhatIfGraphs::members_of(std::size_t index, const WhatIfStage& stage, int steps, int members) {
   COHORT_TRY(TaskGraph graph, one(index, stage, steps));
   if (on_host_) take_cores(*case_.traces[index], graph);
   if (stage.together && !times_alone_.empty()) COHORT_CHECK(take_times_alone(index, graph));
-  const int members = what_if_.models_of(index);
   ReplicateOptions options;
   options.members = members;
   options.stream_gap = case_.graphs[index].typical.stream_gap;

@@ -38,8 +38,8 @@ class WhatIfGraphs {
   Result<void> change_minibatch();
   /// One member's steps of a trace, so changed.
   Result<TaskGraph> one(std::size_t index, const WhatIfStage& stage, int steps);
-  /// All members of a trace; a single one shares and fuses nothing, whatever the stage.
-  Result<TaskGraph> members_of(std::size_t index, const WhatIfStage& stage, int steps);
+  /// So many members of a trace; a single one shares and fuses nothing, whatever the stage.
+  Result<TaskGraph> members_of(std::size_t index, const WhatIfStage& stage, int steps, int members);
   /// All members of all traces; `parts` gets which tasks were recorded in which trace.
   Result<TaskGraph> whole(const WhatIfStage& stage, int steps, std::vector<RecordedTasks>& parts);
   /// How a graph of that stage runs.

@@ -92,9 +92,16 @@ TEST_F(Verify, SaysWhyACaseCannotRun) {
         "\x08\x01\x08\x02\x10\x0e\x4a\x10"
         "0123456789012345");  // 1 x 2 of complex64
   const Outcome outcome = cohort({"verify", path("one").string(), path("two").string()});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("nothing was verified: no case is supported, 2 in all"));
   EXPECT_THAT(outcome.out, HasSubstr("unsupported one: there is no test_data_set_* beside the model"));
   EXPECT_THAT(outcome.out, HasSubstr("input_0.pb: holds complex64; supported are"));
+  write_case("three", {0, 0});
+  write("three/data.json", R"({"atol": 1})");
+  const Outcome with_one =
+      cohort({"verify", path("one").string(), path("two").string(), path("three").string()});
+  EXPECT_EQ(with_one.exit_code, 0) << with_one.err;
+  EXPECT_THAT(with_one.out, HasSubstr("1 passed, 0 failed, 2 unsupported on "));
 }
 
 TEST_F(Verify, FailsCasesOfFilesThatAreBrokenOrCutShort) {

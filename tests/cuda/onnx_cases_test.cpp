@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "cli/verification.hpp"
 #include "executor/recording/fake_gpu.hpp"
+#include "planning/verification.hpp"
 
 namespace cohort {
 namespace {

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <array>
 #include <limits>
 
 #include "models/onnx/onnx_file.hpp"
@@ -244,6 +245,63 @@ TEST(OnnxPad, CutsOffFirstAndRepeatsWhatIsLeft) {
   EXPECT_THAT(result(read(pad("reflect", {1, -1}), 19), {1, 2, 3, 4}), ElementsAre(2, 1, 2, 3));
   EXPECT_THAT(result(read(pad("constant", {-2, 1}), 19), {1, 2, 3, 4}), ElementsAre(3, 4, 0));
   EXPECT_THAT(problem(pad("edge", {-4, 2}), 19), HasSubstr("nothing is left of dimension 0 to fill up with"));
+}
+
+/// Blocks of an image of two axes, summed where they overlap.
+struct Blocks {
+  std::array<std::int64_t, 2> image, block, stride, dilation, pad_begin, pad_end;
+
+  [[nodiscard]] std::int64_t count(std::size_t i) const {
+    const std::int64_t room = image[i] + pad_begin[i] + pad_end[i] - dilation[i] * (block[i] - 1) - 1;
+    return room / stride[i] + 1;
+  }
+
+  /// Element by element, of `x` [1, channels * places, blocks].
+  [[nodiscard]] std::vector<float> summed(const std::vector<float>& x, std::int64_t channels) const {
+    std::vector<float> y(static_cast<std::size_t>(channels * image[0] * image[1]), 0.0F);
+    std::size_t next = 0;
+    for (std::int64_t row = 0; row < channels * block[0] * block[1]; ++row) {
+      const std::int64_t place = row % (block[0] * block[1]);
+      for (std::int64_t of = 0; of < count(0) * count(1); ++of, ++next) {
+        const std::int64_t h = of / count(1) * stride[0] - pad_begin[0] + place / block[1] * dilation[0];
+        const std::int64_t w = of % count(1) * stride[1] - pad_begin[1] + place % block[1] * dilation[1];
+        if (h < 0 || w < 0 || h >= image[0] || w >= image[1]) continue;
+        const std::int64_t at = (row / (block[0] * block[1]) * image[0] + h) * image[1] + w;
+        y[static_cast<std::size_t>(at)] += x[next];
+      }
+    }
+    return y;
+  }
+};
+
+std::string col2im(const Blocks& of, const Shape& x) {
+  const auto list = [](const std::array<std::int64_t, 2>& pair) { return std::vector<std::int64_t>{pair[0], pair[1]}; };
+  const std::string attributes =
+      integers_attribute("strides", list(of.stride)) + integers_attribute("dilations", list(of.dilation)) +
+      integers_attribute("pads", {of.pad_begin[0], of.pad_begin[1], of.pad_end[0], of.pad_end[1]});
+  return x_and_y(x) + node_text("Col2Im", {"x", "image", "block"}, {"y"}, attributes) +
+         integers_text("image", {2}, list(of.image)) + integers_text("block", {2}, list(of.block));
+}
+
+TEST(OnnxCol2Im, SumsBlocksWhereTheyOverlap) {
+  for (const Blocks& of : {Blocks{{5, 5}, {1, 5}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+                           Blocks{{4, 5}, {2, 3}, {1, 2}, {1, 1}, {0, 0}, {0, 0}},
+                           Blocks{{7, 6}, {3, 2}, {2, 3}, {2, 1}, {1, 0}, {0, 2}}}) {
+    const std::int64_t channels = 3;
+    const Shape shape{1, channels * of.block[0] * of.block[1], of.count(0) * of.count(1)};
+    std::vector<float> x(static_cast<std::size_t>(element_count(shape)));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2;
+    const LoadedModel loaded = read(col2im(of, shape), 18);
+    EXPECT_EQ(loaded.model.tensor(loaded.model.outputs[0]).shape, (Shape{1, channels, of.image[0], of.image[1]}));
+    EXPECT_EQ(result(loaded, x), of.summed(x, channels));
+  }
+}
+
+TEST(OnnxCol2Im, SaysWhichBlocksDoNotFit) {
+  const Blocks large{{4, 4}, {5, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  EXPECT_THAT(problem(col2im(large, {1, 5, 4}), 18), HasSubstr("blocks [5, 1] do not fit the image [4, 4]"));
+  const Blocks of{{4, 4}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  EXPECT_THAT(problem(col2im(of, {1, 6, 4}), 18), HasSubstr("input 0 must be [N, C * 4, 4]"));
 }
 
 TEST(OnnxReader, RefusesANodeWithoutOutputs) {

@@ -1,13 +1,10 @@
-#include "cli/profile_additions.hpp"
-
-#include <fmt/format.h>
+#include "planning/profile_additions.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "devices/devices.hpp"
@@ -23,15 +20,13 @@
 namespace cohort {
 namespace {
 
-using nlohmann::ordered_json;
-
 /// Of all plans, each call once.
-Result<std::vector<WantedCase>> wanted_by(const ProfileAdditionOptions& options, CommandContext& context) {
+Result<std::vector<WantedCase>> wanted_by(const ProfileAdditionOptions& options) {
   std::vector<WantedCase> wanted;
   for (const std::filesystem::path& file : options.plans) {
     COHORT_TRY(Plan plan, read_plan(file));
     plan.resolved.reset();
-    COHORT_TRY(const auto input, PlanningInput::open(options.profiles, plan, {}, context.read));
+    COHORT_TRY(const auto input, PlanningInput::open(options.profiles, plan, {}, options.read));
     auto calls = needed_calls(input->planning_case(), plan);
     if (!calls) return in_context(file.string(), calls.error());
     for (WantedCase& call : *calls) {
@@ -43,13 +38,12 @@ Result<std::vector<WantedCase>> wanted_by(const ProfileAdditionOptions& options,
 
 using Devices = std::map<std::string, std::unique_ptr<Backend>>;
 
-/// A profile that is added to, and what came of that.
+/// A profile that is added to.
 class Addition {
  public:
   /// `devices` are those that are open, by id; the profile's is among them afterwards, and must outlive this.
-  static Result<Addition> open(std::filesystem::path file, std::optional<double> budget, Devices& devices,
-                               CommandContext& context) {
-    COHORT_TRY(Trace profile, read_trace(file, context.read));
+  static Result<Addition> open(std::filesystem::path file, const ProfileAdditionOptions& options, Devices& devices) {
+    COHORT_TRY(Trace profile, read_trace(file, options.read));
     COHORT_CHECK(check_can_be_timed(profile.info.device, file.string()));
     COHORT_TRY(const ModelSource source, source_of(file, profile.info));
     COHORT_TRY(LoadedModel loaded, onnx::load(source, 0));
@@ -61,8 +55,8 @@ class Addition {
     Addition made(std::move(file), std::move(profile), std::move(loaded), *backend);
     COHORT_TRY(made.profiling_.precision, recorded_precision(made.profile_.info.settings));
     COHORT_TRY(made.profiling_.layout, recorded_layout(made.profile_.info.settings));
-    made.left_ = budget ? Nanoseconds(std::llround(*budget * 1e9)) : usual_budget(made.loaded_.model);
-    made.profiling_.progress = [&context](const std::string& what) { context.console.progress("profiling " + what); };
+    made.left_ = options.budget ? Nanoseconds(std::llround(*options.budget * 1e9)) : usual_budget(made.loaded_.model);
+    made.profiling_.progress = options.progress;
     return made;
   }
 
@@ -87,22 +81,8 @@ class Addition {
     return added->tried > 0;
   }
 
-  void print(Console& console) const {
-    const std::size_t lacked = tried_.size() + without_;
-    console.print(lacked == 0 ? fmt::format("{}: every call of the plans is in it\n", file_.string())
-                              : fmt::format("{}: {} calls of the plans were not in it, {} timings added\n",
-                                            file_.string(), lacked, records_));
-    if (without_ > 0)
-      console.note(fmt::format("{} of these calls were not timed; --budget SECONDS gives them time", without_));
-    for (const std::string& each : left_out_) console.note(fmt::format("not timed: {}", each));
-  }
-
-  [[nodiscard]] ordered_json json() const {
-    return {{"file", file_.string()},
-            {"calls_wanted", tried_.size() + without_},
-            {"calls_without_time", without_},
-            {"calls_that_failed", left_out_},
-            {"records_added", records_}};
+  [[nodiscard]] ProfileAddition result() const {
+    return {file_, tried_.size() + without_, without_, records_, left_out_};
   }
 
  private:
@@ -129,36 +109,29 @@ class Addition {
 
 }  // namespace
 
-Result<void> add_to_profiles(const ProfileAdditionOptions& options, CommandContext& context) {
-  COHORT_TRY(std::vector<WantedCase> wanted, wanted_by(options, context));
+Result<std::vector<ProfileAddition>> add_to_profiles(const ProfileAdditionOptions& options, const CancelToken& cancel) {
+  COHORT_TRY(std::vector<WantedCase> wanted, wanted_by(options));
   Devices devices;
   std::vector<Addition> additions;
   for (const std::filesystem::path& file : options.profiles) {
-    COHORT_TRY(Addition addition, Addition::open(file, options.budget, devices, context));
+    COHORT_TRY(Addition addition, Addition::open(file, options, devices));
     additions.push_back(std::move(addition));
   }
   // A call that was timed may take longer than it was thought to, and the plan then make it in another way, on fewer
   // threads or by another algorithm, that is still not timed. Each round tries calls that none before it did.
-  for (bool any = true; any && !context.cancel.cancelled();) {
+  for (bool any = true; any && !cancel.cancelled();) {
     any = false;
     for (Addition& addition : additions) {
-      COHORT_TRY(const bool tried, addition.add(wanted, context.cancel));
+      COHORT_TRY(const bool tried, addition.add(wanted, cancel));
       any = any || tried;
     }
-    if (any && !context.cancel.cancelled()) {
-      COHORT_TRY(wanted, wanted_by(options, context));
+    if (any && !cancel.cancelled()) {
+      COHORT_TRY(wanted, wanted_by(options));
     }
   }
-  ordered_json document = ordered_json::array();
-  for (const Addition& addition : additions) {
-    if (context.json) {
-      document.push_back(addition.json());
-    } else {
-      addition.print(context.console);
-    }
-  }
-  if (context.json) context.console.print_json(document);
-  return context.cancel.check();
+  std::vector<ProfileAddition> results;
+  for (const Addition& addition : additions) results.push_back(addition.result());
+  return results;
 }
 
 }  // namespace cohort

@@ -1,4 +1,4 @@
-#include "cli/verification.hpp"
+#include "planning/verification.hpp"
 
 #include <algorithm>
 #include <bit>
