@@ -24,9 +24,9 @@ struct ProfileAdditionOptions {
 /// What came of one profile.
 struct ProfileAddition {
   std::filesystem::path file;
-  std::size_t wanted = 0;         ///< calls of the plans that were not in it
-  std::size_t without_time = 0;   ///< of these not tried: the budget was at its end
-  std::size_t records = 0;        ///< timings added
+  std::size_t wanted = 0;           ///< calls of the plans that were not in it
+  std::size_t without_time = 0;     ///< of these not tried: the budget was at its end
+  std::size_t records = 0;          ///< timings added
   std::vector<std::string> failed;  ///< calls that could not be timed, and why
 };
 

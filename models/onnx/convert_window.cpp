@@ -228,8 +228,8 @@ Result<void> convert_col2im(NodeImport& node) {
   COHORT_CHECK(check_shape(block, 0));
   const std::int64_t places = element_count(block);
   if (x.size() != 3 || x[2] != element_count(blocks) || x[1] % places != 0)
-    return fail(ErrorCode::kInvalidInput, "input 0 must be [N, C * {}, {}] for blocks {} of an image {}, not {}", places,
-                element_count(blocks), to_string(block), to_string(image), to_string(x));
+    return fail(ErrorCode::kInvalidInput, "input 0 must be [N, C * {}, {}] for blocks {} of an image {}, not {}",
+                places, element_count(blocks), to_string(block), to_string(image), to_string(x));
   op.groups = x[1] / places;
   Shape folded{x[0], x[1]}, weights{x[1], 1};
   folded.insert(folded.end(), blocks.begin(), blocks.end());
@@ -240,7 +240,8 @@ Result<void> convert_col2im(NodeImport& node) {
                 to_string(block));
   COHORT_TRY(const TensorId columns, node.tensor(0));
   COHORT_TRY(const TensorId as_image, node.emit_reshape("blocks", columns, std::move(folded)));
-  COHORT_TRY(const TensorId places_of, node.made_weight("places", std::move(weights), one_hot_places(op.groups, places)));
+  COHORT_TRY(const TensorId places_of,
+             node.made_weight("places", std::move(weights), one_hot_places(op.groups, places)));
   COHORT_TRY(const TensorId y, node.emit("", std::move(op), {as_image, places_of}));
   node.set_result(y);
   return {};

@@ -16,8 +16,8 @@ namespace cohort {
 /// limit of t moves by p[t] at most, and the one that held it by p[t]. Tasks need not have the same p: a host that
 /// runs ahead of its device gains on it with each copy.
 ///
-/// `graph`: tasks that take their durations (run_flat()); tasks and edges of one copy after those of the one before, but
-/// for the edges between copies. `copies`: at least 2.
+/// `graph`: tasks that take their durations (run_flat()); tasks and edges of one copy after those of the one before,
+/// but for the edges between copies. `copies`: at least 2.
 std::optional<Nanoseconds> makespan_of_copies(const TaskGraph& graph, const std::vector<TaskTimes>& times, int copies,
                                               int wanted);
 

@@ -98,8 +98,7 @@ TEST_F(Verify, SaysWhyACaseCannotRun) {
   EXPECT_THAT(outcome.out, HasSubstr("input_0.pb: holds complex64; supported are"));
   write_case("three", {0, 0});
   write("three/data.json", R"({"atol": 1})");
-  const Outcome with_one =
-      cohort({"verify", path("one").string(), path("two").string(), path("three").string()});
+  const Outcome with_one = cohort({"verify", path("one").string(), path("two").string(), path("three").string()});
   EXPECT_EQ(with_one.exit_code, 0) << with_one.err;
   EXPECT_THAT(with_one.out, HasSubstr("1 passed, 0 failed, 2 unsupported on "));
 }

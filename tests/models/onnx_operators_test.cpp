@@ -284,9 +284,9 @@ std::string col2im(const Blocks& of, const Shape& x) {
 }
 
 TEST(OnnxCol2Im, SumsBlocksWhereTheyOverlap) {
-  for (const Blocks& of : {Blocks{{5, 5}, {1, 5}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
-                           Blocks{{4, 5}, {2, 3}, {1, 2}, {1, 1}, {0, 0}, {0, 0}},
-                           Blocks{{7, 6}, {3, 2}, {2, 3}, {2, 1}, {1, 0}, {0, 2}}}) {
+  for (const Blocks& of :
+       {Blocks{{5, 5}, {1, 5}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, Blocks{{4, 5}, {2, 3}, {1, 2}, {1, 1}, {0, 0}, {0, 0}},
+        Blocks{{7, 6}, {3, 2}, {2, 3}, {2, 1}, {1, 0}, {0, 2}}}) {
     const std::int64_t channels = 3;
     const Shape shape{1, channels * of.block[0] * of.block[1], of.count(0) * of.count(1)};
     std::vector<float> x(static_cast<std::size_t>(element_count(shape)));
