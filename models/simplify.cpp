@@ -1,15 +1,15 @@
 #include <algorithm>
-#include <queue>
-#include <set>
+#include <optional>
 
 #include "models/affine.hpp"
+#include "models/branches.hpp"
+#include "models/model_edit.hpp"
 #include "models/recognize.hpp"
 
 namespace cohort {
 
 namespace {
 
-constexpr std::size_t kNone = SIZE_MAX;
 /// Libraries limit the length of a chain of post-ops; no network comes near this.
 constexpr std::size_t kMostPostOps = 8;
 
@@ -48,89 +48,48 @@ bool is_told_apart(const Activation& activation, const std::vector<PostOp>& chai
   });
 }
 
-/// Merges ops into the op before them. Merged ops stay in place, marked dead, until compact().
-class Simplifier {
+/// Merges ops into the op before them.
+class Simplifier : private ModelEdit {
  public:
-  Simplifier(LoadedModel loaded, bool strict_nan) : loaded_(std::move(loaded)), strict_nan_(strict_nan) {
-    loaded_.weights.by_tensor.resize(model().tensors.size());
-    readers_.resize(model().tensors.size());
-    writer_.resize(model().tensors.size(), kNone);
-    dead_.resize(model().ops.size(), false);
-    for (std::size_t i = 0; i < model().ops.size(); ++i) {
-      for (const TensorId id : model().ops[i].inputs) readers_[to_index(id)].push_back(i);
-      writer_[to_index(model().ops[i].outputs[0])] = i;
-    }
-    for (const Tensor& tensor : model().tensors) names_.insert(tensor.name);
-  }
+  Simplifier(LoadedModel loaded, bool strict_nan) : ModelEdit(std::move(loaded)), strict_nan_(strict_nan) {}
 
   LoadedModel run(bool folds_constants) {
     drop_unread();  // what nobody reads must not keep its input from being merged
-    for (auto& readers : readers_) std::erase_if(readers, [&](std::size_t i) { return dead_[i]; });
-    for (std::size_t i = 0; i < model().ops.size(); ++i) {
-      if (!dead_[i]) skip_reshapes(i);
-    }
-    for (std::size_t i = 0; i < model().ops.size(); ++i) {
-      if (!dead_[i]) skip_flatten(i);
-    }
-    for (std::size_t i = 0; i < model().ops.size() && folds_constants; ++i) {
-      while (!dead_[i] && merge_affine(i)) {
+    skip_all_reshapes();
+    for (std::size_t i = 0; i < op_count() && folds_constants; ++i) {
+      if (is_dead(i)) continue;
+      const std::size_t product = merge_branches(i).value_or(i);
+      while (merge_affine(product) || put_before_reshape(product)) {
       }
     }
-    for (std::size_t i = 0; i < model().ops.size(); ++i) {
-      while (!dead_[i] && merge_post_op(i)) {
+    for (std::size_t i = 0; i < op_count(); ++i) {
+      while (!is_dead(i) && (merge_post_op(i) || (folds_constants && put_before_reshape(i)))) {
       }
     }
-    drop_unread();
-    sort();
-    compact();
-    return std::move(loaded_);
+    if (folds_constants) skip_all_reshapes();  // those that came to stand before another
+    return finish();
   }
 
  private:
-  Model& model() { return loaded_.model; }
-  [[nodiscard]] const Model& model() const { return loaded_.model; }
-  Op& op(std::size_t i) { return model().ops[i]; }
-  [[nodiscard]] const Op& op(std::size_t i) const { return model().ops[i]; }
-  std::vector<std::size_t>& readers(TensorId id) { return readers_[to_index(id)]; }
-
   [[nodiscard]] bool is_product(std::size_t i) const {
     const auto* gemm = std::get_if<Gemm>(&op(i).attributes);
     return std::holds_alternative<Convolution>(op(i).attributes) || (gemm != nullptr && !gemm->stacked);
   }
 
-  /// The op that alone reads, once, what op `i` writes.
-  [[nodiscard]] std::size_t only_reader(std::size_t i) const {
-    const TensorId y = op(i).outputs[0];
-    const auto& outputs = model().outputs;
-    if (std::find(outputs.begin(), outputs.end(), y) != outputs.end()) return kNone;
-    const auto& readers = readers_[to_index(y)];
-    return readers.size() == 1 ? readers[0] : kNone;
-  }
-
-  void stop_reading(std::size_t reader, TensorId id) {
-    auto& all = readers(id);
-    all.erase(std::find(all.begin(), all.end(), reader));
-  }
-
-  /// Op `i` takes the place of `next`, which read what `i` wrote.
-  void take_place_of(std::size_t next, std::size_t i) {
-    for (const TensorId id : op(next).inputs) stop_reading(next, id);
-    op(i).outputs = op(next).outputs;
-    writer_[to_index(op(i).outputs[0])] = i;
-    dead_[next] = true;
-  }
-
-  void read_instead(std::size_t i, std::size_t position, TensorId source) {
-    stop_reading(i, op(i).inputs[position]);
-    op(i).inputs[position] = source;
-    readers(source).push_back(i);
+  void skip_all_reshapes() {
+    for (std::size_t i = 0; i < op_count(); ++i) {
+      if (!is_dead(i)) skip_reshapes(i);
+    }
+    for (std::size_t i = 0; i < op_count(); ++i) {
+      if (!is_dead(i)) skip_flatten(i);
+    }
   }
 
   /// The op that writes `x` where that is a Reshape and nothing else.
   [[nodiscard]] std::size_t reshape_before(TensorId x) const {
-    const std::size_t writer = writer_[to_index(x)];
-    if (writer == kNone || !op(writer).post_ops.empty()) return kNone;
-    return std::holds_alternative<Reshape>(op(writer).attributes) ? writer : kNone;
+    const std::size_t before = writer(x);
+    if (before == kNone || !op(before).post_ops.empty()) return kNone;
+    return std::holds_alternative<Reshape>(op(before).attributes) ? before : kNone;
   }
 
   /// Reads around a Reshape to the shape that its input has, and in a Reshape around any other.
@@ -140,7 +99,7 @@ class Simplifier {
       const std::size_t before = reshape_before(x);
       if (before == kNone) continue;
       const TensorId source = op(before).inputs[0];
-      const bool same_shape = model().tensor(source).shape == model().tensor(x).shape;
+      const bool same_shape = shape(source) == shape(x);
       if (same_shape || std::holds_alternative<Reshape>(op(i).attributes)) read_instead(i, position, source);
     }
   }
@@ -155,59 +114,151 @@ class Simplifier {
       const std::size_t before = reshape_before(x);
       if (before == kNone) return;
       const TensorId source = op(before).inputs[0];
-      const Shape& from = model().tensor(source).shape;
-      if (from.empty() || from[0] != model().tensor(x).shape[0]) return;
+      const Shape& from = shape(source);
+      if (from.empty() || from[0] != shape(x)[0]) return;
       read_instead(i, 0, source);
     }
   }
 
+  /// Behind a product of rows stands the Reshape to the shape that they have in the file, and behind that what could be
+  /// part of the product: bias, activation, residual. This puts it between the two.
+  ///
+  ///     Gemm [6, 8] -> Reshape [2, 3, 8] -> Add w[8]      Gemm [6, 8] -> Add w[8] -> Reshape [2, 3, 8]
+  bool put_before_reshape(std::size_t i) {
+    if (!std::holds_alternative<Gemm>(op(i).attributes) || !is_product(i)) return false;
+    const std::size_t reshape = only_reader(i);
+    if (reshape == kNone || !std::holds_alternative<Reshape>(op(reshape).attributes)) return false;
+    const std::size_t next = only_reader(reshape);
+    if (next == kNone || !op(next).post_ops.empty()) return false;
+    const TensorId y = op(i).outputs[0];
+    const TensorId shaped = op(reshape).outputs[0];
+    const TensorId result = op(next).outputs[0];
+    if (shape(result) != shape(shaped)) return false;
+    if (std::holds_alternative<Binary>(op(next).attributes)) {
+      const std::size_t position = op(next).inputs[0] == shaped ? 1 : 0;
+      const auto operand = operand_of_rows(op(next), op(next).inputs[position], shaped, y);
+      if (!operand) return false;
+      const TensorId before = op(next).inputs[position];
+      read_instead(next, position, *operand);
+      if (reshape_before(before) != kNone) drop_if_unread(before);
+      read_instead(next, 1 - position, y);
+    } else if (std::holds_alternative<Activation>(op(next).attributes)) {
+      read_instead(next, 0, y);
+    } else {
+      return false;
+    }
+    const TensorId rows = new_tensor(model().tensor(result).name + ".rows", shape(y), TensorRole::kActivation);
+    write(next, rows);
+    read_instead(reshape, 0, rows);
+    write(reshape, result);
+    return true;
+  }
+
+  /// `other`, an operand beside what has the shape of `shaped`, as one beside `rows`, the same elements as a matrix:
+  /// nothing where it is neither one value, nor one for each column, nor one for each element.
+  std::optional<TensorId> operand_of_rows(const Op& binary, TensorId other, TensorId shaped, TensorId rows) {
+    const Shape of_rows = shape(rows);
+    const Shape of_shaped = shape(shaped);
+    const Shape of_other = shape(other);
+    if (is_constant(other)) {
+      const std::int64_t count = element_count(of_other);
+      const bool by_column = !of_other.empty() && of_other.back() == count && of_shaped.back() == of_rows.back();
+      if (count != 1 && (!by_column || count != of_rows.back())) return std::nullopt;
+      if (of_other.size() <= 1) return other;
+      return new_view_of_weight(model().tensor(other).name + ".row", other, {count});
+    }
+    if (std::get<Binary>(binary.attributes) != Binary{BinaryKind::kAdd} || of_other != of_shaped) return std::nullopt;
+    if (const std::size_t before = reshape_before(other); before != kNone) {
+      const TensorId source = op(before).inputs[0];
+      if (shape(source) == of_rows) return source;
+    }
+    constexpr std::size_t kNoImage = 3;  // images may lie in memory so that reading them as rows would move them
+    if (of_shaped.size() > kNoImage) return std::nullopt;
+    return new_reshape(other, model().tensor(other).name + ".rows", of_rows);
+  }
+
   bool merge_affine(std::size_t i) {
     if (!is_product(i) || !op(i).post_ops.empty()) return false;
-    const std::size_t next = only_reader(i);
+    const std::size_t last = channels_second(i);
+    const std::size_t next = only_reader(last);
     if (next == kNone) return false;
     const bool has_bias = op(i).inputs.size() > 2;
     const TensorId w = op(i).inputs[1];
     if (!is_constant(w) || (has_bias && !is_constant(op(i).inputs[2]))) return false;
-    const auto affine = channel_affine_of(loaded_, op(next), op(i).outputs[0]);
+    const auto affine = channel_affine_of(loaded(), op(next), op(last).outputs[0]);
     if (!affine) return false;
-    const std::vector<float>* bias = has_bias ? loaded_.weights.of(op(i).inputs[2]).get() : nullptr;
-    WeightAndBias folded = fold_affine(*loaded_.weights.of(w), bias, *affine);
+    const std::vector<float>* bias = has_bias ? loaded().weights.of(op(i).inputs[2]).get() : nullptr;
+    WeightAndBias folded = fold_affine(*loaded().weights.of(w), bias, *affine);
     replace_weight(i, 1, std::move(folded.weight));
-    if (!has_bias) add_bias(i, model().tensor(w).shape[0]);
+    if (!has_bias) add_bias(i, shape(w)[0]);
     replace_weight(i, 2, std::move(folded.bias));
-    take_place_of(next, i);
+    take_place_of(next, last);
     return true;
   }
 
-  [[nodiscard]] bool is_constant(TensorId id) const {
-    return model().tensor(id).role == TensorRole::kWeight && loaded_.weights.of(id) != nullptr;
+  /// The op whose result has the channels of product `i` on its second axis: the product itself, or the Transpose that
+  /// makes an image of the product's rows.
+  [[nodiscard]] std::size_t channels_second(std::size_t i) const {
+    const std::size_t reshape = only_reader(i);
+    if (reshape == kNone || !std::holds_alternative<Gemm>(op(i).attributes)) return i;
+    if (!std::holds_alternative<Reshape>(op(reshape).attributes)) return i;
+    const std::size_t last = only_reader(reshape);
+    const auto* const transpose = last != kNone ? std::get_if<Transpose>(&op(last).attributes) : nullptr;
+    if (transpose == nullptr || !op(last).post_ops.empty()) return i;
+    const Shape& rows = model().tensor(op(i).outputs[0]).shape;
+    const Shape& shaped = model().tensor(op(reshape).outputs[0]).shape;
+    const bool channels_move = shaped.size() > 1 && shaped.back() == rows.back() &&
+                               transpose->permutation[1] == static_cast<std::int64_t>(shaped.size()) - 1;
+    return channels_move ? last : i;
   }
 
-  TensorId new_weight(std::string name, Shape shape) {
-    while (!names_.insert(name).second) name += "_";
-    model().tensors.push_back({std::move(name), std::move(shape), TensorRole::kWeight});
-    loaded_.weights.by_tensor.emplace_back();
-    readers_.emplace_back();
-    writer_.push_back(kNone);
-    return TensorId(static_cast<std::uint32_t>(model().tensors.size() - 1));
+  /// Where op `i` adds two branches that read the same: the convolution that now computes both.
+  std::optional<std::size_t> merge_branches(std::size_t i) {
+    const auto* binary = std::get_if<Binary>(&op(i).attributes);
+    if (binary == nullptr || *binary != Binary{BinaryKind::kAdd} || !op(i).post_ops.empty()) return std::nullopt;
+    const std::size_t first = writer(op(i).inputs[0]);
+    const std::size_t second = writer(op(i).inputs[1]);
+    if (first == kNone || second == kNone) return std::nullopt;
+    for (const auto& [wide, other] : {std::pair(first, second), std::pair(second, first)}) {
+      if (only_reader(wide) != i || only_reader(other) != i) continue;
+      auto sum = sum_of_branches(wide, other);
+      if (!sum) continue;
+      replace_weight(wide, 1, std::move(sum->weight));
+      if (op(wide).inputs.size() < 3) add_bias(wide, model().tensor(op(wide).inputs[1]).shape[0]);
+      replace_weight(wide, 2, std::move(sum->bias));
+      take_place_of(i, wide);
+      drop(other);
+      return wide;
+    }
+    return std::nullopt;
+  }
+
+  /// Of convolution `wide` and what adds to its result.
+  [[nodiscard]] std::optional<WeightAndBias> sum_of_branches(std::size_t wide, std::size_t other) const {
+    const auto convolution = constant_convolution(wide);
+    const TensorId x = op(wide).inputs[0];
+    if (!convolution || std::ranges::count(op(other).inputs, x) != 1 || !op(other).post_ops.empty())
+      return std::nullopt;
+    if (const auto narrow = constant_convolution(other)) {
+      return op(other).inputs[0] == x ? with_branch(*convolution, *narrow) : std::nullopt;
+    }
+    const auto affine = channel_affine_of(loaded(), op(other), x);
+    return affine ? with_affine_branch(*convolution, *affine) : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<ConvolutionWeights> constant_convolution(std::size_t i) const {
+    const auto* convolution = std::get_if<Convolution>(&op(i).attributes);
+    if (convolution == nullptr || !op(i).post_ops.empty() || !is_constant(op(i).inputs[1])) return std::nullopt;
+    const bool has_bias = op(i).inputs.size() > 2;
+    if (has_bias && !is_constant(op(i).inputs[2])) return std::nullopt;
+    const TensorId w = op(i).inputs[1];
+    return ConvolutionWeights{*convolution, shape(w), *loaded().weights.of(w),
+                              has_bias ? loaded().weights.of(op(i).inputs[2]).get() : nullptr};
   }
 
   void add_bias(std::size_t i, std::int64_t channels) {
-    const TensorId bias = new_weight(op(i).name + ".bias", {channels});
-    op(i).inputs.push_back(bias);
-    readers(bias).push_back(i);
-  }
-
-  /// Gives input `position` of op `i` other values; those of ops that share the weight stay.
-  void replace_weight(std::size_t i, std::size_t position, std::vector<float> values) {
-    TensorId id = op(i).inputs[position];
-    if (readers(id).size() > 1) {
-      stop_reading(i, id);
-      id = new_weight(model().tensor(id).name + ".folded", model().tensor(id).shape);
-      op(i).inputs[position] = id;
-      readers(id).push_back(i);
-    }
-    loaded_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
+    const TensorId bias = new_tensor(op(i).name + ".bias", {channels}, TensorRole::kWeight);
+    read_also(i, bias);
   }
 
   bool merge_post_op(std::size_t i) {
@@ -238,105 +289,19 @@ class Simplifier {
     const TensorId y = op(i).outputs[0];
     const TensorId other = op(next).inputs[op(next).inputs[0] == y ? 1 : 0];
     const Tensor& operand = model().tensor(other);
-    if (operand.role == TensorRole::kWeight || operand.shape != model().tensor(y).shape) return false;
+    if (operand.role == TensorRole::kWeight || operand.shape != shape(y)) return false;
     // Where both operands could take the addition, the later one does: the order can stay.
-    const std::size_t writer = writer_[to_index(other)];
-    if (writer != kNone && writer > i && is_product(writer) && only_reader(writer) == next &&
-        op(writer).post_ops.size() < kMostPostOps)
+    const std::size_t before = writer(other);
+    if (before != kNone && before > i && is_product(before) && only_reader(before) == next &&
+        op(before).post_ops.size() < kMostPostOps)
       return false;
     op(i).post_ops.emplace_back(AddOperand{op(i).inputs.size()});
-    op(i).inputs.push_back(other);
-    readers(other).push_back(i);
+    read_also(i, other);
     take_place_of(next, i);
     return true;
   }
 
-  void drop_unread() {
-    std::vector<bool> needed(model().ops.size(), false);
-    std::vector<std::size_t> pending;
-    const auto need = [&](TensorId id) {
-      const std::size_t writer = writer_[to_index(id)];
-      if (writer == kNone || needed[writer]) return;
-      needed[writer] = true;
-      pending.push_back(writer);
-    };
-    for (const TensorId id : model().outputs) need(id);
-    for (std::size_t i = 0; i < model().ops.size(); ++i) {
-      if (!dead_[i] && updates_state(op(i))) need(op(i).outputs[0]);
-    }
-    while (!pending.empty()) {
-      const std::size_t i = pending.back();
-      pending.pop_back();
-      for (const TensorId id : op(i).inputs) need(id);
-    }
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-      if (!needed[i]) dead_[i] = true;
-    }
-  }
-
-  /// Topological order of the ops that are left, which stays as it was as far as possible.
-  void sort() {
-    std::vector<std::size_t> missing(model().ops.size(), 0);
-    std::vector<std::vector<std::size_t>> followers(model().ops.size());
-    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-    for (std::size_t i = 0; i < model().ops.size(); ++i) {
-      if (dead_[i]) continue;
-      for (const TensorId id : op(i).inputs) {
-        const std::size_t writer = writer_[to_index(id)];
-        if (writer == kNone) continue;
-        followers[writer].push_back(i);
-        ++missing[i];
-      }
-      if (missing[i] == 0) ready.push(i);
-    }
-    std::vector<Op> sorted;
-    while (!ready.empty()) {
-      const std::size_t i = ready.top();
-      ready.pop();
-      for (const std::size_t follower : followers[i]) {
-        if (--missing[follower] == 0) ready.push(follower);
-      }
-      sorted.push_back(std::move(op(i)));
-    }
-    model().ops = std::move(sorted);
-  }
-
-  /// Drops tensors that nothing uses and numbers the rest anew, in the old order.
-  void compact() {
-    std::vector<bool> used(model().tensors.size(), false);
-    for (const TensorId id : model().inputs) used[to_index(id)] = true;
-    for (const Op& kept : model().ops) {
-      for (const TensorId id : kept.inputs) used[to_index(id)] = true;
-      for (const TensorId id : kept.outputs) used[to_index(id)] = true;
-    }
-    std::vector<TensorId> renumbered(model().tensors.size());
-    std::vector<Tensor> tensors;
-    Weights weights;
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      if (!used[i]) continue;
-      renumbered[i] = TensorId(static_cast<std::uint32_t>(tensors.size()));
-      tensors.push_back(std::move(model().tensors[i]));
-      weights.by_tensor.push_back(std::move(loaded_.weights.by_tensor[i]));
-    }
-    const auto renumber = [&](std::vector<TensorId>& ids) {
-      for (TensorId& id : ids) id = renumbered[to_index(id)];
-    };
-    renumber(model().inputs);
-    renumber(model().outputs);
-    for (Op& kept : model().ops) {
-      renumber(kept.inputs);
-      renumber(kept.outputs);
-    }
-    model().tensors = std::move(tensors);
-    loaded_.weights = std::move(weights);
-  }
-
-  LoadedModel loaded_;
   bool strict_nan_;
-  std::vector<std::vector<std::size_t>> readers_;  ///< by tensor; an op that reads it twice stands twice
-  std::vector<std::size_t> writer_;                ///< by tensor
-  std::vector<bool> dead_;                         ///< by op
-  std::set<std::string> names_;
 };
 
 }  // namespace

@@ -180,15 +180,22 @@ Result<void> set_transpose_pads(NodeImport& node, const Shape& x, ConvTranspose&
 /// What Col2Im sums: blocks of an image, as a transposed convolution without weights' values.
 Result<ConvTranspose> block_sums(NodeImport& node, const std::vector<std::int64_t>& image,
                                  const std::vector<std::int64_t>& block) {
-  if (block.empty() || block.size() > 3)
-    return fail(ErrorCode::kInvalidInput, "input 2 (block_shape) must have one to three entries, not {}", block.size());
+  if (block.empty() || block.size() > 3 || image.size() != block.size())
+    return fail(ErrorCode::kInvalidInput, "image_shape and block_shape must have the same one to three axes, not {} and {}",
+                to_string(image), to_string(block));
+  for (const std::vector<std::int64_t>& extents : {image, block}) {
+    if (std::ranges::any_of(extents, [](std::int64_t extent) { return extent < 1 || extent > kMostWindow; }))
+      return fail(ErrorCode::kInvalidInput, "image_shape and block_shape must hold numbers from 1 to {}, not {} and {}",
+                  kMostWindow, to_string(image), to_string(block));
+  }
+  if (node.has_attribute("kernel_shape"))
+    return fail(ErrorCode::kInvalidInput, "attribute kernel_shape is not one of Col2Im");
   ConvTranspose op;
   COHORT_TRY(op.window, lists_of(node, block.size(), block));
-  COHORT_CHECK(check_list("image_shape", image, block.size()));
   for (std::size_t i = 0; i < block.size(); ++i) {
     const std::int64_t reach = op.window.dilation[i] * (block[i] - 1) + 1;
     const std::int64_t room = image[i] + op.window.pad_begin[i] + op.window.pad_end[i] - reach;
-    if (block[i] < 1 || room < 0)
+    if (room < 0)
       return fail(ErrorCode::kInvalidInput, "blocks {} do not fit the image {} with its pads", to_string(block),
                   to_string(image));
     op.output_pad.push_back(room % op.window.stride[i]);

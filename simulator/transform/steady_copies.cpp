@@ -70,12 +70,13 @@ class LastCopy {
     std::vector<std::vector<std::size_t>> holders(graph_.resources.size());
     for (std::size_t i = 0; i < graph_.tasks.size(); ++i) {
       const Task& task = graph_.tasks[i];
-      if (discipline(task.resource) == Discipline::kFirstCome) return false;
+      if (task.cores > 0 || discipline(task.resource) == Discipline::kFirstCome) return false;
       if (task.holds && discipline(*task.holds) == Discipline::kFirstCome) holders[to_index(*task.holds)].push_back(i);
     }
     const std::vector<std::optional<TaskId>> behind = next_on_stream();
     for (std::vector<std::size_t>& of : holders) {
-      std::stable_sort(of.begin(), of.end(), [&](auto a, auto b) { return times_[a].start < times_[b].start; });
+      const auto served = [&](std::size_t i) { return std::pair(times_[i].start, graph_.tasks[i].position); };
+      std::stable_sort(of.begin(), of.end(), [&](auto a, auto b) { return served(a) < served(b); });
       for (std::size_t i = 1; i < of.size(); ++i) {
         if (!keeps_order(of[i - 1], of[i], behind) || !follow(of[i - 1], of[i], times_[of[i - 1]].end)) return false;
       }

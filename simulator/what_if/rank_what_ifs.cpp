@@ -189,11 +189,12 @@ class Ranking {
   /// Several at a time, kept in their order. False once cancelled.
   Result<bool> try_ways(std::vector<WhatIf> ways) {
     const std::size_t at_a_time = workers();
+    const std::size_t threads = at_a_time > 1 ? 1 : 2;  // of each
     for (std::size_t first = 0; first < ways.size(); first += at_a_time) {
       const std::size_t count = std::min(at_a_time, ways.size() - first);
       std::vector<std::optional<Result<WhatIfPrediction>>> found(count);
       parallel_for(count, at_a_time,
-                   [&](std::size_t, std::size_t i) { found[i] = predict_what_if(case_, ways[first + i], cancel_); });
+                   [&](std::size_t, std::size_t i) { found[i] = predict_what_if(case_, ways[first + i], cancel_, threads); });
       std::optional<Error> interrupted;
       for (std::size_t i = 0; i < count; ++i) {
         Result<WhatIfPrediction>& prediction = *found[i];

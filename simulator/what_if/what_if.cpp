@@ -78,10 +78,11 @@ std::string described(const DeviceInfo& device) {
 
 class Predictor {
  public:
-  Predictor(const WhatIfCase& what_if_case, const WhatIf& what_if, const CancelToken* cancel)
+  Predictor(const WhatIfCase& what_if_case, const WhatIf& what_if, const CancelToken* cancel, std::size_t threads)
       : case_(what_if_case),
         what_if_(what_if),
         cancel_(cancel),
+        threads_(threads),
         graphs_(what_if_case, what_if),
         steps_(rounds_of(what_if_case, what_if)) {}
 
@@ -268,7 +269,7 @@ class Predictor {
     COHORT_TRY(const TaskGraph half, graphs_.whole(stage, steps_ / 2, parts));
     Result<Simulated> all;
     Result<std::vector<TaskTimes>> first_half;
-    parallel_for(2, 2, [&](std::size_t /*worker*/, std::size_t i) {
+    parallel_for(2, threads_, [&](std::size_t /*worker*/, std::size_t i) {
       if (i == 0) all = simulate_all(stage);
       if (i == 1) first_half = times_of(half, stage, parts);
     });
@@ -367,6 +368,7 @@ class Predictor {
   const WhatIfCase& case_;
   const WhatIf& what_if_;
   const CancelToken* cancel_;
+  std::size_t threads_;
   WhatIfGraphs graphs_;
   int steps_ = 1;
   std::vector<Nanoseconds> alone_;  ///< by trace: one step, with the minibatch asked for, on an idle device
@@ -446,9 +448,9 @@ Result<void> check(const WhatIfCase& what_if_case, const WhatIf& what_if) {
 }  // namespace
 
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if,
-                                         const CancelToken* cancel) {
+                                         const CancelToken* cancel, std::size_t threads) {
   COHORT_CHECK(check(what_if_case, what_if));
-  return Predictor(what_if_case, what_if, cancel).run();
+  return Predictor(what_if_case, what_if, cancel, threads).run();
 }
 
 }  // namespace cohort

@@ -173,6 +173,57 @@ TEST(Simplify, FoldsNormalizationIntoAConvolutionOrProductWithOrWithoutBias) {
   }
 }
 
+TensorId batch_normalized(ModelBuilder& b, const std::string& name, TensorId x) {
+  std::vector<TensorId> inputs{x};
+  for (const char* operand : {".scale", ".shift", ".mean", ".variance"})
+    inputs.push_back(b.weight(name + operand, {b.shape(x)[1]}));
+  return b.add(name, BatchNormalization{0.1F}, inputs);
+}
+
+TEST(Simplify, MakesBranchesThatAreAddedOneConvolution) {
+  for (const std::int64_t groups : {1, 2, 6}) {
+    for (const std::int64_t stride : {1, 2}) {
+      ModelBuilder b("m");
+      const Binary add{BinaryKind::kAdd};
+      const TensorId x = b.relu("first", b.input("x", {2, 6, 7, 8}));
+      const TensorId point = b.convolution("point", x, {.channels = 6, .stride = stride, .groups = groups});
+      const TensorId wide = b.convolution(
+          "wide", x, {.channels = 6, .kernel = 3, .stride = stride, .pad = 1, .groups = groups, .bias = false});
+      TensorId sum = b.add("sum", add, {batch_normalized(b, "bn1", point), batch_normalized(b, "bn2", wide)});
+      if (stride == 1) sum = b.add("sum2", add, {batch_normalized(b, "bn3", x), sum});
+      b.output(b.relu("relu", sum));
+      EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("first: Relu", "wide: Convolution + Relu"))
+          << groups << " groups, stride " << stride;
+    }
+  }
+}
+
+TEST(Simplify, KeepsBranchesThatNoOneConvolutionComputes) {
+  const auto simplified = [](const ModelBuilder::ConvolutionOptions& first,
+                             const ModelBuilder::ConvolutionOptions& second, bool same_input) {
+    ModelBuilder b("m");
+    const TensorId x = b.input("x", {1, 4, 6, 6});
+    const TensorId z = same_input ? x : b.input("z", {1, 4, 6, 6});
+    const TensorId one = b.convolution("a", x, first);
+    b.output(b.add("sum", Binary{BinaryKind::kAdd}, {one, b.convolution("b", z, second)}));
+    return op_texts(checked_simplify(finish(b)).model);
+  };
+  const auto kept = ElementsAre("a: Convolution", "b: Convolution + AddOperand");
+  const ModelBuilder::ConvolutionOptions wide{.channels = 4, .kernel = 3, .pad = 1};
+  const ModelBuilder::ConvolutionOptions point{.channels = 4};
+  EXPECT_THAT(simplified(wide, point, true), ElementsAre("a: Convolution"));
+  EXPECT_THAT(simplified(wide, point, false), kept);
+  EXPECT_THAT(simplified(wide, {.channels = 4, .groups = 2}, true), kept);
+  // The corner of a window without pads, and what lies between the taps of a dilated one.
+  EXPECT_THAT(simplified({.channels = 4, .kernel = 3}, {.channels = 4, .kernel = 3, .stride = 1}, true),
+              ElementsAre("a: Convolution"));
+  EXPECT_THAT(simplified({.channels = 4, .kernel = 2, .stride = 2}, {.channels = 4, .stride = 2}, true),
+              ElementsAre("a: Convolution"));
+  EXPECT_THAT(
+      simplified({.channels = 4, .kernel = 2, .stride = 2}, {.channels = 4, .kernel = 4, .stride = 2, .pad = 1}, true),
+      ElementsAre("b: Convolution"));
+}
+
 TEST(Simplify, FoldsArithmeticWithConstantsPerChannel) {
   ModelBuilder b("m");
   TensorId x = b.convolution("conv", b.input("x", {2, 2, 4, 4}), {.channels = 3, .bias = false});
@@ -270,6 +321,70 @@ TEST(Simplify, RemovesOnlyReshapesThatKeepSamplesApart) {
   b.output(b.linear("kept", b.reshape("mixes", x, {8, 3}), 2));
   b.output(b.linear("merged", b.reshape("flattens", x, {4, 6}), 2));
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("mixes: Reshape", "kept: Gemm", "merged: Gemm"));
+}
+
+/// A product of the rows of [2, 3, inputs], as exporters write it: without a bias, and reshaped to [2, 3, outputs].
+TensorId product_of_rows(ModelBuilder& b, const std::string& name, TensorId x, std::int64_t outputs) {
+  const TensorId y = b.add(name, Gemm{}, {x, b.weight(name + ".w", {outputs, b.shape(x).back()})});
+  return b.reshape(name + ".shaped", y, {2, 3, outputs});
+}
+
+TEST(Simplify, MakesWhatFollowsAReshapedProductPartOfIt) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 3, 4});
+  const Binary add{BinaryKind::kAdd};
+  const TensorId wide = product_of_rows(b, "up", b.reshape("rows", x, {6, 4}), 8);
+  const TensorId biased = b.add("bias", add, {wide, b.weight("w1", {8})});
+  const TensorId active = b.add("gelu", Activation{ActivationKind::kGelu}, {biased});
+  const TensorId narrow = product_of_rows(b, "down", b.reshape("rows2", active, {6, 8}), 4);
+  const TensorId shifted = b.add("bias2", add, {b.weight("w2", {1, 1, 4}), narrow});
+  const TensorId scaled = b.add("scale", Binary{BinaryKind::kMul}, {shifted, b.weight("w3", {1})});
+  b.output(b.add("residual", add, {x, scaled}));
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_THAT(op_texts(simple.model), ElementsAre("rows: Reshape", "up: Gemm + Gelu", "x.rows: Reshape",
+                                                  "down: Gemm + AddOperand", "down.shaped: Reshape"));
+}
+
+TEST(Simplify, FoldsTheScaleOfAnImageIntoTheProductOfItsRows) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 5, 3, 4});  // ConvNeXt's scale of a block
+  const TensorId last = b.add("channels_last", Transpose{{0, 2, 3, 1}}, {x});
+  const TensorId y = b.add("fc", Gemm{}, {b.reshape("rows", last, {24, 5}), b.weight("w", {5, 5})});
+  const TensorId image = b.add("image", Transpose{{0, 3, 1, 2}}, {b.reshape("shaped", y, {2, 3, 4, 5})});
+  const TensorId scaled = b.add("scale", Binary{BinaryKind::kMul}, {b.weight("s", {5, 1, 1}), image});
+  b.output(b.add("residual", Binary{BinaryKind::kAdd}, {scaled, x}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
+              ElementsAre("channels_last: Transpose", "rows: Reshape", "fc: Gemm", "shaped: Reshape",
+                          "image: Transpose", "residual: Add"));
+}
+
+TEST(Simplify, ReadsAResidualAsTheRowsThatItWasMadeOf) {
+  ModelBuilder b("m");
+  const Binary add{BinaryKind::kAdd};
+  const TensorId x = b.input("x", {6, 4});
+  const TensorId first = product_of_rows(b, "first", x, 4);
+  const TensorId second = product_of_rows(b, "second", b.reshape("rows", first, {6, 4}), 4);
+  b.output(b.add("residual", add, {second, first}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
+              ElementsAre("first: Gemm", "second: Gemm + AddOperand", "second.shaped: Reshape"));
+}
+
+TEST(Simplify, LeavesWhatFollowsAReshapedProductButIsNoPartOfIt) {
+  ModelBuilder b("m");
+  const Binary add{BinaryKind::kAdd};
+  const TensorId x = b.input("x", {6, 4});
+  // One value for each of three rows; more than the product has; columns that the shape divides otherwise.
+  b.output(b.add("by_row", add, {product_of_rows(b, "a", x, 4), b.weight("wa", {3, 1})}));
+  b.output(b.add("wider", add, {product_of_rows(b, "b", x, 4), b.weight("wb", {5, 1, 1, 4})}));
+  const TensorId halves = b.reshape("halves", b.add("c", Gemm{}, {x, b.weight("c.w", {4, 4})}), {6, 2, 2});
+  b.output(b.add("by_half", add, {halves, b.weight("wc", {2})}));
+  // The product itself is an output, or read by others as well.
+  const TensorId shown = product_of_rows(b, "d", x, 4);
+  b.output(shown);
+  b.output(b.add("beside", add, {shown, b.weight("wd", {4})}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
+              ElementsAre("a: Gemm", "a.shaped: Reshape", "by_row: Add", "b: Gemm", "b.shaped: Reshape", "wider: Add",
+                          "c: Gemm", "halves: Reshape", "by_half: Add", "d: Gemm", "d.shaped: Reshape", "beside: Add"));
 }
 
 TEST(Simplify, FollowsAChainOfReshapesToWhereItEnds) {

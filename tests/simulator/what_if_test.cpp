@@ -40,6 +40,16 @@ TEST(WhatIf, PredictsTheTracedStepWhereNothingIsChanged) {
   expect_sound(prediction);
 }
 
+TEST(WhatIf, TakesTheSameTimeForEachFurtherMemberInTurn) {
+  // Of up to 11 members all are simulated.
+  for (const Case& recorded : {Case(kCopyAndCompute), Case(launch_bound(50))}) {
+    const auto baseline = [&](int members) { return recorded.predict(models(members)).baseline; };
+    const Nanoseconds further = baseline(11) - baseline(10);
+    EXPECT_GT(further, Nanoseconds(0));
+    for (const int members : {12, 16, 36, 64}) EXPECT_EQ(baseline(members), baseline(11) + (members - 11) * further);
+  }
+}
+
 TEST(WhatIf, BoundsWhatWasRecordedSideBySide) {
   // Each kernel fills the device and was recorded beside the other: their times have the waiting in them.
   const Case side_by_side = filling(Case("main #step 0 200\n"
