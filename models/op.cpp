@@ -163,7 +163,7 @@ class Canonical {
     return fmt::format("{} groups={} epsilon={}", type_, g.groups, g.epsilon);
   }
   std::string operator()(const LayerNormalization& l) const {
-    return fmt::format("{} axis={} epsilon={}", type_, l.axis, l.epsilon);
+    return fmt::format("{} axis={} epsilon={}{}", type_, l.axis, l.epsilon, l.centred ? "" : " root_mean_square");
   }
   std::string operator()(const LocalResponseNormalization& l) const {
     return fmt::format("{} size={} alpha={} beta={} bias={}", type_, l.size, l.alpha, l.beta, l.bias);

@@ -108,10 +108,12 @@ struct GroupNormalization {
 
 /// Normalised over all axes from `axis` (>= 0) on, then y = scale*normalised + shift.
 /// Inputs: x; scale and, optional, shift, which broadcast to x as numpy does.
-/// Source: Ba et al., arXiv:1607.06450.
+/// Not `centred`: x is divided by its root mean square alone, as language models do, and has no gradient.
+/// Source: Ba et al., arXiv:1607.06450; Zhang & Sennrich, arXiv:1910.07467.
 struct LayerNormalization {
   std::int64_t axis = 1;
   float epsilon = 1e-5F;
+  bool centred = true;
 
   friend bool operator==(const LayerNormalization&, const LayerNormalization&) = default;
 };

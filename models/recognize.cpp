@@ -299,7 +299,7 @@ class Recognizer {
 
   /// y = (x - mean) / sqrt(variance + epsilon).
   struct Normalized {
-    Centred centred;
+    Centred of;
     float epsilon = 0;
   };
   [[nodiscard]] std::optional<Normalized> normalized(TensorId y) const {
@@ -315,6 +315,29 @@ class Recognizer {
       const auto distance = variance ? squared(variance->x) : std::nullopt;
       if (epsilon && distance && variance->axis == above->axis && centred(*distance) == above)
         return Normalized{*above, static_cast<float>(*epsilon)};
+    }
+    return std::nullopt;
+  }
+
+  /// y = x / sqrt(mean of squares + epsilon), or x times the reciprocal.
+  [[nodiscard]] std::optional<Normalized> divided_by_root_mean_square(TensorId y) const {
+    std::optional<TensorId> x, root;
+    if (const Op* const quotient = binary(y, BinaryKind::kDiv)) {
+      x = quotient->inputs[0];
+      root = input_of(quotient->inputs[1], ActivationKind::kSqrt);
+    } else if (const Op* const product = binary(y, BinaryKind::kMul)) {
+      for (const std::size_t at : {0U, 1U}) {
+        const auto inverted = input_of(product->inputs[at], ActivationKind::kReciprocal);
+        if (!inverted) continue;
+        x = product->inputs[1 - at];
+        root = input_of(*inverted, ActivationKind::kSqrt);
+      }
+    }
+    const Op* const add = x && root ? binary(*root, BinaryKind::kAdd) : nullptr;
+    for (std::size_t at = 0; add != nullptr && at < 2; ++at) {
+      const auto epsilon = scalar(add->inputs[at]);
+      const auto mean = mean_of(add->inputs[1 - at]);
+      if (epsilon && mean && squared(mean->x) == x) return Normalized{{*x, mean->axis}, static_cast<float>(*epsilon)};
     }
     return std::nullopt;
   }
@@ -336,9 +359,10 @@ class Recognizer {
     for (const std::size_t at : {0U, 1U}) {
       const TensorId y = op.inputs[at], constant = op.inputs[1 - at];
       if (kind == BinaryKind::kMul) {
-        const auto found = normalized(y);
-        if (found && covers(constant, y, found->centred.axis))
-          return Replacement{{found->centred.axis, found->epsilon}, {found->centred.x, constant}};
+        const auto by_deviation = normalized(y);
+        const auto found = by_deviation ? by_deviation : divided_by_root_mean_square(y);
+        if (found && covers(constant, y, found->of.axis))
+          return Replacement{{found->of.axis, found->epsilon, by_deviation.has_value()}, {found->of.x, constant}};
       } else if (const Op* const scaled = kind == BinaryKind::kAdd ? writer<LayerNormalization>(y) : nullptr) {
         const auto& layer = std::get<LayerNormalization>(scaled->attributes);
         if (scaled->inputs.size() == 2 && covers(constant, y, layer.axis))

@@ -63,7 +63,7 @@ Implementations implementations(const LocalResponseNormalization& op, const OpCa
 }
 
 Implementations implementations(const LayerNormalization& op, const OpCall& call, const dnnl::engine& engine) {
-  if (!lies_as_output(call) || !call.post_ops.empty()) return {};
+  if (!op.centred || !lies_as_output(call) || !call.post_ops.empty()) return {};
   const std::optional<MatrixView> y = as_matrix(call.outputs[0], static_cast<std::size_t>(op.axis));
   if (!y) return {};
   const std::int64_t columns = y->columns;

@@ -51,7 +51,7 @@ void compute(const LayerNormalization& op, Inputs inputs, const Tensor& y) {
       {part(x.strides, axis, true), part(y.strides, axis, true), part(scale, axis, true), part(shift, axis, true)},
       [&](const auto& outer) {
         const float* const first = x.data + outer[0];
-        const Statistics found = statistics(first, inner, part(x.strides, axis, false), op.epsilon);
+        const Statistics found = statistics(first, inner, part(x.strides, axis, false), op.epsilon, op.centred);
         for_each_index<4>(inner,
                           {part(x.strides, axis, false), part(y.strides, axis, false), part(scale, axis, false),
                            part(shift, axis, false)},

@@ -181,8 +181,9 @@ Result<void> set_transpose_pads(NodeImport& node, const Shape& x, ConvTranspose&
 Result<ConvTranspose> block_sums(NodeImport& node, const std::vector<std::int64_t>& image,
                                  const std::vector<std::int64_t>& block) {
   if (block.empty() || block.size() > 3 || image.size() != block.size())
-    return fail(ErrorCode::kInvalidInput, "image_shape and block_shape must have the same one to three axes, not {} and {}",
-                to_string(image), to_string(block));
+    return fail(ErrorCode::kInvalidInput,
+                "image_shape and block_shape must have the same one to three axes, not {} and {}", to_string(image),
+                to_string(block));
   for (const std::vector<std::int64_t>& extents : {image, block}) {
     if (std::ranges::any_of(extents, [](std::int64_t extent) { return extent < 1 || extent > kMostWindow; }))
       return fail(ErrorCode::kInvalidInput, "image_shape and block_shape must hold numbers from 1 to {}, not {} and {}",

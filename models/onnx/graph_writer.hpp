@@ -76,6 +76,7 @@ class GraphWriter {
   Result<void> write_node(const Op& op, const BatchNormalization& normalization, const std::string& y);
   Result<void> write_node(const Op& op, const GroupNormalization& normalization, const std::string& y);
   Result<void> write_node(const Op& op, const LayerNormalization& normalization, const std::string& y);
+  Result<void> write_root_mean_square(const Op& op, const LayerNormalization& normalization, const std::string& y);
   Result<void> write_node(const Op& op, const LocalResponseNormalization& normalization, const std::string& y);
   Result<void> write_node(const Op& op, const Softmax& softmax, const std::string& y);
   Result<void> write_node(const Op& op, const Lstm& lstm, const std::string& y);

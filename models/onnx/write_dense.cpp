@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "models/onnx/graph_writer.hpp"
 
@@ -292,7 +293,43 @@ Result<void> GraphWriter::write_node(const Op& op, const GroupNormalization& nor
   return {};
 }
 
+/// As language models are exported; opset 23 has a node for it that few runtimes know.
+Result<void> GraphWriter::write_root_mean_square(const Op& op, const LayerNormalization& normalization,
+                                                 const std::string& y) {
+  std::vector<std::int64_t> axes(shape_of(op, 0).size() - static_cast<std::size_t>(normalization.axis));
+  std::iota(axes.begin(), axes.end(), normalization.axis);
+  COHORT_TRY(const std::string x, input_name(op, 0));
+  COHORT_TRY(const std::string scale, input_name(op, 1));
+  const auto add = [&](std::string_view type, std::string_view suffix, const std::vector<std::string>& inputs) {
+    Node& node = add_node(unique(fmt::format("{}/{}", op.name, suffix)), type);
+    for (const std::string& input : inputs) node.add_input(input);
+    std::string result = unique(fmt::format("{}/{}", op.name, suffix));
+    node.add_output(result);
+    return std::pair(&node, std::move(result));
+  };
+  const std::string squares = add("Mul", "squares", {x, x}).second;
+  const auto [mean_node, mean] = add("ReduceMean", "mean", {squares});
+  if (opset_ >= 18) {
+    mean_node->add_input(write_integers(op.name + ".axes", axes));
+  } else {
+    set(*mean_node, "axes", axes);
+  }
+  const std::string epsilon = write_floats(unique(op.name + "/epsilon"), {}, {normalization.epsilon});
+  const std::string raised = add("Add", "raised", {mean, epsilon}).second;
+  const std::string root = add("Sqrt", "root", {raised}).second;
+  std::string result = add("Div", "normalised", {x, root}).second;
+  const bool is_shifted = op.inputs.size() > 2;
+  if (is_shifted) result = add("Mul", "scaled", {result, scale}).second;
+  COHORT_TRY(const std::string last, is_shifted ? input_name(op, 2) : Result<std::string>(scale));
+  Node& node = add_node(op.name, is_shifted ? "Add" : "Mul");
+  node.add_input(result);
+  node.add_input(last);
+  node.add_output(y);
+  return {};
+}
+
 Result<void> GraphWriter::write_node(const Op& op, const LayerNormalization& normalization, const std::string& y) {
+  if (!normalization.centred) return write_root_mean_square(op, normalization, y);
   COHORT_TRY(Node* const node, add_plain_node(op, "LayerNormalization", y));
   set(*node, "axis", normalization.axis);
   set(*node, "epsilon", normalization.epsilon);

@@ -30,7 +30,7 @@ std::int64_t opset_of(const Pool& pool) {
   const bool dilated = std::any_of(dilation.begin(), dilation.end(), [](std::int64_t each) { return each != 1; });
   return pool.kind == PoolKind::kAverage && dilated ? 19 : 0;
 }
-std::int64_t opset_of(const LayerNormalization& /*op*/) { return 17; }
+std::int64_t opset_of(const LayerNormalization& op) { return op.centred ? 17 : 0; }
 std::int64_t opset_of(const Pad& pad) { return pad.mode == PadMode::kWrap ? 19 : 0; }
 std::int64_t opset_of(const Resize& resize) {
   if (resize.positions == ResizePositions::kHalfPixelSymmetric) return 19;

@@ -38,6 +38,7 @@ Result<void> gradient(const GroupNormalization& op, OpGradient& at) {
 }
 
 Result<void> gradient(const LayerNormalization& op, OpGradient& at) {
+  if (!op.centred) return at.refuse();
   const TensorId dy = at.dy();
   if (wants_parameters(at))
     give_scale_and_shift(at, at.add("dw", LayerNormalizationWeightGradient{op.axis, op.epsilon}, {at.x(0), dy}));

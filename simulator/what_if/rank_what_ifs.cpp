@@ -193,8 +193,9 @@ class Ranking {
     for (std::size_t first = 0; first < ways.size(); first += at_a_time) {
       const std::size_t count = std::min(at_a_time, ways.size() - first);
       std::vector<std::optional<Result<WhatIfPrediction>>> found(count);
-      parallel_for(count, at_a_time,
-                   [&](std::size_t, std::size_t i) { found[i] = predict_what_if(case_, ways[first + i], cancel_, threads); });
+      parallel_for(count, at_a_time, [&](std::size_t, std::size_t i) {
+        found[i] = predict_what_if(case_, ways[first + i], cancel_, threads);
+      });
       std::optional<Error> interrupted;
       for (std::size_t i = 0; i < count; ++i) {
         Result<WhatIfPrediction>& prediction = *found[i];

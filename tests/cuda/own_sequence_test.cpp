@@ -33,6 +33,12 @@ TEST(OwnLayerNormalization, EqualsTheReferenceAlsoOverSeveralDimensions) {
                                   {Activation{ActivationKind::kRelu, 0, 0}}));
 }
 
+TEST(OwnLayerNormalization, DividesByTheRootMeanSquareAlone) {
+  const LayerNormalization op{1, 1e-5F, false};
+  expect_equals_reference(call_of(op, {dense(0, {6, 40}), weight({40})}));
+  expect_equals_reference(call_of(op, {dense(0, {6, 40}), weight({40}), weight({40})}));
+}
+
 TEST(OwnLayerNormalization, TakesAScaleThatDiffersFromRowToRow) {
   expect_equals_reference(call_of(LayerNormalization{1, 1e-5F}, {dense(0, {6, 40}), weight({6, 40}), weight({6, 1})}));
 }

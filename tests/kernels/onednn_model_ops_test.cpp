@@ -53,6 +53,15 @@ TEST(OnednnLayerNormalization, EqualsTheReference) {
       with_output(LayerNormalization{1, 1e-5F}, {dense(0, {3, 4, 32}), weight({4, 32}), weight({4, 32})}, 1));
 }
 
+TEST(OnednnLayerNormalization, DividesByTheRootMeanSquareAlone) {
+  constexpr bool kCentred = false;
+  for (const std::int64_t columns : {3, 32, 257}) {
+    const LayerNormalization op{2, 1e-5F, kCentred};
+    expect_fast_and_equal(with_output(op, {dense(0, {3, 7, columns}), weight({columns})}, 1));
+    expect_fast_and_equal(with_output(op, {dense(0, {3, 7, columns}), weight({columns}), weight({columns})}, 1));
+  }
+}
+
 TEST(OnednnLayerNormalization, LeavesFormsTheLibraryLacksToTheReference) {
   // In NHWC the normalised elements of a sample do not lie in logical order; a value that broadcasting repeats.
   expect_equals_reference(

@@ -172,6 +172,30 @@ TEST(Recognize, LayerNormalization) {
               testing::Not(ElementsAre("LayerNormalization")));
 }
 
+/// x over its root mean square.
+TensorId over_root_mean_square(SmallNetwork& n, TensorId x, const std::vector<std::int64_t>& axes, bool reciprocal) {
+  const TensorId squares = reciprocal ? n.power(x, 2) : n.multiply(x, x);
+  const TensorId root = n.apply(ActivationKind::kSqrt, n.add(n.mean(squares, axes), 1e-5F));
+  return reciprocal ? n.multiply(x, n.apply(ActivationKind::kReciprocal, root)) : n.binary(BinaryKind::kDiv, x, root);
+}
+
+TEST(Recognize, NormalizationByTheRootMeanSquare) {
+  for (const bool reciprocal : {false, true}) {
+    SmallNetwork n({2, 5, 8});
+    const TensorId y = over_root_mean_square(n, n.x, {2}, reciprocal);
+    EXPECT_THAT(left_of(n, {n.multiply(n.weight("scale", {8}), y)}), ElementsAre("LayerNormalization"));
+    SmallNetwork first({2, 5, 8});  // not the last axes
+    const TensorId by_row = over_root_mean_square(first, first.x, {1}, reciprocal);
+    EXPECT_THAT(left_of(first, {first.multiply(by_row, first.weight("scale", {8}))}),
+                testing::Not(ElementsAre("LayerNormalization")));
+    SmallNetwork other({2, 5, 8});  // the root of something else
+    const TensorId root = over_root_mean_square(other, other.apply(ActivationKind::kTanh, other.x), {2}, reciprocal);
+    const TensorId mixed = other.multiply(other.x, root);
+    EXPECT_THAT(left_of(other, {other.multiply(mixed, other.weight("scale", {8}))}),
+                testing::Not(testing::Contains("LayerNormalization")));
+  }
+}
+
 TEST(Recognize, QuantizingAndDequantizing) {
   for (const float zero : {0.0F, 3.0F}) {
     SmallNetwork n({3, 8});

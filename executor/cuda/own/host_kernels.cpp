@@ -101,7 +101,7 @@ void run(const LayerNormArguments& kernel) {
   for (std::int32_t i = 0; i < kernel.rows.count; ++i) {
     const Index row = split(kernel.rows, i);
     const auto count = static_cast<float>(kernel.inner.count);
-    const float mean = layer_norm_partial<T>(kernel, row, false, 0, 0, 1) / count;
+    const float mean = kernel.centred ? layer_norm_partial<T>(kernel, row, false, 0, 0, 1) / count : 0;
     const float variance = layer_norm_partial<T>(kernel, row, true, mean, 0, 1) / count;
     layer_norm_store<T>(kernel, row, mean, variance, 0, 1);
   }

@@ -79,6 +79,7 @@ struct LayerNormArguments {
   DataType type = DataType::kFloat32;  ///< of every tensor
   Extents rows, inner;
   float epsilon = 0;
+  bool centred = true;  ///< else the mean counts as 0
   const void* x = nullptr;
   const void* scale = nullptr;
   const void* shift = nullptr;  ///< may be null

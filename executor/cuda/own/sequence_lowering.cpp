@@ -88,6 +88,7 @@ KernelArguments kernel_of(const LayerNormalization& op, const OpCall& /*call*/, 
   LayerNormArguments kernel;
   kernel.type = operands.y_type;
   kernel.epsilon = op.epsilon;
+  kernel.centred = op.centred;
   kernel.x = x.data;
   kernel.scale = operands.inputs[1].data;
   kernel.y = operands.y;

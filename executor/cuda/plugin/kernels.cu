@@ -148,7 +148,7 @@ __device__ void work(const LayerNormArguments& k, int block) {
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
   const Index at = split(k.rows, row);
   const float count = static_cast<float>(k.inner.count);
-  const float mean = warp_sum(layer_norm_partial<T>(k, at, false, 0, thread, kWarp)) / count;
+  const float mean = k.centred ? warp_sum(layer_norm_partial<T>(k, at, false, 0, thread, kWarp)) / count : 0.0F;
   const float variance = warp_sum(layer_norm_partial<T>(k, at, true, mean, thread, kWarp)) / count;
   layer_norm_store<T>(k, at, mean, variance, thread, kWarp);
 }

@@ -1,4 +1,4 @@
-// Gradients of layer normalisation, over rows whose elements adjoin in memory.
+// Layer normalisation and its gradients, over rows whose elements adjoin in memory.
 
 #include <algorithm>
 #include <array>
@@ -24,6 +24,26 @@ COHORT_VECTORS Moments moments_of(const float* x, std::int64_t count, float epsi
 #pragma omp simd reduction(+ : squares)
   for (std::int64_t i = 0; i < count; ++i) squares += (x[i] - mean) * (x[i] - mean);
   return {mean, 1.0F / std::sqrt(squares / static_cast<float>(count) + epsilon)};
+}
+
+/// As if the mean were 0.
+COHORT_VECTORS Moments root_mean_square_of(const float* x, std::int64_t count, float epsilon) {
+  float squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (std::int64_t i = 0; i < count; ++i) squares += x[i] * x[i];
+  return {0, 1.0F / std::sqrt(squares / static_cast<float>(count) + epsilon)};
+}
+
+/// `shift` may be null.
+COHORT_VECTORS void normalize_row(const float* x, Moments m, const float* scale, const float* shift, std::int64_t count,
+                                  float* y) {
+  if (shift == nullptr) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) y[i] = (x[i] - m.mean) * m.inverse * scale[i];
+    return;
+  }
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = (x[i] - m.mean) * m.inverse * scale[i] + shift[i];
 }
 
 /// dx of one row.
@@ -56,6 +76,32 @@ COHORT_VECTORS void add_row(const float* x, const float* dy, std::int64_t count,
 }
 
 }  // namespace
+
+OwnWays own_ways(const LayerNormalization& op, const OpCall& call, int threads) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  const auto* const x = std::get_if<View>(&call.inputs[0]);
+  const auto from = x != nullptr ? as_matrix(*x, axis) : std::nullopt;
+  const auto to = as_matrix(call.outputs[0], axis);
+  if (!from || !to || !call.post_ops.empty()) return {};
+  const std::size_t count = own_input_count(call);
+  for (std::size_t i = 1; i < count; ++i) {  // one value for each column
+    const auto* const view = std::get_if<View>(&call.inputs[i]);
+    if (element_count(shape_of(call.inputs[i])) != from->columns) return {};
+    if (view != nullptr && view->strides != dense_strides(view->shape, Layout::kNchw)) return {};
+  }
+  return {{[matrix = *from, epsilon = op.epsilon, centred = op.centred, to = to->distance, shifted = count > 2,
+            threads](const HostArguments& arguments) {
+    in_parallel(threads, matrix.rows, 2 * matrix.columns, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const float* const first = arguments.inputs[0] + row * matrix.distance;
+        const Moments m =
+            centred ? moments_of(first, matrix.columns, epsilon) : root_mean_square_of(first, matrix.columns, epsilon);
+        normalize_row(first, m, arguments.inputs[1], shifted ? arguments.inputs[2] : nullptr, matrix.columns,
+                      arguments.outputs[0] + row * to);
+      }
+    });
+  }}};
+}
 
 OwnWays own_ways(const LayerNormalizationGradient& op, const OpCall& call, int threads) {
   const auto axis = static_cast<std::size_t>(op.axis);

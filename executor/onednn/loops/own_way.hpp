@@ -64,6 +64,7 @@ OwnWays own_ways(const BatchStatistics& op, const OpCall& call, int threads);
 OwnWays own_ways(const NormalizeByStatistics& op, const OpCall& call, int threads);
 OwnWays own_ways(const BatchNormalizationWeightGradient& op, const OpCall& call, int threads);
 OwnWays own_ways(const BatchNormalizationGradient& op, const OpCall& call, int threads);
+OwnWays own_ways(const LayerNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const LayerNormalizationGradient& op, const OpCall& call, int threads);
 OwnWays own_ways(const LayerNormalizationWeightGradient& op, const OpCall& call, int threads);
 OwnWays own_ways(const GroupNormalizationGradient& op, const OpCall& call, int threads);
