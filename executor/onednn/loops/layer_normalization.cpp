@@ -8,6 +8,7 @@
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/vector.hpp"
 #include "executor/onednn/operands.hpp"
+#include "executor/reference/call.hpp"
 
 namespace cohort::onednn {
 namespace {
