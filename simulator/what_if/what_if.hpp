@@ -116,7 +116,8 @@ struct WhatIfCase {
 /// cannot share, and for a GPU's figures or processes where a CPU was recorded; kInvalidInput naming both traces where
 /// they were recorded on different devices; kNegativeAnswer naming what the traces cannot answer, as fusing ops that no
 /// kernel belongs to, or a minibatch that they say nothing of; kInterrupted once `cancel`, which may be null, is
-/// cancelled, at the end of a simulation. `threads`: 1, or 2 where one more, and half as much memory again, are to spare.
+/// cancelled, at the end of a simulation. `threads`: 1, or 2 where one more, and half as much memory again, are to
+/// spare.
 Result<WhatIfPrediction> predict_what_if(const WhatIfCase& what_if_case, const WhatIf& what_if,
                                          const CancelToken* cancel = nullptr, std::size_t threads = 2);
 
