@@ -111,9 +111,9 @@ struct LoadedModel {
 };
 
 /// Optimises a model for inference: makes one op of functions that exporters write as several (recognize_functions()),
-/// folds BatchNormalization into the convolution before it, removes a Reshape that only flattens before a Gemm, turns
-/// activations and residual additions into post-ops of the op that produces their input, and removes unused ops.
-/// Outputs keep their names and, up to float32 rounding, their values. The remaining ops keep their names. With
+/// folds normalisation, scale and bias into the convolution or product before them, adds up convolutions of a tensor,
+/// turns activations and residuals into post-ops of what makes their input, also behind a Reshape, and drops the
+/// unused. Outputs keep names and, up to float32 rounding, values, and ops their names; Reshapes come and go. With
 /// `strict_nan` activations stay ops of their own: within a convolution or product oneDNN may turn a NaN into a number.
 LoadedModel simplify(LoadedModel loaded, bool strict_nan = false);
 

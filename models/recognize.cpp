@@ -361,11 +361,13 @@ class Recognizer {
       if (kind == BinaryKind::kMul) {
         const auto by_deviation = normalized(y);
         const auto found = by_deviation ? by_deviation : divided_by_root_mean_square(y);
-        if (found && covers(constant, y, found->of.axis))
+        // Constants of more dimensions would have given the result more.
+        const bool same_shape = found && shape(found->of.x) == shape(y) && shape(op.outputs[0]) == shape(y);
+        if (same_shape && covers(constant, y, found->of.axis))
           return Replacement{{found->of.axis, found->epsilon, by_deviation.has_value()}, {found->of.x, constant}};
       } else if (const Op* const scaled = kind == BinaryKind::kAdd ? writer<LayerNormalization>(y) : nullptr) {
         const auto& layer = std::get<LayerNormalization>(scaled->attributes);
-        if (scaled->inputs.size() == 2 && covers(constant, y, layer.axis))
+        if (scaled->inputs.size() == 2 && shape(op.outputs[0]) == shape(y) && covers(constant, y, layer.axis))
           return Replacement{layer, {scaled->inputs[0], scaled->inputs[1], constant}};
       }
     }

@@ -56,6 +56,7 @@ class Simplifier : private ModelEdit {
   LoadedModel run(bool folds_constants) {
     drop_unread();  // what nobody reads must not keep its input from being merged
     skip_all_reshapes();
+    drop_unread();  // Reshapes that are read around
     for (std::size_t i = 0; i < op_count() && folds_constants; ++i) {
       if (is_dead(i)) continue;
       const std::size_t product = merge_branches(i).value_or(i);
@@ -133,7 +134,8 @@ class Simplifier : private ModelEdit {
     const TensorId y = op(i).outputs[0];
     const TensorId shaped = op(reshape).outputs[0];
     const TensorId result = op(next).outputs[0];
-    if (shape(result) != shape(shaped)) return false;
+    // A comparison gives whole numbers.
+    if (shape(result) != shape(shaped) || model().tensor(result).element != ElementType::kFloat32) return false;
     if (std::holds_alternative<Binary>(op(next).attributes)) {
       const std::size_t position = op(next).inputs[0] == shaped ? 1 : 0;
       const auto operand = operand_of_rows(op(next), op(next).inputs[position], shaped, y);
@@ -239,6 +241,7 @@ class Simplifier : private ModelEdit {
     const TensorId x = op(wide).inputs[0];
     if (!convolution || std::ranges::count(op(other).inputs, x) != 1 || !op(other).post_ops.empty())
       return std::nullopt;
+    if (shape(op(wide).outputs[0]) != shape(op(other).outputs[0])) return std::nullopt;  // Add would repeat one of them
     if (const auto narrow = constant_convolution(other)) {
       return op(other).inputs[0] == x ? with_branch(*convolution, *narrow) : std::nullopt;
     }

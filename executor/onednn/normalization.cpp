@@ -73,7 +73,7 @@ Implementations implementations(const LayerNormalization& op, const OpCall& call
   for (std::size_t i = 1; i < count; ++i) {
     // One value for every column; what broadcasting would repeat, the library cannot.
     const auto* const view = std::get_if<View>(&call.inputs[i]);
-    if (element_count(shape_of(call.inputs[i])) != columns) return {};
+    if (!is_row_from(shape_of(call.inputs[i]), call.outputs[0].shape, static_cast<std::size_t>(op.axis))) return {};
     if (view != nullptr && view->strides != dense_strides(view->shape, Layout::kNchw)) return {};
     bindings.push_back(bind_input(i == 1 ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT, i, describe_dense({columns})));
   }

@@ -96,6 +96,15 @@ std::optional<MatrixView> as_matrix(const View& view, std::size_t axis) {
   return result;
 }
 
+bool is_row_from(const Shape& shape, const Shape& x, std::size_t axis) {
+  const std::size_t missing = x.size() - shape.size();
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    const std::int64_t extent = d < missing ? 1 : shape[d - missing];
+    if (extent != (d < axis ? 1 : x[d])) return false;
+  }
+  return true;
+}
+
 Binding bind_input(int argument, std::size_t operand, Descriptor descriptor) {
   return {argument, Binding::Source::kInput, operand, descriptor, {}};
 }

@@ -62,6 +62,15 @@ TEST(OnednnLayerNormalization, DividesByTheRootMeanSquareAlone) {
   }
 }
 
+TEST(OnednnLayerNormalization, TellsAScaleOfRowsFromOneOfColumns) {
+  for (const bool centred : {false, true}) {
+    const LayerNormalization op{1, 1e-5F, centred};
+    expect_equals_reference(CallRunner(with_output(op, {dense(0, {6, 6}), weight({6, 1}), weight({6})}, 1)));
+    expect_equals_reference(CallRunner(with_output(op, {dense(0, {6, 6}), weight({6}), weight({6, 1})}, 1)));
+    expect_fast_and_equal(with_output(op, {dense(0, {6, 6}), weight({1, 6}), weight({6})}, 1));
+  }
+}
+
 TEST(OnednnLayerNormalization, LeavesFormsTheLibraryLacksToTheReference) {
   // In NHWC the normalised elements of a sample do not lie in logical order; a value that broadcasting repeats.
   expect_equals_reference(

@@ -302,6 +302,11 @@ TEST(OnnxCol2Im, SaysWhichBlocksDoNotFit) {
   EXPECT_THAT(problem(col2im(large, {1, 5, 4}), 18), HasSubstr("blocks [5, 1] do not fit the image [4, 4]"));
   const Blocks of{{4, 4}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
   EXPECT_THAT(problem(col2im(of, {1, 6, 4}), 18), HasSubstr("input 0 must be [N, C * 4, 4]"));
+  Blocks none = of;
+  none.block[1] = 0;
+  EXPECT_THAT(problem(col2im(none, {1, 4, 4}), 18), HasSubstr("must hold numbers from 1 to"));
+  none.block[1] = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(problem(col2im(none, {1, 4, 4}), 18), HasSubstr("must hold numbers from 1 to"));
 }
 
 TEST(OnnxReader, RefusesANodeWithoutOutputs) {

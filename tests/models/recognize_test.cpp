@@ -186,12 +186,21 @@ TEST(Recognize, NormalizationByTheRootMeanSquare) {
     EXPECT_THAT(left_of(n, {n.multiply(n.weight("scale", {8}), y)}), ElementsAre("LayerNormalization"));
     SmallNetwork first({2, 5, 8});  // not the last axes
     const TensorId by_row = over_root_mean_square(first, first.x, {1}, reciprocal);
-    EXPECT_THAT(left_of(first, {first.multiply(by_row, first.weight("scale", {8}))}),
-                testing::Not(ElementsAre("LayerNormalization")));
+    EXPECT_THAT(left_of(first, {first.multiply(by_row, first.weight("scale", {5, 8}))}),
+                testing::Not(testing::Contains("LayerNormalization")));
     SmallNetwork other({2, 5, 8});  // the root of something else
-    const TensorId root = over_root_mean_square(other, other.apply(ActivationKind::kTanh, other.x), {2}, reciprocal);
-    const TensorId mixed = other.multiply(other.x, root);
+    const TensorId tanh = other.apply(ActivationKind::kTanh, other.x);
+    const TensorId mean = other.mean(other.multiply(tanh, tanh), {2});
+    const TensorId root = other.apply(ActivationKind::kSqrt, other.add(mean, 1e-5F));
+    const TensorId mixed = reciprocal ? other.multiply(other.x, other.apply(ActivationKind::kReciprocal, root))
+                                      : other.binary(BinaryKind::kDiv, other.x, root);
     EXPECT_THAT(left_of(other, {other.multiply(mixed, other.weight("scale", {8}))}),
+                testing::Not(testing::Contains("LayerNormalization")));
+    SmallNetwork wider({2, 5, 8});  // a constant with more dimensions than x
+    const TensorId raised =
+        wider.add(wider.mean(wider.multiply(wider.x, wider.x), {2}), wider.weight("eps", {1, 1, 1, 1}));
+    const TensorId longer = wider.binary(BinaryKind::kDiv, wider.x, wider.apply(ActivationKind::kSqrt, raised));
+    EXPECT_THAT(left_of(wider, {wider.multiply(longer, wider.weight("scale", {5, 8}))}),
                 testing::Not(testing::Contains("LayerNormalization")));
   }
 }

@@ -214,14 +214,41 @@ TEST(Simplify, KeepsBranchesThatNoOneConvolutionComputes) {
   EXPECT_THAT(simplified(wide, point, true), ElementsAre("a: Convolution"));
   EXPECT_THAT(simplified(wide, point, false), kept);
   EXPECT_THAT(simplified(wide, {.channels = 4, .groups = 2}, true), kept);
-  // The corner of a window without pads, and what lies between the taps of a dilated one.
-  EXPECT_THAT(simplified({.channels = 4, .kernel = 3}, {.channels = 4, .kernel = 3, .stride = 1}, true),
-              ElementsAre("a: Convolution"));
-  EXPECT_THAT(simplified({.channels = 4, .kernel = 2, .stride = 2}, {.channels = 4, .stride = 2}, true),
-              ElementsAre("a: Convolution"));
-  EXPECT_THAT(
-      simplified({.channels = 4, .kernel = 2, .stride = 2}, {.channels = 4, .kernel = 4, .stride = 2, .pad = 1}, true),
-      ElementsAre("b: Convolution"));
+  // Windows without pads that begin at the same elements.
+  const ModelBuilder::ConvolutionOptions pair{.channels = 4, .kernel = 2, .stride = 2};
+  EXPECT_THAT(simplified(pair, {.channels = 4, .stride = 2}, true), ElementsAre("a: Convolution"));
+  EXPECT_THAT(simplified(pair, {.channels = 4, .kernel = 4, .stride = 2, .pad = 1}, true),
+              ElementsAre("b: Convolution"));
+}
+
+TEST(Simplify, KeepsBranchesOfWhichOneIsRepeated) {
+  for (const std::int64_t wide : {3, 7}) {
+    ModelBuilder b("m");
+    const TensorId x = b.input("x", {1, 4, 3, 3});
+    const TensorId full =
+        b.convolution("full", x, {.channels = 4, .kernel = wide == 7 ? 7 : 1, .pad = wide == 7 ? 3 : 0});
+    const TensorId single = b.convolution("single", x, {.channels = 4, .kernel = 3});
+    b.output(b.add("sum", Binary{BinaryKind::kAdd}, {full, single}));
+    const TensorId alone = b.convolution("alone", x, {.channels = 4, .kernel = 3});
+    b.output(b.add("sum2", Binary{BinaryKind::kAdd}, {batch_normalized(b, "bn", x), alone}));
+    EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
+                ElementsAre("full: Convolution", "single: Convolution", "sum: Add", "alone: Convolution",
+                            "bn: BatchNormalization", "sum2: Add"));
+  }
+}
+
+TEST(Simplify, KeepsBranchesThatOthersReadAsWell) {
+  ModelBuilder b("m");
+  const Binary add{BinaryKind::kAdd};
+  const TensorId x = b.input("x", {1, 4, 6, 6});
+  const TensorId read = b.convolution("read", x, {.channels = 4});
+  b.output(b.add("sum", add, {b.convolution("wide", x, {.channels = 4, .kernel = 3, .pad = 1}), read}));
+  b.output(b.relu("relu", read));
+  const TensorId twice = b.convolution("twice", x, {.channels = 4});
+  b.output(b.add("double", add, {twice, twice}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
+              ElementsAre("read: Convolution", "wide: Convolution + AddOperand", "relu: Relu", "twice: Convolution",
+                          "double: Add"));
 }
 
 TEST(Simplify, FoldsArithmeticWithConstantsPerChannel) {
@@ -378,13 +405,18 @@ TEST(Simplify, LeavesWhatFollowsAReshapedProductButIsNoPartOfIt) {
   b.output(b.add("wider", add, {product_of_rows(b, "b", x, 4), b.weight("wb", {5, 1, 1, 4})}));
   const TensorId halves = b.reshape("halves", b.add("c", Gemm{}, {x, b.weight("c.w", {4, 4})}), {6, 2, 2});
   b.output(b.add("by_half", add, {halves, b.weight("wc", {2})}));
+  // A comparison gives whole numbers.
+  const TensorId more =
+      b.add("more", Binary{BinaryKind::kGreater}, {product_of_rows(b, "e", x, 4), b.weight("we", {4})});
+  b.output(b.add("chosen", Select{}, {more, b.input("y", {2, 3, 4}), b.weight("wf", {4})}));
   // The product itself is an output, or read by others as well.
   const TensorId shown = product_of_rows(b, "d", x, 4);
   b.output(shown);
   b.output(b.add("beside", add, {shown, b.weight("wd", {4})}));
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
               ElementsAre("a: Gemm", "a.shaped: Reshape", "by_row: Add", "b: Gemm", "b.shaped: Reshape", "wider: Add",
-                          "c: Gemm", "halves: Reshape", "by_half: Add", "d: Gemm", "d.shaped: Reshape", "beside: Add"));
+                          "c: Gemm", "halves: Reshape", "by_half: Add", "e: Gemm", "e.shaped: Reshape", "more: Greater",
+                          "chosen: Select", "d: Gemm", "d.shaped: Reshape", "beside: Add"));
 }
 
 TEST(Simplify, FollowsAChainOfReshapesToWhereItEnds) {
