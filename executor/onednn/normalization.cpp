@@ -72,9 +72,7 @@ Implementations implementations(const LayerNormalization& op, const OpCall& call
   const std::size_t count = own_input_count(call);
   for (std::size_t i = 1; i < count; ++i) {
     // One value for every column; what broadcasting would repeat, the library cannot.
-    const auto* const view = std::get_if<View>(&call.inputs[i]);
-    if (!is_row_from(shape_of(call.inputs[i]), call.outputs[0].shape, static_cast<std::size_t>(op.axis))) return {};
-    if (view != nullptr && view->strides != dense_strides(view->shape, Layout::kNchw)) return {};
+    if (!is_dense_row(call.inputs[i], call.outputs[0].shape, static_cast<std::size_t>(op.axis))) return {};
     bindings.push_back(bind_input(i == 1 ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT, i, describe_dense({columns})));
   }
   auto flags = dnnl::normalization_flags::use_scale;

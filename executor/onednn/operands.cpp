@@ -96,7 +96,10 @@ std::optional<MatrixView> as_matrix(const View& view, std::size_t axis) {
   return result;
 }
 
-bool is_row_from(const Shape& shape, const Shape& x, std::size_t axis) {
+bool is_dense_row(const Operand& operand, const Shape& x, std::size_t axis) {
+  const auto* const view = std::get_if<View>(&operand);
+  if (view != nullptr && view->strides != dense_strides(view->shape, Layout::kNchw)) return false;
+  const Shape& shape = shape_of(operand);
   const std::size_t missing = x.size() - shape.size();
   for (std::size_t d = 0; d < x.size(); ++d) {
     const std::int64_t extent = d < missing ? 1 : shape[d - missing];

@@ -52,9 +52,9 @@ struct MatrixView {
 /// Empty where the elements of a row do not adjoin, or rows lie at several distances.
 std::optional<MatrixView> as_matrix(const View& view, std::size_t axis);
 
-/// Whether a tensor of `shape` that broadcasts to `x` has a value for each element of x from `axis` on, whatever stands
-/// before.
-bool is_row_from(const Shape& shape, const Shape& x, std::size_t axis);
+/// Whether an operand that broadcasts to `x` has a value for each element of x from `axis` on, whatever stands before,
+/// and these adjoin in memory.
+bool is_dense_row(const Operand& operand, const Shape& x, std::size_t axis);
 
 Binding bind_input(int argument, std::size_t operand, Descriptor descriptor);
 Binding bind_output(Descriptor descriptor);

@@ -287,8 +287,7 @@ class Predictor {
     return sum;
   }
 
-  /// All members of a trace, one after another: of many only the first, as soon as each takes as long as the one
-  /// before.
+  /// All members of a trace, one after another: of many only the first few, where these tell the others' times.
   Result<Nanoseconds> in_turn(std::size_t index, const WhatIfStage& stage, int steps) {
     const int members = what_if_.models_of(index);
     for (int few = 3; !graphs_.on_host() && !stage.shared && few * 4 <= members; few *= 3) {

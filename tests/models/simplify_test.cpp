@@ -155,29 +155,23 @@ TEST(Simplify, KeepsTheWeightsOfOpsThatShareThem) {
   EXPECT_THAT(op_texts(simple.model), ElementsAre("plain: Convolution", "normalized: Convolution"));
 }
 
-TEST(Simplify, FoldsNormalizationIntoAConvolutionOrProductWithOrWithoutBias) {
-  for (const bool bias : {false, true}) {
-    ModelBuilder b("m");
-    const auto normalized = [&](const std::string& name, TensorId x) {
-      std::vector<TensorId> inputs{x};
-      for (const char* operand : {".scale", ".shift", ".mean", ".variance"})
-        inputs.push_back(b.weight(name + operand, {b.shape(x)[1]}));
-      return b.add(name, BatchNormalization{0.1F}, inputs);
-    };
-    TensorId x = b.input("x", {2, 4, 5, 5});
-    x = normalized("bn1", b.convolution("conv", x, {.channels = 6, .kernel = 3, .groups = 2, .bias = bias}));
-    b.output(normalized("bn2", b.linear("fc", b.relu("relu", x), 5)));
-    const LoadedModel simple = checked_simplify(finish(b));
-    EXPECT_THAT(op_texts(simple.model), ElementsAre("conv: Convolution + Relu", "fc: Gemm"));
-    EXPECT_EQ(simple.model.ops[0].inputs.size(), 3U);  // the shift has become a bias
-  }
-}
-
 TensorId batch_normalized(ModelBuilder& b, const std::string& name, TensorId x) {
   std::vector<TensorId> inputs{x};
   for (const char* operand : {".scale", ".shift", ".mean", ".variance"})
     inputs.push_back(b.weight(name + operand, {b.shape(x)[1]}));
   return b.add(name, BatchNormalization{0.1F}, inputs);
+}
+
+TEST(Simplify, FoldsNormalizationIntoAConvolutionOrProductWithOrWithoutBias) {
+  for (const bool bias : {false, true}) {
+    ModelBuilder b("m");
+    TensorId x = b.input("x", {2, 4, 5, 5});
+    x = batch_normalized(b, "bn1", b.convolution("conv", x, {.channels = 6, .kernel = 3, .groups = 2, .bias = bias}));
+    b.output(batch_normalized(b, "bn2", b.linear("fc", b.relu("relu", x), 5)));
+    const LoadedModel simple = checked_simplify(finish(b));
+    EXPECT_THAT(op_texts(simple.model), ElementsAre("conv: Convolution + Relu", "fc: Gemm"));
+    EXPECT_EQ(simple.model.ops[0].inputs.size(), 3U);  // the shift has become a bias
+  }
 }
 
 TEST(Simplify, MakesBranchesThatAreAddedOneConvolution) {
@@ -222,11 +216,10 @@ TEST(Simplify, KeepsBranchesThatNoOneConvolutionComputes) {
 }
 
 TEST(Simplify, KeepsBranchesOfWhichOneIsRepeated) {
-  for (const std::int64_t wide : {3, 7}) {
+  for (const std::int64_t kernel : {1, 7}) {
     ModelBuilder b("m");
     const TensorId x = b.input("x", {1, 4, 3, 3});
-    const TensorId full =
-        b.convolution("full", x, {.channels = 4, .kernel = wide == 7 ? 7 : 1, .pad = wide == 7 ? 3 : 0});
+    const TensorId full = b.convolution("full", x, {.channels = 4, .kernel = kernel, .pad = kernel / 2});
     const TensorId single = b.convolution("single", x, {.channels = 4, .kernel = 3});
     b.output(b.add("sum", Binary{BinaryKind::kAdd}, {full, single}));
     const TensorId alone = b.convolution("alone", x, {.channels = 4, .kernel = 3});
@@ -320,14 +313,8 @@ TEST(Simplify, ChainsNoTwoFunctionsThatLibrariesMixUp) {
 TEST(Simplify, MakesARectifierAndNothingElsePartOfANormalization) {
   ModelBuilder b("m");
   const TensorId x = b.input("x", {2, 3, 4, 4});
-  const auto normalized = [&](const std::string& name) {
-    std::vector<TensorId> inputs{x};
-    for (const char* operand : {".scale", ".shift", ".mean", ".variance"})
-      inputs.push_back(b.weight(name + operand, {3}));
-    return b.add(name, BatchNormalization{}, inputs);
-  };
-  b.output(b.relu("relu", normalized("bn1")));
-  b.output(b.add("tanh", Activation{ActivationKind::kTanh, 0, 0}, {normalized("bn2")}));
+  b.output(b.relu("relu", batch_normalized(b, "bn1", x)));
+  b.output(b.add("tanh", Activation{ActivationKind::kTanh, 0, 0}, {batch_normalized(b, "bn2", x)}));
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
               ElementsAre("bn1: BatchNormalization + Relu", "bn2: BatchNormalization", "tanh: Tanh"));
 }

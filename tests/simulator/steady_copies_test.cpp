@@ -83,31 +83,36 @@ TEST(SteadyCopies, GiveTheMakespanThatAllCopiesHaveOrNone) {
   EXPECT_GT(settled, kGraphs);  // of three times as many
 }
 
+/// A step of one thread and one stream.
+class SmallStep {
+ public:
+  TaskId add(TaskKind kind, int duration) {
+    Task task;
+    task.label = label_;
+    task.cores = 0;
+    task.kind = kind;
+    task.resource = kind == TaskKind::kKernel ? stream_ : thread_;
+    task.duration = Nanoseconds(duration);
+    task.position = static_cast<std::int64_t>(graph.tasks.size());
+    return graph.add_task(task);
+  }
+
+  TaskGraph graph;
+
+ private:
+  LabelId label_ = graph.add_label("task");
+  ResourceId thread_ = graph.add_resource("thread", ResourceKind::kHostThread);
+  ResourceId stream_ = graph.add_resource("stream", ResourceKind::kStream, Discipline::kOverlapping);
+};
+
 /// A step of which the host takes `launch` ns and the device `kernel`.
 TaskGraph step_of(int launch, int kernel, bool waits) {
-  TaskGraph graph;
-  const ResourceId thread = graph.add_resource("thread", ResourceKind::kHostThread);
-  const ResourceId stream = graph.add_resource("stream", ResourceKind::kStream, Discipline::kOverlapping);
-  Task task;
-  task.label = graph.add_label("task");
-  task.cores = 0;
-  task.resource = thread;
-  task.kind = TaskKind::kLaunch;
-  task.duration = Nanoseconds(launch);
-  const TaskId call = graph.add_task(task);
-  task.resource = stream;
-  task.kind = TaskKind::kKernel;
-  task.duration = Nanoseconds(kernel);
-  const TaskId op = graph.add_task(task);
-  graph.add_edge(call, op, EdgeKind::kLaunch, Nanoseconds(3));
-  if (!waits) return graph;
-  task.resource = thread;
-  task.kind = TaskKind::kWait;
-  task.duration = Nanoseconds(1);
-  task.position = 1;
-  const TaskId wait = graph.add_task(task);
-  graph.add_edge(op, wait, EdgeKind::kSynchronisation, Nanoseconds(0));
-  return graph;
+  SmallStep step;
+  const TaskId call = step.add(TaskKind::kLaunch, launch);
+  const TaskId op = step.add(TaskKind::kKernel, kernel);
+  step.graph.add_edge(call, op, EdgeKind::kLaunch, Nanoseconds(3));
+  if (waits) step.graph.add_edge(op, step.add(TaskKind::kWait, 1), EdgeKind::kSynchronisation, Nanoseconds(0));
+  return step.graph;
 }
 
 TEST(SteadyCopies, KnowAHostThatRunsAheadOneThatWaitsAndOneThatHoldsTheDeviceUp) {
@@ -119,23 +124,12 @@ TEST(SteadyCopies, KnowAHostThatRunsAheadOneThatWaitsAndOneThatHoldsTheDeviceUp)
 
 /// A stream with an op that nothing but the copy before holds up, and behind it one that waits for its launch alone.
 TaskGraph step_of_two_ops() {
-  TaskGraph graph;
-  const ResourceId thread = graph.add_resource("thread", ResourceKind::kHostThread);
-  const ResourceId stream = graph.add_resource("stream", ResourceKind::kStream, Discipline::kOverlapping);
-  Task task;
-  task.label = graph.add_label("task");
-  task.cores = 0;
-  task.kind = TaskKind::kLaunch;
-  task.resource = thread;
-  task.duration = Nanoseconds(1);
-  const TaskId launch = graph.add_task(task);
-  task.kind = TaskKind::kKernel;
-  task.resource = stream;
-  task.duration = Nanoseconds(10);
-  graph.add_task(task);
-  task.position = 1;
-  graph.add_edge(launch, graph.add_task(task), EdgeKind::kLaunch, Nanoseconds(100), Anchor::kStart);
-  return graph;
+  SmallStep step;
+  const TaskId launch = step.add(TaskKind::kLaunch, 1);
+  step.add(TaskKind::kKernel, 10);
+  const TaskId second = step.add(TaskKind::kKernel, 10);
+  step.graph.add_edge(launch, second, EdgeKind::kLaunch, Nanoseconds(100), Anchor::kStart);
+  return step.graph;
 }
 
 TEST(SteadyCopies, HaveNotSettledWhereTheFirstLacksWhatHoldsTheOthers) {

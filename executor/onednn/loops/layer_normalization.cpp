@@ -86,9 +86,7 @@ OwnWays own_ways(const LayerNormalization& op, const OpCall& call, int threads) 
   if (!from || !to || !call.post_ops.empty()) return {};
   const std::size_t count = own_input_count(call);
   for (std::size_t i = 1; i < count; ++i) {  // one value for each column
-    const auto* const view = std::get_if<View>(&call.inputs[i]);
-    if (!is_row_from(shape_of(call.inputs[i]), x->shape, axis)) return {};
-    if (view != nullptr && view->strides != dense_strides(view->shape, Layout::kNchw)) return {};
+    if (!is_dense_row(call.inputs[i], x->shape, axis)) return {};
   }
   return {{[matrix = *from, epsilon = op.epsilon, centred = op.centred, to = to->distance, shifted = count > 2,
             threads](const HostArguments& arguments) {
