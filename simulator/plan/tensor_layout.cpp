@@ -49,6 +49,40 @@ void for_each_tensor(const Model& model, const Op& op, Visit visit) {
   }
 }
 
+/// Which tensors ops want in one layout.
+class LayoutGraph {
+ public:
+  explicit LayoutGraph(const Model& model) : model_(model), users_(model.tensors.size()) {
+    for (const Op& op : model.ops) {
+      if (separates(op.attributes)) continue;
+      for_each_tensor(model, op, [&](TensorId id) { users_[to_index(id)].push_back(&op); });
+    }
+  }
+
+  /// By tensor: whether it is one of `seeds` or goes with one, other than through those that are `fixed`. What is fixed
+  /// is not reached.
+  [[nodiscard]] std::vector<bool> reached(const std::vector<TensorId>& seeds, const std::vector<bool>& fixed) const {
+    std::vector<bool> found(model_.tensors.size(), false);
+    std::vector<TensorId> pending;
+    const auto take = [&](TensorId id) {
+      if (fixed[to_index(id)] || found[to_index(id)]) return;
+      found[to_index(id)] = true;
+      pending.push_back(id);
+    };
+    for (const TensorId id : seeds) take(id);
+    while (!pending.empty()) {
+      const TensorId id = pending.back();
+      pending.pop_back();
+      for (const Op* op : users_[to_index(id)]) for_each_tensor(model_, *op, take);
+    }
+    return found;
+  }
+
+ private:
+  const Model& model_;
+  std::vector<std::vector<const Op*>> users_;  ///< by tensor
+};
+
 }  // namespace
 
 Layout usual_layout(std::string_view device_kind, Precision precision) {
@@ -56,33 +90,27 @@ Layout usual_layout(std::string_view device_kind, Precision precision) {
 }
 
 std::vector<Layout> tensor_layouts(const Model& model, Layout layout) {
-  std::vector<Layout> layouts(model.tensors.size(), layout);
-  if (layout == Layout::kNchw) return layouts;
-  std::vector<bool> image(model.tensors.size(), false);
-  std::vector<std::vector<const Op*>> users(model.tensors.size());
-  std::vector<TensorId> pending;
-  const auto take = [&](TensorId id) {
-    if (image[to_index(id)] || layouts[to_index(id)] == Layout::kNchw) return;
-    layouts[to_index(id)] = Layout::kNchw;
-    pending.push_back(id);
-  };
+  if (layout == Layout::kNchw) return std::vector<Layout>(model.tensors.size(), layout);
+  const LayoutGraph graph(model);
+  std::vector<TensorId> images, rows;
   for (const Op& op : model.ops) {
     for_each_tensor(model, op, [&](TensorId id) {
-      if (has_channels(op.attributes)) image[to_index(id)] = true;
-      if (!separates(op.attributes)) users[to_index(id)].push_back(&op);
+      if (has_channels(op.attributes)) images.push_back(id);
+      if (has_rows(op.attributes)) rows.push_back(id);
     });
+  }
+  std::vector<bool> fixed(model.tensors.size(), false);
+  for (const TensorId id : images) fixed[to_index(id)] = true;
+  const std::vector<bool> near_images = graph.reached(images, std::vector<bool>(model.tensors.size(), false));
+  const std::vector<bool> near_rows = graph.reached(rows, fixed);
+  std::vector<Layout> layouts(model.tensors.size(), layout);
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    const bool is_image = fixed[i] || (near_images[i] && !near_rows[i]);
+    if (model.tensors[i].shape.size() >= kLeastRank && !is_image) layouts[i] = Layout::kNchw;
   }
   // What is unpacked, parameters above all, lies as it was packed.
   for (const Op& op : model.ops) {
     if (std::holds_alternative<Unpack>(op.attributes)) layouts[to_index(op.outputs[0])] = Layout::kNchw;
-  }
-  for (const Op& op : model.ops) {
-    if (has_rows(op.attributes)) for_each_tensor(model, op, take);
-  }
-  while (!pending.empty()) {
-    const TensorId id = pending.back();
-    pending.pop_back();
-    for (const Op* op : users[to_index(id)]) for_each_tensor(model, *op, take);
   }
   return layouts;
 }

@@ -15,10 +15,11 @@ namespace cohort {
 /// H200).
 Layout usual_layout(std::string_view device_kind, Precision precision);
 
-/// How each tensor of `model` lies in memory in a plan of `layout`, by TensorId. Only those of 4 dimensions and
-/// more can differ from it: what matrix products and layer normalisations work on, such as attention's
-/// [minibatch, heads, tokens, features], has no channels, and lies in logical order with what is computed from it.
-/// What convolutions, poolings and the like read and write keeps the plan's layout. O(ops + tensors).
+/// How each tensor of `model` lies in memory in a plan of `layout`, by TensorId. Only those of 4 dimensions and more
+/// can differ from it. What convolutions, poolings and the like read and write has the plan's layout, and so has what
+/// is computed from it element by element. What matrix products and layer normalisations work on, such as attention's
+/// [minibatch, heads, tokens, features], has no channels, and lies in logical order with what is computed from it; so
+/// does what has to do with neither, as between two Reshapes. O(ops + tensors).
 std::vector<Layout> tensor_layouts(const Model& model, Layout layout);
 
 /// The layout for a plan of `op` alone, which then finds its tensors as they lie in a plan of `layout` of the

@@ -101,6 +101,19 @@ TEST(TensorLayouts, AreInLogicalOrderAroundMatrixProductsOnly) {
   for (const char* name : {"to_rows", "norm"}) EXPECT_EQ(layout_of(image, name), Layout::kNchw) << name;
 }
 
+TEST(TensorLayouts, AreInLogicalOrderWhereNothingHasChannels) {
+  ModelBuilder b("windows");  // of an image whose channels come last
+  const TensorId image = b.convolution("conv", b.input("x", {1, 3, 8, 8}), {.channels = 4});
+  const TensorId split = b.reshape("split", b.reshape("rows", image, {64, 4}), {1, 2, 4, 2, 4, 4});
+  const TensorId windows = b.add("windows", Transpose{{0, 1, 3, 2, 4, 5}}, {split});
+  b.output(b.relu("relu", b.reshape("joined", windows, {4, 16, 4})));
+  b.output(b.relu("of_image", image));
+  const auto model = b.finish();
+  ASSERT_TRUE(model) << model.error().message;
+  for (const char* name : {"split", "windows"}) EXPECT_EQ(layout_of(*model, name), Layout::kNchw) << name;
+  for (const char* name : {"x", "conv", "of_image"}) EXPECT_EQ(layout_of(*model, name), Layout::kNhwc) << name;
+}
+
 TEST(TensorLayouts, GoWithAnOpThatIsTimedAlone) {
   const Model model = attention();
   for (const Op& op : model.ops) {
