@@ -6,7 +6,8 @@ same input, then times round by round, in the same run: Cohort's plan for
 one and for N with its baseline (the N one after another), ONNX Runtime alone with 1 and with 2 threads, and N of its
 sessions dealt to one process a core, one thread each, which run them again and again. Times are medians over the
 rounds; of the sessions side by side the time of a step is that in which all N have run once, on average over a block.
-The gain is over the better of Cohort's baseline and the sessions side by side.
+The gain is over the better of Cohort's baseline and the sessions side by side. `predicted` is what the plan for N is said to
+gain over that baseline from the profile, `measured` what it does.
 
 A model is a built-in network, or an ONNX file with the options that `cohort profile` needs for it, in quotes:
 
@@ -32,6 +33,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import model_table
 import package_models
 from beside import Failed, Program, Share, add_timing_options, machine, shown, write
 from onnx_session import VERSION, Model, block, difference, outputs_of_plan
@@ -80,9 +82,10 @@ class SideBySide:
 
 
 def planned(cohort, model, profile, count, folder):
+    """The plan's file, and what is predicted of it."""
     plan = folder / f"{model.name}-{count}.plan.json"
-    cohort.call("plan", profile, "-n", count, "-f", "-o", plan)
-    return plan
+    ranked = json.loads(cohort.call("plan", profile, "-n", count, "-f", "--json", "-o", plan))
+    return plan, ranked["ranked"][0]
 
 
 def timed(cohort, plan, options):
@@ -99,7 +102,7 @@ def compare(cohort, model, options, folder):
         cohort.call("models", model.path, "--export", file, "-f")
     profile = folder / f"{model.name}.trace.json.gz"
     cohort.call("profile", model.path, *model.options, "-f", "-o", profile)
-    one, many = (planned(cohort, model, profile, count, folder) for count in (1, options.n))
+    (one, _), (many, predicted) = (planned(cohort, model, profile, count, folder) for count in (1, options.n))
     cores = sorted(os.sched_getaffinity(0))[:options.threads]
     singles = [model.session(file, threads) for threads in (1, options.threads)]
     given = {name: array for name, array in singles[0].inputs.items() if name not in model.values}
@@ -121,11 +124,21 @@ def compare(cohort, model, options, folder):
     finally:
         side.end()
     row = {key: statistics.median(values) for key, values in times.items()}
-    return {**row, "name": model.name, "peer": min(row["session"], row["sessions"])}
+    return {**row, "name": model.name, "peer": min(row["session"], row["sessions"]), "measured": row["baseline"] / row["plan"],
+            "chosen": predicted["name"], "predicted": predicted["predicted_speedup"], "low": predicted["speedup_80_low"], "high": predicted["speedup_80_high"]}
 
 
 def mean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def predictions(rows):
+    """Where one after another was chosen, nothing is gained by saying so."""
+    ran = [row for row in rows if row["chosen"] != "one after another"]
+    inside = sum(row["low"] <= row["measured"] <= row["high"] for row in ran)
+    lost = sum(row["measured"] < 0.98 for row in ran)
+    return (f"Predicted gain over one by one, error: {model_table.summary(ran)}; {inside} of {len(ran)} measured values lie in their "
+            f"interval, {lost} plans lose more than 2%; {len(rows) - len(ran)} plans are one after another.")
 
 
 def table(rows, failures, options):
@@ -136,17 +149,20 @@ def table(rows, failures, options):
            f"One: Cohort's best plan for one model, and ONNX Runtime, the better of 1 and {options.threads} threads. `one by one`: "
            f"{n} by Cohort one after",
            "another, its baseline. `side by side`: as many sessions of ONNX Runtime, one thread each, dealt to one process a core.",
-           "`gain`: Cohort's plan over the better of these two.", "",
-           f"| model | one: Cohort | ONNX Runtime | ratio | {n}: plan | one by one | side by side | plan by side by side | gain |",
-           "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
+           "`gain`: Cohort's plan over the better of these two. `predicted`: what the plan was said to gain over one by one, from the profile",
+           "alone, and where 8 of 10 measured values should lie; `measured`: what it did.", "",
+           f"| model | one: Cohort | ONNX Runtime | ratio | {n}: plan | one by one | side by side | plan by side by side | gain | "
+           "predicted | measured |",
+           "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|"]
     for row in rows:
         best = min(row["baseline"], row["side"])
         out.append(f"| {row['name']} | {shown(row['one'])} | {shown(row['peer'])} | {row['one'] / row['peer']:.2f} | {shown(row['plan'])} | "
-                   f"{shown(row['baseline'])} | {shown(row['side'])} | {row['plan'] / row['side']:.2f} | {best / row['plan']:.2f}x |")
+                   f"{shown(row['baseline'])} | {shown(row['side'])} | {row['plan'] / row['side']:.2f} | {best / row['plan']:.2f}x | "
+                   f"{row['predicted']:.2f}x ({row['low']:.2f} to {row['high']:.2f}) | {row['measured']:.2f}x |")
     if rows:
         ratios, sides = [row["one"] / row["peer"] for row in rows], [row["plan"] / row["side"] for row in rows]
         out += ["", f"One model: geometric mean of the ratio **{mean(ratios):.2f}**, worst {max(ratios):.2f}. {n} models: plan by "
-                f"side by side **{mean(sides):.2f}**, worst {max(sides):.2f} ({len(rows)} models).", ""]
+                f"side by side **{mean(sides):.2f}**, worst {max(sides):.2f} ({len(rows)} models).", "", predictions(rows), ""]
     if failures:
         out += ["Not compared:", "", *(f"- {name}: {reason}" for name, reason in failures), ""]
     return "\n".join(out)
