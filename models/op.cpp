@@ -16,14 +16,45 @@ std::string canonical_window(const Window& window) {
 }
 
 std::string_view activation_gradient_name(ActivationKind kind) {
-  constexpr std::string_view kNames[] = {
-      "ReluGradient",        "LeakyReluGradient", "EluGradient",         "SigmoidGradient",   "TanhGradient",
-      "ClipGradient",        "SeluGradient",      "HardSigmoidGradient", "HardSwishGradient", "SoftplusGradient",
-      "SoftsignGradient",    "GeluGradient",      "GeluTanhGradient",    "ErfGradient",       "MishGradient",
-      "SqrtGradient",        "NegGradient",       "AbsGradient",         "ExpGradient",       "LogGradient",
-      "ReciprocalGradient",  "FloorGradient",     "CeilGradient",        "RoundGradient",     "ThresholdedReluGradient",
-      "CeluGradient",        "SwishGradient",     "SignGradient",        "SinGradient",       "CosGradient",
-      "FakeQuantizeGradient"};
+  constexpr std::string_view kNames[] = {"ReluGradient",
+                                         "LeakyReluGradient",
+                                         "EluGradient",
+                                         "SigmoidGradient",
+                                         "TanhGradient",
+                                         "ClipGradient",
+                                         "SeluGradient",
+                                         "HardSigmoidGradient",
+                                         "HardSwishGradient",
+                                         "SoftplusGradient",
+                                         "SoftsignGradient",
+                                         "GeluGradient",
+                                         "GeluTanhGradient",
+                                         "ErfGradient",
+                                         "MishGradient",
+                                         "SqrtGradient",
+                                         "NegGradient",
+                                         "AbsGradient",
+                                         "ExpGradient",
+                                         "LogGradient",
+                                         "ReciprocalGradient",
+                                         "FloorGradient",
+                                         "CeilGradient",
+                                         "RoundGradient",
+                                         "ThresholdedReluGradient",
+                                         "CeluGradient",
+                                         "SwishGradient",
+                                         "SignGradient",
+                                         "SinGradient",
+                                         "CosGradient",
+                                         "AsinGradient",
+                                         "AcosGradient",
+                                         "AtanGradient",
+                                         "SinhGradient",
+                                         "CoshGradient",
+                                         "AsinhGradient",
+                                         "AcoshGradient",
+                                         "AtanhGradient",
+                                         "FakeQuantizeGradient"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -307,7 +338,7 @@ bool is_training_op(const OpAttributes& attributes) {
   return std::visit([]<class Known>(const Known& /*op*/) { return TrainingOp<Known>; }, attributes);
 }
 
-std::string_view op_type(const OpAttributes& attributes) {
+std::string_view op_type(const OpAttributes& attributes) {  // NOLINT(readability-function-size): a table
   using Name = std::string_view;
   return std::visit(
       Overloaded{

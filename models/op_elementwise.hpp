@@ -35,6 +35,14 @@ enum class ActivationKind {
   kSign,
   kSin,
   kCos,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
   /// alpha * max(beta, min(beta + 255, round(x / alpha))), half to even: what is left of x in 8 bits, in steps of alpha
   kFakeQuantize,
 };

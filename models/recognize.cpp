@@ -265,8 +265,9 @@ class Recognizer {
       const TensorId x = op.inputs[1 - at];
       const auto limit = scalar(op.inputs[at]);
       if (!limit || std::isnan(*limit) || shape(x) != shape(op.outputs[0])) continue;
-      const auto value = static_cast<float>(*limit);
-      return Function{{ActivationKind::kClip, is_max ? value : -kInfinity, is_max ? kInfinity : value}, x};
+      Activation clip{ActivationKind::kClip, -kInfinity, kInfinity};
+      (is_max ? clip.alpha : clip.beta) = static_cast<float>(*limit);
+      return Function{clip, x};
     }
     return std::nullopt;
   }

@@ -160,9 +160,9 @@ class CallsInPlace {
 
 }  // namespace
 
-Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, const ModelSource& source,
-                                 const InPlaceOptions& options, WorkWatch& watch, const CancelToken& cancel,
-                                 Trace& profile) {
+Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, const InPlaceOptions& options,
+                                 WorkWatch& watch, const CancelToken& cancel, Trace& profile) {
+  COHORT_TRY(const ModelSource source, read_source(profile.info.settings));
   const TimeBudget budget(options.budget);
   CallsInPlace calls(backend, loaded, watch, cancel, profile);
   bool all = true;
@@ -175,7 +175,7 @@ Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, co
     COHORT_TRY(base.precision, recorded_precision(profile.info.settings));
     COHORT_TRY(base.layout, recorded_layout(profile.info.settings));
     base.members = members_of({&source, 1}, {members});
-    const Result<bool> timed = calls.time(base, budget);
+    Result<bool> timed = calls.time(base, budget);
     if (!timed && timed.error().code == ErrorCode::kInterrupted) return false;
     if (!timed && timed.error().code != ErrorCode::kDoesNotFit) return timed;
     all = all && timed.value_or(false);

@@ -9,7 +9,6 @@
 #include "executor/backend.hpp"
 #include "executor/work_watch.hpp"
 #include "models/model.hpp"
-#include "models/source.hpp"
 #include "tracer/trace.hpp"
 
 namespace cohort {
@@ -30,10 +29,9 @@ struct InPlaceOptions {
 ///     a plan they lie where the call of all members ahead of it has left them, and what it writes was last used a
 ///     whole step ago. Calls of single members between fused ones meet the same, and read parts of stacks.
 /// What `watch`, which knows the device from the rest of the profile, does not trust is timed again, a few times at
-/// most. `profile` is of the model, with its settings (recorded_settings.hpp). Returns whether there was time for all
-/// numbers; cancelled, it has what was timed by then. Errors: those of planning and of the device.
-Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, const ModelSource& source,
-                                 const InPlaceOptions& options, WorkWatch& watch, const CancelToken& cancel,
-                                 Trace& profile);
+/// most. `profile` is of the model, with its source and settings (recorded_settings.hpp). Returns whether there was
+/// time for all numbers; cancelled, it has what was timed by then. Errors: those of planning and of the device.
+Result<bool> time_calls_in_place(Backend& backend, const LoadedModel& loaded, const InPlaceOptions& options,
+                                 WorkWatch& watch, const CancelToken& cancel, Trace& profile);
 
 }  // namespace cohort

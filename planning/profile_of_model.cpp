@@ -34,7 +34,7 @@ Result<Trace> profile_to_plan_with(Backend& backend, const LoadedModel& loaded, 
   std::vector<int> members = options.fused_widths;
   std::sort(members.begin(), members.end());
   const InPlaceOptions in_place_options{std::move(members), budget.left(), options.progress};
-  COHORT_TRY(const bool all, time_calls_in_place(backend, loaded, source, in_place_options, watch, cancel, profile));
+  COHORT_TRY(const bool all, time_calls_in_place(backend, loaded, in_place_options, watch, cancel, profile));
   add_round_trips(profile, watch, probed);
   if (!all) {
     std::string& lacking = profile.info.settings[std::string(kLacking)];

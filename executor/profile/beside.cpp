@@ -246,7 +246,8 @@ std::optional<std::array<Side, 2>> BesideMeasurement::alike(const Candidate& a, 
 Result<void> BesideMeasurement::beside_another(const Candidate& a, const Candidate& b, bool held_out) {
   const auto both = alike(a, b);
   if (!both) return {};
-  const auto& [first, second] = *both;
+  const Side& first = both->front();
+  const Side& second = both->back();
   COHORT_TRY(const auto sides, load(backend_, {first, second}, options_));
   MicrobenchmarkRecord record = record_of(Microbenchmark::kPair, a, 1, first);
   record.partner = b.signature;

@@ -35,6 +35,28 @@ QStringList names_from(const QString& text) {
   return names;
 }
 
+// What a form shows without telling of it; fields that a device or a trace does not have are null.
+
+void show_check(QCheckBox* box, bool on) {
+  if (box == nullptr) return;
+  const QSignalBlocker quiet(box);
+  box->setChecked(on);
+}
+
+void show_choice(QComboBox* box, int index) {
+  if (box == nullptr) return;
+  const QSignalBlocker quiet(box);
+  box->setCurrentIndex(index);
+}
+
+void show_number(NumberField* field, double value) {
+  if (field != nullptr) field->set_value(value);
+}
+
+void show_text(QLineEdit* edit, const QString& text) {
+  if (edit != nullptr && edit->text() != text) edit->setText(text);
+}
+
 }  // namespace
 
 std::optional<std::vector<std::pair<std::string, double>>> factors_from(const QString& text) {
@@ -235,62 +257,50 @@ void SettingsForm::set_settings(const ExploreSettings& settings) {
     models_[i]->set_value(kept.models[std::min(i, kept.models.size() - 1)]);
     models_[i]->setEnabled(kept.members.empty());
   }
-  if (minibatch_ != nullptr) {
-    const QSignalBlocker quiet(minibatch_);
-    const std::int64_t shown = kept.minibatch.value_or(facts_.minibatches.front());
-    minibatch_->setCurrentIndex(minibatch_->findData(static_cast<qlonglong>(shown)));
-  }
-  if (any_minibatch_ != nullptr) {
-    const QSignalBlocker quiet(other_minibatch_);
-    other_minibatch_->setChecked(kept.minibatch.has_value());
-    any_minibatch_->setEnabled(kept.minibatch.has_value());
-    const auto recorded = facts_.models.empty() ? std::nullopt : facts_.models.front().minibatch;
-    any_minibatch_->set_value(static_cast<double>(kept.minibatch.value_or(recorded.value_or(1))));
-  }
-  const auto set_check = [](QCheckBox* box, bool on) {
-    if (box == nullptr) return;
-    const QSignalBlocker quiet(box);
-    box->setChecked(on);
-  };
-  const auto set_number = [](NumberField* field, double value) {
-    if (field != nullptr) field->set_value(value);
-  };
-  const auto set_text = [](QLineEdit* edit, const QString& text) {
-    if (edit != nullptr && edit->text() != text) edit->setText(text);
-  };
-  set_number(streams_, kept.streams);
-  set_check(graphs_, kept.graphs);
-  if (processes_ != nullptr) {
-    const QSignalBlocker quiet(processes_);
-    processes_->setCurrentIndex(static_cast<int>(kept.processes));
-  }
-  set_number(launch_threads_, kept.launch_threads);
-  set_check(shared_input_, kept.shared_input);
-  set_number(buffers_, kept.buffers.value_or(2));
-  set_number(decode_workers_, kept.decode_workers);
-  set_text(data_, qt(kept.data));
+  show_minibatch(kept);
+  show_number(streams_, kept.streams);
+  show_check(graphs_, kept.graphs);
+  show_choice(processes_, static_cast<int>(kept.processes));
+  show_number(launch_threads_, kept.launch_threads);
+  show_check(shared_input_, kept.shared_input);
+  show_number(buffers_, kept.buffers.value_or(2));
+  show_number(decode_workers_, kept.decode_workers);
+  show_text(data_, qt(kept.data));
   for (const LimitField& field : limits_) {
     const std::optional<Bytes>& limit = kept.limits.*field.limit;
-    set_check(field.on, limit.has_value());
+    show_check(field.on, limit.has_value());
     field.amount->setEnabled(limit.has_value());
     if (limit) field.amount->set_value(static_cast<double>(limit->value) / kMebibyte);
   }
-  set_check(mixed_precision_, kept.mixed_precision);
-  set_number(copy_speed_, kept.copy_speed);
-  set_number(interconnect_speed_, kept.interconnect_speed);
-  if (fuse_ != nullptr) {
-    const QSignalBlocker quiet(fuse_);
-    fuse_->setCurrentIndex(static_cast<int>(kept.fuse));
-    fused_->setVisible(kept.fuse == FuseChoice::kNamed);
-    QStringList fused;
-    for (const std::string& name : kept.fused) fused << qt(name);
-    set_text(fused_, fused.join(QStringLiteral(", ")));
-    QStringList faster;
-    for (const auto& [name, factor] : kept.scale) faster << qt(fmt::format("{}={:g}", name, factor));
-    set_text(faster_, faster.join(QStringLiteral(", ")));
-    faster_is_wrong_ = false;
-  }
+  show_check(mixed_precision_, kept.mixed_precision);
+  show_number(copy_speed_, kept.copy_speed);
+  show_number(interconnect_speed_, kept.interconnect_speed);
+  if (fuse_ != nullptr) show_fusion(kept);
   enable_what_applies();
+}
+
+void SettingsForm::show_minibatch(const ExploreSettings& settings) {
+  if (minibatch_ != nullptr) {
+    const std::int64_t shown = settings.minibatch.value_or(facts_.minibatches.front());
+    show_choice(minibatch_, minibatch_->findData(static_cast<qlonglong>(shown)));
+  }
+  if (any_minibatch_ == nullptr) return;
+  show_check(other_minibatch_, settings.minibatch.has_value());
+  any_minibatch_->setEnabled(settings.minibatch.has_value());
+  const auto recorded = facts_.models.empty() ? std::nullopt : facts_.models.front().minibatch;
+  any_minibatch_->set_value(static_cast<double>(settings.minibatch.value_or(recorded.value_or(1))));
+}
+
+void SettingsForm::show_fusion(const ExploreSettings& settings) {
+  show_choice(fuse_, static_cast<int>(settings.fuse));
+  fused_->setVisible(settings.fuse == FuseChoice::kNamed);
+  QStringList fused;
+  for (const std::string& name : settings.fused) fused << qt(name);
+  show_text(fused_, fused.join(QStringLiteral(", ")));
+  QStringList faster;
+  for (const auto& [name, factor] : settings.scale) faster << qt(fmt::format("{}={:g}", name, factor));
+  show_text(faster_, faster.join(QStringLiteral(", ")));
+  faster_is_wrong_ = false;
 }
 
 void SettingsForm::suggest_limits(const Limits& taken) {

@@ -53,6 +53,8 @@ class SettingsForm : public QWidget {
   void add_changes();
   void add_fusion(QFormLayout& form);
   void read_models();
+  void show_minibatch(const ExploreSettings& settings);
+  void show_fusion(const ExploreSettings& settings);
   void add_processes(QFormLayout& form);
   /// What does not apply to graphs, or to several processes.
   void enable_what_applies();

@@ -94,6 +94,22 @@ double slope_at(const Activation& op, double x) {
       return std::cos(x);
     case ActivationKind::kCos:
       return -std::sin(x);
+    case ActivationKind::kAsin:
+      return 1 / std::sqrt(1 - x * x);
+    case ActivationKind::kAcos:
+      return -1 / std::sqrt(1 - x * x);
+    case ActivationKind::kAtan:
+      return 1 / (1 + x * x);
+    case ActivationKind::kSinh:
+      return std::cosh(x);
+    case ActivationKind::kCosh:
+      return std::sinh(x);
+    case ActivationKind::kAsinh:
+      return 1 / std::sqrt(x * x + 1);
+    case ActivationKind::kAcosh:
+      return 1 / std::sqrt(x * x - 1);
+    case ActivationKind::kAtanh:
+      return 1 / (1 - x * x);
     default:
       return 0;
   }

@@ -85,6 +85,22 @@ float activate(const Activation& op, float x) {
       return std::sin(x);
     case ActivationKind::kCos:
       return std::cos(x);
+    case ActivationKind::kAsin:
+      return std::asin(x);
+    case ActivationKind::kAcos:
+      return std::acos(x);
+    case ActivationKind::kAtan:
+      return std::atan(x);
+    case ActivationKind::kSinh:
+      return std::sinh(x);
+    case ActivationKind::kCosh:
+      return std::cosh(x);
+    case ActivationKind::kAsinh:
+      return std::asinh(x);
+    case ActivationKind::kAcosh:
+      return std::acosh(x);
+    case ActivationKind::kAtanh:
+      return std::atanh(x);
     case ActivationKind::kFakeQuantize:
       return op.alpha * std::min(std::max(std::nearbyint(x / op.alpha), op.beta), op.beta + 255.0F);
     default:

@@ -18,49 +18,53 @@ class Axis {
  public:
   Axis(const Resize& op, std::size_t axis, std::int64_t extent)
       : op_(op),
+        axis_(axis),
         extent_(extent),
         resized_(op.shape[axis]),
-        scale_(op.scale[axis]),
-        crop_begin_(op.crop_begin.empty() ? 0 : static_cast<double>(op.crop_begin[axis])),
-        crop_end_(op.crop_end.empty() ? 1 : static_cast<double>(op.crop_end[axis])) {}
+        scale_(static_cast<float>(op.scale[axis])),
+        crop_begin_(op.crop_begin.empty() ? 0 : op.crop_begin[axis]),
+        crop_end_(op.crop_end.empty() ? 1 : op.crop_end[axis]) {}
 
   [[nodiscard]] Mix mix(std::int64_t at) const {
-    const double x = position(static_cast<double>(at));
-    if (op_.positions == ResizePositions::kCrop && (x < 0 || x > static_cast<double>(extent_ - 1))) return {{}, true};
+    const float x = position(static_cast<float>(at));
+    if (op_.positions == ResizePositions::kCrop && (x < 0 || x > static_cast<float>(extent_ - 1))) return {{}, true};
     if (op_.mode == ResizeMode::kNearest) return {{{clamped(nearest(x)), 1.0}}, false};
-    return {neighbours(x), false};
+    return {neighbours(static_cast<double>(x)), false};
   }
 
  private:
-  /// Where output position `at` lies in x.
-  [[nodiscard]] double position(double at) const {
-    const auto extent = static_cast<double>(extent_);
-    const double length = scale_ * extent;  // before it was rounded
+  /// Where output position `at` lies in x. In float32, as ONNX Runtime computes it: which element is nearest, and
+  /// whether a position is halfway between two, hangs on how the last digit is rounded. Position 2 at a scale of 0.4 is
+  /// element 5, which in float64 would be 4, as the float32 nearest to 0.4 is a little more.
+  [[nodiscard]] float position(float at) const {
+    const auto extent = static_cast<float>(extent_);
+    const auto length = static_cast<float>(resized_);
     switch (op_.positions) {
       case ResizePositions::kHalfPixel:
-        return (at + 0.5) / scale_ - 0.5;
+        return (at + 0.5F) / scale_ - 0.5F;
       case ResizePositions::kHalfPixelSymmetric: {
-        const double offset = extent / 2 * (1 - static_cast<double>(resized_) / length);
-        return offset + (at + 0.5) / scale_ - 0.5;
+        const float offset = extent / 2 * (1 - length / (scale_ * extent));
+        return offset + (at + 0.5F) / scale_ - 0.5F;
       }
       case ResizePositions::kPytorchHalfPixel:
-        return resized_ > 1 ? (at + 0.5) / scale_ - 0.5 : 0;
+        return resized_ > 1 ? (at + 0.5F) / scale_ - 0.5F : 0;
       case ResizePositions::kHalfPixelNearest:
-        return (at + 0.5) / scale_;
+        return (at + 0.5F) / scale_;
       case ResizePositions::kAlignCorners:
         return resized_ > 1 ? at * (extent - 1) / (length - 1) : 0;
       case ResizePositions::kAsymmetric:
         return at / scale_;
       case ResizePositions::kCrop: {
-        const double width = (crop_end_ - crop_begin_) * (extent - 1);
-        const double inside = resized_ > 1 ? at * width / (length - 1) : width / 2;
+        const float width = (crop_end_ - crop_begin_) * (extent - 1);
+        const float inside = resized_ > 1 ? at * width / (length - 1) : width / 2;
         return crop_begin_ * (extent - 1) + inside;
       }
     }
     return at;
   }
 
-  [[nodiscard]] std::int64_t nearest(double x) const {
+  [[nodiscard]] std::int64_t nearest(float position) const {
+    const auto x = static_cast<double>(position);
     switch (op_.rounding) {
       case ResizeRounding::kPreferFloor:
         return static_cast<std::int64_t>(std::ceil(x - 0.5));
@@ -87,7 +91,7 @@ class Axis {
   }
 
   [[nodiscard]] std::vector<ResizeTap> neighbours(double x) const {
-    const double width = op_.antialias ? std::min(scale_, 1.0) : 1.0;
+    const double width = op_.antialias ? std::min(op_.scale[axis_], 1.0) : 1.0;
     const double reach = op_.mode == ResizeMode::kLinear ? 1.0 : 2.0;
     const auto first = static_cast<std::int64_t>(std::floor(x - reach / width)) + 1;
     const auto last = static_cast<std::int64_t>(std::ceil(x + reach / width)) - 1;
@@ -104,9 +108,9 @@ class Axis {
   }
 
   const Resize& op_;
+  std::size_t axis_;
   std::int64_t extent_, resized_;
-  double scale_;
-  double crop_begin_, crop_end_;
+  float scale_, crop_begin_, crop_end_;
 };
 
 class Resampler {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/resized_extent.hpp"
 
 namespace cohort::onnx {
 
@@ -85,7 +86,7 @@ Result<void> set_scales(const Shape& x, const std::vector<std::size_t>& axes, co
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (!(resize.scale[d] > 0 && resize.scale[d] < kMost))
       return fail(ErrorCode::kInvalidInput, "scale must be above 0, not {}", resize.scale[d]);
-    resize.shape[d] = static_cast<std::int64_t>(std::floor(static_cast<double>(x[d]) * resize.scale[d]));
+    resize.shape[d] = resized_extent(x[d], static_cast<float>(resize.scale[d]));
   }
   return {};
 }

@@ -103,6 +103,9 @@ Result<void> convert_cumulative_sum(NodeImport& node);
 Result<void> convert_reduce(NodeImport& node);
 Result<void> convert_arg_max(NodeImport& node);
 
+// convert_grid_sample.cpp
+Result<void> convert_grid_sample(NodeImport& node);
+
 // convert_resize.cpp
 Result<void> convert_resize(NodeImport& node);
 

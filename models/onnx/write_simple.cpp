@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
 
 #include "models/compute/ops.hpp"
 #include "models/onnx/graph_writer.hpp"
+#include "models/onnx/resized_extent.hpp"
 
 namespace cohort::onnx {
 
@@ -24,7 +24,7 @@ bool scales_say_it(const Resize& resize, const Shape& x) {
   for (std::size_t d = 0; d < x.size(); ++d) {
     const double scale = resize.scale[d];
     if (scale != static_cast<double>(static_cast<float>(scale))) return false;
-    if (std::floor(static_cast<double>(x[d]) * scale) != static_cast<double>(resize.shape[d])) return false;
+    if (resized_extent(x[d], static_cast<float>(scale)) != resize.shape[d]) return false;
   }
   return true;
 }

@@ -220,7 +220,7 @@ GraphWriter::Node& GraphWriter::add_node(const std::string& name, std::string_vi
 }
 
 std::string GraphWriter::chain(const Op& op, const char* type, const std::string& x) {
-  const std::string y = unique(fmt::format("{}/{}", op.name, type));
+  std::string y = unique(fmt::format("{}/{}", op.name, type));
   Node& node = add_node(y, type);
   node.add_input(x);
   node.add_output(y);
@@ -228,7 +228,7 @@ std::string GraphWriter::chain(const Op& op, const char* type, const std::string
 }
 
 std::string GraphWriter::cast(const Op& op, const std::string& x, ::onnx::TensorProto::DataType type) {
-  const std::string y = chain(op, "Cast", x);
+  std::string y = chain(op, "Cast", x);
   set(*graph_.mutable_node(graph_.node_size() - 1), "to", std::int64_t{type});
   return y;
 }
@@ -242,7 +242,7 @@ void GraphWriter::cast_to(const Op& op, const std::string& x, ::onnx::TensorProt
 }
 
 std::string GraphWriter::reshape(const Op& op, const std::string& x, const Shape& shape) {
-  const std::string y = chain(op, "Reshape", x);
+  std::string y = chain(op, "Reshape", x);
   const int node = graph_.node_size() - 1;
   graph_.mutable_node(node)->add_input(write_integers(op.name + ".shape", shape));
   return y;

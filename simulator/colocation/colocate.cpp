@@ -22,7 +22,6 @@ constexpr double kApartHost = 99e-6;     // seconds a step
 Within work_within(WorkOrigin origin) {
   switch (origin) {
     case WorkOrigin::kRecorded:
-      return {0.95, 1.05};
     case WorkOrigin::kGpuBound:
       return {0.95, 1.05};
     case WorkOrigin::kOtherShare:

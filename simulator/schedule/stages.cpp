@@ -210,7 +210,7 @@ class PartSearch {
   }
 
   /// A stage that could come next.
-  struct Next {
+  struct Next {             // NOLINT(bugprone-exception-escape): small_vector's moves do not throw
     Nanoseconds promise{};  ///< of the state that it leads to
     Nanoseconds time{};     ///< that it takes
     OfGroups<const Candidate*> groups;

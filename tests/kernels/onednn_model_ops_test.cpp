@@ -5,6 +5,7 @@
 #include <random>
 
 #include "comparison.hpp"
+#include "executor/reference/call.hpp"
 
 /// Ops of sequence models, generators and detectors: the forms that oneDNN takes are fast, and all forms
 /// compute what the reference computes.

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <numeric>
+
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -9,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pointwise;
 using testing::UnorderedElementsAre;
 
 LoadedModel read(const std::string& bytes, std::int64_t minibatch = 1) {
@@ -51,6 +54,43 @@ TEST(OnnxGemm, FoldsAlphaAndBetaIntoItsWeights) {
                     floats_text("B", {2, 3}, {1, 2, 3, 4, 5, 6}) + floats_text("C", {1, 3}, {10, 20, 30})));
   EXPECT_THAT(op_types(loaded.model), ElementsAre("Gemm"));
   EXPECT_THAT(result(loaded, {1, 2}), ElementsAre(2 * (1 + 8) + 5, 2 * (2 + 10) + 10, 2 * (3 + 12) + 15));
+}
+
+TEST(OnnxResize, MakesAsManyElementsAsFloat32ArithmeticSays) {
+  // As TensorFlow's exporter writes 50 to 32. The float32 nearest to 0.64 is below it: in float64 there would be 31.
+  const std::string scales = floats_text("scales", {4}, {1, 1, 0.64F, 0.8F});
+  for (const std::string_view mode : {"linear", "nearest"}) {
+    EXPECT_EQ(output_shape(read(
+                  one_node(17, "Resize", {1, 1, 50, 40}, {"x", "", "scales"}, text_attribute("mode", mode), scales))),
+              (Shape{1, 1, 32, 32}));
+  }
+  EXPECT_EQ(output_shape(read(one_node(9, "Upsample", {1, 1, 50, 40}, {"x", "scales"}, "", scales))),
+            (Shape{1, 1, 32, 32}));
+}
+
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 0.0F);
+  return values;
+}
+
+TEST(OnnxResize, TakesTheElementsThatFloat32ArithmeticSays) {
+  // As ONNX Runtime does: 2 / 0.4 is 5, and a little less in float64.
+  const std::string attributes = text_attribute("mode", "nearest") + text_attribute("nearest_mode", "floor") +
+                                 text_attribute("coordinate_transformation_mode", "asymmetric");
+  const LoadedModel loaded = read(one_node(18, "Resize", {1, 1, 1, 17}, {"x", "", "scales"}, attributes,
+                                           floats_text("scales", {4}, {1, 1, 1, 0.4F})));
+  EXPECT_THAT(result(loaded, counting(17)), ElementsAre(0, 2, 5, 7, 10, 12));
+}
+
+TEST(OnnxResize, AlignsTheCornersOfWhatHasTheRoundedLength) {
+  // 5 * 1.3 are 6 elements, the last of which is the last. ONNX's own test of this divides by the length before it was
+  // rounded, PyTorch and ONNX Runtime by the length that there is.
+  const std::string attributes =
+      text_attribute("mode", "linear") + text_attribute("coordinate_transformation_mode", "align_corners");
+  const LoadedModel loaded = read(one_node(18, "Resize", {1, 1, 1, 5}, {"x", "", "scales"}, attributes,
+                                           floats_text("scales", {4}, {1, 1, 1, 1.3F})));
+  EXPECT_THAT(result(loaded, counting(5)), Pointwise(testing::FloatEq(), {0.0F, 0.8F, 1.6F, 2.4F, 3.2F, 4.0F}));
 }
 
 TEST(OnnxGemm, AddsAMatrixThatIsNoBias) {

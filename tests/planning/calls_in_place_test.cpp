@@ -11,6 +11,7 @@
 #include "executor/host/host_session.hpp"
 #include "executor/reference/reference_kernels.hpp"
 #include "planning/profile_of_model.hpp"
+#include "planning/recorded_settings.hpp"
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/planner.hpp"
 #include "tests/strategies/batch.hpp"
@@ -29,6 +30,7 @@ class CallsInPlace : public ::testing::Test {
     options.budget = std::chrono::seconds(60);
     options.fused_widths = {2, kMembers};
     Trace profile = profile_model(device_, *batch_.loaded[0], options, cancel_).value();
+    write_source(batch_.members[0].source, profile.info.settings);
     for (Slice& slice : profile.slices) {
       const auto record = profile_record_of(profile, slice);
       if (record && record->width == 1 && !record->algorithm.empty()) slice.duration *= 1000;
@@ -37,7 +39,7 @@ class CallsInPlace : public ::testing::Test {
   }
 
   Result<bool> time(Trace& profile, Nanoseconds budget = std::chrono::seconds(60)) {
-    return time_calls_in_place(device_, *batch_.loaded[0], batch_.members[0].source, {{kMembers}, budget}, watch_,
+    return time_calls_in_place(device_, *batch_.loaded[0], {{kMembers}, budget}, watch_,
                                cancel_, profile);
   }
 

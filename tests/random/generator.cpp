@@ -66,7 +66,8 @@ class Generator {
         {ActivationKind::kGeluTanh, 0, 0},     {ActivationKind::kErf, 0, 0},
         {ActivationKind::kMish, 0, 0},         {ActivationKind::kNeg, 0, 0},
         {ActivationKind::kAbs, 0, 0},          {ActivationKind::kSwish, 1, 0},
-        {ActivationKind::kCelu, 1.5F, 0},      {ActivationKind::kSin, 0, 0}};
+        {ActivationKind::kCelu, 1.5F, 0},      {ActivationKind::kSin, 0, 0},
+        {ActivationKind::kAtan, 0, 0},         {ActivationKind::kAsinh, 0, 0}};
     return add("act", kChoices[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(std::size(kChoices)) - 1))],
                {x});
   }

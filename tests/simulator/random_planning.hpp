@@ -28,6 +28,7 @@ class RandomPlanning {
   RandomPlanning(std::uint64_t seed, const Size& size);
   RandomPlanning(const RandomPlanning&) = delete;
   RandomPlanning& operator=(const RandomPlanning&) = delete;
+  ~RandomPlanning() = default;
 
   /// Small enough to try every plan: 2 to 4 ops, 2 to 4 members, 2 to 4 cores.
   static std::unique_ptr<RandomPlanning> small(std::uint64_t seed);

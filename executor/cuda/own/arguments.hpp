@@ -55,6 +55,14 @@ enum class PostKind : std::int32_t {
   kSign,
   kSin,
   kCos,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
   kFakeQuantize,
 };
 

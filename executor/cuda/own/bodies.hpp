@@ -97,6 +97,22 @@ COHORT_BODY float function_of(PostKind kind, float x) {
       return sinf(x);
     case PostKind::kCos:
       return cosf(x);
+    case PostKind::kAsin:
+      return asinf(x);
+    case PostKind::kAcos:
+      return acosf(x);
+    case PostKind::kAtan:
+      return atanf(x);
+    case PostKind::kSinh:
+      return sinhf(x);
+    case PostKind::kCosh:
+      return coshf(x);
+    case PostKind::kAsinh:
+      return asinhf(x);
+    case PostKind::kAcosh:
+      return acoshf(x);
+    case PostKind::kAtanh:
+      return atanhf(x);
     default:
       return x;
   }

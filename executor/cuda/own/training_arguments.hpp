@@ -9,7 +9,8 @@
 namespace cohort::cuda::own {
 
 struct Float32Kernel {
-  static constexpr DataType type = DataType::kFloat32;  ///< of every tensor
+  /// Of every tensor.
+  static constexpr DataType type = DataType::kFloat32;  // NOLINT(readability-identifier-naming): a member in others
 };
 /// Whether kernels with these arguments have no other type.
 template <class Arguments>

@@ -105,6 +105,22 @@ COHORT_BODY float slope(PostKind kind, float alpha, float beta, float z) {
       return cosf(z);
     case PostKind::kCos:
       return -sinf(z);
+    case PostKind::kAsin:
+      return 1 / sqrtf(1 - z * z);
+    case PostKind::kAcos:
+      return -1 / sqrtf(1 - z * z);
+    case PostKind::kAtan:
+      return 1 / (1 + z * z);
+    case PostKind::kSinh:
+      return coshf(z);
+    case PostKind::kCosh:
+      return sinhf(z);
+    case PostKind::kAsinh:
+      return 1 / sqrtf(z * z + 1);
+    case PostKind::kAcosh:
+      return 1 / sqrtf(z * z - 1);
+    case PostKind::kAtanh:
+      return 1 / (1 - z * z);
     default:
       return slope_at_result(kind, alpha, beta, z);
   }

@@ -103,6 +103,11 @@ void sine(const Run& r) {
 void cosine(const Run& r) {
   map(r, [](float x) { return std::cos(x); });
 }
+/// Functions that networks rarely have, as the C library computes them.
+template <float (*kFunction)(float)>
+void by_library(const Run& r) {
+  map(r, [](float x) { return kFunction(x); });
+}
 COHORT_VECTORS void absolute(const Run& r) {
   map(r, [](float x) { return std::fabs(x); });
 }
@@ -188,6 +193,22 @@ ActivationLoops activation_loops(const Activation& op) {
       return sine;
     case ActivationKind::kCos:
       return cosine;
+    case ActivationKind::kAsin:
+      return by_library<asinf>;
+    case ActivationKind::kAcos:
+      return by_library<acosf>;
+    case ActivationKind::kAtan:
+      return by_library<atanf>;
+    case ActivationKind::kSinh:
+      return by_library<sinhf>;
+    case ActivationKind::kCosh:
+      return by_library<coshf>;
+    case ActivationKind::kAsinh:
+      return by_library<asinhf>;
+    case ActivationKind::kAcosh:
+      return by_library<acoshf>;
+    case ActivationKind::kAtanh:
+      return by_library<atanhf>;
     case ActivationKind::kSign:
       return [](const Run& r) { sign(r); };
     case ActivationKind::kAbs:

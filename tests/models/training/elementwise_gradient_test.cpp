@@ -62,6 +62,14 @@ const ActivationCase kActivations[] = {
     {{Kind::kSign}, 0.1F, 2, {}},
     {{Kind::kSin}, -3, 3, {}},
     {{Kind::kCos}, -3, 3, {}},
+    {{Kind::kAsin}, -0.8F, 0.8F, {}},
+    {{Kind::kAcos}, -0.8F, 0.8F, {}},
+    {{Kind::kAtan}, -3, 3, {}},
+    {{Kind::kSinh}, -2, 2, {}},
+    {{Kind::kCosh}, -2, 2, {}},
+    {{Kind::kAsinh}, -3, 3, {}},
+    {{Kind::kAcosh}, 1.5F, 4, {}},
+    {{Kind::kAtanh}, -0.8F, 0.8F, {}},
 };
 INSTANTIATE_TEST_SUITE_P(Table, ActivationGradients, testing::ValuesIn(kActivations),
                          [](const auto& each) { return std::string(op_type(each.param.op)); });

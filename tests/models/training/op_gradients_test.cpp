@@ -127,7 +127,10 @@ TEST(Gradient, OfActivations) {
                                     {Kind::kCelu, 1.5F, 0},
                                     {Kind::kSwish, 1.2F, 0},
                                     {Kind::kSin, 0, 0},
-                                    {Kind::kCos, 0, 0}};
+                                    {Kind::kCos, 0, 0},
+                                    {Kind::kAtan, 0, 0},
+                                    {Kind::kSinh, 0, 0},
+                                    {Kind::kAsinh, 0, 0}};
   for (const Activation& op : all) {
     SCOPED_TRACE(op_type(op));
     expect_right(network_of(op, {{3, 4}}), 1e-2, 9);
