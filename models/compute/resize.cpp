@@ -63,13 +63,15 @@ class Axis {
     return at;
   }
 
+  /// What is off halfway by rounding alone counts as halfway, to ONNX Runtime as well.
   [[nodiscard]] std::int64_t nearest(float position) const {
+    constexpr double kHalf = 0.5 + 1e-6;
     const auto x = static_cast<double>(position);
     switch (op_.rounding) {
       case ResizeRounding::kPreferFloor:
-        return static_cast<std::int64_t>(std::ceil(x - 0.5));
+        return static_cast<std::int64_t>(std::ceil(x - kHalf));
       case ResizeRounding::kPreferCeil:
-        return static_cast<std::int64_t>(std::floor(x + 0.5));
+        return static_cast<std::int64_t>(std::floor(x + kHalf));
       case ResizeRounding::kFloor:
         return static_cast<std::int64_t>(std::floor(x));
       case ResizeRounding::kCeil:

@@ -3,6 +3,7 @@
 
 #include "models/compute/tensor_ref.hpp"
 #include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
 
 // Ops that pick elements by their position, of ops that there are: positions are whole numbers that are
 // computed like any others.
@@ -214,6 +215,25 @@ Result<void> convert_trilu(NodeImport& node) {
   const ElementType element = node.element_of(x);
   COHORT_TRY(const TensorId y, node.emit("", Select{element}, {mask, x, node.scalar("zero", 0, element)}));
   node.set_result(y);
+  return {};
+}
+
+Result<void> convert_eye_like(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const ElementType like, node.element(0));
+  COHORT_TRY(const std::int64_t diagonal, node.integer("k", 0));
+  COHORT_TRY(const std::int64_t type, node.integer("dtype", like == kWhole ? Type::kInt64 : Type::kFloat));
+  if (shape.size() != 2) return fail(ErrorCode::kInvalidInput, "takes matrices, not {}", to_string(shape));
+  if (is_narrow(type) || node.whole_type(0) != 0)
+    return fail(ErrorCode::kInvalidInput, "of whole numbers of 8 and 16 bits is not supported");
+  COHORT_TRY(const ElementType element, element_of_type(type));
+  COHORT_CHECK(node.claim(element_count(shape)));
+  std::vector<std::int64_t> ones;
+  for (std::int64_t row = 0; row < shape[0]; ++row) {
+    for (std::int64_t at = 0; at < shape[1]; ++at) ones.push_back(at - row == diagonal ? 1 : 0);
+  }
+  Constant eye = make_constant(shape, std::move(ones));
+  node.set_alias(element == kWhole ? eye : make_constant(shape, floats_of(eye)));
   return {};
 }
 

@@ -60,16 +60,85 @@ Result<std::int64_t> reduce_whole(ReduceKind kind, const std::vector<std::int64_
   return result;
 }
 
-/// Whole numbers, as shapes are: constants along one axis.
-Result<void> reduce_constant(NodeImport& node, ReduceKind kind, const ReducedAxes& axes) {
-  const Constant* x = node.constant(0);
+/// Whether these are whole numbers as shapes are, constants along one axis, whose result is one.
+bool is_constant_list(const Constant* x, ReduceKind kind) {
   const bool known =
       kind == ReduceKind::kProduct || kind == ReduceKind::kSum || kind == ReduceKind::kMax || kind == ReduceKind::kMin;
-  if (x == nullptr || x->shape.size() > 1 || x->integers()->empty() || !known)
-    return fail(ErrorCode::kInvalidInput, "of whole numbers is supported only for constant lists");
-  COHORT_TRY(const std::int64_t result, reduce_whole(kind, *x->integers()));
-  const Shape shape = axes.keep ? Shape(x->shape.size(), 1) : Shape();
+  return x != nullptr && x->shape.size() <= 1 && !x->integers()->empty() && known;
+}
+
+Result<void> reduce_constant(NodeImport& node, ReduceKind kind, const ReducedAxes& axes) {
+  const Constant& x = *node.constant(0);
+  COHORT_TRY(const std::int64_t result, reduce_whole(kind, *x.integers()));
+  const Shape shape = axes.keep ? Shape(x.shape.size(), 1) : Shape();
   node.set_alias(make_constant(shape, std::vector<std::int64_t>{result}));
+  return {};
+}
+
+Shape reduced_shape(const Shape& x, const ReducedAxes& axes) {
+  Shape shape;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    const bool is_reduced = std::binary_search(axes.axes.begin(), axes.axes.end(), static_cast<std::int64_t>(d));
+    if (!is_reduced) shape.push_back(x[d]);
+    if (is_reduced && axes.keep) shape.push_back(1);
+  }
+  return shape;
+}
+
+Result<TensorId> part_of(NodeImport& node, TensorId x, std::size_t axis, std::int64_t first, std::int64_t count) {
+  TensorSlice slice{Shape(node.shape_of(x).size(), 0), Shape(node.shape_of(x).size(), 1), node.shape_of(x)};
+  slice.start[axis] = first;
+  slice.count[axis] = count;
+  return node.emit("part", std::move(slice), {x});
+}
+
+/// The halves of an axis are combined until it has one entry: exact, as float32 is not.
+Result<TensorId> combined_along(NodeImport& node, BinaryKind kind, TensorId x, std::size_t axis) {
+  for (std::int64_t count = node.shape_of(x)[axis]; count > 1; count = node.shape_of(x)[axis]) {
+    COHORT_TRY(const TensorId first, part_of(node, x, axis, 0, count / 2));
+    COHORT_TRY(const TensorId second, part_of(node, x, axis, count / 2, count / 2));
+    COHORT_TRY(TensorId combined, binary(node, "combined", kind, first, second, ElementType::kInt32));
+    if (count % 2 != 0) {
+      COHORT_TRY(const TensorId last, part_of(node, x, axis, count - 1, 1));
+      COHORT_TRY(combined, node.emit("with_last", Concat{static_cast<std::int64_t>(axis)}, {combined, last}));
+    }
+    x = combined;
+  }
+  return x;
+}
+
+/// What is combined of whole numbers, of one of them.
+Result<TensorId> whole_term(NodeImport& node, ReduceKind kind, TensorId x) {
+  constexpr auto kWhole = ElementType::kInt32;
+  if (kind == ReduceKind::kSumOfSquares) return binary(node, "square", BinaryKind::kMul, x, x, kWhole);
+  if (kind != ReduceKind::kL1) return x;
+  COHORT_TRY(const TensorId negative,
+             binary(node, "negative", BinaryKind::kSub, node.scalar("zero", 0, kWhole), x, kWhole));
+  return binary(node, "size", BinaryKind::kMax, x, negative, kWhole);
+}
+
+Result<void> reduce_whole_numbers(NodeImport& node, ReduceKind kind, const ReducedAxes& axes, const Shape& shape) {
+  if (is_constant_list(node.constant(0), kind)) return reduce_constant(node, kind, axes);
+  if (element_count(shape) == 0 || kind == ReduceKind::kL2 || kind == ReduceKind::kLogSum ||
+      kind == ReduceKind::kLogSumExp)
+    return fail(ErrorCode::kInvalidInput, "of whole numbers {} is not supported", to_string(shape));
+  BinaryKind combine = BinaryKind::kAdd;
+  if (kind == ReduceKind::kMax) combine = BinaryKind::kMax;
+  if (kind == ReduceKind::kMin) combine = BinaryKind::kMin;
+  if (kind == ReduceKind::kProduct) combine = BinaryKind::kMul;
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(TensorId y, whole_term(node, kind, x));
+  float count = 1;
+  for (const std::int64_t axis : axes.axes) {
+    count *= static_cast<float>(shape[static_cast<std::size_t>(axis)]);
+    COHORT_TRY(y, combined_along(node, combine, y, static_cast<std::size_t>(axis)));
+  }
+  if (kind == ReduceKind::kMean) {
+    COHORT_TRY(y, binary(node, "mean", BinaryKind::kDiv, y, node.scalar("count", count, ElementType::kInt32),
+                         ElementType::kInt32));
+  }
+  COHORT_TRY(y, node.emit_reshape("", y, reduced_shape(shape, axes)));
+  node.set_result(y);
   return {};
 }
 
@@ -94,12 +163,7 @@ float of_nothing(ReduceKind kind) {
 
 /// A tensor without elements has the same result whatever it is.
 Result<void> reduce_nothing(NodeImport& node, ReduceKind kind, const ReducedAxes& axes, const Shape& x) {
-  Shape shape;
-  for (std::size_t d = 0; d < x.size(); ++d) {
-    const bool is_reduced = std::binary_search(axes.axes.begin(), axes.axes.end(), static_cast<std::int64_t>(d));
-    if (!is_reduced) shape.push_back(x[d]);
-    if (is_reduced && axes.keep) shape.push_back(1);
-  }
+  Shape shape = reduced_shape(x, axes);
   COHORT_CHECK(node.claim(element_count(shape)));
   const auto count = static_cast<std::size_t>(element_count(shape));
   node.set_alias(make_constant(std::move(shape), std::vector<float>(count, of_nothing(kind))));
@@ -160,7 +224,7 @@ Result<void> convert_reduce(NodeImport& node) {
   COHORT_TRY(ReducedAxes axes, reduced_axes(node, shape.size()));
   if (axes.is_identity) return convert_identity(node);
   if (element == ElementType::kFloat32 && element_count(shape) == 0) return reduce_nothing(node, kind, axes, shape);
-  if (element != ElementType::kFloat32) return reduce_constant(node, kind, axes);
+  if (element != ElementType::kFloat32) return reduce_whole_numbers(node, kind, axes, shape);
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId y, node.emit("", Reduce{kind, std::move(axes.axes), axes.keep}, {x}));
   node.set_result(y);

@@ -109,6 +109,30 @@ Result<void> emit_resize(NodeImport& node, Resize resize) {
   return {};
 }
 
+/// The nearest element is that above where an axis shrinks, else that below. What ONNX says leaves it open; this is
+/// what its test case and ONNX Runtime do. One axis does not change the other: those that shrink go first.
+Result<TensorId> emit_old(NodeImport& node, TensorId x, Resize resize) {
+  if (resize.mode != ResizeMode::kNearest) return node.emit("", std::move(resize), {x});
+  const Shape from = node.shape_of(x);
+  Resize shrunk = resize;
+  shrunk.rounding = ResizeRounding::kCeil;
+  bool shrinks = false, grows = false;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (resize.scale[d] < 1) {
+      shrinks = true;
+      resize.scale[d] = 1;
+    } else {
+      grows = grows || resize.scale[d] > 1;
+      shrunk.scale[d] = 1;
+      shrunk.shape[d] = from[d];
+    }
+  }
+  if (!shrinks) return node.emit("", std::move(resize), {x});
+  if (!grows) return node.emit("", std::move(shrunk), {x});
+  COHORT_TRY(const TensorId y, node.emit("shrunk", std::move(shrunk), {x}));
+  return node.emit("", std::move(resize), {y});
+}
+
 /// Upsample, and Resize as it was in opset 10: scales only, positions x / scale.
 Result<void> convert_old(NodeImport& node) {
   COHORT_TRY(const Shape x, node.shape(0));
@@ -128,7 +152,10 @@ Result<void> convert_old(NodeImport& node) {
     COHORT_TRY(scales, node.number_list("scales"));
   }
   COHORT_CHECK(set_scales(x, axes, scales, resize));
-  return emit_resize(node, std::move(resize));
+  COHORT_TRY(const TensorId from, node.tensor(0));
+  COHORT_TRY(const TensorId y, emit_old(node, from, resize));
+  node.set_result(y);
+  return {};
 }
 
 }  // namespace

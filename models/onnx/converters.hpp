@@ -66,6 +66,7 @@ Result<void> convert_gather_nd(NodeImport& node);
 Result<void> convert_one_hot(NodeImport& node);
 Result<void> convert_hardmax(NodeImport& node);
 Result<void> convert_trilu(NodeImport& node);
+Result<void> convert_eye_like(NodeImport& node);
 Result<void> convert_top_k(NodeImport& node);
 
 // convert_scatter.cpp

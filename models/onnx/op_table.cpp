@@ -50,6 +50,7 @@ constexpr OpSupport kOps[] = {
     {"Erf", convert_unary, nullptr},
     {"Exp", convert_unary, nullptr},
     {"Expand", convert_expand, nullptr},
+    {"EyeLike", convert_eye_like, nullptr},
     {"Flatten", convert_flatten, nullptr},
     {"Floor", convert_unary, nullptr},
     {"GRU", convert_recurrent, nullptr},

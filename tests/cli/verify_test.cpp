@@ -13,6 +13,7 @@
 #include "models/onnx/onnx_file.hpp"
 #include "program.hpp"
 #include "tests/models/onnx_text.hpp"
+#include "tests/onnx_project_cases.hpp"
 
 namespace cohort {
 namespace {
@@ -20,9 +21,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-/// Where Debian's libonnx-testdata puts the ONNX project's cases.
-constexpr const char* kCases = "/usr/lib/python3/dist-packages/onnx/backend/test/data";
 
 /// Numbers of a TensorProto's fields, as protobuf writes them on the wire.
 void put_varint(std::string& bytes, std::uint64_t value) {
@@ -266,19 +264,16 @@ TEST_F(Verify, PassesTheReportedCasesOfExporters) {
   EXPECT_THAT(outcome.out, HasSubstr("8 passed, 0 failed, 0 unsupported"));
 }
 
-/// All but those of bfloat16 in ONNX 1.12, which hold the bits of its numbers as numbers; later releases do not.
-constexpr const char* kReadableCases = "^(?!.*BFLOAT16)";
-
 /// The ONNX project's own single-node cases.
 class OnnxProject : public ProgramTest, public ::testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kCases))
+    if (!std::filesystem::exists(kProjectCases))
       GTEST_SKIP() << "the ONNX project's cases are not here; they are Debian's package libonnx-testdata";
   }
   json verify(const std::string& folder) {
-    const Outcome outcome = cohort(
-        {"verify", std::string(kCases) + "/" + folder, "--device", GetParam(), "--json", "--filter", kReadableCases});
+    const Outcome outcome = cohort({"verify", std::string(kProjectCases) + "/" + folder, "--device", GetParam(),
+                                    "--json", "--filter", kReadableCases});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return json::parse(outcome.out);
   }

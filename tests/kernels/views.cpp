@@ -47,6 +47,23 @@ OpCall with_output(OpAttributes attributes, std::vector<Operand> inputs, std::ui
                    std::move(post_ops));
 }
 
+Range range_of(ActivationKind kind, Range usual) {
+  switch (kind) {
+    case ActivationKind::kSqrt:
+    case ActivationKind::kLog:
+    case ActivationKind::kReciprocal:
+      return {0.5F, usual.high};
+    case ActivationKind::kAsin:
+    case ActivationKind::kAcos:
+    case ActivationKind::kAtanh:
+      return {-0.9F, 0.9F};
+    case ActivationKind::kAcosh:
+      return {1.5F, 3};
+    default:
+      return usual;
+  }
+}
+
 Window square_window(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation) {
   return {{kernel, kernel}, {stride, stride}, {pad, pad}, {pad, pad}, {dilation, dilation}};
 }

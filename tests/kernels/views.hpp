@@ -22,6 +22,13 @@ OpCall with_output(OpAttributes attributes, std::vector<Operand> inputs, std::ui
 OpCall with_packed_output(OpAttributes attributes, std::vector<Operand> inputs, std::uint32_t output,
                           std::int64_t place = 0);
 
+/// Numbers between which a function and its slope are numbers, none of them much larger than the others: what `usual`
+/// says, or a part of it or another range where the function asks for it.
+struct Range {
+  float low = -1, high = 1;
+};
+Range range_of(ActivationKind kind, Range usual);
+
 Window square_window(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1);
 
 }  // namespace cohort::testing

@@ -309,6 +309,45 @@ TEST(OnnxCol2Im, SaysWhichBlocksDoNotFit) {
   EXPECT_THAT(problem(col2im(none, {1, 4, 4}), 18), HasSubstr("must hold numbers from 1 to"));
 }
 
+/// y: x as whole numbers, `offset` added, reduced, `offset` taken away.
+std::vector<float> reduced_whole(std::string_view type, const Shape& shape, const std::vector<float>& x,
+                                 std::string_view attributes, std::int64_t offset = 0) {
+  const std::string graph =
+      x_and_y(shape) + integers_text("offset", {1}, {offset}) +
+      node_text("Cast", {"x"}, {"whole"}, integer_attribute("to", 7)) + node_text("Add", {"whole", "offset"}, {"far"}) +
+      node_text(type, {"far"}, {"reduced"}, attributes) + node_text("Sub", {"reduced", "offset"}, {"near"}) +
+      node_text("Cast", {"near"}, {"y"}, integer_attribute("to", 1));
+  return result(read(graph, 11), x);
+}
+
+TEST(OnnxReduce, CombinesWholeNumbersExactly) {
+  const Shape shape{2, 5, 2};
+  const std::vector<float> x{1, -2, 3, 4, 5, -6, 7, 8, 9, 10, 2, 1, -1, 0, 3, 3, -3, 2, 1, 1};
+  const std::string middle = integers_attribute("axes", {1});
+  EXPECT_THAT(reduced_whole("ReduceSum", shape, x, middle), ElementsAre(25, 14, 2, 7));
+  EXPECT_THAT(reduced_whole("ReduceMax", shape, x, middle), ElementsAre(9, 10, 3, 3));
+  EXPECT_THAT(reduced_whole("ReduceMin", shape, x, middle), ElementsAre(1, -6, -3, 0));
+  EXPECT_THAT(reduced_whole("ReduceMean", shape, x, middle), ElementsAre(5, 2, 0, 1));
+  EXPECT_THAT(reduced_whole("ReduceL1", shape, x, middle), ElementsAre(25, 30, 10, 7));
+  EXPECT_THAT(reduced_whole("ReduceSumSquare", shape, x, middle), ElementsAre(165, 220, 24, 15));
+  const std::string outer = integers_attribute("axes", {0, -1}) + integer_attribute("keepdims", 0);
+  EXPECT_THAT(reduced_whole("ReduceProd", shape, x, outer), ElementsAre(-4, 0, -270, -336, 90));
+  // 2^24 + 1 is no float32.
+  EXPECT_THAT(reduced_whole("ReduceMax", {1, 3}, {-1, 1, 0}, integers_attribute("axes", {1}), 1 << 24), ElementsAre(1));
+}
+
+TEST(OnnxEyeLike, HasOnesOnItsDiagonal) {
+  const auto eye = [](std::string_view attributes) {
+    return result(read(x_and_y({2, 3}) + node_text("EyeLike", {"x"}, {"eye"}, attributes) +
+                       node_text("Add", {"x", "eye"}, {"y"})),
+                  {0, 0, 0, 0, 0, 0});
+  };
+  EXPECT_THAT(eye(""), ElementsAre(1, 0, 0, 0, 1, 0));
+  EXPECT_THAT(eye(integer_attribute("k", 1)), ElementsAre(0, 1, 0, 0, 0, 1));
+  EXPECT_THAT(eye(integer_attribute("k", -1)), ElementsAre(0, 0, 0, 1, 0, 0));
+  EXPECT_THAT(problem(x_and_y({2}) + node_text("EyeLike", {"x"}, {"y"})), HasSubstr("takes matrices, not [2]"));
+}
+
 TEST(OnnxReader, RefusesANodeWithoutOutputs) {
   EXPECT_THAT(problem(x_and_y({2}) + node_text("Split", {"x"}, {}) + node_text("Relu", {"x"}, {"y"})),
               HasSubstr("(Split, opset 13): has no outputs"));

@@ -83,6 +83,17 @@ TEST(OnnxResize, TakesTheElementsThatFloat32ArithmeticSays) {
   EXPECT_THAT(result(loaded, counting(17)), ElementsAre(0, 2, 5, 7, 10, 12));
 }
 
+TEST(OnnxResize, RoundsUpAlongAxesThatShrinkInOpset10) {
+  const auto resized = [](std::vector<float> scales) {
+    return result(read(one_node(10, "Resize", {1, 1, 2, 5}, {"x", "scales"}, text_attribute("mode", "nearest"),
+                                floats_text("scales", {4}, std::move(scales)))),
+                  counting(10));
+  };
+  EXPECT_THAT(resized({1, 1, 1, 0.6F}), ElementsAre(0, 2, 4, 5, 7, 9));
+  EXPECT_THAT(resized({1, 1, 1.5F, 0.6F}), ElementsAre(0, 2, 4, 0, 2, 4, 5, 7, 9));
+  EXPECT_THAT(resized({1, 1, 2, 1}), ElementsAre(0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 6, 7, 8, 9));
+}
+
 TEST(OnnxResize, AlignsTheCornersOfWhatHasTheRoundedLength) {
   // 5 * 1.3 are 6 elements, the last of which is the last. ONNX's own test of this divides by the length before it was
   // rounded, PyTorch and ONNX Runtime by the length that there is.

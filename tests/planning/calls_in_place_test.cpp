@@ -39,8 +39,7 @@ class CallsInPlace : public ::testing::Test {
   }
 
   Result<bool> time(Trace& profile, Nanoseconds budget = std::chrono::seconds(60)) {
-    return time_calls_in_place(device_, *batch_.loaded[0], {{kMembers}, budget}, watch_,
-                               cancel_, profile);
+    return time_calls_in_place(device_, *batch_.loaded[0], {{kMembers}, budget}, watch_, cancel_, profile);
   }
 
   HostBackend device_{make_reference_kernels(2), reference_device_info(2)};
