@@ -2,8 +2,8 @@
 #include <optional>
 #include <utility>
 
-#include "models/compute/tensor_ref.hpp"
 #include "models/onnx/converters.hpp"
+#include "models/onnx/positions.hpp"
 
 // GridSample, of ops that there are: positions and weights of the elements around each point of the grid are computed
 // for all axes at once, then all channels of an element are gathered as one row.

@@ -2,15 +2,16 @@
 
 #include "models/compute/tensor_ref.hpp"
 #include "models/onnx/converters.hpp"
+#include "models/onnx/positions.hpp"
+#include "models/onnx/scatter_computed.hpp"
 
-// Ops that write elements of one tensor into another. Where they go must be known while the file is read: the
-// result is then a choice, element by element, between the tensor and a gather of the updates.
+// Ops that write elements of one tensor into another. Where it is known while the file is read where they go, the
+// result is a choice, element by element, between the tensor and a gather of the updates; else see
+// scatter_computed.hpp.
 
 namespace cohort::onnx {
 
 namespace {
-
-constexpr auto kWhole = ElementType::kInt32;
 
 /// Writes of one element that a reduction may ask for, each a pass over the tensor.
 constexpr std::size_t kMostPasses = 16;
@@ -132,6 +133,64 @@ Result<void> scatter(NodeImport& node, const Positions& positions, std::optional
   return {};
 }
 
+/// Of indices that were widened behind `axis` those that they were made of, [outer, n, 1]; else all, [outer, n, inner].
+Result<TensorId> places_along(NodeImport& node, TensorId indices, std::size_t axis, const Shape& rows) {
+  const Shape shape = node.shape_of(indices);
+  const Op* const writer = node.writer_of(indices);
+  if (writer != nullptr && std::holds_alternative<Expand>(writer->attributes)) {
+    Shape narrow = node.shape_of(writer->inputs[0]);
+    narrow.insert(narrow.begin(), shape.size() - narrow.size(), 1);
+    Shape wanted(shape.size(), 1);
+    std::copy_n(shape.begin(), axis + 1, wanted.begin());
+    if (narrow == wanted) return node.emit_reshape("indices", writer->inputs[0], {rows[0], shape[axis], 1});
+  }
+  return node.emit_reshape("indices", indices, {rows[0], shape[axis], rows[2]});
+}
+
+/// Where indices are computed in the step.
+Result<void> scatter_elements_computed(NodeImport& node, const Shape& x, const Shape& shape, std::size_t axis,
+                                       std::optional<BinaryKind> reduction) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d != axis && shape[d] != x[d])
+      return fail(ErrorCode::kInvalidInput,
+                  "indices {} that are not constant and fewer than {} across axis {} are not supported",
+                  to_string(shape), to_string(x), axis);
+  }
+  const auto split = x.begin() + static_cast<std::ptrdiff_t>(axis);
+  const Shape rows{element_count(Shape(x.begin(), split)), x[axis], element_count(Shape(split + 1, x.end()))};
+  COHORT_TRY(const TensorId from, node.tensor(0));
+  COHORT_TRY(const TensorId indices, node.tensor(1));
+  COHORT_TRY(const TensorId given, node.tensor(2));
+  COHORT_TRY(TensorId places, places_along(node, indices, axis, rows));
+  COHORT_TRY(places, from_front(node, places, x[axis]));
+  COHORT_TRY(const TensorId to, node.emit_reshape("rows", from, rows));
+  COHORT_TRY(const TensorId updates, node.emit_reshape("updates", given, {rows[0], shape[axis], rows[2]}));
+  COHORT_TRY(const TensorId scattered, scatter_computed(node, to, places, updates, reduction));
+  COHORT_TRY(const TensorId y, node.emit_reshape("", scattered, x));
+  node.set_result(y);
+  return {};
+}
+
+Result<void> scatter_nd_computed(NodeImport& node, const Shape& x, std::size_t depth,
+                                 std::optional<BinaryKind> reduction) {
+  const Shape picked(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(depth));
+  const Shape strides = reference::row_major_strides(picked);
+  const Shape slice(x.begin() + static_cast<std::ptrdiff_t>(depth), x.end());
+  const Shape rows{1, element_count(picked), element_count(slice)};
+  COHORT_TRY(const TensorId from, node.tensor(0));
+  COHORT_TRY(const TensorId indices, node.tensor(1));
+  COHORT_TRY(const TensorId given, node.tensor(2));
+  COHORT_TRY(TensorId places, linear_positions(node, indices, picked, strides));
+  const std::int64_t count = element_count(node.shape_of(places));
+  COHORT_TRY(places, node.emit_reshape("places", places, {1, count, 1}));
+  COHORT_TRY(const TensorId to, node.emit_reshape("rows", from, rows));
+  COHORT_TRY(const TensorId updates, node.emit_reshape("updates", given, {1, count, rows[2]}));
+  COHORT_TRY(const TensorId scattered, scatter_computed(node, to, places, updates, reduction));
+  COHORT_TRY(const TensorId y, node.emit_reshape("", scattered, x));
+  node.set_result(y);
+  return {};
+}
+
 }  // namespace
 
 Result<void> convert_scatter_elements(NodeImport& node) {
@@ -148,6 +207,8 @@ Result<void> convert_scatter_elements(NodeImport& node) {
   if (!fits)
     return fail(ErrorCode::kInvalidInput, "indices {} and updates {} do not fit into {}", to_string(shape),
                 to_string(updates), to_string(x));
+  if (element_count(x) == 0 || element_count(shape) == 0) return convert_identity(node);
+  if (node.needed_constant(1) == nullptr) return scatter_elements_computed(node, x, shape, axis, reduction);
   COHORT_TRY(const auto indices, node.integers(1, "indices"));
   COHORT_TRY(const Positions positions, element_positions(x, shape, indices, axis));
   return scatter(node, positions, reduction);
@@ -170,6 +231,9 @@ Result<void> convert_scatter_nd(NodeImport& node) {
   if (!fits)
     return fail(ErrorCode::kInvalidInput, "indices {} and updates {} do not fit into {}", to_string(shape),
                 to_string(updates), to_string(x));
+  if (element_count(x) == 0 || element_count(updates) == 0) return convert_identity(node);
+  if (node.needed_constant(1) == nullptr)
+    return scatter_nd_computed(node, x, static_cast<std::size_t>(depth), reduction);
   COHORT_TRY(const auto indices, node.integers(1, "indices"));
   COHORT_TRY(const Positions positions, slice_positions(x, indices, static_cast<std::size_t>(depth)));
   return scatter(node, positions, reduction);

@@ -167,8 +167,6 @@ Result<std::vector<std::size_t>> permutation_of(NodeImport& node, std::size_t ra
 Result<Shape> aligned_operand(NodeImport& node, const Shape& a, const Shape& b);
 /// Input `i` as a float32 tensor, also of whole numbers.
 Result<TensorId> as_float(NodeImport& node, std::size_t i);
-/// Errors: kInvalidInput where made_weight() and scalar() do not hold the positions of all elements of `shape` exactly.
-Result<void> check_positions(const Shape& shape);
 /// The node's first output is its first input in another shape.
 Result<void> reshape_to(NodeImport& node, const Shape& shape);
 /// Values [rows, columns] as [columns, rows].

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -86,9 +88,91 @@ TEST(OnnxScatter, RefusesWhatItCannotWrite) {
   EXPECT_THAT(problem(input_text("x", {2}) + output_text("y") + node_text("ArgMax", {"x"}, {"i"}) +
                       node_text("ScatterElements", {"x", "i", "x"}, {"y"})),
               HasSubstr("do not fit"));
-  EXPECT_THAT(problem(input_text("x", {2}) + input_text("u", {1}) + output_text("y") +
-                      node_text("ArgMax", {"x"}, {"i"}) + node_text("ScatterElements", {"x", "i", "u"}, {"y"})),
-              HasSubstr("input i (indices) is not constant, which is not supported"));
+}
+
+/// The same with indices that are computed in the step, from a third input.
+std::vector<float> result_of_computed(const std::string& attributes, std::string_view op, const Shape& x_shape,
+                                      const Shape& indices_shape, const Shape& updates_shape,
+                                      const std::vector<std::vector<float>>& x_updates_indices) {
+  const std::string graph = input_text("x", x_shape) + input_text("u", updates_shape) + input_text("f", indices_shape) +
+                            output_text("y") + node_text("Cast", {"f"}, {"i"}, integer_attribute("to", 7)) +
+                            node_text(op, {"x", "i", "u"}, {"y"}, attributes);
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(18, graph), {});
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (!loaded) return {};
+  const auto outputs = evaluate(simplify(*loaded), x_updates_indices);
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return outputs ? outputs->front() : std::vector<float>();
+}
+
+struct ScatterCase {
+  std::string_view op;
+  Shape x, indices, updates;
+  std::vector<std::int64_t> most;  ///< of each entry of the last axis of the indices
+  std::string attributes;
+};
+
+TEST(OnnxScatter, GivesTheSameWithComputedIndicesAsWithConstantOnes) {
+  std::mt19937 random(7);
+  const std::vector<ScatterCase> cases = {
+      {"ScatterElements", {2, 3, 4}, {2, 5, 4}, {2, 5, 4}, {3}, integer_attribute("axis", 1)},
+      {"ScatterElements", {4}, {6}, {6}, {4}, ""},
+      {"ScatterElements", {3, 2}, {3, 1}, {3, 1}, {2}, integer_attribute("axis", -1)},
+      {"ScatterND", {5, 3}, {4, 1}, {4, 3}, {5}, ""},
+      {"ScatterND", {3, 4, 2}, {2, 3, 2}, {2, 3, 2}, {3, 4}, ""},
+      {"ScatterND", {2, 3}, {4, 2}, {4}, {2, 3}, ""}};
+  for (const ScatterCase& each : cases) {
+    for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
+      SCOPED_TRACE(fmt::format("{} {} of {}", each.op, reduction, to_string(each.x)));
+      const auto numbers = [&](const Shape& shape) {
+        std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+        for (float& value : values) value = static_cast<float>(static_cast<int>(random() % 64) - 32) / 8;
+        return values;
+      };
+      const std::vector<float> x = numbers(each.x), updates = numbers(each.updates);
+      std::vector<std::int64_t> indices(static_cast<std::size_t>(element_count(each.indices)));
+      for (std::size_t i = 0; i < indices.size(); ++i) {
+        const std::int64_t most = each.most[i % each.most.size()];
+        indices[i] = static_cast<std::int64_t>(random() % static_cast<unsigned>(2 * most)) - most;
+      }
+      const std::string attributes = each.attributes + text_attribute("reduction", reduction);
+      EXPECT_EQ(result_of_computed(attributes, each.op, each.x, each.indices, each.updates,
+                                   {x, updates, std::vector<float>(indices.begin(), indices.end())}),
+                result(scatter(each.x, each.indices, indices, attributes, each.op, each.updates), x, updates));
+    }
+  }
+}
+
+/// As exporters of graph networks write sums over edges.
+TEST(OnnxScatter, ComparesIndicesThatWereWidenedOnce) {
+  const std::string graph = input_text("x", {3, 2}) + input_text("u", {4, 2}) + input_text("f", {4}) +
+                            output_text("y") + node_text("Cast", {"f"}, {"i"}, integer_attribute("to", 7)) +
+                            integers_text("one", {1}, {1}) + integers_text("shape", {2}, {4, 2}) +
+                            node_text("Unsqueeze", {"i", "one"}, {"column"}) +
+                            node_text("Expand", {"column", "shape"}, {"wide"}) +
+                            node_text("ScatterElements", {"x", "wide", "u"}, {"y"}, text_attribute("reduction", "add"));
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(18, graph), {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto outputs = evaluate(*loaded, {{1, 2, 3, 4, 5, 6}, {1, 10, 2, 20, 3, 30, 4, 40}, {2, 0, 2, -2}});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(outputs->front(), ElementsAre(3, 22, 7, 44, 9, 46));
+  for (const Op& op : loaded->model.ops) {
+    const Binary* const binary = std::get_if<Binary>(&op.attributes);
+    if (binary == nullptr || binary->kind != BinaryKind::kEqual) continue;
+    EXPECT_EQ(loaded->model.tensor(op.outputs[0]).shape, (Shape{1, 3, 4, 1}));
+  }
+}
+
+TEST(OnnxScatter, SaysWhatIsTooMuchToCompare) {
+  const auto graph = [](const Shape& x, const Shape& indices, const Shape& updates, std::string_view op, int type) {
+    return input_text("x", x, type) + input_text("u", updates, type) + input_text("i", indices, 7) + output_text("y") +
+           node_text(op, {"x", "i", "u"}, {"y"}, text_attribute("reduction", "add"));
+  };
+  EXPECT_THAT(problem(graph({10000, 8}, {2000, 1}, {2000, 8}, "ScatterND", 1)),
+              HasSubstr("more than 2^25 comparisons"));
+  EXPECT_THAT(problem(graph({4}, {2, 1}, {2}, "ScatterND", 7)), HasSubstr("of whole numbers with a reduction"));
+  EXPECT_THAT(problem(graph({4, 3}, {2, 2}, {2, 2}, "ScatterElements", 1)),
+              HasSubstr("fewer than [4, 3] across axis 0"));
 }
 
 }  // namespace
