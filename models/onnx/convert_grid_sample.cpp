@@ -15,8 +15,9 @@ namespace {
 enum class Interpolation { kNearest, kLinear, kCubic };
 enum class Outside { kZeros, kBorder, kReflection };
 
-/// The elements that are read along each axis around every point, [points, axes]: their positions, in the grid's order
-/// of axes, and their weights; none where that is 1.
+/// The elements that are read along each axis around every point, [points, axes], in the grid's order of axes: what
+/// their position adds to that of the row, and their weights; none where that is 1. Outside, where that counts as zero,
+/// it adds so much that the row is behind all others.
 struct Neighbour {
   TensorId position{};
   std::optional<TensorId> weight;
@@ -29,7 +30,12 @@ using Row = Neighbour;
 class GridSample {
  public:
   GridSample(NodeImport& node, Shape x, Shape grid)
-      : node_(node), x_(std::move(x)), grid_(std::move(grid)), lengths_(x_.rbegin(), x_.rend() - 2) {}
+      : node_(node), x_(std::move(x)), grid_(std::move(grid)), lengths_(x_.rbegin(), x_.rend() - 2) {
+    for (float stride = 1; const std::int64_t length : lengths_) {
+      strides_.push_back(stride);
+      stride *= static_cast<float>(length);
+    }
+  }
 
   Result<void> read_attributes() {
     COHORT_TRY(const std::string mode, node_.text("mode", "bilinear"));
@@ -103,9 +109,22 @@ class GridSample {
       COHORT_TRY(at, apply(BinaryKind::kSub, at, 1));
       COHORT_TRY(at, apply(BinaryKind::kMul, at, 0.5F));
     }
+    COHORT_TRY(at, bounded(at));
     if (mode_ == Interpolation::kNearest) return apply(ActivationKind::kRound, at);
     if (outside_ == Outside::kReflection) return reflected(at);
-    return outside_ == Outside::kBorder ? clipped(at) : at;
+    return outside_ == Outside::kBorder && mode_ == Interpolation::kLinear ? clipped(at) : at;
+  }
+
+  /// Far outside, where nothing changes any more, and what is no number, are just outside: positions stay whole numbers
+  /// that the image has, and weights finite.
+  Result<TensorId> bounded(TensorId at) {
+    constexpr float kFar = 1 << 20;  // reflections are told apart that far
+    const float beyond = outside_ == Outside::kReflection ? kFar : 4;
+    const TensorId least = node_.scalar("least", -beyond);
+    COHORT_TRY(const TensorId most, by_axis([&](float length) { return length - 1 + beyond; }));
+    COHORT_TRY(const TensorId is_above, apply(BinaryKind::kGreaterOrEqual, at, least));
+    COHORT_TRY(const TensorId raised, node_.emit("grid", Select{}, {is_above, at, least}));
+    return apply(BinaryKind::kMin, raised, most);
   }
 
   Result<TensorId> clipped(TensorId at) {
@@ -129,6 +148,9 @@ class GridSample {
     return apply(BinaryKind::kSub, high, away);
   }
 
+  /// Rows of all images; the next one is zeros, where they are read outside.
+  [[nodiscard]] float zeros_row() const { return static_cast<float>(x_[0] * element_count(lengths_)); }
+
   /// `position` along each axis, whole numbers; `weight` of what lies there.
   Result<Neighbour> neighbour(TensorId position, std::optional<TensorId> weight) {
     TensorId inside = position;
@@ -136,13 +158,13 @@ class GridSample {
       COHORT_TRY(inside, reflected(position));
     }
     COHORT_TRY(inside, clipped(inside));
-    if (outside_ != Outside::kZeros) return Neighbour{inside, weight};
+    COHORT_TRY(const TensorId strides, node_.made_weight("strides", {axes()}, strides_));
+    COHORT_TRY(const TensorId moved, apply(BinaryKind::kMul, inside, strides));
+    if (outside_ != Outside::kZeros) return Neighbour{moved, weight};
     COHORT_TRY(const TensorId is_inside, apply(BinaryKind::kEqual, inside, position));
-    COHORT_TRY(TensorId kept, node_.emit("grid", Cast{ElementType::kInt32, ElementType::kFloat32}, {is_inside}));
-    if (weight) {
-      COHORT_TRY(kept, apply(BinaryKind::kMul, kept, *weight));
-    }
-    return Neighbour{inside, kept};
+    COHORT_TRY(const TensorId kept,
+               node_.emit("grid", Select{}, {is_inside, moved, node_.scalar("zeros", zeros_row())}));
+    return Neighbour{kept, weight};
   }
 
   Result<std::vector<Neighbour>> neighbours_of(TensorId at) {
@@ -191,16 +213,7 @@ class GridSample {
   }
 
   /// Every choice of a neighbour along each axis.
-  Result<std::vector<Row>> rows_of(std::vector<Neighbour> neighbours) {
-    std::vector<float> strides;
-    for (float stride = 1; const std::int64_t length : lengths_) {
-      strides.push_back(stride);
-      stride *= static_cast<float>(length);
-    }
-    for (Neighbour& each : neighbours) {
-      COHORT_TRY(const TensorId by, node_.made_weight("strides", {axes()}, strides));
-      COHORT_TRY(each.position, apply(BinaryKind::kMul, each.position, by));
-    }
+  Result<std::vector<Row>> rows_of(const std::vector<Neighbour>& neighbours) {
     std::vector<Row> rows;
     for (std::int64_t axis = 0; axis < axes(); ++axis) {
       std::vector<Row> further;
@@ -248,10 +261,18 @@ class GridSample {
     for (std::int64_t d = 2; d < axes() + 2; ++d) channels_last.permutation.push_back(d);
     channels_last.permutation.push_back(1);
     COHORT_TRY(const TensorId moved, node_.emit("channels_last", std::move(channels_last), {x}));
-    COHORT_TRY(const TensorId image, node_.emit_reshape("rows", moved, {x_[0] * element_count(lengths_), x_[1]}));
+    COHORT_TRY(TensorId image, node_.emit_reshape("rows", moved, {x_[0] * element_count(lengths_), x_[1]}));
+    if (outside_ == Outside::kZeros) {
+      COHORT_TRY(const TensorId zeros,
+                 node_.made_weight("zeros", {1, x_[1]}, std::vector<float>(static_cast<std::size_t>(x_[1]), 0)));
+      COHORT_TRY(image, node_.emit("rows", Concat{0}, {image, zeros}));
+    }
     std::optional<TensorId> sum;
     for (const Row& row : rows) {
-      COHORT_TRY(const TensorId flat, node_.emit_reshape("positions", row.position, {points()}));
+      COHORT_TRY(TensorId flat, node_.emit_reshape("positions", row.position, {points()}));
+      if (outside_ == Outside::kZeros) {
+        COHORT_TRY(flat, apply(BinaryKind::kMin, flat, zeros_row()));
+      }
       COHORT_TRY(const TensorId at, node_.emit("positions", Cast{ElementType::kFloat32, ElementType::kInt32}, {flat}));
       COHORT_TRY(TensorId value, node_.emit("values", Gather{0}, {image, at}));
       if (row.weight) {
@@ -266,7 +287,8 @@ class GridSample {
   }
 
   NodeImport& node_;
-  Shape x_, grid_, lengths_;  ///< lengths in the grid's order
+  Shape x_, grid_, lengths_;    ///< lengths in the grid's order
+  std::vector<float> strides_;  ///< likewise, in rows
   Interpolation mode_ = Interpolation::kLinear;
   Outside outside_ = Outside::kZeros;
   bool align_corners_ = false;
@@ -285,8 +307,9 @@ Result<void> convert_grid_sample(NodeImport& node) {
                 "and a grid [N, D, H, W, 3], not on {} and {}",
                 to_string(x_shape), to_string(grid_shape));
   if (element_count(x_shape) == 0) return fail(ErrorCode::kInvalidInput, "cannot be made of {}", to_string(x_shape));
-  COHORT_CHECK(check_positions(x_shape));
-  COHORT_CHECK(check_positions(grid_shape));
+  Shape rows = x_shape;
+  rows[1] = 1;
+  COHORT_CHECK(check_positions(rows));
   GridSample sampler(node, x_shape, grid_shape);
   COHORT_CHECK(sampler.read_attributes());
   COHORT_TRY(const TensorId x, node.tensor(0));

@@ -158,10 +158,12 @@ Result<void> convert_eye_like(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));
   COHORT_TRY(const ElementType like, node.element(0));
   COHORT_TRY(const std::int64_t diagonal, node.integer("k", 0));
-  COHORT_TRY(const std::int64_t type, node.integer("dtype", like == kWhole ? Type::kInt64 : Type::kFloat));
+  const std::int64_t usual = node.whole_type(0) != 0 ? node.whole_type(0)
+                             : like == kWhole        ? Type::kInt64
+                                                     : Type::kFloat;
+  COHORT_TRY(const std::int64_t type, node.integer("dtype", usual));
   if (shape.size() != 2) return fail(ErrorCode::kInvalidInput, "takes matrices, not {}", to_string(shape));
-  if (is_narrow(type) || node.whole_type(0) != 0)
-    return fail(ErrorCode::kInvalidInput, "of whole numbers of 8 and 16 bits is not supported");
+  if (is_narrow(type)) return fail(ErrorCode::kInvalidInput, "of whole numbers of 8 and 16 bits is not supported");
   COHORT_TRY(const ElementType element, element_of_type(type));
   COHORT_CHECK(node.claim(element_count(shape)));
   std::vector<std::int64_t> ones;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/positions.hpp"
 
 namespace cohort::onnx {
 
@@ -109,12 +110,32 @@ Result<TensorId> combined_along(NodeImport& node, BinaryKind kind, TensorId x, s
 
 /// What is combined of whole numbers, of one of them.
 Result<TensorId> whole_term(NodeImport& node, ReduceKind kind, TensorId x) {
-  constexpr auto kWhole = ElementType::kInt32;
   if (kind == ReduceKind::kSumOfSquares) return binary(node, "square", BinaryKind::kMul, x, x, kWhole);
   if (kind != ReduceKind::kL1) return x;
   COHORT_TRY(const TensorId negative,
              binary(node, "negative", BinaryKind::kSub, node.scalar("zero", 0, kWhole), x, kWhole));
   return binary(node, "size", BinaryKind::kMax, x, negative, kWhole);
+}
+
+/// Every element by itself: "ReduceSumSquare returns the Square", as ONNX says.
+Result<void> reduce_along_no_axis(NodeImport& node, ReduceKind kind, ElementType element) {
+  const bool is_size = kind == ReduceKind::kL1 || kind == ReduceKind::kL2;
+  const bool is_square = kind == ReduceKind::kSumOfSquares;
+  const bool is_logarithm = kind == ReduceKind::kLogSum;
+  if (!is_size && !is_square && !is_logarithm) return convert_identity(node);
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  TensorId y = x;
+  if (element == ElementType::kFloat32 && is_square) {
+    COHORT_TRY(y, binary(node, "", BinaryKind::kMul, x, x));
+  } else if (element == ElementType::kFloat32) {
+    COHORT_TRY(y, node.emit("", Activation{is_size ? ActivationKind::kAbs : ActivationKind::kLog}, {x}));
+  } else if (is_logarithm) {
+    return fail(ErrorCode::kInvalidInput, "of whole numbers is not supported");
+  } else {
+    COHORT_TRY(y, whole_term(node, is_size ? ReduceKind::kL1 : kind, x));
+  }
+  node.set_result(y);
+  return {};
 }
 
 Result<void> reduce_whole_numbers(NodeImport& node, ReduceKind kind, const ReducedAxes& axes, const Shape& shape) {
@@ -128,14 +149,15 @@ Result<void> reduce_whole_numbers(NodeImport& node, ReduceKind kind, const Reduc
   if (kind == ReduceKind::kProduct) combine = BinaryKind::kMul;
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(TensorId y, whole_term(node, kind, x));
-  float count = 1;
+  std::int64_t count = 1;
   for (const std::int64_t axis : axes.axes) {
-    count *= static_cast<float>(shape[static_cast<std::size_t>(axis)]);
+    count *= shape[static_cast<std::size_t>(axis)];
     COHORT_TRY(y, combined_along(node, combine, y, static_cast<std::size_t>(axis)));
   }
   if (kind == ReduceKind::kMean) {
-    COHORT_TRY(y, binary(node, "mean", BinaryKind::kDiv, y, node.scalar("count", count, ElementType::kInt32),
-                         ElementType::kInt32));
+    COHORT_CHECK(check_positions(shape));
+    const TensorId counted = node.scalar("count", static_cast<float>(count), kWhole);
+    COHORT_TRY(y, binary(node, "mean", BinaryKind::kDiv, y, counted, kWhole));
   }
   COHORT_TRY(y, node.emit_reshape("", y, reduced_shape(shape, axes)));
   node.set_result(y);
@@ -222,7 +244,7 @@ Result<void> convert_reduce(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));
   COHORT_TRY(const ElementType element, node.element(0));
   COHORT_TRY(ReducedAxes axes, reduced_axes(node, shape.size()));
-  if (axes.is_identity) return convert_identity(node);
+  if (axes.is_identity) return reduce_along_no_axis(node, kind, element);
   if (element == ElementType::kFloat32 && element_count(shape) == 0) return reduce_nothing(node, kind, axes, shape);
   if (element != ElementType::kFloat32) return reduce_whole_numbers(node, kind, axes, shape);
   COHORT_TRY(const TensorId x, node.tensor(0));

@@ -69,12 +69,15 @@ Result<void> set_sizes(NodeImport& node, const Shape& x, const std::vector<std::
   if (policy == "stretch" || axes.empty()) return {};
   if (policy != "not_larger" && policy != "not_smaller")
     return fail(ErrorCode::kInvalidInput, "attribute keep_aspect_ratio_policy is {}, which is not supported", policy);
-  double scale = resize.scale[axes[0]];
+  const auto scale_of = [&](std::size_t axis) {
+    return static_cast<float>(resize.shape[axis]) / static_cast<float>(x[axis]);
+  };
+  float scale = scale_of(axes[0]);
   for (const std::size_t axis : axes)
-    scale = policy == "not_larger" ? std::min(scale, resize.scale[axis]) : std::max(scale, resize.scale[axis]);
+    scale = policy == "not_larger" ? std::min(scale, scale_of(axis)) : std::max(scale, scale_of(axis));
   for (const std::size_t axis : axes) {
-    resize.scale[axis] = scale;
-    resize.shape[axis] = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(x[axis]) + 0.5));
+    resize.scale[axis] = static_cast<double>(scale);
+    resize.shape[axis] = static_cast<std::int64_t>(std::round(scale * static_cast<float>(x[axis])));
   }
   return {};
 }

@@ -37,6 +37,7 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"Einsum", Use::kComputes},
     {"Equal", Use::kReads},
     {"Expand", Use::kKeeps},
+    {"EyeLike", Use::kReads},
     {"Flatten", Use::kKeeps},
     {"Gather", Use::kKeeps},
     {"GatherElements", Use::kKeeps},

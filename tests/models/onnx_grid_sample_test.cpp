@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
@@ -46,7 +47,7 @@ std::vector<std::pair<std::int64_t, double>> elements_around(const Way& way, flo
   double at = unnormalized(way, coordinate, length);
   if (way.mode == "nearest") at = std::nearbyint(at);
   const double last = static_cast<double>(length) - 1;
-  if (way.outside == "border") at = std::clamp(at, 0.0, last);
+  if (way.outside == "border" && way.mode == "bilinear") at = std::clamp(at, 0.0, last);
   if (way.outside == "reflection") at = mirrored(way, at, length);
   std::vector<std::pair<std::int64_t, double>> elements;
   for (double place = std::floor(at) - 1; place <= std::floor(at) + 2; ++place) {
@@ -129,6 +130,57 @@ TEST(OnnxGridSample, PicksElementsOfVolumes) {
   const auto y = evaluate(*loaded, {x, {-1, -1, -1, /**/ 1, 0, -1, /**/ 0, 3, 1}});
   ASSERT_TRUE(y) << y.error().message;
   EXPECT_THAT(y->front(), testing::ElementsAre(1, 6, 0, 19, 24, 0));
+}
+
+std::vector<float> values_of(const std::string& graph, const std::vector<std::vector<float>>& inputs) {
+  const Result<LoadedModel> loaded = onnx::parse_model(graph, {});
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (!loaded) return {};
+  const auto y = evaluate(*loaded, inputs);
+  EXPECT_TRUE(y) << y.error().message;
+  return y ? y->front() : std::vector<float>();
+}
+
+TEST(OnnxGridSample, OfAVolumeOfOneImageIsThatOfTheImage) {
+  const Shape image{2, 3, 5, 4}, volume{2, 3, 1, 5, 4};
+  const std::int64_t points = 20;
+  const std::vector<float> x = values(image, 2), grid = values({2, points, 1, 2}, 1.4F);
+  std::vector<float> deeper;
+  for (std::size_t i = 0; i < grid.size(); i += 2) deeper.insert(deeper.end(), {grid[i], grid[i + 1], 0});
+  for (const std::string_view mode : {"nearest", "bilinear"}) {
+    for (const std::string_view outside : {"zeros", "border", "reflection"}) {
+      SCOPED_TRACE(fmt::format("{} {}", mode, outside));
+      const Way way{mode, outside, true};
+      const std::vector<float> y = values_of(grid_sample(volume, {2, 1, points, 1, 3}, way), {x, deeper});
+      EXPECT_LE(excess(y, values_of(grid_sample(image, {2, points, 1, 2}, way), {x, grid}), 1e-5), 1e-6);
+    }
+  }
+}
+
+TEST(OnnxGridSample, IsANumberWhereTheGridIsNoneOrFarOutside) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> grid{kNaN, 0, kInfinity, kInfinity, -kInfinity, 0, 3e38F, -3e38F, 1e4F, 0.5F};
+  for (const std::string_view mode : {"nearest", "bilinear", "bicubic"}) {
+    for (const std::string_view outside : {"zeros", "border", "reflection"}) {
+      SCOPED_TRACE(fmt::format("{} {}", mode, outside));
+      const std::vector<float> y =
+          values_of(grid_sample({1, 1, 3, 2}, {1, 5, 1, 2}, {mode, outside}), {{1, 2, 3, 4, 5, 6}, grid});
+      EXPECT_THAT(y, testing::Each(testing::AllOf(testing::Ge(0.0F), testing::Le(7.0F))));
+      if (outside == "zeros") {
+        EXPECT_THAT(y, testing::Each(0.0F));
+      }
+    }
+  }
+}
+
+TEST(OnnxGridSample, DoesNotReadWhatLiesBesideZeros) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> x{kInfinity, 2, 3, 4, 5, kInfinity};
+  for (const std::string_view mode : {"nearest", "bilinear", "bicubic"}) {
+    EXPECT_THAT(values_of(grid_sample({1, 1, 3, 2}, {1, 2, 1, 2}, {mode, "zeros"}), {x, {-5, -5, 4, 4}}),
+                testing::Each(0.0F));
+  }
 }
 
 TEST(OnnxGridSample, SaysWhatDoesNotFit) {

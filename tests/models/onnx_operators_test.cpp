@@ -328,12 +328,31 @@ TEST(OnnxReduce, CombinesWholeNumbersExactly) {
   EXPECT_THAT(reduced_whole("ReduceMax", shape, x, middle), ElementsAre(9, 10, 3, 3));
   EXPECT_THAT(reduced_whole("ReduceMin", shape, x, middle), ElementsAre(1, -6, -3, 0));
   EXPECT_THAT(reduced_whole("ReduceMean", shape, x, middle), ElementsAre(5, 2, 0, 1));
+  EXPECT_THAT(reduced_whole("ReduceMean", {1, 5}, {-3, -1, 0, -2, -1}, integers_attribute("axes", {1})),
+              ElementsAre(-1));
+  EXPECT_THAT(reduced_whole("ReduceSum", {2, 1}, {3, -4}, integers_attribute("axes", {1})), ElementsAre(3, -4));
   EXPECT_THAT(reduced_whole("ReduceL1", shape, x, middle), ElementsAre(25, 30, 10, 7));
   EXPECT_THAT(reduced_whole("ReduceSumSquare", shape, x, middle), ElementsAre(165, 220, 24, 15));
   const std::string outer = integers_attribute("axes", {0, -1}) + integer_attribute("keepdims", 0);
   EXPECT_THAT(reduced_whole("ReduceProd", shape, x, outer), ElementsAre(-4, 0, -270, -336, 90));
   // 2^24 + 1 is no float32.
   EXPECT_THAT(reduced_whole("ReduceMax", {1, 3}, {-1, 1, 0}, integers_attribute("axes", {1}), 1 << 24), ElementsAre(1));
+}
+
+TEST(OnnxReduce, WithoutAxesComputesEveryElementByItself) {
+  const auto each = [](std::string_view type) {
+    return result(read(x_and_y({3}) + node_text(type, {"x"}, {"y"}, integer_attribute("noop_with_empty_axes", 1)), 18),
+                  {-3, 2, 0.5F});
+  };
+  EXPECT_THAT(each("ReduceSum"), ElementsAre(-3, 2, 0.5F));
+  EXPECT_THAT(each("ReduceLogSumExp"), ElementsAre(-3, 2, 0.5F));
+  EXPECT_THAT(each("ReduceL1"), ElementsAre(3, 2, 0.5F));
+  EXPECT_THAT(each("ReduceL2"), ElementsAre(3, 2, 0.5F));
+  EXPECT_THAT(each("ReduceSumSquare"), ElementsAre(9, 4, 0.25F));
+  const std::string whole = x_and_y({2}) + node_text("Cast", {"x"}, {"i"}, integer_attribute("to", 7)) +
+                            node_text("ReduceSumSquare", {"i"}, {"s"}, integer_attribute("noop_with_empty_axes", 1)) +
+                            node_text("Cast", {"s"}, {"y"}, integer_attribute("to", 1));
+  EXPECT_THAT(result(read(whole, 18), {-3, 2}), ElementsAre(9, 4));
 }
 
 TEST(OnnxEyeLike, HasOnesOnItsDiagonal) {
@@ -345,6 +364,10 @@ TEST(OnnxEyeLike, HasOnesOnItsDiagonal) {
   EXPECT_THAT(eye(""), ElementsAre(1, 0, 0, 0, 1, 0));
   EXPECT_THAT(eye(integer_attribute("k", 1)), ElementsAre(0, 1, 0, 0, 0, 1));
   EXPECT_THAT(eye(integer_attribute("k", -1)), ElementsAre(0, 0, 0, 1, 0, 0));
+  const std::string whole = x_and_y({2, 2}) + node_text("Cast", {"x"}, {"i"}, integer_attribute("to", 7)) +
+                            node_text("EyeLike", {"i"}, {"eye"}) + node_text("Add", {"i", "eye"}, {"sum"}) +
+                            node_text("Cast", {"sum"}, {"y"}, integer_attribute("to", 1));
+  EXPECT_THAT(result(read(whole), {1, 2, 3, 4}), ElementsAre(2, 2, 3, 5));
   EXPECT_THAT(problem(x_and_y({2}) + node_text("EyeLike", {"x"}, {"y"})), HasSubstr("takes matrices, not [2]"));
 }
 
