@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <optional>
-#include <utility>
+#include <tuple>
 
 #include "models/onnx/converters.hpp"
 #include "models/onnx/positions.hpp"
@@ -14,6 +14,15 @@ namespace {
 
 enum class Interpolation { kNearest, kLinear, kCubic };
 enum class Outside { kZeros, kBorder, kReflection };
+
+/// The first names are those of opset 16.
+constexpr std::pair<std::string_view, Interpolation> kInterpolations[] = {{"bilinear", Interpolation::kLinear},
+                                                                          {"bicubic", Interpolation::kCubic},
+                                                                          {"nearest", Interpolation::kNearest},
+                                                                          {"linear", Interpolation::kLinear},
+                                                                          {"cubic", Interpolation::kCubic}};
+constexpr std::pair<std::string_view, Outside> kOutsides[] = {
+    {"zeros", Outside::kZeros}, {"border", Outside::kBorder}, {"reflection", Outside::kReflection}};
 
 /// The elements that are read along each axis around every point, [points, axes], in the grid's order of axes: what
 /// their position adds to that of the row, and their weights; none where that is 1. Outside, where that counts as zero,
@@ -38,19 +47,9 @@ class GridSample {
   }
 
   Result<void> read_attributes() {
-    COHORT_TRY(const std::string mode, node_.text("mode", "bilinear"));
-    COHORT_TRY(const std::string outside, node_.text("padding_mode", "zeros"));
+    COHORT_TRY(mode_, choice(node_, "mode", "bilinear", kInterpolations));
+    COHORT_TRY(outside_, choice(node_, "padding_mode", "zeros", kOutsides));
     COHORT_TRY(const std::int64_t align_corners, node_.integer("align_corners", 0));
-    COHORT_TRY(mode_, one_of<Interpolation>("mode", mode,
-                                            {{"bilinear", Interpolation::kLinear},
-                                             {"linear", Interpolation::kLinear},
-                                             {"nearest", Interpolation::kNearest},
-                                             {"bicubic", Interpolation::kCubic},
-                                             {"cubic", Interpolation::kCubic}}));
-    COHORT_TRY(outside_,
-               one_of<Outside>(
-                   "padding_mode", outside,
-                   {{"zeros", Outside::kZeros}, {"border", Outside::kBorder}, {"reflection", Outside::kReflection}}));
     align_corners_ = align_corners != 0;
     return {};
   }
@@ -70,15 +69,6 @@ class GridSample {
   }
 
  private:
-  template <class Choice>
-  static Result<Choice> one_of(std::string_view attribute, const std::string& text,
-                               std::initializer_list<std::pair<std::string_view, Choice>> choices) {
-    for (const auto& [name, choice] : choices) {
-      if (name == text) return choice;
-    }
-    return fail(ErrorCode::kInvalidInput, "attribute {} is {}, which is not supported", attribute, text);
-  }
-
   [[nodiscard]] std::int64_t axes() const { return static_cast<std::int64_t>(lengths_.size()); }
   [[nodiscard]] std::int64_t points() const { return element_count(grid_) / axes(); }
 

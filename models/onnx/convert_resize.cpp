@@ -10,16 +10,6 @@ namespace cohort::onnx {
 
 namespace {
 
-template <class Enum, std::size_t kCount>
-Result<Enum> choice(NodeImport& node, const std::string& attribute, const std::string& otherwise,
-                    const std::pair<std::string_view, Enum> (&choices)[kCount]) {
-  COHORT_TRY(const std::string text, node.text(attribute, otherwise));
-  const auto* const found =
-      std::find_if(std::begin(choices), std::end(choices), [&](const auto& each) { return each.first == text; });
-  if (found != std::end(choices)) return found->second;
-  return fail(ErrorCode::kInvalidInput, "attribute {} is {}, which is not supported", attribute, text);
-}
-
 constexpr std::pair<std::string_view, ResizeMode> kModes[] = {{"nearest", ResizeMode::kNearest},
                                                               {"linear", ResizeMode::kLinear},
                                                               {"bilinear", ResizeMode::kLinear},

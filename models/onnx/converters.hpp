@@ -1,5 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "models/onnx/importer.hpp"
 
 // One function per type of ONNX op, or per family of them, listed in op_table.cpp. Semantics: the ONNX
@@ -12,6 +16,17 @@ namespace cohort::onnx {
 inline Result<TensorId> binary(NodeImport& node, std::string_view suffix, BinaryKind kind, TensorId a, TensorId b,
                                ElementType element = ElementType::kFloat32) {
   return node.emit(suffix, Binary{kind, element}, {a, b});
+}
+
+/// What an attribute that is one of several words chooses.
+template <class Enum, std::size_t kCount>
+Result<Enum> choice(NodeImport& node, const std::string& attribute, const std::string& otherwise,
+                    const std::pair<std::string_view, Enum> (&choices)[kCount]) {
+  COHORT_TRY(const std::string text, node.text(attribute, otherwise));
+  const auto* const found =
+      std::find_if(std::begin(choices), std::end(choices), [&](const auto& each) { return each.first == text; });
+  if (found != std::end(choices)) return found->second;
+  return fail(ErrorCode::kInvalidInput, "attribute {} is {}, which is not supported", attribute, text);
 }
 
 // convert_window.cpp
