@@ -117,23 +117,21 @@ Result<TensorId> whole_term(NodeImport& node, ReduceKind kind, TensorId x) {
   return binary(node, "size", BinaryKind::kMax, x, negative, kWhole);
 }
 
-/// Every element by itself: "ReduceSumSquare returns the Square", as ONNX says.
+/// One float32 element by itself: "ReduceSumSquare returns the Square", as ONNX says.
+Result<TensorId> float_term(NodeImport& node, ReduceKind kind, TensorId x) {
+  if (kind == ReduceKind::kSumOfSquares) return binary(node, "", BinaryKind::kMul, x, x);
+  return node.emit("", Activation{kind == ReduceKind::kLogSum ? ActivationKind::kLog : ActivationKind::kAbs}, {x});
+}
+
 Result<void> reduce_along_no_axis(NodeImport& node, ReduceKind kind, ElementType element) {
   const bool is_size = kind == ReduceKind::kL1 || kind == ReduceKind::kL2;
-  const bool is_square = kind == ReduceKind::kSumOfSquares;
-  const bool is_logarithm = kind == ReduceKind::kLogSum;
-  if (!is_size && !is_square && !is_logarithm) return convert_identity(node);
-  COHORT_TRY(const TensorId x, node.tensor(0));
-  TensorId y = x;
-  if (element == ElementType::kFloat32 && is_square) {
-    COHORT_TRY(y, binary(node, "", BinaryKind::kMul, x, x));
-  } else if (element == ElementType::kFloat32) {
-    COHORT_TRY(y, node.emit("", Activation{is_size ? ActivationKind::kAbs : ActivationKind::kLog}, {x}));
-  } else if (is_logarithm) {
+  if (!is_size && kind != ReduceKind::kSumOfSquares && kind != ReduceKind::kLogSum) return convert_identity(node);
+  const bool is_float = element == ElementType::kFloat32;
+  if (!is_float && kind == ReduceKind::kLogSum)
     return fail(ErrorCode::kInvalidInput, "of whole numbers is not supported");
-  } else {
-    COHORT_TRY(y, whole_term(node, is_size ? ReduceKind::kL1 : kind, x));
-  }
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const TensorId y,
+             is_float ? float_term(node, kind, x) : whole_term(node, is_size ? ReduceKind::kL1 : kind, x));
   node.set_result(y);
   return {};
 }
