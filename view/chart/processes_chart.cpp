@@ -35,7 +35,7 @@ std::vector<Rows> by_case(std::span<const EqualProcesses> rows) {
 std::vector<std::int64_t> drawn_minibatches(const Rows& rows) {
   std::set<std::int64_t> sorted;
   for (const EqualProcesses* row : rows) sorted.insert(row->demand.alone.minibatch);
-  const std::vector<std::int64_t> all(sorted.begin(), sorted.end());
+  std::vector<std::int64_t> all(sorted.begin(), sorted.end());
   if (all.size() <= kSeriesColours) return all;
   std::vector<std::int64_t> drawn;
   for (std::size_t i = 0; i < kSeriesColours; ++i) drawn.push_back(all[i * (all.size() - 1) / (kSeriesColours - 1)]);
