@@ -84,7 +84,7 @@ void NodesImport::add(const Node& node, std::size_t index) {
   const bool is_behind =
       std::any_of(reads.begin(), reads.end(), [&](const std::string& input) { return missing_.count(input) > 0; });
   if (support == nullptr && !is_if && !is_loop) {
-    unsupported_.push_back(describe(node));
+    unsupported_.push_back({node.domain + "." + node.op_type, describe(node)});
   } else if (!is_behind) {
     const auto imported = is_if                    ? import_if(node, index)
                           : node.op_type == "Loop" ? import_loop(node, index)
@@ -97,13 +97,30 @@ void NodesImport::add(const Node& node, std::size_t index) {
   missing_.erase(std::string());
 }
 
+std::vector<std::string> NodesImport::first_of_each_type(const std::vector<UnsupportedNode>& nodes) {
+  std::vector<std::string> first;
+  std::set<std::string_view> types;
+  for (const UnsupportedNode& node : nodes) {
+    if (!types.insert(node.type).second) continue;
+    const auto others = std::count_if(nodes.begin(), nodes.end(),
+                                      [&](const UnsupportedNode& other) { return other.type == node.type; }) -
+                        1;
+    first.push_back(others == 0 ? node.text
+                                : fmt::format("{} and {} of its type", node.text,
+                                              others == 1 ? "another" : fmt::format("{} others", others)));
+  }
+  return first;
+}
+
 Result<void> NodesImport::result() const {
   if (unsupported_.empty() && wrong_.empty()) return {};
   if (unsupported_.empty() && wrong_.size() == 1) return fail(ErrorCode::kInvalidInput, "{}", wrong_[0]);
   std::vector<std::string> parts;
-  if (!unsupported_.empty())
-    parts.push_back(fmt::format("{} not supported: {}", unsupported_.size() == 1 ? "an op is" : "some ops are",
-                                fmt::join(unsupported_, ", ")));
+  if (!unsupported_.empty()) {
+    const std::vector<std::string> types = first_of_each_type(unsupported_);
+    parts.push_back(
+        fmt::format("{} not supported: {}", types.size() == 1 ? "an op is" : "some ops are", fmt::join(types, ", ")));
+  }
   parts.insert(parts.end(), wrong_.begin(), wrong_.end());
   return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));
 }

@@ -25,6 +25,12 @@ class NodesImport {
   [[nodiscard]] Result<void> result() const;
 
  private:
+  struct UnsupportedNode {
+    std::string type, text;  ///< with its domain; what it is called in messages
+  };
+  /// What the first node of each type is called, and how many others there are.
+  static std::vector<std::string> first_of_each_type(const std::vector<UnsupportedNode>& nodes);
+
   /// Its value may be of a type that is not supported.
   [[nodiscard]] bool is_unread_constant(const Node& node) const;
   /// An If whose condition is known is the branch taken. Else both are computed, and the condition chooses between
@@ -66,7 +72,8 @@ class NodesImport {
 
   ImportState& state_;
   const Graph& graph_;
-  std::vector<std::string> unsupported_, wrong_;
+  std::vector<UnsupportedNode> unsupported_;
+  std::vector<std::string> wrong_;
   std::set<std::string, std::less<>> missing_;  ///< names that stay without a value
   std::size_t unrolled_ = 0;                    ///< nodes that turns of loops have become
 };

@@ -320,6 +320,17 @@ TEST(OnnxReader, ListsAllUnsupportedOpsAtOnce) {
               HasSubstr("some ops are not supported: node n_a (Compress, opset 13), node n_y (NonZero, opset 13)"));
 }
 
+TEST(OnnxReader, NamesOneOfManyNodesOfATypeThatIsNotSupported) {
+  const auto nodes = [](int count) {
+    std::string graph = input_text("x", {1}) + output_text("y") + node_text("NonZero", {"x"}, {"y"});
+    for (int i = 0; i < count; ++i) graph += node_text("Compress", {"x"}, {fmt::format("c{}", i)});
+    return problem(onnx_model(13, graph));
+  };
+  EXPECT_THAT(nodes(2),
+              HasSubstr("node n_y (NonZero, opset 13), node n_c0 (Compress, opset 13) and another of its type"));
+  EXPECT_THAT(nodes(4), HasSubstr("node n_c0 (Compress, opset 13) and 3 others of its type"));
+}
+
 TEST(OnnxReader, ListsNodesWithUnsupportedAttributesBesideUnsupportedOps) {
   const std::string message =
       problem(onnx_model(13, input_text("x", {2, 3}) + output_text("y") + node_text("Compress", {"x"}, {"a"}) +
