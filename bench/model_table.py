@@ -123,6 +123,14 @@ def spread(errors):
     return f"median {statistics.median(errors):.1%}, 90th percentile {p90:.1%}, worst {errors[-1]:.1%} ({len(errors)} rows)"
 
 
+def inside(rows):
+    return sum(row["low"] <= row["measured"] <= row["high"] for row in rows)
+
+
+def losing(rows):
+    return sum(row["measured"] < 0.98 for row in rows)
+
+
 def summary(rows):
     return spread([error(row) for row in rows])
 
@@ -131,7 +139,6 @@ def table(rows, failures, title, made):
     """`made`: the command, when and where."""
     ran = [row for row in rows if row["plan"] != "one after another"]  # the others are predicted and measured as 1.00x
     still = [row for row in rows if not cores_moved(row)]
-    inside = sum(row["low"] <= row["measured"] <= row["high"] for row in ran)
     known = [row for row in ran if row["name"] in NETWORKS and row["name"] not in HELD_OUT]
     unseen = [row for row in ran if row not in known]
     longest = max((row for row in rows), key=lambda row: row["profile_s"], default=None)
@@ -149,11 +156,11 @@ def table(rows, failures, title, made):
            f"- Gain (speedup less 1) where it was {GAIN:.0%} or more, error: {spread([each for each in map(gain_error, ran) if each is not None])}",
            f"- Had every prediction been \"no gain\", error of the speedup: {spread([error_of_no_gain(row) for row in ran])}",
            f"- Step time of chosen plans, error: {spread([row['predicted_step'] / row['step'] - 1 for row in rows])}",
-           f"- Measured inside its interval: {inside} of {len(ran)}; {len(rows) - len(ran)} rows chose one after another",
+           f"- Measured inside its interval: {inside(ran)} of {len(ran)}; {len(rows) - len(ran)} rows chose one after another",
            f"- Baseline within {DAY:.0%} of its prediction: {sum(abs(drift(row)) <= DAY for row in rows)} of {len(rows)}; "
            f"off by {spread([drift(row) for row in rows])}",
            f"- The choice within {WITHIN:.0%} of the best measured: {sum(row['regret'] <= WITHIN for row in rows)} of {len(rows)}",
-           f"- Plans that lose more than 2%: {sum(row['measured'] < 0.98 for row in ran)} of {len(rows)}"]
+           f"- Plans that lose more than 2%: {losing(ran)} of {len(rows)}"]
     if longest:
         out.append(f"- Longest profile: {longest['profile_s']:.1f} s ({longest['name']})")
     out += [f"- Failed: {failure}" for failure in failures]

@@ -135,10 +135,8 @@ def mean(values):
 def predictions(rows):
     """Where one after another was chosen, nothing is gained by saying so."""
     ran = [row for row in rows if row["chosen"] != "one after another"]
-    inside = sum(row["low"] <= row["measured"] <= row["high"] for row in ran)
-    lost = sum(row["measured"] < 0.98 for row in ran)
-    return (f"Predicted gain over one by one, error: {model_table.summary(ran)}; {inside} of {len(ran)} measured values lie in their "
-            f"interval, {lost} plans lose more than 2%; {len(rows) - len(ran)} plans are one after another.")
+    return (f"Predicted gain over one by one, error: {model_table.summary(ran)}; {model_table.inside(ran)} of {len(ran)} measured values lie "
+            f"in their interval, {model_table.losing(ran)} plans lose more than 2%; {len(rows) - len(ran)} plans are one after another.")
 
 
 def table(rows, failures, options):

@@ -64,15 +64,14 @@ Result<void> emit_activation(NodeImport& node, Activation activation) {
   return {};
 }
 
+Result<TensorId> whole_negative(NodeImport& node, std::string_view suffix, TensorId x) {
+  return binary(node, suffix, BinaryKind::kSub, node.scalar("zero", 0, ElementType::kInt32), x, ElementType::kInt32);
+}
+
 /// Neg and Abs of whole numbers.
 Result<void> emit_whole(NodeImport& node) {
   COHORT_TRY(const TensorId x, node.tensor(0));
-  const TensorId zero = node.scalar("zero", 0, ElementType::kInt32);
-  const bool is_abs = node.op_type() == "Abs";
-  COHORT_TRY(TensorId y, node.emit(is_abs ? "negative" : "", Binary{BinaryKind::kSub, ElementType::kInt32}, {zero, x}));
-  if (is_abs) {
-    COHORT_TRY(y, node.emit("", Binary{BinaryKind::kMax, ElementType::kInt32}, {x, y}));
-  }
+  COHORT_TRY(const TensorId y, node.op_type() == "Abs" ? whole_size(node, "", x) : whole_negative(node, "", x));
   node.set_result(y);
   return {};
 }
@@ -111,6 +110,11 @@ Result<void> clip_by_tensors(NodeImport& node) {
 }
 
 }  // namespace
+
+Result<TensorId> whole_size(NodeImport& node, std::string_view suffix, TensorId x) {
+  COHORT_TRY(const TensorId negative, whole_negative(node, "negative", x));
+  return binary(node, suffix, BinaryKind::kMax, x, negative, ElementType::kInt32);
+}
 
 Result<void> convert_unary(NodeImport& node) {
   const auto* const found = std::find_if(std::begin(kUnaries), std::end(kUnaries),

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <optional>
-#include <tuple>
+#include <utility>
 
 #include "models/onnx/converters.hpp"
 #include "models/onnx/positions.hpp"
@@ -23,6 +23,8 @@ constexpr std::pair<std::string_view, Interpolation> kInterpolations[] = {{"bili
                                                                           {"cubic", Interpolation::kCubic}};
 constexpr std::pair<std::string_view, Outside> kOutsides[] = {
     {"zeros", Outside::kZeros}, {"border", Outside::kBorder}, {"reflection", Outside::kReflection}};
+
+constexpr float kCubic = -0.75F;
 
 /// The elements that are read along each axis around every point, [points, axes], in the grid's order of axes: what
 /// their position adds to that of the row, and their weights; none where that is 1. Outside, where that counts as zero,
@@ -83,9 +85,6 @@ class GridSample {
     for (const std::int64_t length : lengths_) values.push_back(of_length(static_cast<float>(length)));
     return node_.made_weight("axes", {axes()}, std::move(values));
   }
-  Result<TensorId> last() {
-    return by_axis([](float length) { return length - 1; });
-  }
 
   /// From -1 to 1 to positions in the image; outside of it, where they come back inside.
   Result<TensorId> coordinates(TensorId grid) {
@@ -105,10 +104,10 @@ class GridSample {
     return outside_ == Outside::kBorder && mode_ == Interpolation::kLinear ? clipped(at) : at;
   }
 
-  /// Far outside, where nothing changes any more, and what is no number, are just outside: positions stay whole numbers
-  /// that the image has, and weights finite.
+  /// A position far outside, or that is no number, becomes one so near that every number from here on is finite. Where
+  /// zeros or the border are read nothing changes; reflections are told apart as far as kFar.
   Result<TensorId> bounded(TensorId at) {
-    constexpr float kFar = 1 << 20;  // reflections are told apart that far
+    constexpr float kFar = 1 << 20;
     const float beyond = outside_ == Outside::kReflection ? kFar : 4;
     const TensorId least = node_.scalar("least", -beyond);
     COHORT_TRY(const TensorId most, by_axis([&](float length) { return length - 1 + beyond; }));
@@ -118,7 +117,7 @@ class GridSample {
   }
 
   Result<TensorId> clipped(TensorId at) {
-    COHORT_TRY(const TensorId end, last());
+    COHORT_TRY(const TensorId end, by_axis([](float length) { return length - 1; }));
     COHORT_TRY(const TensorId raised, apply(BinaryKind::kMax, at, 0));
     return apply(BinaryKind::kMin, raised, end);
   }
@@ -172,30 +171,31 @@ class GridSample {
       COHORT_TRY(neighbours.emplace_back(), neighbour(above, part));
       return neighbours;
     }
-    for (const auto& [offset, distance, is_near] : {std::tuple(-1, part, false), std::tuple(0, part, true),
-                                                    std::tuple(1, rest, true), std::tuple(2, rest, false)}) {
-      COHORT_TRY(const TensorId position, apply(BinaryKind::kAdd, below, static_cast<float>(offset)));
-      COHORT_TRY(const TensorId weight, cubic_weight(distance, is_near));
+    COHORT_TRY(const TensorId far_below, far_weight(part, rest));
+    COHORT_TRY(const TensorId near_below, near_weight(part));
+    COHORT_TRY(const TensorId near_above, near_weight(rest));
+    COHORT_TRY(const TensorId far_above, far_weight(rest, part));
+    for (float offset = -1; const TensorId weight : {far_below, near_below, near_above, far_above}) {
+      COHORT_TRY(const TensorId position, apply(BinaryKind::kAdd, below, offset));
       COHORT_TRY(neighbours.emplace_back(), neighbour(position, weight));
+      ++offset;
     }
     return neighbours;
   }
 
-  /// Keys' convolution of a = -3/4: of an element at `distance`, or where it is not near, one further.
-  Result<TensorId> cubic_weight(TensorId distance, bool is_near) {
-    constexpr float kA = -0.75F;
-    const float near[] = {kA + 2, -(kA + 3), 0, 1};
-    const float far[] = {kA, -2 * kA, kA, 0};  // a d^3 - 5a d^2 + 8a d - 4a at d + 1
-    const float* const factors = is_near ? near : far;
-    COHORT_TRY(TensorId sum, apply(BinaryKind::kMul, distance, factors[0]));
-    for (const int i : {1, 2, 3}) {
-      if (factors[i] != 0) {
-        COHORT_TRY(sum, apply(BinaryKind::kAdd, sum, factors[i]));
-      }
-      if (i == 3) break;
-      COHORT_TRY(sum, apply(BinaryKind::kMul, sum, distance));
-    }
-    return sum;
+  /// Keys' cubic convolution with a = -3/4, of an element at distance d: ((a + 2) d - (a + 3)) d^2 + 1.
+  Result<TensorId> near_weight(TensorId d) {
+    COHORT_TRY(TensorId weight, apply(BinaryKind::kMul, d, kCubic + 2));
+    COHORT_TRY(weight, apply(BinaryKind::kSub, weight, kCubic + 3));
+    COHORT_TRY(weight, apply(BinaryKind::kMul, weight, d));
+    COHORT_TRY(weight, apply(BinaryKind::kMul, weight, d));
+    return apply(BinaryKind::kAdd, weight, 1);
+  }
+  /// At distance d + 1, where `rest` is 1 - d: a d (1 - d)^2.
+  Result<TensorId> far_weight(TensorId d, TensorId rest) {
+    COHORT_TRY(TensorId weight, apply(BinaryKind::kMul, d, kCubic));
+    COHORT_TRY(weight, apply(BinaryKind::kMul, weight, rest));
+    return apply(BinaryKind::kMul, weight, rest);
   }
 
   Result<TensorId> column(TensorId of_axes, std::int64_t axis) {

@@ -98,7 +98,7 @@ Result<TensorId> combined_along(NodeImport& node, BinaryKind kind, TensorId x, s
   for (std::int64_t count = node.shape_of(x)[axis]; count > 1; count = node.shape_of(x)[axis]) {
     COHORT_TRY(const TensorId first, part_of(node, x, axis, 0, count / 2));
     COHORT_TRY(const TensorId second, part_of(node, x, axis, count / 2, count / 2));
-    COHORT_TRY(TensorId combined, binary(node, "combined", kind, first, second, ElementType::kInt32));
+    COHORT_TRY(TensorId combined, whole(node, "combined", kind, first, second));
     if (count % 2 != 0) {
       COHORT_TRY(const TensorId last, part_of(node, x, axis, count - 1, 1));
       COHORT_TRY(combined, node.emit("with_last", Concat{static_cast<std::int64_t>(axis)}, {combined, last}));
@@ -110,11 +110,8 @@ Result<TensorId> combined_along(NodeImport& node, BinaryKind kind, TensorId x, s
 
 /// What is combined of whole numbers, of one of them.
 Result<TensorId> whole_term(NodeImport& node, ReduceKind kind, TensorId x) {
-  if (kind == ReduceKind::kSumOfSquares) return binary(node, "square", BinaryKind::kMul, x, x, kWhole);
-  if (kind != ReduceKind::kL1) return x;
-  COHORT_TRY(const TensorId negative,
-             binary(node, "negative", BinaryKind::kSub, node.scalar("zero", 0, kWhole), x, kWhole));
-  return binary(node, "size", BinaryKind::kMax, x, negative, kWhole);
+  if (kind == ReduceKind::kSumOfSquares) return whole(node, "square", BinaryKind::kMul, x, x);
+  return kind == ReduceKind::kL1 ? whole_size(node, "size", x) : Result<TensorId>(x);
 }
 
 /// One float32 element by itself: "ReduceSumSquare returns the Square", as ONNX says.
@@ -155,14 +152,33 @@ Result<void> reduce_whole_numbers(NodeImport& node, ReduceKind kind, const Reduc
   if (kind == ReduceKind::kMean) {
     COHORT_CHECK(check_positions(shape));
     const TensorId counted = node.scalar("count", static_cast<float>(count), kWhole);
-    COHORT_TRY(y, binary(node, "mean", BinaryKind::kDiv, y, counted, kWhole));
+    COHORT_TRY(y, whole(node, "mean", BinaryKind::kDiv, y, counted));
   }
   COHORT_TRY(y, node.emit_reshape("", y, reduced_shape(shape, axes)));
   node.set_result(y);
   return {};
 }
 
-/// What a reduction over no elements gives.
+/// A tensor without elements has the same result whatever it is.
+Result<void> reduce_nothing(NodeImport& node, ReduceKind kind, const ReducedAxes& axes, const Shape& x) {
+  Shape shape = reduced_shape(x, axes);
+  COHORT_CHECK(node.claim(element_count(shape)));
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  node.set_alias(make_constant(std::move(shape), std::vector<float>(count, of_nothing(kind))));
+  return {};
+}
+
+/// `x` moved by `step` entries along `axis`, to the end or with `is_reversed` to the front, zeros where nothing came.
+Result<TensorId> shifted(NodeImport& node, TensorId x, std::size_t axis, std::int64_t step, bool is_reversed) {
+  const Shape shape = node.shape_of(x);
+  COHORT_TRY(const TensorId kept, part_of(node, x, axis, is_reversed ? step : 0, shape[axis] - step));
+  Pad pad{PadMode::kConstant, Shape(shape.size(), 0), Shape(shape.size(), 0), 0, node.element_of(x)};
+  (is_reversed ? pad.end : pad.begin)[axis] = step;
+  return node.emit(fmt::format("moved{}", step), std::move(pad), {kept});
+}
+
+}  // namespace
+
 float of_nothing(ReduceKind kind) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   switch (kind) {
@@ -180,29 +196,6 @@ float of_nothing(ReduceKind kind) {
       return 0;
   }
 }
-
-/// A tensor without elements has the same result whatever it is.
-Result<void> reduce_nothing(NodeImport& node, ReduceKind kind, const ReducedAxes& axes, const Shape& x) {
-  Shape shape = reduced_shape(x, axes);
-  COHORT_CHECK(node.claim(element_count(shape)));
-  const auto count = static_cast<std::size_t>(element_count(shape));
-  node.set_alias(make_constant(std::move(shape), std::vector<float>(count, of_nothing(kind))));
-  return {};
-}
-
-/// `x` moved by `step` entries along `axis`, to the end or with `is_reversed` to the front, zeros where nothing came.
-Result<TensorId> shifted(NodeImport& node, TensorId x, std::size_t axis, std::int64_t step, bool is_reversed) {
-  const Shape shape = node.shape_of(x);
-  TensorSlice slice{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
-  slice.count[axis] -= step;
-  if (is_reversed) slice.start[axis] = step;
-  COHORT_TRY(const TensorId kept, node.emit(fmt::format("kept{}", step), std::move(slice), {x}));
-  Pad pad{PadMode::kConstant, Shape(shape.size(), 0), Shape(shape.size(), 0), 0, node.element_of(x)};
-  (is_reversed ? pad.end : pad.begin)[axis] = step;
-  return node.emit(fmt::format("moved{}", step), std::move(pad), {kept});
-}
-
-}  // namespace
 
 /// In steps that double: after each, an entry is the sum of twice as many.
 Result<void> convert_cumulative_sum(NodeImport& node) {

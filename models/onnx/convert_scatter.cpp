@@ -147,6 +147,19 @@ Result<TensorId> places_along(NodeImport& node, TensorId indices, std::size_t ax
   return node.emit_reshape("indices", indices, {rows[0], shape[axis], rows[2]});
 }
 
+/// x as `rows`, [outer, entries, inner], with the updates written to `places`, [outer, n, inner or 1].
+Result<void> scatter_rows(NodeImport& node, const Shape& x, const Shape& rows, TensorId places,
+                          std::optional<BinaryKind> reduction) {
+  COHORT_TRY(const TensorId from, node.tensor(0));
+  COHORT_TRY(const TensorId given, node.tensor(2));
+  COHORT_TRY(const TensorId to, node.emit_reshape("rows", from, rows));
+  COHORT_TRY(const TensorId updates, node.emit_reshape("updates", given, {rows[0], node.shape_of(places)[1], rows[2]}));
+  COHORT_TRY(const TensorId scattered, scatter_computed(node, to, places, updates, reduction));
+  COHORT_TRY(const TensorId y, node.emit_reshape("", scattered, x));
+  node.set_result(y);
+  return {};
+}
+
 /// Where indices are computed in the step.
 Result<void> scatter_elements_computed(NodeImport& node, const Shape& x, const Shape& shape, std::size_t axis,
                                        std::optional<BinaryKind> reduction) {
@@ -158,17 +171,10 @@ Result<void> scatter_elements_computed(NodeImport& node, const Shape& x, const S
   }
   const auto split = x.begin() + static_cast<std::ptrdiff_t>(axis);
   const Shape rows{element_count(Shape(x.begin(), split)), x[axis], element_count(Shape(split + 1, x.end()))};
-  COHORT_TRY(const TensorId from, node.tensor(0));
   COHORT_TRY(const TensorId indices, node.tensor(1));
-  COHORT_TRY(const TensorId given, node.tensor(2));
   COHORT_TRY(TensorId places, places_along(node, indices, axis, rows));
   COHORT_TRY(places, from_front(node, places, x[axis]));
-  COHORT_TRY(const TensorId to, node.emit_reshape("rows", from, rows));
-  COHORT_TRY(const TensorId updates, node.emit_reshape("updates", given, {rows[0], shape[axis], rows[2]}));
-  COHORT_TRY(const TensorId scattered, scatter_computed(node, to, places, updates, reduction));
-  COHORT_TRY(const TensorId y, node.emit_reshape("", scattered, x));
-  node.set_result(y);
-  return {};
+  return scatter_rows(node, x, rows, places, reduction);
 }
 
 Result<void> scatter_nd_computed(NodeImport& node, const Shape& x, std::size_t depth,
@@ -177,18 +183,10 @@ Result<void> scatter_nd_computed(NodeImport& node, const Shape& x, std::size_t d
   const Shape strides = reference::row_major_strides(picked);
   const Shape slice(x.begin() + static_cast<std::ptrdiff_t>(depth), x.end());
   const Shape rows{1, element_count(picked), element_count(slice)};
-  COHORT_TRY(const TensorId from, node.tensor(0));
   COHORT_TRY(const TensorId indices, node.tensor(1));
-  COHORT_TRY(const TensorId given, node.tensor(2));
   COHORT_TRY(TensorId places, linear_positions(node, indices, picked, strides));
-  const std::int64_t count = element_count(node.shape_of(places));
-  COHORT_TRY(places, node.emit_reshape("places", places, {1, count, 1}));
-  COHORT_TRY(const TensorId to, node.emit_reshape("rows", from, rows));
-  COHORT_TRY(const TensorId updates, node.emit_reshape("updates", given, {1, count, rows[2]}));
-  COHORT_TRY(const TensorId scattered, scatter_computed(node, to, places, updates, reduction));
-  COHORT_TRY(const TensorId y, node.emit_reshape("", scattered, x));
-  node.set_result(y);
-  return {};
+  COHORT_TRY(places, node.emit_reshape("places", places, {1, element_count(node.shape_of(places)), 1}));
+  return scatter_rows(node, x, rows, places, reduction);
 }
 
 }  // namespace

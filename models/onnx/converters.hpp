@@ -180,6 +180,10 @@ Result<std::vector<std::size_t>> permutation_of(NodeImport& node, std::size_t ra
 /// Shape in which the second operand of an elementwise node broadcasts as numpy does: opset 6 aligns
 /// it with `axis` instead of the last dimension.
 Result<Shape> aligned_operand(NodeImport& node, const Shape& a, const Shape& b);
+/// What a reduction over no elements gives.
+float of_nothing(ReduceKind kind);
+/// |x| of whole numbers.
+Result<TensorId> whole_size(NodeImport& node, std::string_view suffix, TensorId x);
 /// Input `i` as a float32 tensor, also of whole numbers.
 Result<TensorId> as_float(NodeImport& node, std::size_t i);
 /// The node's first output is its first input in another shape.

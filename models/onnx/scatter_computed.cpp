@@ -1,7 +1,5 @@
 #include "models/onnx/scatter_computed.hpp"
 
-#include <limits>
-
 #include "models/onnx/converters.hpp"
 #include "models/onnx/positions.hpp"
 
@@ -10,14 +8,6 @@ namespace cohort::onnx {
 namespace {
 
 constexpr std::int64_t kMostComparisons = 1 << 25;
-
-/// What combining leaves as it is.
-float neutral(BinaryKind reduction) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (reduction == BinaryKind::kMul) return 1;
-  if (reduction == BinaryKind::kMax) return -kInfinity;
-  return reduction == BinaryKind::kMin ? kInfinity : 0;
-}
 
 ReduceKind reduce_kind(BinaryKind reduction) {
   if (reduction == BinaryKind::kMul) return ReduceKind::kProduct;
@@ -33,7 +23,7 @@ Result<TensorId> over_updates(NodeImport& node, ReduceKind kind, TensorId x) {
 Result<TensorId> combined(NodeImport& node, TensorId x, TensorId hits, TensorId updates, BinaryKind reduction) {
   const Shape shape = node.shape_of(updates);
   COHORT_TRY(const TensorId widened, node.emit_reshape("widened", updates, {shape[0], 1, shape[1], shape[2]}));
-  const TensorId otherwise = node.scalar("neutral", neutral(reduction));
+  const TensorId otherwise = node.scalar("neutral", of_nothing(reduce_kind(reduction)));
   COHORT_TRY(const TensorId kept, node.emit("kept", Select{}, {hits, widened, otherwise}));
   COHORT_TRY(const TensorId sum, over_updates(node, reduce_kind(reduction), kept));
   return binary(node, "scattered", reduction, x, sum);
