@@ -15,7 +15,7 @@ constexpr std::int64_t kMostFlops = std::int64_t{1} << 32;
 constexpr std::int64_t kElementFlops = 32;
 /// Results up to this many elements may be larger than what they are made of.
 constexpr std::int64_t kFewElements = 1 << 16;
-/// Of all results, beyond as many as the model has weights.
+/// Of all results that something still reads, beyond as many as the model has weights.
 constexpr std::int64_t kMoreElements = 1 << 20;
 
 class ConstantFolding {
@@ -25,6 +25,11 @@ class ConstantFolding {
     for (const WeightValues& values : loaded_.weights.by_tensor) {
       if (values != nullptr) elements_left_ += static_cast<std::int64_t>(values->size());
     }
+    readers_.resize(model().tensors.size(), 0);
+    for (const Op& op : model().ops) {
+      for (const TensorId id : op.inputs) ++readers_[to_index(id)];
+    }
+    made_.resize(model().tensors.size(), false);
   }
 
   LoadedModel run() {
@@ -88,10 +93,21 @@ class ConstantFolding {
     model().tensors[to_index(op.outputs[0])].role = TensorRole::kWeight;
     loaded_.weights.by_tensor[to_index(op.outputs[0])] =
         std::make_shared<const std::vector<float>>(std::move(result->front()));
+    made_[to_index(op.outputs[0])] = true;
+    for (const TensorId id : op.inputs) release(id);
     return true;
   }
 
+  /// A reader of the tensor is done with: of what was made here, the last one's memory is free again.
+  void release(TensorId id) {
+    if (--readers_[to_index(id)] > 0 || !made_[to_index(id)]) return;
+    elements_left_ += element_count(model().tensor(id).shape);
+    loaded_.weights.by_tensor[to_index(id)] = nullptr;
+  }
+
   LoadedModel loaded_;
+  std::vector<int> readers_;  ///< by tensor: ops that are still to be run
+  std::vector<bool> made_;    ///< by tensor: whether an op that was folded made it
   std::int64_t flops_left_ = kMostFlops;
   std::int64_t elements_left_ = kMoreElements;
 };

@@ -81,5 +81,13 @@ TEST(FoldConstants, MakesNotManyCopiesOfALargeTable) {
   EXPECT_EQ(folded.model.ops.size(), 8U + 8U - 2U) << "two of them are as many elements as are allowed";
 }
 
+TEST(FoldConstants, CountsWhatIsLeftOfALongChainOnly) {
+  ModelBuilder b("chain");
+  TensorId turned = b.weight("table", {1000, 1000});
+  for (int i = 0; i < 9; ++i) turned = b.add(fmt::format("turned{}", i), Transpose{{1, 0}}, {turned});
+  b.output(b.add("sum", Binary{BinaryKind::kAdd}, {b.input("x", {1000, 1000}), turned}));
+  EXPECT_THAT(op_names(checked_fold(finished(b)).model), ElementsAre("sum"));
+}
+
 }  // namespace
 }  // namespace cohort
