@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
 
 // Attention and what belongs to it, as the matrix products and elementwise ops they are made of.
 
@@ -226,7 +227,14 @@ class AttentionImport {
     may_mask_rows_ = true;
     COHORT_TRY(TensorId part, node_.tensor(3));
     if (node_.element_of(part) != ElementType::kFloat32) {
-      COHORT_TRY(part, bias_of(part));
+      // Of computed whole numbers it is not known whether they are truth values, as masks are; others are added.
+      const std::int64_t type = node_.declared_type(3);
+      const bool is_number = type != 0 && type != Type::kBool;
+      if (is_number) {
+        COHORT_TRY(part, node_.emit("added", Cast{ElementType::kInt32, ElementType::kFloat32}, {part}));
+      } else {
+        COHORT_TRY(part, bias_of(part));
+      }
     }
     const Shape shape = node_.shape_of(part);
     if (!shape.empty() && shape.back() > 1 && shape.back() < keys_) {  // the keys behind are masked

@@ -34,6 +34,7 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
   const auto element = element_of_type(input.type);
   if (!element) return in_context(fmt::format("input {}", input.name), element.error());
   pending.element = *element;
+  pending.type = input.type;
   if (is_narrow(input.type)) state.whole_in_float.emplace(input.name, input.type);
   const bool is_whole = pending.element != ElementType::kFloat32;
   const bool is_list = is_whole && pending.given && pending.shape.size() <= 1;

@@ -32,6 +32,7 @@ using Value = std::variant<Constant, TensorValue, InputValue>;
 struct PendingInput {
   std::string name;
   Shape shape;
+  std::int64_t type = 0;  ///< of Type
   ElementType element = ElementType::kFloat32;
   std::optional<Constant> given;
   std::optional<TensorId> id;  ///< once it is one of the model's
@@ -99,6 +100,8 @@ class NodeImport {
   /// The input as a tensor of the model; a constant becomes a weight.
   Result<TensorId> tensor(std::size_t i);
   [[nodiscard]] const Value* value(std::size_t i) const;
+  /// The type, of Type, that the file gives a constant or an input of the graph; 0 where it gives none.
+  [[nodiscard]] std::int64_t declared_type(std::size_t i) const;
   /// See whole_in_float.hpp.
   [[nodiscard]] std::int64_t whole_type(std::size_t i) const;
 

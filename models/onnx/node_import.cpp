@@ -186,6 +186,14 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
   return id;
 }
 
+std::int64_t NodeImport::declared_type(std::size_t i) const {
+  const Value* known = value(i);
+  if (known == nullptr) return 0;
+  if (const auto* input = std::get_if<InputValue>(known)) return state_.inputs[input->index].type;
+  const auto* const constant_value = std::get_if<Constant>(known);
+  return constant_value != nullptr ? constant_value->type : 0;
+}
+
 std::int64_t NodeImport::whole_type(std::size_t i) const { return onnx::whole_type(state_, node_, i); }
 
 const AttributeValue* NodeImport::attribute(const std::string& name) {

@@ -109,15 +109,29 @@ TEST(OnednnReshape, KeepsLogicalOrderBetweenShapes) {
 }
 
 TEST(OnednnBatchNormalization, EqualsTheReference) {
-  for (const Shape& shape : {Shape{2, 16, 5, 7}, Shape{3, 20, 4, 4}, Shape{4, 12}}) {
+  for (const Shape& shape :
+       {Shape{2, 16, 5, 7}, Shape{3, 20, 4, 4}, Shape{4, 12}, Shape{2, 9, 11}, Shape{1, 1, 8}, Shape{2, 3, 4, 5, 6}}) {
     const WeightView parameter = weight({shape[1]});
-    for (const std::vector<PostOp>& post_ops : {std::vector<PostOp>{}, std::vector<PostOp>{Activation{}}}) {
-      const OpCall call = with_output(BatchNormalization{1e-3F},
-                                      {dense(0, shape), parameter, parameter, parameter, parameter}, 1, post_ops);
-      EXPECT_TRUE(is_fast(call));
-      expect_equals_reference(CallRunner(call, 1, 0.1F, 1));  // variances are positive
+    for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+      for (const std::vector<PostOp>& post_ops : {std::vector<PostOp>{}, std::vector<PostOp>{Activation{}}}) {
+        SCOPED_TRACE(to_string(shape));
+        OpCall call =
+            make_call(BatchNormalization{1e-3F}, {dense(0, shape, layout), parameter, parameter, parameter, parameter},
+                      dense(1, shape, layout));
+        call.post_ops = post_ops;
+        EXPECT_TRUE(is_fast(call));
+        expect_equals_reference(CallRunner(call, 1, 0.1F, 1));  // variances are positive
+      }
     }
   }
+}
+
+TEST(OnednnBatchNormalization, OfParametersThatAreComputed) {
+  const auto parameter = [](std::uint32_t buffer) { return dense(buffer, {9}); };
+  const OpCall call = with_output(BatchNormalization{1e-3F},
+                                  {dense(0, {2, 9, 11}), parameter(1), parameter(2), parameter(3), parameter(4)}, 5);
+  EXPECT_TRUE(is_fast(call));
+  expect_equals_reference(CallRunner(call, 1, 0.1F, 1));
 }
 
 TEST(OnednnLocalResponseNormalization, EqualsTheReference) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "models/onnx/onnx_file.hpp"
@@ -228,6 +229,14 @@ TEST(OnnxAttention, OfOneQueryThatSeesOneKeyIsItsValueAndOfNoneIsZero) {
                                      node_text("Attention", {"x", "x", "v", "mask"}, {"y"}),
                                  23);
   EXPECT_THAT(result(blind, {5, 6, 7, 8}), ElementsAre(0, 0, 1, 2));
+}
+
+TEST(OnnxAttention, AddsAMaskOfWholeNumbersAsItDoesOthers) {
+  const std::string qkv = input_text("x", {1, 1, 1, 1}) + output_text("y") + floats_text("k", {1, 1, 2, 1}, {1, 1}) +
+                          floats_text("v", {1, 1, 2, 1}, {0, 1});
+  const LoadedModel loaded =
+      read(qkv + integers_text("mask", {1, 2}, {0, 1}) + node_text("Attention", {"x", "k", "v", "mask"}, {"y"}), 23);
+  EXPECT_THAT(result(loaded, {5}), ElementsAre(testing::FloatNear(std::exp(1.0F) / (1 + std::exp(1.0F)), 1e-6F)));
 }
 
 TEST(OnnxGatherElements, CountsIndicesBelowZeroFromTheEnd) {

@@ -1,4 +1,4 @@
-// Batch normalisation by a minibatch's own statistics, and its gradients. Lines as in channels.hpp.
+// Statistics of a minibatch for batch normalisation, and its gradients. Lines as in channels.hpp.
 
 #include <algorithm>
 #include <array>
@@ -74,24 +74,6 @@ float* values(const HostArguments& arguments, Bytes behind) {
 
 float inverse_deviation(float variance, float epsilon) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + static_cast<double>(epsilon)));
-}
-
-COHORT_VECTORS void normalize_line(const float* x, std::int64_t count, const Coefficients& k, bool relu, float* y) {
-  const float floor = relu ? 0.0F : -INFINITY;
-#pragma omp simd
-  for (std::int64_t c = 0; c < count; ++c) {
-    const float value = (x[c] - k.mean[c]) * k.factor[c] + k.second[c];
-    y[c] = value < floor ? floor : value;
-  }
-}
-
-COHORT_VECTORS void normalize_run(const float* x, std::int64_t count, const Coefficients& k, bool relu, float* y) {
-  const float mean = *k.mean, factor = *k.factor, shift = *k.second, floor = relu ? 0.0F : -INFINITY;
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float value = (x[i] - mean) * factor + shift;
-    y[i] = value < floor ? floor : value;
-  }
 }
 
 /// dx = factor * (dy - second - (x - mean) * third)
@@ -174,36 +156,6 @@ OwnWays own_ways(const BatchStatistics& /*op*/, const OpCall& call, int threads)
   if (!walk || !call.post_ops.empty() || !is_dense_row_major(call.outputs[0])) return {};
   return {{[walk = *walk, threads](const HostArguments& arguments) { statistics(walk, threads, arguments); },
            partial_sums(*walk, threads)}};
-}
-
-OwnWays own_ways(const NormalizeByStatistics& op, const OpCall& call, int threads) {
-  const std::array<View, 2> views{view_of(call, 0), call.outputs[0]};
-  const std::optional<ChannelWalk> found = channel_walk(views);
-  const Activation relu{};
-  const bool rectified = call.post_ops.size() == 1 && call.post_ops[0] == PostOp{relu};
-  if (!found || !(call.post_ops.empty() || rectified) || !is_dense_row_major(view_of(call, 3))) return {};
-  const std::int64_t scale_step = step_of(view_of(call, 1)), shift_step = step_of(view_of(call, 2));
-  const auto loop = [=, walk = *found, epsilon = op.epsilon](const HostArguments& arguments) {
-    const std::int64_t channels = walk.channels;
-    float *const factor = values(arguments, {}), *const shift = factor + channels;
-    const float *const mean = arguments.inputs[3], *const variance = mean + channels;
-    for (std::int64_t c = 0; c < channels; ++c) {
-      factor[c] = arguments.inputs[1][c * scale_step] * inverse_deviation(variance[c], epsilon);
-      shift[c] = arguments.inputs[2][c * shift_step];
-    }
-    const Coefficients k{mean, factor, shift, nullptr};
-    const float* const x = arguments.inputs[0];
-    float* const y = arguments.outputs[0];
-    for_each_line(
-        walk, threads,
-        [&](std::int64_t line) {
-          normalize_line(x + walk.line(0, line), channels, k, rectified, y + walk.line(1, line));
-        },
-        [&](std::int64_t line, std::int64_t c) {
-          normalize_run(x + walk.line(0, line), walk.positions, of_channel(k, c), rectified, y + walk.line(1, line));
-        });
-  };
-  return {{loop, Bytes{2 * found->channels * std::int64_t{sizeof(float)}}}};
 }
 
 OwnWays own_ways(const BatchNormalizationWeightGradient& op, const OpCall& call, int threads) {

@@ -39,6 +39,7 @@ bool all_row_major(const OpCall& call);
 /// Empty where loops do not take the call's views, or post-ops.
 OwnWays own_ways(const Convolution& op, const OpCall& call, int threads);
 OwnWays own_ways(const Gemm& op, const OpCall& call, int threads);
+OwnWays own_ways(const BatchNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const GroupNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const Reduce& op, const OpCall& call, int threads);
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads);
