@@ -12,6 +12,7 @@
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/row_steps.hpp"
+#include "executor/onednn/loops/vector.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/tensor_ref.hpp"
 #include "models/compute/window_loops.hpp"
@@ -26,6 +27,18 @@ constexpr std::int64_t kLeastRows = 16;
 /// Kernels up to which windows are read by dot products, which need no copy of those that lie in one piece.
 constexpr std::int64_t kFewKernels = 8;
 
+/// Elements `step` apart side by side. Signals are read at every position or every other one.
+COHORT_VECTORS void gather(const float* from, std::int64_t step, std::int64_t count, float* to) {
+  if (step == 1) {
+    std::copy_n(from, count, to);
+  } else if (step == 2) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+  }
+}
+
 /// The windows of a convolution's positions, row by row.
 class Windows {
  public:
@@ -38,6 +51,8 @@ class Windows {
 
   /// Whether a row holds tap by tap all channels, instead of channel by channel all taps.
   [[nodiscard]] bool channels_last() const { return channels_last_; }
+  /// Whether a row is made of so short runs of memory that it is faster to copy by taps and channels.
+  [[nodiscard]] bool has_short_lines() const { return !channels_last_ && window_.kernel[2] < kLanes; }
   [[nodiscard]] std::int64_t taps() const { return window_.kernel[0] * window_.kernel[1] * window_.kernel[2]; }
   [[nodiscard]] std::int64_t inner() const { return channels_ * taps(); }
   [[nodiscard]] std::int64_t positions() const { return y_[0] * y_[2] * y_[3] * y_[4]; }
@@ -60,22 +75,32 @@ class Windows {
            at.first[2] * x_.strides[4];
   }
 
+  /// Copies the windows of `count` positions from `first` on, of the channels of one group, as columns: for each tap of
+  /// each channel a row of `count`; zeros for what lies in the padding. Positions lie nearer to each other than
+  /// channels.
+  void copy_columns(const float* x, std::int64_t first, std::int64_t count, std::int64_t group, float* columns) const {
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t length = std::min(count - done, y_[4] - (first + done) % y_[4]);
+      const Place at = place_of(first + done);
+      const float* const sample = x + at.sample * x_.strides[0] + group * channels_ * x_.strides[1];
+      float* to = columns + done;
+      for_each_line(at, channels_, [&](std::int64_t offset, bool inside) {
+        for (std::int64_t tap = 0; tap < window_.kernel[2]; ++tap, to += count)
+          copy_column(inside ? sample + offset : nullptr, at.first[2] + tap * window_.dilation[2], length, to);
+      });
+      done += length;
+    }
+  }
+
   /// Copies the window of a position, of the channels of one group; zeros for what lies in the padding.
   void copy(const float* x, std::int64_t position, std::int64_t group, float* row) const {
     const Place at = place_of(position);
     x += at.sample * x_.strides[0] + group * channels_ * x_.strides[1];
     const Run run = run_of(at.first[2]);
     const std::int64_t channels = channels_last_ ? 1 : channels_;
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t a = 0; a < window_.kernel[0]; ++a) {
-        for (std::int64_t b = 0; b < window_.kernel[1]; ++b) {
-          const std::int64_t i = at.first[0] + a * window_.dilation[0], j = at.first[1] + b * window_.dilation[1];
-          const bool inside = i >= 0 && i < x_.shape[2] && j >= 0 && j < x_.shape[3];
-          const float* const from = x + c * x_.strides[1] + i * x_.strides[2] + j * x_.strides[3];
-          row = copy_run(inside ? run : Run{0, 0}, from, at.first[2], row);
-        }
-      }
-    }
+    for_each_line(at, channels, [&](std::int64_t offset, bool inside) {
+      row = copy_run(inside ? run : Run{0, 0}, x + offset, at.first[2], row);
+    });
   }
 
  private:
@@ -94,6 +119,35 @@ class Windows {
     Place place{position / (y_[2] * y_[3] * y_[4]), {}};
     for (std::size_t d = 0; d < 3; ++d) place.first[d] = at[d] * window_.stride[d] - window_.pad_begin[d];
     return place;
+  }
+
+  /// Calls visit(offset of its element 0, whether it lies inside x) for each line of each channel's window, in the
+  /// order of a kernel's elements.
+  template <class Visit>
+  void for_each_line(const Place& at, std::int64_t channels, const Visit& visit) const {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t a = 0; a < window_.kernel[0]; ++a) {
+        for (std::int64_t b = 0; b < window_.kernel[1]; ++b) {
+          const std::int64_t i = at.first[0] + a * window_.dilation[0], j = at.first[1] + b * window_.dilation[1];
+          const bool inside = i >= 0 && i < x_.shape[2] && j >= 0 && j < x_.shape[3];
+          visit(c * x_.strides[1] + i * x_.strides[2] + j * x_.strides[3], inside);
+        }
+      }
+    }
+  }
+
+  /// One tap of `length` positions side by side, the first of which reads element `first` of the line; null: outside.
+  void copy_column(const float* line, std::int64_t first, std::int64_t length, float* to) const {
+    const std::int64_t stride = window_.stride[2];
+    const auto positions_before = [&](std::int64_t element) {
+      return element <= first ? std::int64_t{0} : std::min(length, (element - first + stride - 1) / stride);
+    };
+    const std::int64_t begin = line != nullptr ? positions_before(0) : length;
+    const std::int64_t end = line != nullptr ? positions_before(x_.shape[4]) : length;
+    std::fill(to, to + begin, 0.0F);
+    if (begin < end)
+      gather(line + (first + begin * stride) * x_.strides[4], stride * x_.strides[4], end - begin, to + begin);
+    std::fill(to + end, to + length, 0.0F);
   }
 
   [[nodiscard]] Run run_of(std::int64_t first) const {
@@ -170,6 +224,9 @@ class WindowProduct {
   [[nodiscard]] bool packs() const { return windows_.channels_last(); }
 
  private:
+  void copy_rows(const float* x, std::int64_t first, std::int64_t count, std::int64_t group, float* copies) const {
+    for (std::int64_t i = 0; i < count; ++i) windows_.copy(x, first + i, group, copies + i * windows_.inner());
+  }
   [[nodiscard]] std::int64_t rows_at_once() const {
     return std::clamp(kChunk / row_floats(), kLeastRows, windows_.positions() + kLeastRows);
   }
@@ -185,19 +242,25 @@ class WindowProduct {
     float* const by_kernel = rows + rows_at_once() * channels;
     float* const copies = by_kernel + (kernels_ > kFewKernels ? 0 : rows_at_once() * kernels_);
     for (std::int64_t group = 0; group < groups_; ++group) {
-      Matrix windows{copies, inner, true};
-      if (distance_ != 0) {
-        windows = {windows_.in_place(arguments.inputs[0], first), distance_, true};
-      } else {
-        for (std::int64_t i = 0; i < count; ++i)
-          windows_.copy(arguments.inputs[0], first + i, group, copies + i * inner);
-      }
+      const float* const x = arguments.inputs[0];
       const Matrix kernels{arguments.inputs[1] + group * kernels_ * inner, inner, true};
       float* const to = rows + group * kernels_;
       if (kernels_ > kFewKernels) {
-        multiply({count, kernels_, inner}, {windows.data, windows.distance}, kernels, /*add=*/false, to,
+        const bool in_columns = windows_.has_short_lines();
+        if (in_columns) {
+          windows_.copy_columns(x, first, count, group, copies);
+        } else {
+          copy_rows(x, first, count, group, copies);
+        }
+        multiply({count, kernels_, inner}, {copies, in_columns ? count : inner, in_columns}, kernels, /*add=*/false, to,
                  /*threads=*/1, channels);
         continue;
+      }
+      Matrix windows{copies, inner, true};
+      if (distance_ != 0) {
+        windows = {windows_.in_place(x, first), distance_, true};
+      } else {
+        copy_rows(x, first, count, group, copies);
       }
       multiply({kernels_, count, inner}, {kernels.data, inner}, windows, /*add=*/false, by_kernel, /*threads=*/1);
       for (std::int64_t k = 0; k < kernels_; ++k) {
