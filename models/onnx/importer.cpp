@@ -1,5 +1,7 @@
 #include "models/onnx/importer.hpp"
 
+#include <algorithm>
+
 #include "base/file.hpp"
 #include "models/onnx/container.hpp"
 #include "models/onnx/graph_inputs.hpp"
@@ -69,6 +71,14 @@ Result<void> finish_inputs(ImportState& state) {
   return {};
 }
 
+/// The graph's name, as far as it can name a folder: members of plans are called so, and have one for their results.
+std::string name_of(const Graph& graph) {
+  std::string name = graph.name.empty() ? "onnx" : graph.name;
+  std::replace(name.begin(), name.end(), '/', '_');
+  if (name.front() == '.') name.front() = '_';
+  return name;
+}
+
 ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& options) {
   ImportState state;
   // Of its own, and as much again as the file can hold: weights may be transposed.
@@ -76,7 +86,7 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   state.flop_budget = options.most_elements;
   state.for_training = options.for_training;
   state.opset = graph.opset;
-  state.model.name = graph.name.empty() ? "onnx" : graph.name;
+  state.model.name = name_of(graph);
   for (const auto& [name, constant] : graph.constants) {
     state.names.insert(name);
     if (options.fixed.count(name) == 0) state.learned.insert(name);

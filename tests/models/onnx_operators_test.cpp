@@ -206,6 +206,13 @@ TEST(OnnxNothing, IsNoOperandOfAProduct) {
   EXPECT_THAT(problem(graph), HasSubstr("MatMul, opset 13): reads a tensor without elements, which is not supported"));
 }
 
+TEST(OnnxGraph, HasANameThatCanNameAFolder) {
+  const std::string graph = x_and_y({4}) + node_text("Neg", {"x"}, {"y"});
+  EXPECT_EQ(read(graph + " name: \"cut at {fc/bias}\"").model.name, "cut at {fc_bias}");
+  EXPECT_EQ(read(graph + " name: \"./net\"").model.name, "__net");
+  EXPECT_EQ(read(graph).model.name, "onnx");
+}
+
 TEST(OnnxMod, HasTheSignOfTheDivisorUnlessItIsCsRemainder) {
   const auto mod = [](std::int64_t fmod) {
     return read(x_and_y({4}) + integers_text("b", {4}, {3, -3, 3, -3}) +
