@@ -82,6 +82,13 @@ bool is_along_one_dimension(const OpCall& call) {
   return std::count_if(x.begin() + 2, x.end(), [](std::int64_t extent) { return extent > 1; }) == 1;
 }
 
+/// Whether a Softmax goes along few elements. The library's direct way takes one row after the other.
+bool is_short_softmax(const OpCall& call) {
+  constexpr std::int64_t kMost = 8;
+  const auto* const op = std::get_if<Softmax>(&call.attributes);
+  return op != nullptr && shape_of(call.inputs[0])[static_cast<std::size_t>(op->axis)] <= kMost;
+}
+
 bool stands_in(const OwnWay& way) { return way.stands_in; }
 
 /// Age of the instruction set that an implementation's name ends with, newer is more; empty: it names none.
@@ -270,7 +277,7 @@ class OnednnKernels final : public HostKernels {
     }
     const bool is_direct = std::any_of(ways.library.begin(), ways.library.end(),
                                        [](const auto& way) { return !is_slow(way) && !is_general(way); });
-    if (!is_direct || is_along_one_dimension(call)) {
+    if (!is_direct || is_along_one_dimension(call) || is_short_softmax(call)) {
       OwnWays more = std::visit([&](const auto& op) { return onednn::stand_ins(op, call, threads); }, call.attributes);
       ways.own.insert(ways.own.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }

@@ -72,6 +72,16 @@ TEST(OnednnConcat, EqualsTheReference) {
   expect_equals_reference(CallRunner(with_output(Concat{1}, {dense(0, {3, 5}), weight({3, 2})}, 1)));
 }
 
+TEST(OnednnConcat, OfShortPieces) {
+  for (const std::int64_t rows : {3, 50, 300, 9000}) {
+    const View a = dense(0, {2, rows, 2}), b = dense(1, {2, rows, 3});
+    expect_equals_reference(CallRunner(with_output(Concat{2}, {a, b}, 2)));
+    View apart = dense(0, {2, rows, 2});
+    apart.strides = {rows * 7, 7, 3};
+    expect_equals_reference(CallRunner(with_output(Concat{2}, {apart, b}, 2)));
+  }
+}
+
 TEST(OnednnConcat, StridedViews) {
   const Shape x = {2, 16, 4, 5};
   const OpCall call =
@@ -152,6 +162,8 @@ TEST(OnednnSoftmax, EqualsTheReference) {
                            Case{{8, 3, 100}, 2}, Case{{5, 7}, 0}}) {
     expect_equals_reference(CallRunner(with_output(Softmax{each.axis}, {dense(0, each.shape)}, 1), 1, -20, 20));
   }
+  for (const std::int64_t entries : {1, 2, 3, 8})
+    expect_equals_reference(CallRunner(with_output(Softmax{2}, {dense(0, {2, 1500, entries})}, 1), 1, -20, 20));
   const OpCall strided = with_output(Softmax{1}, {View{BufferId{0}, 0, {3, 10}, {50, 1}}}, 1);
   expect_equals_reference(CallRunner(strided));
 }

@@ -278,9 +278,26 @@ TEST(OnednnLoops, GatherEntriesThatDoNotLieInOrder) {
     CallRunner table(with_output(Gather{axis}, {x, dense(1, {2, 3})}, 2));
     table.set_input(1, whole_numbers({2, -1, 0, 1, 1, -3}));
     expect_loops_give_same_bits(table);
+    CallRunner many(with_output(Gather{axis}, {x, dense(1, {5, 7})}, 2));  // more of them than elements in a run
+    std::vector<std::int32_t> indices(35);
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int32_t>(i * i % 5) - 2;
+    many.set_input(1, whole_numbers(indices));
+    expect_loops_give_same_bits(many);
     CallRunner one(with_output(Gather{axis}, {x, dense(1, {})}, 2));
     one.set_input(1, whole_numbers({1}));
     expect_loops_give_same_bits(one);
+  }
+}
+
+TEST(OnednnLoops, GatherSingleElements) {
+  std::vector<std::int32_t> indices(3 * 40);
+  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int32_t>(i * 7 % 16) - 8;
+  for (const Shape& shape : {Shape{3, 40}, Shape{1, 3, 8, 5}}) {  // the second lies with channels innermost
+    for (const View& x : {dense(0, {8}), dense(0, {6, 8})}) {
+      CallRunner runner(with_output(Gather{std::ssize(x.shape) - 1}, {x, dense(1, shape, Layout::kNchw)}, 2));
+      runner.set_input(1, whole_numbers(indices));
+      expect_loops_give_same_bits(runner);
+    }
   }
 }
 
@@ -289,6 +306,17 @@ TEST(OnednnLoops, MoveWhatTheLibraryOnlyHasInPlainLoops) {
   expect_loops_give_same_bits(
       CallRunner(with_output(TensorSlice{{0, 5, 1}, {1, -1, 2}, {2, 4, 3}}, {dense(0, {2, 6, 7})}, 1)));
   expect_loops_give_same_bits(CallRunner(with_output(Transpose{{4, 1, 3, 0, 2}}, {dense(0, {2, 3, 4, 5, 6})}, 1)));
+}
+
+TEST(OnednnLoops, MoveShortRunsOfManyRows) {
+  // Rows of 2 to 5 elements, in blocks that end within others, for both threads.
+  expect_loops_give_same_bits(
+      CallRunner(with_output(TensorSlice{{0, 0, 1}, {1, 1, 1}, {3, 2999, 2}}, {dense(0, {3, 3000, 4})}, 1)));
+  expect_loops_give_same_bits(
+      CallRunner(with_output(TensorSlice{{0, 1, 0}, {1, 3, 2}, {2, 900, 5}}, {dense(0, {2, 3000, 9})}, 1)));
+  expect_loops_give_same_bits(
+      CallRunner(with_output(Transpose{{2, 0, 3, 1}}, {dense(0, {70, 3, 90, 2}, Layout::kNchw)}, 1)));
+  expect_loops_give_same_bits(CallRunner(with_output(Transpose{{1, 0, 2}}, {dense(0, {5, 700, 3})}, 1)));
 }
 
 /// Whether own loops are among the ways; every way gives what the reference gives.

@@ -1,4 +1,4 @@
-// Elements gathered, repeated, packed and put back where they were taken from.
+// Elements gathered, repeated, joined, packed and put back where they were taken from.
 
 #include <algorithm>
 #include <array>
@@ -33,15 +33,62 @@ Entries entries_of(const Shape& x, std::int64_t axis, const View& indices) {
   return e;
 }
 
+/// Whether all indices are in range; `to` is each as an entry from 0 on.
+COHORT_VECTORS bool count_from_front(const Entries& e, const float* from, std::int64_t* to) {
+  const std::int64_t extent = e.extent, count = e.count;
+  int outside = 0;
+#pragma omp simd reduction(+ : outside)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = reference::whole(from[i]);
+    outside += index < -extent || index >= extent ? 1 : 0;
+    to[i] = index < 0 ? index + extent : index;
+  }
+  return outside == 0;
+}
+
 /// Each index as an entry from 0 on. Throws DeviceError where one is out of range.
 void read_indices(const Entries& e, std::string_view op, const float* from, std::int64_t* to) {
+  if (count_from_front(e, from, to)) return;
   for (std::int64_t i = 0; i < e.count; ++i) {
     const std::int64_t index = reference::whole(from[i]);
     if (index < -e.extent || index >= e.extent)
       throw DeviceError(fmt::format("{}: index {} is outside of an axis of {}", op, index, e.extent));
-    to[i] = index < 0 ? index + e.extent : index;
   }
 }
+
+/// Entries that lie anywhere: each is a walk of {y, x}.
+struct StridedEntries {
+  StridedWalk<2> walk;
+  std::vector<std::int64_t> places;  ///< of each entry in y
+  std::int64_t step = 0;             ///< from one entry of x to the next
+
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(places.size()); }
+
+  void copy_all(const std::int64_t* entries, int threads, const float* x, float* y) const {
+    const bool is_one = count() == 1;  // which all threads share
+    // Of many entries with short runs, walking through each would take longer than the copies.
+    const bool by_element = count() >= kLanes && walk.run_length() < kLanes;
+    in_parallel(is_one ? 1 : threads, count(), walk.elements(), [&](std::int64_t begin, std::int64_t end) {
+      if (by_element) return copy_by_element(entries, begin, end, x, y);
+      for (std::int64_t i = begin; i < end; ++i)
+        copy(walk, is_one ? threads : 1, x + entries[i] * step, y + places[static_cast<std::size_t>(i)]);
+    });
+  }
+
+ private:
+  /// The first element of entries [begin, end), then the second of each ...
+  void copy_by_element(const std::int64_t* entries, std::int64_t begin, std::int64_t end, const float* x,
+                       float* y) const {
+    const auto [y_step, x_step] = walk.run_steps();
+    walk.for_each_run(0, walk.elements(), [&](const auto& at, std::int64_t length) {
+      for (std::int64_t k = 0; k < length; ++k) {
+        const float* const from = x + at[1] + k * x_step;
+        float* const to = y + at[0] + k * y_step;
+        for (std::int64_t i = begin; i < end; ++i) to[places[static_cast<std::size_t>(i)]] = from[entries[i] * step];
+      }
+    });
+  }
+};
 
 /// For tensors that are not dense in logical order, such as NHWC images: each entry is copied from where it lies.
 OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
@@ -52,7 +99,7 @@ OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
   Shape y_strides = y.strides;  // of an entry
   const auto of_indices = y_strides.begin() + op.axis;
   y_strides.erase(of_indices, of_indices + static_cast<std::ptrdiff_t>(indices.shape.size()));
-  std::vector<std::int64_t> places;  // of each entry in y
+  std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < e.count; ++i) {
     std::int64_t place = 0, position = i;
     for (std::size_t d = indices.shape.size(); d-- > 0; position /= indices.shape[d])
@@ -60,16 +107,11 @@ OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
     places.push_back(place);
   }
   const StridedWalk<2> walk(reference::without(x.shape, axis), {y_strides, reference::without(x.strides, axis)});
-  const auto loop = [=, step = x.strides[axis]](const HostArguments& arguments) {
+  const StridedEntries copied{walk, std::move(places), x.strides[axis]};
+  const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
     read_indices(e, "Gather", arguments.inputs[1], entries);
-    const bool is_one = e.count == 1;  // which all threads share
-    in_parallel(is_one ? 1 : threads, e.count, walk.elements(), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t place = places[static_cast<std::size_t>(i)];
-        copy(walk, is_one ? threads : 1, arguments.inputs[0] + entries[i] * step, arguments.outputs[0] + place);
-      }
-    });
+    copied.copy_all(entries, threads, arguments.inputs[0], arguments.outputs[0]);
   };
   return {{loop, Bytes{e.count * std::int64_t{sizeof(std::int64_t)}}}};
 }
@@ -84,10 +126,20 @@ OwnWays own_ways(const Gather& op, const OpCall& call, int threads) {
   const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
     read_indices(e, "Gather", arguments.inputs[1], entries);
+    const float* const from = arguments.inputs[0];
+    float* const to = arguments.outputs[0];
     in_parallel(threads, e.outer * e.count, e.inner, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t entry = i / e.count * e.extent + entries[i % e.count];
-        std::copy_n(arguments.inputs[0] + entry * e.inner, e.inner, arguments.outputs[0] + i * e.inner);
+      while (begin < end) {  // for each of the outer, as far as it is of this part
+        const std::int64_t outer = begin / e.count, first = begin % e.count;
+        const std::int64_t last = std::min(e.count, first + end - begin);
+        const float* const table = from + outer * e.extent * e.inner;
+        float* y = to + begin * e.inner;
+        if (e.inner == 1) {
+          for (std::int64_t i = first; i < last; ++i) *y++ = table[entries[i]];
+        } else {
+          for (std::int64_t i = first; i < last; ++i) y = std::copy_n(table + entries[i] * e.inner, e.inner, y);
+        }
+        begin += last - first;
       }
     });
   };
@@ -122,6 +174,28 @@ OwnWays own_ways(const Expand& /*op*/, const OpCall& call, int threads) {
   if (!call.post_ops.empty() || element_count(y.shape) == 0) return {};
   const StridedWalk<2> walk(y.shape, {y.strides, reference::broadcast_strides(x.shape, x.strides, y.shape)});
   return {{[=](const HostArguments& arguments) { copy(walk, threads, arguments.inputs[0], arguments.outputs[0]); }}};
+}
+
+OwnWays own_ways(const Concat& op, const OpCall& call, int threads) {
+  const View& y = call.outputs[0];
+  if (!call.post_ops.empty() || element_count(y.shape) == 0) return {};
+  const auto axis = static_cast<std::size_t>(op.axis);
+  struct Part {
+    StridedWalk<2> walk;
+    std::int64_t place;  ///< of its first element in y
+  };
+  std::vector<Part> parts;
+  std::int64_t entry = 0;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const View x = view_of(call, i);
+    parts.push_back({StridedWalk<2>(x.shape, {y.strides, x.strides}), entry * y.strides[axis]});
+    entry += x.shape[axis];
+  }
+  const auto loop = [=](const HostArguments& arguments) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      copy(parts[i].walk, threads, arguments.inputs[i], arguments.outputs[0] + parts[i].place);
+  };
+  return {{loop, {}, /*leads=*/false}};
 }
 
 OwnWays own_ways(const Pack& op, const OpCall& call, int threads) {

@@ -52,6 +52,7 @@ OwnWays own_ways(const Cast& op, const OpCall& call, int threads);
 OwnWays own_ways(const Select& op, const OpCall& call, int threads);
 OwnWays own_ways(const ArgMax& op, const OpCall& call, int threads);
 OwnWays own_ways(const Expand& op, const OpCall& call, int threads);
+OwnWays own_ways(const Concat& op, const OpCall& call, int threads);
 OwnWays own_ways(const Pack& op, const OpCall& call, int threads);
 OwnWays own_ways(const Activation& op, const OpCall& call, int threads);
 OwnWays own_ways(const Binary& op, const OpCall& call, int threads);
@@ -82,7 +83,7 @@ OwnWays own_ways(const Update& op, const OpCall& call, int threads);
 OwnWays own_ways(const RunningAverage& op, const OpCall& call, int threads);
 
 /// Ways for what the library has no direct way for: plain loops, a general product, or nothing; beside direct ones for
-/// convolutions along one dimension.
+/// convolutions along one dimension and Softmax along short axes.
 OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads);
 OwnWays stand_ins(const Softmax& op, const OpCall& call, int threads);
 

@@ -78,6 +78,26 @@ class StridedWalk {
     }
   }
 
+  /// How far each tensor steps from a run to the next one of a block, and how many runs a block has.
+  [[nodiscard]] Offsets row_steps() const { return extents_.size() > 1 ? steps_[extents_.size() - 2] : Offsets{}; }
+  [[nodiscard]] std::int64_t rows() const { return extents_.size() > 1 ? extents_[extents_.size() - 2] : 1; }
+
+  /// Calls visit(offsets of the first element, runs) for the blocks, or parts of blocks, that runs [begin, end) are.
+  template <class Visit>
+  void for_each_block(std::int64_t begin, std::int64_t end, const Visit& visit) const {
+    while (begin < end) {
+      const std::int64_t row = begin % rows(), count = std::min(rows() - row, end - begin);
+      Offsets offsets{};
+      for (std::size_t i = 0; i < kOperands; ++i) offsets[i] = row * row_steps()[i];
+      std::int64_t block = begin / rows();
+      for (std::size_t d = extents_.size() > 2 ? extents_.size() - 2 : 0; d-- > 0; block /= extents_[d]) {
+        for (std::size_t i = 0; i < kOperands; ++i) offsets[i] += block % extents_[d] * steps_[d][i];
+      }
+      visit(offsets, count);
+      begin += count;
+    }
+  }
+
  private:
   Shape extents_;  ///< outermost first
   std::vector<Offsets> steps_;
