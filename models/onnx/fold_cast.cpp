@@ -97,7 +97,11 @@ Result<Constant> fold_cast(NodeImport& node) {
   node.ignore("saturate");    // of 8-bit floating point
   node.ignore("round_mode");  // likewise
   if ((to == Type::kFloat || to == Type::kDouble) && from->floats() != nullptr) return *from;
-  if (to == Type::kInt64 && from->integers() != nullptr) return make_constant(from->shape, *from->integers());
+  if (to == Type::kInt64 && from->integers() != nullptr) {
+    Constant same = make_constant(from->shape, *from->integers());
+    same.type = Type::kInt64;
+    return same;
+  }
   COHORT_CHECK(node.claim(element_count(from->shape)));
   if (is_floating(to)) return make_constant(from->shape, to_floats(*from, to));
   if (to == Type::kBool) return make_constant(from->shape, to_truth(*from));

@@ -73,6 +73,20 @@ TEST(OnednnWindowProduct, CopiesWindowsThatAreTornOrOfManyKernels) {
   expect_product_as_reference(with_output(wide, {dense(0, {1, 8, 40, 30}), weight({1, 8, 7, 3}), weight({1})}, 1));
 }
 
+TEST(OnednnWindowProduct, CopiesColumnsOfManyPositions) {
+  for (const std::int64_t stride : {1, 2, 3}) {
+    const Convolution grouped{one_dimension(3, stride, 4, 2), 2};
+    expect_product_as_reference(
+        with_output(grouped, {dense(0, {2, 6, 75}), weight({20, 3, 3}), weight({20})}, 1, {Activation{}}));
+  }
+  const Convolution volume{Window{{2, 3, 2}, {1, 2, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 2}}};
+  const View x = dense(0, {2, 4, 5, 6, 24}, Layout::kNchw);
+  expect_product_as_reference(with_output(volume, {x, weight({9, 4, 2, 3, 2})}, 1));
+  const Convolution upright{Window{{5, 1}, {2, 1}, {2, 0}, {2, 0}, {1, 1}}};
+  expect_product_as_reference(
+      with_output(upright, {dense(0, {2, 3, 60, 1}, Layout::kNchw), weight({12, 3, 5, 1}), weight({12})}, 1));
+}
+
 TEST(OnednnWindowProduct, TakesOneAndThreeDimensionsAndGroups) {
   expect_product_as_reference(
       with_output(Convolution{one_dimension(5, 1, 2)}, {dense(0, {1, 64, 100}), weight({40, 64, 5}), weight({40})}, 1));

@@ -243,6 +243,10 @@ TEST(OnnxAttention, AddsAMaskOfWholeNumbersAsItDoesOthers) {
                           floats_text("v", {1, 1, 2, 1}, {0, 1});
   const LoadedModel loaded =
       read(qkv + integers_text("mask", {1, 2}, {0, 1}) + node_text("Attention", {"x", "k", "v", "mask"}, {"y"}), 23);
+  const std::string cast = integers_text("given", {1, 2}, {0, 1}) +
+                           node_text("Cast", {"given"}, {"mask"}, integer_attribute("to", 7)) +
+                           node_text("Attention", {"x", "k", "v", "mask"}, {"y"});
+  EXPECT_EQ(result(read(qkv + cast, 23), {5}), result(loaded, {5}));
   EXPECT_THAT(result(loaded, {5}), ElementsAre(testing::FloatNear(std::exp(1.0F) / (1 + std::exp(1.0F)), 1e-6F)));
 }
 

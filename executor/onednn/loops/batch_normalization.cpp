@@ -67,15 +67,6 @@ struct Coefficients {
   const float *mean, *factor, *second, *third;
 };
 
-/// Memory for `count` values a channel in the workspace.
-float* values(const HostArguments& arguments, Bytes behind) {
-  return reinterpret_cast<float*>(arguments.workspace + behind.value);
-}
-
-float inverse_deviation(float variance, float epsilon) {
-  return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + static_cast<double>(epsilon)));
-}
-
 /// dx = factor * (dy - second - (x - mean) * third)
 COHORT_VECTORS void gradient_line(const float* x, const float* dy, std::int64_t count, const Coefficients& k,
                                   float* dx) {
@@ -108,7 +99,7 @@ void for_each_line(const ChannelWalk& walk, int threads, const ByLine& by_line, 
 }
 
 Coefficients of_channel(const Coefficients& k, std::int64_t c) {
-  return {k.mean + c, k.factor + c, k.second + c, k.third == nullptr ? nullptr : k.third + c};
+  return {k.mean + c, k.factor + c, k.second + c, k.third + c};
 }
 
 /// Distance between the elements of an operand [C].
@@ -179,7 +170,8 @@ OwnWays own_ways(const BatchNormalizationGradient& op, const OpCall& call, int t
   const auto loop = [=, walk = *found, epsilon = op.epsilon](const HostArguments& arguments) {
     const std::int64_t channels = walk.channels;
     const auto count = static_cast<float>(walk.per_channel());
-    float *const factor = values(arguments, {}), *const second = factor + channels, *const third = second + channels;
+    auto* const factor = reinterpret_cast<float*>(arguments.workspace);
+    float *const second = factor + channels, *const third = second + channels;
     const float *const mean = arguments.inputs[2], *const variance = mean + channels;
     const float *const dscale = arguments.inputs[4], *const dshift = dscale + pack_place(channels);
     for (std::int64_t c = 0; c < channels; ++c) {

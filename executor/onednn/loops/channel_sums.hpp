@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "executor/onednn/loops/channels.hpp"
 #include "executor/onednn/loops/vector.hpp"
 
@@ -24,6 +26,10 @@ COHORT_INLINE void join_spread(double count, double mean, double squares, double
   const double distance = mean - mean_of, all = before + count;
   mean_of += distance * count / all;
   squares_of += squares + distance * distance * before * count / all;
+}
+
+inline float inverse_deviation(float variance, float epsilon) {
+  return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + static_cast<double>(epsilon)));
 }
 
 /// Of every channel over some lines: C means, then C sums of squared distances. x is the walk's tensor 0.

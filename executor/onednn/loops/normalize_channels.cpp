@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "executor/onednn/loops/channel_sums.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_walk.hpp"
@@ -94,10 +95,6 @@ class ChannelNormalizer {
   float floor_;
   int threads_;
 };
-
-float inverse_deviation(float variance, float epsilon) {
-  return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + static_cast<double>(epsilon)));
-}
 
 /// Whether an operand has a value for each channel, one behind another.
 bool is_row(const View& view, std::int64_t channels) {

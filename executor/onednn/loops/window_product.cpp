@@ -1,5 +1,5 @@
-// Convolutions as a matrix product: the windows of some positions at a time become rows of a matrix, which is
-// multiplied by the kernels. The library lacks kernels for long windows over few channels, such as filter banks and
+// Convolutions as a matrix product: the windows of some positions at a time become rows or columns of a matrix, which
+// is multiplied by the kernels. The library lacks kernels for long windows over few channels, such as filter banks and
 // resampling, and takes plain loops for them; along one dimension it may have a slow product only.
 
 #include <algorithm>
@@ -39,7 +39,7 @@ COHORT_VECTORS void gather(const float* from, std::int64_t step, std::int64_t co
   }
 }
 
-/// The windows of a convolution's positions, row by row.
+/// The windows of a convolution's positions, as rows or columns of a matrix.
 class Windows {
  public:
   Windows(const Convolution& op, const View& x, const View& y)
@@ -51,8 +51,10 @@ class Windows {
 
   /// Whether a row holds tap by tap all channels, instead of channel by channel all taps.
   [[nodiscard]] bool channels_last() const { return channels_last_; }
-  /// Whether a row is made of so short runs of memory that it is faster to copy by taps and channels.
-  [[nodiscard]] bool has_short_lines() const { return !channels_last_ && window_.kernel[2] < kLanes; }
+  /// Whether rows are made of so short runs of memory that it is faster to copy many positions of one tap at a time.
+  [[nodiscard]] bool has_short_lines() const {
+    return !channels_last_ && window_.kernel[2] < kLanes && row_length() >= kLanes;
+  }
   [[nodiscard]] std::int64_t taps() const { return window_.kernel[0] * window_.kernel[1] * window_.kernel[2]; }
   [[nodiscard]] std::int64_t inner() const { return channels_ * taps(); }
   [[nodiscard]] std::int64_t positions() const { return y_[0] * y_[2] * y_[3] * y_[4]; }
@@ -76,8 +78,7 @@ class Windows {
   }
 
   /// Copies the windows of `count` positions from `first` on, of the channels of one group, as columns: for each tap of
-  /// each channel a row of `count`; zeros for what lies in the padding. Positions lie nearer to each other than
-  /// channels.
+  /// each channel a row of `count`; zeros for what lies in the padding.
   void copy_columns(const float* x, std::int64_t first, std::int64_t count, std::int64_t group, float* columns) const {
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t length = std::min(count - done, y_[4] - (first + done) % y_[4]);
