@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "cli/text_checks.hpp"
+#include "models/file_arguments.hpp"
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
-#include "models/set_input.hpp"
 
 namespace cohort {
 
@@ -23,6 +23,11 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
                  "Make an input of an .onnx file a constant, as the condition of an If; VALUE is a number, or a list "
                  "with commas; repeatable")
       ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--until", options.until,
+                 "Compute this tensor of an .onnx file in place of the file's outputs, and leave out what it does not "
+                 "need, such as a NonMaxSuppression behind it; repeatable")
+      ->type_name("TENSOR")
       ->allow_extra_args(false);
   app.add_option("--minibatch", options.minibatch, "Samples per step")
       ->check(CLI::Range(1, 65536))
@@ -90,12 +95,18 @@ Result<ModelSource> model_source(const ModelOptions& options) {
     return fail(ErrorCode::kInvalidInput, "{} is no built-in network, and a model's file ends in .onnx", source.model);
   if (from_file && !options.arguments.empty())
     return fail(ErrorCode::kUsage, "--set is for built-in networks; --dim sets open dimensions of {}", source.model);
-  if (!from_file && !(options.dims.empty() && options.set_inputs.empty()))
+  if (!from_file && !(options.dims.empty() && options.set_inputs.empty() && options.until.empty()))
     return fail(ErrorCode::kUsage, "{} is for .onnx files; --set gives arguments of built-in networks",
-                options.dims.empty() ? "--set-input" : "--dim");
+                !options.dims.empty()         ? "--dim"
+                : !options.set_inputs.empty() ? "--set-input"
+                                              : "--until");
   COHORT_CHECK(add_arguments("--set", "hidden=512", options.arguments, source));
   COHORT_CHECK(add_arguments("--dim", "seq=128", options.dims, source));
   COHORT_CHECK(add_arguments("--set-input", "mask=1", options.set_inputs, source, kSetInput));
+  for (std::size_t i = 0; i < options.until.size(); ++i) {
+    if (!source.arguments.emplace(std::string(kUntil) + options.until[i], std::to_string(i + 1)).second)
+      return fail(ErrorCode::kUsage, "--until names {} twice", options.until[i]);
+  }
   return source;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "models/file_arguments.hpp"
 #include "models/onnx/onnx_file.hpp"
-#include "models/set_input.hpp"
 #include "planning/planning_input.hpp"
 #include "planning/profile_set.hpp"
 #include "planning/profiled_catalog.hpp"
@@ -138,6 +138,8 @@ std::string profile_command_of(const ModelSource& source, const std::string& dev
   for (const auto& [name, value] : source.arguments) {
     if (file && name.starts_with(kSetInput)) {
       command += fmt::format(" --set-input {}={}", name.substr(kSetInput.size()), value);
+    } else if (file && name.starts_with(kUntil)) {
+      command += fmt::format(" --until {}", name.substr(kUntil.size()));
     } else {
       command += fmt::format(" {} {}={}", file ? "--dim" : "--set", name, value);
     }

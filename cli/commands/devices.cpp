@@ -148,8 +148,8 @@ Command devices_command() {
                    "With --ways: memory layout of images; default: nhwc, but nchw on a GPU in float32")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     options->of_ways =
-        options_named(app, {"--device", "--described", "--set", "--dim", "--set-input", "--strict-nan", "--minibatch",
-                            "--seed", "--train", "--loss", "--clip", "--precision", "--layout"});
+        options_named(app, {"--device", "--described", "--set", "--dim", "--set-input", "--until", "--strict-nan",
+                            "--minibatch", "--seed", "--train", "--loss", "--clip", "--precision", "--layout"});
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

@@ -4,6 +4,7 @@
 
 #include "base/file.hpp"
 #include "models/onnx/container.hpp"
+#include "models/onnx/cut_graph.hpp"
 #include "models/onnx/graph_inputs.hpp"
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/nodes_import.hpp"
@@ -193,6 +194,7 @@ void use_given(Graph& graph, const ReadOptions& options) {
 Result<LoadedModel> import_graph(Graph graph, std::size_t file_size, const ReadOptions& options) {
   COHORT_CHECK(fix_inputs(graph, options));
   use_given(graph, options);
+  if (!options.until.empty()) COHORT_CHECK(cut_graph(graph, options.until));
   Result<LoadedModel> loaded = import_graph(graph, file_size, options, false);
   if (loaded || options.given == nullptr) return loaded;
   Result<LoadedModel> by_constants = import_graph(graph, file_size, options, true);

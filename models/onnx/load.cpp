@@ -1,9 +1,9 @@
 #include <charconv>
 
 #include "models/compute/fold_constants.hpp"
+#include "models/file_arguments.hpp"
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
-#include "models/set_input.hpp"
 #include "models/training/differentiate.hpp"
 
 namespace cohort::onnx {
@@ -33,7 +33,7 @@ Result<std::map<std::string, std::int64_t>> dims_of(const std::map<std::string, 
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, text] : arguments) {
-    if (name.starts_with(kSetInput)) continue;
+    if (name.starts_with(kSetInput) || name.starts_with(kUntil)) continue;
     std::int64_t extent = 0;
     const char* const end = text.data() + text.size();
     const auto [read, error] = std::from_chars(text.data(), end, extent);
@@ -53,6 +53,23 @@ std::map<std::string, std::string> fixed_of(const std::map<std::string, std::str
   return fixed;
 }
 
+/// The tensors that are computed in place of the file's outputs, in the order of their places.
+Result<std::vector<std::string>> until_of(const std::map<std::string, std::string>& arguments) {
+  std::map<std::int64_t, std::string> places;
+  for (const auto& [name, text] : arguments) {
+    if (!name.starts_with(kUntil)) continue;
+    std::int64_t place = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, place);
+    if (error != std::errc{} || read != end || !places.emplace(place, name.substr(kUntil.size())).second)
+      return fail(ErrorCode::kInvalidInput,
+                  "\"{}\" must be its place among the outputs, one that no other has, not \"{}\"", name, text);
+  }
+  std::vector<std::string> until;
+  for (auto& [place, name] : places) until.push_back(std::move(name));
+  return until;
+}
+
 }  // namespace
 
 bool is_file(std::string_view model) { return model.ends_with(".onnx"); }
@@ -66,6 +83,9 @@ Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) 
     if (!dims) return in_context(source.model, dims.error());
     options.dims = std::move(*dims);
     options.fixed = fixed_of(source.arguments);
+    auto until = until_of(source.arguments);
+    if (!until) return in_context(source.model, until.error());
+    options.until = std::move(*until);
     COHORT_TRY(LoadedModel loaded, read_model(source.model, options));
     if (auto checked = check_minibatch(loaded.model, source.minibatch); !checked)
       return in_context(source.model, checked.error());

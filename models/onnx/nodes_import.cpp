@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/rename.hpp"
@@ -65,6 +66,15 @@ std::vector<std::string> inputs_behind(const Graph& graph, const std::string& na
   return inputs;
 }
 
+/// As one word of a command line.
+std::string as_word(const std::string& name) {
+  const bool is_plain = std::all_of(name.begin(), name.end(), [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_./:-").find(letter) != std::string_view::npos;
+  });
+  return is_plain ? name : fmt::format("'{}'", name);
+}
+
 }  // namespace
 
 std::string op_name_for(ImportState& state, const Node& node, std::size_t index) {
@@ -77,6 +87,7 @@ std::string op_name_for(ImportState& state, const Node& node, std::size_t index)
 
 void NodesImport::add(const Node& node, std::size_t index) {
   if (is_unread_constant(node)) return;
+  if (index < graph_.nodes.size() && &node == &graph_.nodes[index]) order_.push_back(index);
   const bool is_if = node.domain.empty() && node.op_type == "If";
   const bool is_loop = node.domain.empty() && (node.op_type == "Loop" || node.op_type == "Scan");
   const OpSupport* support = node.domain.empty() ? find_support(node.op_type) : nullptr;
@@ -112,9 +123,58 @@ std::vector<std::string> NodesImport::first_of_each_type(const std::vector<Unsup
   return first;
 }
 
+bool NodesImport::is_computed(const std::string& name) const {
+  const auto value = state_.values.find(name);
+  if (value == state_.values.end()) return false;
+  const auto* tensor = std::get_if<TensorValue>(&value->second);
+  return tensor != nullptr && state_.model.tensor(tensor->id).role == TensorRole::kActivation;
+}
+
+std::set<std::string> NodesImport::merged(std::set<std::string> tensors, std::size_t most) const {
+  std::set<std::string> fewest = tensors;
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+    const Node& node = graph_.nodes[*at];
+    std::size_t removed = 0;
+    for (const std::string& output : node.outputs) removed += tensors.erase(output);
+    if (removed == 0) continue;
+    bool is_from_others = false;
+    for (const std::string& read : reads_of(node)) {
+      if (!is_computed(read)) continue;
+      is_from_others = true;
+      tensors.insert(read);
+    }
+    const bool is_few = fewest.size() <= most;
+    if (!is_from_others || (is_few && tensors.size() > fewest.size())) break;
+    if (tensors.size() < fewest.size()) fewest = tensors;
+  }
+  return fewest.size() <= most ? fewest : std::set<std::string>();
+}
+
+std::vector<std::string> NodesImport::last_before_wrong(std::size_t most) const {
+  std::set<std::string> last;
+  for (const Node& node : graph_.nodes) {
+    const bool is_left_out = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                         [&](const std::string& output) { return missing_.count(output) > 0; });
+    if (!is_left_out) continue;
+    for (const std::string& read : reads_of(node)) {
+      if (is_computed(read)) last.insert(read);
+    }
+  }
+  for (const std::string& output : graph_.outputs) {
+    if (is_computed(output)) last.insert(output);
+  }
+  if (last.size() > most) last = merged(std::move(last), most);
+  std::vector<std::string> in_order;
+  for (const std::size_t i : order_) {
+    for (const std::string& output : graph_.nodes[i].outputs) {
+      if (last.count(output) > 0) in_order.push_back(output);
+    }
+  }
+  return in_order;
+}
+
 Result<void> NodesImport::result() const {
   if (unsupported_.empty() && wrong_.empty()) return {};
-  if (unsupported_.empty() && wrong_.size() == 1) return fail(ErrorCode::kInvalidInput, "{}", wrong_[0]);
   std::vector<std::string> parts;
   if (!unsupported_.empty()) {
     const std::vector<std::string> types = first_of_each_type(unsupported_);
@@ -122,6 +182,11 @@ Result<void> NodesImport::result() const {
         fmt::format("{} not supported: {}", types.size() == 1 ? "an op is" : "some ops are", fmt::join(types, ", ")));
   }
   parts.insert(parts.end(), wrong_.begin(), wrong_.end());
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::string> last = last_before_wrong(kMostNamed);
+  std::transform(last.begin(), last.end(), last.begin(), as_word);
+  if (!last.empty())
+    parts.push_back(fmt::format("to compute what comes before: --until {}", fmt::join(last, " --until ")));
   return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));
 }
 

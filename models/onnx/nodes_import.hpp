@@ -31,6 +31,15 @@ class NodesImport {
   /// What the first node of each type is called, and how many others there are.
   static std::vector<std::string> first_of_each_type(const std::vector<UnsupportedNode>& nodes);
 
+  /// The tensors at which the model can be cut so that nothing wrong is left, in the order in which they are written:
+  /// those that nodes read that are left out, and outputs. Where these are more than `most`, as the scores of each
+  /// class, those before them that they are computed from. None where nothing but inputs and constants is left.
+  [[nodiscard]] std::vector<std::string> last_before_wrong(std::size_t most) const;
+  /// In place of tensors those that they are computed from, further and further back as long as they get fewer; none
+  /// where they do not become as few as `most`.
+  [[nodiscard]] std::set<std::string> merged(std::set<std::string> tensors, std::size_t most) const;
+  /// In each step.
+  [[nodiscard]] bool is_computed(const std::string& name) const;
   /// Its value may be of a type that is not supported.
   [[nodiscard]] bool is_unread_constant(const Node& node) const;
   /// An If whose condition is known is the branch taken. Else both are computed, and the condition chooses between
@@ -72,6 +81,7 @@ class NodesImport {
 
   ImportState& state_;
   const Graph& graph_;
+  std::vector<std::size_t> order_;  ///< of the graph's own nodes so far
   std::vector<UnsupportedNode> unsupported_;
   std::vector<std::string> wrong_;
   std::set<std::string, std::less<>> missing_;  ///< names that stay without a value

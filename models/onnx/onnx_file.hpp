@@ -36,6 +36,8 @@ struct ReadOptions {
   /// Inputs that become constants: name and value, as text. A value is a number or a list of them with commas, in the
   /// order of the elements; one number stands for all elements.
   std::map<std::string, std::string> fixed = {};
+  /// Tensors to compute in place of the graph's outputs, if any: what they do not need is left out, supported or not.
+  std::vector<std::string> until = {};
   /// Inputs with known values, by name, or null. Such an input becomes a constant where an op needs one, and is then no
   /// input of the model, unless an op also reads it at run time. An initialiser that is an input is an input of the
   /// model only where it is given here.

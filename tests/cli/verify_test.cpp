@@ -251,6 +251,30 @@ TEST_F(Verify, ProfilesAModelWithAnInputThatIsFixed) {
   EXPECT_THAT(cohort({"profile", "mlp", "--set-input", "k=1"}).err, HasSubstr("--set-input is for .onnx files"));
 }
 
+TEST_F(Verify, ProfilesPlansAndRunsAModelUpToTensorsInItsMiddle) {
+  write("detector.onnx", onnx_model(17, input_text("x", {4}) + output_text("y") + node_text("Neg", {"x"}, {"boxes"}) +
+                                            node_text("Exp", {"x"}, {"all scores"}) +
+                                            node_text("NonMaxSuppression", {"boxes", "all scores"}, {"y"})));
+  const std::string model = path("detector.onnx").string();
+  const std::string profile = path("detector.trace.json").string();
+  const std::string plan = path("detector.plan.json").string();
+  const auto profile_until = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"profile", model, "--device", "reference", "-o", profile});
+    return cohort(words);
+  };
+  EXPECT_THAT(profile_until({}).err, HasSubstr("to compute what comes before: --until boxes --until 'all scores'"));
+  EXPECT_THAT(profile_until({"--until", "boxes", "--until", "boxes"}).err, HasSubstr("--until names boxes twice"));
+  const Outcome profiled = profile_until({"--until", "all scores", "--until", "boxes"});
+  ASSERT_EQ(profiled.exit_code, 0) << profiled.err;
+  const Outcome planned = cohort({"plan", profile, "-n", "2", "-o", plan});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const json arguments = json::parse(*read_file(plan))["members"][0]["arguments"];
+  EXPECT_EQ(arguments, json({{"until all scores", "1"}, {"until boxes", "2"}}));
+  const Outcome run = cohort({"run", plan, "--blocks", "1", "--block-ms", "1", "-o", path("run.trace.json").string()});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(cohort({"profile", "mlp", "--until", "boxes"}).err, HasSubstr("--until is for .onnx files"));
+}
+
 /// Folders of cases beside the source tree that people reported, which are no part of it.
 TEST_F(Verify, PassesTheReportedCasesOfExporters) {
   const std::filesystem::path reports = COHORT_REPORTS;
