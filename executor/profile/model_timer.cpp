@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-Result<void> ModelTimer::pass(const ChooseAlternative& choose) {
+Result<void> ModelTimer::pass(const ChooseAlternative& choose, const std::optional<TimeBudget>& budget) {
   constexpr int kKept = 15;  // over all passes
   Plan plan = uniform_plan({{loaded_.model.name, {}, 0}}, Strategy::kSerial, 1);
   plan.input.buffers = 1;
@@ -33,8 +33,14 @@ Result<void> ModelTimer::pass(const ChooseAlternative& choose) {
     runner->session().set_sink(nullptr);
     untraced_.samples.push_back(plain / steps);
     traced_.samples.push_back(watched / steps);
+    if (budget && budget->spent() && is_long()) break;
   }
   return {};
+}
+
+bool ModelTimer::is_long() const {
+  constexpr std::chrono::milliseconds kLong{100};
+  return is_timed() && untraced_.samples.back() >= kLong;
 }
 
 void ModelTimer::forget() {

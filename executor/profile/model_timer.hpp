@@ -1,9 +1,12 @@
 #pragma once
 
+#include <optional>
+
 #include "base/cancel.hpp"
 #include "executor/backend.hpp"
 #include "executor/profile/kernels.hpp"
 #include "executor/profile/profile.hpp"
+#include "executor/profile/time_budget.hpp"
 #include "models/model.hpp"
 #include "simulator/plan/lower.hpp"
 #include "tracer/trace.hpp"
@@ -17,11 +20,14 @@ class ModelTimer {
   ModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, const CancelToken& cancel)
       : backend_(backend), loaded_(loaded), options_(options), cancel_(cancel) {}
 
-  /// Some more samples of both, in the ways that `choose` picks. Errors: those of lower() and of the device;
-  /// kInterrupted.
-  Result<void> pass(const ChooseAlternative& choose);
+  /// Some more samples of both, in the ways that `choose` picks; one of each, where a step takes long and the budget is
+  /// spent. Errors: those of lower() and of the device; kInterrupted.
+  Result<void> pass(const ChooseAlternative& choose, const std::optional<TimeBudget>& budget = {});
   /// Forgets what was timed.
   void forget();
+  [[nodiscard]] bool is_timed() const { return !untraced_.samples.empty(); }
+  /// Whether a step takes so long that more samples than needed try somebody's patience.
+  [[nodiscard]] bool is_long() const;
   /// By how much the sink seems to change a step, in parts of it: more than a sink can, where the machine was
   /// disturbed.
   [[nodiscard]] double perturbation() const;

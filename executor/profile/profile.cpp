@@ -38,9 +38,10 @@ constexpr double kToSettle = 0.45;
 constexpr double kToFuse = 0.6;
 constexpr double kToWiden = 0.7;
 
-/// A small model, of which all is timed sooner, is timed again and again for this part of the budget: a machine may be
-/// fast or slow for a second, and the runs that are predicted will meet both.
+/// A small model, of which all is timed sooner, is timed again and again for this part of the budget, and at most so
+/// long: a machine may be fast or slow for a second, and the runs that are predicted will meet both.
 constexpr double kToRepeat = 1.0 / 3;
+constexpr std::chrono::seconds kMostRepeat{3};
 
 /// A sink that seems to change a step by more was not what changed it.
 constexpr double kMostPerturbation = 0.1;
@@ -64,30 +65,32 @@ struct BudgetedProfile {
   }
 
   /// Without which there is no profile.
-  Result<void> least() {
+  Result<void> least(const TimeBudget& budget) {
     say("the whole model");
     COHORT_CHECK(in_model.time_first(cancel));
-    COHORT_CHECK(whole.pass(choose_ways(in_model.best())));
+    COHORT_CHECK(whole.pass(choose_ways(in_model.best()), budget));
     return add_overheads(backend, cancel, overheads);
   }
 
   /// A sink adds a clock's tick to an op. Where it seems to do more, or to make steps faster, something else ran.
-  Result<void> time_whole() {
+  Result<void> time_whole(const TimeBudget& budget) {
     for (int i = 0; i <= kMostRetries; ++i) {
-      COHORT_CHECK(whole.pass(choose_ways(in_model.best())));
-      if (std::abs(whole.perturbation()) <= kMostPerturbation) return {};
+      COHORT_CHECK(whole.pass(choose_ways(in_model.best()), budget));
+      if (std::abs(whole.perturbation()) <= kMostPerturbation || (budget.spent() && whole.is_long())) return {};
       if (i < kMostRetries) whole.forget();
     }
     return {};
   }
 
   Result<void> rest(const TimeBudget& budget) {
-    const TimeBudget to_repeat = budget.part(kToRepeat);
+    const TimeBudget third = budget.part(kToRepeat);
+    const TimeBudget to_repeat(std::min<Nanoseconds>(third.left(), kMostRepeat));
     say(fmt::format("ways to run each op; {:.0f} s left at most", seconds(budget.left())));
+    const ChosenWays first = in_model.best();
     COHORT_TRY(const bool raced, in_model.race(budget.part(kToRace), cancel));
     if (!raced) lacking.emplace_back("further ways to run ops");
-    whole.forget();  // the first choices are not what a member alone will run
-    COHORT_CHECK(time_whole());
+    if (in_model.best() != first || !budget.spent()) whole.forget();  // a member alone will run others
+    if (!whole.is_timed()) COHORT_CHECK(time_whole(budget));
     say(fmt::format("members in turn; {:.0f} s left at most", seconds(budget.left())));
     const TimeBudget to_settle = budget.part(kToSettle);
     COHORT_TRY(bool settled, in_model.settle(to_settle, cancel));
@@ -97,16 +100,16 @@ struct BudgetedProfile {
       COHORT_TRY(auto without, cases.time_within(budget.part(part), stage, in_model));
       if (!without.empty()) lacking.push_back(std::move(without));
       if (budget.spent()) continue;
-      COHORT_CHECK(time_whole());
+      COHORT_CHECK(time_whole(budget));
       say("members in turn once more");
       COHORT_TRY(settled, in_model.settle(budget, cancel));
     }
     while (settled && !to_repeat.spent()) {
-      COHORT_CHECK(time_whole());
+      COHORT_CHECK(time_whole(budget));
       COHORT_TRY(settled, in_model.settle(to_repeat, cancel));
     }
     if (!settled) lacking.emplace_back("several members in turn");
-    return time_whole();
+    return budget.spent() && whole.is_long() ? Result<void>() : time_whole(budget);
   }
 
   void write(Trace& trace) && {
@@ -145,7 +148,7 @@ Result<void> profile_within(Nanoseconds length, Backend& backend, const LoadedMo
                           ModelTimer(backend, loaded, options, cancel),
                           {},
                           {}};
-  COHORT_CHECK(profile.least());
+  COHORT_CHECK(profile.least(budget));
   if (auto rest = profile.rest(budget); !rest) {
     if (rest.error().code != ErrorCode::kInterrupted)
       return tl::unexpected<Error>(profile.cases.explained(rest.error()));

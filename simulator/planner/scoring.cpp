@@ -19,11 +19,16 @@ constexpr std::size_t kMostSteps = 100'000;
 /// Of the programs that are kept, some 2 KB each.
 constexpr std::size_t kMostKeptSteps = 20'000;
 
+/// How many programs in which nothing is fused may be predicted at the same time.
+std::size_t most_programs(const PlanningCase& planning_case) {
+  std::size_t steps = 1;
+  for (const Model* model : planning_case.models) steps += model->ops.size();
+  return std::max<std::size_t>(1, kMostSteps / steps);
+}
+
 std::size_t workers_for(const PlanningCase& planning_case, int threads) {
   const std::size_t cores = std::thread::hardware_concurrency();
-  std::size_t steps = 1;  // of a program in which nothing is fused
-  for (const Model* model : planning_case.models) steps += model->ops.size();
-  const std::size_t most = std::clamp<std::size_t>(kMostSteps / steps, 1, kMostWorkers);
+  const std::size_t most = std::min(most_programs(planning_case), kMostWorkers);
   return std::clamp<std::size_t>(threads > 0 ? static_cast<std::size_t>(threads) : cores, 1, most);
 }
 
@@ -101,6 +106,8 @@ std::vector<Result<Scored>> Scoring::score(std::vector<Scored> planned) {
   for (auto& each : found) scored.push_back(*std::move(each));
   return scored;
 }
+
+bool Scoring::one_at_a_time() const { return most_programs(case_) == 1; }
 
 Result<Scored> Scoring::score(Scored planned) { return score(workers_.front(), std::move(planned)); }
 

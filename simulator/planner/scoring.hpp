@@ -46,6 +46,8 @@ class Scoring {
   Scoring(const PlanningCase& planning_case, const PlannerOptions& options, const BaselinePrediction& baseline);
 
   [[nodiscard]] std::size_t workers() const { return workers_.size(); }
+  /// Whether programs are so large that there should be one of them at a time.
+  [[nodiscard]] bool one_at_a_time() const;
   /// For one thread, while nothing is scored.
   [[nodiscard]] PlanEvaluator& evaluator() { return workers_.front().evaluator; }
 

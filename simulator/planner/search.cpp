@@ -73,14 +73,9 @@ class Search {
   Result<void> run_among(const std::vector<Variant>& variants) {
     outcome_.objective = options_.objective;
     const std::size_t count = std::min(worth_trying(*of_few_, case_), variants.size());
-    const std::vector<const Variant*> waiting = pointers_to(variants);
     COHORT_CHECK(add_in_turn());  // first, and without its program: two of them would take twice the memory
     for (Scored& in_turn : scored_) in_turn.program.reset();
-    for (std::size_t i = 0; i < count; ++i) {
-      look_ahead(std::span(waiting).subspan(i, count - i), [](std::size_t) { return false; });
-      COHORT_TRY(const bool go_on, try_variant(variants[i]));
-      if (!go_on) break;
-    }
+    COHORT_CHECK(try_all(std::span(variants).first(count)));
     const bool nothing_new = std::ranges::all_of(scored_, &Scored::is_in_turn);
     if (outcome_.interrupted && nothing_new) return options_.cancel->check();
     for (std::size_t i = count; i < variants.size(); ++i) screen(variants[i], maker_.bound(variants[i]));
@@ -112,6 +107,21 @@ class Search {
   /// Of a number that is right for small programs, what there is time for; at least `least`.
   [[nodiscard]] std::size_t searched(std::size_t number, std::size_t least) const {
     return std::max(std::min(number, least), static_cast<std::size_t>(part_ * static_cast<double>(number)));
+  }
+
+  /// Where programs are large each goes before the next is made, and the first, which is most likely the best, comes
+  /// last: its program is asked for again.
+  Result<void> try_all(std::span<const Variant> variants) {
+    const std::vector<const Variant*> waiting = pointers_to(variants);
+    const bool is_large = scoring_.one_at_a_time();
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      const std::size_t at = is_large ? variants.size() - 1 - i : i;
+      for (std::size_t before = 0; is_large && before < scored_.size(); ++before) scored_[before].program.reset();
+      look_ahead(std::span(waiting).subspan(at), [](std::size_t) { return false; });
+      COHORT_TRY(const bool go_on, try_variant(variants[at]));
+      if (!go_on) break;
+    }
+    return {};
   }
 
   /// The most promising first, by the sum over their ops; then only what its bound still lets win.
@@ -383,7 +393,7 @@ class Search {
     return {};
   }
 
-  static std::vector<const Variant*> pointers_to(const std::vector<Variant>& variants) {
+  static std::vector<const Variant*> pointers_to(std::span<const Variant> variants) {
     std::vector<const Variant*> pointers;
     for (const Variant& variant : variants) pointers.push_back(&variant);
     return pointers;

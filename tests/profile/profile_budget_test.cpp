@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "executor/clock.hpp"
 #include "executor/host/host_session.hpp"
@@ -158,6 +159,50 @@ class MovedKernels final : public WrappedKernels {
 
   const MovingCores& machine_;
 };
+
+/// Matrix products that then wait, and are counted; overheads are measured with other ops.
+class CountedSlowKernels final : public WrappedKernels {
+ public:
+  explicit CountedSlowKernels(std::atomic<int>& calls) : calls_(calls) {}
+
+ private:
+  class Kernel final : public HostKernel {
+   public:
+    Kernel(std::unique_ptr<HostKernel> kernel, std::atomic<int>& calls) : kernel_(std::move(kernel)), calls_(calls) {}
+
+    void run(const HostArguments& arguments) override {
+      ++calls_;
+      kernel_->run(arguments);
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    }
+
+   private:
+    std::unique_ptr<HostKernel> kernel_;
+    std::atomic<int>& calls_;
+  };
+
+  [[nodiscard]] std::unique_ptr<HostKernel> wrap(std::unique_ptr<HostKernel> kernel,
+                                                 const OpCall& call) const override {
+    if (!std::holds_alternative<Gemm>(call.attributes)) return kernel;
+    return std::make_unique<Kernel>(std::move(kernel), calls_);
+  }
+
+  std::atomic<int>& calls_;
+};
+
+TEST_F(ProfileBudget, RunsAModelThatTakesLongAFewTimesBeyondIt) {
+  std::atomic<int> calls = 0;
+  HostBackend device(std::make_unique<CountedSlowKernels>(calls), reference_device_info(1));
+  ProfileOptions options;
+  options.budget = Nanoseconds(0);
+  options.fused_widths = {};
+  const auto trace = profile_model(device, *batch_.loaded[0], options, cancel_);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->info.wall("model untraced")->samples.size(), 1U);
+  EXPECT_EQ(trace->info.wall("model traced")->samples.size(), 1U);
+  const int steps = calls / 2;
+  EXPECT_LE(steps, 10) << "loaded, warmed up and timed, for the ops and for the whole";
+}
 
 TEST_F(ProfileBudget, LeavesOutWhatWasTimedWhileCoresWereApart) {
   MovingCores machine;  // apart while ways are compared, together from then on
