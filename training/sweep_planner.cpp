@@ -1,6 +1,8 @@
 #include "training/sweep_planner.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "models/file_arguments.hpp"
 #include "models/onnx/onnx_file.hpp"
@@ -135,15 +137,17 @@ Result<std::vector<PlannedBatch>> SweepPlanner::plan(const TrainedNetwork& netwo
 std::string profile_command_of(const ModelSource& source, const std::string& device) {
   std::string command = fmt::format("cohort profile {}", source.model);
   const bool file = onnx::is_file(source.model);
+  std::map<std::pair<std::size_t, std::string>, std::string> until;  // by place: digits, text
   for (const auto& [name, value] : source.arguments) {
     if (file && name.starts_with(kSetInput)) {
       command += fmt::format(" --set-input {}={}", name.substr(kSetInput.size()), value);
     } else if (file && name.starts_with(kUntil)) {
-      command += fmt::format(" --until {}", name.substr(kUntil.size()));
+      until[{value.size(), value}] = name.substr(kUntil.size());
     } else {
       command += fmt::format(" {} {}={}", file ? "--dim" : "--set", name, value);
     }
   }
+  for (const auto& [place, name] : until) command += fmt::format(" --until '{}'", name);
   command += fmt::format(" --minibatch {} --train {}", source.minibatch, optimizer_name(source.training->update));
   if (source.training->loss != LossKind::kCrossEntropy)
     command += fmt::format(" --loss {}", to_string(source.training->loss));

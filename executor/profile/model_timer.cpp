@@ -43,9 +43,9 @@ bool ModelTimer::is_long() const {
   return is_timed() && untraced_.samples.back() >= kLong;
 }
 
-void ModelTimer::forget() {
-  untraced_.samples.clear();
-  traced_.samples.clear();
+void ModelTimer::forget(std::size_t kept) {
+  untraced_.samples.resize(kept);
+  traced_.samples.resize(kept);
 }
 
 double ModelTimer::perturbation() const {

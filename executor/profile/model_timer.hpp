@@ -23,10 +23,12 @@ class ModelTimer {
   /// Some more samples of both, in the ways that `choose` picks; one of each, where a step takes long and the budget is
   /// spent. Errors: those of lower() and of the device; kInterrupted.
   Result<void> pass(const ChooseAlternative& choose, const std::optional<TimeBudget>& budget = {});
-  /// Forgets what was timed.
-  void forget();
+  /// Samples of each so far.
+  [[nodiscard]] std::size_t count() const { return untraced_.samples.size(); }
+  /// Forgets all but the first `kept` of each.
+  void forget(std::size_t kept = 0);
   [[nodiscard]] bool is_timed() const { return !untraced_.samples.empty(); }
-  /// Whether a step takes so long that more samples than needed try somebody's patience.
+  /// Whether a step takes so long that no more samples than needed are taken.
   [[nodiscard]] bool is_long() const;
   /// By how much the sink seems to change a step, in parts of it: more than a sink can, where the machine was
   /// disturbed.

@@ -38,8 +38,8 @@ constexpr double kToSettle = 0.45;
 constexpr double kToFuse = 0.6;
 constexpr double kToWiden = 0.7;
 
-/// A small model, of which all is timed sooner, is timed again and again for this part of the budget, and at most so
-/// long: a machine may be fast or slow for a second, and the runs that are predicted will meet both.
+/// A small model is timed within a second. It is then timed again until this part of the budget has passed, and at most
+/// so long: a machine may be fast or slow for a second, and the runs that are predicted will meet both.
 constexpr double kToRepeat = 1.0 / 3;
 constexpr std::chrono::seconds kMostRepeat{3};
 
@@ -74,10 +74,11 @@ struct BudgetedProfile {
 
   /// A sink adds a clock's tick to an op. Where it seems to do more, or to make steps faster, something else ran.
   Result<void> time_whole(const TimeBudget& budget) {
+    const std::size_t before = whole.count();
     for (int i = 0; i <= kMostRetries; ++i) {
       COHORT_CHECK(whole.pass(choose_ways(in_model.best()), budget));
       if (std::abs(whole.perturbation()) <= kMostPerturbation || (budget.spent() && whole.is_long())) return {};
-      if (i < kMostRetries) whole.forget();
+      if (i < kMostRetries) whole.forget(before);
     }
     return {};
   }

@@ -1,5 +1,7 @@
 #include "models/onnx/cut_graph.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -57,7 +59,10 @@ Result<void> cut_graph(Graph& graph, const std::vector<std::string>& until) {
     if (is_needed[i]) nodes.push_back(std::move(graph.nodes[i]));
   }
   graph.nodes = std::move(nodes);
-  std::erase_if(graph.inputs, [&](const GraphInput& input) { return needed.count(input.name) == 0; });
+  const auto first_left_out = std::stable_partition(
+      graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& input) { return needed.count(input.name) > 0; });
+  graph.left_out.assign(std::make_move_iterator(first_left_out), std::make_move_iterator(graph.inputs.end()));
+  graph.inputs.erase(first_left_out, graph.inputs.end());
   std::erase_if(graph.constants, [&](const auto& constant) { return needed.count(constant.first) == 0; });
   graph.outputs = until;
   return {};

@@ -80,6 +80,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<GraphInput> inputs;     ///< without those that have an initialiser
   std::vector<GraphInput> defaulted;  ///< those that have one, whose value may be replaced
+  std::vector<GraphInput> left_out;   ///< those that nothing reads since the graph was cut
   std::vector<std::string> outputs;
   std::map<std::string, Constant> constants;  ///< the initialisers that something reads
 };

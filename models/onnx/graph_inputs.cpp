@@ -111,7 +111,9 @@ Result<Constant> fixed_value(const GraphInput& input, const std::string& text) {
 InputShapes::InputShapes(const Graph& graph, const ReadOptions& options) : options_(options) {
   minibatch_names_.insert(std::begin(kMinibatchNames), std::end(kMinibatchNames));
   std::set<std::string> repeated;
-  for (const GraphInput& input : graph.inputs) {
+  std::vector<GraphInput> inputs = graph.inputs;
+  inputs.insert(inputs.end(), graph.left_out.begin(), graph.left_out.end());
+  for (const GraphInput& input : inputs) {
     if (!input.shape || input.shape->empty()) continue;
     if (!input.shape->front().extent) minibatch_names_.insert(input.shape->front().name);
     for (const Dimension& dimension : *input.shape) {
@@ -120,6 +122,13 @@ InputShapes::InputShapes(const Graph& graph, const ReadOptions& options) : optio
   }
   for (const std::string& name : repeated) minibatch_names_.erase(name);
   minibatch_names_.erase(std::string());
+  for (const GraphInput& input : graph.left_out) {
+    for (std::size_t i = 0; input.shape && i < input.shape->size(); ++i) {
+      if ((*input.shape)[i].extent) continue;
+      used_.insert((*input.shape)[i].name);
+      used_.insert(fmt::format("{}:{}", input.name, i));
+    }
+  }
 }
 
 bool InputShapes::is_minibatch(const GraphInput& input, std::size_t axis) const {

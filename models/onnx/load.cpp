@@ -63,7 +63,8 @@ Result<std::vector<std::string>> until_of(const std::map<std::string, std::strin
     const auto [read, error] = std::from_chars(text.data(), end, place);
     if (error != std::errc{} || read != end || !places.emplace(place, name.substr(kUntil.size())).second)
       return fail(ErrorCode::kInvalidInput,
-                  "\"{}\" must be its place among the outputs, one that no other has, not \"{}\"", name, text);
+                  "\"{}\" must be its place among the outputs, a whole number that no other has, not \"{}\"", name,
+                  text);
   }
   std::vector<std::string> until;
   for (auto& [place, name] : places) until.push_back(std::move(name));

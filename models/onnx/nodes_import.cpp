@@ -186,7 +186,7 @@ Result<void> NodesImport::result() const {
   std::vector<std::string> last = last_before_wrong(kMostNamed);
   std::transform(last.begin(), last.end(), last.begin(), as_word);
   if (!last.empty())
-    parts.push_back(fmt::format("to compute what comes before: --until {}", fmt::join(last, " --until ")));
+    parts.push_back(fmt::format("or, to compute only what comes before: --until {}", fmt::join(last, " --until ")));
   return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));
 }
 

@@ -110,7 +110,7 @@ class Search {
   }
 
   /// Where programs are large each goes before the next is made, and the first, which is most likely the best, comes
-  /// last: its program is asked for again.
+  /// last: its program is asked for again. Who stops meanwhile gets the next best.
   Result<void> try_all(std::span<const Variant> variants) {
     const std::vector<const Variant*> waiting = pointers_to(variants);
     const bool is_large = scoring_.one_at_a_time();

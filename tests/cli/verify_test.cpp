@@ -262,14 +262,15 @@ TEST_F(Verify, ProfilesPlansAndRunsAModelUpToTensorsInItsMiddle) {
     words.insert(words.begin(), {"profile", model, "--device", "reference", "-o", profile});
     return cohort(words);
   };
-  EXPECT_THAT(profile_until({}).err, HasSubstr("to compute what comes before: --until boxes --until 'all scores'"));
+  EXPECT_THAT(profile_until({}).err,
+              HasSubstr("or, to compute only what comes before: --until boxes --until 'all scores'"));
   EXPECT_THAT(profile_until({"--until", "boxes", "--until", "boxes"}).err, HasSubstr("--until names boxes twice"));
-  const Outcome profiled = profile_until({"--until", "all scores", "--until", "boxes"});
+  const Outcome profiled = profile_until({"--until", "boxes", "--until", "all scores"});
   ASSERT_EQ(profiled.exit_code, 0) << profiled.err;
   const Outcome planned = cohort({"plan", profile, "-n", "2", "-o", plan});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const json arguments = json::parse(*read_file(plan))["members"][0]["arguments"];
-  EXPECT_EQ(arguments, json({{"until all scores", "1"}, {"until boxes", "2"}}));
+  EXPECT_EQ(arguments, json({{"until all scores", "2"}, {"until boxes", "1"}}));
   const Outcome run = cohort({"run", plan, "--blocks", "1", "--block-ms", "1", "-o", path("run.trace.json").string()});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(cohort({"profile", "mlp", "--until", "boxes"}).err, HasSubstr("--until is for .onnx files"));

@@ -63,12 +63,13 @@ TEST(OnnxCut, AnOutputMayBeComputedFromAnother) {
 
 TEST(OnnxCut, WhatIsNotSupportedComesWithTheTensorsBeforeIt) {
   EXPECT_EQ(problem_of(detector()),
-            "an op is not supported: node n_kept (NonMaxSuppression, opset 17); to compute what comes before: --until "
+            "an op is not supported: node n_kept (NonMaxSuppression, opset 17); or, to compute only what comes before: "
+            "--until "
             "boxes --until scores");
   // An output that is computed in any case; an input or a constant is none.
   EXPECT_THAT(problem_of(onnx_model(17, input_text("x", {2}) + output_text("y") + output_text("z") +
                                             node_text("NonZero", {"x"}, {"y"}) + node_text("Exp", {"x"}, {"z"}))),
-              EndsWith("; to compute what comes before: --until z"));
+              EndsWith("; or, to compute only what comes before: --until z"));
   EXPECT_THAT(problem_of(onnx_model(17, input_text("x", {2}) + output_text("y") + node_text("NonZero", {"x"}, {"y"}))),
               Not(HasSubstr("--until")));
 }
@@ -83,8 +84,19 @@ TEST(OnnxCut, OfManyTensorsThoseThatTheyComeFromAreNamed) {
     return problem_of(onnx_model(17, graph));
   };
   EXPECT_THAT(problem_with("scores", node_text("Neg", {"x"}, {"scores"})),
-              EndsWith("; to compute what comes before: --until scores"));
+              EndsWith("; or, to compute only what comes before: --until scores"));
   EXPECT_THAT(problem_with("x", ""), Not(HasSubstr("--until")));
+}
+
+TEST(OnnxCut, WhatIsSetOfInputsThatAreLeftOutIsNoMistake) {
+  const std::string model = onnx_model(17, input_text("x", {2}) + input_text("sizes", {1, -1}) + output_text("y") +
+                                               node_text("Neg", {"x"}, {"boxes"}) +
+                                               node_text("NonMaxSuppression", {"boxes", "sizes"}, {"y"}));
+  onnx::ReadOptions options = until({"boxes"});
+  options.dims = {{"sizes:1", 3}};
+  EXPECT_EQ(problem_of(model, options), "read");
+  options.dims = {{"size:1", 3}};
+  EXPECT_THAT(problem_of(model, options), HasSubstr("no input has an open dimension called size:1"));
 }
 
 TEST(OnnxCut, NamesATensorThatNothingWrites) {
