@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 #include "base/text.hpp"
@@ -43,6 +44,17 @@ std::optional<std::string_view> nearest_word(std::string_view word, std::span<co
     nearest = candidate;
   }
   return nearest;
+}
+
+std::string as_shell_word(const std::string& text) {
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_./:-").find(letter) != std::string_view::npos;
+  });
+  if (is_plain) return text;
+  std::string word = "'";
+  for (const char letter : text) word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return word + "'";
 }
 
 std::string known_words(std::string_view word, std::span<const std::string_view> known) {

@@ -15,4 +15,7 @@ std::optional<std::string_view> nearest_word(std::string_view word, std::span<co
 /// b".
 std::string known_words(std::string_view word, std::span<const std::string_view> known);
 
+/// The text as one word of a shell's command: in single quotes, unless letters, digits and _./:- are all that it has.
+std::string as_shell_word(const std::string& text);
+
 }  // namespace cohort

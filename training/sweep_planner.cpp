@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/spelling.hpp"
 #include "models/file_arguments.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "planning/planning_input.hpp"
@@ -147,7 +148,7 @@ std::string profile_command_of(const ModelSource& source, const std::string& dev
       command += fmt::format(" {} {}={}", file ? "--dim" : "--set", name, value);
     }
   }
-  for (const auto& [place, name] : until) command += fmt::format(" --until '{}'", name);
+  for (const auto& [place, name] : until) command += fmt::format(" --until {}", as_shell_word(name));
   command += fmt::format(" --minibatch {} --train {}", source.minibatch, optimizer_name(source.training->update));
   if (source.training->loss != LossKind::kCrossEntropy)
     command += fmt::format(" --loss {}", to_string(source.training->loss));

@@ -33,14 +33,14 @@ Result<void> ModelTimer::pass(const ChooseAlternative& choose, const std::option
     runner->session().set_sink(nullptr);
     untraced_.samples.push_back(plain / steps);
     traced_.samples.push_back(watched / steps);
-    if (budget && budget->spent() && is_long()) break;
+    if (budget && is_enough(*budget)) break;
   }
   return {};
 }
 
-bool ModelTimer::is_long() const {
+bool ModelTimer::is_enough(const TimeBudget& budget) const {
   constexpr std::chrono::milliseconds kLong{100};
-  return is_timed() && untraced_.samples.back() >= kLong;
+  return budget.spent() && count() > 0 && untraced_.samples.back() >= kLong;
 }
 
 void ModelTimer::forget(std::size_t kept) {

@@ -20,16 +20,15 @@ class ModelTimer {
   ModelTimer(Backend& backend, const LoadedModel& loaded, const ProfileOptions& options, const CancelToken& cancel)
       : backend_(backend), loaded_(loaded), options_(options), cancel_(cancel) {}
 
-  /// Some more samples of both, in the ways that `choose` picks; one of each, where a step takes long and the budget is
-  /// spent. Errors: those of lower() and of the device; kInterrupted.
+  /// Some more samples of both, in the ways that `choose` picks; no more once they are enough. Errors: those of lower()
+  /// and of the device; kInterrupted.
   Result<void> pass(const ChooseAlternative& choose, const std::optional<TimeBudget>& budget = {});
   /// Samples of each so far.
   [[nodiscard]] std::size_t count() const { return untraced_.samples.size(); }
   /// Forgets all but the first `kept` of each.
   void forget(std::size_t kept = 0);
-  [[nodiscard]] bool is_timed() const { return !untraced_.samples.empty(); }
-  /// Whether a step takes so long that no more samples than needed are taken.
-  [[nodiscard]] bool is_long() const;
+  /// Whether no more samples than there are should be taken: a step takes long, and the budget is spent.
+  [[nodiscard]] bool is_enough(const TimeBudget& budget) const;
   /// By how much the sink seems to change a step, in parts of it: more than a sink can, where the machine was
   /// disturbed.
   [[nodiscard]] double perturbation() const;

@@ -77,7 +77,7 @@ struct BudgetedProfile {
     const std::size_t before = whole.count();
     for (int i = 0; i <= kMostRetries; ++i) {
       COHORT_CHECK(whole.pass(choose_ways(in_model.best()), budget));
-      if (std::abs(whole.perturbation()) <= kMostPerturbation || (budget.spent() && whole.is_long())) return {};
+      if (std::abs(whole.perturbation()) <= kMostPerturbation || whole.is_enough(budget)) return {};
       if (i < kMostRetries) whole.forget(before);
     }
     return {};
@@ -91,7 +91,7 @@ struct BudgetedProfile {
     COHORT_TRY(const bool raced, in_model.race(budget.part(kToRace), cancel));
     if (!raced) lacking.emplace_back("further ways to run ops");
     if (in_model.best() != first || !budget.spent()) whole.forget();  // a member alone will run others
-    if (!whole.is_timed()) COHORT_CHECK(time_whole(budget));
+    if (whole.count() == 0) COHORT_CHECK(time_whole(budget));
     say(fmt::format("members in turn; {:.0f} s left at most", seconds(budget.left())));
     const TimeBudget to_settle = budget.part(kToSettle);
     COHORT_TRY(bool settled, in_model.settle(to_settle, cancel));
@@ -110,7 +110,7 @@ struct BudgetedProfile {
       COHORT_TRY(settled, in_model.settle(to_repeat, cancel));
     }
     if (!settled) lacking.emplace_back("several members in turn");
-    return budget.spent() && whole.is_long() ? Result<void>() : time_whole(budget);
+    return whole.is_enough(budget) ? Result<void>() : time_whole(budget);
   }
 
   void write(Trace& trace) && {

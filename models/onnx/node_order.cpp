@@ -32,6 +32,24 @@ Result<std::map<std::string_view, std::size_t>> writers_of(const Graph& graph) {
 
 }  // namespace
 
+std::set<std::string> tensors_behind(const Graph& graph, const std::vector<std::string>& tensors) {
+  std::map<std::string_view, const Node*> writers;
+  for (const Node& node : graph.nodes) {
+    for (const std::string& output : node.outputs) writers[output] = &node;
+  }
+  std::set<std::string> seen(tensors.begin(), tensors.end());
+  std::vector<std::string> open = tensors;
+  while (!open.empty()) {
+    const auto writer = writers.find(open.back());
+    open.pop_back();
+    if (writer == writers.end()) continue;
+    for (const std::string& input : reads_of(*writer->second)) {
+      if (seen.insert(input).second) open.push_back(input);
+    }
+  }
+  return seen;
+}
+
 std::string describe(const Node& node) {
   const std::string_view name = !node.name.empty()      ? std::string_view(node.name)
                                 : !node.outputs.empty() ? std::string_view(node.outputs[0])

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,8 @@ std::string describe(const Node& node);
 /// not write is written around it.
 /// Errors: kInvalidInput naming a node that reads what nothing writes, writes what has a value, or is in a cycle.
 Result<std::vector<std::size_t>> sorted_nodes(const Graph& graph, bool is_inner = false);
+
+/// These tensors and all that they are computed from: nodes' outputs, inputs and constants, by name.
+std::set<std::string> tensors_behind(const Graph& graph, const std::vector<std::string>& tensors);
 
 }  // namespace cohort::onnx

@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/spelling.hpp"
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/rename.hpp"
 #include "models/onnx/whole_in_float.hpp"
@@ -45,34 +45,12 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
 
 /// The graph's inputs that `name` is computed from, in the graph's order.
 std::vector<std::string> inputs_behind(const Graph& graph, const std::string& name) {
-  std::map<std::string, const Node*> writers;
-  for (const Node& node : graph.nodes) {
-    for (const std::string& output : node.outputs) writers[output] = &node;
-  }
-  std::set<std::string> seen{name};
-  std::vector<std::string> open{name};
-  while (!open.empty()) {
-    const auto writer = writers.find(open.back());
-    open.pop_back();
-    if (writer == writers.end()) continue;
-    for (const std::string& input : reads_of(*writer->second)) {
-      if (seen.insert(input).second) open.push_back(input);
-    }
-  }
+  const std::set<std::string> behind = tensors_behind(graph, {name});
   std::vector<std::string> inputs;
   for (const GraphInput& input : graph.inputs) {
-    if (seen.count(input.name) > 0) inputs.push_back(input.name);
+    if (behind.count(input.name) > 0) inputs.push_back(input.name);
   }
   return inputs;
-}
-
-/// As one word of a command line.
-std::string as_word(const std::string& name) {
-  const bool is_plain = std::all_of(name.begin(), name.end(), [](char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-           std::string_view("_./:-").find(letter) != std::string_view::npos;
-  });
-  return is_plain ? name : fmt::format("'{}'", name);
 }
 
 }  // namespace
@@ -184,7 +162,7 @@ Result<void> NodesImport::result() const {
   parts.insert(parts.end(), wrong_.begin(), wrong_.end());
   constexpr std::size_t kMostNamed = 8;
   std::vector<std::string> last = last_before_wrong(kMostNamed);
-  std::transform(last.begin(), last.end(), last.begin(), as_word);
+  std::transform(last.begin(), last.end(), last.begin(), as_shell_word);
   if (!last.empty())
     parts.push_back(fmt::format("or, to compute only what comes before: --until {}", fmt::join(last, " --until ")));
   return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));

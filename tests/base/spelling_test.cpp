@@ -23,5 +23,12 @@ TEST(Spelling, ListsAllWordsWhereNoneIsNear) {
   EXPECT_EQ(known_words("optimizer", kKnown), "known are epochs, minibatch, model, metric");
 }
 
+TEST(Spelling, QuotesWordsOfACommandWhereTheyNeedIt) {
+  EXPECT_EQ(as_shell_word("/head/Concat_10:0"), "/head/Concat_10:0");
+  EXPECT_EQ(as_shell_word("all scores"), "'all scores'");
+  EXPECT_EQ(as_shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(as_shell_word(""), "''");
+}
+
 }  // namespace
 }  // namespace cohort

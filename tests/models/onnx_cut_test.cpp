@@ -64,8 +64,7 @@ TEST(OnnxCut, AnOutputMayBeComputedFromAnother) {
 TEST(OnnxCut, WhatIsNotSupportedComesWithTheTensorsBeforeIt) {
   EXPECT_EQ(problem_of(detector()),
             "an op is not supported: node n_kept (NonMaxSuppression, opset 17); or, to compute only what comes before: "
-            "--until "
-            "boxes --until scores");
+            "--until boxes --until scores");
   // An output that is computed in any case; an input or a constant is none.
   EXPECT_THAT(problem_of(onnx_model(17, input_text("x", {2}) + output_text("y") + output_text("z") +
                                             node_text("NonZero", {"x"}, {"y"}) + node_text("Exp", {"x"}, {"z"}))),
