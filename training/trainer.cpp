@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/file.hpp"
+#include "base/rate.hpp"
 #include "training/fingerprint.hpp"
 #include "training/stopwatch.hpp"
 
@@ -303,7 +304,7 @@ void Trainer::show_progress() {
   if (const auto reached = best.reached(prepared_.sweep.metric))
     text += fmt::format(", best {} {} of {}", to_string(prepared_.sweep.metric),
                         metric_text(prepared_.sweep.metric, *reached), best.name);
-  text += fmt::format(", {:.0f} samples/s, {} left", times_.samples_per_second(), format_time(pace_.left(step_)));
+  text += fmt::format(", {}, {} left", format_rate(times_.samples_per_second()), format_time(pace_.left(step_)));
   options_.progress(text);
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/rate.hpp"
 #include "cli/command.hpp"
 #include "cli/planning_options.hpp"
 #include "devices/devices.hpp"
@@ -125,9 +126,9 @@ void report(const TrainCommandOptions& options, const PreparedSweep& prepared, c
   context.console.print(results_text(prepared.members, metric, kRows));
   if (times.samples > 0)
     context.console.print(fmt::format(
-        "trained {} samples in {}, {:.0f} a second over all members; {:.1f}% of it waiting for "
+        "trained {} samples in {}, {} over all members; {:.1f}% of it waiting for "
         "input, which took {} beside the steps; evaluation {}, checkpoints {}, results {}, loading {}\n",
-        times.samples, format_time(times.steps), times.samples_per_second(),
+        times.samples, format_time(times.steps), format_rate(times.samples_per_second()),
         100 * seconds(times.input) / seconds(times.steps), format_time(times.input_work), format_time(times.evaluation),
         format_time(times.checkpoints), format_time(times.results), format_time(times.loading)));
   context.console.note(fmt::format("wrote {}: results.csv, results.json, models", options.output.string()));

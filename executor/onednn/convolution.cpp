@@ -146,25 +146,60 @@ Implementations as_gradient(const ConvTranspose& op, const OpCall& call, const O
   });
 }
 
+/// Each channel of x, an image, as often as kernels read it, in channels-last order: a convolution of several kernels a
+/// channel (a channel multiplier, or first layers of several models) is a depthwise one of that copy. The library has
+/// fast ways for one kernel a channel only.
+std::optional<Operands> with_channels_repeated(const OpCall& call, const Operands& operands) {
+  const auto* const x = std::get_if<View>(&call.inputs[0]);
+  KernelView kernel = operands.kernel;  // [C, kernels a channel, 1, R, S]
+  if (x == nullptr || x->shape.size() != 4 || kernel.shape.size() != 5 || kernel.shape[0] != x->shape[1]) return {};
+  const std::int64_t times = kernel.shape[1], channels = x->shape[1] * times;
+  if (times == 1 || kernel.strides[0] != times * kernel.strides[1]) return {};
+  kernel.shape[0] = channels;
+  kernel.shape[1] = 1;
+  kernel.strides[0] = kernel.strides[1];
+  const Shape& s = x->strides;
+  const Shape repeated{x->shape[0], x->shape[1], times, x->shape[2], x->shape[3]};
+  const std::int64_t row = x->shape[3] * channels;
+  Operands result = operands;
+  result.kernel = std::move(kernel);
+  result.x = describe({x->shape[0], channels, x->shape[2], x->shape[3]}, {x->shape[2] * row, 1, row, channels});
+  Binding& source = result.bindings.front();
+  source.descriptor = describe(repeated, {s[0], s[1], 0, s[2], s[3]});
+  source.staged = true;
+  source.staged_order = describe(repeated, {x->shape[2] * row, times, 1, row, channels});
+  return result;
+}
+
+Implementations ways_of(const Convolution& op, const OpCall& call, const Operands& operands, const std::string& prefix,
+                        const dnnl::engine& engine) {
+  std::vector<Binding> bindings = operands.bindings;
+  bindings.push_back(bind_kernel(operands.kernel));
+  return by_order_of_weights(call, operands.kernel, [&](const Descriptor& weights) {
+    const dnnl::convolution_forward::desc description(
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, operands.x, weights, operands.bias,
+        operands.y, op.window.stride, skipped(op.window.dilation), op.window.pad_begin, op.window.pad_end);
+    Implementations ways;
+    append_implementations(dnnl::convolution_forward::primitive_desc(description, operands.post_ops.attributes, engine,
+                                                                     /*allow_empty=*/true),
+                           prefix, bindings, ways);
+    return ways;
+  });
+}
+
 }  // namespace
 
 Implementations implementations(const Convolution& op, const OpCall& call, const dnnl::engine& engine) {
   std::optional<Operands> operands = operands_of(call, op.groups);
   if (!operands) return {};
-  std::vector<Binding>& bindings = operands->bindings;
-  bindings.push_back(bind_kernel(operands->kernel));
-  Implementations list = by_order_of_weights(call, operands->kernel, [&](const Descriptor& weights) {
-    const dnnl::convolution_forward::desc description(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, operands->x, weights, operands->bias,
-        operands->y, op.window.stride, skipped(op.window.dilation), op.window.pad_begin, op.window.pad_end);
-    Implementations ways;
-    append_implementations(dnnl::convolution_forward::primitive_desc(description, operands->post_ops.attributes, engine,
-                                                                     /*allow_empty=*/true),
-                           "", bindings, ways);
-    return ways;
-  });
+  Implementations list = ways_of(op, call, *operands, "", engine);
+  if (const std::optional<Operands> repeated = with_channels_repeated(call, *operands)) {
+    Implementations depthwise = ways_of(op, call, *repeated, "repeated/", engine);
+    std::move(depthwise.begin(), depthwise.end(), std::back_inserter(list));
+  }
   if (!operands->post_ops.bindings.empty()) list.erase(std::remove_if(list.begin(), list.end(), by_gemm), list.end());
-  append_winograd(op, call, engine, operands->post_ops, bindings, list);
+  operands->bindings.push_back(bind_kernel(operands->kernel));
+  append_winograd(op, call, engine, operands->post_ops, operands->bindings, list);
   return list;
 }
 

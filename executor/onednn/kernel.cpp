@@ -163,8 +163,10 @@ class PrimitiveKernel final : public HostKernel {
   /// A copy of constant values as the primitive wants them.
   dnnl::memory pack(const Binding& binding, const Descriptor& wanted, const std::vector<float>& values) {
     const dnnl::engine engine = stream_.get_engine();
-    std::vector<float> ordered = binding.rearrange ? binding.rearrange(values) : values;
-    dnnl::memory from(binding.descriptor, engine, ordered.data());
+    const std::vector<float> rearranged = binding.rearrange ? binding.rearrange(values) : std::vector<float>();
+    // The library has no const form.
+    auto* const ordered = const_cast<float*>(binding.rearrange ? rearranged.data() : values.data());
+    dnnl::memory from(binding.descriptor, engine, ordered);
     dnnl::memory to(wanted, engine);
     const dnnl::reorder::primitive_desc description(engine, binding.descriptor, engine, wanted, scratchpad_only());
     dnnl::memory scratchpad(description.scratchpad_desc(), engine);

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "base/rate.hpp"
 #include "gui/process/progress_panel.hpp"
 
 namespace cohort {
@@ -222,9 +223,8 @@ void RunPage::show_figures(const RunFigures& figures) {
   speedup_->setText(tr("%1× measured").arg(figures.speedup, 0, 'f', 2));
   const auto line = [&](const QString& name, Nanoseconds step) {
     const double per_second = static_cast<double>(figures.samples_per_step) * 1e9 / static_cast<double>(step.count());
-    return tr("%1: %2 a step, %L3 samples/s")
-        .arg(name, QString::fromStdString(format_time(step)))
-        .arg(qRound64(per_second));
+    return tr("%1: %2 a step, %3")
+        .arg(name, QString::fromStdString(format_time(step)), QString::fromStdString(format_rate(per_second)));
   };
   times_->setText(line(tr("together"), figures.plan) + QLatin1Char('\n') + line(tr("one by one"), figures.baseline));
   const auto plan = std::find_if(files_.begin(), files_.end(),

@@ -1,5 +1,7 @@
 #include "simulator/planner/explanation.hpp"
 
+#include "base/rate.hpp"
+
 namespace cohort {
 namespace {
 

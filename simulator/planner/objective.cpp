@@ -24,11 +24,6 @@ Result<Objective> objective_from(std::string_view text) {
   return fail(ErrorCode::kUsage, "an objective is throughput, step-time, p99-latency or balanced, not \"{}\"", text);
 }
 
-std::string format_rate(double samples_per_second) {
-  constexpr double kFew = 10;
-  return fmt::format("{:.{}f} samples a second", samples_per_second, samples_per_second < kFew ? 3 : 0);
-}
-
 std::vector<double> member_gains(const Prediction& prediction, std::span<const Nanoseconds> alone) {
   std::vector<double> gains;
   for (std::size_t m = 0; m < alone.size() && m < prediction.member_latency.size(); ++m) {

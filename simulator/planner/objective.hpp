@@ -29,9 +29,6 @@ Result<Objective> objective_from(std::string_view text);
 /// `alone`: the time of each member's step by itself, in its best single-model plan.
 std::vector<double> member_gains(const Prediction& prediction, std::span<const Nanoseconds> alone);
 
-/// "53610 samples a second"; of fewer than 10 with decimals.
-std::string format_rate(double samples_per_second);
-
 /// What the objective wants least of: nanoseconds, or for kBalancedGain 1 / the least gain.
 /// Of the same members with the same minibatches the most samples a second are the least step time; plan_best_of()
 /// compares others.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/rate.hpp"
 #include "simulator/planner/planner.hpp"
 
 namespace cohort {

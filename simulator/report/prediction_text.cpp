@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/rate.hpp"
+
 namespace cohort {
 namespace {
 
@@ -118,7 +120,7 @@ std::string to_text(const RunReport& report, std::string_view what, std::string_
 std::string to_text(const PlanReport& report) {
   const std::string_view steps = report.members == 1 ? "member's step" : "members' steps";
   return to_text(report, fmt::format("{} {}", report.members, steps),
-                 fmt::format("{:.0f} samples/s", report.samples_per_second),
+                 format_rate(report.samples_per_second),
                  report.workspace ? to_text(*report.workspace) : "");
 }
 

@@ -55,7 +55,7 @@ TEST_F(Train, RanksItsMembersAndWritesThemDown) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("hyperparameters"));
   EXPECT_THAT(outcome.out, HasSubstr("dropped"));
-  EXPECT_THAT(outcome.out, HasSubstr("a second over all members"));
+  EXPECT_THAT(outcome.out, HasSubstr("samples/s over all members"));
   EXPECT_THAT(
       read("sweep.train/results.csv"),
       StartsWith("member,rank,outcome,epochs,steps,learning_rate,arguments.hidden,train_loss,loss,accuracy,reason\n"

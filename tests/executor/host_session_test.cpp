@@ -182,6 +182,18 @@ TEST(HostSession, RefusesWhatWouldTakeMoreMemoryThanIsFree) {
   EXPECT_THAT(refused.error().message, HasSubstr("of memory are free"));
 }
 
+TEST(HostSession, CountsWhatWeightsTakeWhileTheyArePacked) {
+  SmallProgram p(2);
+  const View x = p.input("x");
+  p.step("add", {x}, p.output("y"), {1, {}, "add"});
+  p.program.steps[0].call.inputs.emplace_back(WeightView{{}, {std::int64_t{1} << 44}});
+  Host host;
+  const auto refused = host.backend->load(p.program, kNoWeights);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDoesNotFit);
+  EXPECT_THAT(refused.error().message, HasSubstr("and 64.0 TiB while its weights are packed"));
+}
+
 TEST(FirstFailure, KeepsTheOneThatComesFirstInLaunchOrder) {
   FirstFailure failure;
   EXPECT_FALSE(failure.failed());

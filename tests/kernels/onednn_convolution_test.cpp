@@ -79,6 +79,58 @@ TEST(OnednnConvolutionForms, Groups) {
   }
 }
 
+/// The calls' ways of depthwise convolution on channels that are repeated.
+std::size_t repeated_ways(const OpCall& call) {
+  const auto list = onednn().alternatives(call, 1);
+  EXPECT_TRUE(list) << list.error().message;
+  std::size_t count = 0;
+  for (const Alternative& way : list.value_or(std::vector<Alternative>()))
+    count += static_cast<std::size_t>(way.algorithm.starts_with("repeated/"));
+  return count;
+}
+
+TEST(OnednnRepeatedChannels, AreReadByADepthwiseConvolutionOfSeveralKernelsAChannel) {
+  const Shape x = {3, 20, 11, 10};
+  const OpCall call = convolution(x, 60, square_window(5, 2, 2), 20);
+  EXPECT_GT(repeated_ways(call), 0);
+  expect_equals_reference(CallRunner(call));
+  OpCall strided = call;
+  strided.inputs[0] = channel_slice(0, x, 48, 16);
+  EXPECT_GT(repeated_ways(strided), 0);
+  expect_equals_reference(CallRunner(strided));
+  OpCall more = call;
+  more.post_ops = {Activation{ActivationKind::kHardSwish}};
+  expect_equals_reference(CallRunner(more));
+  add_post_ops(more, {AddOperand{3}, Activation{}});
+  EXPECT_GT(repeated_ways(more), 0);
+  expect_equals_reference(CallRunner(more));
+  OpCall nchw = call;
+  nchw.inputs[0] = dense(0, x, Layout::kNchw);
+  EXPECT_GT(repeated_ways(nchw), 0);
+  expect_equals_reference(CallRunner(nchw));
+  nchw.outputs[0] = dense(1, nchw.outputs[0].shape, Layout::kNchw);
+  expect_equals_reference(CallRunner(nchw));
+  EXPECT_EQ(repeated_ways(convolution(x, 20, square_window(5, 2, 2), 20)), 0);
+  EXPECT_EQ(repeated_ways(convolution(x, 60, square_window(5, 2, 2), 10)), 0);
+}
+
+TEST(OnednnRepeatedChannels, AreThoseOfSeveralModelsFirstLayersToo) {
+  constexpr std::int64_t kModels = 4, kOutputs = 6;
+  OpCall call = convolution({2, kModels, 12, 12}, kModels * kOutputs, square_window(5, 1, 0), kModels);
+  call.inputs[1] = weight({kModels, kOutputs, 1, 5, 5});
+  call.inputs[2] = weight({kModels, kOutputs});
+  EXPECT_GT(repeated_ways(call), 0);
+  expect_equals_reference(CallRunner(call));
+  // In training weights are computed, and lie in the packs of the members.
+  View pack = dense(2, {kModels, kOutputs, 1, 5, 5}, Layout::kNchw);
+  call.inputs[1] = pack;
+  expect_equals_reference(CallRunner(call));
+  pack.strides[0] += 32;
+  call.inputs[1] = pack;
+  EXPECT_EQ(repeated_ways(call), 0);
+  expect_equals_reference(CallRunner(call));
+}
+
 TEST(OnednnConvolutionForms, WithoutBias) {
   OpCall call = convolution({2, 16, 9, 9}, 24, square_window(3, 1, 1));
   call.inputs.pop_back();

@@ -46,7 +46,7 @@ TEST(PlannerMinibatch, IsTheOneWithTheMostSamplesASecond) {
   EXPECT_EQ(large.ranked.front().plan.members[0].source.minibatch, 8);
   EXPECT_EQ(large.ranked.front().planning_case, 1U);
   EXPECT_THAT(large.ranked.front().name, EndsWith(", minibatch 8"));
-  EXPECT_THAT(large.ranked.front().explanation, HasSubstr(" samples a second; "));
+  EXPECT_THAT(large.ranked.front().explanation, HasSubstr(" samples/s; "));
   const PlanningResult small = TwoMinibatches(5).plan();
   EXPECT_EQ(small.ranked.front().plan.members[0].source.minibatch, 2);
   EXPECT_EQ(small.ranked.front().planning_case, 0U);
@@ -113,7 +113,7 @@ TEST(PlannerMembers, AreTheFewestWhereMoreGainNothing) {
   EXPECT_EQ(best.plan.members.size(), 2U) << "they fill both cores";
   EXPECT_EQ(best.planning_case, 1U);
   EXPECT_THAT(best.name, EndsWith(", 2 members"));
-  EXPECT_THAT(best.explanation, HasSubstr(" samples a second; "));
+  EXPECT_THAT(best.explanation, HasSubstr(" samples/s; "));
   EXPECT_EQ(result->baseline.alone.size(), 2U);
   EXPECT_NEAR(best.speedup, seconds(result->baseline.step_time) / seconds(best.prediction.step_time), 1e-9);
   ASSERT_EQ(result->cases.size(), 4U);
