@@ -16,6 +16,9 @@ namespace {
 /// oneDNN 2.6's convolution by matrix product adds the wrong elements of an operand to an NHWC output.
 bool by_gemm(const Implementation& way) { return way.algorithm.find("gemm:jit") != std::string::npos; }
 
+/// Whether it is made for one kernel a channel.
+bool for_depthwise(const Implementation& way) { return way.algorithm.find("dw") != std::string::npos; }
+
 /// By Winograd's minimal filtering, which oneDNN 2.6 has for 3x3 windows on AVX-512, in float32 with 16 channels side
 /// by side: images are brought into that order and back. On one core of a Zen 4 that still halves the time of most 3x3
 /// convolutions of 64 channels and more, at 1.4 to 5 times the rounding error of the direct way.
@@ -194,8 +197,9 @@ Implementations implementations(const Convolution& op, const OpCall& call, const
   if (!operands) return {};
   Implementations list = ways_of(op, call, *operands, "", engine);
   if (const std::optional<Operands> repeated = with_channels_repeated(call, *operands)) {
-    Implementations depthwise = ways_of(op, call, *repeated, "repeated/", engine);
-    std::move(depthwise.begin(), depthwise.end(), std::back_inserter(list));
+    Implementations ways = ways_of(op, call, *repeated, "repeated/", engine);
+    std::copy_if(std::move_iterator(ways.begin()), std::move_iterator(ways.end()), std::back_inserter(list),
+                 for_depthwise);
   }
   if (!operands->post_ops.bindings.empty()) list.erase(std::remove_if(list.begin(), list.end(), by_gemm), list.end());
   operands->bindings.push_back(bind_kernel(operands->kernel));
