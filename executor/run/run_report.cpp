@@ -43,8 +43,8 @@ ordered_json beside_json(const PlanRun::Times& times) {
 
 std::string row(std::string_view name, const SubjectTimes& times, std::int64_t samples_per_step) {
   const double per_second = static_cast<double>(samples_per_step) / seconds(times.median);
-  return fmt::format("{:<9} {:>9} a step ({} to {}), {}, {} blocks, {} discarded{}\n", name,
-                     format_time(times.median), format_time(times.lower), format_time(times.upper), format_rate(per_second),
+  return fmt::format("{:<9} {:>9} a step ({} to {}), {}, {} blocks, {} discarded{}\n", name, format_time(times.median),
+                     format_time(times.lower), format_time(times.upper), format_rate(per_second),
                      times.wall.samples.size(), times.wall.discarded,
                      times.disturbed ? "; the machine was never quiet" : "");
 }

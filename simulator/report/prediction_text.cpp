@@ -119,8 +119,7 @@ std::string to_text(const RunReport& report, std::string_view what, std::string_
 
 std::string to_text(const PlanReport& report) {
   const std::string_view steps = report.members == 1 ? "member's step" : "members' steps";
-  return to_text(report, fmt::format("{} {}", report.members, steps),
-                 format_rate(report.samples_per_second),
+  return to_text(report, fmt::format("{} {}", report.members, steps), format_rate(report.samples_per_second),
                  report.workspace ? to_text(*report.workspace) : "");
 }
 
