@@ -36,7 +36,6 @@ ProfileForm::ProfileForm(QWidget* parent)
       model_(new QComboBox(this)),
       description_(new QLabel(this)),
       arguments_(new QWidget(this)),
-      dimensions_(new QLineEdit(this)),
       minibatch_(new QSpinBox(this)),
       device_(new QComboBox(this)),
       budget_(new QComboBox(this)),
@@ -47,11 +46,7 @@ ProfileForm::ProfileForm(QWidget* parent)
   form_->setContentsMargins(0, 0, 0, 0);
   form_->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
   make_model_row(*form_);
-  dimensions_->setObjectName(QStringLiteral("dimensions"));
-  dimensions_->setPlaceholderText(tr("batch=1, length=128"));
-  dimensions_->setToolTip(tr("Extents of the file's open dimensions, by their names in it"));
-  form_->addRow(tr("Open dimensions"), dimensions_);
-
+  make_file_rows();
   minibatch_->setObjectName(QStringLiteral("minibatch"));
   minibatch_->setRange(1, 65536);
   minibatch_->setToolTip(tr("Samples in a step of each model"));
@@ -95,6 +90,27 @@ void ProfileForm::make_model_row(QFormLayout& form) {
   form.addRow(QString(), description_);
   form.addRow(QString(), arguments_);
   connect(model_, &QComboBox::currentIndexChanged, this, &ProfileForm::model_changed);
+}
+
+void ProfileForm::make_file_rows() {
+  const auto add = [this](const QString& label, const char* name, const QString& example, const QString& tip,
+                          FileField field) {
+    field.edit = new QLineEdit(this);
+    field.edit->setObjectName(QLatin1String(name));
+    field.edit->setPlaceholderText(example);
+    field.edit->setToolTip(tip + QStringLiteral(" (") + field.option + QLatin1Char(')'));
+    form_->addRow(label, field.edit);
+    file_fields_.push_back(field);
+  };
+  add(tr("Open dimensions"), "dimensions", tr("batch=1, length=128"),
+      tr("Extents of the file's open dimensions, by their names in it, or INPUT:POSITION=extent"),
+      {nullptr, QStringLiteral("--dim"), QStringLiteral("[,\\s]+"), "open dimensions are given as name=extent"});
+  add(tr("Constant inputs"), "inputs", tr("rate=16000 sizes=1,2,3"),
+      tr("Inputs of the file that have always the same value: a number, or numbers with commas between them"),
+      {nullptr, QStringLiteral("--set-input"), QStringLiteral("\\s+"), "constant inputs are given as name=value"});
+  add(tr("Computed up to"), "until", tr("all of the file"),
+      tr("Tensors of the file that are computed in place of its outputs, with spaces between them"),
+      {nullptr, QStringLiteral("--until"), QStringLiteral("\\s+"), {}});
 }
 
 void ProfileForm::make_output_row(QFormLayout& form) {
@@ -173,8 +189,10 @@ void ProfileForm::show_arguments() {
     }
   }
   arguments_->setVisible(!argument_fields_.empty());
-  dimensions_->setVisible(network == nullptr);
-  form_->labelForField(dimensions_)->setVisible(network == nullptr);
+  for (const FileField& field : file_fields_) {
+    field.edit->setVisible(network == nullptr);
+    form_->labelForField(field.edit)->setVisible(network == nullptr);
+  }
 }
 
 void ProfileForm::propose_output() {
@@ -195,11 +213,13 @@ Result<QStringList> ProfileForm::words() const {
     if (value != field.default_value) words += {QStringLiteral("--set"), name + QLatin1Char('=') + value};
   }
   if (argument_fields_.empty() && find_network(model()) == nullptr) {
-    static const QRegularExpression between(QStringLiteral("[,\\s]+"));
-    for (const QString& dimension : dimensions_->text().split(between, Qt::SkipEmptyParts)) {
-      if (!dimension.contains(QLatin1Char('=')))
-        return fail(ErrorCode::kUsage, "open dimensions are given as name=extent, not {}", dimension.toStdString());
-      words += {QStringLiteral("--dim"), dimension};
+    for (const FileField& field : file_fields_) {
+      const QStringList values = field.edit->text().split(QRegularExpression(field.between), Qt::SkipEmptyParts);
+      for (const QString& value : values) {
+        if (!field.form.empty() && !value.contains(QLatin1Char('=')))
+          return fail(ErrorCode::kUsage, "{}, not {}", field.form, value.toStdString());
+        words += {field.option, value};
+      }
     }
   }
   words += {QStringLiteral("--device"), device_->currentData().toString()};

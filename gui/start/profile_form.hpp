@@ -2,6 +2,8 @@
 
 #include <QWidget>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "gui/process/device_list.hpp"
@@ -41,7 +43,15 @@ class ProfileForm : public QWidget {
     QLineEdit* edit = nullptr;
     QString default_value;
   };
+  /// A field that ONNX files alone have.
+  struct FileField {
+    QLineEdit* edit = nullptr;
+    QString option;    ///< of the command, for each of its values
+    QString between;   ///< what separates these, a regular expression
+    std::string form;  ///< how each has to be given, with '='; empty: any way
+  };
   void make_model_row(QFormLayout& form);
+  void make_file_rows();
   void make_output_row(QFormLayout& form);
   void model_changed();
   void show_arguments();
@@ -53,7 +63,7 @@ class ProfileForm : public QWidget {
   QLabel* description_;
   QWidget* arguments_;
   std::map<QString, ArgumentField> argument_fields_;
-  QLineEdit* dimensions_;
+  std::vector<FileField> file_fields_;
   QSpinBox* minibatch_;
   QComboBox* device_;
   QComboBox* budget_;

@@ -81,6 +81,29 @@ TEST_F(StartPageTest, TakesAnOnnxFileWithItsOpenDimensions) {
   EXPECT_FALSE(page.form().words());
 }
 
+TEST_F(StartPageTest, TakesConstantInputsAndTensorsToEndAt) {
+  const FakeProgram fake(kDevices);
+  StartPage page(recent);
+  show(page);
+  auto* inputs = child<QLineEdit>(page, "inputs");
+  auto* until = child<QLineEdit>(page, "until");
+  EXPECT_FALSE(inputs->isVisible());
+  EXPECT_FALSE(until->isVisible());
+  page.form().choose_model(folder.write("net.onnx", QByteArray("x")));
+  EXPECT_TRUE(inputs->isVisible());
+  EXPECT_TRUE(until->isVisible());
+  QTest::keyClicks(inputs, "rate=16000  sizes=1,2");
+  QTest::keyClicks(until, " /head/boxes /head/scores ");
+  const auto words = page.form().words();
+  ASSERT_TRUE(words);
+  EXPECT_EQ(words->mid(4, 8), QStringList({"--set-input", "rate=16000", "--set-input", "sizes=1,2", "--until",
+                                           "/head/boxes", "--until", "/head/scores"}));
+  inputs->setText(QStringLiteral("16000"));
+  const auto refused = page.form().words();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "constant inputs are given as name=value, not 16000");
+}
+
 TEST_F(StartPageTest, ProfilesWithProgressAndGoesOnToExplore) {
   const FakeProgram fake(kDevices +
                          "while [ $# -gt 1 ]; do [ $1 = --output ] && out=$2; shift; done\n"
