@@ -71,7 +71,8 @@ Command view_command() {
   command.example = "cohort profile mlp -f\n  cohort view mlp.trace.json.gz";
   command.setup = [](CLI::App& app) -> RunFunction {
     const auto files = std::make_shared<std::vector<std::string>>();
-    app.add_option("FILES", *files, "Profiles, plans and traces of any kind")->type_name("FILE");
+    app.add_option("FILES", *files, "Profiles, plans and traces of any kind; ONNX models to profile")
+        ->type_name("FILE");
     return [files](CommandContext&) { return view(*files); };
   };
   return command;

@@ -94,7 +94,8 @@ FilePanel::FilePanel(OpenFiles& files, QWidget* parent) : QWidget(parent), files
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
   view_->setAccessibleName(tr("Open files"));
   view_->viewport()->installEventFilter(this);
-  auto* empty = new QLabel(tr("No file is open.\nDrop traces, profiles or plans anywhere in this window."), view_);
+  auto* empty =
+      new QLabel(tr("No file is open.\nDrop traces, profiles, plans or models anywhere in this window."), view_);
   empty->setObjectName(QStringLiteral("empty"));
   empty->setWordWrap(true);
   empty->setAlignment(Qt::AlignCenter);

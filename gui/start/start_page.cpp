@@ -1,7 +1,6 @@
 #include "gui/start/start_page.hpp"
 
 #include <QCoreApplication>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QFrame>
 #include <QHBoxLayout>
@@ -13,6 +12,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/files/choose_files.hpp"
 #include "gui/process/progress_panel.hpp"
 #include "gui/start/examples.hpp"
 #include "gui/start/profile_form.hpp"
@@ -112,14 +112,15 @@ QWidget* StartPage::make_profile_card() {
 }
 
 QWidget* StartPage::make_open_card() {
-  auto* card = make_card(tr("Open a trace, profile or plan"), this);
+  auto* card = make_card(tr("Open a trace, profile, plan or model"), this);
   auto* open = new QPushButton(tr("Open files…"), card);
   open->setObjectName(QStringLiteral("open"));
   connect(open, &QPushButton::clicked, this, &StartPage::choose_files);
   auto* row = new QHBoxLayout;
   row->addWidget(open);
   row->addWidget(
-      text_label(tr("or drop them anywhere in this window: Cohort's own, PyTorch's profiler, Nsight Systems (SQLite)"),
+      text_label(tr("or drop them anywhere in this window: Cohort's own, PyTorch's profiler, Nsight Systems (SQLite), "
+                    "and ONNX models to profile"),
                  "dim", card),
       1);
   no_recent_ = text_label(tr("Files that you open are listed here."), "dim", card);
@@ -175,6 +176,13 @@ void StartPage::set_files(const std::vector<OpenFile>& files) {
   has_profile_ = std::any_of(files.begin(), files.end(), [](const OpenFile& file) {
     return file.trace != nullptr && file.trace->info.kind == TraceKind::kProfile;
   });
+}
+
+void StartPage::show_model(const QString& path) {
+  if (program_.running())
+    Q_EMIT failed(tr("%1: another model is being profiled; open it again after that").arg(path));
+  else
+    form_->choose_model(path);
 }
 
 void StartPage::save(QSettings& settings) const { settings.setValue(kProfileFolderKey, form_->folder()); }
@@ -233,9 +241,7 @@ void StartPage::finish_profile(const ChildOutcome& outcome) {
 }
 
 void StartPage::choose_files() {
-  const QStringList paths =
-      QFileDialog::getOpenFileNames(this, tr("Open traces, profiles and plans"), form_->folder(),
-                                    tr("Traces, profiles and plans (*.json *.json.gz *.sqlite);;All files (*)"));
+  const QStringList paths = choose_files_to_open(this, form_->folder());
   if (!paths.isEmpty()) Q_EMIT requested({std::nullopt, paths});
 }
 

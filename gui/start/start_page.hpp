@@ -25,6 +25,7 @@ class StartPage : public Page {
   [[nodiscard]] QString title() const override { return tr("Profile"); }
   [[nodiscard]] PageState state() const override;
   void set_files(const std::vector<OpenFile>& files) override;
+  void show_model(const QString& path) override;
   void save(QSettings& settings) const override;
   void restore(QSettings& settings) override;
   [[nodiscard]] bool settled() const override;

@@ -46,6 +46,9 @@ QStringList local_files(const QMimeData& data) {
 }
 
 /// As OpenFiles knows it.
+/// An ONNX file: one to profile, not to open.
+bool is_model(const QString& path) { return path.endsWith(QLatin1String(".onnx"), Qt::CaseInsensitive); }
+
 QString clean(const QString& path) { return QDir::cleanPath(QFileInfo(path).absoluteFilePath()); }
 
 QString settings_group(PageId id) { return QStringLiteral("page%1").arg(static_cast<int>(id)); }
@@ -159,18 +162,29 @@ bool MainWindow::show_page(PageId id) {
 }
 
 void MainWindow::open(const QStringList& paths) {
-  if (paths.isEmpty()) return;
-  pending_.push_back({std::nullopt, {}});
-  for (const QString& path : paths) pending_.back().files += clean(path);
-  files_.open(paths);
-  show_pending();
+  if (!paths.isEmpty()) ask({std::nullopt, paths});
 }
 
 void MainWindow::ask(const PageRequest& request) {
-  pending_.push_back({request.page, {}});
-  for (const QString& path : request.files) pending_.back().files += clean(path);
-  files_.open(request.files);
+  PageRequest traces_and_plans{request.page, {}};
+  for (const QString& path : request.files) {
+    if (is_model(path) && QFileInfo(path).isFile())
+      show_model(clean(path));
+    else
+      traces_and_plans.files += clean(path);
+  }
+  if (traces_and_plans.files.isEmpty() && !request.files.isEmpty()) return;
+  pending_.push_back({traces_and_plans.page, traces_and_plans.files});
+  files_.open(traces_and_plans.files);
   show_pending();
+}
+
+void MainWindow::show_model(const QString& path) {
+  Page* const start = page(PageId::kProfile);
+  if (start == nullptr) return;
+  start->show_model(path);
+  recent_.add(path);
+  show_page(PageId::kProfile);
 }
 
 void MainWindow::show_pending() {

@@ -43,7 +43,8 @@ class MainWindow : public QMainWindow {
   void restore();
 
   /// Opens files and shows them where they belong: a profile in Explore, a plan in Run, predicted and measured in
-  /// Compare, all else in Timeline; a page that is at work already is not left for it.
+  /// Compare, all else in Timeline; a page that is at work already is not left for it. An .onnx file is chosen as the
+  /// model to profile.
   void open(const QStringList& paths);
   /// The same on a page of one's choice. Once all are read: those that cannot be are left out.
   void ask(const PageRequest& request);
@@ -87,6 +88,7 @@ class MainWindow : public QMainWindow {
   void save_picture();
   void hand_out_files();
   void show_pending();
+  void show_model(const QString& path);
   [[nodiscard]] PageId best_page(const std::vector<OpenFile>& files) const;
   void update_states();
   void apply_theme();

@@ -12,6 +12,7 @@
 #include <QStatusBar>
 #include <QToolButton>
 
+#include "gui/files/choose_files.hpp"
 #include "gui/files/file_panel.hpp"
 #include "gui/window/banners.hpp"
 #include "gui/window/command_palette.hpp"
@@ -186,9 +187,7 @@ void MainWindow::fill_page_menu() {
 
 void MainWindow::choose_files() {
   QSettings settings;
-  const QStringList paths =
-      QFileDialog::getOpenFileNames(this, tr("Open traces, profiles and plans"), settings.value(kFolderKey).toString(),
-                                    tr("Traces, profiles and plans (*.json *.json.gz *.sqlite);;All files (*)"));
+  const QStringList paths = choose_files_to_open(this, settings.value(kFolderKey).toString());
   if (paths.isEmpty()) return;
   settings.setValue(kFolderKey, QFileInfo(paths.front()).absolutePath());
   open(paths);

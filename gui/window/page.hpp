@@ -63,6 +63,9 @@ class Page : public QWidget {
   /// Shows these of the open files, which the user has just asked to see here (PageRequest::files).
   virtual void show_files(const QStringList& paths) { static_cast<void>(paths); }
 
+  /// Prepares what can be done with an .onnx file, which is never open: the user has asked to see it.
+  virtual void show_model(const QString& path) { static_cast<void>(path); }
+
   virtual void set_theme(const Theme& theme) { static_cast<void>(theme); }
 
   /// What is to be remembered from one start to the next, in a group of the page's own.

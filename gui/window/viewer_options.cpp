@@ -70,7 +70,8 @@ Result<ViewerOptions> viewer_options_from(const QStringList& words) {
   QCommandLineParser parser;
   parser.setApplicationDescription(QStringLiteral(
       "Shows profiles, traces and plans: timelines, what model batches would gain, predicted against measured."));
-  parser.addPositionalArgument(QStringLiteral("FILES"), QStringLiteral("Traces of any kind, profiles and plans."),
+  parser.addPositionalArgument(QStringLiteral("FILES"),
+                               QStringLiteral("Traces of any kind, profiles and plans; ONNX models to profile."),
                                QStringLiteral("[FILES...]"));
   parser.addOptions({screenshot, size, view, theme, help, version});
 

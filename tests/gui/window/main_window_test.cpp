@@ -41,6 +41,7 @@ class RecordingPage : public Page {
   }
   void set_files(const std::vector<OpenFile>& now) override { files = now; }
   void show_files(const QStringList& paths) override { shown = paths; }
+  void show_model(const QString& path) override { models += path; }
   void set_theme(const Theme& theme) override { dark = theme.dark(); }
   void save(QSettings& settings) const override { settings.setValue("kept", kept); }
   void restore(QSettings& settings) override { kept = settings.value("kept").toInt(); }
@@ -50,6 +51,7 @@ class RecordingPage : public Page {
 
   std::vector<OpenFile> files;
   QStringList shown;
+  QStringList models;
   bool dark = false;
   int kept = 0;
   bool is_settled = true;
@@ -111,6 +113,29 @@ TEST_F(MainWindowTest, ShowsFilesWhereTheyBelong) {
   EXPECT_THAT(explore->shown, ElementsAre(profile));
   EXPECT_EQ(explore->files.size(), 1U);
   EXPECT_THAT(window.recent_files().paths(), ElementsAre(profile));
+}
+
+TEST_F(MainWindowTest, ChoosesOnnxFilesAsModelsToProfile) {
+  const QString model = folder.write("net.ONNX", QByteArray("x"));
+  const QString trace = folder.write_trace_of("t.json", 2);
+  window.open({trace});
+  settle();
+  window.open({model});
+  settle();
+  EXPECT_EQ(window.current_page(), PageId::kProfile);
+  EXPECT_THAT(start->models, ElementsAre(model));
+  EXPECT_TRUE(start->shown.isEmpty());
+  EXPECT_THAT(window.recent_files().paths(), ElementsAre(model, trace));
+  // Files beside it are shown where they belong.
+  window.open({model, trace});
+  settle();
+  EXPECT_EQ(window.current_page(), PageId::kTimeline);
+  EXPECT_THAT(start->models, ElementsAre(model, model));
+  window.open({folder.path("missing.onnx")});
+  settle();
+  EXPECT_EQ(start->models.size(), 2);
+  ASSERT_EQ(window.banners().messages().size(), 1);
+  EXPECT_THAT(window.banners().messages().front().toStdString(), HasSubstr("missing.onnx: "));
 }
 
 TEST_F(MainWindowTest, ShowsPredictedAndMeasuredInCompare) {
