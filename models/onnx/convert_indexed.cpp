@@ -11,8 +11,6 @@
 
 namespace cohort::onnx {
 
-namespace {}  // namespace
-
 Result<void> convert_gather_elements(NodeImport& node) {
   COHORT_TRY(const Shape x_shape, node.shape(0));
   COHORT_TRY(const Shape shape, node.shape(1));
@@ -23,10 +21,12 @@ Result<void> convert_gather_elements(NodeImport& node) {
   for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = d == axis || shape[d] <= x_shape[d];
   if (!fits)
     return fail(ErrorCode::kInvalidInput, "indices {} do not fit into {}", to_string(shape), to_string(x_shape));
+  COHORT_CHECK(check_indices(node, 1, std::span(x_shape).subspan(axis, 1)));
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId indices, node.tensor(1));
-  COHORT_TRY(const TensorId places, from_front(node, indices, x_shape[axis]));
-  COHORT_TRY(const TensorId y, elements_at(node, "", x, places, axis));
+  const std::int64_t stride = reference::row_major_strides(x_shape)[axis];
+  COHORT_TRY(const TensorId offsets, offsets_of(node, indices, x_shape[axis], stride));
+  COHORT_TRY(const TensorId y, elements_at(node, "", x, offsets, axis));
   node.set_result(y);
   return {};
 }
@@ -42,6 +42,7 @@ Result<void> convert_gather_nd(NodeImport& node) {
   if (!has_rank || depth < 1 || first + depth > x_shape.size() ||
       !std::equal(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(first), x_shape.begin()))
     return fail(ErrorCode::kInvalidInput, "indices {} do not fit into {}", to_string(shape), to_string(x_shape));
+  COHORT_CHECK(check_indices(node, 1, std::span(x_shape).subspan(first, depth)));
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId indices, node.tensor(1));
   // All axes that are picked from as one.
@@ -226,7 +227,8 @@ Result<void> convert_top_k(NodeImport& node) {
   const ArgMax op{static_cast<std::int64_t>(axis), true, false, largest == 0, count};
   COHORT_TRY(const TensorId places, node.emit("places", op, {order}));
   if (node.is_read(0)) {
-    COHORT_TRY(const TensorId values, elements_at(node, "", x, places, axis));
+    COHORT_TRY(const TensorId offsets, scaled(node, places, reference::row_major_strides(shape)[axis]));
+    COHORT_TRY(const TensorId values, elements_at(node, "", x, offsets, axis));
     node.set_result(values);
   }
   node.set_result(places, 1);

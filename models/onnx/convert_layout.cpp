@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/positions.hpp"
 
 namespace cohort::onnx {
 
@@ -177,12 +178,7 @@ Result<void> convert_gather(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));
   COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
   COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, shape.size()));
-  if (const Constant* indices = node.constant(1); indices != nullptr && indices->integers() != nullptr) {
-    for (const std::int64_t index : *indices->integers()) {
-      if (index < -shape[axis] || index >= shape[axis])
-        return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", index, shape[axis]);
-    }
-  }
+  COHORT_CHECK(check_indices(node, 1, std::span(shape).subspan(axis, 1)));
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId indices, node.tensor(1));
   COHORT_TRY(const TensorId y, node.emit("", Gather{static_cast<std::int64_t>(axis)}, {x, indices}));

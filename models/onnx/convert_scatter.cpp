@@ -173,7 +173,7 @@ Result<void> scatter_elements_computed(NodeImport& node, const Shape& x, const S
   const Shape rows{element_count(Shape(x.begin(), split)), x[axis], element_count(Shape(split + 1, x.end()))};
   COHORT_TRY(const TensorId indices, node.tensor(1));
   COHORT_TRY(TensorId places, places_along(node, indices, axis, rows));
-  COHORT_TRY(places, from_front(node, places, x[axis]));
+  COHORT_TRY(places, offsets_of(node, places, x[axis]));
   return scatter_rows(node, x, rows, places, reduction);
 }
 

@@ -1,5 +1,7 @@
 #include "models/onnx/positions.hpp"
 
+#include <optional>
+
 #include "models/compute/tensor_ref.hpp"
 
 namespace cohort::onnx {
@@ -25,14 +27,30 @@ Result<void> check_positions(const Shape& shape) {
               to_string(shape));
 }
 
+Result<void> check_indices(const NodeImport& node, std::size_t input, std::span<const std::int64_t> extents) {
+  const Constant* const known = node.constant(input);
+  if (known == nullptr || known->integers() == nullptr) return {};
+  const std::vector<std::int64_t>& indices = *known->integers();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::int64_t extent = extents[i % extents.size()];
+    if (indices[i] < -extent || indices[i] >= extent)
+      return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", indices[i], extent);
+  }
+  return {};
+}
+
 Result<TensorId> whole(NodeImport& node, std::string_view suffix, BinaryKind kind, TensorId a, TensorId b) {
   return node.emit(suffix, Binary{kind, kWhole}, {a, b});
 }
 
-Result<TensorId> from_front(NodeImport& node, TensorId indices, std::int64_t extent) {
-  const TensorId count = node.scalar("extent", static_cast<float>(extent), kWhole);
-  COHORT_TRY(const TensorId raised, whole(node, "raised", BinaryKind::kAdd, indices, count));
-  return whole(node, "from_front", BinaryKind::kMod, raised, count);
+Result<TensorId> scaled(NodeImport& node, TensorId places, std::int64_t stride) {
+  if (stride == 1) return places;
+  return whole(node, "scaled", BinaryKind::kMul, places, node.scalar("stride", static_cast<float>(stride), kWhole));
+}
+
+Result<TensorId> offsets_of(NodeImport& node, TensorId indices, std::int64_t extent, std::int64_t stride) {
+  COHORT_TRY(const TensorId table, counting(node, extent, 0, 1, kWhole, static_cast<float>(stride)));
+  return node.emit("offsets", Gather{0}, {table, indices});
 }
 
 Result<TensorId> counting(NodeImport& node, std::int64_t count, std::size_t axis, std::size_t rank, ElementType element,
@@ -45,16 +63,15 @@ Result<TensorId> counting(NodeImport& node, std::int64_t count, std::size_t axis
   return node.made_weight("counting", std::move(shape), std::move(values), element);
 }
 
-Result<TensorId> elements_at(NodeImport& node, std::string_view suffix, TensorId x, TensorId places, std::size_t axis) {
-  const Shape x_shape = node.shape_of(x), shape = node.shape_of(places);
+Result<TensorId> elements_at(NodeImport& node, std::string_view suffix, TensorId x, TensorId offsets,
+                             std::size_t axis) {
+  const Shape x_shape = node.shape_of(x), shape = node.shape_of(offsets);
   const Shape strides = reference::row_major_strides(x_shape);
-  COHORT_TRY(TensorId at, whole(node, "scaled", BinaryKind::kMul, places,
-                                node.scalar("stride", static_cast<float>(strides[axis]), kWhole)));
+  TensorId at = offsets;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (d == axis || shape[d] == 1) continue;
-    COHORT_TRY(const TensorId offsets,
-               counting(node, shape[d], d, shape.size(), kWhole, static_cast<float>(strides[d])));
-    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, at, offsets));
+    COHORT_TRY(const TensorId own, counting(node, shape[d], d, shape.size(), kWhole, static_cast<float>(strides[d])));
+    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, at, own));
   }
   COHORT_TRY(const TensorId flat, node.emit_reshape("flat", x, {element_count(x_shape)}));
   return node.emit(suffix, Gather{0}, {flat, at});
@@ -62,15 +79,16 @@ Result<TensorId> elements_at(NodeImport& node, std::string_view suffix, TensorId
 
 Result<TensorId> linear_positions(NodeImport& node, TensorId indices, std::span<const std::int64_t> extents,
                                   std::span<const std::int64_t> strides) {
-  TensorId at = node.scalar("start", 0, kWhole);
+  std::optional<TensorId> at;
   for (std::size_t j = 0; j < extents.size(); ++j) {
-    COHORT_TRY(TensorId entries, column(node, indices, static_cast<std::int64_t>(j)));
-    COHORT_TRY(entries, from_front(node, entries, extents[j]));
-    const TensorId stride = node.scalar("stride", static_cast<float>(strides[j]), kWhole);
-    COHORT_TRY(entries, whole(node, "scaled", BinaryKind::kMul, entries, stride));
-    COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, entries, at));
+    COHORT_TRY(const TensorId entries, column(node, indices, static_cast<std::int64_t>(j)));
+    COHORT_TRY(TensorId offsets, offsets_of(node, entries, extents[j], strides[j]));
+    if (at) {
+      COHORT_TRY(offsets, whole(node, "moved", BinaryKind::kAdd, offsets, *at));
+    }
+    at = offsets;
   }
-  return at;
+  return at.value_or(node.scalar("start", 0, kWhole));
 }
 
 }  // namespace cohort::onnx

@@ -46,6 +46,7 @@ Result<TensorId> replaced(NodeImport& node, TensorId x, TensorId hits, TensorId 
   if (node.shape_of(from) != shape) {
     COHORT_TRY(from, node.emit("from", Expand{shape}, {from}));
   }
+  COHORT_TRY(from, scaled(node, from, node.shape_of(updates)[2]));
   COHORT_TRY(const TensorId taken, elements_at(node, "taken", updates, from, 1));
   return node.emit("scattered", Select{element}, {is_hit, taken, x});
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "executor/device_error.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 LoadedModel read(const std::string& graph, int opset = 13) {
   Result<LoadedModel> loaded = onnx::parse_model(onnx_model(opset, graph), {});
@@ -254,6 +256,43 @@ TEST(OnnxGatherElements, CountsIndicesBelowZeroFromTheEnd) {
   const LoadedModel loaded = read(x_and_y({2, 3}) + integers_text("at", {2, 2}, {-1, 0, 1, -3}) +
                                   node_text("GatherElements", {"x", "at"}, {"y"}, integer_attribute("axis", 1)));
   EXPECT_THAT(result(loaded, {1, 2, 3, 4, 5, 6}), ElementsAre(3, 1, 5, 4));
+}
+
+TEST(OnnxGatherElements, TakesTheElementsAtComputedIndicesAndStopsAtOneOutside) {
+  for (const std::int64_t axis : {0, 1}) {
+    const LoadedModel loaded = read(input_text("x", {2, 3}) + input_text("f", {2, 2}) + output_text("y") +
+                                    node_text("Cast", {"f"}, {"at"}, integer_attribute("to", 7)) +
+                                    node_text("GatherElements", {"x", "at"}, {"y"}, integer_attribute("axis", axis)));
+    const std::vector<float> x = {1, 2, 3, 4, 5, 6};
+    const auto y = evaluate(loaded, {x, {-1, 0, 1, -2}});
+    ASSERT_TRUE(y) << y.error().message;
+    EXPECT_EQ(y->front(), axis == 0 ? (std::vector<float>{4, 2, 4, 2}) : (std::vector<float>{3, 1, 5, 5}));
+    for (const float outside : {3.0F, -4.0F}) {
+      EXPECT_THAT(
+          [&] {
+            (void)evaluate(loaded, {x, {0, 1, outside, 0}});
+          },
+          ThrowsMessage<DeviceError>(HasSubstr(fmt::format("index {} is outside of", outside))));
+    }
+  }
+  EXPECT_THAT(problem(x_and_y({2, 3}) + integers_text("at", {2, 2}, {0, 3, 0, 0}) +
+                      node_text("GatherElements", {"x", "at"}, {"y"}, integer_attribute("axis", 1))),
+              HasSubstr("index 3 is outside of 3 entries"));
+}
+
+TEST(OnnxGatherND, StopsAtAnIndexOutsideOfItsAxis) {
+  const LoadedModel loaded =
+      read(input_text("x", {2, 3}) + input_text("f", {2, 2}) + output_text("y") +
+           node_text("Cast", {"f"}, {"at"}, integer_attribute("to", 7)) + node_text("GatherND", {"x", "at"}, {"y"}));
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6};
+  const auto y = evaluate(loaded, {x, {1, -1, -2, 1}});
+  ASSERT_TRUE(y) << y.error().message;
+  EXPECT_THAT(y->front(), ElementsAre(6, 2));
+  EXPECT_THROW((void)evaluate(loaded, {x, {0, 3, 0, 0}}), DeviceError);  // the fourth element, but for its axis
+  EXPECT_THROW((void)evaluate(loaded, {x, {0, 0, 2, 0}}), DeviceError);
+  EXPECT_THAT(
+      problem(x_and_y({2, 3}) + integers_text("at", {2, 2}, {0, 2, 2, 0}) + node_text("GatherND", {"x", "at"}, {"y"})),
+      HasSubstr("index 2 is outside of 2 entries"));
 }
 
 TEST(OnnxPad, CutsOffFirstAndRepeatsWhatIsLeft) {

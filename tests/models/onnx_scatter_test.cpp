@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "executor/device_error.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -140,6 +141,21 @@ TEST(OnnxScatter, GivesTheSameWithComputedIndicesAsWithConstantOnes) {
                                    {x, updates, std::vector<float>(indices.begin(), indices.end())}),
                 result(scatter(each.x, each.indices, indices, attributes, each.op, each.updates), x, updates));
     }
+  }
+}
+
+TEST(OnnxScatter, StopsAtAComputedIndexOutsideOfItsAxis) {
+  for (const std::string_view op : {"ScatterElements", "ScatterND"}) {
+    const Shape updates = op == "ScatterND" ? Shape{1} : Shape{1, 2};
+    const std::string graph = input_text("x", {2, 2}) + input_text("u", updates) + input_text("f", {1, 2}) +
+                              output_text("y") + node_text("Cast", {"f"}, {"i"}, integer_attribute("to", 7)) +
+                              node_text(op, {"x", "i", "u"}, {"y"});
+    const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(18, graph), {});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const std::vector<float> values(static_cast<std::size_t>(element_count(updates)), 7.0F);
+    EXPECT_TRUE(evaluate(*loaded, {{1, 2, 3, 4}, values, {-2, 1}}));
+    EXPECT_THROW((void)evaluate(*loaded, {{1, 2, 3, 4}, values, {0, 2}}), DeviceError);
+    EXPECT_THROW((void)evaluate(*loaded, {{1, 2, 3, 4}, values, {-3, 1}}), DeviceError);
   }
 }
 
