@@ -7,6 +7,7 @@
 #include "base/spelling.hpp"
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/rename.hpp"
+#include "models/onnx/runtime_ops.hpp"
 #include "models/onnx/whole_in_float.hpp"
 
 namespace cohort::onnx {
@@ -72,10 +73,12 @@ void NodesImport::add(const Node& node, std::size_t index) {
   const std::vector<std::string> reads = is_if ? std::vector{node.inputs.empty() ? "" : node.inputs[0]} : node.inputs;
   const bool is_behind =
       std::any_of(reads.begin(), reads.end(), [&](const std::string& input) { return missing_.count(input) > 0; });
-  if (support == nullptr && !is_if && !is_loop) {
+  const bool is_runtime = is_runtime_op(node);
+  if (support == nullptr && !is_if && !is_loop && !is_runtime) {
     unsupported_.push_back({node.domain + "." + node.op_type, describe(node)});
   } else if (!is_behind) {
-    const auto imported = is_if                    ? import_if(node, index)
+    const auto imported = is_runtime               ? import_runtime_op(node)
+                          : is_if                  ? import_if(node, index)
                           : node.op_type == "Loop" ? import_loop(node, index)
                           : node.op_type == "Scan" ? import_scan(node, index)
                                                    : import_supported(state_, node, index, *support);
@@ -225,6 +228,21 @@ Result<void> NodesImport::import_if(const Node& node, std::size_t index) {
   const bool is_true = condition->integers()->front() != 0;
   COHORT_TRY(const auto taken, import_branch(node, is_true ? "then_branch" : "else_branch", name));
   for (std::size_t i = 0; i < taken.size(); ++i) pass_on(taken[i], node, i);
+  return {};
+}
+
+Result<void> NodesImport::import_runtime_op(const Node& node) {
+  NodeImport import(state_, node, node.name);
+  Graph inner;
+  COHORT_TRY(inner.nodes, as_own_ops(import, node, [this](const std::string& name) { return fresh(name); }));
+  add_contents(inner);
+  state_.read_names.erase(std::string());
+  for (std::size_t i = 0; i < inner.nodes.size(); ++i) add(inner.nodes[i], i);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::string& output = node.outputs[i];
+    if (import.is_read(i) && state_.values.count(output) == 0 && missing_.count(output) == 0)
+      return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, output);
+  }
   return {};
 }
 

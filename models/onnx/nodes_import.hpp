@@ -54,6 +54,8 @@ class NodesImport {
   /// The outputs of an If are those of the one branch or of the other.
   Result<void> choose(const Node& node, const std::string& op_name, const std::vector<std::string>& if_true,
                       const std::vector<std::string>& if_false);
+  /// An op of ONNX Runtime is those of ONNX that compute the same.
+  Result<void> import_runtime_op(const Node& node);
   void add_branch(const Node& node, const Graph& branch);
   /// The constants of a graph inside of a node, and the names that its nodes read.
   void add_contents(const Graph& inner);

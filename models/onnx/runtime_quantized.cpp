@@ -1,0 +1,103 @@
+#include "models/onnx/own_ops.hpp"
+
+// Ops on levels that ONNX has not: the levels' numbers go through the op, and become levels again.
+
+namespace cohort::onnx {
+
+namespace {
+
+constexpr std::int64_t kFloat = 1;  // of TensorProto's types
+
+/// The numbers that input `x` stands for, whose scale and zero point are the next two inputs.
+std::string numbers(OwnOps& ops, std::size_t x, std::int64_t axis = 1) {
+  return ops.add("DequantizeLinear", {ops.input(x), ops.input(x + 1), ops.input(x + 2)}, {{"axis", axis}});
+}
+
+/// The node's output is the levels of `y`, whose scale and zero point are inputs `scale` and the next one.
+void give_levels(OwnOps& ops, const std::string& y, std::size_t scale) {
+  ops.give(ops.add("QuantizeLinear", {y, ops.input(scale), ops.input(scale + 1)}));
+}
+
+Result<void> refuse_channels_last(OwnOps& ops) {
+  COHORT_TRY(const std::int64_t last, ops.import().integer("channels_last", 0));
+  if (last == 0) return {};
+  return fail(ErrorCode::kInvalidInput, "attribute channels_last is supported only as 0");
+}
+
+}  // namespace
+
+std::string scaled_product(OwnOps& ops, const std::vector<std::string>& a_b_zero_points, const std::string& scale) {
+  const std::string product = ops.add("MatMulInteger", a_b_zero_points);
+  return ops.add("Mul", {ops.add("Cast", {product}, {{"to", kFloat}}), scale});
+}
+
+/// Inputs: A, B, scale of B, its zero point, bias.
+Result<void> make_dynamic_matmul(OwnOps& ops) {
+  const std::vector<std::string> a = ops.add_several("DynamicQuantizeLinear", 3, {ops.input(0)});
+  const std::string scale = ops.add("Mul", {a[1], ops.input(2)});
+  ops.give(ops.plus(scaled_product(ops, {a[0], ops.input(1), a[2], ops.input(3)}, scale), ops.input(4)));
+  return {};
+}
+
+/// Inputs: A, B, their scales, their zero points, bias.
+Result<void> make_integer_matmul(OwnOps& ops) {
+  const std::string scale = ops.add("Mul", {ops.input(2), ops.input(3)});
+  const std::string product = scaled_product(ops, {ops.input(0), ops.input(1), ops.input(4), ops.input(5)}, scale);
+  ops.give(ops.plus(product, ops.input(6)));
+  return {};
+}
+
+Result<void> make_quantized_binary(OwnOps& ops) {
+  const std::string a = numbers(ops, 0), b = numbers(ops, 3);
+  give_levels(ops, ops.add(ops.import().op_type() == "QLinearAdd" ? "Add" : "Mul", {a, b}), 6);
+  return {};
+}
+
+Result<void> make_quantized_unary(OwnOps& ops) {
+  NodeImport& import = ops.import();
+  const std::string type = import.op_type().substr(std::string_view("QLinear").size());
+  COHORT_CHECK(refuse_channels_last(ops));
+  OwnOps::Attributes attributes = ops.attributes();
+  for (const auto& [name, value] : ops.attributes()) import.ignore(name);
+  attributes.erase("channels_last");
+  std::int64_t opset = OwnOps::kOpset;
+  if (type == "Softmax") {
+    COHORT_TRY(opset, import.integer("opset", opset));
+    attributes.erase("opset");
+  }
+  give_levels(ops, ops.add(type, {numbers(ops, 0)}, std::move(attributes), opset), 3);
+  return {};
+}
+
+/// Inputs: scale and zero point of the result, then of each part itself and the same.
+Result<void> make_quantized_concat(OwnOps& ops) {
+  COHORT_TRY(const std::int64_t axis, ops.import().integer("axis", 0));
+  std::vector<std::string> parts;
+  for (std::size_t i = 2; i + 2 < ops.inputs().size(); i += 3) parts.push_back(numbers(ops, i));
+  give_levels(ops, ops.add("Concat", std::move(parts), {{"axis", axis}}), 0);
+  return {};
+}
+
+/// alpha * (A B + C), where C is in units of the product of A's and B's levels.
+Result<void> make_quantized_gemm(OwnOps& ops) {
+  constexpr std::size_t kBias = 6, kScale = 7;
+  NodeImport& import = ops.import();
+  COHORT_TRY(const float alpha, import.number("alpha", 1));
+  COHORT_TRY(const std::int64_t transposed_a, import.integer("transA", 0));
+  COHORT_TRY(const std::int64_t transposed_b, import.integer("transB", 0));
+  const std::string a = numbers(ops, 0), b = numbers(ops, 3, transposed_b != 0 ? 0 : 1);
+  std::string y = ops.add("Gemm", {a, b}, {{"transA", transposed_a}, {"transB", transposed_b}});
+  if (import.has_input(kBias)) {
+    const std::string scale = ops.add("Mul", {ops.input(1), ops.input(4)});
+    const std::string bias = ops.add("Cast", {ops.input(kBias)}, {{"to", kFloat}});
+    y = ops.add("Add", {y, ops.add("Mul", {bias, scale})});
+  }
+  if (alpha != 1) y = ops.add("Mul", {y, ops.number(alpha)});
+  if (import.has_input(kScale))
+    give_levels(ops, y, kScale);
+  else
+    ops.give(y);
+  return {};
+}
+
+}  // namespace cohort::onnx

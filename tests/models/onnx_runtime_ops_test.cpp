@@ -1,0 +1,173 @@
+#include <gmock/gmock.h>
+
+#include "models/onnx/onnx_file.hpp"
+#include "tests/models/evaluate.hpp"
+#include "tests/models/onnx_text.hpp"
+
+// Ops of ONNX Runtime compute what ONNX's own do that they stand for; bench/peers/onnx_runtime_ops.py compares them
+// with ONNX Runtime itself.
+
+namespace cohort {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+std::string runtime_text(std::string_view op_type, const std::vector<std::string>& inputs,
+                         const std::vector<std::string>& outputs, const std::string& attributes = "") {
+  return node_text(op_type, inputs, outputs, attributes + " domain: \"com.microsoft\"");
+}
+
+std::string problem(const std::string& graph) {
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(24, graph), {});
+  return loaded ? std::string("read") : loaded.error().message;
+}
+
+std::vector<std::vector<float>> results(const std::string& graph, const std::vector<std::vector<float>>& inputs) {
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(24, graph), {});
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (!loaded) return {};
+  const auto outputs = evaluate(*loaded, inputs);
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return outputs.value_or(std::vector<std::vector<float>>());
+}
+
+/// Some numbers between -1 and 1.
+std::vector<float> numbers(const Shape& shape, int seed = 1) {
+  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 41) / 20 - 1;
+  return values;
+}
+
+std::string weight_text(std::string_view name, const Shape& shape, int seed) {
+  return floats_text(name, shape, numbers(shape, seed));
+}
+
+/// Both graphs, behind `head`, give the same.
+void expect_same(const std::string& head, const std::string& runtime, const std::string& own,
+                 const std::vector<std::vector<float>>& inputs) {
+  const auto a = results(head + runtime, inputs), b = results(head + own, inputs);
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_THAT(a[i], Pointwise(FloatNear(1e-5F), b[i])) << "output " << i;
+}
+
+TEST(OnnxRuntimeOps, NormaliseSums) {
+  const Shape shape{2, 3, 4};
+  const std::string head = input_text("x", shape) + input_text("skip", shape) + output_text("y") + output_text("sum") +
+                           weight_text("scale", {4}, 2) + weight_text("offset", {4}, 3) + weight_text("bias", {4}, 4);
+  const std::string sum = node_text("Add", {"x", "skip"}, {"s"}) + node_text("Add", {"s", "bias"}, {"sum"});
+  const std::vector<std::vector<float>> inputs = {numbers(shape), numbers(shape, 5)};
+  expect_same(
+      head,
+      runtime_text("SkipLayerNormalization", {"x", "skip", "scale", "offset", "bias"}, {"y", "", "", "sum"},
+                   float_attribute("epsilon", 0.01F)),
+      sum + node_text("LayerNormalization", {"sum", "scale", "offset"}, {"y"}, float_attribute("epsilon", 0.01F)),
+      inputs);
+  expect_same(head,
+              runtime_text("SkipSimplifiedLayerNormalization", {"x", "skip", "scale", "bias"}, {"y", "", "", "sum"}),
+              sum + node_text("RMSNormalization", {"sum", "scale"}, {"y"}), inputs);
+}
+
+TEST(OnnxRuntimeOps, MultiplyTransposedAndScaled) {
+  const std::string head = input_text("a", {2, 4, 3}) + input_text("b", {2, 5, 4}) + output_text("y");
+  expect_same(
+      head,
+      runtime_text("FusedMatMul", {"a", "b"}, {"y"},
+                   float_attribute("alpha", 0.5F) + integer_attribute("transA", 1) + integer_attribute("transB", 1)),
+      integers_text("none", {0}, {}) + floats_text("half", {}, {0.5F}) +
+          node_text("Transpose", {"a"}, {"at"}, integers_attribute("perm", {0, 2, 1})) +
+          node_text("Transpose", {"b"}, {"bt"}, integers_attribute("perm", {0, 2, 1})) +
+          node_text("MatMul", {"at", "bt"}, {"p"}) + node_text("Mul", {"p", "half"}, {"y"}),
+      {numbers({2, 4, 3}), numbers({2, 5, 4}, 2)});
+}
+
+TEST(OnnxRuntimeOps, ConvolveAddAndActivate) {
+  const std::string head = input_text("x", {1, 2, 5, 5}) + input_text("z", {1, 3, 5, 5}) + output_text("y") +
+                           weight_text("w", {3, 2, 3, 3}, 2) + weight_text("b", {3}, 3);
+  const std::string pads = integers_attribute("pads", {1, 1, 1, 1});
+  const std::string parameters = " attribute { name: \"activation_params\" type: FLOATS floats: -0.25 floats: 0.5 }";
+  expect_same(
+      head,
+      runtime_text("FusedConv", {"x", "w", "b", "z"}, {"y"}, pads + text_attribute("activation", "Clip") + parameters),
+      floats_text("low", {}, {-0.25F}) + floats_text("high", {}, {0.5F}) +
+          node_text("Conv", {"x", "w", "b"}, {"c"}, pads) + node_text("Add", {"c", "z"}, {"s"}) +
+          node_text("Clip", {"s", "low", "high"}, {"y"}),
+      {numbers({1, 2, 5, 5}), numbers({1, 3, 5, 5}, 4)});
+  EXPECT_THAT(problem(head + runtime_text("FusedConv", {"x", "w"}, {"y"}, pads + text_attribute("activation", "Mish"))),
+              HasSubstr("activation Mish with 0 parameters is not supported"));
+}
+
+TEST(OnnxRuntimeOps, AttendToWhatMasksShow) {
+  const Shape shape{2, 3, 4};
+  const std::string head = input_text("x", shape) + output_text("y") + weight_text("w", {4, 12}, 2) +
+                           weight_text("b", {12}, 3) + integers_text("counts", {2}, {2, 3}) +
+                           integers_text("shown", {2, 3}, {1, 1, 0, 1, 1, 1});
+  const std::string own = integers_text("thirds", {3}, {4, 4, 4}) + node_text("MatMul", {"x", "w"}, {"p"}) +
+                          node_text("Add", {"p", "b"}, {"all"}) +
+                          node_text("Split", {"all", "thirds"}, {"q", "k", "v"}, integer_attribute("axis", 2)) +
+                          node_text("Cast", {"shown"}, {"t"}, integer_attribute("to", 9)) +
+                          integers_text("ends", {2}, {1, 2}) + node_text("Unsqueeze", {"t", "ends"}, {"mask"}) +
+                          node_text("Attention", {"q", "k", "v", "mask"}, {"y"},
+                                    integer_attribute("q_num_heads", 2) + integer_attribute("kv_num_heads", 2));
+  for (const std::string mask : {"counts", "shown"}) {
+    expect_same(head, runtime_text("Attention", {"x", "w", "b", mask}, {"y"}, integer_attribute("num_heads", 2)), own,
+                {numbers(shape)});
+  }
+  EXPECT_THAT(problem(head + runtime_text("Attention", {"x", "w", "b", "w"}, {"y"}, integer_attribute("num_heads", 2))),
+              HasSubstr("a mask of [4, 12] for 2 samples of 3 keys is not supported"));
+  EXPECT_THAT(
+      problem(head + runtime_text("Attention", {"x", "w", "b", "", "x"}, {"y"}, integer_attribute("num_heads", 2))),
+      HasSubstr("input 4 (past) is not supported"));
+}
+
+TEST(OnnxRuntimeOps, OfDiffusionModels) {
+  const std::string head = input_text("x", {1, 3, 2, 4}) + output_text("y") + weight_text("scale", {4}, 2) +
+                           weight_text("offset", {4}, 3) + weight_text("bias", {4}, 4) +
+                           integers_text("halves", {2}, {2, 2});
+  const std::vector<std::vector<float>> inputs = {numbers({1, 3, 2, 4})};
+  expect_same(
+      head,
+      runtime_text("GroupNorm", {"x", "scale", "offset"}, {"y"},
+                   integer_attribute("groups", 2) + integer_attribute("activation", 1)),
+      node_text("Transpose", {"x"}, {"first"}, integers_attribute("perm", {0, 3, 1, 2})) +
+          node_text("GroupNormalization", {"first", "scale", "offset"}, {"n"}, integer_attribute("num_groups", 2)) +
+          node_text("Sigmoid", {"n"}, {"s"}) + node_text("Mul", {"n", "s"}, {"swished"}) +
+          node_text("Transpose", {"swished"}, {"y"}, integers_attribute("perm", {0, 2, 3, 1})),
+      inputs);
+  expect_same(head, runtime_text("BiasSplitGelu", {"x", "bias"}, {"y"}),
+              node_text("Add", {"x", "bias"}, {"s"}) +
+                  node_text("Split", {"s", "halves"}, {"a", "b"}, integer_attribute("axis", 3)) +
+                  node_text("Gelu", {"b"}, {"g"}) + node_text("Mul", {"a", "g"}, {"y"}),
+              inputs);
+  expect_same(head, runtime_text("BiasAdd", {"x", "bias", "x"}, {"y"}),
+              node_text("Add", {"x", "bias"}, {"s"}) + node_text("Add", {"s", "x"}, {"y"}), inputs);
+}
+
+TEST(OnnxRuntimeOps, AddLevels) {
+  const std::string head = input_text("a", {3}, 2) + input_text("b", {3}, 2) + output_text("y") +
+                           floats_text("sa", {}, {0.5F}) + narrow_text("za", {}, 2, {10}) + floats_text("sb", {}, {1}) +
+                           narrow_text("zb", {}, 2, {0}) + floats_text("sy", {}, {2}) + narrow_text("zy", {}, 2, {100});
+  // (a - 10) / 2 + b, in units of 2 from 100 on, up to 255.
+  EXPECT_THAT(results(head + runtime_text("QLinearAdd", {"a", "sa", "za", "b", "sb", "zb", "sy", "zy"}, {"y"}),
+                      {{14, 10, 250}, {4, 0, 255}})
+                  .front(),
+              ElementsAre(103, 100, 255));
+}
+
+TEST(OnnxRuntimeOps, AreNamedInMessagesWhereTheyAreNotKnown) {
+  EXPECT_THAT(problem(input_text("x", {2, 2}) + output_text("y") + runtime_text("CDist", {"x", "x"}, {"y"})),
+              HasSubstr("node n_y (com.microsoft.CDist"));
+  const std::string unread =
+      input_text("x", {2, 2}) + output_text("y") + output_text("deviation") + weight_text("scale", {2}, 1);
+  EXPECT_THAT(problem(unread + node_text("SimplifiedLayerNormalization", {"x", "scale"}, {"y", "deviation"})),
+              HasSubstr("output 1 (deviation) is not supported"));
+  EXPECT_THAT(problem(input_text("x", {2, 2}) + output_text("y") +
+                      runtime_text("QuickGelu", {"x"}, {"y"}, integer_attribute("beta", 1))),
+              HasSubstr("beta"));
+}
+
+}  // namespace
+}  // namespace cohort
