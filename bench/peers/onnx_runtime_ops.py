@@ -155,8 +155,21 @@ def quantised():
     gemm = [levels(3, 4), scales[0], zeros[0], levels(4, 5), scales[1], zeros[1], bias]
     yield Case("qgemm", "QGemm", [*gemm, scalar(0.3), zeros[2]], range(1, 9), **one_level)
     yield Case("qgemm_float", "QGemm", [*gemm, None, None], range(1, 7), alpha=0.5)
+    yield from block_weights()
     yield Case("qattention", "QAttention", [levels(2, 5, 12), levels(12, 36, kind=np.int8), floats(36), scales[0], scalar(0.01), None,
                                             zeros[0], scalar(0, np.int8)], (1, 2, 3, 4, 6, 7), num_heads=3, rtol=1e-3, atol=1e-4)
+
+
+def block_weights():
+    """Products with weights of few bits."""
+    k, n, block = 40, 6, 16
+    blocks = (k + block - 1) // block
+    for bits in (4, 8):
+        packed, scales = random.integers(0, 256, (n, blocks, block * bits // 8), np.uint8), np.abs(floats(n, blocks))
+        how = {"K": k, "N": n, "bits": bits, "block_size": block}
+        yield Case(f"bits{bits}", "MatMulNBits", [floats(3, k), packed, scales], (1, 2), **how)
+        yield Case(f"bits{bits}_zeros", "MatMulNBits", [floats(2, 3, k), packed, scales, levels(n, (blocks * bits + 7) // 8)], (1, 2, 3), **how)
+        yield Case(f"bits{bits}_bias", "MatMulNBits", [floats(3, k), packed, scales, None, None, floats(n)], (1, 2, 5), **how)
 
 
 def session(model, level=onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL, written=None):

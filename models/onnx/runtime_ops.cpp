@@ -31,6 +31,7 @@ constexpr RuntimeOp kRuntimeOps[] = {
     {"Gelu", make_gelu},
     {"GroupNorm", make_group_normalization},
     {"MatMulIntegerToFloat", make_integer_matmul},
+    {"MatMulNBits", make_block_matmul},
     {"MultiHeadAttention", make_multi_head_attention},
     {"QAttention", make_quantized_attention},
     {"QGemm", make_quantized_gemm},

@@ -146,6 +146,24 @@ TEST(OnnxRuntimeOps, OfDiffusionModels) {
               node_text("Add", {"x", "bias"}, {"s"}) + node_text("Add", {"s", "x"}, {"y"}), inputs);
 }
 
+TEST(OnnxRuntimeOps, MultiplyByWeightsOfFourBits) {
+  const auto graph = [](std::int64_t block, const std::vector<std::int64_t>& levels, const std::string& more = "") {
+    return input_text("x", {1, 4}) + output_text("y") + narrow_text("w", {2, 2, 1}, 2, levels) +
+           floats_text("scales", {2, 2}, {1, 2, 0.5F, 1}) + narrow_text("zeros", {2, 1}, 2, {0x08, 0xF8}) +
+           runtime_text("MatMulNBits", {"x", "w", "scales", more}, {"y"},
+                        integer_attribute("K", 4) + integer_attribute("N", 2) + integer_attribute("block_size", block));
+  };
+  const std::vector<std::int64_t> levels = {0x98, 0x7A, 0x08, 0x0F};  // the lower four bits come first
+  const std::vector<float> x = {1, 10, 100, 1000};
+  // Less 8 and scaled: 0 1 4 -2; 0 -4 7 -8.
+  EXPECT_THAT(results(graph(2, levels), {x}).front(), ElementsAre(-1590, -7340));
+  // Zero points 8 and 0; 8 and 15: 0 1 20 14; 0 -4 0 -15.
+  EXPECT_THAT(results(graph(2, levels, "zeros"), {x}).front(), ElementsAre(16010, -15040));
+  EXPECT_THAT(problem(graph(4, levels)), HasSubstr("scales has 4 values, not 2"));
+  EXPECT_THAT(problem(graph(0, levels)), HasSubstr("in blocks of 0 are not supported"));
+  EXPECT_THAT(problem(graph(3, levels)), HasSubstr("in blocks of 3 are not supported"));
+}
+
 TEST(OnnxRuntimeOps, AddLevels) {
   const std::string head = input_text("a", {3}, 2) + input_text("b", {3}, 2) + output_text("y") +
                            floats_text("sa", {}, {0.5F}) + narrow_text("za", {}, 2, {10}) + floats_text("sb", {}, {1}) +

@@ -1,0 +1,117 @@
+#include "models/onnx/own_ops.hpp"
+
+// Products with weights of few bits, in blocks that have a scale of their own, as language models have them.
+
+namespace cohort::onnx {
+
+namespace {
+
+enum Input : std::size_t { kX, kLevels, kScales, kZeros, kGroups, kBias };
+
+struct Blocks {
+  std::int64_t inner = 0, outputs = 0, bits = 4, size = 0;  ///< K, N, bits of a weight, weights of a block
+
+  [[nodiscard]] std::int64_t count() const { return (inner + size - 1) / size; }  ///< of an output
+  /// Bytes of `values` side by side.
+  [[nodiscard]] std::int64_t bytes(std::int64_t values) const { return (values * bits + 7) / 8; }
+  /// Value `i` of those packed in bytes from `first` on, the first in the lowest bits.
+  [[nodiscard]] float value(const std::vector<std::int64_t>& packed, std::int64_t first, std::int64_t i) const {
+    const std::int64_t byte = packed[static_cast<std::size_t>(first + i * bits / 8)];
+    return static_cast<float>(byte >> (i * bits % 8) & ((std::int64_t{1} << bits) - 1));
+  }
+};
+
+Result<Blocks> blocks_of(NodeImport& import) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  Blocks blocks;
+  COHORT_TRY(blocks.inner, import.integer("K", 0));
+  COHORT_TRY(blocks.outputs, import.integer("N", 0));
+  COHORT_TRY(blocks.bits, import.integer("bits", 4));
+  COHORT_TRY(blocks.size, import.integer("block_size", 0));
+  import.ignore("accuracy_level");
+  const auto fits = [](std::int64_t value) { return value > 0 && value < kMost; };
+  const bool has_bits = blocks.bits == 2 || blocks.bits == 4 || blocks.bits == 8;
+  if (fits(blocks.inner) && fits(blocks.outputs) && fits(blocks.size) && has_bits && blocks.size * blocks.bits % 8 == 0)
+    return blocks;
+  return fail(ErrorCode::kInvalidInput,
+              "{} x {} weights of {} bits in blocks of {} are not supported: bits are 2, 4 or 8, blocks whole bytes",
+              blocks.inner, blocks.outputs, blocks.bits, blocks.size);
+}
+
+/// Errors: kInvalidInput where the constant `what` has another number of values.
+Result<void> check_count(std::size_t count, std::int64_t expected, std::string_view what) {
+  if (count == static_cast<std::size_t>(expected)) return {};
+  return fail(ErrorCode::kInvalidInput, "{} has {} values, not {}", what, count, expected);
+}
+
+/// The zero point of each block, [N, blocks].
+Result<std::vector<float>> zero_points(NodeImport& import, const Blocks& blocks) {
+  const std::int64_t count = blocks.outputs * blocks.count();
+  std::vector<float> zeros(static_cast<std::size_t>(count), static_cast<float>(std::int64_t{1} << (blocks.bits - 1)));
+  if (!import.has_input(kZeros)) return zeros;
+  const Constant* const given = import.needed_constant(kZeros);
+  if (given == nullptr) return fail(ErrorCode::kInvalidInput, "zero points must be constant");
+  if (given->integers() == nullptr) {
+    COHORT_CHECK(check_count(given->floats()->size(), count, "zero_points"));
+    return *given->floats();
+  }
+  const std::int64_t row = blocks.bytes(blocks.count());
+  COHORT_CHECK(check_count(given->integers()->size(), blocks.outputs * row, "zero_points"));
+  for (std::int64_t n = 0; n < blocks.outputs; ++n) {
+    for (std::int64_t b = 0; b < blocks.count(); ++b)
+      zeros[static_cast<std::size_t>(n * blocks.count() + b)] = blocks.value(*given->integers(), n * row, b);
+  }
+  return zeros;
+}
+
+/// The block of each of the K rows of weights.
+Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Blocks& blocks) {
+  std::vector<std::int64_t> of(static_cast<std::size_t>(blocks.inner));
+  for (std::size_t k = 0; k < of.size(); ++k) of[k] = static_cast<std::int64_t>(k) / blocks.size;
+  if (!import.has_input(kGroups)) return of;
+  COHORT_TRY(const std::vector<std::int64_t> groups, import.integers(kGroups, "g_idx"));
+  if (groups.size() < of.size())
+    return fail(ErrorCode::kInvalidInput, "g_idx has {} values, not {}", groups.size(), of.size());
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    of[k] = groups[k];
+    if (of[k] < 0 || of[k] >= blocks.count())
+      return fail(ErrorCode::kInvalidInput, "g_idx names block {} of {}", of[k], blocks.count());
+  }
+  return of;
+}
+
+/// [K, N].
+Result<Constant> weights_of(NodeImport& import, const Blocks& blocks) {
+  const std::int64_t blob = blocks.bytes(blocks.size), row = blocks.count() * blob;
+  const Constant* const levels = import.needed_constant(kLevels);
+  if (levels == nullptr || levels->integers() == nullptr)
+    return fail(ErrorCode::kInvalidInput, "weights must be constant whole numbers");
+  COHORT_CHECK(check_count(levels->integers()->size(), blocks.outputs * row, "B"));
+  COHORT_TRY(const Constant* const scales, import.floats(kScales, "scales"));
+  COHORT_CHECK(check_count(scales->floats()->size(), blocks.outputs * blocks.count(), "scales"));
+  COHORT_TRY(const std::vector<float> zeros, zero_points(import, blocks));
+  COHORT_TRY(const std::vector<std::int64_t> of_rows, blocks_of_rows(import, blocks));
+  COHORT_CHECK(import.claim(blocks.inner * blocks.outputs));
+  std::vector<float> values(static_cast<std::size_t>(blocks.inner * blocks.outputs));
+  for (std::int64_t n = 0; n < blocks.outputs; ++n) {
+    for (std::int64_t k = 0; k < blocks.inner; ++k) {
+      const auto block = static_cast<std::size_t>(n * blocks.count() + of_rows[static_cast<std::size_t>(k)]);
+      const float level = blocks.value(*levels->integers(), n * row, k);
+      values[static_cast<std::size_t>(k * blocks.outputs + n)] = (level - zeros[block]) * (*scales->floats())[block];
+    }
+  }
+  return make_constant({blocks.inner, blocks.outputs}, std::move(values));
+}
+
+}  // namespace
+
+Result<void> make_block_matmul(OwnOps& ops) {
+  NodeImport& import = ops.import();
+  COHORT_TRY(const Blocks blocks, blocks_of(import));
+  COHORT_TRY(Constant weights, weights_of(import, blocks));
+  const std::string w = ops.add("Constant", {}, {{"value", std::move(weights)}});
+  ops.give(ops.plus(ops.add("MatMul", {ops.input(kX), w}), ops.input(kBias)));
+  return {};
+}
+
+}  // namespace cohort::onnx
