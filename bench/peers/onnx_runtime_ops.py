@@ -68,6 +68,8 @@ def normalisations():
     x, skip = floats(2, 3, 8), floats(2, 3, 8)
     yield Case("skip_layer_normalization", "SkipLayerNormalization", [x, skip, gamma, beta, bias], (2, 3, 4), ["y", "", "", "sum"])
     yield Case("skip_layer_normalization_plain", "SkipLayerNormalization", [x, skip, gamma], (2,), epsilon=1e-3)
+    yield Case("skip_layer_normalization_small", "SkipLayerNormalization", [x * 1e-4, skip * 1e-4, gamma, beta], (2, 3))
+    yield Case("skip_simplified_small", "SkipSimplifiedLayerNormalization", [x * 1e-4, skip * 1e-4, gamma], (2,))
     yield Case("skip_simplified", "SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], (2, 3), ["y", "", "", "sum"])
     yield Case("simplified", "SimplifiedLayerNormalization", [x, gamma], (1,), domain="", axis=-1, epsilon=1e-5)
     words = random.integers(0, 10, (2, 4), np.int32)
@@ -138,6 +140,9 @@ def quantised():
     one_level = {"atol": 1.001, "rtol": 1e-6}  # rounding may go either way
     for op in ("QLinearAdd", "QLinearMul"):
         yield Case(op.lower(), op, [a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], zeros[2]], (1, 2, 4, 5, 6, 7), **one_level)
+    none = scalar(0, np.int8)
+    signed = [levels(2, 3, kind=np.int8), scales[0], none, levels(2, 3, kind=np.int8), scales[1], none, scales[2], none]
+    yield Case("qlinearadd_signed", "QLinearAdd", signed, (1, 2, 4, 5, 6, 7), **one_level)
     for op, given, more in (("QLinearLeakyRelu", a, {"alpha": 0.1}), ("QLinearSigmoid", a, {}),
                             ("QLinearGlobalAveragePool", levels(1, 3, 5, 5), {}),
                             ("QLinearAveragePool", levels(1, 3, 6, 6), {"kernel_shape": [2, 2], "strides": [2, 2]}),

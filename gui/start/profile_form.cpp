@@ -189,7 +189,10 @@ void ProfileForm::show_arguments() {
     }
   }
   arguments_->setVisible(!argument_fields_.empty());
+  const bool is_other_file = network == nullptr && model() != file_;
+  if (network == nullptr) file_ = model();
   for (const FileField& field : file_fields_) {
+    if (is_other_file) field.edit->clear();  // they are of the file before
     field.edit->setVisible(network == nullptr);
     form_->labelForField(field.edit)->setVisible(network == nullptr);
   }

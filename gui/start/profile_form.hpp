@@ -64,6 +64,7 @@ class ProfileForm : public QWidget {
   QWidget* arguments_;
   std::map<QString, ArgumentField> argument_fields_;
   std::vector<FileField> file_fields_;
+  QString file_;  ///< that they are of
   QSpinBox* minibatch_;
   QComboBox* device_;
   QComboBox* budget_;

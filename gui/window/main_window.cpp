@@ -45,10 +45,10 @@ QStringList local_files(const QMimeData& data) {
   return paths;
 }
 
-/// As OpenFiles knows it.
 /// An ONNX file: one to profile, not to open.
 bool is_model(const QString& path) { return path.endsWith(QLatin1String(".onnx"), Qt::CaseInsensitive); }
 
+/// As OpenFiles knows it.
 QString clean(const QString& path) { return QDir::cleanPath(QFileInfo(path).absoluteFilePath()); }
 
 QString settings_group(PageId id) { return QStringLiteral("page%1").arg(static_cast<int>(id)); }

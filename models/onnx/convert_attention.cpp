@@ -94,7 +94,7 @@ class AttentionImport {
     const Shape& q = node_.shape_of(q_);
     const Shape& k = node_.shape_of(k_);
     const Shape& v = node_.shape_of(v_);
-    if (q[0] != k[0] || q[0] != v[0] || k[1] != v[1] || k[2] != v[2] || q[3] != k[3] || q[1] % k[1] != 0)
+    if (q[0] != k[0] || q[0] != v[0] || k[1] != v[1] || k[2] != v[2] || q[3] != k[3] || k[1] < 1 || q[1] % k[1] != 0)
       return fail(ErrorCode::kInvalidInput, "query {}, key {} and value {} do not fit", to_string(q), to_string(k),
                   to_string(v));
     samples_ = q[0];

@@ -88,7 +88,7 @@ Result<TensorId> linear_positions(NodeImport& node, TensorId indices, std::span<
     }
     at = offsets;
   }
-  return at.value_or(node.scalar("start", 0, kWhole));
+  return *at;  // an index has at least one entry
 }
 
 }  // namespace cohort::onnx

@@ -51,8 +51,11 @@ Result<OwnOps::Attributes> attention_attributes(OwnOps& ops) {
   COHORT_TRY(const std::int64_t causal, import.integer("unidirectional", 0));
   COHORT_TRY(const float scale, import.number("scale", 0));
   COHORT_TRY(const std::int64_t rotary, import.integer("do_rotary", 0));
-  import.ignore("mask_filter_value");
+  COHORT_TRY(const float masked, import.number("mask_filter_value", -10000));
   import.ignore("past_present_share_buffer");
+  // Such as still show something are what others add.
+  if (masked > -1000)
+    return fail(ErrorCode::kInvalidInput, "attribute mask_filter_value is {}, not far below 0", masked);
   if (rotary != 0) return fail(ErrorCode::kInvalidInput, "attribute do_rotary is supported only as 0");
   OwnOps::Attributes attributes = {{"q_num_heads", heads}, {"kv_num_heads", heads}, {"is_causal", causal}};
   if (scale != 0) attributes["scale"] = scale;
@@ -73,6 +76,7 @@ Result<void> attend(OwnOps& ops, const std::string& projected, std::size_t mask,
     return fail(ErrorCode::kInvalidInput, "takes [minibatch, length, size] and a matrix of weights, not {} and {}",
                 to_string(x), to_string(weights));
   const std::int64_t third = weights[1] / 3;
+  COHORT_CHECK(check_shape(weights));
   COHORT_TRY(const std::vector<std::int64_t> sizes, import.integer_list("qkv_hidden_sizes", {third, third, third}));
   const bool fit = std::all_of(sizes.begin(), sizes.end(), [&](std::int64_t s) { return s > 0 && s < weights[1]; });
   if (sizes.size() != 3 || !fit || sizes[0] + sizes[1] + sizes[2] != weights[1])
@@ -89,6 +93,7 @@ Result<void> attend(OwnOps& ops, const std::string& projected, std::size_t mask,
 
 Result<void> make_attention(OwnOps& ops) {
   COHORT_CHECK(refuse(ops, 4, "past"));
+  COHORT_CHECK(refuse(ops, 6, "past_sequence_length"));
   const std::string product = ops.add("MatMul", {ops.input(0), ops.input(1)});
   return attend(ops, ops.plus(product, ops.input(2)), 3, 5);
 }
@@ -108,6 +113,7 @@ Result<void> make_multi_head_attention(OwnOps& ops) {
   if (!import.has_input(kKey) || !import.has_input(kValue))
     return fail(ErrorCode::kInvalidInput, "query, key and value in one tensor are not supported");
   COHORT_CHECK(refuse(ops, 8, "past_sequence_length"));
+  COHORT_CHECK(refuse(ops, 9, "cache_indirection"));
   if (import.is_read(3)) return fail(ErrorCode::kInvalidInput, "output 3 (qk) is not supported");
   COHORT_TRY(const Shape query, import.shape(kQuery));
   COHORT_TRY(const Shape key, import.shape(kKey));
@@ -124,7 +130,9 @@ Result<void> make_multi_head_attention(OwnOps& ops) {
   std::int64_t keys = key[key.size() - 2];
   if (import.has_input(kPastKey)) {
     COHORT_TRY(const Shape past, import.shape(kPastKey));
-    if (past.size() == 4) keys += past[2];
+    COHORT_CHECK(check_shape(past, 0));
+    COHORT_CHECK(check_shape(key, 0));
+    if (past.size() == 4 && element_count(past) > 0) keys += past[2];
   }
   COHORT_TRY(const std::string mask, mask_of(ops, kMask, kAttentionBias, {query[0], keys}));
   inputs.insert(inputs.end(), {mask, ops.input(kPastKey), ops.input(kPastValue)});
@@ -147,7 +155,13 @@ Result<void> make_rotary_embedding(OwnOps& ops) {
     return fail(ErrorCode::kInvalidInput, "attributes scale and is_packed_batching are supported only as 1 and 0");
   if ((x.size() != 3 && x.size() != 4) || cosines.size() != 2 || cosines[1] == 0)
     return fail(ErrorCode::kInvalidInput, "takes [minibatch, length, size], not {}", to_string(x));
+  COHORT_CHECK(check_shape(cosines));
+  if (heads == 0 && rotated > 0)
+    return fail(ErrorCode::kInvalidInput, "attribute num_heads must be given beside rotary_embedding_dim");
   if (heads == 0 && x.size() == 3) heads = x[2] / (2 * cosines[1]);
+  if (positions.size() < 2 && positions != Shape{} && positions != Shape{1})
+    return fail(ErrorCode::kInvalidInput, "positions must be one, or [minibatch, length], not {}",
+                to_string(positions));
   std::string at = ops.input(1);
   if (positions.size() < 2) {  // the first one's, those of the others follow
     const std::int64_t length = x[x.size() - 2];

@@ -9,6 +9,8 @@ namespace cohort::onnx {
 
 namespace {
 
+constexpr float kSmallEpsilon = 1e-12F;  // of what ONNX Runtime adds before it normalises; ONNX has 1e-5
+
 /// An activation by its name, with up to two parameters.
 Result<std::string> activated(OwnOps& ops, const std::string& type, const std::string& x,
                               const std::vector<float>& parameters) {
@@ -119,13 +121,19 @@ Result<void> make_fused_conv(OwnOps& ops) {
 Result<void> make_fused_gemm(OwnOps& ops) {
   COHORT_TRY(const std::string activation, ops.import().text("activation", ""));
   std::vector<float> parameters;
-  for (const char* const name : {"activation_alpha", "activation_beta"}) {
-    if (!ops.import().has_attribute(name)) break;
-    COHORT_TRY(const float parameter, ops.import().number(name, 0));
-    parameters.push_back(parameter);
+  const bool has_alpha = ops.import().has_attribute("activation_alpha");
+  if (has_alpha) {
+    COHORT_TRY(const float alpha, ops.import().number("activation_alpha", 0));
+    parameters.push_back(alpha);
   }
-  OwnOps::Attributes attributes =
-      attributes_without(ops, {"activation", "activation_alpha", "activation_beta", "activation_gamma"});
+  if (ops.import().has_attribute("activation_beta")) {
+    if (!has_alpha) return fail(ErrorCode::kInvalidInput, "attribute activation_beta stands without activation_alpha");
+    COHORT_TRY(const float beta, ops.import().number("activation_beta", 0));
+    parameters.push_back(beta);
+  }
+  if (ops.import().has_attribute("activation_gamma"))
+    return fail(ErrorCode::kInvalidInput, "attribute activation_gamma is not supported");
+  OwnOps::Attributes attributes = attributes_without(ops, {"activation", "activation_alpha", "activation_beta"});
   const std::string y = ops.add("Gemm", ops.inputs(), std::move(attributes));
   COHORT_TRY(const std::string result, activated(ops, activation, y, parameters));
   ops.give(result);
@@ -140,7 +148,7 @@ Result<void> make_rms_normalization(OwnOps& ops) {
 /// Of the sum of two tensors, and maybe a bias: that by its root mean square has no offset.
 Result<void> make_skip_normalization(OwnOps& ops) {
   constexpr std::size_t kSum = 3;  // the output
-  COHORT_TRY(const float epsilon, ops.import().number("epsilon", 1e-5F));
+  COHORT_TRY(const float epsilon, ops.import().number("epsilon", kSmallEpsilon));
   const bool is_simple = ops.import().op_type() == "SkipSimplifiedLayerNormalization";
   const std::string sum = ops.plus(ops.add("Add", {ops.input(0), ops.input(1)}), ops.input(is_simple ? 3 : 4));
   const OwnOps::Attributes attributes = {{"epsilon", epsilon}, {"axis", std::int64_t{-1}}};
@@ -158,12 +166,15 @@ Result<void> make_skip_normalization(OwnOps& ops) {
 /// Rows of words, positions and segments, added and normalised.
 Result<void> make_embedding(OwnOps& ops) {
   NodeImport& import = ops.import();
-  COHORT_TRY(const float epsilon, import.number("epsilon", 1e-12F));
+  COHORT_TRY(const float epsilon, import.number("epsilon", kSmallEpsilon));
   import.ignore("mask_index_type");
   COHORT_TRY(const Shape words, import.shape(0));
   if (words.size() != 2)
     return fail(ErrorCode::kInvalidInput, "words must be [minibatch, length], not {}", to_string(words));
   const std::string at = ops.input(8);
+  COHORT_TRY(const Shape rows, import.shape(3));
+  if (at.empty() && (rows.empty() || rows[0] < words[1]))
+    return fail(ErrorCode::kInvalidInput, "{} positions are too few for {} words", to_string(rows), words[1]);
   const std::string positions =
       at.empty() ? ops.add("Slice", {ops.input(3), ops.integers({0}), ops.integers({words[1]}), ops.integers({0})})
                  : ops.add("Gather", {ops.input(3), at});

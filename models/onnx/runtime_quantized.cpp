@@ -13,9 +13,19 @@ std::string numbers(OwnOps& ops, std::size_t x, std::int64_t axis = 1) {
   return ops.add("DequantizeLinear", {ops.input(x), ops.input(x + 1), ops.input(x + 2)}, {{"axis", axis}});
 }
 
-/// The node's output is the levels of `y`, whose scale and zero point are inputs `scale` and the next one.
-void give_levels(OwnOps& ops, const std::string& y, std::size_t scale) {
-  ops.give(ops.add("QuantizeLinear", {y, ops.input(scale), ops.input(scale + 1)}));
+/// The node's output is the levels of `y`, whose scale and zero point are inputs `scale` and the next one. Without a
+/// zero point they are of the type of input `like`.
+Result<void> give_levels(OwnOps& ops, const std::string& y, std::size_t scale, std::size_t like = 0) {
+  NodeImport& import = ops.import();
+  OwnOps::Attributes attributes;
+  if (!import.has_input(scale + 1)) {
+    const std::int64_t type = import.whole_type(like) != 0 ? import.whole_type(like) : import.declared_type(like);
+    if (type == 0)
+      return fail(ErrorCode::kInvalidInput, "input {} (zero point) says the type, and is left out", scale + 1);
+    attributes["output_dtype"] = type;
+  }
+  ops.give(ops.add("QuantizeLinear", {y, ops.input(scale), ops.input(scale + 1)}, std::move(attributes)));
+  return {};
 }
 
 Result<void> refuse_channels_last(OwnOps& ops) {
@@ -49,8 +59,7 @@ Result<void> make_integer_matmul(OwnOps& ops) {
 
 Result<void> make_quantized_binary(OwnOps& ops) {
   const std::string a = numbers(ops, 0), b = numbers(ops, 3);
-  give_levels(ops, ops.add(ops.import().op_type() == "QLinearAdd" ? "Add" : "Mul", {a, b}), 6);
-  return {};
+  return give_levels(ops, ops.add(ops.import().op_type() == "QLinearAdd" ? "Add" : "Mul", {a, b}), 6);
 }
 
 Result<void> make_quantized_unary(OwnOps& ops) {
@@ -65,17 +74,18 @@ Result<void> make_quantized_unary(OwnOps& ops) {
     COHORT_TRY(opset, import.integer("opset", opset));
     attributes.erase("opset");
   }
-  give_levels(ops, ops.add(type, {numbers(ops, 0)}, std::move(attributes), opset), 3);
-  return {};
+  return give_levels(ops, ops.add(type, {numbers(ops, 0)}, std::move(attributes), opset), 3);
 }
 
 /// Inputs: scale and zero point of the result, then of each part itself and the same.
 Result<void> make_quantized_concat(OwnOps& ops) {
   COHORT_TRY(const std::int64_t axis, ops.import().integer("axis", 0));
+  const std::size_t count = ops.inputs().size();
+  if (count < 5 || (count - 2) % 3 != 0)
+    return fail(ErrorCode::kInvalidInput, "has {} inputs; two are of the result, and three of each part", count);
   std::vector<std::string> parts;
-  for (std::size_t i = 2; i + 2 < ops.inputs().size(); i += 3) parts.push_back(numbers(ops, i));
-  give_levels(ops, ops.add("Concat", std::move(parts), {{"axis", axis}}), 0);
-  return {};
+  for (std::size_t i = 2; i < count; i += 3) parts.push_back(numbers(ops, i));
+  return give_levels(ops, ops.add("Concat", std::move(parts), {{"axis", axis}}), 0, 2);
 }
 
 /// alpha * (A B + C), where C is in units of the product of A's and B's levels.
@@ -93,10 +103,8 @@ Result<void> make_quantized_gemm(OwnOps& ops) {
     y = ops.add("Add", {y, ops.add("Mul", {bias, scale})});
   }
   if (alpha != 1) y = ops.add("Mul", {y, ops.number(alpha)});
-  if (import.has_input(kScale))
-    give_levels(ops, y, kScale);
-  else
-    ops.give(y);
+  if (import.has_input(kScale)) return give_levels(ops, y, kScale);
+  ops.give(y);
   return {};
 }
 

@@ -66,9 +66,10 @@ TEST(OnnxRuntimeOps, NormaliseSums) {
                    float_attribute("epsilon", 0.01F)),
       sum + node_text("LayerNormalization", {"sum", "scale", "offset"}, {"y"}, float_attribute("epsilon", 0.01F)),
       inputs);
+  // ONNX Runtime adds 1e-12 where the node does not say how much, ONNX 1e-5.
   expect_same(head,
               runtime_text("SkipSimplifiedLayerNormalization", {"x", "skip", "scale", "bias"}, {"y", "", "", "sum"}),
-              sum + node_text("RMSNormalization", {"sum", "scale"}, {"y"}), inputs);
+              sum + node_text("RMSNormalization", {"sum", "scale"}, {"y"}, float_attribute("epsilon", 1e-12F)), inputs);
 }
 
 TEST(OnnxRuntimeOps, MultiplyTransposedAndScaled) {
@@ -173,6 +174,48 @@ TEST(OnnxRuntimeOps, AddLevels) {
                       {{14, 10, 250}, {4, 0, 255}})
                   .front(),
               ElementsAre(103, 100, 255));
+}
+
+TEST(OnnxRuntimeOps, WithoutAZeroPointKeepTheTypeOfTheirLevels) {
+  constexpr int kInt8 = 3;
+  const std::string head = input_text("a", {3}, kInt8) + output_text("y") + floats_text("s", {}, {1});
+  EXPECT_THAT(
+      results(head + runtime_text("QLinearAdd", {"a", "s", "", "a", "s", "", "s"}, {"y"}), {{-50, 3, -100}}).front(),
+      ElementsAre(-100, 6, -128));
+  EXPECT_THAT(problem(head + runtime_text("QLinearConcat", {"s", "", "a", "s", "", "a", "s"}, {"y"})),
+              HasSubstr("has 7 inputs"));
+}
+
+TEST(OnnxRuntimeOps, RefuseWhatWouldComputeSomethingElse) {
+  const std::string rows = input_text("x", {1, 4, 4}) + output_text("y") + weight_text("w", {4, 12}, 2);
+  const std::string heads = integer_attribute("num_heads", 2);
+  const std::string tables =
+      weight_text("cos", {8, 1}, 1) + weight_text("sin", {8, 1}, 2) + integers_text("at", {4}, {0, 1, 2, 3});
+  EXPECT_THAT(
+      problem(rows + runtime_text("Attention", {"x", "w"}, {"y"}, heads + float_attribute("mask_filter_value", -1))),
+      HasSubstr("mask_filter_value is -1"));
+  EXPECT_THAT(problem(rows + runtime_text("Attention", {"x", "w"}, {"y"},
+                                          heads + integers_attribute("qkv_hidden_sizes", {24, -6, -6}))),
+              HasSubstr("do not divide into query, key and value"));
+  EXPECT_THAT(problem(rows + tables + runtime_text("RotaryEmbedding", {"x", "at", "cos", "sin"}, {"y"})),
+              HasSubstr("positions must be one, or [minibatch, length], not [4]"));
+  EXPECT_THAT(problem(rows + tables + integers_text("one", {1}, {1}) +
+                      runtime_text("RotaryEmbedding", {"x", "one", "cos", "sin"}, {"y"},
+                                   integer_attribute("rotary_embedding_dim", 2))),
+              HasSubstr("num_heads must be given"));
+  EXPECT_THAT(
+      problem(rows + runtime_text("FusedGemm", {"w", "w"}, {"y"},
+                                  text_attribute("activation", "HardSigmoid") + float_attribute("activation_beta", 1))),
+      HasSubstr("activation_beta stands without activation_alpha"));
+  EXPECT_THAT(
+      problem(input_text("at", {1, 5}, 7) + output_text("y") + weight_text("rows", {9, 4}, 1) +
+              weight_text("places", {1, 4}, 2) + weight_text("scale", {4}, 3) +
+              runtime_text("EmbedLayerNormalization", {"at", "", "rows", "places", "", "scale", "scale"}, {"y"})),
+      HasSubstr("too few for 5 words"));
+  // Keys without a head.
+  EXPECT_THAT(problem(input_text("x", {1, 4, 12}) + output_text("y") + floats_text("k", {1, 0, 6, 4}, {}) +
+                      runtime_text("MultiHeadAttention", {"x", "k", "k"}, {"y"}, integer_attribute("num_heads", 3))),
+              HasSubstr("do not fit"));
 }
 
 TEST(OnnxRuntimeOps, AreNamedInMessagesWhereTheyAreNotKnown) {

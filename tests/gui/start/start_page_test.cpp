@@ -102,6 +102,12 @@ TEST_F(StartPageTest, TakesConstantInputsAndTensorsToEndAt) {
   const auto refused = page.form().words();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "constant inputs are given as name=value, not 16000");
+  page.form().choose_model(QStringLiteral("mlp"));
+  page.form().choose_model(folder.path("net.onnx"));
+  EXPECT_EQ(inputs->text(), "16000");
+  page.form().choose_model(folder.write("other.onnx", QByteArray("x")));
+  EXPECT_TRUE(inputs->text().isEmpty());
+  EXPECT_TRUE(until->text().isEmpty());
 }
 
 TEST_F(StartPageTest, ProfilesWithProgressAndGoesOnToExplore) {
