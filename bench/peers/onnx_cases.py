@@ -15,11 +15,10 @@ skipped.
 
 import argparse
 import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 import warnings
+
+import verify_cases
 
 try:
     import numpy as np
@@ -30,7 +29,6 @@ except ImportError as error:
     print(f"skipped: {error}; pip install onnx", file=sys.stderr)
     sys.exit(77)
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ONNX_ATOL = 1e-7  # of cases that state none
 PROTOS = (onnx.TensorProto, onnx.SequenceProto, onnx.OptionalProto, onnx.SparseTensorProto)
 
@@ -64,10 +62,7 @@ def write(case, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cohort", default=str(ROOT / "build/release/bin/cohort"))
-    parser.add_argument("--device", help="device to run on; the CPU unless given")
-    parser.add_argument("--filter", help="only cases whose name matches this regular expression")
-    parser.add_argument("--keep", type=pathlib.Path, help="keep the folders here")
+    verify_cases.add_options(parser)
     parser.add_argument("--write-only", action="store_true", help="run nothing")
     options = parser.parse_args()
     if options.write_only and not options.keep:
@@ -75,18 +70,13 @@ def main():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cases overflow and divide by zero on purpose
         cases = [case for case in collect_testcases(None) if case.model is not None]
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.keep or pathlib.Path(temporary)
+    with verify_cases.folder_of(options) as folder:
         for case in cases:
             write(case, folder / case.name)
         print(f"{len(cases)} node cases of onnx {onnx.__version__}", flush=True)
         if options.write_only:
             return
-        words = [options.cohort, "verify", str(folder)]
-        for name in ("device", "filter"):
-            if getattr(options, name):
-                words += [f"--{name}", getattr(options, name)]
-        sys.exit(subprocess.run(words).returncode)
+        verify_cases.verify(options, folder)
 
 
 if __name__ == "__main__":

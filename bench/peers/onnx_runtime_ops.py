@@ -15,20 +15,19 @@ test runners read as skipped.
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
+
+import verify_cases
 
 try:
     import numpy as np
     import onnx
     import onnxruntime
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import helper, numpy_helper
 except ImportError as error:
     print(f"skipped: {error}; pip install onnxruntime onnx numpy", file=sys.stderr)
     sys.exit(77)
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 random = np.random.default_rng(5)
 
 
@@ -94,6 +93,9 @@ def fused():
     yield Case("fused_matmul_weight", "FusedMatMul", [floats(2, 3, 4), floats(5, 4)], (1,), transB=1)
     yield Case("fused_matmul_batch", "FusedMatMul", [floats(3, 2, 5, 4), floats(2, 5, 4, 6)], transBatchA=1)
     yield Case("fused_matmul_batches", "FusedMatMul", [floats(4, 2, 3), floats(5, 2, 4)], transBatchA=1, transBatchB=1, transA=1, transB=1)
+    yield Case("transpose_matmul", "TransposeMatMul", [floats(3, 4), floats(5, 4)], transB=1)
+    yield Case("trilu", "Trilu", [floats(2, 4, 4)], upper=0)
+    yield Case("gather_nd", "GatherND", [floats(3, 4), np.array([[0, 1], [2, 3]], np.int64)])
     yield Case("fused_matmul_plain", "FusedMatMul", [floats(3, 4), floats(4, 5)], (1,), alpha=2.0)
     image, kernel = floats(1, 4, 7, 7), floats(6, 4, 3, 3)
     for activation, parameters in (("Relu", None), ("Clip", [-0.5, 1.0]), ("LeakyRelu", [0.2]), ("HardSigmoid", [0.2, 0.5]),
@@ -137,6 +139,8 @@ def quantised():
     scales = [scalar(0.02), scalar(0.05), scalar(0.04)]
     zeros = [scalar(100, np.uint8), scalar(90, np.uint8), scalar(80, np.uint8)]
     a, b = levels(2, 3, 4), levels(2, 3, 4)
+    yield Case("quantize", "QuantizeLinear", [floats(2, 3, 4), scales[0], zeros[0]], (1, 2))
+    yield Case("dequantize", "DequantizeLinear", [a, scales[0], zeros[0]], (1, 2))
     one_level = {"atol": 1.001, "rtol": 1e-6}  # rounding may go either way
     for op in ("QLinearAdd", "QLinearMul"):
         yield Case(op.lower(), op, [a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], zeros[2]], (1, 2, 4, 5, 6, 7), **one_level)
@@ -169,11 +173,14 @@ def block_weights():
     """Products with weights of few bits."""
     k, n, block = 40, 6, 16
     blocks = (k + block - 1) // block
-    for bits in (4, 8):
+    for bits in (2, 4, 8):
         packed, scales = random.integers(0, 256, (n, blocks, block * bits // 8), np.uint8), np.abs(floats(n, blocks))
         how = {"K": k, "N": n, "bits": bits, "block_size": block}
         yield Case(f"bits{bits}", "MatMulNBits", [floats(3, k), packed, scales], (1, 2), **how)
         yield Case(f"bits{bits}_zeros", "MatMulNBits", [floats(2, 3, k), packed, scales, levels(n, (blocks * bits + 7) // 8)], (1, 2, 3), **how)
+        if bits == 4:
+            groups = random.integers(0, blocks, k, np.int32)
+            yield Case("bits4_groups", "MatMulNBits", [floats(3, k), packed, scales, None, groups], (1, 2, 4), **how)
         yield Case(f"bits{bits}_bias", "MatMulNBits", [floats(3, k), packed, scales, None, None, floats(n)], (1, 2, 5), **how)
 
 
@@ -211,7 +218,9 @@ def write_op(case, folder):
 def write_optimised(file, folder):
     """The file as ONNX Runtime's optimiser leaves it, with the case's inputs and outputs if it lies beside some."""
     into = folder / pathlib.Path(file).resolve().parent.name
-    into.mkdir(parents=True, exist_ok=True)
+    if into.exists():
+        sys.exit(f"{into} is there already: cases are named after the folders of their files")
+    into.mkdir(parents=True)
     session(file, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED, into / "model.onnx")
     data = pathlib.Path(file).parent / "test_data_set_0"
     (into / data.name).mkdir(exist_ok=True)
@@ -223,14 +232,10 @@ def write_optimised(file, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cohort", default=str(ROOT / "build/release/bin/cohort"))
-    parser.add_argument("--device", help="device to run on; the CPU unless given")
-    parser.add_argument("--filter", help="only cases whose name matches this regular expression")
-    parser.add_argument("--keep", type=pathlib.Path, help="keep the folders here")
+    verify_cases.add_options(parser)
     parser.add_argument("--optimise", nargs="+", metavar="FILE", help="ONNX files beside test_data_set_0")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.keep or pathlib.Path(temporary)
+    with verify_cases.folder_of(options) as folder:
         if options.optimise:
             for file in options.optimise:
                 write_optimised(file, folder)
@@ -239,11 +244,7 @@ def main():
                 for case in make():
                     write_op(case, folder)
         print(f"ONNX Runtime {onnxruntime.__version__}", flush=True)
-        words = [options.cohort, "verify", str(folder)]
-        for name in ("device", "filter"):
-            if getattr(options, name):
-                words += [f"--{name}", getattr(options, name)]
-        sys.exit(subprocess.run(words).returncode)
+        verify_cases.verify(options, folder)
 
 
 if __name__ == "__main__":

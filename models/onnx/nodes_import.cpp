@@ -14,6 +14,18 @@ namespace cohort::onnx {
 
 namespace {
 
+/// Errors: kInvalidInput naming an output that something reads, has no value, and is not among the `missing`, of which
+/// another message tells.
+Result<void> check_outputs(const ImportState& state, const Node& node,
+                           const std::set<std::string, std::less<>>& missing) {
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::string& output = node.outputs[i];
+    if (state.read_names.count(output) > 0 && state.values.count(output) == 0 && missing.count(output) == 0)
+      return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, output);
+  }
+  return {};
+}
+
 Result<void> import_supported(ImportState& state, const Node& node, std::size_t index, const OpSupport& support) {
   if (node.outputs.empty()) return fail(ErrorCode::kInvalidInput, "has no outputs");
   NodeImport import(state, node, op_name_for(state, node, index));
@@ -37,10 +49,7 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
     COHORT_CHECK(support.convert(import));
   }
   note_whole_outputs(state, node, whole_type);
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (import.is_read(i) && state.values.count(node.outputs[i]) == 0)
-      return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, node.outputs[i]);
-  }
+  COHORT_CHECK(check_outputs(state, node, {}));
   return import.all_attributes_seen();
 }
 
@@ -238,12 +247,7 @@ Result<void> NodesImport::import_runtime_op(const Node& node) {
   add_contents(inner);
   state_.read_names.erase(std::string());
   for (std::size_t i = 0; i < inner.nodes.size(); ++i) add(inner.nodes[i], i);
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const std::string& output = node.outputs[i];
-    if (import.is_read(i) && state_.values.count(output) == 0 && missing_.count(output) == 0)
-      return fail(ErrorCode::kInvalidInput, "output {} ({}) is not supported", i, output);
-  }
-  return {};
+  return check_outputs(state_, node, missing_);
 }
 
 void NodesImport::pass_on(const std::string& name, const Node& node, std::size_t output) {

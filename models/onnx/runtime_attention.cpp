@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/onnx/number_types.hpp"
 #include "models/onnx/own_ops.hpp"
 
 // Attention as ONNX Runtime writes it, as that of ONNX.
@@ -8,8 +9,6 @@
 namespace cohort::onnx {
 
 namespace {
-
-constexpr std::int64_t kTruth = 9;  // of TensorProto's types
 
 /// What a mask is of.
 struct Extents {
@@ -21,7 +20,7 @@ struct Extents {
 Result<std::string> visible(OwnOps& ops, std::size_t mask, const Extents& of) {
   COHORT_TRY(const Shape shape, ops.import().shape(mask));
   const std::string given = ops.input(mask);
-  const auto truth = [&] { return ops.add("Cast", {given}, {{"to", kTruth}}); };
+  const auto truth = [&] { return ops.add("Cast", {given}, {{"to", std::int64_t{Type::kBool}}}); };
   if (shape == Shape{of.samples}) {
     COHORT_TRY(const std::string positions, ops.counting(of.keys));
     const std::string counts = ops.add("Unsqueeze", {given, ops.integers({1, 2, 3})});
@@ -34,14 +33,14 @@ Result<std::string> visible(OwnOps& ops, std::size_t mask, const Extents& of) {
               of.samples, of.keys);
 }
 
-/// What attention adds to its scores or takes for its mask: of input `mask`, and of input `bias`, which may be left
+/// What attention adds to its scores or takes for its mask: of input `mask`, and of `bias`, each of which may be left
 /// out.
-Result<std::string> mask_of(OwnOps& ops, std::size_t mask, std::size_t bias, const Extents& of) {
-  if (!ops.import().has_input(mask)) return ops.input(bias);
+Result<std::string> mask_of(OwnOps& ops, std::size_t mask, const std::string& bias, const Extents& of) {
+  if (!ops.import().has_input(mask)) return bias;
   COHORT_TRY(const std::string seen, visible(ops, mask, of));
-  if (!ops.import().has_input(bias)) return seen;
+  if (bias.empty()) return seen;
   const std::string hidden = ops.number(-std::numeric_limits<float>::infinity());
-  return ops.add("Where", {seen, ops.input(bias), hidden});
+  return ops.add("Where", {seen, bias, hidden});
 }
 
 /// Attributes of ONNX's Attention.
@@ -67,8 +66,8 @@ Result<void> refuse(OwnOps& ops, std::size_t input, std::string_view what) {
   return fail(ErrorCode::kInvalidInput, "input {} ({}) is not supported", input, what);
 }
 
-/// Attention of `projected`, query, key and value of each sample and position side by side.
-Result<void> attend(OwnOps& ops, const std::string& projected, std::size_t mask, std::size_t bias) {
+/// Attention of `projected`, query, key and value of each sample and position side by side, as mask_of() has the rest.
+Result<void> attend(OwnOps& ops, const std::string& projected, std::size_t mask, const std::string& bias) {
   NodeImport& import = ops.import();
   COHORT_TRY(const Shape x, import.shape(0));
   COHORT_TRY(const Shape weights, import.shape(1));
@@ -95,15 +94,14 @@ Result<void> make_attention(OwnOps& ops) {
   COHORT_CHECK(refuse(ops, 4, "past"));
   COHORT_CHECK(refuse(ops, 6, "past_sequence_length"));
   const std::string product = ops.add("MatMul", {ops.input(0), ops.input(1)});
-  return attend(ops, ops.plus(product, ops.input(2)), 3, 5);
+  return attend(ops, ops.plus(product, ops.input(2)), 3, ops.input(5));
 }
 
 Result<void> make_quantized_attention(OwnOps& ops) {
-  constexpr std::size_t kNoBias = 99;
   COHORT_CHECK(refuse(ops, 8, "past"));
   const std::string scale = ops.add("Mul", {ops.input(3), ops.input(4)});
   const std::string product = scaled_product(ops, {ops.input(0), ops.input(1), ops.input(6), ops.input(7)}, scale);
-  return attend(ops, ops.plus(product, ops.input(2)), 5, kNoBias);
+  return attend(ops, ops.plus(product, ops.input(2)), 5, "");
 }
 
 Result<void> make_multi_head_attention(OwnOps& ops) {
@@ -134,7 +132,7 @@ Result<void> make_multi_head_attention(OwnOps& ops) {
     COHORT_CHECK(check_shape(key, 0));
     if (past.size() == 4 && element_count(past) > 0) keys += past[2];
   }
-  COHORT_TRY(const std::string mask, mask_of(ops, kMask, kAttentionBias, {query[0], keys}));
+  COHORT_TRY(const std::string mask, mask_of(ops, kMask, ops.input(kAttentionBias), {query[0], keys}));
   inputs.insert(inputs.end(), {mask, ops.input(kPastKey), ops.input(kPastValue)});
   const std::vector<std::string> outputs = ops.add_several("Attention", 3, std::move(inputs), std::move(attributes));
   for (std::size_t i = 0; i < outputs.size(); ++i) ops.give(outputs[i], i);

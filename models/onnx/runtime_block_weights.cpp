@@ -69,6 +69,9 @@ Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Block
   std::vector<std::int64_t> of(static_cast<std::size_t>(blocks.inner));
   for (std::size_t k = 0; k < of.size(); ++k) of[k] = static_cast<std::int64_t>(k) / blocks.size;
   if (!import.has_input(kGroups)) return of;
+  // ONNX Runtime 1.32 takes no notice of zero points beside them, and computes something else for 2 bits.
+  if (import.has_input(kZeros) || blocks.bits != 4)
+    return fail(ErrorCode::kInvalidInput, "input {} (g_idx) is supported for 4 bits without zero points only", kGroups);
   COHORT_TRY(const std::vector<std::int64_t> groups, import.integers(kGroups, "g_idx"));
   if (groups.size() < of.size())
     return fail(ErrorCode::kInvalidInput, "g_idx has {} values, not {}", groups.size(), of.size());

@@ -1,3 +1,4 @@
+#include "models/onnx/number_types.hpp"
 #include "models/onnx/own_ops.hpp"
 
 // Ops on levels that ONNX has not: the levels' numbers go through the op, and become levels again.
@@ -5,8 +6,6 @@
 namespace cohort::onnx {
 
 namespace {
-
-constexpr std::int64_t kFloat = 1;  // of TensorProto's types
 
 /// The numbers that input `x` stands for, whose scale and zero point are the next two inputs.
 std::string numbers(OwnOps& ops, std::size_t x, std::int64_t axis = 1) {
@@ -38,7 +37,7 @@ Result<void> refuse_channels_last(OwnOps& ops) {
 
 std::string scaled_product(OwnOps& ops, const std::vector<std::string>& a_b_zero_points, const std::string& scale) {
   const std::string product = ops.add("MatMulInteger", a_b_zero_points);
-  return ops.add("Mul", {ops.add("Cast", {product}, {{"to", kFloat}}), scale});
+  return ops.add("Mul", {ops.add("Cast", {product}, {{"to", std::int64_t{Type::kFloat}}}), scale});
 }
 
 /// Inputs: A, B, scale of B, its zero point, bias.
@@ -99,7 +98,7 @@ Result<void> make_quantized_gemm(OwnOps& ops) {
   std::string y = ops.add("Gemm", {a, b}, {{"transA", transposed_a}, {"transB", transposed_b}});
   if (import.has_input(kBias)) {
     const std::string scale = ops.add("Mul", {ops.input(1), ops.input(4)});
-    const std::string bias = ops.add("Cast", {ops.input(kBias)}, {{"to", kFloat}});
+    const std::string bias = ops.add("Cast", {ops.input(kBias)}, {{"to", std::int64_t{Type::kFloat}}});
     y = ops.add("Add", {y, ops.add("Mul", {bias, scale})});
   }
   if (alpha != 1) y = ops.add("Mul", {y, ops.number(alpha)});

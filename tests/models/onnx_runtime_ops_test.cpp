@@ -78,8 +78,7 @@ TEST(OnnxRuntimeOps, MultiplyTransposedAndScaled) {
       head,
       runtime_text("FusedMatMul", {"a", "b"}, {"y"},
                    float_attribute("alpha", 0.5F) + integer_attribute("transA", 1) + integer_attribute("transB", 1)),
-      integers_text("none", {0}, {}) + floats_text("half", {}, {0.5F}) +
-          node_text("Transpose", {"a"}, {"at"}, integers_attribute("perm", {0, 2, 1})) +
+      floats_text("half", {}, {0.5F}) + node_text("Transpose", {"a"}, {"at"}, integers_attribute("perm", {0, 2, 1})) +
           node_text("Transpose", {"b"}, {"bt"}, integers_attribute("perm", {0, 2, 1})) +
           node_text("MatMul", {"at", "bt"}, {"p"}) + node_text("Mul", {"p", "half"}, {"y"}),
       {numbers({2, 4, 3}), numbers({2, 5, 4}, 2)});
@@ -148,10 +147,12 @@ TEST(OnnxRuntimeOps, OfDiffusionModels) {
 }
 
 TEST(OnnxRuntimeOps, MultiplyByWeightsOfFourBits) {
-  const auto graph = [](std::int64_t block, const std::vector<std::int64_t>& levels, const std::string& more = "") {
+  const auto graph = [](std::int64_t block, const std::vector<std::int64_t>& levels, const std::string& more = "",
+                        const std::string& groups = "") {
     return input_text("x", {1, 4}) + output_text("y") + narrow_text("w", {2, 2, 1}, 2, levels) +
            floats_text("scales", {2, 2}, {1, 2, 0.5F, 1}) + narrow_text("zeros", {2, 1}, 2, {0x08, 0xF8}) +
-           runtime_text("MatMulNBits", {"x", "w", "scales", more}, {"y"},
+           integers_text("groups", {4}, {1, 1, 0, 0}) +
+           runtime_text("MatMulNBits", {"x", "w", "scales", more, groups}, {"y"},
                         integer_attribute("K", 4) + integer_attribute("N", 2) + integer_attribute("block_size", block));
   };
   const std::vector<std::int64_t> levels = {0x98, 0x7A, 0x08, 0x0F};  // the lower four bits come first
@@ -160,6 +161,9 @@ TEST(OnnxRuntimeOps, MultiplyByWeightsOfFourBits) {
   EXPECT_THAT(results(graph(2, levels), {x}).front(), ElementsAre(-1590, -7340));
   // Zero points 8 and 0; 8 and 15: 0 1 20 14; 0 -4 0 -15.
   EXPECT_THAT(results(graph(2, levels, "zeros"), {x}).front(), ElementsAre(16010, -15040));
+  // Scales the other way round: 0 2 2 -1; 0 -8 3.5 -4.
+  EXPECT_THAT(results(graph(2, levels, "", "groups"), {x}).front(), ElementsAre(-780, -3730));
+  EXPECT_THAT(problem(graph(2, levels, "zeros", "groups")), HasSubstr("4 bits without zero points only"));
   EXPECT_THAT(problem(graph(4, levels)), HasSubstr("scales has 4 values, not 2"));
   EXPECT_THAT(problem(graph(0, levels)), HasSubstr("in blocks of 0 are not supported"));
   EXPECT_THAT(problem(graph(3, levels)), HasSubstr("in blocks of 3 are not supported"));
