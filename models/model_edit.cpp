@@ -58,6 +58,11 @@ void ModelEdit::read_also(std::size_t i, TensorId source) {
   readers_[to_index(source)].push_back(i);
 }
 
+void ModelEdit::read_less(std::size_t i) {
+  stop_reading(i, op(i).inputs.back());
+  op(i).inputs.pop_back();
+}
+
 void ModelEdit::write(std::size_t i, TensorId id) {
   op(i).outputs = {id};
   writer_[to_index(id)] = i;

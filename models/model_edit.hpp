@@ -40,6 +40,8 @@ class ModelEdit {
   void read_instead(std::size_t i, std::size_t position, TensorId source);
   /// Op `i` reads one tensor more.
   void read_also(std::size_t i, TensorId source);
+  /// Op `i` reads its last input no longer.
+  void read_less(std::size_t i);
   /// Op `i` writes `id` from now on.
   void write(std::size_t i, TensorId id);
   void drop(std::size_t i);

@@ -3,6 +3,8 @@
 
 #include "models/affine.hpp"
 #include "models/branches.hpp"
+#include "models/dequantize_early.hpp"
+#include "models/merge_same.hpp"
 #include "models/model_edit.hpp"
 #include "models/recognize.hpp"
 
@@ -310,7 +312,9 @@ class Simplifier : private ModelEdit {
 }  // namespace
 
 LoadedModel simplify(LoadedModel loaded, bool strict_nan) {
+  loaded = dequantize_early(merge_same_ops(std::move(loaded)));
   recognize_functions(loaded);
+  loaded = merge_same_ops(std::move(loaded));
   return Simplifier(std::move(loaded), strict_nan).run(true);
 }
 

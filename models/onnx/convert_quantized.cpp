@@ -43,15 +43,25 @@ Result<TensorId> parameter(NodeImport& node, std::size_t input, std::string_view
   return node.emit_reshape(what, values, std::move(aligned));
 }
 
+/// Value of element `i` of a constant of shape `shape`, among one value or one for each entry of `axis`.
+struct ByEntry {
+  const std::vector<float>& values;
+  std::size_t inner = 1;
+
+  ByEntry(const std::vector<float>& all, const Shape& shape, std::size_t axis) : values(all) {
+    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  }
+  float operator()(std::size_t i) const { return values[i / inner % values.size()]; }
+};
+
 /// Constant whole numbers less their zero points, as a weight.
 Result<TensorId> centred_constant(NodeImport& node, std::size_t input, const std::vector<float>& zero_points,
                                   std::size_t axis) {
   const Constant& constant = *node.constant(input);
   std::vector<float> values = floats_of(constant);
   COHORT_CHECK(node.claim(element_count(constant.shape)));
-  std::size_t inner = 1;
-  for (std::size_t i = axis + 1; i < constant.shape.size(); ++i) inner *= static_cast<std::size_t>(constant.shape[i]);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= zero_points[i / inner % zero_points.size()];
+  const ByEntry zero(zero_points, constant.shape, axis);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= zero(i);
   return node.weight(input, constant.shape, std::move(values));
 }
 
@@ -103,10 +113,13 @@ Result<TensorId> clipped(NodeImport& node, std::string_view suffix, TensorId x, 
   return node.emit(suffix, Activation{ActivationKind::kClip, levels.least, levels.most}, {x});
 }
 
-/// The node's result: x, in units of a level, rounded and moved by the zero points.
-Result<void> set_levels(NodeImport& node, TensorId x, std::size_t zero_point, const Shape& shape, std::size_t axis) {
+/// The node's result: the levels of `x`, whose scales and zero points are inputs `scale` and `zero_point`.
+Result<void> set_levels(NodeImport& node, TensorId x, std::size_t scale, std::size_t zero_point, std::size_t axis) {
   COHORT_TRY(const Levels levels, levels_of(node, zero_point));
-  COHORT_TRY(TensorId y, node.emit("rounded", Activation{ActivationKind::kRound}, {x}));
+  const Shape shape = node.shape_of(x);
+  COHORT_TRY(const TensorId step, parameter(node, scale, "scale", shape, axis));
+  COHORT_TRY(TensorId y, binary(node, "level", BinaryKind::kDiv, x, step));
+  COHORT_TRY(y, node.emit("rounded", Activation{ActivationKind::kRound}, {y}));
   const Constant* const zero_points = node.constant(zero_point);
   if (node.has_input(zero_point) && (zero_points == nullptr || !is_zero(floats_of(*zero_points)))) {
     COHORT_TRY(const TensorId zero, parameter(node, zero_point, "zero_point", shape, axis));
@@ -128,28 +141,65 @@ Result<std::size_t> axis_of_scales(NodeImport& node, const Shape& x, const Shape
   return normalize_axis(axis, x.size());
 }
 
-/// The inputs of a QLinear op: x, scale, zero point of both operands, then of the result.
-constexpr std::size_t kFirstScale = 1, kFirstZero = 2, kSecond = 3, kSecondScale = 4, kSecondZero = 5, kResultScale = 6,
-                      kResultZero = 7;
+/// A tensor of levels among a node's inputs: where its scales and zero points are, and the axis that they belong to.
+struct Quantized {
+  std::size_t levels = 0, scale = 1, zero_point = 2;
+  std::size_t axis = 0;
+};
 
-/// A sum of products in units of the result's levels.
-Result<TensorId> in_levels(NodeImport& node, TensorId sum, std::size_t axis) {
-  COHORT_TRY(const Constant* const first, node.floats(kFirstScale, "scale"));
-  COHORT_TRY(const Constant* const second, node.floats(kSecondScale, "scale"));
-  COHORT_TRY(const Constant* const result, node.floats(kResultScale, "scale"));
-  if (element_count(first->shape) != 1 || element_count(result->shape) != 1)
-    return fail(ErrorCode::kInvalidInput, "scales of the first operand and of the result must hold one value");
-  COHORT_TRY(Shape aligned, along_axis(second->shape, "scale", node.shape_of(sum), axis));
-  std::vector<float> factors = *second->floats();
-  for (float& factor : factors) factor = factor * first->floats()->front() / result->floats()->front();
-  COHORT_CHECK(node.claim(element_count(aligned)));
-  COHORT_TRY(const TensorId factor, node.made_weight("factor", std::move(aligned), std::move(factors)));
-  return binary(node, "in_levels", BinaryKind::kMul, sum, factor);
+/// What the levels stand for, as a weight.
+Result<TensorId> dequantized_constant(NodeImport& node, const Quantized& x) {
+  const Constant& levels = *node.constant(x.levels);
+  const Constant& scale = *node.constant(x.scale);
+  COHORT_CHECK(along_axis(scale.shape, "scale", levels.shape, x.axis));
+  std::vector<float> values = floats_of(levels);
+  if (const Constant* const zero_points = node.constant(x.zero_point)) {
+    COHORT_CHECK(along_axis(zero_points->shape, "zero_point", levels.shape, x.axis));
+    const std::vector<float> zeros = floats_of(*zero_points);
+    const ByEntry zero(zeros, levels.shape, x.axis);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] -= zero(i);
+  }
+  const std::vector<float> steps = floats_of(scale);
+  const ByEntry step(steps, levels.shape, x.axis);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= step(i);
+  COHORT_CHECK(node.claim(element_count(levels.shape)));
+  return node.weight(x.levels, levels.shape, std::move(values));
+}
+
+/// What the levels stand for. The op that computes it has suffix `suffix`.
+Result<TensorId> dequantized(NodeImport& node, std::string_view suffix, const Quantized& x) {
+  const auto is_vector_at_most = [&](std::size_t input) {
+    const Constant* const constant = node.constant(input);
+    return constant != nullptr && constant->shape.size() <= 1;
+  };
+  const bool is_constant = node.constant(x.levels) != nullptr && is_vector_at_most(x.scale) &&
+                           (!node.has_input(x.zero_point) || is_vector_at_most(x.zero_point));
+  if (is_constant) return dequantized_constant(node, x);
+  COHORT_TRY(const Shape shape, node.shape(x.levels));
+  COHORT_TRY(const TensorId distance, centred(node, x.levels, x.zero_point, x.axis));
+  COHORT_TRY(const TensorId scale, parameter(node, x.scale, "scale", shape, x.axis));
+  return binary(node, suffix, BinaryKind::kMul, distance, scale);
 }
 
 Result<void> expect_matrices(const Shape& a, const Shape& b) {
   if (a.size() >= 2 && b.size() >= 2) return {};
   return fail(ErrorCode::kInvalidInput, "is supported on matrices, not on {} and {}", to_string(a), to_string(b));
+}
+
+/// A bias in units of the product of two scales, inputs of the node, as a number of its own.
+Result<TensorId> bias_of_levels(NodeImport& node, std::size_t bias, std::size_t scale, std::size_t scale_of_weights) {
+  COHORT_TRY(const Constant* const first, node.floats(scale, "scale"));
+  COHORT_TRY(const Constant* const second, node.floats(scale_of_weights, "scale"));
+  const Constant* const levels = node.constant(bias);
+  if (levels == nullptr) return fail(ErrorCode::kInvalidInput, "input {} (bias) must be constant", bias);
+  COHORT_CHECK(along_axis(second->shape, "scale", levels->shape, 0));
+  if (element_count(first->shape) != 1)
+    return fail(ErrorCode::kInvalidInput, "input {} (scale) must hold one value", scale);
+  std::vector<float> values = floats_of(*levels);
+  const ByEntry step(*second->floats(), levels->shape, 0);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= first->floats()->front() * step(i);
+  COHORT_CHECK(node.claim(element_count(levels->shape)));
+  return node.weight(bias, levels->shape, std::move(values));
 }
 
 /// The difference of two levels, so that 255 of them span x and 0; 1 where x is 0.
@@ -196,9 +246,7 @@ Result<void> convert_quantize(NodeImport& node) {
   COHORT_TRY(const Shape scales, node.shape(1));
   COHORT_TRY(const std::size_t axis, axis_of_scales(node, shape, scales));
   COHORT_TRY(const TensorId x, node.tensor(0));
-  COHORT_TRY(const TensorId scale, parameter(node, 1, "scale", shape, axis));
-  COHORT_TRY(const TensorId levels, binary(node, "level", BinaryKind::kDiv, x, scale));
-  return set_levels(node, levels, 2, shape, axis);
+  return set_levels(node, x, 1, 2, axis);
 }
 
 Result<void> convert_dequantize(NodeImport& node) {
@@ -206,9 +254,7 @@ Result<void> convert_dequantize(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));
   COHORT_TRY(const Shape scales, node.shape(1));
   COHORT_TRY(const std::size_t axis, axis_of_scales(node, shape, scales));
-  COHORT_TRY(const TensorId x, centred(node, 0, 2, axis));
-  COHORT_TRY(const TensorId scale, parameter(node, 1, "scale", shape, axis));
-  COHORT_TRY(const TensorId y, binary(node, "", BinaryKind::kMul, x, scale));
+  COHORT_TRY(const TensorId y, dequantized(node, "", {0, 1, 2, axis}));
   node.set_result(y);
   return {};
 }
@@ -234,33 +280,34 @@ Result<void> convert_matmul_integer(NodeImport& node) {
   return {};
 }
 
+// Ops from levels to levels, as what QuantizeLinear, DequantizeLinear and an op on floats compute: only the rounding of
+// their sums differs from that of whole numbers, and what a quantiser writes in either form becomes the same ops.
+// Inputs: x, scale, zero point of both operands, the latter two of the result.
+
 Result<void> convert_qlinear_conv(NodeImport& node) {
-  constexpr std::size_t kBias = 8;
+  constexpr std::size_t kW = 3, kBias = 8;
   COHORT_TRY(const Shape x, node.shape(0));
-  COHORT_TRY(Convolution convolution, convolution_of(node, x, kSecond));
-  COHORT_TRY(const TensorId image, centred(node, 0, kFirstZero, 0));
-  COHORT_TRY(const TensorId kernels, centred(node, kSecond, kSecondZero, 0));
+  COHORT_TRY(Convolution convolution, convolution_of(node, x, kW));
+  COHORT_TRY(const TensorId image, dequantized(node, "x", {0, 1, 2}));
+  COHORT_TRY(const TensorId kernels, dequantized(node, "w", {kW, kW + 1, kW + 2}));
   std::vector<TensorId> inputs = {image, kernels};
   if (node.has_input(kBias)) {
-    COHORT_TRY(const TensorId bias, as_float(node, kBias));
+    COHORT_TRY(const TensorId bias, bias_of_levels(node, kBias, 1, kW + 1));
     inputs.push_back(bias);
   }
-  COHORT_TRY(const TensorId sum, node.emit("sum", std::move(convolution), std::move(inputs)));
-  COHORT_TRY(const TensorId levels, in_levels(node, sum, 1));
-  const Shape y = node.shape_of(levels);
-  return set_levels(node, levels, kResultZero, y, 1);
+  COHORT_TRY(const TensorId y, node.emit("sum", std::move(convolution), std::move(inputs)));
+  return set_levels(node, y, 6, 7, 1);
 }
 
 Result<void> convert_qlinear_matmul(NodeImport& node) {
+  constexpr std::size_t kB = 3;
   COHORT_TRY(const Shape a, node.shape(0));
-  COHORT_TRY(const Shape b, node.shape(kSecond));
+  COHORT_TRY(const Shape b, node.shape(kB));
   COHORT_CHECK(expect_matrices(a, b));
-  COHORT_TRY(const TensorId left, centred(node, 0, kFirstZero, a.size() - 2));
-  COHORT_TRY(const TensorId right, centred(node, kSecond, kSecondZero, b.size() - 1));
-  COHORT_TRY(const TensorId sum, node.emit("sum", MatMul{}, {left, right}));
-  const Shape y = node.shape_of(sum);
-  COHORT_TRY(const TensorId levels, in_levels(node, sum, y.size() - 1));
-  return set_levels(node, levels, kResultZero, y, y.size() - 1);
+  COHORT_TRY(const TensorId left, dequantized(node, "a", {0, 1, 2, a.size() - 2}));
+  COHORT_TRY(const TensorId right, dequantized(node, "b", {kB, kB + 1, kB + 2, b.size() - 1}));
+  COHORT_TRY(const TensorId y, node.emit("sum", MatMul{}, {left, right}));
+  return set_levels(node, y, 6, 7, node.shape_of(y).size() - 1);
 }
 
 }  // namespace cohort::onnx

@@ -179,6 +179,30 @@ TEST(OnnxQLinearConv, GivesLevelsOfTheResultForEachKernelsScale) {
   EXPECT_THAT(computed(graph, {12, 14, 16}), ElementsAre(ElementsAre(104, 106, 82, 81)));
 }
 
+/// What a quantiser writes as ops from levels to levels runs as the ops on floats, with one op that rounds after each.
+TEST(OnnxQuantized, LayersOfLevelsAreLayersAndRoundings) {
+  const std::string scales = floats_text("s", {}, {0.5F}) + bytes_text("z", 2, "", "128") +
+                             floats_text("ws", {}, {0.25F}) + bytes_text("wz", 3, "", "0") +
+                             bytes_text("w", 3, "dims: [1, 1, 1, 1]", "8") +
+                             bytes_text("b", 3, "dims: [3, 2]", "1, 2, 3, 4, 5, 6");
+  const std::string graph = input_text("x", {1, 1, 4, 3}) + output_text("y") + scales +
+                            node_text("QuantizeLinear", {"x", "s", "z"}, {"q"}) +
+                            node_text("QLinearConv", {"q", "s", "z", "w", "ws", "wz", "s", "z"}, {"c"}) +
+                            node_text("MaxPool", {"c"}, {"m"}, integers_attribute("kernel_shape", {2, 1})) +
+                            node_text("QLinearMatMul", {"m", "s", "z", "b", "ws", "wz", "s", "z"}, {"p"}) +
+                            node_text("DequantizeLinear", {"p", "s", "z"}, {"y"});
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, graph), {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const LoadedModel simple = simplify(*loaded);
+  std::vector<std::string> types;
+  for (const Op& op : simple.model.ops) types.emplace_back(op_type(op.attributes));
+  EXPECT_THAT(types, ElementsAre("FakeQuantize", "Convolution", "FakeQuantize", "MaxPool", "MatMul", "FakeQuantize"));
+  // In halves, times 8 * 0.25: {2 0 0; 0 1 0; 0 0 4; -2 -2 -2}. The larger of two rows: {2 1 0; 0 1 4; 0 0 4}. Times
+  // {0.25 0.5; 0.75 1; 1.25 1.5}: {1.25 2; 5.75 7; 5 6}, in halves to even.
+  const std::vector<float> x = {1, 0, 0, 0, 0.7F, 0, 0, 0, 2, -1, -1, -1};
+  EXPECT_THAT(evaluate(simple, {x})->front(), ElementsAre(1, 2, 6, 7, 5, 6));
+}
+
 TEST(OnnxQuantized, RefusesZeroPointsThatDoNotFit) {
   EXPECT_THAT(problem(input_text("x", {1, 2}) + output_text("y") + integers_text("b", {2, 2}, {1, 2, 3, 4}) +
                       integers_text("a_zero", {}, {0}) + integers_text("b_zero", {3}, {1, 2, 3}) +

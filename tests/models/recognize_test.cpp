@@ -34,6 +34,7 @@ class SmallNetwork {
   TensorId apply(ActivationKind kind, TensorId a, float alpha = 0, float beta = 0) {
     return b_.add(next(), Activation{kind, alpha, beta}, {a});
   }
+  TensorId op(OpAttributes attributes, TensorId a) { return b_.add(next(), std::move(attributes), {a}); }
   TensorId mean(TensorId a, std::vector<std::int64_t> axes) {
     return b_.add(next(), Reduce{ReduceKind::kMean, std::move(axes), true}, {a});
   }
@@ -214,6 +215,50 @@ TEST(Recognize, QuantizingAndDequantizing) {
     if (zero != 0) y = n.binary(BinaryKind::kSub, y, n.constant(zero));
     EXPECT_THAT(left_of(n, {n.multiply(y, 0.02F)}), ElementsAre("FakeQuantize")) << zero;
   }
+}
+
+/// Levels of x from 0 to 255 in steps of 0.02, and numbers from levels.
+TensorId levels(SmallNetwork& n, TensorId x) {
+  const TensorId rounded = n.apply(ActivationKind::kRound, n.divide(x, 0.02F));
+  return n.apply(ActivationKind::kClip, n.add(rounded, 3), 0, 255);
+}
+TensorId dequantized(SmallNetwork& n, TensorId y) {
+  return n.multiply(n.binary(BinaryKind::kSub, y, n.constant(3)), 0.02F);
+}
+
+const Window kHalves{{2, 2}, {2, 2}, {0, 0}, {0, 0}, {1, 1}};
+
+TEST(Recognize, QuantizingBeforeWhatMovesLevelsAndDequantizingBehindIt) {
+  SmallNetwork n({1, 4, 6, 6});
+  TensorId y = n.op(Pool{PoolKind::kMax, kHalves}, levels(n, n.x));
+  y = n.op(TensorSlice{{0, 1, 0, 0}, {1, 1, 1, 1}, {1, 2, 3, 3}}, n.op(Transpose{{0, 1, 3, 2}}, y));
+  EXPECT_THAT(left_of(n, {dequantized(n, y)}), ElementsAre("FakeQuantize", "MaxPool", "Transpose", "Slice"));
+}
+
+TEST(Recognize, LevelsThatTwoReadAreQuantizedOnce) {
+  SmallNetwork n({2, 6});
+  const TensorId y = levels(n, n.x);
+  const TensorId left = n.op(TensorSlice{{0, 0}, {1, 1}, {2, 3}}, y),
+                 right = n.op(TensorSlice{{0, 3}, {1, 1}, {2, 3}}, y);
+  EXPECT_THAT(
+      left_of(n, {n.apply(ActivationKind::kNeg, dequantized(n, y)), dequantized(n, left), dequantized(n, right)}),
+      ElementsAre("FakeQuantize", "Neg", "Slice", "Slice"));
+}
+
+TEST(Recognize, DequantizingStaysBehindWhatSomethingElseReadsOrChangesLevels) {
+  SmallNetwork read({2, 6});
+  const TensorId moved = read.op(Transpose{{1, 0}}, levels(read, read.x));
+  EXPECT_EQ(left_of(read, {read.apply(ActivationKind::kNeg, moved), dequantized(read, moved)}).back(), "Mul");
+  SmallNetwork average({1, 4, 6, 6});
+  const Pool pool{PoolKind::kAverage, kHalves};
+  EXPECT_EQ(left_of(average, {dequantized(average, average.op(pool, levels(average, average.x)))}).back(), "Mul");
+  SmallNetwork negative({1, 4, 6, 6});  // makes the largest the smallest
+  const TensorId largest = negative.op(Pool{PoolKind::kMax, pool.window}, levels(negative, negative.x));
+  EXPECT_EQ(left_of(negative, {negative.multiply(largest, -0.02F)}).back(), "Mul");
+  SmallNetwork no_levels({2, 6});  // a Clip of what was not rounded
+  const TensorId clip = no_levels.apply(ActivationKind::kClip, no_levels.x, 0, 6);
+  EXPECT_THAT(left_of(no_levels, {no_levels.multiply(no_levels.op(Transpose{{1, 0}}, clip), 0.5F)}),
+              ElementsAre("Clip", "Transpose", "Mul"));
 }
 
 TEST(Recognize, QuantizingWithAnotherZeroPointThanDequantizingStays) {
