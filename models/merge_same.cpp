@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -47,14 +48,36 @@ class Merge : private ModelEdit {
   TensorId first_of(TensorId id) {
     const auto found = first_.find(id);
     if (found != first_.end()) return found->second;
-    if (!is_constant(id) || element_count(shape(id)) != 1) return id;
-    const auto bits = std::bit_cast<std::uint32_t>(loaded().weights.of(id)->front());
-    return numbers_.try_emplace({model().tensor(id).element, shape(id), bits}, id).first->second;
+    // Weights that training changes may be equal in one of several models that are to run as one.
+    if (!is_constant(id) || !model().tensor(id).fixed) return id;
+    std::vector<TensorId>& alike = constants_[look_of(id)];
+    const auto same =
+        std::find_if(alike.begin(), alike.end(), [&](TensorId other) { return has_same_bits(id, other); });
+    if (same != alike.end()) return *same;
+    alike.push_back(id);
+    return id;
+  }
+
+  /// What is the same for equal constants, and found without reading all of a large one.
+  using Look = std::tuple<ElementType, Shape, std::vector<std::uint32_t>>;
+  [[nodiscard]] Look look_of(TensorId id) const {
+    constexpr std::size_t kMost = 16;
+    const std::vector<float>& values = *loaded().weights.of(id);
+    std::vector<std::uint32_t> some;
+    for (std::size_t i = 0; i < values.size(); i += 1 + values.size() / kMost)
+      some.push_back(std::bit_cast<std::uint32_t>(values[i]));
+    return {model().tensor(id).element, shape(id), std::move(some)};
+  }
+
+  [[nodiscard]] bool has_same_bits(TensorId a, TensorId b) const {
+    const std::vector<float>& x = *loaded().weights.of(a);
+    const std::vector<float>& y = *loaded().weights.of(b);
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
   }
 
   std::map<TensorId, TensorId> first_;
-  std::map<std::tuple<ElementType, Shape, std::uint32_t>, TensorId> numbers_;  ///< constants of one element
-  std::map<std::vector<TensorId>, std::vector<std::size_t>> readers_of_;       ///< ops by what they read
+  std::map<Look, std::vector<TensorId>> constants_;
+  std::map<std::vector<TensorId>, std::vector<std::size_t>> readers_of_;  ///< ops by what they read
 };
 
 }  // namespace

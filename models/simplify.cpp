@@ -14,6 +14,8 @@ namespace {
 
 /// Libraries limit the length of a chain of post-ops; no network comes near this.
 constexpr std::size_t kMostPostOps = 8;
+/// Functions behind an elementwise op: kernels for GPUs have room for four with the op itself.
+constexpr std::size_t kLongestChain = 3;
 
 /// Whether libraries apply the function to what a product has just computed; the rest would make the
 /// product fall to plain loops.
@@ -56,6 +58,7 @@ class Simplifier : private ModelEdit {
   Simplifier(LoadedModel loaded, bool strict_nan) : ModelEdit(std::move(loaded)), strict_nan_(strict_nan) {}
 
   LoadedModel run(bool folds_constants) {
+    joins_chains_ = folds_constants;
     drop_unread();  // what nobody reads must not keep its input from being merged
     skip_all_reshapes();
     drop_unread();  // Reshapes that are read around
@@ -266,14 +269,32 @@ class Simplifier : private ModelEdit {
     read_also(i, bias);
   }
 
+  /// Whether op `i` computes floats element by element, so that functions of them can follow in the same pass.
+  [[nodiscard]] bool begins_chain(std::size_t i) const {
+    const auto* const binary = std::get_if<Binary>(&op(i).attributes);
+    if (binary != nullptr) return binary->element == ElementType::kFloat32 && !is_predicate(binary->kind);
+    return std::holds_alternative<Activation>(op(i).attributes);
+  }
+
+  /// Op `next` computes a function of what op `i` begins.
+  bool merge_function(std::size_t i, std::size_t next) {
+    const auto* const activation = std::get_if<Activation>(&op(next).attributes);
+    if (activation == nullptr || strict_nan_ || op(i).post_ops.size() >= kLongestChain) return false;
+    op(i).post_ops.emplace_back(*activation);
+    take_place_of(next, i);
+    return true;
+  }
+
   bool merge_post_op(std::size_t i) {
     const auto* binary = std::get_if<Binary>(&op(i).attributes);
     const bool is_add = binary != nullptr && *binary == Binary{BinaryKind::kAdd};
     const bool normalizes = std::holds_alternative<BatchNormalization>(op(i).attributes) ||
                             std::holds_alternative<NormalizeByStatistics>(op(i).attributes);
-    if ((!is_product(i) && !is_add && !normalizes) || op(i).post_ops.size() >= kMostPostOps) return false;
+    const bool is_chain = joins_chains_ && begins_chain(i);
+    if ((!is_product(i) && !is_add && !normalizes && !is_chain) || op(i).post_ops.size() >= kMostPostOps) return false;
     const std::size_t next = only_reader(i);
     if (next == kNone || !op(next).post_ops.empty()) return false;
+    if (is_chain) return merge_function(i, next);
     if (const auto* activation = std::get_if<Activation>(&op(next).attributes);
         activation != nullptr && follows_product(activation->kind)) {
       // With a normalisation libraries take a rectifier, and nothing else.
@@ -307,6 +328,7 @@ class Simplifier : private ModelEdit {
   }
 
   bool strict_nan_;
+  bool joins_chains_ = false;
 };
 
 }  // namespace

@@ -135,6 +135,36 @@ def attention():
     yield Case("rotary_from", "RotaryEmbedding", [floats(2, 3, 4, 4), np.array([2], np.int64), cosines, sines], (2, 3))
 
 
+def group_attention():
+    """Six query heads share two; 0, 1 and 5 past keys."""
+    size = 16  # ONNX Runtime turns multiples of it only
+    width, shared = 6 * size, 2 * size
+    cosines, sines = floats(32, size // 2), floats(32, size // 2)
+    def case(name, samples, length, past, rotary=False, bias=False, packed=False, **attributes):
+        new = [floats(samples, length, width + 2 * shared), None, None] if packed else [
+            floats(samples, length, width), floats(samples, length, shared), floats(samples, length, shared)]
+        cache = [floats(samples, 2, past, size), floats(samples, 2, past, size)] if past else [None, None]
+        last, total = np.full(samples, past + length - 1, np.int32), np.array(past + length, np.int32)
+        more = [cosines, sines] if rotary else [None, None]
+        added = [None, floats(1, 6, length, past + length)] if bias else []
+        if rotary:
+            attributes["do_rotary"] = 1
+        return Case(name, "GroupQueryAttention", [*new, *cache, last, total, *more, *added], (6, 7, 8), 3, num_heads=6,
+                    kv_num_heads=2, **attributes)
+    yield case("groups", 2, 4, 0)
+    yield case("groups_past", 2, 1, 5)
+    yield case("groups_pasts", 1, 3, 5)
+    yield case("groups_packed", 2, 4, 0, packed=True)
+    yield case("groups_rotary", 2, 4, 0, rotary=True)
+    yield case("groups_rotary_past", 2, 1, 5, rotary=True)
+    yield case("groups_rotary_interleaved", 1, 3, 5, rotary=True, rotary_interleaved=1)
+    yield case("groups_rotary_packed", 2, 4, 0, rotary=True, packed=True)
+    yield case("groups_window", 2, 6, 0, local_window_size=3)
+    yield case("groups_window_past", 2, 1, 5, local_window_size=3)
+    yield case("groups_bent", 2, 4, 0, softcap=2.0, scale=0.5)
+    yield case("groups_added", 2, 4, 0, bias=True)
+
+
 def quantised():
     scales = [scalar(0.02), scalar(0.05), scalar(0.04)]
     zeros = [scalar(100, np.uint8), scalar(90, np.uint8), scalar(80, np.uint8)]
@@ -165,6 +195,7 @@ def quantised():
     yield Case("qgemm", "QGemm", [*gemm, scalar(0.3), zeros[2]], range(1, 9), **one_level)
     yield Case("qgemm_float", "QGemm", [*gemm, None, None], range(1, 7), alpha=0.5)
     yield from block_weights()
+    yield from block_tables()
     yield Case("qattention", "QAttention", [levels(2, 5, 12), levels(12, 36, kind=np.int8), floats(36), scales[0], scalar(0.01), None,
                                             zeros[0], scalar(0, np.int8)], (1, 2, 3, 4, 6, 7), num_heads=3, rtol=1e-3, atol=1e-4)
 
@@ -182,6 +213,16 @@ def block_weights():
             groups = random.integers(0, blocks, k, np.int32)
             yield Case("bits4_groups", "MatMulNBits", [floats(3, k), packed, scales, None, groups], (1, 2, 4), **how)
         yield Case(f"bits{bits}_bias", "MatMulNBits", [floats(3, k), packed, scales, None, None, floats(n)], (1, 2, 5), **how)
+
+
+def block_tables():
+    """Rows of tables whose values are of few bits."""
+    for bits in (2, 4, 8):
+        table, scales = levels(10, 64 * bits // 8), np.abs(floats(10, 4))
+        how = {"bits": bits, "block_size": 16, "gather_axis": 0, "quantize_axis": 1}
+        rows = random.integers(0, 10, (2, 3), np.int64)
+        yield Case(f"table{bits}", "GatherBlockQuantized", [table, rows, scales], (0, 2), **how)
+        yield Case(f"table{bits}_zeros", "GatherBlockQuantized", [table, rows, scales, levels(10, 4 * bits // 8)], (0, 2, 3), **how)
 
 
 def session(model, level=onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL, written=None):
@@ -240,7 +281,7 @@ def main():
             for file in options.optimise:
                 write_optimised(file, folder)
         else:
-            for make in (normalisations, fused, attention, quantised):
+            for make in (normalisations, fused, attention, group_attention, quantised):
                 for case in make():
                     write_op(case, folder)
         print(f"ONNX Runtime {onnxruntime.__version__}", flush=True)

@@ -120,6 +120,11 @@ Binding bind_output_as(int argument, Descriptor descriptor) {
   return binding;
 }
 
+bool loses_nan(const Activation& activation) {
+  return activation.kind == ActivationKind::kRelu || activation.kind == ActivationKind::kClip ||
+         activation.kind == ActivationKind::kExp;
+}
+
 std::optional<Eltwise> eltwise(const Activation& activation) {
   switch (activation.kind) {
     case ActivationKind::kRelu:

@@ -88,5 +88,7 @@ struct Eltwise {
 };
 /// Empty where it has none.
 std::optional<Eltwise> eltwise(const Activation& activation);
+/// Whether the library makes 0, a bound or infinity of a NaN here: own loops take these.
+bool loses_nan(const Activation& activation);
 
 }  // namespace cohort::onednn

@@ -76,6 +76,9 @@ Result<void> make_quantized_attention(OwnOps& ops);
 Result<void> make_multi_head_attention(OwnOps& ops);
 Result<void> make_rotary_embedding(OwnOps& ops);
 
+// runtime_group_query.cpp
+Result<void> make_group_query_attention(OwnOps& ops);
+
 // runtime_quantized.cpp
 Result<void> make_dynamic_matmul(OwnOps& ops);
 Result<void> make_integer_matmul(OwnOps& ops);
@@ -86,6 +89,7 @@ Result<void> make_quantized_gemm(OwnOps& ops);
 
 // runtime_block_weights.cpp
 Result<void> make_block_matmul(OwnOps& ops);
+Result<void> make_block_gather(OwnOps& ops);
 
 /// A product of whole numbers in float32: of `a` and `b`, whose zero points may be left out, times `scale`.
 std::string scaled_product(OwnOps& ops, const std::vector<std::string>& a_b_zero_points, const std::string& scale);

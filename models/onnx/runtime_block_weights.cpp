@@ -6,7 +6,9 @@ namespace cohort::onnx {
 
 namespace {
 
+// Of MatMulNBits; GatherBlockQuantized has its levels first, and indices behind them.
 enum Input : std::size_t { kX, kLevels, kScales, kZeros, kGroups, kBias };
+constexpr std::size_t kTable = 0, kIndices = 1;
 
 struct Blocks {
   std::int64_t inner = 0, outputs = 0, bits = 4, size = 0;  ///< K, N, bits of a weight, weights of a block
@@ -64,10 +66,15 @@ Result<std::vector<float>> zero_points(NodeImport& import, const Blocks& blocks)
   return zeros;
 }
 
-/// The block of each of the K rows of weights.
-Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Blocks& blocks) {
+std::vector<std::int64_t> blocks_in_order(const Blocks& blocks) {
   std::vector<std::int64_t> of(static_cast<std::size_t>(blocks.inner));
   for (std::size_t k = 0; k < of.size(); ++k) of[k] = static_cast<std::int64_t>(k) / blocks.size;
+  return of;
+}
+
+/// The block of each of the K rows of weights.
+Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Blocks& blocks) {
+  std::vector<std::int64_t> of = blocks_in_order(blocks);
   if (!import.has_input(kGroups)) return of;
   // ONNX Runtime 1.32 takes no notice of zero points beside them, and computes something else for 2 bits.
   if (import.has_input(kZeros) || blocks.bits != 4)
@@ -83,30 +90,81 @@ Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Block
   return of;
 }
 
-/// [K, N].
-Result<Constant> weights_of(NodeImport& import, const Blocks& blocks) {
-  const std::int64_t blob = blocks.bytes(blocks.size), row = blocks.count() * blob;
-  const Constant* const levels = import.needed_constant(kLevels);
+/// Calls visit(n, k, weight) for the weights, whose levels are input `input`: for each of N outputs K of them.
+template <class Visit>
+Result<void> for_each_weight(NodeImport& import, const Blocks& blocks, std::size_t input,
+                             const std::vector<std::int64_t>& blocks_of_rows, const Visit& visit) {
+  const std::int64_t row = blocks.count() * blocks.bytes(blocks.size);
+  const Constant* const levels = import.needed_constant(input);
   if (levels == nullptr || levels->integers() == nullptr)
     return fail(ErrorCode::kInvalidInput, "weights must be constant whole numbers");
-  COHORT_CHECK(check_count(levels->integers()->size(), blocks.outputs * row, "B"));
+  COHORT_CHECK(check_count(levels->integers()->size(), blocks.outputs * row, "the constant of weights"));
   COHORT_TRY(const Constant* const scales, import.floats(kScales, "scales"));
   COHORT_CHECK(check_count(scales->floats()->size(), blocks.outputs * blocks.count(), "scales"));
   COHORT_TRY(const std::vector<float> zeros, zero_points(import, blocks));
+  for (std::int64_t n = 0; n < blocks.outputs; ++n) {
+    for (std::int64_t k = 0; k < blocks.inner; ++k) {
+      const auto block = static_cast<std::size_t>(n * blocks.count() + blocks_of_rows[static_cast<std::size_t>(k)]);
+      const float level = blocks.value(*levels->integers(), n * row, k);
+      visit(n, k, (level - zeros[block]) * (*scales->floats())[block]);
+    }
+  }
+  return {};
+}
+
+/// [K, N].
+Result<Constant> weights_of(NodeImport& import, const Blocks& blocks) {
   COHORT_TRY(const std::vector<std::int64_t> of_rows, blocks_of_rows(import, blocks));
   COHORT_CHECK(import.claim(blocks.inner * blocks.outputs));
   std::vector<float> values(static_cast<std::size_t>(blocks.inner * blocks.outputs));
-  for (std::int64_t n = 0; n < blocks.outputs; ++n) {
-    for (std::int64_t k = 0; k < blocks.inner; ++k) {
-      const auto block = static_cast<std::size_t>(n * blocks.count() + of_rows[static_cast<std::size_t>(k)]);
-      const float level = blocks.value(*levels->integers(), n * row, k);
-      values[static_cast<std::size_t>(k * blocks.outputs + n)] = (level - zeros[block]) * (*scales->floats())[block];
-    }
-  }
+  COHORT_CHECK(for_each_weight(import, blocks, kLevels, of_rows, [&](std::int64_t n, std::int64_t k, float weight) {
+    values[static_cast<std::size_t>(k * blocks.outputs + n)] = weight;
+  }));
   return make_constant({blocks.inner, blocks.outputs}, std::move(values));
 }
 
+/// Rows of a table whose values are packed in bytes along its last axis.
+Result<Blocks> blocks_of_table(NodeImport& import) {
+  Blocks blocks;
+  COHORT_TRY(blocks.bits, import.integer("bits", 4));
+  COHORT_TRY(blocks.size, import.integer("block_size", 128));
+  COHORT_TRY(const std::int64_t gathered, import.integer("gather_axis", 0));
+  COHORT_TRY(const std::int64_t quantized, import.integer("quantize_axis", 1));
+  const Constant* const table = import.needed_constant(kTable);
+  if (table == nullptr || table->type != Type::kUint8 || table->shape.size() != 2)
+    return fail(ErrorCode::kInvalidInput, "takes a constant matrix of uint8 only");
+  const bool by_row = gathered == 0 && (quantized == 1 || quantized == -1);
+  const bool has_bits = blocks.bits == 2 || blocks.bits == 4 || blocks.bits == 8;
+  if (!by_row || !has_bits || blocks.size < 16)
+    return fail(
+        ErrorCode::kInvalidInput,
+        "rows of {} bits in blocks of {} with gather_axis {} and quantize_axis {} are not supported: bits are 2, "
+        "4 or 8, blocks 16 and more, axes 0 and 1",
+        blocks.bits, blocks.size, gathered, quantized);
+  blocks.outputs = table->shape[0];
+  blocks.inner = table->shape[1] * 8 / blocks.bits;
+  if (blocks.inner % blocks.size != 0)
+    return fail(ErrorCode::kInvalidInput, "rows of {} values do not divide into blocks of {}", blocks.inner,
+                blocks.size);
+  return blocks;
+}
+
 }  // namespace
+
+Result<void> make_block_gather(OwnOps& ops) {
+  NodeImport& import = ops.import();
+  COHORT_TRY(const Blocks blocks, blocks_of_table(import));
+  COHORT_CHECK(import.claim(blocks.inner * blocks.outputs));
+  const std::vector<std::int64_t> of = blocks_in_order(blocks);
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(blocks.inner * blocks.outputs));
+  COHORT_CHECK(for_each_weight(import, blocks, kTable, of,
+                               [&](std::int64_t, std::int64_t, float weight) { values.push_back(weight); }));
+  const std::string table =
+      ops.add("Constant", {}, {{"value", make_constant({blocks.outputs, blocks.inner}, std::move(values))}});
+  ops.give(ops.add("Gather", {table, ops.input(kIndices)}, {{"axis", std::int64_t{0}}}));
+  return {};
+}
 
 Result<void> make_block_matmul(OwnOps& ops) {
   NodeImport& import = ops.import();

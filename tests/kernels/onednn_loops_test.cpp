@@ -73,6 +73,28 @@ TEST(OnednnLoops, CombineFloatsInEveryWay) {
     expect_loops_give_same_bits(CallRunner(with_output(Binary{kind}, {x, x}, 1)));
 }
 
+/// Long enough for several chunks and two threads; some inputs lie otherwise than the result.
+TEST(OnednnLoops, ComputeChainsOfFunctions) {
+  const std::vector<PostOp> chain = {Activation{ActivationKind::kAbs},
+                                     Activation{ActivationKind::kFakeQuantize, 0.02F, -3},
+                                     Activation{ActivationKind::kClip, 0.1F, 1.5F}};
+  const Shape shape = {2, 20, 30, 25};
+  for (const View& other : {dense(1, shape), dense(1, {20, 1, 1}), dense(1, shape, Layout::kNchw)}) {
+    for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kMul, BinaryKind::kMax}) {
+      OpCall call = with_output(Binary{kind}, {dense(0, shape), other}, 2);
+      call.post_ops = chain;
+      expect_loops_give_same_bits(CallRunner(call, 1, -1, 1));
+    }
+  }
+  for (const ActivationKind kind : {ActivationKind::kNeg, ActivationKind::kRound, ActivationKind::kRelu}) {
+    for (const View& x : {dense(0, shape), dense(0, shape, Layout::kNchw)}) {
+      OpCall call = with_output(Activation{kind}, {x}, 1);
+      call.post_ops = chain;
+      expect_loops_give_same_bits(CallRunner(call, 1, -1, 1));
+    }
+  }
+}
+
 TEST(OnednnLoops, RaiseToPowers) {
   for (const float exponent : {2.0F, 0.5F, -1.0F, 3.0F}) {
     CallRunner runner(with_output(Binary{BinaryKind::kPow}, {dense(0, {3, 50}), dense(1, {1})}, 2), 1, 0.1F, 2);

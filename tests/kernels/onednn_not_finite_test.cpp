@@ -79,6 +79,20 @@ TEST(NotFinite, PassesThroughArithmeticOfTwo) {
   }
 }
 
+TEST(NotFinite, PassesThroughFunctionsBehindElementwiseOps) {
+  const Shape shape = {2, 20, 3, 5};
+  for (const Activation& after : {Activation{ActivationKind::kRelu}, Activation{ActivationKind::kClip, -1, 1}}) {
+    OpCall function = with_output(Activation{ActivationKind::kAbs}, {dense(0, shape)}, 1);
+    OpCall sum = with_output(Binary{BinaryKind::kAdd}, {dense(0, shape), dense(1, shape)}, 2);
+    for (OpCall* const call : {&function, &sum}) {
+      call->post_ops = {after};
+      CallRunner runner(*call);
+      runner.set_input(0, numbers_and_others(600));
+      expect_same_kinds(runner);
+    }
+  }
+}
+
 TEST(NotFinite, PassesThroughReductions) {
   for (int kind = 0; kind <= static_cast<int>(ReduceKind::kLogSumExp); ++kind) {
     for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{1}, {2, 3}, {0, 1, 2, 3}}) {

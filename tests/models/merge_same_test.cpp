@@ -61,20 +61,24 @@ TEST(MergeSameOps, AnOutputStaysWhatItIs) {
   EXPECT_THAT(op_names(merge_same_ops(loaded(b, {y, z}))), ElementsAre("y", "z"));
 }
 
-TEST(MergeSameOps, NumbersAreTheSameByTheirValue) {
-  const auto left = [](float value) {
+TEST(MergeSameOps, ConstantsAreTheSameByTheirValues) {
+  const auto left = [](float value, bool fixed = true) {
     ModelBuilder b("net");
-    const TensorId x = b.input("x", {2, 3});
-    const TensorId two = b.weight("two", {}), other = b.weight("other", {});
+    const TensorId x = b.input("x", {2, 40});
+    const TensorId two = b.weight("two", {40}), other = b.weight("other", {40});
     const TensorId first = b.add("first", Binary{BinaryKind::kMul}, {x, two});
     const TensorId second = b.add("second", Binary{BinaryKind::kMul}, {x, other});
     LoadedModel model = loaded(b, {b.add("sum", Binary{BinaryKind::kAdd}, {first, second})});
-    model.weights.by_tensor[to_index(two)] = std::make_shared<const std::vector<float>>(1, 2.0F);
-    model.weights.by_tensor[to_index(other)] = std::make_shared<const std::vector<float>>(1, value);
+    std::vector<float> values(40, 2.0F);
+    model.weights.by_tensor[to_index(two)] = std::make_shared<const std::vector<float>>(values);
+    values[38] = value;
+    model.weights.by_tensor[to_index(other)] = std::make_shared<const std::vector<float>>(values);
+    for (const TensorId id : {two, other}) model.model.tensors[to_index(id)].fixed = fixed;
     return op_names(merge_same_ops(std::move(model)));
   };
   EXPECT_THAT(left(2), ElementsAre("first", "sum"));
   EXPECT_THAT(left(2.5F), ElementsAre("first", "second", "sum"));
+  EXPECT_THAT(left(2, /*fixed=*/false), ElementsAre("first", "second", "sum"));
 }
 
 }  // namespace

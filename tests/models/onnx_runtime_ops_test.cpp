@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <bit>
+
+#include "executor/device_error.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -121,6 +124,129 @@ TEST(OnnxRuntimeOps, AttendToWhatMasksShow) {
   EXPECT_THAT(
       problem(head + runtime_text("Attention", {"x", "w", "b", "", "x"}, {"y"}, integer_attribute("num_heads", 2))),
       HasSubstr("input 4 (past) is not supported"));
+}
+
+/// Four heads of eight numbers share two; a past of three positions, one new one.
+struct Groups {
+  std::string head = input_text("q", {2, 1, 32}) + input_text("k", {2, 1, 16}) + input_text("v", {2, 1, 16}) +
+                     input_text("pk", {2, 2, 3, 8}) + input_text("pv", {2, 2, 3, 8}) + input_text("last", {2}, 6) +
+                     output_text("y") + output_text("keys") + output_text("values") + integers_text("total", {}, {4}) +
+                     weight_text("cos", {9, 4}, 1) + weight_text("sin", {9, 4}, 2);
+  std::string heads = integer_attribute("num_heads", 4) + integer_attribute("kv_num_heads", 2);
+
+  [[nodiscard]] std::string node(const std::string& attributes, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> inputs = {"q", "k", "v", "pk", "pv", "last", "total"};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    return runtime_text("GroupQueryAttention", inputs, {"y", "keys", "values"}, heads + attributes);
+  }
+  /// `last`: position of the last key.
+  [[nodiscard]] static std::vector<std::vector<float>> inputs(std::int32_t last) {
+    return {numbers({2, 1, 32}, 1),   numbers({2, 1, 16}, 2),   numbers({2, 1, 16}, 3),
+            numbers({2, 2, 3, 8}, 4), numbers({2, 2, 3, 8}, 5), {std::bit_cast<float>(3), std::bit_cast<float>(last)}};
+  }
+};
+
+TEST(OnnxRuntimeOps, AttendInGroupsBehindACache) {
+  const Groups groups;
+  const std::vector<std::string> turned = {"tq", "tk", "v", "", "pk", "pv"};
+  const std::string shared = integer_attribute("q_num_heads", 4) + integer_attribute("kv_num_heads", 2) +
+                             integer_attribute("is_causal", 1) + integer_attribute("left_window_size", 1);
+  const auto rotated = [](const std::string& x, int heads) {
+    return node_text("RotaryEmbedding", {x, "cos", "sin", "at"}, {"t" + x}, integer_attribute("num_heads", heads));
+  };
+  expect_same(
+      groups.head,
+      groups.node(integer_attribute("do_rotary", 1) + integer_attribute("local_window_size", 2), {"cos", "sin"}),
+      integers_text("at", {2, 1}, {3, 3}) + rotated("q", 4) + rotated("k", 2) +
+          node_text("Attention", turned, {"y", "keys", "values"}, shared),
+      Groups::inputs(3));
+}
+
+/// The second sample has one past key, so that its new one is the second.
+TEST(OnnxRuntimeOps, AttendInGroupsToAsManyPastKeysAsASampleHas) {
+  const Groups groups;
+  for (const std::string window : {"", "local_window_size"}) {
+    const std::string attributes = window.empty() ? "" : integer_attribute(window, 2);
+    const auto own = [&](std::size_t output, std::int32_t last) {
+      return results(groups.head + groups.node(attributes), Groups::inputs(last))[output];
+    };
+    const auto full = own(0, 3), fewer = own(0, 1);
+    EXPECT_TRUE(std::equal(full.begin(), full.begin() + 32, fewer.begin()));
+    std::vector<std::vector<float>> only = Groups::inputs(1);
+    const auto keep_first = [](std::vector<float>& x) {  // one position of three
+      std::vector<float> kept;
+      for (std::ptrdiff_t row = 0; row < 4; ++row)
+        kept.insert(kept.end(), x.begin() + row * 24, x.begin() + row * 24 + 8);
+      x = kept;
+    };
+    keep_first(only[3]);
+    keep_first(only[4]);
+    only[5] = {std::bit_cast<float>(1), std::bit_cast<float>(1)};
+    std::string head = groups.head;
+    for (const std::string past : {"pk", "pv"}) {
+      const std::string before = input_text(past, {2, 2, 3, 8}), after = input_text(past, {2, 2, 1, 8});
+      head.replace(head.find(before), before.size(), after);
+    }
+    const std::string total = integers_text("total", {}, {4});
+    head.replace(head.find(total), total.size(), integers_text("total", {}, {2}));
+    const auto shorter = results(head + groups.node(attributes), only);
+    EXPECT_THAT(std::vector(fewer.begin() + 32, fewer.end()),
+                Pointwise(FloatNear(1e-6F), std::vector(shorter[0].begin() + 32, shorter[0].end())));
+    const auto keys = own(1, 1);
+    for (std::ptrdiff_t head_of_sample = 2; head_of_sample < 4; ++head_of_sample) {
+      const auto from = keys.begin() + head_of_sample * 32, expected = shorter[1].begin() + head_of_sample * 16;
+      EXPECT_TRUE(std::equal(from, from + 16, expected)) << head_of_sample;
+    }
+  }
+}
+
+TEST(OnnxRuntimeOps, RefuseCachesTheyCannotTellTheEndOf) {
+  const Groups groups;
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(24, groups.head + groups.node("")), {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_THROW((void)evaluate(*loaded, Groups::inputs(4)), DeviceError);
+  const std::string longer = integers_text("more", {}, {7});
+  EXPECT_THAT(
+      problem(groups.head + longer +
+              runtime_text("GroupQueryAttention", {"q", "k", "v", "pk", "pv", "last", "more"}, {"y"}, groups.heads)),
+      HasSubstr("total_sequence_length is 7 where 3 past and 1 new keys are 4; a cache longer"));
+  EXPECT_THAT(problem(groups.head + groups.node("", {"", "", "last"})), HasSubstr("input 9 (position_ids)"));
+  EXPECT_THAT(problem(groups.head + groups.node("", {"", "", "", "", "cos"})), HasSubstr("input 11 (head_sink)"));
+  EXPECT_THAT(problem(groups.head + groups.node(integer_attribute("smooth_softmax", 1))), HasSubstr("smooth_softmax"));
+}
+
+TEST(OnnxRuntimeOps, GatherRowsOfFourBits) {
+  const auto graph = [](std::int64_t block, const std::string& zeros) {
+    std::vector<std::int64_t> table(32, 0x98);  // 8 and 9
+    table[16] = 0x0F;                           // 15 and 0, the first two of row 1
+    return input_text("rows", {2}, 6) + output_text("y") + narrow_text("w", {2, 16}, 2, table) +
+           floats_text("scales", {2, 2}, {1, 2, 0.5F, 4}) + narrow_text("zeros", {2, 1}, 2, {0x08, 0xF8}) +
+           runtime_text("GatherBlockQuantized", {"w", "rows", "scales", zeros}, {"y"},
+                        integer_attribute("block_size", block) + integer_attribute("quantize_axis", 1));
+  };
+  const auto row = [](float even, float odd, float later_even, float later_odd) {
+    std::vector<float> values;
+    for (int i = 0; i < 16; ++i) values.push_back(i % 2 == 0 ? even : odd);
+    for (int i = 0; i < 16; ++i) values.push_back(i % 2 == 0 ? later_even : later_odd);
+    return values;
+  };
+  std::vector<float> first = row(0, 0.5F, 0, 4), second = row(0, 1, 0, 2);
+  first[0] = 3.5F;
+  first[1] = -4;
+  std::vector<float> expected = first;
+  expected.insert(expected.end(), second.begin(), second.end());
+  const std::vector<float> rows = {std::bit_cast<float>(1), std::bit_cast<float>(0)};
+  EXPECT_EQ(results(graph(16, ""), {rows}).front(), expected);
+  // Zero points 8 and 0; 8 and 15.
+  first = row(0, 0.5F, -28, -24);
+  first[0] = 3.5F;
+  first[1] = -4;
+  second = row(0, 1, 16, 18);
+  expected = first;
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(results(graph(16, "zeros"), {rows}).front(), expected);
+  EXPECT_THAT(problem(graph(64, "")), HasSubstr("rows of 32 values do not divide into blocks of 64"));
+  EXPECT_THAT(problem(graph(8, "")), HasSubstr("in blocks of 8"));
 }
 
 TEST(OnnxRuntimeOps, OfDiffusionModels) {

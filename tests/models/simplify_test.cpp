@@ -274,6 +274,35 @@ TEST(Simplify, MakesAnActivationPartOfAnAddition) {
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("add: Add + Relu"));
 }
 
+TEST(Simplify, MakesFunctionsPartOfTheElementwiseOpBeforeThem) {
+  ModelBuilder b("m");
+  const auto apply = [&](const std::string& name, ActivationKind kind, TensorId x) {
+    return b.add(name, Activation{kind}, {x});
+  };
+  const TensorId x = b.input("x", {2, 3}), z = b.input("z", {3});
+  TensorId y = b.add("difference", Binary{BinaryKind::kSub}, {x, z});
+  y = apply("round", ActivationKind::kRound,
+            apply("root", ActivationKind::kSqrt, apply("abs", ActivationKind::kAbs, y)));
+  b.output(apply("floor", ActivationKind::kFloor, apply("neg", ActivationKind::kNeg, y)));
+  const LoadedModel loaded = finish(b);
+  EXPECT_THAT(op_texts(checked_simplify(loaded).model),
+              ElementsAre("difference: Sub + Abs + Sqrt + Round", "neg: Neg + Floor"));
+  EXPECT_EQ(simplify(loaded, /*strict_nan=*/true).model.ops.size(), 6);
+}
+
+TEST(Simplify, KeepsFunctionsBehindWhatIsNotOneFloatForEachOrThatOthersRead) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 3}), z = b.input("z", {2, 3});
+  const TensorId less = b.add("less", Binary{BinaryKind::kLess}, {x, z});
+  const TensorId truth = b.add("truth", Cast{ElementType::kInt32, ElementType::kFloat32}, {less});
+  b.output(b.add("neg", Activation{ActivationKind::kNeg}, {truth}));
+  const TensorId product = b.add("product", Binary{BinaryKind::kMul}, {x, z});
+  b.output(b.relu("relu", product));
+  b.output(b.add("sum", Binary{BinaryKind::kAdd}, {product, z}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model),
+              ElementsAre("less: Less", "truth: Cast", "neg: Neg", "product: Mul", "relu: Relu", "sum: Add"));
+}
+
 TEST(Simplify, MakesAFunctionThatWasSeveralOpsPartOfAConvolution) {
   ModelBuilder b("net");
   const TensorId x = b.input("x", {2, 3, 5, 5});

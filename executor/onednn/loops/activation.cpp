@@ -135,12 +135,7 @@ COHORT_VECTORS void sign(const Run& r) {
 }
 
 /// Whether the library's kernel is right for all values.
-bool library_has(const Activation& op) {
-  // Of a NaN it makes 0, a bound or infinity here.
-  const bool loses_nan =
-      op.kind == ActivationKind::kRelu || op.kind == ActivationKind::kClip || op.kind == ActivationKind::kExp;
-  return !loses_nan && eltwise(op).has_value();
-}
+bool library_has(const Activation& op) { return !loses_nan(op) && eltwise(op).has_value(); }
 
 }  // namespace
 
@@ -229,35 +224,53 @@ ActivationLoops activation_loops(const Activation& op) {
   return nullptr;
 }
 
+std::optional<ActivationChain> ActivationChain::of(const std::vector<PostOp>& post_ops) {
+  std::vector<Activation> functions;
+  for (const PostOp& post_op : post_ops) {
+    if (!std::holds_alternative<Activation>(post_op)) return std::nullopt;
+    functions.push_back(std::get<Activation>(post_op));
+  }
+  return of(functions);
+}
+
+std::optional<ActivationChain> ActivationChain::of(const std::vector<Activation>& functions) {
+  ActivationChain chain;
+  chain.functions_ = functions;
+  for (const Activation& function : functions) {
+    chain.loops_.push_back(activation_loops(function));
+    if (chain.loops_.back() == nullptr) return std::nullopt;
+  }
+  return chain;
+}
+
 Loop apply_in_place(const std::vector<Activation>& functions, const View& y, int threads) {
-  constexpr std::int64_t kChunk = 4096;  // stays in the first cache between two functions
-  std::vector<ActivationLoops> loops;
-  for (const Activation& function : functions) loops.push_back(activation_loops(function));
-  if (std::find(loops.begin(), loops.end(), nullptr) != loops.end()) return {};
+  const auto chain = ActivationChain::of(functions);
+  if (!chain) return {};
   const StridedWalk<1> walk(y.shape, {y.strides});
   const std::int64_t step = walk.run_steps()[0];
   return [=](const HostArguments& arguments) {
     walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
-      for (std::int64_t first = 0; first < count; first += kChunk) {
-        float* const from = arguments.outputs[0] + at[0] + first * step;
-        const std::int64_t part = std::min(kChunk, count - first);
-        for (std::size_t i = 0; i < loops.size(); ++i)
-          loops[i]({from, step, part, functions[i].alpha, functions[i].beta, from, step});
-      }
+      chain->follow(count, arguments.outputs[0] + at[0], step, [](std::int64_t, std::int64_t) {});
     });
   };
 }
 
 OwnWays own_ways(const Activation& op, const OpCall& call, int threads) {
   const ActivationLoops loops = activation_loops(op);
-  if (loops == nullptr || !call.post_ops.empty() || library_has(op)) return {};
+  const auto chain = ActivationChain::of(call.post_ops);
+  if (loops == nullptr || !chain || (call.post_ops.empty() && library_has(op))) return {};
   const View &y = call.outputs[0], x = view_of(call, 0);
   const StridedWalk<2> walk(y.shape, {y.strides, x.strides});
   const std::int64_t y_step = walk.run_steps()[0], x_step = walk.run_steps()[1];
   return {{[=, alpha = op.alpha, beta = op.beta](const HostArguments& arguments) {
-    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
-      loops({arguments.inputs[0] + at[1], x_step, count, alpha, beta, arguments.outputs[0] + at[0], y_step});
-    });
+    const auto visit = [&](const auto& at, std::int64_t all) {
+      const float* const from = arguments.inputs[0] + at[1];
+      float* const to = arguments.outputs[0] + at[0];
+      chain->follow(all, to, y_step, [&](std::int64_t first, std::int64_t count) {
+        loops({from + first * x_step, x_step, count, alpha, beta, to + first * y_step, y_step});
+      });
+    };
+    walk_in_parallel(walk, threads, visit, 1 + chain->size());
   }}};
 }
 

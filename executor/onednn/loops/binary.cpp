@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "executor/device_error.hpp"
+#include "executor/onednn/loops/activation.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_walk.hpp"
@@ -206,7 +207,9 @@ Loop check_whole(const Binary& op, const OpCall& call, int threads, WholeLoops l
 }  // namespace
 
 OwnWays own_ways(const Binary& op, const OpCall& call, int threads) {
-  if (!call.post_ops.empty() || element_count(call.outputs[0].shape) == 0) return {};
+  if (element_count(call.outputs[0].shape) == 0) return {};
+  const auto chain = ActivationChain::of(call.post_ops);
+  if (!chain) return {};
   const bool on_whole = op.element == ElementType::kInt32;
   if (on_whole && !is_predicate(op.kind)) {
     const WholeLoops loops = on_whole_numbers(op.kind);
@@ -214,7 +217,14 @@ OwnWays own_ways(const Binary& op, const OpCall& call, int threads) {
   }
   const Loops loops = on_whole ? comparison<std::int32_t>(op.kind) : on_floats(op.kind);
   if (loops == nullptr) return {};
-  return {{over_runs(call, threads, [loops](const auto& for_each_run) { for_each_run(loops); })}};
+  return {{over_runs(call, threads, [=](const auto& for_each_run) {
+    for_each_run([&](const Run& run) {
+      chain->follow(run.count, run.y, run.y_step, [&](std::int64_t first, std::int64_t count) {
+        loops({run.a + first * run.a_step, run.b + first * run.b_step, run.y + first * run.y_step, run.a_step,
+               run.b_step, run.y_step, count});
+      });
+    });
+  })}};
 }
 
 }  // namespace cohort::onednn
