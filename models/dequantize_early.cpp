@@ -48,9 +48,11 @@ class Lift : private ModelEdit {
     return activation != nullptr && activation->kind == kind && op(i).post_ops.empty();
   }
 
-  /// Whether op `i` is the last of quantising: it bounds what was rounded, and perhaps moved by a zero point.
+  /// Whether op `i` is the last of quantising to 8 bits: it bounds what was rounded, and perhaps moved by a zero point.
   [[nodiscard]] bool bounds_levels(std::size_t i) const {
     if (!is(i, ActivationKind::kClip)) return false;
+    const auto& bounds = std::get<Activation>(op(i).attributes);
+    if (bounds.beta - bounds.alpha != 255) return false;  // others are no op of their own
     const std::size_t before = writer(op(i).inputs[0]);
     if (before == kNone || is(before, ActivationKind::kRound)) return before != kNone;
     const auto* const binary = std::get_if<Binary>(&op(before).attributes);
@@ -69,7 +71,8 @@ class Lift : private ModelEdit {
 
   [[nodiscard]] bool can_swap(std::size_t i) const {
     const std::size_t before = writer(op(i).inputs[0]);
-    return before != kNone && only_moves(before) && only_reader(before) == i;
+    if (before == kNone || !only_moves(before) || only_reader(before) != i) return false;
+    return shape(op(i).inputs[1]).size() <= shape(op(before).inputs[0]).size();  // or the result would have more axes
   }
 
   /// Swaps op `i` with the one before it. Returns the latter, which now does what `i` did.

@@ -21,6 +21,9 @@ Result<Shape> along_axis(const Shape& values, std::string_view what, const Shape
   const bool repeats = std::equal(values.begin(), values.end(), shape.begin(), shape.end(),
                                   [](std::int64_t a, std::int64_t b) { return a == 1 || a == b; });
   if (values.size() > 1 && repeats) return values;
+  if (axis >= shape.size())
+    return fail(ErrorCode::kInvalidInput, "{} has shape {} where {} needs one value", what, to_string(values),
+                to_string(shape));
   if (values.size() != 1 || count != shape[axis])
     return fail(ErrorCode::kInvalidInput, "{} has shape {} where axis {} of {} needs one value or {}", what,
                 to_string(values), axis, to_string(shape), shape[axis]);
@@ -188,18 +191,29 @@ Result<void> expect_matrices(const Shape& a, const Shape& b) {
 
 /// A bias in units of the product of two scales, inputs of the node, as a number of its own.
 Result<TensorId> bias_of_levels(NodeImport& node, std::size_t bias, std::size_t scale, std::size_t scale_of_weights) {
-  COHORT_TRY(const Constant* const first, node.floats(scale, "scale"));
-  COHORT_TRY(const Constant* const second, node.floats(scale_of_weights, "scale"));
   const Constant* const levels = node.constant(bias);
-  if (levels == nullptr) return fail(ErrorCode::kInvalidInput, "input {} (bias) must be constant", bias);
-  COHORT_CHECK(along_axis(second->shape, "scale", levels->shape, 0));
-  if (element_count(first->shape) != 1)
-    return fail(ErrorCode::kInvalidInput, "input {} (scale) must hold one value", scale);
-  std::vector<float> values = floats_of(*levels);
-  const ByEntry step(*second->floats(), levels->shape, 0);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= first->floats()->front() * step(i);
-  COHORT_CHECK(node.claim(element_count(levels->shape)));
-  return node.weight(bias, levels->shape, std::move(values));
+  const Constant* const first = node.constant(scale);
+  const Constant* const second = node.constant(scale_of_weights);
+  if (levels != nullptr && first != nullptr && second != nullptr) {
+    COHORT_CHECK(along_axis(second->shape, "scale", levels->shape, 0));
+    const std::vector<float> factors = floats_of(*second);
+    const ByEntry step(factors, levels->shape, 0);
+    std::vector<float> values = floats_of(*levels);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= floats_of(*first).front() * step(i);
+    COHORT_CHECK(node.claim(element_count(levels->shape)));
+    return node.weight(bias, levels->shape, std::move(values));
+  }
+  COHORT_TRY(const TensorId of_x, node.tensor(scale));
+  COHORT_TRY(const TensorId of_w, node.tensor(scale_of_weights));
+  COHORT_TRY(const TensorId step, binary(node, "step", BinaryKind::kMul, of_x, of_w));
+  COHORT_TRY(const TensorId whole, as_float(node, bias));
+  return binary(node, "bias", BinaryKind::kMul, whole, step);
+}
+
+Result<void> expect_one_value(NodeImport& node, std::size_t input, std::string_view what) {
+  COHORT_TRY(const Shape shape, node.shape(input));
+  if (element_count(shape) == 1) return {};
+  return fail(ErrorCode::kInvalidInput, "input {} ({}) must hold one value, not {}", input, what, to_string(shape));
 }
 
 /// The difference of two levels, so that 255 of them span x and 0; 1 where x is 0.
@@ -282,12 +296,14 @@ Result<void> convert_matmul_integer(NodeImport& node) {
 
 // Ops from levels to levels, as what QuantizeLinear, DequantizeLinear and an op on floats compute: only the rounding of
 // their sums differs from that of whole numbers, and what a quantiser writes in either form becomes the same ops.
-// Inputs: x, scale, zero point of both operands, the latter two of the result.
+// Inputs: both operands, each with its scale and zero point, then scale and zero point of the result.
 
 Result<void> convert_qlinear_conv(NodeImport& node) {
   constexpr std::size_t kW = 3, kBias = 8;
   COHORT_TRY(const Shape x, node.shape(0));
   COHORT_TRY(Convolution convolution, convolution_of(node, x, kW));
+  COHORT_CHECK(expect_one_value(node, 1, "scale"));
+  COHORT_CHECK(expect_one_value(node, 6, "scale of the result"));
   COHORT_TRY(const TensorId image, dequantized(node, "x", {0, 1, 2}));
   COHORT_TRY(const TensorId kernels, dequantized(node, "w", {kW, kW + 1, kW + 2}));
   std::vector<TensorId> inputs = {image, kernels};
@@ -304,6 +320,7 @@ Result<void> convert_qlinear_matmul(NodeImport& node) {
   COHORT_TRY(const Shape a, node.shape(0));
   COHORT_TRY(const Shape b, node.shape(kB));
   COHORT_CHECK(expect_matrices(a, b));
+  COHORT_CHECK(expect_one_value(node, 6, "scale of the result"));
   COHORT_TRY(const TensorId left, dequantized(node, "a", {0, 1, 2, a.size() - 2}));
   COHORT_TRY(const TensorId right, dequantized(node, "b", {kB, kB + 1, kB + 2, b.size() - 1}));
   COHORT_TRY(const TensorId y, node.emit("sum", MatMul{}, {left, right}));

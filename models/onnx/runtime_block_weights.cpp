@@ -6,7 +6,7 @@ namespace cohort::onnx {
 
 namespace {
 
-// Of MatMulNBits; GatherBlockQuantized has its levels first, and indices behind them.
+// Inputs of MatMulNBits, and of GatherBlockQuantized, which has scales and zero points in the same places.
 enum Input : std::size_t { kX, kLevels, kScales, kZeros, kGroups, kBias };
 constexpr std::size_t kTable = 0, kIndices = 1;
 
@@ -143,9 +143,9 @@ Result<Blocks> blocks_of_table(NodeImport& import) {
         blocks.bits, blocks.size, gathered, quantized);
   blocks.outputs = table->shape[0];
   blocks.inner = table->shape[1] * 8 / blocks.bits;
-  if (blocks.inner % blocks.size != 0)
-    return fail(ErrorCode::kInvalidInput, "rows of {} values do not divide into blocks of {}", blocks.inner,
-                blocks.size);
+  if (blocks.inner < 1 || blocks.outputs < 1 || blocks.inner % blocks.size != 0)
+    return fail(ErrorCode::kInvalidInput, "{} rows of {} values do not divide into blocks of {}", blocks.outputs,
+                blocks.inner, blocks.size);
   return blocks;
 }
 

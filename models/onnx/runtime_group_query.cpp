@@ -33,6 +33,8 @@ class GroupQueryAttention {
     }
     COHORT_TRY(OwnOps::Attributes attributes, attention_attributes());
     COHORT_TRY(const std::int64_t window, import_.integer("local_window_size", -1));
+    if (window == 0 || window < -1)
+      return fail(ErrorCode::kInvalidInput, "attribute local_window_size must be -1 or above 0, not {}", window);
     std::string mask = ops_.input(kAttentionBias);
     if (lengths_.past > 0) {
       COHORT_TRY(mask, visible(window));
@@ -77,6 +79,8 @@ class GroupQueryAttention {
       COHORT_TRY(const std::int64_t value, import_.integer(name, 0));
       if (value > 0) return fail(ErrorCode::kInvalidInput, "attribute {} is supported only as 0", name);
     }
+    COHORT_TRY(const std::int64_t causal, import_.integer("causal", 1));
+    if (causal != 1) return fail(ErrorCode::kInvalidInput, "attribute causal is supported only as 1");
     if (import_.is_read(3)) return fail(ErrorCode::kInvalidInput, "output 3 (output_qk) is not supported");
     for (const char* const name : {"qk_output", "kv_cache_bit_width", "k_quant_type", "v_quant_type", "qk_norm_epsilon",
                                    "q_norm_epsilon", "k_norm_epsilon"})
@@ -88,7 +92,7 @@ class GroupQueryAttention {
     COHORT_TRY(heads_, import_.integer("num_heads", 0));
     COHORT_TRY(shared_heads_, import_.integer("kv_num_heads", 0));
     COHORT_TRY(const Shape query, import_.shape(kQuery));
-    if (query.size() != 3 || heads_ < 1 || shared_heads_ < 1 || heads_ % shared_heads_ != 0)
+    if (query.size() != 3 || heads_ > query[2] || heads_ < 1 || shared_heads_ < 1 || heads_ % shared_heads_ != 0)
       return fail(ErrorCode::kInvalidInput, "query {} does not divide into {} heads that share {}", to_string(query),
                   heads_, shared_heads_);
     lengths_.samples = query[0];
@@ -118,11 +122,15 @@ class GroupQueryAttention {
     return {};
   }
 
-  /// Where past and present keys share a buffer, it is longer than what it holds, and how far is known at run time
-  /// only.
+  /// Where past and present keys share a buffer, it is longer than what it holds, and how much of it is filled is known
+  /// only when a step runs.
   Result<void> check_total() {
     const Constant* const total = import_.needed_constant(kTotalLength);
-    if (total == nullptr || total->integers() == nullptr || total->integers()->size() != 1) return {};
+    if (total == nullptr || total->integers() == nullptr || total->integers()->size() != 1)
+      return fail(ErrorCode::kInvalidInput,
+                  "input {} (total_sequence_length) must be one whole number that is known when the file is read; "
+                  "--set-input makes an input one",
+                  std::size_t{kTotalLength});
     if (total->integers()->front() == lengths_.keys()) return {};
     return fail(
         ErrorCode::kInvalidInput,
@@ -163,8 +171,8 @@ class GroupQueryAttention {
     return ops_.add("Expand", {steps, ops_.integers({lengths_.samples, lengths_.queries})});
   }
 
-  /// Which keys of a cache and behind it queries see, [N, 1, S, L], or [N, 1, 1, L] without a window; causal or not is
-  /// left to others.
+  /// Which keys of a cache and behind it queries see, [N, 1, S, L], or [N, 1, 1, L] without a window. That no query
+  /// sees the keys behind its own is up to Attention.
   Result<std::string> visible(std::int64_t window) {
     COHORT_TRY(const std::string keys, counting(lengths_.keys(), {1, 1, 1, -1}));
     const std::string held = past({-1, 1, 1, 1}), room = whole(lengths_.past);
@@ -205,12 +213,11 @@ class GroupQueryAttention {
   }
 
   Result<OwnOps::Attributes> attention_attributes() {
-    COHORT_TRY(const std::int64_t causal, import_.integer("causal", 1));
     COHORT_TRY(const float scale, import_.number("scale", 0));
     COHORT_TRY(const float softcap, import_.number("softcap", 0));
     import_.ignore("rotary_interleaved");
     OwnOps::Attributes attributes = {
-        {"q_num_heads", heads_}, {"kv_num_heads", shared_heads_}, {"is_causal", causal}, {"softcap", softcap}};
+        {"q_num_heads", heads_}, {"kv_num_heads", shared_heads_}, {"is_causal", std::int64_t{1}}, {"softcap", softcap}};
     if (scale != 0) attributes["scale"] = scale;
     return attributes;
   }

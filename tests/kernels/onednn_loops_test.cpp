@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "comparison.hpp"
 #include "executor/device_error.hpp"
@@ -92,6 +93,17 @@ TEST(OnednnLoops, ComputeChainsOfFunctions) {
       call.post_ops = chain;
       expect_loops_give_same_bits(CallRunner(call, 1, -1, 1));
     }
+  }
+}
+
+TEST(OnednnLoops, ComputeChainsThatTheLibraryMixesUp) {
+  using Kind = ActivationKind;
+  const Shape shape = {3, 50};
+  for (const auto& [first, second] : {std::pair(Activation{Kind::kElu, 1, 0}, Activation{Kind::kElu, 0.5F, 0}),
+                                      std::pair(Activation{Kind::kLeakyRelu, 0.5F, 0}, Activation{Kind::kRelu})}) {
+    OpCall call = with_output(Binary{BinaryKind::kMul}, {dense(0, shape), dense(1, shape)}, 2);
+    call.post_ops = {first, second};
+    expect_equals_reference(CallRunner(call, 1, -1, 1));
   }
 }
 

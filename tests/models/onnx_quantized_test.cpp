@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <bit>
+
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -177,6 +179,26 @@ TEST(OnnxQLinearConv, GivesLevelsOfTheResultForEachKernelsScale) {
                 {"y"});
   // Levels of x less 10: 2, 4, 6. Sums: 1*2+2*4+8 = 18, 1*4+2*6+8 = 24; -4*2+3*4-40 = -36, -4*4+3*6-40 = -38.
   EXPECT_THAT(computed(graph, {12, 14, 16}), ElementsAre(ElementsAre(104, 106, 82, 81)));
+}
+
+TEST(OnnxQLinearConv, TakesABiasThatIsComputedAndRefusesScalesThatDoNotFit) {
+  const auto graph = [](const std::string& bias, const std::string& x_scale = "half") {
+    return input_text("x", {1, 1, 3}) + input_text("given", {2}, 6) + output_text("y") +
+           floats_text("half", {}, {0.5F}) + floats_text("four", {}, {4}) + floats_text("scales", {2}, {2, 4}) +
+           bytes_text("z", 2, "", "10") + bytes_text("w", 3, "dims: [2, 1, 2]", "1, 2, -4, 3") +
+           bytes_text("wz", 3, "dims: 2", "0, 0") + bytes_text("scalar", 6, "", "8") +
+           bytes_text("known", 6, "dims: 2", "8, -40") + node_text("Add", {"given", "known"}, {"sum"}) +
+           node_text("QLinearConv", {"x", x_scale, "z", "w", "scales", "wz", "four", "z", bias}, {"y"});
+  };
+  // Distances 2, 4, 6: {10 16} + 8 in quarters, {4 2} - 40 in halves, from 10 on and not below 0.
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, graph("sum")), {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto computed_bias = evaluate(*loaded, {{12, 14, 16}, {std::bit_cast<float>(0), std::bit_cast<float>(20)}});
+  ASSERT_TRUE(computed_bias) << computed_bias.error().message;
+  EXPECT_THAT(decoded_numbers(loaded->model.tensor(loaded->model.outputs[0]).element, computed_bias->front()),
+              ElementsAre(14, 16, 2, 1));
+  EXPECT_THAT(problem(graph("scalar")), HasSubstr("scale has shape [2] where [] needs one value"));
+  EXPECT_THAT(problem(graph("known", "scales")), HasSubstr("input 1 (scale) must hold one value, not [2]"));
 }
 
 /// What a quantiser writes as ops from levels to levels runs as the ops on floats, with one op that rounds after each.

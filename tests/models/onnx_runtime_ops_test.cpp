@@ -213,6 +213,19 @@ TEST(OnnxRuntimeOps, RefuseCachesTheyCannotTellTheEndOf) {
   EXPECT_THAT(problem(groups.head + groups.node("", {"", "", "last"})), HasSubstr("input 9 (position_ids)"));
   EXPECT_THAT(problem(groups.head + groups.node("", {"", "", "", "", "cos"})), HasSubstr("input 11 (head_sink)"));
   EXPECT_THAT(problem(groups.head + groups.node(integer_attribute("smooth_softmax", 1))), HasSubstr("smooth_softmax"));
+  EXPECT_THAT(problem(groups.head + groups.node(integer_attribute("causal", 0))),
+              HasSubstr("causal is supported only"));
+  EXPECT_THAT(problem(groups.head + groups.node(integer_attribute("local_window_size", 0))),
+              HasSubstr("local_window_size must be -1 or above 0, not 0"));
+  EXPECT_THAT(problem(groups.head + input_text("computed", {}, 6) +
+                      runtime_text("GroupQueryAttention", {"q", "k", "v", "pk", "pv", "last", "computed"}, {"y"},
+                                   groups.heads)),
+              HasSubstr("input 6 (total_sequence_length) must be one whole number that is known"));
+  const std::int64_t many = INT64_MAX / 3 + 1;  // three times that is less than nothing
+  EXPECT_THAT(problem(groups.head +
+                      runtime_text("GroupQueryAttention", {"q", "", "", "pk", "pv", "last", "total"}, {"y"},
+                                   integer_attribute("num_heads", many) + integer_attribute("kv_num_heads", many))),
+              HasSubstr("query [2, 1, 32] does not divide into 3074457345618258603 heads that share"));
 }
 
 TEST(OnnxRuntimeOps, GatherRowsOfFourBits) {
@@ -245,7 +258,7 @@ TEST(OnnxRuntimeOps, GatherRowsOfFourBits) {
   expected = first;
   expected.insert(expected.end(), second.begin(), second.end());
   EXPECT_EQ(results(graph(16, "zeros"), {rows}).front(), expected);
-  EXPECT_THAT(problem(graph(64, "")), HasSubstr("rows of 32 values do not divide into blocks of 64"));
+  EXPECT_THAT(problem(graph(64, "")), HasSubstr("2 rows of 32 values do not divide into blocks of 64"));
   EXPECT_THAT(problem(graph(8, "")), HasSubstr("in blocks of 8"));
 }
 

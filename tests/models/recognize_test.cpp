@@ -35,6 +35,7 @@ class SmallNetwork {
     return b_.add(next(), Activation{kind, alpha, beta}, {a});
   }
   TensorId op(OpAttributes attributes, TensorId a) { return b_.add(next(), std::move(attributes), {a}); }
+  TensorId reshape(TensorId a, Shape shape) { return b_.reshape(next(), a, std::move(shape)); }
   TensorId mean(TensorId a, std::vector<std::int64_t> axes) {
     return b_.add(next(), Reduce{ReduceKind::kMean, std::move(axes), true}, {a});
   }
@@ -59,7 +60,7 @@ class SmallNetwork {
   int ops_ = 0;
 };
 
-/// Types of the ops that are left; fails where outputs change.
+/// Types of the ops and functions that are left; fails where outputs change.
 std::vector<std::string> left_of(SmallNetwork& network, const std::vector<TensorId>& outputs) {
   const LoadedModel loaded = network.finish(outputs);
   const LoadedModel simple = simplify(loaded);
@@ -70,7 +71,10 @@ std::vector<std::string> left_of(SmallNetwork& network, const std::vector<Tensor
   for (std::size_t i = 0; expected && actual && i < expected->size(); ++i)
     EXPECT_LT(excess((*actual)[i], (*expected)[i], 1e-5), 1e-5);
   std::vector<std::string> types;
-  for (const Op& op : simple.model.ops) types.emplace_back(op_type(op.attributes));
+  for (const Op& op : simple.model.ops) {
+    types.emplace_back(op_type(op.attributes));
+    for (const PostOp& post_op : op.post_ops) types.emplace_back(op_type(std::get<Activation>(post_op)));
+  }
   return types;
 }
 
@@ -139,7 +143,7 @@ TEST(Recognize, LeavesWhatOnlyLooksAlike) {
   SmallNetwork bound({3, 8});
   const TensorId clip = bound.apply(ActivationKind::kClip, bound.add(bound.x, 3), 0, 5);
   EXPECT_THAT(left_of(bound, {bound.divide(bound.multiply(bound.x, clip), 6)}),
-              ElementsAre("Add", "Mul", "Div"));  // Clip works on what Add has
+              ElementsAre("Add", "Clip", "Mul", "Div"));
   SmallNetwork scale({3, 8});
   const TensorId gate = scale.add(scale.apply(ActivationKind::kErf, scale.divide(scale.x, 1.5F)), 1);
   EXPECT_THAT(left_of(scale, {scale.multiply(scale.multiply(scale.x, 0.5F), gate)}).size(), 5U);
@@ -235,6 +239,17 @@ TEST(Recognize, QuantizingBeforeWhatMovesLevelsAndDequantizingBehindIt) {
   EXPECT_THAT(left_of(n, {dequantized(n, y)}), ElementsAre("FakeQuantize", "MaxPool", "Transpose", "Slice"));
 }
 
+/// A number with more axes than the levels had would give them as many.
+TEST(Recognize, DequantizingStaysBehindAReshapeToMoreAxes) {
+  SmallNetwork n({2, 6});
+  const TensorId y = n.reshape(levels(n, n.x), {1, 2, 3, 2});
+  const TensorId moved = n.binary(BinaryKind::kSub, y, n.weight("zero", {1, 1, 1, 1}));
+  EXPECT_EQ(left_of(n, {n.multiply(moved, n.weight("step", {1, 1, 1, 1}))}).back(), "Mul");
+  SmallNetwork scalar({2, 6});
+  EXPECT_THAT(left_of(scalar, {dequantized(scalar, scalar.reshape(levels(scalar, scalar.x), {1, 2, 3, 2}))}),
+              ElementsAre("FakeQuantize", "Reshape"));
+}
+
 TEST(Recognize, LevelsThatTwoReadAreQuantizedOnce) {
   SmallNetwork n({2, 6});
   const TensorId y = levels(n, n.x);
@@ -255,6 +270,9 @@ TEST(Recognize, DequantizingStaysBehindWhatSomethingElseReadsOrChangesLevels) {
   SmallNetwork negative({1, 4, 6, 6});  // makes the largest the smallest
   const TensorId largest = negative.op(Pool{PoolKind::kMax, pool.window}, levels(negative, negative.x));
   EXPECT_EQ(left_of(negative, {negative.multiply(largest, -0.02F)}).back(), "Mul");
+  SmallNetwork few({2, 6});  // levels, which stay as many ops as they are
+  const TensorId bits = few.apply(ActivationKind::kClip, few.apply(ActivationKind::kRound, few.x), 0, 15);
+  EXPECT_EQ(left_of(few, {few.multiply(few.op(Transpose{{1, 0}}, bits), 0.5F)}).back(), "Mul");
   SmallNetwork no_levels({2, 6});  // a Clip of what was not rounded
   const TensorId clip = no_levels.apply(ActivationKind::kClip, no_levels.x, 0, 6);
   EXPECT_THAT(left_of(no_levels, {no_levels.multiply(no_levels.op(Transpose{{1, 0}}, clip), 0.5F)}),

@@ -290,6 +290,15 @@ TEST(Simplify, MakesFunctionsPartOfTheElementwiseOpBeforeThem) {
   EXPECT_EQ(simplify(loaded, /*strict_nan=*/true).model.ops.size(), 6);
 }
 
+/// Functions that a library would mix up within a product.
+TEST(Simplify, ChainsAnyFunctionsBehindElementwiseOps) {
+  ModelBuilder b("m");
+  const TensorId x = b.input("x", {2, 3}), z = b.input("z", {2, 3});
+  const Activation one{ActivationKind::kElu, 1, 0}, half{ActivationKind::kElu, 0.5F, 0};
+  b.output(b.add("half", half, {b.add("one", one, {b.add("sum", Binary{BinaryKind::kAdd}, {x, z})})}));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("sum: Add + Elu + Elu"));
+}
+
 TEST(Simplify, KeepsFunctionsBehindWhatIsNotOneFloatForEachOrThatOthersRead) {
   ModelBuilder b("m");
   const TensorId x = b.input("x", {2, 3}), z = b.input("z", {2, 3});
@@ -441,7 +450,7 @@ TEST(Simplify, FollowsAChainOfReshapesToWhereItEnds) {
   x = b.reshape("there", x, {12, 2});
   x = b.reshape("back", x, {4, 3, 2});
   b.output(b.add("tanh", Activation{ActivationKind::kTanh, 0, 0}, {x}));
-  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("relu: Relu", "tanh: Tanh"));
+  EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("relu: Relu + Tanh"));
 }
 
 }  // namespace

@@ -211,6 +211,7 @@ OwnWays own_ways(const Binary& op, const OpCall& call, int threads) {
   const auto chain = ActivationChain::of(call.post_ops);
   if (!chain) return {};
   const bool on_whole = op.element == ElementType::kInt32;
+  if (chain->size() > 0 && (on_whole || is_predicate(op.kind))) return {};  // functions are of floats
   if (on_whole && !is_predicate(op.kind)) {
     const WholeLoops loops = on_whole_numbers(op.kind);
     return loops == nullptr ? OwnWays{} : OwnWays{{check_whole(op, call, threads, loops)}};
