@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -72,7 +71,10 @@ class Merge : private ModelEdit {
   [[nodiscard]] bool has_same_bits(TensorId a, TensorId b) const {
     const std::vector<float>& x = *loaded().weights.of(a);
     const std::vector<float>& y = *loaded().weights.of(b);
-    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+    const auto same = [](float p, float q) {
+      return std::bit_cast<std::uint32_t>(p) == std::bit_cast<std::uint32_t>(q);
+    };
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
   }
 
   std::map<TensorId, TensorId> first_;
