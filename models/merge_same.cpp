@@ -31,7 +31,6 @@ class Merge : private ModelEdit {
       else
         first_.emplace(op(i).outputs[0], op(*twin).outputs[0]);
     }
-    drop_unread();
     return finish();
   }
 
@@ -52,9 +51,10 @@ class Merge : private ModelEdit {
     std::vector<TensorId>& alike = constants_[look_of(id)];
     const auto same =
         std::find_if(alike.begin(), alike.end(), [&](TensorId other) { return has_same_bits(id, other); });
-    if (same != alike.end()) return *same;
-    alike.push_back(id);
-    return id;
+    const TensorId first = same != alike.end() ? *same : id;
+    if (first == id) alike.push_back(id);
+    first_.emplace(id, first);  // is not compared again
+    return first;
   }
 
   /// What is the same for equal constants, and found without reading all of a large one.

@@ -136,7 +136,7 @@ def attention():
 
 
 def group_attention():
-    """Six query heads share two; 0, 1 and 5 past keys."""
+    """Six query heads share two, without past keys and with five."""
     size = 16  # ONNX Runtime turns multiples of it only
     width, shared = 6 * size, 2 * size
     cosines, sines = floats(32, size // 2), floats(32, size // 2)

@@ -57,9 +57,7 @@ void append_winograd(const Convolution& op, const OpCall& call, const dnnl::engi
     };
     Implementations ways = ways_with(post_ops.attributes);
     if (ways.empty() && !call.post_ops.empty()) {
-      std::vector<Activation> functions;
-      for (const PostOp& post_op : call.post_ops) functions.push_back(std::get<Activation>(post_op));
-      const Loop after = apply_in_place(functions, call.outputs[0], omp_get_max_threads());
+      const Loop after = apply_in_place(call.post_ops, call.outputs[0], omp_get_max_threads());
       if (after) ways = ways_with(scratchpad_only());
       for (Implementation& way : ways) way.after = after;
     }

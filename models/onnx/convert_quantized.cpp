@@ -57,15 +57,22 @@ struct ByEntry {
   float operator()(std::size_t i) const { return values[i / inner % values.size()]; }
 };
 
-/// Constant whole numbers less their zero points, as a weight.
-Result<TensorId> centred_constant(NodeImport& node, std::size_t input, const std::vector<float>& zero_points,
-                                  std::size_t axis) {
-  const Constant& constant = *node.constant(input);
-  std::vector<float> values = floats_of(constant);
-  COHORT_CHECK(node.claim(element_count(constant.shape)));
-  const ByEntry zero(zero_points, constant.shape, axis);
+/// Constant whole numbers less their zero points.
+std::vector<float> distances(const Constant& levels, const std::vector<float>& zero_points, std::size_t axis) {
+  std::vector<float> values = floats_of(levels);
+  const ByEntry zero(zero_points, levels.shape, axis);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] -= zero(i);
-  return node.weight(input, constant.shape, std::move(values));
+  return values;
+}
+
+/// Numbers times their steps, as a weight of the shape of input `input`, a constant.
+Result<TensorId> scaled_constant(NodeImport& node, std::size_t input, std::vector<float> values,
+                                 const std::vector<float>& steps, std::size_t axis) {
+  const Shape& shape = node.constant(input)->shape;
+  COHORT_CHECK(node.claim(element_count(shape)));
+  const ByEntry step(steps, shape, axis);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= step(i);
+  return node.weight(input, shape, std::move(values));
 }
 
 /// Input `input` less its zero points, input `zero_point`: one, or one for each entry of `axis`.
@@ -79,7 +86,9 @@ Result<TensorId> centred(NodeImport& node, std::size_t input, std::size_t zero_p
     const std::vector<float> values = floats_of(*zero_points);
     if (is_zero(values)) return as_float(node, input);
     const bool by_axis = aligned.empty() || zero_points->shape.size() == 1;
-    if (by_axis && node.constant(input) != nullptr) return centred_constant(node, input, values, axis);
+    const Constant* const constant = node.constant(input);
+    if (by_axis && constant != nullptr)
+      return scaled_constant(node, input, distances(*constant, values, axis), {1}, axis);
   }
   COHORT_TRY(const TensorId x, as_float(node, input));
   COHORT_TRY(const TensorId zero, parameter(node, zero_point, what, shape, axis));
@@ -155,18 +164,12 @@ Result<TensorId> dequantized_constant(NodeImport& node, const Quantized& x) {
   const Constant& levels = *node.constant(x.levels);
   const Constant& scale = *node.constant(x.scale);
   COHORT_CHECK(along_axis(scale.shape, "scale", levels.shape, x.axis));
-  std::vector<float> values = floats_of(levels);
+  std::vector<float> zeros = {0};
   if (const Constant* const zero_points = node.constant(x.zero_point)) {
     COHORT_CHECK(along_axis(zero_points->shape, "zero_point", levels.shape, x.axis));
-    const std::vector<float> zeros = floats_of(*zero_points);
-    const ByEntry zero(zeros, levels.shape, x.axis);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] -= zero(i);
+    zeros = floats_of(*zero_points);
   }
-  const std::vector<float> steps = floats_of(scale);
-  const ByEntry step(steps, levels.shape, x.axis);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= step(i);
-  COHORT_CHECK(node.claim(element_count(levels.shape)));
-  return node.weight(x.levels, levels.shape, std::move(values));
+  return scaled_constant(node, x.levels, distances(levels, zeros, x.axis), floats_of(scale), x.axis);
 }
 
 /// What the levels stand for. The op that computes it has suffix `suffix`.
@@ -196,12 +199,10 @@ Result<TensorId> bias_of_levels(NodeImport& node, std::size_t bias, std::size_t 
   const Constant* const second = node.constant(scale_of_weights);
   if (levels != nullptr && first != nullptr && second != nullptr) {
     COHORT_CHECK(along_axis(second->shape, "scale", levels->shape, 0));
-    const std::vector<float> factors = floats_of(*second);
-    const ByEntry step(factors, levels->shape, 0);
-    std::vector<float> values = floats_of(*levels);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= floats_of(*first).front() * step(i);
-    COHORT_CHECK(node.claim(element_count(levels->shape)));
-    return node.weight(bias, levels->shape, std::move(values));
+    std::vector<float> steps = floats_of(*second);
+    const float factor = floats_of(*first).front();
+    for (float& step : steps) step = factor * step;
+    return scaled_constant(node, bias, floats_of(*levels), steps, 0);
   }
   COHORT_TRY(const TensorId of_x, node.tensor(scale));
   COHORT_TRY(const TensorId of_w, node.tensor(scale_of_weights));

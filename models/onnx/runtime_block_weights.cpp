@@ -13,6 +13,7 @@ constexpr std::size_t kTable = 0, kIndices = 1;
 struct Blocks {
   std::int64_t inner = 0, outputs = 0, bits = 4, size = 0;  ///< K, N, bits of a weight, weights of a block
 
+  [[nodiscard]] bool has_bits() const { return bits == 2 || bits == 4 || bits == 8; }
   [[nodiscard]] std::int64_t count() const { return (inner + size - 1) / size; }  ///< of an output
   /// Bytes of `values` side by side.
   [[nodiscard]] std::int64_t bytes(std::int64_t values) const { return (values * bits + 7) / 8; }
@@ -32,8 +33,8 @@ Result<Blocks> blocks_of(NodeImport& import) {
   COHORT_TRY(blocks.size, import.integer("block_size", 0));
   import.ignore("accuracy_level");
   const auto fits = [](std::int64_t value) { return value > 0 && value < kMost; };
-  const bool has_bits = blocks.bits == 2 || blocks.bits == 4 || blocks.bits == 8;
-  if (fits(blocks.inner) && fits(blocks.outputs) && fits(blocks.size) && has_bits && blocks.size * blocks.bits % 8 == 0)
+  if (fits(blocks.inner) && fits(blocks.outputs) && fits(blocks.size) && blocks.has_bits() &&
+      blocks.size * blocks.bits % 8 == 0)
     return blocks;
   return fail(ErrorCode::kInvalidInput,
               "{} x {} weights of {} bits in blocks of {} are not supported: bits are 2, 4 or 8, blocks whole bytes",
@@ -134,8 +135,7 @@ Result<Blocks> blocks_of_table(NodeImport& import) {
   if (table == nullptr || table->type != Type::kUint8 || table->shape.size() != 2)
     return fail(ErrorCode::kInvalidInput, "takes a constant matrix of uint8 only");
   const bool by_row = gathered == 0 && (quantized == 1 || quantized == -1);
-  const bool has_bits = blocks.bits == 2 || blocks.bits == 4 || blocks.bits == 8;
-  if (!by_row || !has_bits || blocks.size < 16)
+  if (!by_row || !blocks.has_bits() || blocks.size < 16)
     return fail(
         ErrorCode::kInvalidInput,
         "rows of {} bits in blocks of {} with gather_axis {} and quantize_axis {} are not supported: bits are 2, "

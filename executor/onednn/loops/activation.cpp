@@ -225,26 +225,19 @@ ActivationLoops activation_loops(const Activation& op) {
 }
 
 std::optional<ActivationChain> ActivationChain::of(const std::vector<PostOp>& post_ops) {
-  std::vector<Activation> functions;
-  for (const PostOp& post_op : post_ops) {
-    if (!std::holds_alternative<Activation>(post_op)) return std::nullopt;
-    functions.push_back(std::get<Activation>(post_op));
-  }
-  return of(functions);
-}
-
-std::optional<ActivationChain> ActivationChain::of(const std::vector<Activation>& functions) {
   ActivationChain chain;
-  chain.functions_ = functions;
-  for (const Activation& function : functions) {
-    chain.loops_.push_back(activation_loops(function));
-    if (chain.loops_.back() == nullptr) return std::nullopt;
+  for (const PostOp& post_op : post_ops) {
+    const auto* const function = std::get_if<Activation>(&post_op);
+    const ActivationLoops loops = function != nullptr ? activation_loops(*function) : nullptr;
+    if (loops == nullptr) return std::nullopt;
+    chain.functions_.push_back(*function);
+    chain.loops_.push_back(loops);
   }
   return chain;
 }
 
-Loop apply_in_place(const std::vector<Activation>& functions, const View& y, int threads) {
-  const auto chain = ActivationChain::of(functions);
+Loop apply_in_place(const std::vector<PostOp>& post_ops, const View& y, int threads) {
+  const auto chain = ActivationChain::of(post_ops);
   if (!chain) return {};
   const StridedWalk<1> walk(y.shape, {y.strides});
   const std::int64_t step = walk.run_steps()[0];

@@ -31,7 +31,6 @@ class ActivationChain {
 
   /// Empty where one of them is no function, or has no loops.
   static std::optional<ActivationChain> of(const std::vector<PostOp>& post_ops);
-  static std::optional<ActivationChain> of(const std::vector<Activation>& functions);
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(functions_.size()); }
 
@@ -54,8 +53,7 @@ class ActivationChain {
   std::vector<ActivationLoops> loops_;
 };
 
-/// One function after the other, in place on a call's output, in one pass over memory; empty where there are no loops
-/// for one of them.
-Loop apply_in_place(const std::vector<Activation>& functions, const View& y, int threads);
+/// Post-ops in place on a call's output, in one pass over memory; empty where ActivationChain::of() is.
+Loop apply_in_place(const std::vector<PostOp>& post_ops, const View& y, int threads);
 
 }  // namespace cohort::onednn
