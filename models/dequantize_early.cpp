@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "models/eight_bits.hpp"
 #include "models/model_edit.hpp"
 
 namespace cohort {
@@ -32,17 +33,6 @@ class Lift : private ModelEdit {
            (binary->kind == BinaryKind::kMul && loaded().weights.of(number)->front() > 0);
   }
 
-  /// Whether all that the op does is to move elements of its first input, or to take the largest of several.
-  [[nodiscard]] bool only_moves(std::size_t i) const {
-    if (!op(i).post_ops.empty() || op(i).inputs.size() != 1) return false;
-    const OpAttributes& attributes = op(i).attributes;
-    if (const auto* const pool = std::get_if<Pool>(&attributes)) return pool->kind == PoolKind::kMax;
-    if (const auto* const resize = std::get_if<Resize>(&attributes))
-      return resize->mode == ResizeMode::kNearest && resize->positions != ResizePositions::kCrop;
-    return std::holds_alternative<Reshape>(attributes) || std::holds_alternative<Transpose>(attributes) ||
-           std::holds_alternative<TensorSlice>(attributes);
-  }
-
   [[nodiscard]] bool is(std::size_t i, ActivationKind kind) const {
     const auto* const activation = i != kNone ? std::get_if<Activation>(&op(i).attributes) : nullptr;
     return activation != nullptr && activation->kind == kind && op(i).post_ops.empty();
@@ -64,14 +54,14 @@ class Lift : private ModelEdit {
   [[nodiscard]] bool is_behind_levels(TensorId x) const {
     for (std::size_t at = writer(x); at != kNone; at = writer(op(at).inputs[0])) {
       if (bounds_levels(at)) return true;
-      if (!only_moves(at) && !is_dequantizing(at)) return false;
+      if (!only_moves_elements(op(at)) && !is_dequantizing(at)) return false;
     }
     return false;
   }
 
   [[nodiscard]] bool can_swap(std::size_t i) const {
     const std::size_t before = writer(op(i).inputs[0]);
-    if (before == kNone || !only_moves(before) || only_reader(before) != i) return false;
+    if (before == kNone || !only_moves_elements(op(before)) || only_reader(before) != i) return false;
     return shape(op(i).inputs[1]).size() <= shape(op(before).inputs[0]).size();  // or the result would have more axes
   }
 

@@ -165,13 +165,18 @@ std::string canonical_pad(const Pad& p) {
                      canonical_element(p.element));
 }
 
+std::string canonical_eight_bits(const std::optional<EightBits>& bits) {
+  return bits ? fmt::format(" 8-bit step={} from={}", bits->step, bits->from) : "";
+}
+
 /// Attributes as text; the op's name first. Ops without attributes are just their name.
 class Canonical {
  public:
   explicit Canonical(std::string_view type) : type_(type) {}
 
   std::string operator()(const Convolution& c) const {
-    return fmt::format("{} {} groups={}", type_, canonical_window(c.window), c.groups);
+    return fmt::format("{} {} groups={}{}", type_, canonical_window(c.window), c.groups,
+                       canonical_eight_bits(c.eight_bits));
   }
   std::string operator()(const ConvTranspose& c) const {
     return fmt::format("{} {} output_pad={} groups={}", type_, canonical_window(c.window), fmt::join(c.output_pad, "x"),
@@ -185,7 +190,9 @@ class Canonical {
     return fmt::format("{} {}{}{}", type_, canonical_window(p.window), p.ceil_mode ? " ceil" : "",
                        p.column_major ? " column_major" : "");
   }
-  std::string operator()(const Gemm& g) const { return fmt::format("{}{}", type_, stacked(g.stacked)); }
+  std::string operator()(const Gemm& g) const {
+    return fmt::format("{}{}{}", type_, stacked(g.stacked), canonical_eight_bits(g.eight_bits));
+  }
   std::string operator()(const MatMul& m) const {
     return fmt::format("{}{}{}", type_, m.transpose_a ? " transpose_a" : "", m.transpose_b ? " transpose_b" : "");
   }

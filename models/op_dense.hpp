@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/shape.hpp"
@@ -16,6 +17,16 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
+/// What a quantised product reads. Its x holds `step` times whole numbers from `from` to `from` + 255, 0 among them, and
+/// w, a constant, holds one number for each output times whole numbers from -128 to 127: devices may multiply 8-bit
+/// numbers in place of float32 ones. Tells what there is, and changes nothing.
+struct EightBits {
+  float step = 1;
+  float from = 0;
+
+  friend bool operator==(const EightBits&, const EightBits&) = default;
+};
+
 /// Convolution without flipping the kernel.
 /// Inputs: x [N, C, H, W]; w [K, C/groups, R, S]; b [K], optional. Output: y [N, K, P, Q] with
 ///   P = floor((H + pad_begin + pad_end - dilation*(R-1) - 1) / stride) + 1, Q likewise.
@@ -25,6 +36,7 @@ struct Window {
 struct Convolution {
   Window window;
   std::int64_t groups = 1;
+  std::optional<EightBits> eight_bits = {};
 
   friend bool operator==(const Convolution&, const Convolution&) = default;
 };
@@ -72,6 +84,7 @@ struct MaxPoolIndices {
 /// w [B, O, I], b [B, O], y [B, N, O].
 struct Gemm {
   bool stacked = false;
+  std::optional<EightBits> eight_bits = {};
 
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };

@@ -4,6 +4,7 @@
 #include "models/affine.hpp"
 #include "models/branches.hpp"
 #include "models/dequantize_early.hpp"
+#include "models/eight_bits.hpp"
 #include "models/merge_same.hpp"
 #include "models/model_edit.hpp"
 #include "models/recognize.hpp"
@@ -33,6 +34,7 @@ bool follows_product(ActivationKind kind) {
     case ActivationKind::kHardSwish:
     case ActivationKind::kMish:
     case ActivationKind::kSwish:
+    case ActivationKind::kFakeQuantize:
       return true;
     default:
       return false;
@@ -40,10 +42,11 @@ bool follows_product(ActivationKind kind) {
 }
 
 /// Whether the function can stand in one chain with those that it already has: oneDNN up to 2.6 gives each function of
-/// a chain the parameters of the first one of its kind, and takes Relu for a LeakyRelu.
-/// tests/kernels/onednn_post_ops_test.cpp holds the whole table of pairs and triples.
+/// a chain the parameters of the first one of its kind, and takes Relu for a LeakyRelu. Quantising has the bounds of a
+/// Clip. tests/kernels/onednn_post_ops_test.cpp holds the whole table of pairs and triples.
 bool is_told_apart(const Activation& activation, const std::vector<PostOp>& chain) {
   const auto kind_of = [](const Activation& each) {
+    if (each.kind == ActivationKind::kFakeQuantize) return ActivationKind::kClip;
     return each.kind == ActivationKind::kLeakyRelu ? ActivationKind::kRelu : each.kind;
   };
   return std::none_of(chain.begin(), chain.end(), [&](const PostOp& post_op) {
@@ -337,7 +340,9 @@ LoadedModel simplify(LoadedModel loaded, bool strict_nan) {
   loaded = dequantize_early(merge_same_ops(std::move(loaded)));
   recognize_functions(loaded);
   loaded = merge_same_ops(std::move(loaded));
-  return Simplifier(std::move(loaded), strict_nan).run(true);
+  loaded = Simplifier(std::move(loaded), strict_nan).run(true);
+  if (!strict_nan) mark_eight_bits(loaded);  // an 8-bit number is never NaN
+  return loaded;
 }
 
 LoadedModel simplify_training(LoadedModel loaded, bool strict_nan) {

@@ -10,6 +10,7 @@ namespace {
 struct Range {
   float low = -0.1F;
   float high = 0.1F;
+  bool is_quantized = false;  ///< to 8-bit numbers
 };
 
 constexpr Range kAroundOne{0.5F, 1.5F};
@@ -18,6 +19,12 @@ bool is_matrix(const Op& op) {
   return std::holds_alternative<Convolution>(op.attributes) || std::holds_alternative<ConvTranspose>(op.attributes) ||
          std::holds_alternative<Gemm>(op.attributes) || std::holds_alternative<MatMul>(op.attributes) ||
          std::holds_alternative<Lstm>(op.attributes) || std::holds_alternative<Recurrent>(op.attributes);
+}
+
+bool has_eight_bits(const Op& op) {
+  const auto* const convolution = std::get_if<Convolution>(&op.attributes);
+  const auto* const gemm = std::get_if<Gemm>(&op.attributes);
+  return (convolution != nullptr && convolution->eight_bits) || (gemm != nullptr && gemm->eight_bits);
 }
 
 /// Products that each output element sums over.
@@ -35,7 +42,7 @@ Range range_for(const Model& model, const Op& op, std::size_t position) {
   if (is_matrix(op) && shape.size() >= 2) {
     const auto fan_in = static_cast<float>(fan_in_of(op, shape));
     const float bound = std::sqrt(6.0F / fan_in);
-    return {-bound, bound};
+    return {-bound, bound, has_eight_bits(op)};
   }
   if (std::holds_alternative<BatchNormalization>(op.attributes) && (position == 1 || position == 4)) return kAroundOne;
   const bool normalizes = std::holds_alternative<LayerNormalization>(op.attributes) ||
@@ -45,6 +52,10 @@ Range range_for(const Model& model, const Op& op, std::size_t position) {
     if (binary->kind == BinaryKind::kMul || binary->kind == BinaryKind::kDiv) return kAroundOne;
   }
   return {};
+}
+
+void quantize(std::vector<float>& values, float step) {
+  for (float& value : values) value = step * std::nearbyint(value / step);
 }
 
 }  // namespace
@@ -64,6 +75,7 @@ Weights random_weights(const Model& model, std::uint64_t seed) {
     // Whole numbers are indices or conditions: zero is one that always fits.
     const bool is_float = model.tensors[i].element == ElementType::kFloat32;
     for (float& value : values) value = is_float ? random.uniform(ranges[i].low, ranges[i].high) : 0.0F;
+    if (ranges[i].is_quantized) quantize(values, ranges[i].high / 127);
     weights.by_tensor[i] = std::make_shared<const std::vector<float>>(std::move(values));
   }
   return weights;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "executor/onednn/eight_bits.hpp"
 #include "executor/onednn/implementation.hpp"
 #include "executor/onednn/loops/activation.hpp"
 #include "executor/onednn/operands.hpp"
@@ -193,7 +194,9 @@ Implementations ways_of(const Convolution& op, const OpCall& call, const Operand
 Implementations implementations(const Convolution& op, const OpCall& call, const dnnl::engine& engine) {
   std::optional<Operands> operands = operands_of(call, op.groups);
   if (!operands) return {};
-  Implementations list = ways_of(op, call, *operands, "", engine);
+  Implementations list = eight_bit_ways(op, call, engine);
+  Implementations direct = ways_of(op, call, *operands, "", engine);
+  std::move(direct.begin(), direct.end(), std::back_inserter(list));
   if (const std::optional<Operands> repeated = with_channels_repeated(call, *operands)) {
     Implementations ways = ways_of(op, call, *repeated, "repeated/", engine);
     std::copy_if(std::move_iterator(ways.begin()), std::move_iterator(ways.end()), std::back_inserter(list),

@@ -7,6 +7,13 @@
 
 namespace cohort::onednn {
 
+dnnl::primitive ScaledPrimitive::primitive_for(const Constants& constants) {
+  const std::vector<float> factors = scales(constants);
+  const auto known = made.find(factors);
+  if (known != made.end()) return known->second;
+  return made.emplace(factors, dnnl::primitive(descriptor_for(factors).get())).first->second;
+}
+
 Descriptor Implementation::wanted(const Binding& binding) const {
   // Operands of post-ops are not among the arguments a primitive descriptor can be asked for.
   if ((binding.argument & DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE) != 0) return binding.descriptor;
@@ -28,7 +35,7 @@ Bytes Implementation::workspace() const {
     const auto add = [&bytes](const Descriptor& copy) {
       bytes = next_place(bytes) + Bytes{static_cast<std::int64_t>(copy.get_size())};
     };
-    if (!binding.pieces.empty()) add(binding.descriptor);
+    if (!binding.pieces.empty() || binding.make) add(binding.descriptor);
     if (binding.staged) add(stage_of(binding));
   }
   return bytes;

@@ -5,6 +5,7 @@
 #include <dnnl.hpp>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,14 @@ using Descriptor = dnnl::memory::desc;
 
 /// Brings constant values into the order a binding's descriptor states.
 using Rearrange = std::function<std::vector<float>(const std::vector<float>& values)>;
+
+/// Values of a call's constants, by input.
+using Constants = std::function<const std::vector<float>&(std::size_t input)>;
+/// Values made of a call's constants.
+using FromConstants = std::function<std::vector<float>(const Constants& constants)>;
+
+/// Writes a copy of an operand in another form.
+using MakeCopy = std::function<void(const HostArguments& arguments, std::byte* copy)>;
 
 /// Adjoining elements of an operand that move to another place of a copy.
 struct Piece {
@@ -36,10 +45,14 @@ struct Binding {
   std::size_t operand = 0;  ///< position among the call's inputs or outputs
   Descriptor descriptor;    ///< how the operand lies in memory; constants: how their values lie
   Rearrange rearrange;      ///< constants only; empty: as they are
+  FromConstants made_of = {};  ///< constants only; not empty: what is bound in place of the values
   std::int64_t offset = 0;  ///< elements from the operand's first to the argument's
   /// Not empty, no constant: what `descriptor` describes is a copy in the workspace, made of these pieces before the
   /// primitive, or taken apart into them after it.
   std::vector<Piece> pieces = {};
+  /// Not empty, no constant: what `descriptor` describes is a copy in the workspace, which this writes before the
+  /// primitive.
+  MakeCopy make = {};
   /// The primitive has an order of its own for it: it is reordered into, or out of, a part of the workspace.
   bool staged = false;
   /// That order, where the primitive sees the operand in another shape.
@@ -49,6 +62,15 @@ struct Binding {
 /// Work beside a primitive, on the call's own arguments.
 using Loop = std::function<void(const HostArguments& arguments)>;
 
+/// A primitive that has what its outputs are multiplied by built in, and so is another one for other constants.
+struct ScaledPrimitive {
+  FromConstants scales;
+  std::function<dnnl::primitive_desc_base(const std::vector<float>& scales)> descriptor_for;
+  std::map<std::vector<float>, dnnl::primitive> made;  ///< by scales
+
+  dnnl::primitive primitive_for(const Constants& constants);
+};
+
 /// One of the library's ways to run a call.
 struct Implementation {
   std::string algorithm;
@@ -56,6 +78,7 @@ struct Implementation {
   std::vector<Binding> bindings;
   std::optional<dnnl::primitive> primitive;  ///< made when a kernel first needs it
   Loop after = {};                           ///< what the primitive leaves undone
+  std::optional<ScaledPrimitive> scaled = {};
 
   /// How the primitive wants the operand of `binding`, which for a constant may be a packed form.
   [[nodiscard]] Descriptor wanted(const Binding& binding) const;

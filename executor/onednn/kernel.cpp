@@ -20,19 +20,27 @@ class PrimitiveKernel final : public HostKernel {
       : name_(fmt::format("{} by {}", op_type(call.attributes), implementation.algorithm)),
         stream_(engine),
         after_(implementation.after) {
-    if (!implementation.primitive) implementation.primitive.emplace(implementation.descriptor.get());
-    primitive_ = *implementation.primitive;
     std::vector<std::size_t> weight_of(call.inputs.size(), 0);
     std::size_t next = 0;
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       if (is_constant(call, i)) weight_of[i] = next++;
     }
+    const Constants constants = [&](std::size_t input) -> const std::vector<float>& {
+      return weights[weight_of[input]];
+    };
+    if (implementation.scaled) {
+      primitive_ = implementation.scaled->primitive_for(constants);
+    } else {
+      if (!implementation.primitive) implementation.primitive.emplace(implementation.descriptor.get());
+      primitive_ = *implementation.primitive;
+    }
     const Descriptor scratchpad = implementation.descriptor.scratchpad_desc();
     Bytes used{static_cast<std::int64_t>(scratchpad.get_size())};
     for (const Binding& binding : implementation.bindings) {
       if (binding.source == Binding::Source::kInput && is_constant(call, binding.operand)) {
-        const dnnl::memory packed = pack(binding, implementation.wanted(binding), weights[weight_of[binding.operand]]);
-        arguments_.emplace(binding.argument, packed);
+        const Descriptor wanted = implementation.wanted(binding);
+        arguments_.emplace(binding.argument, binding.made_of ? pack(binding, wanted, binding.made_of(constants))
+                                                             : pack(binding, wanted, constants(binding.operand)));
       } else {
         bind(implementation, binding, used);
       }
@@ -50,6 +58,10 @@ class PrimitiveKernel final : public HostKernel {
       }
       for (const Argument& each : outputs_) each.memory.set_data_handle(arguments.outputs[each.operand] + each.offset);
       if (workspace_) workspace_->set_data_handle(arguments.workspace);
+      for (const Made& each : made_) {
+        each.memory.set_data_handle(arguments.workspace + each.place.value);
+        each.make(arguments, arguments.workspace + each.place.value);
+      }
       for (const Gathered& each : gathered_) {
         each.memory.set_data_handle(arguments.workspace + each.place.value);
         if (each.is_input) gather(each, arguments);
@@ -91,6 +103,13 @@ class PrimitiveKernel final : public HostKernel {
     std::vector<Piece> pieces;
   };
 
+  /// A copy in the workspace of an operand in another form.
+  struct Made {
+    Bytes place;
+    dnnl::memory memory;
+    MakeCopy make;
+  };
+
   /// An operand's copy in the workspace, in the primitive's order.
   struct Staged {
     bool is_input = true;
@@ -106,7 +125,11 @@ class PrimitiveKernel final : public HostKernel {
   void bind(const Implementation& implementation, const Binding& binding, Bytes& used) {
     const bool input = binding.source == Binding::Source::kInput;
     const dnnl::memory memory(binding.descriptor, stream_.get_engine(), DNNL_MEMORY_NONE);
-    if (binding.pieces.empty()) {
+    if (binding.make) {
+      used = next_place(used);
+      made_.push_back({used, memory, binding.make});
+      used += Bytes{static_cast<std::int64_t>(binding.descriptor.get_size())};
+    } else if (binding.pieces.empty()) {
       (input ? inputs_ : outputs_).push_back({binding.operand, binding.offset, memory});
     } else {
       used = next_place(used);
@@ -184,6 +207,7 @@ class PrimitiveKernel final : public HostKernel {
   std::vector<Argument> outputs_;
   std::optional<dnnl::memory> workspace_;
   std::vector<Gathered> gathered_;
+  std::vector<Made> made_;
   std::vector<Staged> staged_;
   Loop after_;
 };

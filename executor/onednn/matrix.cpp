@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "executor/onednn/eight_bits.hpp"
 #include "executor/onednn/implementation.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/onednn/rows.hpp"
@@ -40,6 +41,7 @@ struct Product {
   std::int64_t x_stride, y_stride;  ///< between rows
   Rows rows;
   Presentation present;
+  std::optional<EightBits> bits;
 };
 
 std::vector<Binding> joined(std::vector<Binding> bindings, const std::vector<Binding>& more) {
@@ -85,12 +87,24 @@ Implementations product(const Product& p, const OpCall& call, const PostOps& pos
   return in_turn(inner_products, matmuls);
 }
 
+Implementations by_eight_bits(const Product& p, const OpCall& call, const dnnl::engine& engine) {
+  if (!p.bits) return {};
+  return eight_bit_ways({*p.bits, p.samples, p.inputs, p.outputs, p.x_stride,
+                         describe({p.samples, p.outputs}, {p.y_stride, 1}), rearrange_columns(p.rows)},
+                        call, p.present, engine);
+}
+
 /// Constants are packed once. Computed weights are multiplied as they lie; to pack them at every run pays for many
 /// samples only.
 Implementations product(const Product& p, const OpCall& call, const dnnl::engine& engine) {
   const std::optional<PostOps> post_ops = make_post_ops(call, p.present);
   if (!post_ops) return {};
-  if (is_constant(call, 1)) return product(p, call, *post_ops, /*packed=*/true, engine);
+  if (is_constant(call, 1)) {
+    Implementations list = by_eight_bits(p, call, engine);
+    Implementations ways = product(p, call, *post_ops, /*packed=*/true, engine);
+    std::move(ways.begin(), ways.end(), std::back_inserter(list));
+    return list;
+  }
   Implementations list = product(p, call, *post_ops, /*packed=*/false, engine);
   Implementations packed = product(p, call, *post_ops, /*packed=*/true, engine);
   stage_as_wanted({DNNL_ARG_WEIGHTS}, call, packed);
@@ -114,7 +128,8 @@ std::optional<std::int64_t> collapsed_row_stride(const View& view) {
 }
 
 /// All models read the same x, and their outputs adjoin: one product with the weights' rows stacked.
-Implementations collapsed(const OpCall& call, const View& x, const Rows& rows, const dnnl::engine& engine) {
+Implementations collapsed(const Gemm& op, const OpCall& call, const View& x, const Rows& rows,
+                          const dnnl::engine& engine) {
   const View& y = call.outputs[0];
   const std::optional<std::int64_t> row_stride = collapsed_row_stride(y);
   const bool reads_same = y.shape[0] == 1 || x.strides[0] == 0;
@@ -126,7 +141,8 @@ Implementations collapsed(const OpCall& call, const View& x, const Rows& rows, c
     return describe({view.shape[1], outputs}, {*stride, 1});
   };
   const std::int64_t inputs = shape_of(call.inputs[1])[2];
-  return product({y.shape[1], inputs, outputs, y.shape[1] > 1 ? x.strides[1] : inputs, *row_stride, rows, present},
+  return product({y.shape[1], inputs, outputs, y.shape[1] > 1 ? x.strides[1] : inputs, *row_stride, rows, present,
+                  op.eight_bits},
                  call, engine);
 }
 
@@ -192,7 +208,7 @@ Implementations implementations(const Gemm& op, const OpCall& call, const dnnl::
   const std::optional<Rows> rows = rows_of(*x, op.stacked ? 2 : 1);
   if (!rows) return {};
   if (op.stacked) {
-    Implementations list = collapsed(call, *x, *rows, engine);
+    Implementations list = collapsed(op, call, *x, *rows, engine);
     Implementations others = batched(call, *x, *rows, engine);
     std::move(others.begin(), others.end(), std::back_inserter(list));
     return list;
@@ -202,7 +218,7 @@ Implementations implementations(const Gemm& op, const OpCall& call, const dnnl::
   if (y.shape[1] > 1 && y.strides[1] != 1) return {};
   const bool many = y.shape[0] > 1;
   return product({y.shape[0], w[1], w[0], many ? x->strides[0] : w[1], many ? y.strides[0] : w[0], *rows,
-                  [](const View& view) { return std::optional<Descriptor>(describe(view)); }},
+                  [](const View& view) { return std::optional<Descriptor>(describe(view)); }, op.eight_bits},
                  call, engine);
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "executor/device_error.hpp"
 #include "executor/onednn/kernel.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/openmp_team.hpp"
@@ -250,6 +251,8 @@ class OnednnKernels final : public HostKernels {
     const ThreadScope scope(threads);
     try {
       return onednn::make_kernel(*way, call, weights, engine_);
+    } catch (const DeviceError& error) {
+      return fail(ErrorCode::kInvalidInput, "{} by {}: {}", op_type(call.attributes), algorithm, error.what());
     } catch (const dnnl::error& error) {
       const ErrorCode code = error.status == dnnl_out_of_memory ? ErrorCode::kDoesNotFit : ErrorCode::kInvalidInput;
       return fail(code, "{} by {}: oneDNN cannot prepare it: {} ({})", op_type(call.attributes), algorithm,

@@ -122,7 +122,7 @@ Binding bind_output_as(int argument, Descriptor descriptor) {
 
 bool loses_nan(const Activation& activation) {
   return activation.kind == ActivationKind::kRelu || activation.kind == ActivationKind::kClip ||
-         activation.kind == ActivationKind::kExp;
+         activation.kind == ActivationKind::kExp || activation.kind == ActivationKind::kFakeQuantize;
 }
 
 std::optional<Eltwise> eltwise(const Activation& activation) {
@@ -171,33 +171,52 @@ dnnl::primitive_attr scratchpad_only() {
 
 namespace {
 
+/// What the library computes for a function, in turn; empty where it has no way.
+std::vector<Eltwise> steps_of(const Activation& activation) {
+  if (activation.kind == ActivationKind::kFakeQuantize)
+    return {{dnnl::algorithm::eltwise_linear, 1 / activation.alpha, 0},
+            {dnnl::algorithm::eltwise_round, 0, 0},
+            {dnnl::algorithm::eltwise_clip, activation.beta, activation.beta + 255, activation.alpha}};
+  const std::optional<Eltwise> function = eltwise(activation);
+  return function ? std::vector<Eltwise>{*function} : std::vector<Eltwise>{};
+}
+
+void append(const Eltwise& function, dnnl::post_ops& post_ops) {
+  post_ops.append_eltwise(function.scale, function.algorithm, function.alpha, function.beta);
+}
+
 /// Whether the library mixes up two functions of the chain: oneDNN 2.6 computes each with the parameters of the first
 /// of its algorithm.
 bool mixes_up(const std::vector<PostOp>& chain) {
   std::vector<Eltwise> functions;
   for (const PostOp& post_op : chain) {
     const auto* const activation = std::get_if<Activation>(&post_op);
-    const std::optional<Eltwise> function = activation != nullptr ? eltwise(*activation) : std::nullopt;
-    if (!function) continue;
-    for (const Eltwise& other : functions) {
-      if (other.algorithm == function->algorithm && (other.alpha != function->alpha || other.beta != function->beta))
-        return true;
+    if (activation == nullptr) continue;
+    for (const Eltwise& function : steps_of(*activation)) {
+      for (const Eltwise& other : functions) {
+        if (other.algorithm == function.algorithm && other != function) return true;
+      }
+      functions.push_back(function);
     }
-    functions.push_back(*function);
   }
   return false;
 }
 
 }  // namespace
 
+void append_levels(const Activation& fake_quantize, dnnl::post_ops& post_ops) {
+  const std::vector<Eltwise> steps = steps_of(fake_quantize);
+  for (std::size_t i = 1; i < steps.size(); ++i) append(steps[i], post_ops);
+}
+
 std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& present, dnnl::post_ops post_ops,
                                      std::vector<Binding> bindings) {
   if (mixes_up(call.post_ops)) return std::nullopt;
   for (const PostOp& post_op : call.post_ops) {
     if (const auto* const activation = std::get_if<Activation>(&post_op)) {
-      const std::optional<Eltwise> function = eltwise(*activation);
-      if (!function) return std::nullopt;
-      post_ops.append_eltwise(1.0F, function->algorithm, function->alpha, function->beta);
+      const std::vector<Eltwise> functions = steps_of(*activation);
+      if (functions.empty()) return std::nullopt;
+      for (const Eltwise& function : functions) append(function, post_ops);
       continue;
     }
     const std::size_t input = std::get<AddOperand>(post_op).operand;

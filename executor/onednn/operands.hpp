@@ -67,6 +67,10 @@ bool maps_centres(const Resize& op, const Shape& x);
 /// Attributes of a primitive without post-ops: the caller owns its scratchpad.
 dnnl::primitive_attr scratchpad_only();
 
+/// Appends what is left of kFakeQuantize where the division by its step has been done: rounding, bounds, and the step
+/// again.
+void append_levels(const Activation& fake_quantize, dnnl::post_ops& post_ops);
+
 /// How a view is presented to a primitive that sees the call in another shape; empty: not possible.
 using Presentation = std::function<std::optional<Descriptor>(const View& view)>;
 
@@ -81,10 +85,13 @@ std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& pre
                                      std::vector<Binding> bindings = {});
 std::optional<PostOps> make_post_ops(const OpCall& call);
 
-/// The library's name and parameters for an activation.
+/// The library's name and parameters for an activation: scale * f(x; alpha, beta).
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha, beta;
+  float scale = 1;
+
+  friend bool operator==(const Eltwise&, const Eltwise&) = default;
 };
 /// Empty where it has none.
 std::optional<Eltwise> eltwise(const Activation& activation);

@@ -107,6 +107,22 @@ std::vector<float> transposed(const std::vector<float>& values, std::size_t rows
   return result;
 }
 
+Result<TensorId> product_of_rows(NodeImport& node, const std::string& suffix, TensorId x,
+                                 std::vector<TensorId> weights) {
+  const Shape a = node.shape_of(x);
+  const Shape w = node.shape_of(weights[0]);
+  if (a.back() != w[1])
+    return fail(ErrorCode::kInvalidInput, "A {} does not fit B, which has {} rows", to_string(a), w[1]);
+  weights.insert(weights.begin(), x);
+  if (a.size() == 2) return node.emit(suffix, Gemm{}, std::move(weights));
+  COHORT_TRY(weights[0],
+             node.emit_reshape(suffix + "rows", x, {element_count(Shape(a.begin(), a.end() - 1)), a.back()}));
+  COHORT_TRY(const TensorId y, node.emit(suffix, Gemm{}, std::move(weights)));
+  Shape shape = a;
+  shape.back() = w[0];
+  return node.emit_reshape(suffix + "shape", y, std::move(shape));
+}
+
 Result<void> convert_gemm(NodeImport& node) {
   COHORT_TRY(const float alpha, node.number("alpha", 1));
   COHORT_TRY(const float beta, node.number("beta", 1));
@@ -137,20 +153,10 @@ Result<void> convert_gemm(NodeImport& node) {
 namespace {
 
 /// A stack of matrices times one constant matrix: all rows at once.
-Result<void> matmul_constant(NodeImport& node, const Shape& a) {
-  COHORT_TRY(TensorId x, node.tensor(0));
+Result<void> matmul_constant(NodeImport& node) {
+  COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const TensorId w, matrix_weight(node, 1, false, 1));
-  if (a.back() != node.shape_of(w)[1])
-    return fail(ErrorCode::kInvalidInput, "A {} does not fit B, which has {} rows", to_string(a), node.shape_of(w)[1]);
-  if (a.size() > 2) {
-    COHORT_TRY(x, node.emit_reshape("rows", x, {element_count(Shape(a.begin(), a.end() - 1)), a.back()}));
-  }
-  COHORT_TRY(TensorId y, node.emit("", Gemm{}, {x, w}));
-  if (a.size() > 2) {
-    Shape shape = a;
-    shape.back() = node.shape_of(y)[1];
-    COHORT_TRY(y, node.emit_reshape("shape", y, std::move(shape)));
-  }
+  COHORT_TRY(const TensorId y, product_of_rows(node, "", x, {w}));
   node.set_result(y);
   return {};
 }
@@ -161,7 +167,7 @@ Result<void> convert_matmul(NodeImport& node) {
   COHORT_TRY(const Shape a, node.shape(0));
   COHORT_TRY(const Shape b, node.shape(1));
   if (a.empty() || b.empty()) return fail(ErrorCode::kInvalidInput, "takes no scalars");
-  if (a.size() > 1 && b.size() == 2 && is_float_constant(node, 1)) return matmul_constant(node, a);
+  if (a.size() > 1 && b.size() == 2 && is_float_constant(node, 1)) return matmul_constant(node);
   COHORT_TRY(const TensorId left, as_matrix(node, 0, true));
   COHORT_TRY(const TensorId right, as_matrix(node, 1, false));
   COHORT_TRY(TensorId y, node.emit("", MatMul{}, {left, right}));

@@ -65,14 +65,28 @@ std::vector<float> distances(const Constant& levels, const std::vector<float>& z
   return values;
 }
 
+/// Numbers of shape `shape` times their steps: one, or one for each entry of `axis`.
+std::vector<float> scaled(std::vector<float> values, const Shape& shape, const std::vector<float>& steps,
+                          std::size_t axis) {
+  const ByEntry step(steps, shape, axis);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= step(i);
+  return values;
+}
+
 /// Numbers times their steps, as a weight of the shape of input `input`, a constant.
 Result<TensorId> scaled_constant(NodeImport& node, std::size_t input, std::vector<float> values,
                                  const std::vector<float>& steps, std::size_t axis) {
   const Shape& shape = node.constant(input)->shape;
   COHORT_CHECK(node.claim(element_count(shape)));
-  const ByEntry step(steps, shape, axis);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= step(i);
-  return node.weight(input, shape, std::move(values));
+  return node.weight(input, shape, scaled(std::move(values), shape, steps, axis));
+}
+
+/// `values` of input `input`, a constant matrix [I, O], as the weights [O, I] of a product of rows.
+Result<TensorId> matrix_of_rows(NodeImport& node, std::size_t input, const std::vector<float>& values) {
+  const Shape& shape = node.constant(input)->shape;
+  COHORT_CHECK(node.claim(element_count(shape)));
+  return node.weight(input, {shape[1], shape[0]},
+                     transposed(values, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1])));
 }
 
 /// Input `input` less its zero points, input `zero_point`: one, or one for each entry of `axis`.
@@ -159,8 +173,18 @@ struct Quantized {
   std::size_t axis = 0;
 };
 
-/// What the levels stand for, as a weight.
-Result<TensorId> dequantized_constant(NodeImport& node, const Quantized& x) {
+/// Whether what the levels stand for is constant, too.
+bool is_constant(const NodeImport& node, const Quantized& x) {
+  const auto is_vector_at_most = [&](std::size_t input) {
+    const Constant* const constant = node.constant(input);
+    return constant != nullptr && constant->shape.size() <= 1;
+  };
+  return node.constant(x.levels) != nullptr && is_vector_at_most(x.scale) &&
+         (!node.has_input(x.zero_point) || is_vector_at_most(x.zero_point));
+}
+
+/// What constant levels stand for.
+Result<std::vector<float>> dequantized_values(const NodeImport& node, const Quantized& x) {
   const Constant& levels = *node.constant(x.levels);
   const Constant& scale = *node.constant(x.scale);
   COHORT_CHECK(along_axis(scale.shape, "scale", levels.shape, x.axis));
@@ -169,19 +193,17 @@ Result<TensorId> dequantized_constant(NodeImport& node, const Quantized& x) {
     COHORT_CHECK(along_axis(zero_points->shape, "zero_point", levels.shape, x.axis));
     zeros = floats_of(*zero_points);
   }
-  return scaled_constant(node, x.levels, distances(levels, zeros, x.axis), floats_of(scale), x.axis);
+  return scaled(distances(levels, zeros, x.axis), levels.shape, floats_of(scale), x.axis);
 }
 
 /// What the levels stand for. The op that computes it has suffix `suffix`.
 Result<TensorId> dequantized(NodeImport& node, std::string_view suffix, const Quantized& x) {
-  const auto is_vector_at_most = [&](std::size_t input) {
-    const Constant* const constant = node.constant(input);
-    return constant != nullptr && constant->shape.size() <= 1;
-  };
-  const bool is_constant = node.constant(x.levels) != nullptr && is_vector_at_most(x.scale) &&
-                           (!node.has_input(x.zero_point) || is_vector_at_most(x.zero_point));
-  if (is_constant) return dequantized_constant(node, x);
   COHORT_TRY(const Shape shape, node.shape(x.levels));
+  if (is_constant(node, x)) {
+    COHORT_CHECK(node.claim(element_count(shape)));
+    COHORT_TRY(std::vector<float> values, dequantized_values(node, x));
+    return node.weight(x.levels, shape, std::move(values));
+  }
   COHORT_TRY(const TensorId distance, centred(node, x.levels, x.zero_point, x.axis));
   COHORT_TRY(const TensorId scale, parameter(node, x.scale, "scale", shape, x.axis));
   return binary(node, suffix, BinaryKind::kMul, distance, scale);
@@ -284,10 +306,57 @@ Result<void> convert_conv_integer(NodeImport& node) {
   return {};
 }
 
+namespace {
+
+/// Whether a MatMulInteger multiplies one constant matrix, by levels that have one zero point at most.
+bool has_constant_matrix(const NodeImport& node) {
+  const auto has_one = [&](std::size_t input) {
+    const Result<Shape> shape = node.shape(input);
+    return !node.has_input(input) || (shape && element_count(*shape) == 1);
+  };
+  const Constant* const b = node.constant(1);
+  return b != nullptr && b->shape.size() == 2 && has_one(2) && (!node.has_input(3) || node.constant(3) != nullptr);
+}
+
+/// Input 0 times constant input 1, [I, O]. What the zero point of input 0 adds is taken off the sums, so that the
+/// product reads the levels as they are, numbers of 8 bits.
+Result<TensorId> product_of_levels(NodeImport& node) {
+  const Constant& b = *node.constant(1);
+  std::vector<float> zeros = {0};
+  if (const Constant* const zero_points = node.constant(3)) {
+    COHORT_CHECK(along_axis(zero_points->shape, "zero_point1", b.shape, 1));
+    zeros = floats_of(*zero_points);
+  }
+  const std::vector<float> values = distances(b, zeros, 1);
+  const auto columns = static_cast<std::size_t>(b.shape[1]);
+  std::vector<float> sums(columns, 0);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i % columns] += values[i];
+  COHORT_TRY(const TensorId x, as_float(node, 0));
+  COHORT_TRY(const TensorId w, matrix_of_rows(node, 1, values));
+  if (!node.has_input(2)) return product_of_rows(node, "", x, {w});
+  if (const Constant* const zero = node.constant(2)) {
+    for (float& sum : sums) sum *= -floats_of(*zero).front();
+    COHORT_TRY(const TensorId bias, node.weight(2, {b.shape[1]}, std::move(sums)));
+    return product_of_rows(node, "", x, {w, bias});
+  }
+  COHORT_TRY(const TensorId zero, node.tensor(2));
+  COHORT_TRY(const TensorId sum, node.made_weight("sums", {b.shape[1]}, std::move(sums)));
+  COHORT_TRY(const TensorId y, product_of_rows(node, "product", x, {w}));
+  COHORT_TRY(const TensorId added, binary(node, "added", BinaryKind::kMul, sum, zero));
+  return binary(node, "", BinaryKind::kSub, y, added);
+}
+
+}  // namespace
+
 Result<void> convert_matmul_integer(NodeImport& node) {
   COHORT_TRY(const Shape a, node.shape(0));
   COHORT_TRY(const Shape b, node.shape(1));
   COHORT_CHECK(expect_matrices(a, b));
+  if (has_constant_matrix(node)) {
+    COHORT_TRY(const TensorId y, product_of_levels(node));
+    node.set_result(y);
+    return {};
+  }
   COHORT_TRY(const TensorId left, centred(node, 0, 2, a.size() - 2));
   COHORT_TRY(const TensorId right, centred(node, 1, 3, b.size() - 1));
   COHORT_TRY(const TensorId y, node.emit("", MatMul{}, {left, right}));
@@ -323,7 +392,14 @@ Result<void> convert_qlinear_matmul(NodeImport& node) {
   COHORT_CHECK(expect_matrices(a, b));
   COHORT_CHECK(expect_one_value(node, 6, "scale of the result"));
   COHORT_TRY(const TensorId left, dequantized(node, "a", {0, 1, 2, a.size() - 2}));
-  COHORT_TRY(const TensorId right, dequantized(node, "b", {kB, kB + 1, kB + 2, b.size() - 1}));
+  const Quantized matrix{kB, kB + 1, kB + 2, b.size() - 1};
+  if (b.size() == 2 && is_constant(node, matrix)) {
+    COHORT_TRY(const std::vector<float> values, dequantized_values(node, matrix));
+    COHORT_TRY(const TensorId w, matrix_of_rows(node, kB, values));
+    COHORT_TRY(const TensorId y, product_of_rows(node, "sum", left, {w}));
+    return set_levels(node, y, 6, 7, node.shape_of(y).size() - 1);
+  }
+  COHORT_TRY(const TensorId right, dequantized(node, "b", matrix));
   COHORT_TRY(const TensorId y, node.emit("sum", MatMul{}, {left, right}));
   return set_levels(node, y, 6, 7, node.shape_of(y).size() - 1);
 }

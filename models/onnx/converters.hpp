@@ -41,6 +41,9 @@ Result<void> convert_global_average_pool(NodeImport& node);
 // convert_matrix.cpp
 Result<void> convert_gemm(NodeImport& node);
 Result<void> convert_matmul(NodeImport& node);
+/// The last axis of x [..., I] times `weights`: w [O, I] and, optional, a bias [O]; all rows at once. [..., O].
+Result<TensorId> product_of_rows(NodeImport& node, const std::string& suffix, TensorId x,
+                                 std::vector<TensorId> weights);
 
 // convert_einsum.cpp
 Result<void> convert_einsum(NodeImport& node);

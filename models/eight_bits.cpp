@@ -1,0 +1,133 @@
+#include "models/eight_bits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <variant>
+
+namespace cohort {
+namespace {
+
+constexpr float kSpan = 255;
+
+/// Whether every element is `step` times a whole number from -128 to 127.
+bool are_multiples(std::span<const float> row, float step, float tolerance) {
+  return std::all_of(row.begin(), row.end(), [=](float value) {
+    const float level = std::nearbyint(value / step);
+    return level >= -128 && level <= 127 && std::abs(value - level * step) <= tolerance;
+  });
+}
+
+/// The finest first: where levels are large, a step that is nearly right would not do for all of them.
+std::optional<float> step_of(std::span<const float> row) {
+  float largest = 0;
+  for (const float value : row) largest = std::max(largest, std::abs(value));
+  if (largest == 0) return 1.0F;
+  if (!std::isfinite(largest)) return std::nullopt;
+  const float tolerance = 1e-6F * largest;  // a level times a step, and perhaps times a number that was folded
+  for (int level = 128; level > 0; --level) {
+    const float step = largest / static_cast<float>(level);
+    if (are_multiples(row, step, tolerance)) return step;
+  }
+  return std::nullopt;
+}
+
+bool is_whole_number(float value) { return value == std::floor(value); }
+
+class Marks {
+ public:
+  explicit Marks(LoadedModel& loaded) : loaded_(loaded), writer_(loaded.model.tensors.size(), nullptr) {
+    for (const Op& op : loaded.model.ops) writer_[to_index(op.outputs[0])] = &op;
+  }
+
+  void run() {
+    for (Op& op : loaded_.model.ops) {
+      if (auto* const convolution = std::get_if<Convolution>(&op.attributes))
+        convolution->eight_bits = operands_of(op);
+      else if (auto* const gemm = std::get_if<Gemm>(&op.attributes); gemm != nullptr && !gemm->stacked)
+        gemm->eight_bits = operands_of(op);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::optional<EightBits> operands_of(const Op& op) const {
+    const std::optional<EightBits> x = levels_of(op.inputs[0]);
+    const auto w = x ? loaded_.weights.of(op.inputs[1]) : nullptr;
+    const bool is_constant = w != nullptr && loaded_.model.tensor(op.inputs[1]).role == TensorRole::kWeight;
+    if (!is_constant || steps_of_rows(*w, loaded_.model.tensor(op.inputs[1]).shape[0]).empty()) return std::nullopt;
+    return x;
+  }
+
+  /// What `x` was quantised to, where nothing else was done to it since.
+  [[nodiscard]] std::optional<EightBits> levels_of(TensorId x) const {
+    const Op* op = writer_[to_index(x)];
+    while (op != nullptr && only_moves_elements(*op)) op = writer_[to_index(op->inputs[0])];
+    const Activation* const last = op != nullptr ? function_at(*op, op->post_ops.size()) : nullptr;
+    if (last == nullptr) return std::nullopt;
+    if (last->kind == ActivationKind::kFakeQuantize) return eight_bits(last->alpha, last->beta);
+    const bool is_bounded = last->kind == ActivationKind::kClip && last->beta - last->alpha == kSpan;
+    return is_bounded && is_whole(*op, op->post_ops.size()) ? eight_bits(1, last->alpha) : std::nullopt;
+  }
+
+  [[nodiscard]] static std::optional<EightBits> eight_bits(float step, float from) {
+    const bool holds_zero = from >= -kSpan && from <= 0 && is_whole_number(from);
+    return holds_zero && step > 0 && std::isfinite(step) ? std::optional(EightBits{step, from}) : std::nullopt;
+  }
+
+  /// Function `at` of an op: post-ops count from 1, the op itself is 0.
+  [[nodiscard]] static const Activation* function_at(const Op& op, std::size_t at) {
+    return at > 0 ? std::get_if<Activation>(&op.post_ops[at - 1]) : std::get_if<Activation>(&op.attributes);
+  }
+
+  /// Whether what the op has computed up to function `at` are whole numbers.
+  [[nodiscard]] bool is_whole(const Op& op, std::size_t at) const {
+    if (const Activation* const function = function_at(op, at)) {
+      if (function->kind == ActivationKind::kRound) return true;
+      if (function->kind != ActivationKind::kClip) return false;
+      const bool has_whole_bounds = is_whole_number(function->alpha) && is_whole_number(function->beta);
+      return has_whole_bounds && (at > 0 ? is_whole(op, at - 1) : is_whole(op.inputs[0]));
+    }
+    const auto* const binary = at == 0 ? std::get_if<Binary>(&op.attributes) : nullptr;
+    const bool is_sum = binary != nullptr && (binary->kind == BinaryKind::kAdd || binary->kind == BinaryKind::kSub);
+    return is_sum && is_whole(op.inputs[0]) && is_whole(op.inputs[1]);
+  }
+
+  [[nodiscard]] bool is_whole(TensorId x) const {
+    if (const auto values = loaded_.weights.of(x))
+      return loaded_.model.tensor(x).element == ElementType::kFloat32 &&
+             std::all_of(values->begin(), values->end(), is_whole_number);
+    const Op* const op = writer_[to_index(x)];
+    if (op == nullptr) return false;
+    return only_moves_elements(*op) ? is_whole(op->inputs[0]) : is_whole(*op, op->post_ops.size());
+  }
+
+  LoadedModel& loaded_;
+  std::vector<const Op*> writer_;  ///< by tensor
+};
+
+}  // namespace
+
+std::vector<float> steps_of_rows(std::span<const float> weights, std::int64_t rows) {
+  std::vector<float> steps;
+  const std::size_t length = rows > 0 ? weights.size() / static_cast<std::size_t>(rows) : 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::optional<float> step = step_of(weights.subspan(static_cast<std::size_t>(row) * length, length));
+    if (!step) return {};
+    steps.push_back(*step);
+  }
+  return steps;
+}
+
+bool only_moves_elements(const Op& op) {
+  if (!op.post_ops.empty() || op.inputs.size() != 1) return false;
+  if (const auto* const pool = std::get_if<Pool>(&op.attributes)) return pool->kind == PoolKind::kMax;
+  if (const auto* const resize = std::get_if<Resize>(&op.attributes))
+    return resize->mode == ResizeMode::kNearest && resize->positions != ResizePositions::kCrop;
+  return std::holds_alternative<Reshape>(op.attributes) || std::holds_alternative<Transpose>(op.attributes) ||
+         std::holds_alternative<TensorSlice>(op.attributes);
+}
+
+void mark_eight_bits(LoadedModel& loaded) { Marks(loaded).run(); }
+
+}  // namespace cohort
