@@ -19,12 +19,14 @@ bool are_multiples(std::span<const float> row, float step, float tolerance) {
   });
 }
 
-/// The finest first: where levels are large, a step that is nearly right would not do for all of them.
+/// The finest first: where levels are large, a step that is nearly right would not do for all of them. Steps that other
+/// numbers cannot be divided by are none.
 std::optional<float> step_of(std::span<const float> row) {
+  if (std::all_of(row.begin(), row.end(), [](float value) { return value == 0; })) return 1.0F;
   float largest = 0;
   for (const float value : row) largest = std::max(largest, std::abs(value));
-  if (largest == 0) return 1.0F;
-  if (!std::isfinite(largest)) return std::nullopt;
+  constexpr float kSmallest = 1e-30F;
+  if (!std::isfinite(largest) || largest < 128 * kSmallest) return std::nullopt;
   const float tolerance = 1e-6F * largest;  // a level times a step, and perhaps times a number that was folded
   for (int level = 128; level > 0; --level) {
     const float step = largest / static_cast<float>(level);
@@ -37,8 +39,10 @@ bool is_whole_number(float value) { return value == std::floor(value); }
 
 class Marks {
  public:
-  explicit Marks(LoadedModel& loaded) : loaded_(loaded), writer_(loaded.model.tensors.size(), nullptr) {
+  explicit Marks(LoadedModel& loaded)
+      : loaded_(loaded), writer_(loaded.model.tensors.size(), nullptr), is_whole_(loaded.model.tensors.size()) {
     for (const Op& op : loaded.model.ops) writer_[to_index(op.outputs[0])] = &op;
+    find_whole_numbers();
   }
 
   void run() {
@@ -72,7 +76,7 @@ class Marks {
 
   [[nodiscard]] static std::optional<EightBits> eight_bits(float step, float from) {
     const bool holds_zero = from >= -kSpan && from <= 0 && is_whole_number(from);
-    return holds_zero && step > 0 && std::isfinite(step) ? std::optional(EightBits{step, from}) : std::nullopt;
+    return holds_zero && step > 1e-30F && std::isfinite(step) ? std::optional(EightBits{step, from}) : std::nullopt;
   }
 
   /// Function `at` of an op: post-ops count from 1, the op itself is 0.
@@ -80,30 +84,34 @@ class Marks {
     return at > 0 ? std::get_if<Activation>(&op.post_ops[at - 1]) : std::get_if<Activation>(&op.attributes);
   }
 
-  /// Whether what the op has computed up to function `at` are whole numbers.
+  /// Whether what the op has computed up to function `at` are whole numbers, as far as those that it reads are known.
   [[nodiscard]] bool is_whole(const Op& op, std::size_t at) const {
+    const auto reads_whole = [&] {
+      return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId x) { return is_whole_[to_index(x)]; });
+    };
     if (const Activation* const function = function_at(op, at)) {
       if (function->kind == ActivationKind::kRound) return true;
       if (function->kind != ActivationKind::kClip) return false;
       const bool has_whole_bounds = is_whole_number(function->alpha) && is_whole_number(function->beta);
-      return has_whole_bounds && (at > 0 ? is_whole(op, at - 1) : is_whole(op.inputs[0]));
+      return has_whole_bounds && (at > 0 ? is_whole(op, at - 1) : reads_whole());
     }
     const auto* const binary = at == 0 ? std::get_if<Binary>(&op.attributes) : nullptr;
     const bool is_sum = binary != nullptr && (binary->kind == BinaryKind::kAdd || binary->kind == BinaryKind::kSub);
-    return is_sum && is_whole(op.inputs[0]) && is_whole(op.inputs[1]);
+    return (is_sum || (at == 0 && only_moves_elements(op))) && reads_whole();
   }
 
-  [[nodiscard]] bool is_whole(TensorId x) const {
-    if (const auto values = loaded_.weights.of(x))
-      return loaded_.model.tensor(x).element == ElementType::kFloat32 &&
-             std::all_of(values->begin(), values->end(), is_whole_number);
-    const Op* const op = writer_[to_index(x)];
-    if (op == nullptr) return false;
-    return only_moves_elements(*op) ? is_whole(op->inputs[0]) : is_whole(*op, op->post_ops.size());
+  void find_whole_numbers() {
+    for (std::size_t i = 0; i < is_whole_.size(); ++i) {
+      const auto& values = loaded_.weights.by_tensor[i];
+      is_whole_[i] = values != nullptr && loaded_.model.tensors[i].element == ElementType::kFloat32 &&
+                     std::all_of(values->begin(), values->end(), is_whole_number);
+    }
+    for (const Op& op : loaded_.model.ops) is_whole_[to_index(op.outputs[0])] = is_whole(op, op.post_ops.size());
   }
 
   LoadedModel& loaded_;
   std::vector<const Op*> writer_;  ///< by tensor
+  std::vector<bool> is_whole_;     ///< by tensor: whether all its elements are whole numbers
 };
 
 }  // namespace

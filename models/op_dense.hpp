@@ -17,9 +17,9 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-/// What a quantised product reads. Its x holds `step` times whole numbers from `from` to `from` + 255, 0 among them, and
-/// w, a constant, holds one number for each output times whole numbers from -128 to 127: devices may multiply 8-bit
-/// numbers in place of float32 ones. Tells what there is, and changes nothing.
+/// What a quantised product reads. Its x holds `step` times whole numbers from `from` to `from` + 255, among which 0
+/// is, and w, a constant, holds one number for each output times whole numbers from -128 to 127: devices may multiply
+/// 8-bit numbers in place of float32 ones. Tells what there is; the result is the same.
 struct EightBits {
   float step = 1;
   float from = 0;

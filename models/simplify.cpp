@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <utility>
 
 #include "models/affine.hpp"
 #include "models/branches.hpp"
@@ -53,6 +55,17 @@ bool is_told_apart(const Activation& activation, const std::vector<PostOp>& chai
     const auto* const other = std::get_if<Activation>(&post_op);
     return other != nullptr && kind_of(*other) == kind_of(activation) && *other != activation;
   });
+}
+
+/// Whether the bounds that a function sets lie outside of those of quantising, so that nothing is left of it behind
+/// that.
+bool sets_wider_bounds(const PostOp& function, const Activation& quantize) {
+  const auto* const before = std::get_if<Activation>(&function);
+  if (before == nullptr || quantize.kind != ActivationKind::kFakeQuantize) return false;
+  const bool is_relu = before->kind == ActivationKind::kRelu;
+  if (!is_relu && before->kind != ActivationKind::kClip) return false;
+  const float low = is_relu ? 0 : std::nearbyint(before->alpha / quantize.alpha);
+  return low <= quantize.beta && (is_relu || std::nearbyint(before->beta / quantize.alpha) >= quantize.beta + 255);
 }
 
 /// Merges ops into the op before them.
@@ -302,8 +315,11 @@ class Simplifier : private ModelEdit {
         activation != nullptr && follows_product(activation->kind)) {
       // With a normalisation libraries take a rectifier, and nothing else.
       if (normalizes && activation->kind != ActivationKind::kRelu) return false;
-      if (strict_nan_ || !is_told_apart(*activation, op(i).post_ops)) return false;
-      op(i).post_ops.emplace_back(*activation);
+      std::vector<PostOp> chain = op(i).post_ops;
+      if (!chain.empty() && sets_wider_bounds(chain.back(), *activation)) chain.pop_back();
+      if (strict_nan_ || !is_told_apart(*activation, chain)) return false;
+      chain.emplace_back(*activation);
+      op(i).post_ops = std::move(chain);
       take_place_of(next, i);
       return true;
     }

@@ -63,7 +63,12 @@ void quantize(std::vector<float>& values, float step) {
 Weights random_weights(const Model& model, std::uint64_t seed) {
   std::vector<Range> ranges(model.tensors.size());
   for (const Op& op : model.ops) {
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) ranges[to_index(op.inputs[i])] = range_for(model, op, i);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      Range& range = ranges[to_index(op.inputs[i])];
+      const bool is_quantized = range.is_quantized;  // for another op
+      range = range_for(model, op, i);
+      range.is_quantized |= is_quantized;
+    }
   }
   Weights weights;
   weights.by_tensor.resize(model.tensors.size());

@@ -30,12 +30,11 @@ std::vector<float> known_steps(const std::vector<float>& w, std::int64_t outputs
   return steps;
 }
 
-std::vector<float> levels_of_rows(const std::vector<float>& w, std::int64_t outputs) {
+std::vector<float> levels_of_rows(std::vector<float> w, std::int64_t outputs) {
   const std::vector<float> steps = known_steps(w, outputs);
   const std::size_t length = w.size() / steps.size();
-  std::vector<float> levels(w.size());
-  for (std::size_t i = 0; i < w.size(); ++i) levels[i] = std::nearbyint(w[i] / steps[i / length]);
-  return levels;
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = std::nearbyint(w[i] / steps[i / length]);
+  return w;
 }
 
 /// A product of whole numbers: y[o] = scale[o] * (sum of products + bias[o]).
@@ -117,16 +116,16 @@ Implementations lossless(const std::function<PrimitiveDescriptor(const std::vect
     const std::string name = way.algorithm;
     if (name.find("vnni") == std::string::npos && name.find("amx") == std::string::npos) continue;
     way.algorithm = prefix + name;
-    way.scaled = ScaledPrimitive{
-        [product](const Constants& constants) { return product.scales(constants); },
-        [descriptor_for, name](const std::vector<float>& scales) -> dnnl::primitive_desc_base {
-          PrimitiveDescriptor descriptor = descriptor_for(scales);
-          while (name != descriptor.impl_info_str()) {
-            if (!descriptor.next_impl()) throw DeviceError("oneDNN does not list what it did before");
-          }
-          return descriptor;
-        },
-        {}};
+    way.scaled = ScaledPrimitive{[product](const Constants& constants) { return product.scales(constants); },
+                                 [descriptor_for, name](const std::vector<float>& scales) -> dnnl::primitive_desc_base {
+                                   PrimitiveDescriptor descriptor = descriptor_for(scales);
+                                   while (name != descriptor.impl_info_str()) {
+                                     if (!descriptor.next_impl())
+                                       throw DeviceError("oneDNN does not list what it did before");
+                                   }
+                                   return descriptor;
+                                 },
+                                 {}};
     ways.push_back(std::move(way));
   }
   return ways;
@@ -186,34 +185,25 @@ struct ImageCopy {
 /// The copy of a call's x, channels last, with the window's padding where that is no level of 0.
 std::optional<ImageCopy> image_copy(const Convolution& op, const View& x) {
   const Shape& shape = x.shape;
-  const bool is_channels_last = shape[1] == 1 || x.strides[1] == 1;
-  if (shape.size() < 3 || shape.size() > 4 || !is_channels_last) return std::nullopt;
-  const bool is_plane = shape.size() == 4;
-  const std::size_t last = shape.size() - 1;
-  ImageCopy copy{Quantize(*op.eight_bits), shape[0],     is_plane ? shape[2] : 1,     shape[last],
-                 shape[1],                 x.strides[0], is_plane ? x.strides[2] : 0, x.strides[last]};
+  if (shape.size() != 4 || (shape[1] != 1 && x.strides[1] != 1)) return std::nullopt;
+  ImageCopy copy{
+      Quantize(*op.eight_bits), shape[0], shape[2], shape[3], shape[1], x.strides[0], x.strides[2], x.strides[3]};
   copy.copy_height = copy.height;
   copy.copy_width = copy.width;
   if (op.eight_bits->from == 0) return copy;
-  const auto padding = [&](std::size_t dimension) {
-    return op.window.pad_begin[dimension] + op.window.pad_end[dimension];
-  };
-  copy.left = op.window.pad_begin[last - 2];
-  copy.copy_width += padding(last - 2);
-  if (is_plane) {
-    copy.top = op.window.pad_begin[0];
-    copy.copy_height += padding(0);
-  }
+  const Window& window = op.window;
+  copy.top = window.pad_begin[0];
+  copy.left = window.pad_begin[1];
+  copy.copy_height += window.pad_begin[0] + window.pad_end[0];
+  copy.copy_width += window.pad_begin[1] + window.pad_end[1];
   return copy;
 }
 
-Descriptor describe_copy(const ImageCopy& copy, std::size_t rank) {
-  const std::int64_t row = copy.copy_width * copy.channels, image = copy.copy_height * row;
-  if (rank == 3)
-    return {{copy.images, copy.channels, copy.copy_width}, DataType::u8, dnnl::memory::dims{image, 1, copy.channels}};
+Descriptor describe_copy(const ImageCopy& copy) {
+  const std::int64_t row = copy.copy_width * copy.channels;
   return {{copy.images, copy.channels, copy.copy_height, copy.copy_width},
           DataType::u8,
-          dnnl::memory::dims{image, 1, row, copy.channels}};
+          dnnl::memory::dims{copy.copy_height * row, 1, row, copy.channels}};
 }
 
 Descriptor describe_packed(const Shape& shape) { return {shape, DataType::s8, dnnl::memory::format_tag::any}; }
@@ -231,7 +221,7 @@ Implementations eight_bit_ways(const Convolution& op, const OpCall& call, const 
   const auto [product, post_ops] = parts_of(*op.eight_bits, call, outputs, as_it_lies);
   if (!post_ops) return {};
   const bool is_copied_padded = op.eight_bits->from != 0;
-  const Descriptor x = describe_copy(*copy, output.shape.size()), y = describe(output);
+  const Descriptor x = describe_copy(*copy), y = describe(output);
   const Descriptor bias = product.is_biased || is_copied_padded ? describe_dense({outputs}) : Descriptor();
   std::vector<Binding> bindings =
       bind_constants(product, describe(kernel->shape, kernel->strides), bias, /*arrange=*/{});
@@ -246,8 +236,7 @@ Implementations eight_bit_ways(const Convolution& op, const OpCall& call, const 
                                attributes = post_ops->attributes](const std::vector<float>& scales) {
     const dnnl::convolution_forward::desc description(
         dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x, w, bias, y, window.stride,
-        skipped(window.dilation), is_copied_padded ? none : window.pad_begin,
-        is_copied_padded ? none : window.pad_end);
+        skipped(window.dilation), is_copied_padded ? none : window.pad_begin, is_copied_padded ? none : window.pad_end);
     return PrimitiveDescriptor(description, with_scales(attributes, scales), engine, /*allow_empty=*/true);
   };
   try {

@@ -4,8 +4,8 @@
 #include "executor/onednn/operands.hpp"
 
 /// Products of 8-bit numbers in place of float32 ones, where EightBits says that operands hold such: x is copied as
-/// uint8 in the workspace, w packed as int8, and sums of whole numbers are exact. Only by instructions that multiply
-/// them without loss (VNNI and AMX): earlier ones sum two products in 16 bits, which is too few.
+/// uint8 in the workspace, w packed as int8, and sums are exact until they are rounded to float32. Only by instructions
+/// that multiply without loss (VNNI and AMX): earlier ones sum two products in 16 bits, which is too few.
 namespace cohort::onednn {
 
 /// Of a convolution; none where w is computed, or images do not lie channels last.

@@ -42,11 +42,11 @@ struct Binding {
 
   int argument = 0;  ///< DNNL_ARG_...
   Source source = Source::kInput;
-  std::size_t operand = 0;  ///< position among the call's inputs or outputs
-  Descriptor descriptor;    ///< how the operand lies in memory; constants: how their values lie
-  Rearrange rearrange;      ///< constants only; empty: as they are
+  std::size_t operand = 0;     ///< position among the call's inputs or outputs
+  Descriptor descriptor;       ///< how the operand lies in memory; constants: how their values lie
+  Rearrange rearrange;         ///< constants only; empty: as they are
   FromConstants made_of = {};  ///< constants only; not empty: what is bound in place of the values
-  std::int64_t offset = 0;  ///< elements from the operand's first to the argument's
+  std::int64_t offset = 0;     ///< elements from the operand's first to the argument's
   /// Not empty, no constant: what `descriptor` describes is a copy in the workspace, made of these pieces before the
   /// primitive, or taken apart into them after it.
   std::vector<Piece> pieces = {};
@@ -66,7 +66,7 @@ using Loop = std::function<void(const HostArguments& arguments)>;
 struct ScaledPrimitive {
   FromConstants scales;
   std::function<dnnl::primitive_desc_base(const std::vector<float>& scales)> descriptor_for;
-  std::map<std::vector<float>, dnnl::primitive> made;  ///< by scales
+  std::map<std::vector<float>, dnnl::primitive> made;  ///< the last ones, by scales
 
   dnnl::primitive primitive_for(const Constants& constants);
 };
@@ -84,8 +84,8 @@ struct Implementation {
   [[nodiscard]] Descriptor wanted(const Binding& binding) const;
   /// How a staged operand lies in the workspace.
   [[nodiscard]] Descriptor stage_of(const Binding& binding) const;
-  /// The primitive's scratchpad, then the copy of each operand in pieces and of each staged one, in the order of the
-  /// bindings.
+  /// The primitive's scratchpad, then the copy of each operand in pieces, in another form and of each staged one, in
+  /// the order of the bindings.
   [[nodiscard]] Bytes workspace() const;
 };
 

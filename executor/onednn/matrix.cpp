@@ -141,9 +141,9 @@ Implementations collapsed(const Gemm& op, const OpCall& call, const View& x, con
     return describe({view.shape[1], outputs}, {*stride, 1});
   };
   const std::int64_t inputs = shape_of(call.inputs[1])[2];
-  return product({y.shape[1], inputs, outputs, y.shape[1] > 1 ? x.strides[1] : inputs, *row_stride, rows, present,
-                  op.eight_bits},
-                 call, engine);
+  return product(
+      {y.shape[1], inputs, outputs, y.shape[1] > 1 ? x.strides[1] : inputs, *row_stride, rows, present, op.eight_bits},
+      call, engine);
 }
 
 /// A product per model, as one batched matmul.

@@ -308,14 +308,18 @@ Result<void> convert_conv_integer(NodeImport& node) {
 
 namespace {
 
-/// Whether a MatMulInteger multiplies one constant matrix, by levels that have one zero point at most.
+/// Whether a MatMulInteger multiplies one constant matrix, by levels that have one zero point at most. In training the
+/// matrix changes, and what is taken off its sums would have to.
 bool has_constant_matrix(const NodeImport& node) {
-  const auto has_one = [&](std::size_t input) {
+  if (node.for_training()) return false;
+  const auto is_number = [&](std::size_t input) {
     const Result<Shape> shape = node.shape(input);
-    return !node.has_input(input) || (shape && element_count(*shape) == 1);
+    return !node.has_input(input) || (shape && shape->size() <= 1 && element_count(*shape) == 1);
   };
   const Constant* const b = node.constant(1);
-  return b != nullptr && b->shape.size() == 2 && has_one(2) && (!node.has_input(3) || node.constant(3) != nullptr);
+  if (b == nullptr || b->shape.size() != 2 || !is_number(2)) return false;
+  const Constant* const zero_points = node.constant(3);
+  return !node.has_input(3) || (zero_points != nullptr && (is_number(3) || zero_points->shape == Shape{b->shape[1]}));
 }
 
 /// Input 0 times constant input 1, [I, O]. What the zero point of input 0 adds is taken off the sums, so that the
@@ -323,19 +327,19 @@ bool has_constant_matrix(const NodeImport& node) {
 Result<TensorId> product_of_levels(NodeImport& node) {
   const Constant& b = *node.constant(1);
   std::vector<float> zeros = {0};
-  if (const Constant* const zero_points = node.constant(3)) {
-    COHORT_CHECK(along_axis(zero_points->shape, "zero_point1", b.shape, 1));
-    zeros = floats_of(*zero_points);
-  }
+  if (const Constant* const zero_points = node.constant(3)) zeros = floats_of(*zero_points);
   const std::vector<float> values = distances(b, zeros, 1);
   const auto columns = static_cast<std::size_t>(b.shape[1]);
   std::vector<float> sums(columns, 0);
   for (std::size_t i = 0; i < values.size(); ++i) sums[i % columns] += values[i];
   COHORT_TRY(const TensorId x, as_float(node, 0));
   COHORT_TRY(const TensorId w, matrix_of_rows(node, 1, values));
-  if (!node.has_input(2)) return product_of_rows(node, "", x, {w});
-  if (const Constant* const zero = node.constant(2)) {
-    for (float& sum : sums) sum *= -floats_of(*zero).front();
+  const Constant* const zero_point = node.constant(2);
+  if (!node.has_input(2) || (zero_point != nullptr && is_zero(floats_of(*zero_point))))
+    return product_of_rows(node, "", x, {w});
+  if (zero_point != nullptr) {
+    const float zero = floats_of(*zero_point).front();
+    for (float& sum : sums) sum *= -zero;
     COHORT_TRY(const TensorId bias, node.weight(2, {b.shape[1]}, std::move(sums)));
     return product_of_rows(node, "", x, {w, bias});
   }

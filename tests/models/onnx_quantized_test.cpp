@@ -70,6 +70,53 @@ TEST(OnnxMatMulInteger, MultipliesDistancesFromZeroPoints) {
   EXPECT_THAT(computed(graph + node_text("MatMulInteger", {"x", "b"}, {"y"}), a)[0][0], 11 + 14 + 9);
 }
 
+/// The EightBits of the one Gemm of a graph.
+std::optional<EightBits> eight_bits(const std::string& graph) {
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, graph), {});
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (!loaded) return std::nullopt;
+  const LoadedModel simple = simplify(*loaded);
+  for (const Op& op : simple.model.ops) {
+    if (const auto* const gemm = std::get_if<Gemm>(&op.attributes)) return gemm->eight_bits;
+  }
+  return std::nullopt;
+}
+
+TEST(OnnxMatMulInteger, MultipliesLevelsThatWereComputed) {
+  const std::string matrix = integers_text("b", {3, 2}, {1, 4, -2, 5, 3, 6}) + integers_text("b_zero", {2}, {1, 2});
+  const std::string graph = input_text("x", {1, 2, 3}) + output_text("y") + output_text("scale") + matrix +
+                            node_text("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}) +
+                            node_text("MatMulInteger", {"q", "b", "zero", "b_zero"}, {"y"});
+  // Levels {51 0 255; 102 153 51}, zero point 51, matrix {0 2; -3 3; 2 4}.
+  const auto outputs = computed(graph, {0, -1, 4, 1, 2, 0});
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_THAT(outputs[0], ElementsAre(153 + 408, -153 + 816, -306, 102 + 306));
+  EXPECT_EQ(eight_bits(graph), (EightBits{1, 0}));
+  // A zero point that is constant becomes a bias.
+  const std::string constant = input_text("x", {2, 3}) + output_text("y") + matrix + floats_text("step", {}, {0.5F}) +
+                               narrow_text("zero", {}, 2, {3}) +
+                               node_text("QuantizeLinear", {"x", "step", "zero"}, {"q"}) +
+                               node_text("MatMulInteger", {"q", "b", "zero", "b_zero"}, {"y"});
+  EXPECT_THAT(computed(constant, {0, 1, -1.5F, 2, -9, 0.5F}),
+              ElementsAre(ElementsAre(-6 - 6, 6 - 12, 9 + 2, 8 - 9 + 4)));
+  EXPECT_EQ(eight_bits(constant), (EightBits{1, 0}));
+}
+
+/// The matrix changes: what is taken off the levels must not depend on what it was.
+TEST(OnnxMatMulInteger, TakesZeroPointsOffTheLevelsInTraining) {
+  const std::string graph = input_text("x", {2, 3}) + output_text("y") + output_text("scale") +
+                            integers_text("b", {3, 2}, {1, 4, -2, 5, 3, 6}) +
+                            node_text("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}) +
+                            node_text("MatMulInteger", {"q", "b", "zero"}, {"y"});
+  onnx::ReadOptions options;
+  options.for_training = true;
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, graph), options);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const bool has_gemm = std::any_of(loaded->model.ops.begin(), loaded->model.ops.end(),
+                                    [](const Op& op) { return std::holds_alternative<Gemm>(op.attributes); });
+  EXPECT_FALSE(has_gemm);
+}
+
 TEST(OnnxMatMulInteger, TakesZeroPointsByRowAndByColumn) {
   const std::string graph = input_text("x", {2, 2}) + output_text("y") + integers_text("b", {2, 2}, {1, 2, 3, 4}) +
                             integers_text("a_zero", {2}, {1, 2}) + integers_text("b_zero", {2}, {1, 2}) +
@@ -201,7 +248,7 @@ TEST(OnnxQLinearConv, TakesABiasThatIsComputedAndRefusesScalesThatDoNotFit) {
   EXPECT_THAT(problem(graph("known", "scales")), HasSubstr("input 1 (scale) must hold one value, not [2]"));
 }
 
-/// What a quantiser writes as ops from levels to levels runs as the ops on floats, with one op that rounds after each.
+/// What a quantiser writes as ops from levels to levels runs as the ops on floats, each with its rounding behind it.
 TEST(OnnxQuantized, LayersOfLevelsAreLayersAndRoundings) {
   const std::string scales = floats_text("s", {}, {0.5F}) + bytes_text("z", 2, "", "128") +
                              floats_text("ws", {}, {0.25F}) + bytes_text("wz", 3, "", "0") +
@@ -218,7 +265,11 @@ TEST(OnnxQuantized, LayersOfLevelsAreLayersAndRoundings) {
   const LoadedModel simple = simplify(*loaded);
   std::vector<std::string> types;
   for (const Op& op : simple.model.ops) types.emplace_back(op_type(op.attributes));
-  EXPECT_THAT(types, ElementsAre("FakeQuantize", "Convolution", "FakeQuantize", "MaxPool", "MatMul", "FakeQuantize"));
+  EXPECT_THAT(types, ElementsAre("FakeQuantize", "Convolution", "MaxPool", "Reshape", "Gemm", "Reshape"));
+  const Op& convolution = simple.model.ops[1];
+  EXPECT_THAT(convolution.post_ops, ElementsAre(PostOp{Activation{ActivationKind::kFakeQuantize, 0.5F, -128}}));
+  EXPECT_EQ(std::get<Convolution>(convolution.attributes).eight_bits, (EightBits{0.5F, -128}));
+  EXPECT_EQ(std::get<Gemm>(simple.model.ops[4].attributes).eight_bits, (EightBits{0.5F, -128}));
   // In halves, times 8 * 0.25: {2 0 0; 0 1 0; 0 0 4; -2 -2 -2}. The larger of two rows: {2 1 0; 0 1 4; 0 0 4}. Times
   // {0.25 0.5; 0.75 1; 1.25 1.5}: {1.25 2; 5.75 7; 5 6}, in halves to even.
   const std::vector<float> x = {1, 0, 0, 0, 0.7F, 0, 0, 0, 2, -1, -1, -1};

@@ -453,5 +453,26 @@ TEST(Simplify, FollowsAChainOfReshapesToWhereItEnds) {
   EXPECT_THAT(op_texts(checked_simplify(finish(b)).model), ElementsAre("relu: Relu + Tanh"));
 }
 
+/// The functions behind a product, the last of which quantises.
+std::vector<PostOp> behind_product(const std::vector<Activation>& functions) {
+  ModelBuilder b("net");
+  TensorId y = b.linear("fc", b.input("x", {2, 5}), 3);
+  for (std::size_t i = 0; i < functions.size(); ++i) y = b.add("f" + std::to_string(i), functions[i], {y});
+  b.output(y);
+  const LoadedModel simple = checked_simplify(finish(b));
+  EXPECT_EQ(simple.model.ops.size(), 1U);
+  return simple.model.ops[0].post_ops;
+}
+
+TEST(Simplify, QuantizingBehindAProductIsPartOfItAndMakesWiderBoundsNeedless) {
+  using Kind = ActivationKind;
+  const Activation relu{Kind::kRelu}, clip{Kind::kClip, 0, 0.6F};
+  const Activation from_zero{Kind::kFakeQuantize, 0.6F / 255, 0}, from_less{Kind::kFakeQuantize, 0.01F, -9};
+  EXPECT_THAT(behind_product({from_less}), ElementsAre(PostOp{from_less}));
+  EXPECT_THAT(behind_product({relu, from_zero}), ElementsAre(PostOp{from_zero}));
+  EXPECT_THAT(behind_product({clip, from_zero}), ElementsAre(PostOp{from_zero}));
+  EXPECT_THAT(behind_product({relu, from_less}), ElementsAre(PostOp{relu}, PostOp{from_less}));
+}
+
 }  // namespace
 }  // namespace cohort

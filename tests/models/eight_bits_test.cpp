@@ -1,0 +1,130 @@
+#include "models/eight_bits.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/builder.hpp"
+
+namespace cohort {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatEq;
+using testing::IsEmpty;
+
+TEST(StepsOfRows, AreThoseThatWeightsWereQuantisedBy) {
+  EXPECT_THAT(steps_of_rows(std::vector<float>{127, -3, 5, 0.5F, -32, 0.25F}, 2),
+              ElementsAre(FloatEq(1), FloatEq(0.25F)));
+  EXPECT_THAT(steps_of_rows(std::vector<float>{0, 0, 0}, 1), ElementsAre(1));
+  EXPECT_THAT(steps_of_rows(std::vector<float>{-128, 127}, 1), ElementsAre(1));
+}
+
+TEST(StepsOfRows, AreThereWhateverTheStepAndTheLargestLevel) {
+  for (const float step : {0.00731F, 1.0F / 3, 4.2e-12F, 3e7F}) {
+    for (const int largest : {128, 127, 100, 61, 2, 1}) {
+      std::vector<float> row;
+      for (int level = -largest; level <= std::min(largest, 127); ++level)
+        row.push_back(static_cast<float>(level) * step);
+      const std::vector<float> steps = steps_of_rows(row, 1);
+      ASSERT_EQ(steps.size(), 1U) << step << ' ' << largest;
+      for (const float value : row) {
+        const float level = std::nearbyint(value / steps[0]);
+        EXPECT_TRUE(level >= -128 && level <= 127);
+        EXPECT_NEAR(level * steps[0], value, 1e-6F * step * static_cast<float>(largest));
+      }
+    }
+  }
+}
+
+TEST(StepsOfRows, AreNoneOfOtherWeights) {
+  EXPECT_THAT(steps_of_rows(std::vector<float>{1, 0.7182F, 0.3141F}, 1), IsEmpty());
+  EXPECT_THAT(steps_of_rows(std::vector<float>{1, 2, 300, 1, 2, 3}, 2), IsEmpty()) << "more than 8 bits";
+  EXPECT_THAT(steps_of_rows(std::vector<float>{127, 128, 1}, 1), IsEmpty());
+  EXPECT_THAT(steps_of_rows(std::vector<float>{INFINITY, 1}, 1), IsEmpty());
+  EXPECT_THAT(steps_of_rows(std::vector<float>{NAN, 1, 2}, 1), IsEmpty());
+  EXPECT_THAT(steps_of_rows(std::vector<float>{NAN, NAN}, 1), IsEmpty());
+}
+
+constexpr Activation kQuantize{ActivationKind::kFakeQuantize, 0.05F, -37};
+
+/// A product of what `between` makes of x; its weights are whole numbers.
+struct Net {
+  ModelBuilder b{"net"};
+  TensorId x = b.input("x", {1, 8, 6, 6});
+
+  /// Of the convolution, once all is simplified.
+  std::optional<EightBits> marked(TensorId y, bool strict_nan = false, float weight = 1) {
+    const TensorId w = b.weight("w", {4, 8, 1, 1});
+    b.output(b.add("conv", Convolution{{{1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}}, {y, w}));
+    const Result<Model> model = b.finish();
+    EXPECT_TRUE(model) << model.error().message;
+    Weights weights = random_weights(*model, 1);
+    std::vector<float> levels(32, weight);
+    levels[3] = 127;
+    weights.by_tensor[to_index(w)] = std::make_shared<const std::vector<float>>(levels);
+    const LoadedModel simple = simplify({*model, weights}, strict_nan);
+    return std::get<Convolution>(simple.model.ops.back().attributes).eight_bits;
+  }
+};
+
+TEST(MarkEightBits, ProductsOfWhatWasQuantised) {
+  Net net;
+  EXPECT_EQ(net.marked(net.b.add("q", kQuantize, {net.x})), (EightBits{0.05F, -37}));
+  Net behind;
+  const TensorId sum = behind.b.add("sum", Binary{BinaryKind::kAdd}, {behind.x, behind.x});
+  EXPECT_EQ(behind.marked(behind.b.add("q", kQuantize, {sum})), (EightBits{0.05F, -37})) << "in the pass of the sum";
+}
+
+TEST(MarkEightBits, ThroughOpsThatMoveElements) {
+  Net net;
+  TensorId y = net.b.add("q", kQuantize, {net.x});
+  y = net.b.add("pool", Pool{PoolKind::kMax, {{2, 2}, {1, 1}, {0, 0}, {1, 1}, {1, 1}}}, {y});
+  y = net.b.add("turned", Transpose{{0, 1, 3, 2}}, {y});
+  EXPECT_EQ(net.marked(y), (EightBits{0.05F, -37}));
+}
+
+TEST(MarkEightBits, OfRoundedNumbersWithinBounds) {
+  Net net;
+  TensorId y = net.b.add("round", Activation{ActivationKind::kRound}, {net.x});
+  y = net.b.add("levels", Activation{ActivationKind::kClip, -128, 127}, {y});
+  EXPECT_EQ(net.marked(y), (EightBits{1, -128}));
+  Net other;
+  y = other.b.add("levels", Activation{ActivationKind::kClip, -128, 127}, {other.x});
+  EXPECT_EQ(other.marked(y), std::nullopt) << "not rounded";
+  Net wide;
+  y = wide.b.add("round", Activation{ActivationKind::kRound}, {wide.x});
+  y = wide.b.add("levels", Activation{ActivationKind::kClip, -128, 128}, {y});
+  EXPECT_EQ(wide.marked(y), std::nullopt) << "one level too many";
+}
+
+TEST(MarkEightBits, NothingElse) {
+  Net floats;
+  EXPECT_EQ(floats.marked(floats.x), std::nullopt);
+  Net weights;
+  EXPECT_EQ(weights.marked(weights.b.add("q", kQuantize, {weights.x}), false, 0.1234F), std::nullopt);
+  Net strict;
+  EXPECT_EQ(strict.marked(strict.b.add("q", kQuantize, {strict.x}), true), std::nullopt) << "NaN has no level";
+  Net scaled;
+  TensorId y = scaled.b.add("q", kQuantize, {scaled.x});
+  y = scaled.b.add("tanh", Activation{ActivationKind::kTanh}, {y});
+  EXPECT_EQ(scaled.marked(y), std::nullopt);
+  Net averaged;
+  y = averaged.b.add("q", kQuantize, {averaged.x});
+  y = averaged.b.add("pool", Pool{PoolKind::kAverage, {{2, 2}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}}, {y});
+  EXPECT_EQ(averaged.marked(y), std::nullopt);
+}
+
+TEST(MarkEightBits, RandomWeightsOfSuchProductsAreLevels) {
+  ModelBuilder b("net");
+  const TensorId x = b.input("x", {1, 64}), w = b.weight("w", {16, 64});
+  b.output(b.add("product", Gemm{false, EightBits{}}, {x, w}));
+  const Result<Model> model = b.finish();
+  ASSERT_TRUE(model);
+  const Weights weights = random_weights(*model, 1);
+  EXPECT_EQ(steps_of_rows(*weights.of(w), 16).size(), 16U);
+}
+
+}  // namespace
+}  // namespace cohort
