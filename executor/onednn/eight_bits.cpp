@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "executor/device_error.hpp"
@@ -54,11 +54,11 @@ struct WholeProduct {
   [[nodiscard]] std::vector<float> bias(const Constants& constants) const {
     const std::vector<float> factors = scales(constants);
     const std::vector<float> levels = levels_of_rows(constants(1), outputs);
-    const auto length = static_cast<std::ptrdiff_t>(levels.size() / factors.size());
+    const std::size_t length = levels.size() / factors.size();
     std::vector<float> result;
     for (std::size_t row = 0; row < factors.size(); ++row) {
-      const auto first = levels.begin() + static_cast<std::ptrdiff_t>(row) * length;
-      const double lack = std::accumulate(first, first + length, 0.0) * bits.from;
+      const std::span<const float> of_row = std::span(levels).subspan(row * length, length);
+      const double lack = std::accumulate(of_row.begin(), of_row.end(), 0.0) * bits.from;
       const double own = is_biased ? static_cast<double>(constants(2)[row]) / divisor / factors[row] : 0.0;
       result.push_back(static_cast<float>(lack + own));
     }
@@ -121,7 +121,7 @@ Implementations lossless(const std::function<PrimitiveDescriptor(const std::vect
     return static_cast<const dnnl::primitive_desc_base&>(other);
   };
   Implementation way{prefix + name, static_cast<const dnnl::primitive_desc_base&>(descriptor), bindings, std::nullopt};
-  way.scaled = ScaledPrimitive{[product](const Constants& constants) { return product.scales(constants); }, scaled, {}};
+  way.scaled = ScaledPrimitive{[product](const Constants& constants) { return product.scales(constants); }, scaled};
   return {way};
 }
 
@@ -135,8 +135,6 @@ Binding bind_copy(Descriptor descriptor, MakeCopy make) {
 bool constants_follow(const OpCall& call) {
   return is_constant(call, 1) && (own_input_count(call) < 3 || is_constant(call, 2));
 }
-
-std::optional<Descriptor> as_it_lies(const View& view) { return describe(view); }
 
 /// Calls body(row), by the threads that the call's primitive has, too.
 template <class Body>
@@ -176,7 +174,8 @@ struct ImageCopy {
   }
 };
 
-/// The copy of a call's x, channels last, with the window's padding where that is no level of 0.
+/// The copy of a call's x, where that lies channels last. It has the window's padding, unless the number of 0 is the 0
+/// that primitives pad with.
 std::optional<ImageCopy> image_copy(const Convolution& op, const View& x) {
   const Shape& shape = x.shape;
   if (shape.size() != 4 || (shape[1] != 1 && x.strides[1] != 1)) return std::nullopt;
@@ -214,9 +213,9 @@ Implementations eight_bit_ways(const Convolution& op, const OpCall& call, const 
   if (!copy || !kernel || element_count(shape_of(call.inputs[1])) / outputs > kMostProducts) return {};
   const auto [product, post_ops] = parts_of(*op.eight_bits, call, outputs, as_it_lies);
   if (!post_ops) return {};
-  const bool is_copied_padded = op.eight_bits->from != 0;
+  const bool pads_copy = op.eight_bits->from != 0;
   const Descriptor x = describe_copy(*copy), y = describe(output);
-  const Descriptor bias = product.is_biased || is_copied_padded ? describe_dense({outputs}) : Descriptor();
+  const Descriptor bias = product.is_biased || pads_copy ? describe_dense({outputs}) : Descriptor();
   std::vector<Binding> bindings =
       bind_constants(product, describe(kernel->shape, kernel->strides), bias, /*arrange=*/{});
   bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
@@ -230,7 +229,7 @@ Implementations eight_bit_ways(const Convolution& op, const OpCall& call, const 
                                attributes = post_ops->attributes](const std::vector<float>& scales) {
     const dnnl::convolution_forward::desc description(
         dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x, w, bias, y, window.stride,
-        skipped(window.dilation), is_copied_padded ? none : window.pad_begin, is_copied_padded ? none : window.pad_end);
+        skipped(window.dilation), pads_copy ? none : window.pad_begin, pads_copy ? none : window.pad_end);
     return PrimitiveDescriptor(description, with_scales(attributes, scales), engine, /*allow_empty=*/true);
   };
   try {

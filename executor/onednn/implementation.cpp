@@ -7,13 +7,8 @@
 
 namespace cohort::onednn {
 
-dnnl::primitive ScaledPrimitive::primitive_for(const Constants& constants) {
-  const std::vector<float> factors = scales(constants);
-  const auto known = made.find(factors);
-  if (known != made.end()) return known->second;
-  constexpr std::size_t kMost = 64;
-  if (made.size() == kMost) made.clear();  // kernels hold their own
-  return made.emplace(factors, dnnl::primitive(descriptor_for(factors).get())).first->second;
+dnnl::primitive ScaledPrimitive::primitive_for(const Constants& constants) const {
+  return dnnl::primitive(descriptor_for(scales(constants)).get());  // the library keeps those made last
 }
 
 Descriptor Implementation::wanted(const Binding& binding) const {

@@ -5,7 +5,6 @@
 #include <dnnl.hpp>
 #include <functional>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,9 +65,8 @@ using Loop = std::function<void(const HostArguments& arguments)>;
 struct ScaledPrimitive {
   FromConstants scales;
   std::function<dnnl::primitive_desc_base(const std::vector<float>& scales)> descriptor_for;
-  std::map<std::vector<float>, dnnl::primitive> made;  ///< the last ones, by scales
 
-  dnnl::primitive primitive_for(const Constants& constants);
+  [[nodiscard]] dnnl::primitive primitive_for(const Constants& constants) const;
 };
 
 /// One of the library's ways to run a call.

@@ -166,8 +166,7 @@ Implementations batched(const OpCall& call, const View& x, const Rows& rows, con
     first.append_binary(dnnl::algorithm::binary_add, bias.descriptor);
     bindings.push_back(std::move(bias));
   }
-  const std::optional<PostOps> post_ops = make_post_ops(
-      call, [](const View& view) { return std::optional<Descriptor>(describe(view)); }, first, bindings);
+  const std::optional<PostOps> post_ops = make_post_ops(call, as_it_lies, first, bindings);
   if (!post_ops) return {};
   const Descriptor from = describe_dense({repeats ? 1 : models, samples, inputs});
   const Descriptor to = describe(y);
@@ -217,8 +216,8 @@ Implementations implementations(const Gemm& op, const OpCall& call, const dnnl::
   const Shape& w = shape_of(call.inputs[1]);
   if (y.shape[1] > 1 && y.strides[1] != 1) return {};
   const bool many = y.shape[0] > 1;
-  return product({y.shape[0], w[1], w[0], many ? x->strides[0] : w[1], many ? y.strides[0] : w[0], *rows,
-                  [](const View& view) { return std::optional<Descriptor>(describe(view)); }, op.eight_bits},
+  return product({y.shape[0], w[1], w[0], many ? x->strides[0] : w[1], many ? y.strides[0] : w[0], *rows, as_it_lies,
+                  op.eight_bits},
                  call, engine);
 }
 

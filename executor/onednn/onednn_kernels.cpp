@@ -249,8 +249,6 @@ class OnednnKernels final : public HostKernels {
                   ways.library.empty() ? ways.own[0].algorithm : ways.library[0].algorithm);
     }
     const ThreadScope scope(threads);
-    std::optional<EmptyCache> empty;
-    if (way->scaled) empty.emplace();  // its primitive is looked for among those that are listed
     try {
       return onednn::make_kernel(*way, call, weights, engine_);
     } catch (const DeviceError& error) {

@@ -204,6 +204,8 @@ bool mixes_up(const std::vector<PostOp>& chain) {
 
 }  // namespace
 
+std::optional<Descriptor> as_it_lies(const View& view) { return describe(view); }
+
 void append_levels(const Activation& fake_quantize, dnnl::post_ops& post_ops) {
   const std::vector<Eltwise> steps = steps_of(fake_quantize);
   for (std::size_t i = 1; i < steps.size(); ++i) append(steps[i], post_ops);
@@ -238,8 +240,6 @@ std::optional<PostOps> make_post_ops(const OpCall& call, const Presentation& pre
   return result;
 }
 
-std::optional<PostOps> make_post_ops(const OpCall& call) {
-  return make_post_ops(call, [](const View& view) { return std::optional<Descriptor>(describe(view)); });
-}
+std::optional<PostOps> make_post_ops(const OpCall& call) { return make_post_ops(call, as_it_lies); }
 
 }  // namespace cohort::onednn

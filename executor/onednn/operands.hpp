@@ -73,6 +73,8 @@ void append_levels(const Activation& fake_quantize, dnnl::post_ops& post_ops);
 
 /// How a view is presented to a primitive that sees the call in another shape; empty: not possible.
 using Presentation = std::function<std::optional<Descriptor>(const View& view)>;
+/// To a primitive that sees it in the call's own shape.
+std::optional<Descriptor> as_it_lies(const View& view);
 
 /// Attributes with a caller-owned scratchpad and the call's post-ops.
 struct PostOps {

@@ -16,14 +16,10 @@ Result<TensorId> matrix_weight(NodeImport& node, std::size_t i, bool is_transpos
   COHORT_TRY(const Constant* const matrix, node.floats(i, "B"));
   COHORT_CHECK(expect_matrix(matrix->shape, "B"));
   if (is_transposed && scale == 1) return node.tensor(i);
-  const std::vector<float>& values = *matrix->floats();
-  const auto rows = static_cast<std::size_t>(matrix->shape[0]);
-  const auto columns = static_cast<std::size_t>(matrix->shape[1]);
   COHORT_CHECK(node.claim(element_count(matrix->shape)));
-  std::vector<float> scaled = is_transposed ? values : transposed(values, rows, columns);
+  std::vector<float> scaled = *matrix->floats();
   for (float& value : scaled) value *= scale;
-  const Shape shape = is_transposed ? matrix->shape : Shape{matrix->shape[1], matrix->shape[0]};
-  return node.weight(i, shape, std::move(scaled));
+  return is_transposed ? node.weight(i, matrix->shape, std::move(scaled)) : matrix_of_rows(node, i, scaled);
 }
 
 /// Whether a constant of this shape adds the same [O] to every row of y [N, O].
@@ -107,20 +103,26 @@ std::vector<float> transposed(const std::vector<float>& values, std::size_t rows
   return result;
 }
 
+Result<TensorId> matrix_of_rows(NodeImport& node, std::size_t input, const std::vector<float>& values) {
+  const Shape& shape = node.constant(input)->shape;
+  return node.weight(input, {shape[1], shape[0]},
+                     transposed(values, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1])));
+}
+
 Result<TensorId> product_of_rows(NodeImport& node, const std::string& suffix, TensorId x,
                                  std::vector<TensorId> weights) {
   const Shape a = node.shape_of(x);
   const Shape w = node.shape_of(weights[0]);
   if (a.back() != w[1])
     return fail(ErrorCode::kInvalidInput, "A {} does not fit B, which has {} rows", to_string(a), w[1]);
+  const auto named = [&](const std::string& what) { return suffix.empty() ? what : suffix + "_" + what; };
   weights.insert(weights.begin(), x);
   if (a.size() == 2) return node.emit(suffix, Gemm{}, std::move(weights));
-  COHORT_TRY(weights[0],
-             node.emit_reshape(suffix + "rows", x, {element_count(Shape(a.begin(), a.end() - 1)), a.back()}));
+  COHORT_TRY(weights[0], node.emit_reshape(named("rows"), x, {element_count(Shape(a.begin(), a.end() - 1)), a.back()}));
   COHORT_TRY(const TensorId y, node.emit(suffix, Gemm{}, std::move(weights)));
   Shape shape = a;
   shape.back() = w[0];
-  return node.emit_reshape(suffix + "shape", y, std::move(shape));
+  return node.emit_reshape(named("shape"), y, std::move(shape));
 }
 
 Result<void> convert_gemm(NodeImport& node) {

@@ -81,14 +81,6 @@ Result<TensorId> scaled_constant(NodeImport& node, std::size_t input, std::vecto
   return node.weight(input, shape, scaled(std::move(values), shape, steps, axis));
 }
 
-/// `values` of input `input`, a constant matrix [I, O], as the weights [O, I] of a product of rows.
-Result<TensorId> matrix_of_rows(NodeImport& node, std::size_t input, const std::vector<float>& values) {
-  const Shape& shape = node.constant(input)->shape;
-  COHORT_CHECK(node.claim(element_count(shape)));
-  return node.weight(input, {shape[1], shape[0]},
-                     transposed(values, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1])));
-}
-
 /// Input `input` less its zero points, input `zero_point`: one, or one for each entry of `axis`.
 Result<TensorId> centred(NodeImport& node, std::size_t input, std::size_t zero_point, std::size_t axis) {
   COHORT_TRY(const Shape shape, node.shape(input));
@@ -328,6 +320,7 @@ Result<TensorId> product_of_levels(NodeImport& node) {
   const Constant& b = *node.constant(1);
   std::vector<float> zeros = {0};
   if (const Constant* const zero_points = node.constant(3)) zeros = floats_of(*zero_points);
+  COHORT_CHECK(node.claim(element_count(b.shape)));
   const std::vector<float> values = distances(b, zeros, 1);
   const auto columns = static_cast<std::size_t>(b.shape[1]);
   std::vector<float> sums(columns, 0);
@@ -398,6 +391,7 @@ Result<void> convert_qlinear_matmul(NodeImport& node) {
   COHORT_TRY(const TensorId left, dequantized(node, "a", {0, 1, 2, a.size() - 2}));
   const Quantized matrix{kB, kB + 1, kB + 2, b.size() - 1};
   if (b.size() == 2 && is_constant(node, matrix)) {
+    COHORT_CHECK(node.claim(element_count(b)));
     COHORT_TRY(const std::vector<float> values, dequantized_values(node, matrix));
     COHORT_TRY(const TensorId w, matrix_of_rows(node, kB, values));
     COHORT_TRY(const TensorId y, product_of_rows(node, "sum", left, {w}));

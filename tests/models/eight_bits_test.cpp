@@ -49,7 +49,7 @@ TEST(StepsOfRows, AreNoneOfOtherWeights) {
 
 constexpr Activation kQuantize{ActivationKind::kFakeQuantize, 0.05F, -37};
 
-/// A product of what `between` makes of x; its weights are whole numbers.
+/// What is between x and a convolution whose weights are whole numbers.
 struct Net {
   ModelBuilder b{"net"};
   TensorId x = b.input("x", {1, 8, 6, 6});
