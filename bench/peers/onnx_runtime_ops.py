@@ -80,6 +80,13 @@ def normalisations():
     positions = random.integers(0, 6, (2, 4), np.int32)
     yield Case("embedding_positions", "EmbedLayerNormalization",
                [words, segments, *rows, gamma, beta, None, positions], (2, 3, 4, 5, 6), 2)
+    tables = [levels(10, 8), levels(6, 8), levels(2, 8), levels(8), levels(8)]
+    scales, zeros = [scalar(0.02 * (i + 1)) for i in range(5)], [scalar(60 + i, np.uint8) for i in range(5)]
+    for name, some in (("qembedding", segments), ("qembedding_words", None)):
+        given = [words, some, *tables, mask, *scales, *zeros]
+        if some is None:
+            given[4] = given[10] = given[15] = None
+        yield Case(name, "QEmbedLayerNormalization", given, (*range(2, 7), *range(8, 18)), 2)
 
 
 def fused():
@@ -194,10 +201,27 @@ def quantised():
     gemm = [levels(3, 4), scales[0], zeros[0], levels(4, 5), scales[1], zeros[1], bias]
     yield Case("qgemm", "QGemm", [*gemm, scalar(0.3), zeros[2]], range(1, 9), **one_level)
     yield Case("qgemm_float", "QGemm", [*gemm, None, None], range(1, 7), alpha=0.5)
+    yield Case("qlinearwhere", "QLinearWhere", [np.array([True, False, True, False]), a, scales[0], zeros[0], b, scales[1], zeros[1],
+                                                scales[2], zeros[2]], (2, 3, 5, 6, 7, 8), **one_level)
+    yield from dynamic_lstm()
     yield from block_weights()
     yield from block_tables()
     yield Case("qattention", "QAttention", [levels(2, 5, 12), levels(12, 36, kind=np.int8), floats(36), scales[0], scalar(0.01), None,
                                             zeros[0], scalar(0, np.int8)], (1, 2, 3, 4, 6, 7), num_heads=3, rtol=1e-3, atol=1e-4)
+
+
+def dynamic_lstm():
+    """ONNX Runtime quantises x and the state as well."""
+    steps, samples, features, hidden = 5, 2, 6, 4
+    for directions, by_row, kind in ((1, False, np.uint8), (2, True, np.int8), (1, True, np.uint8)):
+        w, r = levels(directions, features, 4 * hidden, kind=kind), levels(directions, hidden, 4 * hidden, kind=kind)
+        shape = (directions, 4 * hidden) if by_row else (directions,)
+        scale = [random.uniform(0.005, 0.01, shape).astype(np.float32) for _ in range(2)]
+        zero = [np.full(shape, 0 if kind == np.int8 else 63, kind) for _ in range(2)]
+        yield Case(f"dynamic_lstm_{directions}_{np.dtype(kind).name}{'_rows' if by_row else ''}", "DynamicQuantizeLSTM",
+                   [floats(steps, samples, features), w, r, floats(directions, 8 * hidden), None, None, None, None, scale[0], zero[0],
+                    scale[1], zero[1]], (1, 2, 3, 8, 9, 10, 11), 3, hidden_size=hidden, direction="bidirectional" if directions > 1 else
+                   "forward", rtol=2e-2, atol=2e-2)
 
 
 def block_weights():

@@ -64,6 +64,40 @@ Result<void> convert_gather_nd(NodeImport& node) {
   return {};
 }
 
+/// The entries of an axis, or of all elements in one row, at which a constant condition is true.
+Result<void> convert_compress(NodeImport& node) {
+  COHORT_TRY(Shape shape, node.shape(0));
+  const Constant* const condition = node.needed_constant(1);
+  if (condition == nullptr || condition->shape.size() != 1)
+    return fail(ErrorCode::kInvalidInput, "is supported where condition is constant, a list of truth values");
+  COHORT_TRY(TensorId x, node.tensor(0));
+  if (!node.has_attribute("axis") && shape.size() != 1) {
+    shape = {element_count(shape)};
+    COHORT_TRY(x, node.emit_reshape("row", x, shape));
+  }
+  COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
+  COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, shape.size()));
+  const std::vector<float> truths = floats_of(*condition);
+  std::vector<float> kept;
+  for (std::size_t at = 0; at < truths.size(); ++at) {
+    if (truths[at] != 0) kept.push_back(static_cast<float>(at));
+  }
+  if (!kept.empty() && kept.back() >= static_cast<float>(shape[axis]))
+    return fail(ErrorCode::kInvalidInput, "condition keeps entry {} of an axis of {}", kept.back(), shape[axis]);
+  shape[axis] = static_cast<std::int64_t>(kept.size());
+  if (kept.empty()) {
+    const bool is_float = node.element_of(x) == ElementType::kFloat32;
+    node.set_alias(is_float ? make_constant(shape, std::vector<float>())
+                            : make_constant(shape, std::vector<std::int64_t>()));
+    return {};
+  }
+  COHORT_CHECK(check_positions({static_cast<std::int64_t>(truths.size())}));
+  COHORT_TRY(const TensorId places, node.made_weight("kept", {shape[axis]}, std::move(kept), kWhole));
+  COHORT_TRY(const TensorId y, node.emit("", Gather{static_cast<std::int64_t>(axis)}, {x, places}));
+  node.set_result(y);
+  return {};
+}
+
 /// values[1] where the index is the position on a new axis, values[0] elsewhere.
 Result<void> convert_one_hot(NodeImport& node) {
   COHORT_TRY(const Shape from, node.shape(0));

@@ -237,6 +237,41 @@ Result<void> convert_pad(NodeImport& node) {
   return {};
 }
 
+/// The middle of axes, or zeros on both of their sides. An odd entry goes or comes behind.
+Result<void> convert_center_crop_pad(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(const auto extents, node.integers(1, "shape"));
+  std::vector<std::int64_t> axes(shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  COHORT_TRY(axes, node.integer_list("axes", std::move(axes)));
+  if (extents.size() != axes.size())
+    return fail(ErrorCode::kInvalidInput, "shape must have {} entries, not {}", axes.size(), extents.size());
+  TensorSlice middle{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
+  COHORT_TRY(TensorId x, node.tensor(0));
+  Pad pad{PadMode::kConstant, Shape(shape.size(), 0), Shape(shape.size(), 0), 0, node.element_of(x)};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    COHORT_TRY(const std::size_t axis, normalize_axis(axes[i], shape.size()));
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    if (extents[i] < 0 || extents[i] > kMost)
+      return fail(ErrorCode::kInvalidInput, "shape must hold numbers from 0 to {}, not {}", kMost, extents[i]);
+    const std::int64_t more = extents[i] - shape[axis];
+    pad.begin[axis] = std::max<std::int64_t>(more, 0) / 2;
+    pad.end[axis] = std::max<std::int64_t>(more, 0) - pad.begin[axis];
+    middle.start[axis] = std::max<std::int64_t>(-more, 0) / 2;
+    middle.count[axis] = std::min(extents[i], shape[axis]);
+  }
+  const bool is_padded = pad.begin != pad.end || pad.end != Shape(shape.size(), 0);
+  if (middle.count == shape && !is_padded) return convert_identity(node);
+  if (middle.count != shape) {
+    COHORT_TRY(x, node.emit(is_padded ? "middle" : "", std::move(middle), {x}));
+  }
+  if (is_padded) {
+    COHORT_TRY(x, node.emit("", std::move(pad), {x}));
+  }
+  node.set_result(x);
+  return {};
+}
+
 /// Each sequence's first entries in reverse, the others as they are.
 Result<void> convert_reverse_sequence(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));

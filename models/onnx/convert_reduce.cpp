@@ -168,11 +168,12 @@ Result<void> reduce_nothing(NodeImport& node, ReduceKind kind, const ReducedAxes
   return {};
 }
 
-/// `x` moved by `step` entries along `axis`, to the end or with `is_reversed` to the front, zeros where nothing came.
-Result<TensorId> shifted(NodeImport& node, TensorId x, std::size_t axis, std::int64_t step, bool is_reversed) {
+/// `x` moved by `step` entries along `axis`, to the end or with `is_reversed` to the front, `none` where nothing came.
+Result<TensorId> shifted(NodeImport& node, TensorId x, std::size_t axis, std::int64_t step, bool is_reversed,
+                         float none) {
   const Shape shape = node.shape_of(x);
   COHORT_TRY(const TensorId kept, part_of(node, x, axis, is_reversed ? step : 0, shape[axis] - step));
-  Pad pad{PadMode::kConstant, Shape(shape.size(), 0), Shape(shape.size(), 0), 0, node.element_of(x)};
+  Pad pad{PadMode::kConstant, Shape(shape.size(), 0), Shape(shape.size(), 0), none, node.element_of(x)};
   (is_reversed ? pad.end : pad.begin)[axis] = step;
   return node.emit(fmt::format("moved{}", step), std::move(pad), {kept});
 }
@@ -197,8 +198,11 @@ float of_nothing(ReduceKind kind) {
   }
 }
 
-/// In steps that double: after each, an entry is the sum of twice as many.
-Result<void> convert_cumulative_sum(NodeImport& node) {
+/// In steps that double: after each, an entry is the sum or product of twice as many.
+Result<void> convert_cumulative(NodeImport& node) {
+  const bool is_sum = node.op_type() == "CumSum";
+  const BinaryKind kind = is_sum ? BinaryKind::kAdd : BinaryKind::kMul;
+  const int none = is_sum ? 0 : 1;
   COHORT_TRY(const Shape shape, node.shape(0));
   COHORT_TRY(const auto axes, node.integers(1, "axis"));
   if (axes.size() != 1) return fail(ErrorCode::kInvalidInput, "axis must be one number, not {}", axes.size());
@@ -211,18 +215,17 @@ Result<void> convert_cumulative_sum(NodeImport& node) {
     COHORT_CHECK(node.claim(element_count(shape)));
     const auto count = static_cast<std::size_t>(element_count(shape));
     const bool is_float = node.element_of(y) == ElementType::kFloat32;
-    node.set_alias(is_float ? make_constant(shape, std::vector<float>(count, 0))
-                            : make_constant(shape, std::vector<std::int64_t>(count, 0)));
+    node.set_alias(is_float ? make_constant(shape, std::vector<float>(count, static_cast<float>(none)))
+                            : make_constant(shape, std::vector<std::int64_t>(count, none)));
     return {};
   }
   if (exclusive != 0) {
-    COHORT_TRY(y, shifted(node, y, axis, 1, reverse != 0));
+    COHORT_TRY(y, shifted(node, y, axis, 1, reverse != 0, static_cast<float>(none)));
   }
   for (std::int64_t step = 1; step < shape[axis]; step *= 2) {
-    COHORT_TRY(const TensorId moved, shifted(node, y, axis, step, reverse != 0));
+    COHORT_TRY(const TensorId moved, shifted(node, y, axis, step, reverse != 0, static_cast<float>(none)));
     const bool is_last = step * 2 >= shape[axis];
-    COHORT_TRY(y, node.emit(is_last ? "" : fmt::format("sum{}", step * 2), Binary{BinaryKind::kAdd, node.element_of(y)},
-                            {y, moved}));
+    COHORT_TRY(y, node.emit(is_last ? "" : fmt::format("of{}", step * 2), Binary{kind, node.element_of(y)}, {y, moved}));
   }
   node.set_result(y);
   return {};

@@ -72,19 +72,6 @@ Result<std::string> auto_pad_of(NodeImport& node) {
               auto_pad);
 }
 
-/// The window attributes that convolution and pooling share.
-Result<Window> window_of(NodeImport& node, const Shape& x, std::vector<std::int64_t> kernel) {
-  COHORT_TRY(const std::size_t rank, spatial_rank(x));
-  COHORT_TRY(Window window, lists_of(node, rank, std::move(kernel)));
-  COHORT_TRY(const std::string auto_pad, auto_pad_of(node));
-  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-    pad_to_same(window, x, auto_pad == "SAME_UPPER");
-  } else if (auto_pad == "VALID") {
-    window.pad_begin = window.pad_end = std::vector<std::int64_t>(rank, 0);
-  }
-  return window;
-}
-
 Result<void> convert_pool(NodeImport& node, PoolKind kind) {
   COHORT_TRY(const Shape x, node.shape(0));
   Pool pool;
@@ -253,6 +240,18 @@ Result<void> convert_col2im(NodeImport& node) {
   COHORT_TRY(const TensorId y, node.emit("", std::move(op), {as_image, places_of}));
   node.set_result(y);
   return {};
+}
+
+Result<Window> window_of(NodeImport& node, const Shape& x, std::vector<std::int64_t> kernel) {
+  COHORT_TRY(const std::size_t rank, spatial_rank(x));
+  COHORT_TRY(Window window, lists_of(node, rank, std::move(kernel)));
+  COHORT_TRY(const std::string auto_pad, auto_pad_of(node));
+  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+    pad_to_same(window, x, auto_pad == "SAME_UPPER");
+  } else if (auto_pad == "VALID") {
+    window.pad_begin = window.pad_end = std::vector<std::int64_t>(rank, 0);
+  }
+  return window;
 }
 
 Result<Convolution> convolution_of(NodeImport& node, const Shape& x, std::size_t w) {

@@ -38,6 +38,10 @@ Result<void> convert_average_pool(NodeImport& node);
 Result<void> convert_global_max_pool(NodeImport& node);
 Result<void> convert_global_average_pool(NodeImport& node);
 
+// convert_lp_pool.cpp
+Result<void> convert_lp_pool(NodeImport& node);
+Result<void> convert_global_lp_pool(NodeImport& node);
+
 // convert_matrix.cpp
 Result<void> convert_gemm(NodeImport& node);
 Result<void> convert_matmul(NodeImport& node);
@@ -83,6 +87,7 @@ Result<void> convert_rotary_embedding(NodeImport& node);
 // convert_indexed.cpp
 Result<void> convert_gather_elements(NodeImport& node);
 Result<void> convert_gather_nd(NodeImport& node);
+Result<void> convert_compress(NodeImport& node);
 Result<void> convert_one_hot(NodeImport& node);
 Result<void> convert_hardmax(NodeImport& node);
 Result<void> convert_trilu(NodeImport& node);
@@ -120,9 +125,12 @@ Result<void> convert_cross_entropy_loss(NodeImport& node);
 Result<void> convert_likelihood_loss(NodeImport& node);
 
 // convert_reduce.cpp
-Result<void> convert_cumulative_sum(NodeImport& node);
+Result<void> convert_cumulative(NodeImport& node);
 Result<void> convert_reduce(NodeImport& node);
 Result<void> convert_arg_max(NodeImport& node);
+
+// convert_affine_grid.cpp
+Result<void> convert_affine_grid(NodeImport& node);
 
 // convert_grid_sample.cpp
 Result<void> convert_grid_sample(NodeImport& node);
@@ -139,6 +147,7 @@ Result<void> convert_gather(NodeImport& node);
 Result<void> convert_expand(NodeImport& node);
 Result<void> convert_tile(NodeImport& node);
 Result<void> convert_pad(NodeImport& node);
+Result<void> convert_center_crop_pad(NodeImport& node);
 Result<void> convert_reverse_sequence(NodeImport& node);
 Result<void> convert_depth_to_space(NodeImport& node);
 Result<void> convert_space_to_depth(NodeImport& node);
@@ -178,6 +187,8 @@ struct AxisSlice {
 };
 /// What a Slice node asks for of a tensor of `shape`.
 Result<std::vector<AxisSlice>> slice_ranges(NodeImport& node, const Shape& shape);
+/// The window attributes that convolution and pooling share. `kernel` is the default, empty for none.
+Result<Window> window_of(NodeImport& node, const Shape& x, std::vector<std::int64_t> kernel);
 /// What a node that convolves `x` with its input `w` asks for.
 Result<Convolution> convolution_of(NodeImport& node, const Shape& x, std::size_t w = 1);
 /// The permutation of a Transpose node, checked. Default: reversed axes.

@@ -82,8 +82,10 @@ Result<void> make_group_query_attention(OwnOps& ops);
 // runtime_quantized.cpp
 Result<void> make_dynamic_matmul(OwnOps& ops);
 Result<void> make_integer_matmul(OwnOps& ops);
+Result<void> make_dynamic_lstm(OwnOps& ops);
 Result<void> make_quantized_binary(OwnOps& ops);
 Result<void> make_quantized_unary(OwnOps& ops);
+Result<void> make_quantized_where(OwnOps& ops);
 Result<void> make_quantized_concat(OwnOps& ops);
 Result<void> make_quantized_gemm(OwnOps& ops);
 

@@ -163,24 +163,30 @@ Result<void> make_skip_normalization(OwnOps& ops) {
   return {};
 }
 
-/// Rows of words, positions and segments, added and normalised.
+/// Rows of words, positions and segments, added and normalised. The quantised op has levels in all tables, whose scales
+/// are six inputs behind, and their zero points eleven.
 Result<void> make_embedding(OwnOps& ops) {
   NodeImport& import = ops.import();
+  const bool is_quantised = import.op_type() == "QEmbedLayerNormalization";
+  const auto table = [&](std::size_t i) {
+    if (!is_quantised || ops.input(i).empty()) return ops.input(i);
+    return ops.add("DequantizeLinear", {ops.input(i), ops.input(i + 6), ops.input(i + 11)});
+  };
   COHORT_TRY(const float epsilon, import.number("epsilon", kSmallEpsilon));
   import.ignore("mask_index_type");
   COHORT_TRY(const Shape words, import.shape(0));
   if (words.size() != 2)
     return fail(ErrorCode::kInvalidInput, "words must be [minibatch, length], not {}", to_string(words));
-  const std::string at = ops.input(8);
+  const std::string at = is_quantised ? "" : ops.input(8);
   COHORT_TRY(const Shape rows, import.shape(3));
   if (at.empty() && (rows.empty() || rows[0] < words[1]))
     return fail(ErrorCode::kInvalidInput, "{} positions are too few for {} words", to_string(rows), words[1]);
   const std::string positions =
-      at.empty() ? ops.add("Slice", {ops.input(3), ops.integers({0}), ops.integers({words[1]}), ops.integers({0})})
-                 : ops.add("Gather", {ops.input(3), at});
-  std::string sum = ops.add("Add", {ops.add("Gather", {ops.input(2), ops.input(0)}), positions});
-  if (!ops.input(1).empty()) sum = ops.add("Add", {sum, ops.add("Gather", {ops.input(4), ops.input(1)})});
-  ops.give(ops.add("LayerNormalization", {sum, ops.input(5), ops.input(6)},
+      at.empty() ? ops.add("Slice", {table(3), ops.integers({0}), ops.integers({words[1]}), ops.integers({0})})
+                 : ops.add("Gather", {table(3), at});
+  std::string sum = ops.add("Add", {ops.add("Gather", {table(2), ops.input(0)}), positions});
+  if (!ops.input(1).empty()) sum = ops.add("Add", {sum, ops.add("Gather", {table(4), ops.input(1)})});
+  ops.give(ops.add("LayerNormalization", {sum, table(5), table(6)},
                    {{"epsilon", epsilon}, {"axis", std::int64_t{-1}}}));
   if (import.is_read(1)) {
     const std::string mask = ops.input(7);

@@ -33,6 +33,27 @@ Result<void> refuse_channels_last(OwnOps& ops) {
   return fail(ErrorCode::kInvalidInput, "attribute channels_last is supported only as 0");
 }
 
+/// Weights of an LSTM, [directions, I, 4H], whose scale and zero point are inputs `scale` and the next one: one for each
+/// direction, or for each of its gates' rows, too. [directions, 4H, I], as ONNX has them.
+Result<std::string> weights_of_gates(OwnOps& ops, std::size_t levels, std::size_t scale) {
+  COHORT_TRY(const Shape shape, ops.import().shape(levels));
+  COHORT_TRY(const Shape scales, ops.import().shape(scale));
+  const bool is_matrix = shape.size() == 3;
+  const bool is_one = is_matrix && scales.size() <= 1 && element_count(scales) == shape[0];
+  const bool is_one_a_row = is_matrix && scales == Shape{shape[0], shape[2]};
+  if (!is_one && !is_one_a_row)
+    return fail(ErrorCode::kInvalidInput, "input {} (scale) {} does not fit weights {}", scale, to_string(scales),
+                to_string(shape));
+  const std::string aligned = ops.integers({shape[0], 1, is_one ? 1 : shape[2]});
+  const auto as_float = [&](std::size_t input) {
+    return ops.add("Cast", {ops.input(input)}, {{"to", std::int64_t{Type::kFloat}}});
+  };
+  std::string w = as_float(levels);
+  if (!ops.input(scale + 1).empty()) w = ops.add("Sub", {w, ops.add("Reshape", {as_float(scale + 1), aligned})});
+  w = ops.add("Mul", {w, ops.add("Reshape", {ops.input(scale), aligned})});
+  return ops.add("Transpose", {w}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
+}
+
 }  // namespace
 
 std::string scaled_product(OwnOps& ops, const std::vector<std::string>& a_b_zero_points, const std::string& scale) {
@@ -56,6 +77,20 @@ Result<void> make_integer_matmul(OwnOps& ops) {
   return {};
 }
 
+/// Weights are levels. ONNX Runtime quantises x and the state at each step, too, for its speed; here they stay as they
+/// are. Inputs: those of an LSTM, then scale and zero point of W, and of R.
+Result<void> make_dynamic_lstm(OwnOps& ops) {
+  constexpr std::size_t kScaleOfW = 8, kScaleOfR = 10;
+  COHORT_TRY(const std::string w, weights_of_gates(ops, 1, kScaleOfW));
+  COHORT_TRY(const std::string r, weights_of_gates(ops, 2, kScaleOfR));
+  std::vector<std::string> inputs = {ops.input(0), w, r};
+  for (std::size_t i = inputs.size(); i < kScaleOfW; ++i) inputs.push_back(ops.input(i));
+  for (const auto& [name, value] : ops.attributes()) ops.import().ignore(name);
+  const std::vector<std::string> y = ops.add_several("LSTM", 3, std::move(inputs), ops.attributes());
+  for (std::size_t i = 0; i < y.size(); ++i) ops.give(y[i], i);
+  return {};
+}
+
 Result<void> make_quantized_binary(OwnOps& ops) {
   const std::string a = numbers(ops, 0), b = numbers(ops, 3);
   return give_levels(ops, ops.add(ops.import().op_type() == "QLinearAdd" ? "Add" : "Mul", {a, b}), 6);
@@ -74,6 +109,12 @@ Result<void> make_quantized_unary(OwnOps& ops) {
     attributes.erase("opset");
   }
   return give_levels(ops, ops.add(type, {numbers(ops, 0)}, std::move(attributes), opset), 3);
+}
+
+/// Inputs: the condition, both operands, each with its scale and zero point, then scale and zero point of the result.
+Result<void> make_quantized_where(OwnOps& ops) {
+  const std::string if_true = numbers(ops, 1), if_false = numbers(ops, 4);
+  return give_levels(ops, ops.add("Where", {ops.input(0), if_true, if_false}), 7, 1);
 }
 
 /// Inputs: scale and zero point of the result, then of each part itself and the same.

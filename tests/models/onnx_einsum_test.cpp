@@ -1,12 +1,13 @@
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <random>
 
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
 
-// Einsum and CumSum, which become several ops.
+// Einsum, CumSum and CumProd, which become several ops.
 
 namespace cohort {
 namespace {
@@ -159,6 +160,32 @@ TEST(OnnxCumSum, AddsUpFromEitherEnd) {
   EXPECT_THAT(sum({2, 1}, 1, 0, 0), ElementsAre(1, 2));
   EXPECT_THAT(sum({1}, 0, 0, 0), ElementsAre(1));
   EXPECT_THAT(sum({1}, 0, 1, 0), ElementsAre(0));
+}
+
+TEST(OnnxCumProd, MultipliesFromEitherEnd) {
+  const auto product = [&](const std::vector<float>& x, std::int64_t exclusive, std::int64_t reverse, int type) {
+    return result(input_text("x", {static_cast<std::int64_t>(x.size())}, type) + output_text("y") +
+                      integers_text("axis", {}, {0}) +
+                      node_text("CumProd", {"x", "axis"}, {"y"},
+                                integer_attribute("exclusive", exclusive) + integer_attribute("reverse", reverse)),
+                  {x})
+        .values;
+  };
+  constexpr int kFloat = 1, kInt32 = 6;
+  EXPECT_THAT(product({2, 3, 4, 5, 6}, 0, 0, kFloat), ElementsAre(2, 6, 24, 120, 720));
+  EXPECT_THAT(product({2, 3, 4, 5, 6}, 1, 0, kFloat), ElementsAre(1, 2, 6, 24, 120));
+  EXPECT_THAT(product({2, 3, 4, 5, 6}, 0, 1, kFloat), ElementsAre(720, 360, 120, 30, 6));
+  EXPECT_THAT(product({2, 3, 4, 5, 6}, 1, 1, kFloat), ElementsAre(360, 120, 30, 6, 1));
+  EXPECT_THAT(product({7}, 1, 0, kFloat), ElementsAre(1));
+  const auto whole = [](std::vector<int> values) {
+    std::vector<float> held;
+    for (const int value : values) held.push_back(std::bit_cast<float>(value));
+    return held;
+  };
+  const std::vector<float> exclusive = product(whole({2, 3, 4}), 1, 0, kInt32), expected = whole({1, 2, 6});
+  EXPECT_TRUE(std::equal(exclusive.begin(), exclusive.end(), expected.begin(), expected.end(), [](float a, float b) {
+    return std::bit_cast<int>(a) == std::bit_cast<int>(b);
+  }));
 }
 
 TEST(OnnxCumSum, LeavesWhatStandsBeforeAnInfinityFinite) {

@@ -198,5 +198,33 @@ TEST(OnnxGridSample, SaysWhatDoesNotFit) {
               HasSubstr("attribute padding_mode is wrap"));
 }
 
+std::string affine_grid(const Shape& theta, const std::vector<std::int64_t>& size, bool align_corners) {
+  return onnx_model(20, input_text("theta", theta) + output_text("y") +
+                            integers_text("size", {static_cast<std::int64_t>(size.size())}, size) +
+                            node_text("AffineGrid", {"theta", "size"}, {"y"},
+                                      integer_attribute("align_corners", align_corners ? 1 : 0)));
+}
+
+TEST(OnnxAffineGrid, MovesThePlacesOfAnImage) {
+  using testing::ElementsAre;
+  // x and y of two rows of two elements: as they are, and in a second sample x doubled and y moved by 1.
+  const std::vector<float> theta{1, 0, 0, 0, 1, 0, 2, 0, 0, 0, 1, 1};
+  EXPECT_THAT(values_of(affine_grid({2, 2, 3}, {2, 5, 2, 2}, true), {theta}),
+              ElementsAre(-1, -1, 1, -1, -1, 1, 1, 1, -2, 0, 2, 0, -2, 2, 2, 2));
+  EXPECT_THAT(values_of(affine_grid({2, 2, 3}, {2, 5, 2, 2}, false), {theta}),
+              ElementsAre(-0.5, -0.5, 0.5, -0.5, -0.5, 0.5, 0.5, 0.5, -1, 0.5, 1, 0.5, -1, 1.5, 1, 1.5));
+  // In a volume of one element all coordinates are those of its middle, or of its first corner.
+  const std::vector<float> same{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+  EXPECT_THAT(values_of(affine_grid({1, 3, 4}, {1, 1, 1, 1, 1}, false), {same}), ElementsAre(0, 0, 0));
+  EXPECT_THAT(values_of(affine_grid({1, 3, 4}, {1, 1, 1, 1, 1}, true), {same}), ElementsAre(-1, -1, -1));
+}
+
+TEST(OnnxAffineGrid, SaysWhatDoesNotFit) {
+  for (const std::vector<std::int64_t>& size : {std::vector<std::int64_t>{2, 1, 4, 4}, {1, 1, 4}, {1, 1, 2, 4, 4}, {}}) {
+    const Result<LoadedModel> loaded = onnx::parse_model(affine_grid({1, 2, 3}, size, false), {});
+    EXPECT_THAT(loaded ? std::string("read") : loaded.error().message, HasSubstr("not on [1, 2, 3] and"));
+  }
+}
+
 }  // namespace
 }  // namespace cohort

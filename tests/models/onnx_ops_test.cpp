@@ -314,30 +314,30 @@ TEST(OnnxReader, KeepsNamesOfNodesAndOutputs) {
 
 TEST(OnnxReader, ListsAllUnsupportedOpsAtOnce) {
   const std::string message =
-      problem(onnx_model(13, input_text("x", {1}) + output_text("y") + node_text("Compress", {"x"}, {"a"}) +
+      problem(onnx_model(13, input_text("x", {1}) + output_text("y") + node_text("Unique", {"x"}, {"a"}) +
                                  node_text("Relu", {"a"}, {"b"}) + node_text("NonZero", {"b"}, {"y"})));
   EXPECT_THAT(message,
-              HasSubstr("some ops are not supported: node n_a (Compress, opset 13), node n_y (NonZero, opset 13)"));
+              HasSubstr("some ops are not supported: node n_a (Unique, opset 13), node n_y (NonZero, opset 13)"));
 }
 
 TEST(OnnxReader, NamesOneOfManyNodesOfATypeThatIsNotSupported) {
   const auto nodes = [](int count) {
     std::string graph = input_text("x", {1}) + output_text("y") + node_text("NonZero", {"x"}, {"y"});
-    for (int i = 0; i < count; ++i) graph += node_text("Compress", {"x"}, {fmt::format("c{}", i)});
+    for (int i = 0; i < count; ++i) graph += node_text("Unique", {"x"}, {fmt::format("c{}", i)});
     return problem(onnx_model(13, graph));
   };
   EXPECT_THAT(nodes(2),
-              HasSubstr("node n_y (NonZero, opset 13), node n_c0 (Compress, opset 13) and another of its type"));
-  EXPECT_THAT(nodes(4), HasSubstr("node n_c0 (Compress, opset 13) and 3 others of its type"));
+              HasSubstr("node n_y (NonZero, opset 13), node n_c0 (Unique, opset 13) and another of its type"));
+  EXPECT_THAT(nodes(4), HasSubstr("node n_c0 (Unique, opset 13) and 3 others of its type"));
 }
 
 TEST(OnnxReader, ListsNodesWithUnsupportedAttributesBesideUnsupportedOps) {
   const std::string message =
-      problem(onnx_model(13, input_text("x", {2, 3}) + output_text("y") + node_text("Compress", {"x"}, {"a"}) +
+      problem(onnx_model(13, input_text("x", {2, 3}) + output_text("y") + node_text("Unique", {"x"}, {"a"}) +
                                  node_text("Transpose", {"x"}, {"b"}, integers_attribute("perm", {0, 0})) +
                                  node_text("Softmax", {"x"}, {"c"}, integer_attribute("axis", 5)) +
                                  node_text("Sum", {"a", "b", "c"}, {"y"})));
-  EXPECT_THAT(message, HasSubstr("an op is not supported: node n_a (Compress, opset 13); "
+  EXPECT_THAT(message, HasSubstr("an op is not supported: node n_a (Unique, opset 13); "
                                  "node n_b (Transpose, opset 13): attribute perm is no permutation of 2 axes; "
                                  "node n_c (Softmax, opset 13): axis must be from -2 to 1, not 5"));
 }

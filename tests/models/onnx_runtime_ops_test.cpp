@@ -319,6 +319,40 @@ TEST(OnnxRuntimeOps, AddLevels) {
               ElementsAre(103, 100, 255));
 }
 
+TEST(OnnxRuntimeOps, ChooseBetweenLevels) {
+  constexpr int kUint8 = 2, kBool = 9;
+  const std::string head = input_text("a", {3}, kUint8) + output_text("y") + narrow_text("c", {3}, kBool, {1, 0, 1}) +
+                           narrow_text("b", {}, kUint8, {4}) + floats_text("sa", {}, {0.5F}) +
+                           narrow_text("za", {}, kUint8, {10}) + floats_text("one", {}, {1}) +
+                           narrow_text("none", {}, kUint8, {0});
+  EXPECT_THAT(results(head + runtime_text("QLinearWhere", {"c", "a", "sa", "za", "b", "one", "none", "one", "none"}, {"y"}),
+                      {{14, 10, 250}})
+                  .front(),
+              ElementsAre(2, 4, 120));
+}
+
+TEST(OnnxRuntimeOps, RunLstmsWithWeightsOfLevels) {
+  constexpr int kInt8 = 3;
+  const std::int64_t features = 2, hidden = 1;
+  // Weights lie the other way round than those of ONNX: [directions, features, gates].
+  const std::string head = input_text("x", {3, 1, features}) + output_text("y") + output_text("h") +
+                           narrow_text("w", {1, features, 4}, kInt8, {1, -2, 3, -4, 5, 6, -7, 8}) +
+                           narrow_text("r", {1, hidden, 4}, kInt8, {2, -3, 4, 5}) + floats_text("sw", {1}, {0.25F}) +
+                           narrow_text("zw", {1}, kInt8, {1}) + floats_text("sr", {1, 4}, {0.5F, 0.25F, 0.125F, 1}) +
+                           narrow_text("zr", {1, 4}, kInt8, {0, 0, 0, 1}) + weight_text("b", {1, 8}, 3) +
+                           floats_text("own_w", {1, 4, features}, {0, 1, -0.75F, 1.25F, 0.5F, -2, -1.25F, 1.75F}) +
+                           floats_text("own_r", {1, 4, hidden}, {1, -0.75F, 0.5F, 4});
+  const std::string size = integer_attribute("hidden_size", hidden);
+  expect_same(head,
+              runtime_text("DynamicQuantizeLSTM", {"x", "w", "r", "b", "", "", "", "", "sw", "zw", "sr", "zr"},
+                           {"y", "h"}, size),
+              node_text("LSTM", {"x", "own_w", "own_r", "b"}, {"y", "h"}, size), {numbers({3, 1, features})});
+  EXPECT_THAT(problem(head + runtime_text("DynamicQuantizeLSTM",
+                                          {"x", "w", "r", "b", "", "", "", "", "own_r", "zw", "sr", "zr"}, {"y", "h"},
+                                          size)),
+              HasSubstr("input 8 (scale) [1, 4, 1] does not fit weights [1, 2, 4]"));
+}
+
 TEST(OnnxRuntimeOps, WithoutAZeroPointKeepTheTypeOfTheirLevels) {
   constexpr int kInt8 = 3;
   const std::string head = input_text("a", {3}, kInt8) + output_text("y") + floats_text("s", {}, {1});
