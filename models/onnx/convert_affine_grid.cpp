@@ -42,8 +42,9 @@ Result<void> convert_affine_grid(NodeImport& node) {
   const Shape image(size.begin() + 2, size.end());
   COHORT_CHECK(check_shape(image));
   Shape places{element_count(image), axes + 1}, grid{size[0]};
-  COHORT_CHECK(check_shape(places));
-  COHORT_CHECK(node.claim(element_count(places)));
+  constexpr std::int64_t kMostPlaces = std::int64_t{1} << 24;
+  if (places[0] > kMostPlaces)
+    return fail(ErrorCode::kInvalidInput, "size {} is supported up to 2^24 places", to_string(size));
   grid.insert(grid.end(), image.begin(), image.end());
   grid.push_back(axes);
   COHORT_TRY(const TensorId x, node.tensor(0));

@@ -94,9 +94,15 @@ Result<Shape> aligned_operand(NodeImport& node, const Shape& a, const Shape& b) 
 Result<void> convert_binary(NodeImport& node) {
   node.ignore("consumed_inputs");
   COHORT_TRY(const Shape a, node.shape(0));
-  COHORT_TRY(const ElementType element, node.element(0));
-  COHORT_TRY(const TensorId x, node.tensor(0));
-  COHORT_TRY(const TensorId operand, second_operand(node, a));
+  COHORT_TRY(ElementType element, node.element(0));
+  COHORT_TRY(const ElementType other, node.element(1));
+  // Sums of a quantised product are whole numbers in float32, and so is then what is computed with them.
+  const bool first_joins = other != element && node.whole_type(1) != 0;
+  const bool second_joins = other != element && node.whole_type(0) != 0;
+  if (first_joins) element = other;
+  COHORT_TRY(const TensorId x, first_joins ? as_float(node, 0) : node.tensor(0));
+  COHORT_TRY(const TensorId operand,
+             second_joins && node.constant(1) == nullptr ? as_float(node, 1) : second_operand(node, a));
   COHORT_TRY(const TensorId y, node.emit("", Binary{kind_of(node.op_type()), element}, {x, operand}));
   node.set_result(y);
   return {};

@@ -77,13 +77,15 @@ Result<void> convert_compress(NodeImport& node) {
   }
   COHORT_TRY(const std::int64_t axis_attribute, node.integer("axis", 0));
   COHORT_TRY(const std::size_t axis, normalize_axis(axis_attribute, shape.size()));
+  COHORT_CHECK(check_positions(condition->shape));
   const std::vector<float> truths = floats_of(*condition);
   std::vector<float> kept;
-  for (std::size_t at = 0; at < truths.size(); ++at) {
-    if (truths[at] != 0) kept.push_back(static_cast<float>(at));
+  for (std::int64_t at = 0; const float truth : truths) {
+    if (truth != 0 && at >= shape[axis])
+      return fail(ErrorCode::kInvalidInput, "condition keeps entry {} of an axis of {}", at, shape[axis]);
+    if (truth != 0) kept.push_back(static_cast<float>(at));
+    ++at;
   }
-  if (!kept.empty() && kept.back() >= static_cast<float>(shape[axis]))
-    return fail(ErrorCode::kInvalidInput, "condition keeps entry {} of an axis of {}", kept.back(), shape[axis]);
   shape[axis] = static_cast<std::int64_t>(kept.size());
   if (kept.empty()) {
     const bool is_float = node.element_of(x) == ElementType::kFloat32;
@@ -91,7 +93,6 @@ Result<void> convert_compress(NodeImport& node) {
                             : make_constant(shape, std::vector<std::int64_t>()));
     return {};
   }
-  COHORT_CHECK(check_positions({static_cast<std::int64_t>(truths.size())}));
   COHORT_TRY(const TensorId places, node.made_weight("kept", {shape[axis]}, std::move(kept), kWhole));
   COHORT_TRY(const TensorId y, node.emit("", Gather{static_cast<std::int64_t>(axis)}, {x, places}));
   node.set_result(y);
@@ -212,17 +213,18 @@ Result<void> convert_eye_like(NodeImport& node) {
 
 namespace {
 
-/// The numbers by which entries are put in order, as float32: whole ones that are known, where it holds them exactly.
+/// The numbers by which entries are put in order, as float32. Of whole ones that are computed it is their product with
+/// 128, which stops the step where it does not fit 32 bits: float32 holds every other exactly.
 Result<TensorId> order_of(NodeImport& node, TensorId x) {
   if (node.element_of(x) == ElementType::kFloat32) return x;
   constexpr std::int64_t kMostExact = 1 << 24;
+  const auto is_exact = [](std::int64_t value) { return value >= -kMostExact && value <= kMostExact; };
   const Constant* const known = node.needed_constant(0);
-  const bool is_exact = known != nullptr && known->integers() != nullptr &&
-                        std::all_of(known->integers()->begin(), known->integers()->end(),
-                                    [](std::int64_t value) { return value >= -kMostExact && value <= kMostExact; });
-  if (!is_exact)
-    return fail(ErrorCode::kInvalidInput,
-                "takes float32, or whole numbers up to 2^24 that are known when the file is read");
+  if (known == nullptr || known->integers() == nullptr) {
+    COHORT_TRY(x, whole(node, "fitting", BinaryKind::kMul, x, node.scalar("scale", 128, kWhole)));
+  } else if (!std::all_of(known->integers()->begin(), known->integers()->end(), is_exact)) {
+    return fail(ErrorCode::kInvalidInput, "takes float32, or whole numbers up to 2^24");
+  }
   return node.emit("order", Cast{kWhole, ElementType::kFloat32, false}, {x});
 }
 

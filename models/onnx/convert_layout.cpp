@@ -237,31 +237,43 @@ Result<void> convert_pad(NodeImport& node) {
   return {};
 }
 
+namespace {
+
+/// The extents that a CenterCropPad asks for, of all axes.
+Result<Shape> asked_extents(NodeImport& node, Shape shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  COHORT_TRY(const auto extents, node.integers(1, "shape"));
+  std::vector<std::int64_t> all(shape.size());
+  std::iota(all.begin(), all.end(), 0);
+  COHORT_TRY(const auto axes, node.integer_list("axes", std::move(all)));
+  if (extents.size() != axes.size())
+    return fail(ErrorCode::kInvalidInput, "shape must have {} entries, not {}", axes.size(), extents.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    COHORT_TRY(const std::size_t axis, normalize_axis(axes[i], shape.size()));
+    if (extents[i] < 0 || extents[i] > kMost)
+      return fail(ErrorCode::kInvalidInput, "shape must hold numbers from 0 to {}, not {}", kMost, extents[i]);
+    shape[axis] = extents[i];
+  }
+  return shape;
+}
+
+}  // namespace
+
 /// The middle of axes, or zeros on both of their sides. An odd entry goes or comes behind.
 Result<void> convert_center_crop_pad(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));
-  COHORT_TRY(const auto extents, node.integers(1, "shape"));
-  std::vector<std::int64_t> axes(shape.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  COHORT_TRY(axes, node.integer_list("axes", std::move(axes)));
-  if (extents.size() != axes.size())
-    return fail(ErrorCode::kInvalidInput, "shape must have {} entries, not {}", axes.size(), extents.size());
-  TensorSlice middle{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
+  COHORT_TRY(const Shape asked, asked_extents(node, shape));
+  if (asked == shape) return convert_identity(node);
   COHORT_TRY(TensorId x, node.tensor(0));
+  TensorSlice middle = whole(shape);
   Pad pad{PadMode::kConstant, Shape(shape.size(), 0), Shape(shape.size(), 0), 0, node.element_of(x)};
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    COHORT_TRY(const std::size_t axis, normalize_axis(axes[i], shape.size()));
-    constexpr std::int64_t kMost = std::int64_t{1} << 30;
-    if (extents[i] < 0 || extents[i] > kMost)
-      return fail(ErrorCode::kInvalidInput, "shape must hold numbers from 0 to {}, not {}", kMost, extents[i]);
-    const std::int64_t more = extents[i] - shape[axis];
-    pad.begin[axis] = std::max<std::int64_t>(more, 0) / 2;
-    pad.end[axis] = std::max<std::int64_t>(more, 0) - pad.begin[axis];
-    middle.start[axis] = std::max<std::int64_t>(-more, 0) / 2;
-    middle.count[axis] = std::min(extents[i], shape[axis]);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    middle.count[axis] = std::min(asked[axis], shape[axis]);
+    middle.start[axis] = (shape[axis] - middle.count[axis]) / 2;
+    pad.begin[axis] = (asked[axis] - middle.count[axis]) / 2;
+    pad.end[axis] = asked[axis] - middle.count[axis] - pad.begin[axis];
   }
-  const bool is_padded = pad.begin != pad.end || pad.end != Shape(shape.size(), 0);
-  if (middle.count == shape && !is_padded) return convert_identity(node);
+  const bool is_padded = middle.count != asked;
   if (middle.count != shape) {
     COHORT_TRY(x, node.emit(is_padded ? "middle" : "", std::move(middle), {x}));
   }

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <numeric>
 
 #include "models/onnx/converters.hpp"
@@ -9,16 +8,9 @@ namespace cohort::onnx {
 
 namespace {
 
-/// Attribute p, which is a float in opset 1.
 Result<float> order_of_norm(NodeImport& node) {
-  float order = 2;
-  if (node.opset() < 2) {
-    COHORT_TRY(order, node.number("p", 2));
-  } else {
-    COHORT_TRY(const std::int64_t whole, node.integer("p", 2));
-    order = static_cast<float>(whole);
-  }
-  if (order > 0 && std::isfinite(order)) return order;
+  COHORT_TRY(const std::int64_t order, node.integer("p", 2));
+  if (order > 0) return static_cast<float>(order);
   return fail(ErrorCode::kInvalidInput, "attribute p must be above 0, not {}", order);
 }
 

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "base/random.hpp"
 #include "models/networks/networks.hpp"
 #include "models/onnx/onnx_file.hpp"
@@ -223,6 +225,18 @@ TEST(BrokenOnnx, WindowsThatWouldOverflowAreRefused) {
 TEST(BrokenOnnx, OtherElementTypesAreNamed) {
   EXPECT_THAT(problem(onnx_model(13, input_text("x", {1}, 8) + output_text("y") + kRelu)),
               HasSubstr("input x: holds string; supported are floating-point numbers of 16 to 64 bits, whole numbers"));
+}
+
+TEST(BrokenOnnx, ExtentsBeyondAllMemoryAreRefusedBesideNone) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::string graph = input_text("x", {0, 1, most}) + output_text("y");
+  const std::string window = integers_attribute("kernel_shape", {1}) + integers_attribute("pads", {1, 1});
+  for (const std::string& node :
+       {node_text("LpPool", {"x"}, {"y"}, window + integer_attribute("ceil_mode", 1)),
+        node_text("MaxPool", {"x"}, {"y"}, window),
+        node_text("MaxPool", {"x"}, {"y"},
+                  integers_attribute("kernel_shape", {2}) + text_attribute("auto_pad", "SAME_UPPER"))})
+    EXPECT_THAT(problem(onnx_model(13, graph + node)), HasSubstr("2^40"));
 }
 
 }  // namespace

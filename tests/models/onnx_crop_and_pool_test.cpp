@@ -83,6 +83,15 @@ TEST(OnnxCenterCropPad, KeepsTheMiddleOrPutsZerosAroundIt) {
   EXPECT_THAT(problem(head + center({2, -1})), HasSubstr("shape must hold numbers from 0 to 1073741824, not -1"));
 }
 
+TEST(OnnxCenterCropPad, TakesImagesOfBytes) {
+  constexpr int kUint8 = 2;
+  const Result<LoadedModel> loaded = read(input_text("x", {1, 4}, kUint8) + output_text("y") + center({1, 2}));
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto y = evaluate(*loaded, {{1, 200, 255, 4}});
+  ASSERT_TRUE(y) << y.error().message;
+  EXPECT_THAT(*y, ElementsAre(ElementsAre(200, 255)));
+}
+
 TEST(OnnxLpPool, IsTheNormOfEachWindow) {
   const auto pool = [](const Shape& shape, const std::string& attributes) {
     return result(shape, node_text("LpPool", {"x"}, {"y"}, attributes));

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "executor/device_error.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "tests/models/evaluate.hpp"
 #include "tests/models/onnx_text.hpp"
@@ -187,10 +188,15 @@ TEST(OnnxTopK, OfDataIsComputed) {
   EXPECT_THAT(of(integer_attribute("largest", 0), places), ElementsAre(0, 3, 1, 1, 2, 0));
   EXPECT_THAT(problem(header() + integers_text("k", {1}, {3}) + node_text("TopK", {"x", "k"}, {"y", "places"})),
               HasSubstr("K must be from 0 to 2, not 3"));
-  EXPECT_THAT(
-      problem(header() + integers_text("k", {1}, {1}) + node_text("Cast", {"x"}, {"i"}, integer_attribute("to", 7)) +
-              node_text("TopK", {"i", "k"}, {"v", "p"}) + node_text("Cast", {"v"}, {"y"}, integer_attribute("to", 1))),
-      HasSubstr("takes float32, or whole numbers up to 2^24 that are known"));
+}
+
+TEST(OnnxTopK, OfWholeNumbersOfDataStopsWhereOneIsTooLarge) {
+  const std::string graph = input_text("x", {3}) + output_text("y") + integers_text("k", {1}, {2}) +
+                            node_text("Cast", {"x"}, {"i"}, integer_attribute("to", 7)) +
+                            node_text("TopK", {"i", "k"}, {"v", "p"}) +
+                            node_text("Cast", {"v"}, {"y"}, integer_attribute("to", 1));
+  EXPECT_THAT(result(graph, {0x1p24F - 2, -0x1p24F, 0x1p24F - 1}), ElementsAre(0x1p24F - 1, 0x1p24F - 2));
+  EXPECT_THROW((void)result(graph, {0, 0x1p24F, 1}), DeviceError);
 }
 
 }  // namespace

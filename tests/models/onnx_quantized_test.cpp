@@ -168,6 +168,16 @@ TEST(OnnxMatMulInteger, TakesAWholeBias) {
   EXPECT_THAT(computed(graph, {1, 1}), ElementsAre(ElementsAre(14, -14)));
 }
 
+TEST(OnnxMatMulInteger, TakesABiasThatIsComputedAsAWholeNumber) {
+  const std::string graph = input_text("x", {1, 2}) + output_text("y") + output_text("z") +
+                            integers_text("b", {2, 2}, {1, 2, 3, 4}) + floats_text("f", {2}, {10, -20}) +
+                            node_text("Mul", {"x", "f"}, {"scaled"}) +
+                            node_text("Cast", {"scaled"}, {"bias"}, integer_attribute("to", 6)) +
+                            node_text("MatMulInteger", {"x", "b"}, {"sum"}) +
+                            node_text("Add", {"sum", "bias"}, {"y"}) + node_text("Sub", {"bias", "sum"}, {"z"});
+  EXPECT_THAT(computed(graph, {1, 1}), ElementsAre(ElementsAre(14, -14), ElementsAre(6, -26)));
+}
+
 TEST(OnnxDequantizeLinear, ReadsWhatIsComputed) {
   const std::string graph = input_text("x", {2, 2}) + output_text("y") + floats_text("scale", {2}, {0.5F, 2}) +
                             integers_text("zero", {2}, {1, 3});

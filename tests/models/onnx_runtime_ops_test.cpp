@@ -331,6 +331,39 @@ TEST(OnnxRuntimeOps, ChooseBetweenLevels) {
               ElementsAre(2, 4, 120));
 }
 
+TEST(OnnxRuntimeOps, EmbedRowsOfLevels) {
+  constexpr int kUint8 = 2, kInt32 = 6;
+  std::string head = input_text("x", {1, 2}, kInt32) + output_text("y") + narrow_text("segments", {1, 2}, kInt32, {1, 0});
+  const std::vector<std::pair<std::string, Shape>> tables = {
+      {"words", {3, 2}}, {"positions", {4, 2}}, {"parts", {2, 2}}, {"gamma", {2}}, {"beta", {2}}};
+  std::int64_t next = 0;
+  for (const auto& [name, shape] : tables) {
+    const float step = 0.25F * static_cast<float>(++next);
+    std::vector<std::int64_t> levels;
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) {
+      levels.push_back((i * i * 7 + next * 5) % 23);
+      values.push_back(static_cast<float>(levels.back() - 10 - next) * step);
+    }
+    head += narrow_text(name, shape, kUint8, levels) + floats_text("s_" + name, {}, {step}) +
+            narrow_text("z_" + name, {}, kUint8, {10 + next}) + floats_text("own_" + name, shape, values);
+  }
+  const std::vector<std::vector<float>> words{{std::bit_cast<float>(2), std::bit_cast<float>(1)}};
+  const auto quantised = [](const std::string& segments, const std::string& parts) {
+    const auto of = [&](const std::string& kind) { return parts.empty() ? "" : kind + parts; };
+    return runtime_text("QEmbedLayerNormalization",
+                        {"x", segments, "words", "positions", parts, "gamma", "beta", "", "s_words", "s_positions",
+                         of("s_"), "s_gamma", "s_beta", "z_words", "z_positions", of("z_"), "z_gamma", "z_beta"},
+                        {"y"});
+  };
+  const auto own = [](const std::string& segments, const std::string& parts) {
+    return runtime_text("EmbedLayerNormalization",
+                        {"x", segments, "own_words", "own_positions", parts, "own_gamma", "own_beta"}, {"y"});
+  };
+  expect_same(head, quantised("segments", "parts"), own("segments", "own_parts"), words);
+  expect_same(head, quantised("", ""), own("", ""), words);
+}
+
 TEST(OnnxRuntimeOps, RunLstmsWithWeightsOfLevels) {
   constexpr int kInt8 = 3;
   const std::int64_t features = 2, hidden = 1;
