@@ -326,7 +326,8 @@ Result<void> check_shape(const Shape& shape, std::int64_t least) {
   if (element_count(shape) > kMostElements)
     return fail(ErrorCode::kInvalidInput, "shape {} has more than 2^40 elements", to_string(shape));
   // Also where another extent is 0: what is added to them must not overflow.
-  const auto too_long = std::find_if(shape.begin(), shape.end(), [](std::int64_t each) { return each > kMostElements; });
+  const auto too_long =
+      std::find_if(shape.begin(), shape.end(), [](std::int64_t each) { return each > kMostElements; });
   if (too_long != shape.end())
     return fail(ErrorCode::kInvalidInput, "dimension {} of shape {} is more than 2^40", too_long - shape.begin(),
                 to_string(shape));

@@ -36,9 +36,10 @@ Result<void> convert_affine_grid(NodeImport& node) {
   const auto axes = static_cast<std::int64_t>(size.size()) - 2;
   const bool fits = (axes == 2 || axes == 3) && theta == Shape{size[0], axes, axes + 1};
   if (!fits)
-    return fail(ErrorCode::kInvalidInput,
-                "is supported on theta [N, 2, 3] and size N, C, H, W, or on [N, 3, 4] and N, C, D, H, W, not on {} and {}",
-                to_string(theta), to_string(size));
+    return fail(
+        ErrorCode::kInvalidInput,
+        "is supported on theta [N, 2, 3] and size N, C, H, W, or on [N, 3, 4] and N, C, D, H, W, not on {} and {}",
+        to_string(theta), to_string(size));
   const Shape image(size.begin() + 2, size.end());
   COHORT_CHECK(check_shape(image));
   Shape places{element_count(image), axes + 1}, grid{size[0]};

@@ -102,7 +102,7 @@ Result<void> convert_binary(NodeImport& node) {
   if (first_joins) element = other;
   COHORT_TRY(const TensorId x, first_joins ? as_float(node, 0) : node.tensor(0));
   COHORT_TRY(const TensorId operand,
-             second_joins && node.constant(1) == nullptr ? as_float(node, 1) : second_operand(node, a));
+             second_joins&& node.constant(1) == nullptr ? as_float(node, 1) : second_operand(node, a));
   COHORT_TRY(const TensorId y, node.emit("", Binary{kind_of(node.op_type()), element}, {x, operand}));
   node.set_result(y);
   return {};

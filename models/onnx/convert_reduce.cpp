@@ -225,7 +225,8 @@ Result<void> convert_cumulative(NodeImport& node) {
   for (std::int64_t step = 1; step < shape[axis]; step *= 2) {
     COHORT_TRY(const TensorId moved, shifted(node, y, axis, step, reverse != 0, static_cast<float>(none)));
     const bool is_last = step * 2 >= shape[axis];
-    COHORT_TRY(y, node.emit(is_last ? "" : fmt::format("{}{}", is_sum ? "sum" : "product", step * 2), Binary{kind, node.element_of(y)}, {y, moved}));
+    COHORT_TRY(y, node.emit(is_last ? "" : fmt::format("{}{}", is_sum ? "sum" : "product", step * 2),
+                            Binary{kind, node.element_of(y)}, {y, moved}));
   }
   node.set_result(y);
   return {};

@@ -186,8 +186,8 @@ Result<void> make_embedding(OwnOps& ops) {
                  : ops.add("Gather", {table(3), at});
   std::string sum = ops.add("Add", {ops.add("Gather", {table(2), ops.input(0)}), positions});
   if (!ops.input(1).empty()) sum = ops.add("Add", {sum, ops.add("Gather", {table(4), ops.input(1)})});
-  ops.give(ops.add("LayerNormalization", {sum, table(5), table(6)},
-                   {{"epsilon", epsilon}, {"axis", std::int64_t{-1}}}));
+  ops.give(
+      ops.add("LayerNormalization", {sum, table(5), table(6)}, {{"epsilon", epsilon}, {"axis", std::int64_t{-1}}}));
   if (import.is_read(1)) {
     const std::string mask = ops.input(7);
     ops.give(mask.empty() ? ops.add("Expand", {ops.integers({0}), ops.integers({words[0]})})

@@ -33,8 +33,8 @@ Result<void> refuse_channels_last(OwnOps& ops) {
   return fail(ErrorCode::kInvalidInput, "attribute channels_last is supported only as 0");
 }
 
-/// Weights of an LSTM, [directions, I, 4H], whose scale and zero point are inputs `scale` and the next one: one for each
-/// direction, or for each of its gates' rows, too. [directions, 4H, I], as ONNX has them.
+/// Weights of an LSTM, [directions, I, 4H], whose scale and zero point are inputs `scale` and the next one: one for
+/// each direction, or for each of its gates' rows, too. [directions, 4H, I], as ONNX has them.
 Result<std::string> weights_of_gates(OwnOps& ops, std::size_t levels, std::size_t scale) {
   COHORT_TRY(const Shape shape, ops.import().shape(levels));
   COHORT_TRY(const Shape scales, ops.import().shape(scale));

@@ -52,7 +52,8 @@ TEST(OnnxCompress, KeepsEntriesWhereAConstantIsTrue) {
 }
 
 TEST(OnnxCompress, MayKeepNothing) {
-  const std::string joined = compress({0, 0}, "") + node_text("Concat", {"x", "y"}, {"z"}, integer_attribute("axis", 0));
+  const std::string joined =
+      compress({0, 0}, "") + node_text("Concat", {"x", "y"}, {"z"}, integer_attribute("axis", 0));
   const Result<LoadedModel> loaded = read(input_text("x", {2}) + output_text("z") + joined);
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(loaded->model.tensor(loaded->model.outputs[0]).shape, (Shape{2}));
@@ -104,9 +105,8 @@ TEST(OnnxLpPool, IsTheNormOfEachWindow) {
   // Of pads there is nothing to add, nor behind them, where the last window reaches with ceil_mode.
   EXPECT_THAT(pool({1, 1, 4}, pairs + integer_attribute("p", 1) + integers_attribute("pads", {1, 0})),
               ElementsAre(1, 5));
-  EXPECT_THAT(pool({1, 1, 4},
-                   pairs + integer_attribute("p", 1) + integers_attribute("pads", {1, 0}) +
-                       integer_attribute("ceil_mode", 1)),
+  EXPECT_THAT(pool({1, 1, 4}, pairs + integer_attribute("p", 1) + integers_attribute("pads", {1, 0}) +
+                                  integer_attribute("ceil_mode", 1)),
               ElementsAre(1, 5, 4));
   EXPECT_THAT(pool({1, 1, 5}, integers_attribute("kernel_shape", {2}) + integers_attribute("dilations", {3}) +
                                   integer_attribute("p", 1)),

@@ -183,9 +183,8 @@ TEST(OnnxCumProd, MultipliesFromEitherEnd) {
     return held;
   };
   const std::vector<float> exclusive = product(whole({2, 3, 4}), 1, 0, kInt32), expected = whole({1, 2, 6});
-  EXPECT_TRUE(std::equal(exclusive.begin(), exclusive.end(), expected.begin(), expected.end(), [](float a, float b) {
-    return std::bit_cast<int>(a) == std::bit_cast<int>(b);
-  }));
+  EXPECT_TRUE(std::equal(exclusive.begin(), exclusive.end(), expected.begin(), expected.end(),
+                         [](float a, float b) { return std::bit_cast<int>(a) == std::bit_cast<int>(b); }));
 }
 
 TEST(OnnxCumSum, LeavesWhatStandsBeforeAnInfinityFinite) {

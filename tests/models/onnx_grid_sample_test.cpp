@@ -220,7 +220,8 @@ TEST(OnnxAffineGrid, MovesThePlacesOfAnImage) {
 }
 
 TEST(OnnxAffineGrid, SaysWhatDoesNotFit) {
-  for (const std::vector<std::int64_t>& size : {std::vector<std::int64_t>{2, 1, 4, 4}, {1, 1, 4}, {1, 1, 2, 4, 4}, {}}) {
+  for (const std::vector<std::int64_t>& size :
+       {std::vector<std::int64_t>{2, 1, 4, 4}, {1, 1, 4}, {1, 1, 2, 4, 4}, {}}) {
     const Result<LoadedModel> loaded = onnx::parse_model(affine_grid({1, 2, 3}, size, false), {});
     EXPECT_THAT(loaded ? std::string("read") : loaded.error().message, HasSubstr("not on [1, 2, 3] and"));
   }

@@ -173,8 +173,8 @@ TEST(OnnxMatMulInteger, TakesABiasThatIsComputedAsAWholeNumber) {
                             integers_text("b", {2, 2}, {1, 2, 3, 4}) + floats_text("f", {2}, {10, -20}) +
                             node_text("Mul", {"x", "f"}, {"scaled"}) +
                             node_text("Cast", {"scaled"}, {"bias"}, integer_attribute("to", 6)) +
-                            node_text("MatMulInteger", {"x", "b"}, {"sum"}) +
-                            node_text("Add", {"sum", "bias"}, {"y"}) + node_text("Sub", {"bias", "sum"}, {"z"});
+                            node_text("MatMulInteger", {"x", "b"}, {"sum"}) + node_text("Add", {"sum", "bias"}, {"y"}) +
+                            node_text("Sub", {"bias", "sum"}, {"z"});
   EXPECT_THAT(computed(graph, {1, 1}), ElementsAre(ElementsAre(14, -14), ElementsAre(6, -26)));
 }
 

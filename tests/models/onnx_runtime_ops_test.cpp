@@ -325,15 +325,17 @@ TEST(OnnxRuntimeOps, ChooseBetweenLevels) {
                            narrow_text("b", {}, kUint8, {4}) + floats_text("sa", {}, {0.5F}) +
                            narrow_text("za", {}, kUint8, {10}) + floats_text("one", {}, {1}) +
                            narrow_text("none", {}, kUint8, {0});
-  EXPECT_THAT(results(head + runtime_text("QLinearWhere", {"c", "a", "sa", "za", "b", "one", "none", "one", "none"}, {"y"}),
-                      {{14, 10, 250}})
-                  .front(),
-              ElementsAre(2, 4, 120));
+  EXPECT_THAT(
+      results(head + runtime_text("QLinearWhere", {"c", "a", "sa", "za", "b", "one", "none", "one", "none"}, {"y"}),
+              {{14, 10, 250}})
+          .front(),
+      ElementsAre(2, 4, 120));
 }
 
 TEST(OnnxRuntimeOps, EmbedRowsOfLevels) {
   constexpr int kUint8 = 2, kInt32 = 6;
-  std::string head = input_text("x", {1, 2}, kInt32) + output_text("y") + narrow_text("segments", {1, 2}, kInt32, {1, 0});
+  std::string head =
+      input_text("x", {1, 2}, kInt32) + output_text("y") + narrow_text("segments", {1, 2}, kInt32, {1, 0});
   const std::vector<std::pair<std::string, Shape>> tables = {
       {"words", {3, 2}}, {"positions", {4, 2}}, {"parts", {2, 2}}, {"gamma", {2}}, {"beta", {2}}};
   std::int64_t next = 0;
@@ -380,10 +382,10 @@ TEST(OnnxRuntimeOps, RunLstmsWithWeightsOfLevels) {
               runtime_text("DynamicQuantizeLSTM", {"x", "w", "r", "b", "", "", "", "", "sw", "zw", "sr", "zr"},
                            {"y", "h"}, size),
               node_text("LSTM", {"x", "own_w", "own_r", "b"}, {"y", "h"}, size), {numbers({3, 1, features})});
-  EXPECT_THAT(problem(head + runtime_text("DynamicQuantizeLSTM",
-                                          {"x", "w", "r", "b", "", "", "", "", "own_r", "zw", "sr", "zr"}, {"y", "h"},
-                                          size)),
-              HasSubstr("input 8 (scale) [1, 4, 1] does not fit weights [1, 2, 4]"));
+  EXPECT_THAT(
+      problem(head + runtime_text("DynamicQuantizeLSTM",
+                                  {"x", "w", "r", "b", "", "", "", "", "own_r", "zw", "sr", "zr"}, {"y", "h"}, size)),
+      HasSubstr("input 8 (scale) [1, 4, 1] does not fit weights [1, 2, 4]"));
 }
 
 TEST(OnnxRuntimeOps, WithoutAZeroPointKeepTheTypeOfTheirLevels) {
