@@ -5,6 +5,7 @@
 
 #include "models/onnx/converters.hpp"
 #include "models/onnx/number_types.hpp"
+#include "models/onnx/window_sums.hpp"
 
 namespace cohort::onnx {
 
@@ -288,30 +289,59 @@ Result<void> convert_dequantize(NodeImport& node) {
   return {};
 }
 
-Result<void> convert_conv_integer(NodeImport& node) {
-  COHORT_TRY(const Shape x, node.shape(0));
-  COHORT_TRY(Convolution convolution, convolution_of(node, x));
-  COHORT_TRY(const TensorId image, centred(node, 0, 2, 0));
-  COHORT_TRY(const TensorId kernels, centred(node, 1, 3, 0));
-  COHORT_TRY(const TensorId y, node.emit("", std::move(convolution), {image, kernels}));
-  node.set_result(y);
-  return {};
+namespace {
+
+/// Whether an input is left out, or one number.
+bool is_number(const NodeImport& node, std::size_t input) {
+  const Result<Shape> shape = node.shape(input);
+  return !node.has_input(input) || (shape && shape->size() <= 1 && element_count(*shape) == 1);
 }
 
-namespace {
+/// Whether a ConvInteger multiplies images by constant kernels, and their levels have one zero point that is computed.
+bool has_constant_kernels(const NodeImport& node, const Window& window, const Shape& x) {
+  constexpr std::int64_t kMostSums = std::int64_t{1} << 24;
+  const Constant* const w = node.constant(1);
+  const bool has_zero_point = node.has_input(2) && node.constant(2) == nullptr && is_number(node, 2);
+  if (node.for_training() || w == nullptr || x.size() != 4 || element_count(x) == 0 || !has_zero_point) return false;
+  const Shape most{w->shape[0], x[2] + window.pad_begin[0] + window.pad_end[0],
+                   x[3] + window.pad_begin[1] + window.pad_end[1]};
+  const Constant* const zero_points = node.constant(3);
+  return element_count(most) <= kMostSums &&
+         (!node.has_input(3) || (zero_points != nullptr && zero_points->shape.size() <= 1));
+}
+
+/// What the zero point adds is taken off the sums, so that the convolution reads the levels as they are, numbers of 8
+/// bits.
+Result<TensorId> convolution_of_levels(NodeImport& node, Convolution convolution, const Shape& x) {
+  const Constant& w = *node.constant(1);
+  std::vector<float> zeros = {0};
+  if (const Constant* const zero_points = node.constant(3)) {
+    COHORT_CHECK(along_axis(zero_points->shape, "zero_point1", w.shape, 0));
+    zeros = floats_of(*zero_points);
+  }
+  COHORT_CHECK(node.claim(element_count(w.shape)));
+  const std::vector<float> values = distances(w, zeros, 0);
+  const Window window = convolution.window;
+  COHORT_TRY(const TensorId levels, as_float(node, 0));
+  COHORT_TRY(const TensorId kernels, node.weight(1, w.shape, values));
+  COHORT_TRY(const TensorId product, node.emit("product", std::move(convolution), {levels, kernels}));
+  WindowSums sums = window_sums(values, w.shape, window, x, node.shape_of(product));
+  for (float& sum : sums.values) sum = -sum;
+  COHORT_TRY(const TensorId sum, node.made_weight("sums", std::move(sums.shape), std::move(sums.values)));
+  COHORT_TRY(const TensorId zero, as_float(node, 2));
+  COHORT_TRY(const TensorId added, binary(node, "added", BinaryKind::kMul, sum, zero));
+  return binary(node, "", BinaryKind::kAdd, product, added);
+}
 
 /// Whether a MatMulInteger multiplies one constant matrix, by levels that have one zero point at most. In training the
 /// matrix changes, and what is taken off its sums would have to.
 bool has_constant_matrix(const NodeImport& node) {
   if (node.for_training()) return false;
-  const auto is_number = [&](std::size_t input) {
-    const Result<Shape> shape = node.shape(input);
-    return !node.has_input(input) || (shape && shape->size() <= 1 && element_count(*shape) == 1);
-  };
   const Constant* const b = node.constant(1);
-  if (b == nullptr || b->shape.size() != 2 || !is_number(2)) return false;
+  if (b == nullptr || b->shape.size() != 2 || !is_number(node, 2)) return false;
   const Constant* const zero_points = node.constant(3);
-  return !node.has_input(3) || (zero_points != nullptr && (is_number(3) || zero_points->shape == Shape{b->shape[1]}));
+  return !node.has_input(3) ||
+         (zero_points != nullptr && (is_number(node, 3) || zero_points->shape == Shape{b->shape[1]}));
 }
 
 /// Input 0 times constant input 1, [I, O]. What the zero point of input 0 adds is taken off the sums, so that the
@@ -344,6 +374,21 @@ Result<TensorId> product_of_levels(NodeImport& node) {
 }
 
 }  // namespace
+
+Result<void> convert_conv_integer(NodeImport& node) {
+  COHORT_TRY(const Shape x, node.shape(0));
+  COHORT_TRY(Convolution convolution, convolution_of(node, x));
+  if (has_constant_kernels(node, convolution.window, x)) {
+    COHORT_TRY(const TensorId y, convolution_of_levels(node, std::move(convolution), x));
+    node.set_result(y);
+    return {};
+  }
+  COHORT_TRY(const TensorId image, centred(node, 0, 2, 0));
+  COHORT_TRY(const TensorId kernels, centred(node, 1, 3, 0));
+  COHORT_TRY(const TensorId y, node.emit("", std::move(convolution), {image, kernels}));
+  node.set_result(y);
+  return {};
+}
 
 Result<void> convert_matmul_integer(NodeImport& node) {
   COHORT_TRY(const Shape a, node.shape(0));

@@ -145,6 +145,54 @@ TEST(OnnxConvInteger, TakesAZeroPointForEachKernel) {
   EXPECT_THAT(computed(graph, {10, 1}), ElementsAre(ElementsAre(0 * 10 + 1, 0 * 10 + 1)));
 }
 
+/// A ConvInteger of levels whose zero point is computed, beside a convolution of the distances from it.
+std::string convolved_levels(const Shape& x, const Shape& w, const std::string& attributes) {
+  std::vector<std::int64_t> levels;
+  for (std::int64_t i = 0; i < element_count(w); ++i) levels.push_back((i * 37 + 11) % 251);
+  std::vector<std::int64_t> zeros;
+  for (std::int64_t i = 0; i < w[0]; ++i) zeros.push_back(120 + i);
+  std::vector<float> distances;
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    distances.push_back(static_cast<float>(levels[i] - zeros[i / (levels.size() / zeros.size())]));
+  return input_text("x", x) + output_text("y") + output_text("z") + narrow_text("w", w, 2, levels) +
+         narrow_text("w_zero", {w[0]}, 2, zeros) + floats_text("distances", w, distances) +
+         node_text("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}) +
+         node_text("ConvInteger", {"q", "w", "zero", "w_zero"}, {"sum"}, attributes) +
+         node_text("Cast", {"sum"}, {"y"}, integer_attribute("to", 1)) +
+         node_text("Cast", {"q"}, {"levels"}, integer_attribute("to", 1)) +
+         node_text("Cast", {"zero"}, {"none"}, integer_attribute("to", 1)) +
+         node_text("Sub", {"levels", "none"}, {"centred"}) +
+         node_text("Conv", {"centred", "distances"}, {"z"}, attributes);
+}
+
+TEST(OnnxConvInteger, TakesAComputedZeroPointOffItsSums) {
+  const Shape x{2, 4, 6, 5};
+  std::vector<float> values(static_cast<std::size_t>(element_count(x)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 29 % 83) / 10 - 3;
+  const std::string pads = integers_attribute("pads", {1, 0, 2, 3});
+  for (const auto& [w, attributes] :
+       {std::pair{Shape{3, 4, 3, 2}, std::string()}, std::pair{Shape{3, 4, 3, 2}, pads},
+        std::pair{Shape{4, 2, 3, 3}, pads + integer_attribute("group", 2) + integers_attribute("strides", {2, 1})},
+        std::pair{Shape{2, 4, 2, 3}, pads + integers_attribute("dilations", {3, 2})},
+        std::pair{Shape{2, 4, 1, 1}, integers_attribute("pads", {4, 4, 4, 4})}}) {
+    const std::vector<std::vector<float>> outputs = computed(convolved_levels(x, w, attributes), values);
+    ASSERT_EQ(outputs.size(), 2U);
+    EXPECT_EQ(outputs[0], outputs[1]) << to_string(w) << attributes;
+  }
+}
+
+TEST(OnnxConvInteger, ReadsLevelsAsNumbersOfEightBits) {
+  const Result<LoadedModel> loaded =
+      onnx::parse_model(onnx_model(17, convolved_levels({1, 2, 3, 3}, {2, 2, 2, 2}, "")), {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const LoadedModel simple = simplify(*loaded);
+  const auto marked = std::count_if(simple.model.ops.begin(), simple.model.ops.end(), [](const Op& op) {
+    const auto* const convolution = std::get_if<Convolution>(&op.attributes);
+    return convolution != nullptr && convolution->eight_bits;
+  });
+  EXPECT_EQ(marked, 1) << "and the one of distances is not";
+}
+
 /// As exporters write a quantised layer.
 TEST(OnnxQuantized, LayerIsNearTheLayerItself) {
   const std::string graph =
