@@ -297,17 +297,18 @@ bool is_number(const NodeImport& node, std::size_t input) {
   return !node.has_input(input) || (shape && shape->size() <= 1 && element_count(*shape) == 1);
 }
 
-/// Whether a ConvInteger multiplies images by constant kernels, and their levels have one zero point that is computed.
+/// Whether a ConvInteger multiplies images by constant kernels, and their levels have one zero point that is computed;
+/// and what that adds to the sums, one number for each output and place, takes little memory.
 bool has_constant_kernels(const NodeImport& node, const Window& window, const Shape& x) {
-  constexpr std::int64_t kMostSums = std::int64_t{1} << 24;
+  constexpr std::int64_t kMostSums = std::int64_t{1} << 20;
   const Constant* const w = node.constant(1);
   const bool has_zero_point = node.has_input(2) && node.constant(2) == nullptr && is_number(node, 2);
-  if (node.for_training() || w == nullptr || x.size() != 4 || element_count(x) == 0 || !has_zero_point) return false;
+  if (node.for_training() || w == nullptr || x.size() != 4 || !has_zero_point) return false;
+  const Constant* const zero_points = node.constant(3);
+  if (node.has_input(3) && (zero_points == nullptr || zero_points->shape.size() > 1)) return false;
   const Shape most{w->shape[0], x[2] + window.pad_begin[0] + window.pad_end[0],
                    x[3] + window.pad_begin[1] + window.pad_end[1]};
-  const Constant* const zero_points = node.constant(3);
-  return element_count(most) <= kMostSums &&
-         (!node.has_input(3) || (zero_points != nullptr && zero_points->shape.size() <= 1));
+  return element_count(x) > 0 && element_count(w->shape) > 0 && element_count(most) <= kMostSums;
 }
 
 /// What the zero point adds is taken off the sums, so that the convolution reads the levels as they are, numbers of 8
@@ -366,7 +367,7 @@ Result<TensorId> product_of_levels(NodeImport& node) {
     COHORT_TRY(const TensorId bias, node.weight(2, {b.shape[1]}, std::move(sums)));
     return product_of_rows(node, "", x, {w, bias});
   }
-  COHORT_TRY(const TensorId zero, node.tensor(2));
+  COHORT_TRY(const TensorId zero, as_float(node, 2));
   COHORT_TRY(const TensorId sum, node.made_weight("sums", {b.shape[1]}, std::move(sums)));
   COHORT_TRY(const TensorId y, product_of_rows(node, "product", x, {w}));
   COHORT_TRY(const TensorId added, binary(node, "added", BinaryKind::kMul, sum, zero));

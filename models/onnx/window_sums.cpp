@@ -7,24 +7,27 @@ namespace cohort::onnx {
 namespace {
 
 /// Of a window at one place, the rows or columns from `first` to before `end` that lie in x.
-struct Range {
+struct Taps {
   std::int64_t first = 0, end = 0;
 };
 
-std::vector<Range> ranges_along(const Window& window, std::size_t axis, std::int64_t extent, std::int64_t places) {
-  std::vector<Range> ranges;
-  for (std::int64_t place = 0; place < places; ++place) {
-    const std::int64_t at = place * window.stride[axis] - window.pad_begin[axis];
-    const auto is_inside = [&](std::int64_t tap) {
-      const std::int64_t reads = at + tap * window.dilation[axis];
-      return reads >= 0 && reads < extent;
-    };
-    Range range;
-    while (range.first < window.kernel[axis] && !is_inside(range.first)) ++range.first;
-    for (range.end = range.first; range.end < window.kernel[axis] && is_inside(range.end);) ++range.end;
-    ranges.push_back(range);
-  }
-  return ranges;
+/// The rows or columns of a window, whose first is at `at`, that lie in x.
+Taps taps_inside(const Window& window, std::size_t axis, std::int64_t at, std::int64_t extent) {
+  const std::int64_t kernel = window.kernel[axis], dilation = window.dilation[axis];
+  const auto taps_before = [&](std::int64_t distance) {
+    return (std::max<std::int64_t>(distance, 0) + dilation - 1) / dilation;
+  };
+  const std::int64_t first = std::min(taps_before(-at), kernel);
+  return {first, std::clamp(taps_before(extent - at), first, kernel)};
+}
+
+std::vector<Taps> taps_along(const Window& window, std::size_t axis, std::int64_t extent, std::int64_t places) {
+  const auto taps_at = [&](std::int64_t place) {
+    return taps_inside(window, axis, place * window.stride[axis] - window.pad_begin[axis], extent);
+  };
+  std::vector<Taps> taps;
+  for (std::int64_t place = 0; place < places; ++place) taps.push_back(taps_at(place));
+  return taps;
 }
 
 /// Sums of one output's weights over all channels, rows before i and columns before j: [(h + 1), (w + 1)].
@@ -41,7 +44,7 @@ class PrefixSums {
     }
   }
 
-  [[nodiscard]] float within(const Range& rows, const Range& columns) const {
+  [[nodiscard]] float within(const Taps& rows, const Taps& columns) const {
     return static_cast<float>(at(rows.end, columns.end) - at(rows.first, columns.end) - at(rows.end, columns.first) +
                               at(rows.first, columns.first));
   }
@@ -55,26 +58,31 @@ class PrefixSums {
   std::vector<double> sums_;
 };
 
+/// Whether some place's window reaches over an edge of x.
+bool meets_pads(const Window& window, const Shape& x, const Shape& y) {
+  for (std::size_t axis = 0; axis < window.kernel.size(); ++axis) {
+    const std::int64_t last = (y[axis + 2] - 1) * window.stride[axis] - window.pad_begin[axis];
+    if (window.pad_begin[axis] > 0) return true;
+    if (last + window.dilation[axis] * (window.kernel[axis] - 1) >= x[axis + 2]) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 WindowSums window_sums(const std::vector<float>& weights, const Shape& weights_shape, const Window& window,
                        const Shape& x, const Shape& y) {
-  std::vector<Range> rows = ranges_along(window, 0, x[2], y[2]), columns = ranges_along(window, 1, x[3], y[3]);
-  const auto are_whole = [&](const std::vector<Range>& ranges, std::size_t axis) {
-    return std::all_of(ranges.begin(), ranges.end(),
-                       [&](const Range& range) { return range.first == 0 && range.end == window.kernel[axis]; });
-  };
-  if (are_whole(rows, 0) && are_whole(columns, 1)) {
-    rows.resize(1);
-    columns.resize(1);
-  }
+  const bool is_same = !meets_pads(window, x, y);
+  const std::vector<Taps> rows = taps_along(window, 0, x[2], is_same ? 1 : y[2]);
+  const std::vector<Taps> columns = taps_along(window, 1, x[3], is_same ? 1 : y[3]);
   const std::int64_t outputs = weights_shape[0], channels = weights_shape[1];
   WindowSums result{{1, outputs, std::ssize(rows), std::ssize(columns)}, {}};
+  result.values.reserve(static_cast<std::size_t>(element_count(result.shape)));
   for (std::int64_t o = 0; o < outputs; ++o) {
     const float* const own = weights.data() + o * channels * weights_shape[2] * weights_shape[3];
     const PrefixSums sums(own, channels, weights_shape[2], weights_shape[3]);
-    for (const Range& row : rows) {
-      for (const Range& column : columns) result.values.push_back(sums.within(row, column));
+    for (const Taps& row : rows) {
+      for (const Taps& column : columns) result.values.push_back(sums.within(row, column));
     }
   }
   return result;

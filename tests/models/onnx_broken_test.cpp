@@ -239,5 +239,14 @@ TEST(BrokenOnnx, ExtentsBeyondAllMemoryAreRefusedBesideNone) {
     EXPECT_THAT(problem(onnx_model(13, graph + node)), HasSubstr("2^40"));
 }
 
+TEST(BrokenOnnx, ConvolutionsOfPadsAloneCostNothing) {
+  const std::string head =
+      input_text("x", {1, 1, 1, 1}) + output_text("y") + node_text("DynamicQuantizeLinear", {"x"}, {"q", "s", "zero"});
+  const std::string pads = integers_attribute("pads", {1 << 30, 0, 1 << 30, 0});
+  const std::string node = node_text("ConvInteger", {"q", "w", "zero"}, {"y"}, pads);
+  EXPECT_EQ(problem(onnx_model(17, head + narrow_text("w", {0, 1, 1, 1}, 2, {}) + node)), "read");
+  EXPECT_EQ(problem(onnx_model(17, head + narrow_text("w", {1, 1, 1, 1}, 2, {1}) + node)), "read");
+}
+
 }  // namespace
 }  // namespace cohort

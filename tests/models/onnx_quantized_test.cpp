@@ -148,7 +148,7 @@ TEST(OnnxConvInteger, TakesAZeroPointForEachKernel) {
 /// A ConvInteger of levels whose zero point is computed, beside a convolution of the distances from it.
 std::string convolved_levels(const Shape& x, const Shape& w, const std::string& attributes) {
   std::vector<std::int64_t> levels;
-  for (std::int64_t i = 0; i < element_count(w); ++i) levels.push_back((i * 37 + 11) % 251);
+  for (std::int64_t i = 0; i < element_count(w); ++i) levels.push_back((i * 37 + 11) % 241);
   std::vector<std::int64_t> zeros;
   for (std::int64_t i = 0; i < w[0]; ++i) zeros.push_back(120 + i);
   std::vector<float> distances;
@@ -165,25 +165,10 @@ std::string convolved_levels(const Shape& x, const Shape& w, const std::string& 
          node_text("Conv", {"centred", "distances"}, {"z"}, attributes);
 }
 
-TEST(OnnxConvInteger, TakesAComputedZeroPointOffItsSums) {
-  const Shape x{2, 4, 6, 5};
-  std::vector<float> values(static_cast<std::size_t>(element_count(x)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 29 % 83) / 10 - 3;
-  const std::string pads = integers_attribute("pads", {1, 0, 2, 3});
-  for (const auto& [w, attributes] :
-       {std::pair{Shape{3, 4, 3, 2}, std::string()}, std::pair{Shape{3, 4, 3, 2}, pads},
-        std::pair{Shape{4, 2, 3, 3}, pads + integer_attribute("group", 2) + integers_attribute("strides", {2, 1})},
-        std::pair{Shape{2, 4, 2, 3}, pads + integers_attribute("dilations", {3, 2})},
-        std::pair{Shape{2, 4, 1, 1}, integers_attribute("pads", {4, 4, 4, 4})}}) {
-    const std::vector<std::vector<float>> outputs = computed(convolved_levels(x, w, attributes), values);
-    ASSERT_EQ(outputs.size(), 2U);
-    EXPECT_EQ(outputs[0], outputs[1]) << to_string(w) << attributes;
-  }
-}
-
-TEST(OnnxConvInteger, ReadsLevelsAsNumbersOfEightBits) {
-  const Result<LoadedModel> loaded =
-      onnx::parse_model(onnx_model(17, convolved_levels({1, 2, 3, 3}, {2, 2, 2, 2}, "")), {});
+/// Of both outputs of convolved_levels(), before and after simplify().
+void expect_same_sums(const Shape& x, const Shape& w, const std::string& attributes) {
+  SCOPED_TRACE(to_string(x) + to_string(w) + attributes);
+  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, convolved_levels(x, w, attributes)), {});
   ASSERT_TRUE(loaded) << loaded.error().message;
   const LoadedModel simple = simplify(*loaded);
   const auto marked = std::count_if(simple.model.ops.begin(), simple.model.ops.end(), [](const Op& op) {
@@ -191,6 +176,29 @@ TEST(OnnxConvInteger, ReadsLevelsAsNumbersOfEightBits) {
     return convolution != nullptr && convolution->eight_bits;
   });
   EXPECT_EQ(marked, 1) << "and the one of distances is not";
+  std::vector<float> values(static_cast<std::size_t>(element_count(x)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 29 % 83) / 10 - 3;
+  for (const LoadedModel* const each : {&*loaded, &simple}) {
+    const auto outputs = evaluate(*each, {values});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    ASSERT_EQ(outputs->size(), 2U);
+    EXPECT_EQ((*outputs)[0], (*outputs)[1]);
+  }
+}
+
+TEST(OnnxConvInteger, TakesAComputedZeroPointOffItsSums) {
+  const std::string pads = integers_attribute("pads", {1, 0, 2, 3});
+  for (const std::int64_t minibatch : {1, 2}) {
+    const Shape x{minibatch, 4, 6, 5};
+    expect_same_sums(x, {3, 4, 3, 2}, "");
+    expect_same_sums(x, {3, 4, 3, 2}, pads);
+    expect_same_sums(x, {4, 2, 3, 3}, pads + integer_attribute("group", 2) + integers_attribute("strides", {2, 1}));
+    expect_same_sums(x, {2, 4, 2, 3}, pads + integers_attribute("dilations", {3, 2}));
+    expect_same_sums(x, {2, 4, 2, 1},
+                     integers_attribute("pads", {9, 1, 9, 1}) + integers_attribute("dilations", {8, 1}));
+    expect_same_sums(x, {2, 4, 1, 1}, integers_attribute("pads", {4, 4, 4, 4}));
+    expect_same_sums(x, {2, 4, 7, 6}, text_attribute("auto_pad", "SAME_LOWER"));
+  }
 }
 
 /// As exporters write a quantised layer.
