@@ -2,6 +2,7 @@
 // to 2^24, and beyond that rounded as any float32 sum is.
 
 #include <algorithm>
+#include <optional>
 
 #include "models/onnx/converters.hpp"
 #include "models/onnx/number_types.hpp"
@@ -297,36 +298,41 @@ bool is_number(const NodeImport& node, std::size_t input) {
   return !node.has_input(input) || (shape && shape->size() <= 1 && element_count(*shape) == 1);
 }
 
-/// Whether a ConvInteger multiplies images by constant kernels, and their levels have one zero point that is computed;
-/// and what that adds to the sums, one number for each output and place, takes little memory.
-bool has_constant_kernels(const NodeImport& node, const Window& window, const Shape& x) {
+/// Constant kernels less their zero points, of a ConvInteger on images whose zero point is computed: where they fit
+/// int8, and what the zero point adds to the sums, one number for each output and place, takes little memory. Else
+/// absent.
+Result<std::optional<std::vector<float>>> kernels_of_eight_bits(NodeImport& node, const Window& window,
+                                                                const Shape& x) {
   constexpr std::int64_t kMostSums = std::int64_t{1} << 20;
   const Constant* const w = node.constant(1);
   const bool has_zero_point = node.has_input(2) && node.constant(2) == nullptr && is_number(node, 2);
-  if (node.for_training() || w == nullptr || x.size() != 4 || !has_zero_point) return false;
-  const Constant* const zero_points = node.constant(3);
-  if (node.has_input(3) && (zero_points == nullptr || zero_points->shape.size() > 1)) return false;
+  if (node.for_training() || w == nullptr || x.size() != 4 || !has_zero_point) return std::nullopt;
   const Shape most{w->shape[0], x[2] + window.pad_begin[0] + window.pad_end[0],
                    x[3] + window.pad_begin[1] + window.pad_end[1]};
-  return element_count(x) > 0 && element_count(w->shape) > 0 && element_count(most) <= kMostSums;
+  if (element_count(x) == 0 || element_count(w->shape) == 0 || element_count(most) > kMostSums) return std::nullopt;
+  std::vector<float> zeros = {0};
+  if (node.has_input(3)) {
+    const Constant* const zero_points = node.constant(3);
+    if (zero_points == nullptr || zero_points->shape.size() > 1) return std::nullopt;
+    COHORT_CHECK(along_axis(zero_points->shape, "zero_point1", w->shape, 0));
+    zeros = floats_of(*zero_points);
+  }
+  COHORT_CHECK(node.claim(element_count(w->shape)));
+  std::vector<float> values = distances(*w, zeros, 0);
+  const bool fit = std::all_of(values.begin(), values.end(), [](float value) { return value >= -128 && value <= 127; });
+  return fit ? std::optional(std::move(values)) : std::nullopt;
 }
 
 /// What the zero point adds is taken off the sums, so that the convolution reads the levels as they are, numbers of 8
 /// bits.
-Result<TensorId> convolution_of_levels(NodeImport& node, Convolution convolution, const Shape& x) {
-  const Constant& w = *node.constant(1);
-  std::vector<float> zeros = {0};
-  if (const Constant* const zero_points = node.constant(3)) {
-    COHORT_CHECK(along_axis(zero_points->shape, "zero_point1", w.shape, 0));
-    zeros = floats_of(*zero_points);
-  }
-  COHORT_CHECK(node.claim(element_count(w.shape)));
-  const std::vector<float> values = distances(w, zeros, 0);
+Result<TensorId> convolution_of_levels(NodeImport& node, Convolution convolution, const Shape& x,
+                                       const std::vector<float>& values) {
+  const Shape& shape = node.constant(1)->shape;
   const Window window = convolution.window;
   COHORT_TRY(const TensorId levels, as_float(node, 0));
-  COHORT_TRY(const TensorId kernels, node.weight(1, w.shape, values));
+  COHORT_TRY(const TensorId kernels, node.weight(1, shape, values));
   COHORT_TRY(const TensorId product, node.emit("product", std::move(convolution), {levels, kernels}));
-  WindowSums sums = window_sums(values, w.shape, window, x, node.shape_of(product));
+  WindowSums sums = window_sums(values, shape, window, x, node.shape_of(product));
   for (float& sum : sums.values) sum = -sum;
   COHORT_TRY(const TensorId sum, node.made_weight("sums", std::move(sums.shape), std::move(sums.values)));
   COHORT_TRY(const TensorId zero, as_float(node, 2));
@@ -379,8 +385,9 @@ Result<TensorId> product_of_levels(NodeImport& node) {
 Result<void> convert_conv_integer(NodeImport& node) {
   COHORT_TRY(const Shape x, node.shape(0));
   COHORT_TRY(Convolution convolution, convolution_of(node, x));
-  if (has_constant_kernels(node, convolution.window, x)) {
-    COHORT_TRY(const TensorId y, convolution_of_levels(node, std::move(convolution), x));
+  COHORT_TRY(const auto levels, kernels_of_eight_bits(node, convolution.window, x));
+  if (levels) {
+    COHORT_TRY(const TensorId y, convolution_of_levels(node, std::move(convolution), x, *levels));
     node.set_result(y);
     return {};
   }

@@ -186,6 +186,15 @@ void expect_same_sums(const Shape& x, const Shape& w, const std::string& attribu
   }
 }
 
+TEST(OnnxConvInteger, MultipliesDistancesWhereKernelsDoNotFitEightBits) {
+  const std::string graph = input_text("x", {1, 1, 1, 3}) + output_text("y") +
+                            narrow_text("w", {1, 1, 1, 2}, 2, {0, 255}) + narrow_text("w_zero", {}, 2, {1}) +
+                            node_text("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}) +
+                            node_text("ConvInteger", {"q", "w", "zero", "w_zero"}, {"sum"}) +
+                            node_text("Cast", {"sum"}, {"y"}, integer_attribute("to", 1));
+  EXPECT_THAT(computed(graph, {-1, 2, 4}), ElementsAre(ElementsAre(51 + 102 * 254, -102 + 204 * 254)));
+}
+
 TEST(OnnxConvInteger, TakesAComputedZeroPointOffItsSums) {
   const std::string pads = integers_attribute("pads", {1, 0, 2, 3});
   for (const std::int64_t minibatch : {1, 2}) {
