@@ -86,14 +86,8 @@ Result<void> convert_compress(NodeImport& node) {
     if (truth != 0) kept.push_back(static_cast<float>(at));
     ++at;
   }
-  shape[axis] = static_cast<std::int64_t>(kept.size());
-  if (kept.empty()) {
-    const bool is_float = node.element_of(x) == ElementType::kFloat32;
-    node.set_alias(is_float ? make_constant(shape, std::vector<float>())
-                            : make_constant(shape, std::vector<std::int64_t>()));
-    return {};
-  }
-  COHORT_TRY(const TensorId places, node.made_weight("kept", {shape[axis]}, std::move(kept), kWhole));
+  const Shape count{static_cast<std::int64_t>(kept.size())};
+  COHORT_TRY(const TensorId places, node.made_weight("kept", count, std::move(kept), kWhole));
   COHORT_TRY(const TensorId y, node.emit("", Gather{static_cast<std::int64_t>(axis)}, {x, places}));
   node.set_result(y);
   return {};

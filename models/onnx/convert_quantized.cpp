@@ -317,7 +317,6 @@ Result<std::optional<std::vector<float>>> kernels_of_eight_bits(NodeImport& node
     COHORT_CHECK(along_axis(zero_points->shape, "zero_point1", w->shape, 0));
     zeros = floats_of(*zero_points);
   }
-  COHORT_CHECK(node.claim(element_count(w->shape)));
   std::vector<float> values = distances(*w, zeros, 0);
   const bool fit = std::all_of(values.begin(), values.end(), [](float value) { return value >= -128 && value <= 127; });
   return fit ? std::optional(std::move(values)) : std::nullopt;
@@ -329,6 +328,7 @@ Result<TensorId> convolution_of_levels(NodeImport& node, Convolution convolution
                                        const std::vector<float>& values) {
   const Shape& shape = node.constant(1)->shape;
   const Window window = convolution.window;
+  COHORT_CHECK(node.claim(element_count(shape)));
   COHORT_TRY(const TensorId levels, as_float(node, 0));
   COHORT_TRY(const TensorId kernels, node.weight(1, shape, values));
   COHORT_TRY(const TensorId product, node.emit("product", std::move(convolution), {levels, kernels}));
