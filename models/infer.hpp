@@ -39,6 +39,7 @@ Result<Shape> output(const Transpose& op, const Shapes& shapes);
 Result<Shape> output(const TensorSlice& op, const Shapes& shapes);
 Result<Shape> output(const Pad& op, const Shapes& shapes);
 Result<Shape> output(const Gather& op, const Shapes& shapes);
+Result<Shape> output(const Scatter& op, const Shapes& shapes);
 Result<Shape> output(const Expand& op, const Shapes& shapes);
 Result<Shape> output(const Tile& op, const Shapes& shapes);
 Result<Shape> output(const Resize& op, const Shapes& shapes);

@@ -104,6 +104,19 @@ Result<Shape> output(const Gather& op, const Shapes& shapes) {
   return y;
 }
 
+Result<Shape> output(const Scatter& op, const Shapes& shapes) {
+  const Shape &x = shapes[0], &indices = shapes[1], &updates = shapes[2];
+  const std::optional<BinaryKind> by = op.reduction;
+  if (by && *by != BinaryKind::kAdd && *by != BinaryKind::kMul && *by != BinaryKind::kMin && *by != BinaryKind::kMax)
+    return fail(ErrorCode::kInvalidInput, "combines updates by Add, Mul, Min or Max, not {}", op_type(Binary{*by}));
+  if (x.size() != 3 || updates.size() != 3 || updates[0] != x[0] || updates[2] != x[2])
+    return fail(ErrorCode::kInvalidInput, "updates {} do not fit into {}", to_string(updates), to_string(x));
+  const Shape each{x[0], updates[1], x[2]}, alike{x[0], updates[1], 1};
+  if (indices == each || indices == alike) return x;
+  return fail(ErrorCode::kInvalidInput, "indices must be {} or {}, not {}", to_string(each), to_string(alike),
+              to_string(indices));
+}
+
 Result<Shape> output(const Expand& op, const Shapes& shapes) {
   COHORT_TRY(Shape y, broadcast(shapes[0], op.shape));
   if (y == op.shape) return y;

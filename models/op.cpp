@@ -226,6 +226,10 @@ class Canonical {
   }
   std::string operator()(const Pad& p) const { return canonical_pad(p); }
   std::string operator()(const Gather& g) const { return fmt::format("{} axis={}", type_, g.axis); }
+  std::string operator()(const Scatter& s) const {
+    const std::string reduction = s.reduction ? fmt::format(" {}", op_type(Binary{*s.reduction})) : "";
+    return fmt::format("{}{}{}", type_, reduction, s.element == ElementType::kInt32 ? " int32" : "");
+  }
   std::string operator()(const Expand& e) const { return fmt::format("{} {}", type_, fmt::join(e.shape, "x")); }
   std::string operator()(const Tile& t) const { return fmt::format("{} {}", type_, fmt::join(t.repeats, "x")); }
   std::string operator()(const Resize& r) const { return canonical_resize(r, type_); }
@@ -378,6 +382,7 @@ std::string_view op_type(const OpAttributes& attributes) {  // NOLINT(readabilit
           [](const TensorSlice&) -> Name { return "Slice"; },
           [](const Pad&) -> Name { return "Pad"; },
           [](const Gather&) -> Name { return "Gather"; },
+          [](const Scatter&) -> Name { return "Scatter"; },
           [](const Expand&) -> Name { return "Expand"; },
           [](const Tile&) -> Name { return "Tile"; },
           [](const Resize&) -> Name { return "Resize"; },

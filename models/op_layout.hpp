@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "models/op_elementwise.hpp"
 #include "models/shape.hpp"
 
 /// Ops that move elements, of any type, and those that shrink axes.
@@ -57,6 +59,16 @@ struct Gather {
   std::int64_t axis = 0;
 
   friend bool operator==(const Gather&, const Gather&) = default;
+};
+
+/// x [O, E, I] with updates [O, n, I] written to it: y[o, indices[o, j, i], i] = updates[o, j, i]. The last that meets an
+/// element stays; with a reduction all are combined with what is there, in the order of j. Inputs: x; indices (int32,
+/// from -E to E - 1), [O, n, I], or [O, n, 1] for all i alike; updates.
+struct Scatter {
+  std::optional<BinaryKind> reduction;          ///< kAdd, kMul, kMin or kMax
+  ElementType element = ElementType::kFloat32;  ///< of x, updates and y
+
+  friend bool operator==(const Scatter&, const Scatter&) = default;
 };
 
 /// x broadcast by numpy's rules to the common shape of x and `shape`.

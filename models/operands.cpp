@@ -45,6 +45,12 @@ class ElementRule {
     COHORT_CHECK(expect(types_, 1, kInt));
     return types_[0];
   }
+  Result<ElementType> operator()(const Scatter& op) const {
+    COHORT_CHECK(expect(types_, 0, op.element));
+    COHORT_CHECK(expect(types_, 1, kInt));
+    COHORT_CHECK(expect(types_, 2, op.element));
+    return op.element;
+  }
   Result<ElementType> operator()(const Pad& op) const {
     COHORT_CHECK(expect(types_, 0, op.element));
     return op.element;
@@ -102,6 +108,7 @@ struct CountRule {
   InputCounts operator()(const Binary& /*op*/) const { return exactly(2); }
   InputCounts operator()(const Select& /*op*/) const { return exactly(3); }
   InputCounts operator()(const Gather& /*op*/) const { return exactly(2); }
+  InputCounts operator()(const Scatter& /*op*/) const { return exactly(3); }
   InputCounts operator()(const Concat& /*op*/) const { return {1, std::numeric_limits<std::size_t>::max()}; }
   InputCounts operator()(const Lstm& /*op*/) const { return exactly(4); }
   InputCounts operator()(const Recurrent& r) const {

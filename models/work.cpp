@@ -70,6 +70,7 @@ class FlopCounter {
   std::int64_t operator()(const Softmax& /*op*/) const { return product({outputs(), 5}); }
   std::int64_t operator()(const Reduce& /*op*/) const { return element_count(input(0)); }
   std::int64_t operator()(const ArgMax& /*op*/) const { return element_count(input(0)); }
+  std::int64_t operator()(const Scatter& op) const { return op.reduction ? element_count(input(2)) : 0; }
   std::int64_t operator()(const Resize& op) const { return resize_work(op, input(0), op.shape); }
   // Per cell: the gates' matrix rows, 4 biases, 5 functions, 3 products and 1 sum.
   std::int64_t operator()(const Lstm& lstm) const {

@@ -200,13 +200,6 @@ std::int32_t in_32_bits(std::int64_t value) {
   return static_cast<std::int32_t>(value);
 }
 
-float combine(const Binary& op, float a, float b) {
-  if (op.element == ElementType::kFloat32)
-    return is_predicate(op.kind) ? stored(holds(op.kind, a, b) ? 1 : 0) : arithmetic(op.kind, a, b);
-  if (is_predicate(op.kind)) return stored(holds(op.kind, whole(a), whole(b)) ? 1 : 0);
-  return stored(in_32_bits(arithmetic(op.kind, std::int64_t{whole(a)}, std::int64_t{whole(b)})));
-}
-
 float convert(const Cast& op, float x) {
   const bool from_float = op.from == ElementType::kFloat32;
   if (op.to_truth) return stored((from_float ? x != 0 : whole(x) != 0) ? 1 : 0);
@@ -223,6 +216,13 @@ float convert(const Cast& op, float x) {
 Shape repeating(const ConstTensor& x, const Shape& shape) { return broadcast_strides(x.shape, x.strides, shape); }
 
 }  // namespace
+
+float combine(const Binary& op, float a, float b) {
+  if (op.element == ElementType::kFloat32)
+    return is_predicate(op.kind) ? stored(holds(op.kind, a, b) ? 1 : 0) : arithmetic(op.kind, a, b);
+  if (is_predicate(op.kind)) return stored(holds(op.kind, whole(a), whole(b)) ? 1 : 0);
+  return stored(in_32_bits(arithmetic(op.kind, std::int64_t{whole(a)}, std::int64_t{whole(b)})));
+}
 
 void compute(const Activation& op, Inputs inputs, const Tensor& y) {
   const ConstTensor& x = inputs[0];

@@ -102,6 +102,20 @@ void compute(const Gather& op, Inputs inputs, const Tensor& y) {
   });
 }
 
+void compute(const Scatter& op, Inputs inputs, const Tensor& y) {
+  const ConstTensor &x = inputs[0], &indices = inputs[1], &updates = inputs[2];
+  copy(x, y);
+  const Shape places = broadcast_strides(indices.shape, indices.strides, updates.shape);
+  const Binary reduction{op.reduction.value_or(BinaryKind::kAdd), op.element};
+  Shape others = y.strides;  // where an update goes but for its place
+  others[1] = 0;
+  for_each_index<3>(updates.shape, {updates.strides, places, others}, [&](const auto& at) {
+    float& to = y.data[at[2] + checked_index(indices.data[at[1]], y.shape[1]) * y.strides[1]];
+    const float update = updates.data[at[0]];
+    to = op.reduction ? combine(reduction, to, update) : update;
+  });
+}
+
 void compute(const Expand&, Inputs inputs, const Tensor& y) {
   const ConstTensor& x = inputs[0];
   copy({x.data, y.shape, broadcast_strides(x.shape, x.strides, y.shape)}, y);

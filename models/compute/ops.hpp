@@ -19,6 +19,9 @@ using Inputs = std::span<const ConstTensor>;
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 inline double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
+/// One element of what a Binary gives. Throws std::range_error where that does not fit 32 bits as a whole number.
+float combine(const Binary& op, float a, float b);
+
 void compute(const Convolution& op, Inputs inputs, const Tensor& y);
 void compute(const ConvTranspose& op, Inputs inputs, const Tensor& y);
 void compute(const Pool& op, Inputs inputs, const Tensor& y);
@@ -40,6 +43,7 @@ void compute(const Transpose& op, Inputs inputs, const Tensor& y);
 void compute(const TensorSlice& op, Inputs inputs, const Tensor& y);
 void compute(const Pad& op, Inputs inputs, const Tensor& y);
 void compute(const Gather& op, Inputs inputs, const Tensor& y);
+void compute(const Scatter& op, Inputs inputs, const Tensor& y);
 void compute(const Expand& op, Inputs inputs, const Tensor& y);
 void compute(const Tile& op, Inputs inputs, const Tensor& y);
 void compute(const Resize& op, Inputs inputs, const Tensor& y);

@@ -97,6 +97,8 @@ Result<void> convert_top_k(NodeImport& node);
 // convert_scatter.cpp
 Result<void> convert_scatter_elements(NodeImport& node);
 Result<void> convert_scatter_nd(NodeImport& node);
+Result<void> convert_max_unpool(NodeImport& node);
+Result<void> convert_tensor_scatter(NodeImport& node);
 
 // convert_elementwise.cpp
 Result<void> convert_binary(NodeImport& node);

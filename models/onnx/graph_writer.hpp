@@ -94,6 +94,7 @@ class GraphWriter {
   Result<void> write_node(const Op& op, const TensorSlice& slice, const std::string& y);
   Result<void> write_node(const Op& op, const Pad& pad, const std::string& y);
   Result<void> write_node(const Op& op, const Gather& gather, const std::string& y);
+  Result<void> write_node(const Op& op, const Scatter& scatter, const std::string& y);
   Result<void> write_node(const Op& op, const Expand& expand, const std::string& y);
   Result<void> write_node(const Op& op, const Tile& tile, const std::string& y);
   Result<void> write_node(const Op& op, const Resize& resize, const std::string& y);

@@ -63,16 +63,21 @@ Result<TensorId> counting(NodeImport& node, std::int64_t count, std::size_t axis
   return node.made_weight("counting", std::move(shape), std::move(values), element);
 }
 
-Result<TensorId> elements_at(NodeImport& node, std::string_view suffix, TensorId x, TensorId offsets,
-                             std::size_t axis) {
-  const Shape x_shape = node.shape_of(x), shape = node.shape_of(offsets);
-  const Shape strides = reference::row_major_strides(x_shape);
+Result<TensorId> moved_across(NodeImport& node, TensorId offsets, const Shape& strides, std::size_t axis) {
+  const Shape shape = node.shape_of(offsets);
   TensorId at = offsets;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (d == axis || shape[d] == 1) continue;
     COHORT_TRY(const TensorId own, counting(node, shape[d], d, shape.size(), kWhole, static_cast<float>(strides[d])));
     COHORT_TRY(at, whole(node, "moved", BinaryKind::kAdd, at, own));
   }
+  return at;
+}
+
+Result<TensorId> elements_at(NodeImport& node, std::string_view suffix, TensorId x, TensorId offsets,
+                             std::size_t axis) {
+  const Shape x_shape = node.shape_of(x);
+  COHORT_TRY(const TensorId at, moved_across(node, offsets, reference::row_major_strides(x_shape), axis));
   COHORT_TRY(const TensorId flat, node.emit_reshape("flat", x, {element_count(x_shape)}));
   return node.emit(suffix, Gather{0}, {flat, at});
 }

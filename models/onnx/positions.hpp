@@ -33,6 +33,10 @@ Result<TensorId> offsets_of(NodeImport& node, TensorId indices, std::int64_t ext
 Result<TensorId> counting(NodeImport& node, std::int64_t count, std::size_t axis, std::size_t rank, ElementType element,
                           float step = 1);
 
+/// `offsets` of elements from the first along `axis` of a tensor with these strides, whose other positions are their
+/// own.
+Result<TensorId> moved_across(NodeImport& node, TensorId offsets, const Shape& strides, std::size_t axis);
+
 /// Of `x` the elements that are `offsets` from the first along an axis, whose other positions are their own.
 Result<TensorId> elements_at(NodeImport& node, std::string_view suffix, TensorId x, TensorId offsets, std::size_t axis);
 

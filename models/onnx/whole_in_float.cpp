@@ -79,6 +79,7 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"Squeeze", Use::kKeeps},
     {"Sub", Use::kComputes},
     {"Sum", Use::kComputes},
+    {"TensorScatter", Use::kKeeps},
     {"Tile", Use::kKeeps},
     {"Transpose", Use::kKeeps},
     {"Trilu", Use::kKeeps},

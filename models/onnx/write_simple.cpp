@@ -132,6 +132,26 @@ Result<void> GraphWriter::write_node(const Op& op, const Gather& gather, const s
   return {};
 }
 
+Result<void> GraphWriter::write_node(const Op& op, const Scatter& scatter, const std::string& y) {
+  const Shape updates = shape_of(op, 2);
+  COHORT_TRY(const std::string x, input_name(op, 0));
+  COHORT_TRY(std::string indices, input_name(op, 1));
+  COHORT_TRY(const std::string update, input_name(op, 2));
+  if (shape_of(op, 1) != updates) {
+    indices = chain(op, "Expand", indices);
+    graph_.mutable_node(graph_.node_size() - 1)->add_input(write_integers(op.name + ".shape", updates));
+  }
+  Node& node = add_node(op.name, "ScatterElements");
+  for (const std::string& input : {x, indices, update}) node.add_input(input);
+  node.add_output(y);
+  set(node, "axis", std::int64_t{1});
+  if (!scatter.reduction) return {};
+  const bool adds = *scatter.reduction == BinaryKind::kAdd, multiplies = *scatter.reduction == BinaryKind::kMul;
+  const bool is_least = *scatter.reduction == BinaryKind::kMin;
+  set(node, "reduction", adds ? "add" : multiplies ? "mul" : is_least ? "min" : "max");
+  return {};
+}
+
 Result<void> GraphWriter::write_node(const Op& op, const Expand& expand, const std::string& y) {
   COHORT_TRY(Node* const node, add_plain_node(op, "Expand", y));
   node->add_input(write_integers(op.name + ".shape", expand.shape));

@@ -32,6 +32,11 @@ std::int64_t opset_of(const Pool& pool) {
 }
 std::int64_t opset_of(const LayerNormalization& op) { return op.centred ? 17 : 0; }
 std::int64_t opset_of(const Pad& pad) { return pad.mode == PadMode::kWrap ? 19 : 0; }
+std::int64_t opset_of(const Scatter& scatter) {
+  if (!scatter.reduction) return 0;
+  const bool is_least_or_most = *scatter.reduction == BinaryKind::kMin || *scatter.reduction == BinaryKind::kMax;
+  return is_least_or_most ? 18 : 16;
+}
 std::int64_t opset_of(const Resize& resize) {
   if (resize.positions == ResizePositions::kHalfPixelSymmetric) return 19;
   return resize.antialias ? 18 : 0;

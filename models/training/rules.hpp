@@ -27,6 +27,7 @@ Result<void> gradient(const Transpose& op, OpGradient& at);
 Result<void> gradient(const TensorSlice& op, OpGradient& at);
 Result<void> gradient(const Pad& op, OpGradient& at);
 Result<void> gradient(const Gather& op, OpGradient& at);
+Result<void> gradient(const Scatter& op, OpGradient& at);
 Result<void> gradient(const Expand& op, OpGradient& at);
 Result<void> gradient(const Tile& op, OpGradient& at);
 Result<void> gradient(const Resize& op, OpGradient& at);

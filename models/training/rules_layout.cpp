@@ -76,6 +76,54 @@ Result<void> gradient(const Gather& op, OpGradient& at) {
   return {};
 }
 
+namespace {
+
+/// Of x [O, E, I] the elements that a Scatter's updates go to, whose indices are [O, n, I or 1]: [O, n, I].
+TensorId scattered_to(OpGradient& at, std::string_view what, TensorId x, const Shape& shape) {
+  const auto name = [&](std::string_view suffix) { return fmt::format("{}.{}", what, suffix); };
+  std::vector<std::int64_t> rows, others;
+  for (std::int64_t e = 0; e < shape[1]; ++e) rows.push_back(e * shape[2]);
+  for (std::int64_t o = 0; o < shape[0]; ++o) {
+    for (std::int64_t i = 0; i < shape[2]; ++i) others.push_back(o * shape[1] * shape[2] + i);
+  }
+  const TensorId row = at.add(name("rows"), Gather{0}, {at.whole_constant(name("starts"), rows), at.x(1)});
+  const TensorId other = at.reshape(name("across"), at.whole_constant(name("others"), others), {shape[0], 1, shape[2]});
+  const TensorId places = at.add(name("places"), Binary{BinaryKind::kAdd, ElementType::kInt32}, {row, other});
+  return at.add(name("taken"), Gather{0}, {at.reshape(name("flat"), x, {element_count(shape)}), places});
+}
+
+/// Whether each update is the last that meets its element and stays, int32, of the indices' shape.
+TensorId stays(OpGradient& at) {
+  constexpr auto kWhole = ElementType::kInt32;
+  const Shape indices = at.x_shape(1), entries{indices[0], at.x_shape(0)[1], indices[2]};
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t j = 0; j < indices[1]; ++j) numbers.push_back(j);
+  const TensorId column = at.reshape("column", at.whole_constant("numbers", numbers), {1, indices[1], 1});
+  const TensorId number = at.add("number", Expand{indices}, {column});
+  const TensorId none = at.add("none", Expand{entries}, {at.whole_constant("zero", {0})});
+  const TensorId last = at.add("last", Scatter{std::nullopt, kWhole}, {none, at.x(1), number});
+  return at.add("stays", Binary{BinaryKind::kEqual, kWhole}, {scattered_to(at, "winner", last, entries), number});
+}
+
+}  // namespace
+
+/// Of a sum, or of updates that stay.
+Result<void> gradient(const Scatter& op, OpGradient& at) {
+  if (op.reduction && *op.reduction != BinaryKind::kAdd) return at.refuse();
+  const TensorId dy = at.dy();
+  const Shape x = at.x_shape(0), updates = at.x_shape(2);
+  if (at.wants(0) && op.reduction) at.give(0, dy);
+  if (at.wants(0) && !op.reduction) {
+    const TensorId nothing = at.add("nothing", Expand{updates}, {at.scalar(0)});
+    at.give(0, at.add("dx", Scatter{}, {dy, at.x(1), nothing}));
+  }
+  if (!at.wants(2)) return {};
+  TensorId d_updates = scattered_to(at, "dy", dy, x);
+  if (!op.reduction) d_updates = at.add("du", Select{}, {stays(at), d_updates, at.scalar(0)});
+  at.give(2, d_updates);
+  return {};
+}
+
 Result<void> gradient(const Expand& /*op*/, OpGradient& at) {
   at.give_sum(0, at.dy());
   return {};

@@ -217,6 +217,37 @@ TEST(OwnGather, GivesNoNumberForAnIndexOutsideAndReadsNothingThere) {
   EXPECT_FALSE(std::isnan(y[2]) || std::isnan(y[3]));
 }
 
+TEST(OwnScatter, EqualsTheReference) {
+  for (const std::int64_t width : {1, 4}) {
+    for (const Scatter& op : {Scatter{}, Scatter{BinaryKind::kAdd}, Scatter{BinaryKind::kMul},
+                              Scatter{BinaryKind::kMin}, Scatter{BinaryKind::kMax}}) {
+      std::vector<std::int32_t> indices;
+      for (std::int32_t i = 0; i < 2 * 6 * width; ++i) indices.push_back(i * i % 10 - 5);
+      const auto [expected, own] =
+          gathered(call_of(op, {dense(0, {2, 5, 4}), dense(1, {2, 6, width}), dense(2, {2, 6, 4})},
+                           {Activation{ActivationKind::kRelu, 0, 0}}),
+                   indices);
+      EXPECT_EQ(own, expected) << canonical(op, {}) << " by " << width;
+    }
+  }
+}
+
+TEST(OwnScatter, GivesNoNumbersForAnIndexOutside) {
+  CallRunner runner(call_of(Scatter{}, {dense(0, {2, 3, 1}), dense(1, {2, 2, 1}), dense(2, {2, 2, 1})}));
+  runner.set_input(1, whole_numbers({3, 1, 0, -3}));
+  const std::vector<float> y = runner.run(*make_own_kernels_on_host());
+  ASSERT_EQ(y.size(), 6U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(y[i]) && !std::isnan(y[3 + i])) << i;
+}
+
+TEST(OwnScatter, RefusesToCombineWholeNumbers) {
+  const OpCall call = call_of(Scatter{BinaryKind::kAdd, ElementType::kInt32},
+                              {dense(0, {2, 3, 1}), dense(1, {2, 2, 1}), dense(2, {2, 2, 1})});
+  const auto list = make_own_kernels_on_host()->alternatives(call, 1);
+  ASSERT_FALSE(list);
+  EXPECT_THAT(list.error().message, HasSubstr("combines numbers, not whole ones"));
+}
+
 TEST(OwnNormalization, EqualsTheReference) {
   expect_equals_reference(call_of(LocalResponseNormalization{5, 0.3F, 0.75F, 2}, {dense(0, {2, 9, 3, 2})}));
   expect_equals_reference(call_of(LocalResponseNormalization{4, 0.3F, 0.5F, 1}, {dense(0, {2, 9, 3, 1})}));

@@ -323,6 +323,43 @@ TEST(OnednnLoops, GatherEntriesThatDoNotLieInOrder) {
   }
 }
 
+/// With indices that meet, from both ends, and enough of them that threads share the entries.
+TEST(OnednnLoops, ScatterRowsAndSingleElements) {
+  struct Case {
+    Shape x, indices, updates;
+  };
+  const Case cases[] = {{{2, 50, 7}, {2, 90, 1}, {2, 90, 7}},
+                        {{3, 400, 40}, {3, 31, 1}, {3, 31, 40}},
+                        {{1, 20000, 1}, {1, 3000, 1}, {1, 3000, 1}},
+                        {{2, 60, 80}, {2, 9, 80}, {2, 9, 80}}};
+  for (const auto& [x, indices, updates] : cases) {
+    std::vector<std::int32_t> entries(static_cast<std::size_t>(element_count(indices)));
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      entries[i] = static_cast<std::int32_t>(i * i * 7 % static_cast<std::size_t>(2 * x[1]) - x[1]);
+    const std::vector<Operand> inputs{dense(0, x, Layout::kNchw), dense(1, indices, Layout::kNchw),
+                                      dense(2, updates, Layout::kNchw)};
+    for (const Scatter& op : {Scatter{}, Scatter{BinaryKind::kAdd}, Scatter{BinaryKind::kMul},
+                              Scatter{BinaryKind::kMin}, Scatter{BinaryKind::kMax}}) {
+      CallRunner runner(make_call(op, inputs, dense(3, x, Layout::kNchw)), 1, -1, 1);
+      runner.set_input(1, whole_numbers(entries));
+      expect_loops_give_same_bits(runner);
+    }
+  }
+}
+
+TEST(OnednnLoops, ScatterStopsAtAnIndexOutside) {
+  for (const std::int32_t index : {3, -4}) {
+    CallRunner runner(make_call(Scatter{},
+                                {dense(0, {1, 3, 2}, Layout::kNchw), dense(1, {1, 1, 1}, Layout::kNchw),
+                                 dense(2, {1, 1, 2}, Layout::kNchw)},
+                                dense(3, {1, 3, 2}, Layout::kNchw)));
+    runner.set_input(1, whole_numbers({index}));
+    const auto list = onednn().alternatives(runner.call(), 1);
+    ASSERT_TRUE(list.has_value()) << list.error().message;
+    for (const Alternative& alternative : *list) EXPECT_THROW((void)runner.run(onednn(), alternative), DeviceError);
+  }
+}
+
 TEST(OnednnLoops, GatherSingleElements) {
   std::vector<std::int32_t> indices(3 * 40);
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int32_t>(i * 7 % 16) - 8;

@@ -77,13 +77,13 @@ TEST(OnnxScatter, OfConstantsIsAConstant) {
 }
 
 TEST(OnnxScatter, RefusesWhatItCannotWrite) {
-  EXPECT_THAT(problem(scatter({3}, {1}, {3}, "")), HasSubstr("index 3 is not from -3 to 2"));
+  EXPECT_THAT(problem(scatter({3}, {1}, {3}, "")), HasSubstr("index 3 is outside of 3 entries"));
   EXPECT_THAT(problem(scatter({3, 2}, {1, 3}, {0, 0, 0}, "")),
               HasSubstr("indices [1, 3] and updates [1, 3] do not fit into [3, 2]"));
   EXPECT_THAT(problem(scatter({3, 2}, {1, 3}, {0, 0, 0}, "", "ScatterND", {1})),
               HasSubstr("indices [1, 3] and updates [1] do not fit into [3, 2]"));
-  EXPECT_THAT(problem(scatter({1}, {17}, std::vector<std::int64_t>(17, 0), text_attribute("reduction", "add"))),
-              HasSubstr("more than 16 updates of one element are not supported"));
+  EXPECT_THAT(problem(scatter({3, 2}, {1, 2}, {-4, 0}, "", "ScatterND", {1})),
+              HasSubstr("index -4 is outside of 3 entries"));
   EXPECT_THAT(problem(scatter({1}, {1}, {0}, text_attribute("reduction", "mean"))),
               HasSubstr("attribute reduction must be none, add, mul, max or min, not mean"));
   EXPECT_THAT(problem(input_text("x", {2}) + output_text("y") + node_text("ArgMax", {"x"}, {"i"}) +
@@ -119,6 +119,7 @@ TEST(OnnxScatter, GivesTheSameWithComputedIndicesAsWithConstantOnes) {
       {"ScatterElements", {2, 3, 4}, {2, 5, 4}, {2, 5, 4}, {3}, integer_attribute("axis", 1)},
       {"ScatterElements", {4}, {6}, {6}, {4}, ""},
       {"ScatterElements", {3, 2}, {3, 1}, {3, 1}, {2}, integer_attribute("axis", -1)},
+      {"ScatterElements", {4, 3, 2}, {2, 5, 1}, {2, 5, 1}, {3}, integer_attribute("axis", 1)},
       {"ScatterND", {5, 3}, {4, 1}, {4, 3}, {5}, ""},
       {"ScatterND", {3, 4, 2}, {2, 3, 2}, {2, 3, 2}, {3, 4}, ""},
       {"ScatterND", {2, 3}, {4, 2}, {4}, {2, 3}, ""}};
@@ -137,6 +138,14 @@ TEST(OnnxScatter, GivesTheSameWithComputedIndicesAsWithConstantOnes) {
         indices[i] = static_cast<std::int64_t>(random() % static_cast<unsigned>(2 * most)) - most;
       }
       const std::string attributes = each.attributes + text_attribute("reduction", reduction);
+      const auto loaded =
+          onnx::parse_model(onnx_model(18, scatter(each.x, each.indices, indices, attributes, each.op, each.updates)), {});
+      ASSERT_TRUE(loaded) << loaded.error().message;
+      const auto written = onnx::serialize_model(*loaded);
+      ASSERT_TRUE(written) << written.error().message;
+      const auto read = onnx::parse_model(*written, {});
+      ASSERT_TRUE(read) << read.error().message;
+      EXPECT_EQ(evaluate(*read, {x, updates}).value(), evaluate(*loaded, {x, updates}).value());
       EXPECT_EQ(result_of_computed(attributes, each.op, each.x, each.indices, each.updates,
                                    {x, updates, std::vector<float>(indices.begin(), indices.end())}),
                 result(scatter(each.x, each.indices, indices, attributes, each.op, each.updates), x, updates));
@@ -160,35 +169,83 @@ TEST(OnnxScatter, StopsAtAComputedIndexOutsideOfItsAxis) {
 }
 
 /// As exporters of graph networks write sums over edges.
-TEST(OnnxScatter, ComparesIndicesThatWereWidenedOnce) {
-  const std::string graph = input_text("x", {3, 2}) + input_text("u", {4, 2}) + input_text("f", {4}) +
-                            output_text("y") + node_text("Cast", {"f"}, {"i"}, integer_attribute("to", 7)) +
-                            integers_text("one", {1}, {1}) + integers_text("shape", {2}, {4, 2}) +
-                            node_text("Unsqueeze", {"i", "one"}, {"column"}) +
-                            node_text("Expand", {"column", "shape"}, {"wide"}) +
-                            node_text("ScatterElements", {"x", "wide", "u"}, {"y"}, text_attribute("reduction", "add"));
-  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(18, graph), {});
-  ASSERT_TRUE(loaded) << loaded.error().message;
-  const auto outputs = evaluate(*loaded, {{1, 2, 3, 4, 5, 6}, {1, 10, 2, 20, 3, 30, 4, 40}, {2, 0, 2, -2}});
-  ASSERT_TRUE(outputs) << outputs.error().message;
-  EXPECT_THAT(outputs->front(), ElementsAre(3, 22, 7, 44, 9, 46));
-  for (const Op& op : loaded->model.ops) {
-    const Binary* const binary = std::get_if<Binary>(&op.attributes);
-    if (binary == nullptr || binary->kind != BinaryKind::kEqual) continue;
-    EXPECT_EQ(loaded->model.tensor(op.outputs[0]).shape, (Shape{1, 3, 4, 1}));
+TEST(OnnxScatter, KeepsIndicesNarrowThatWereWidened) {
+  const std::string data = input_text("x", {3, 2}) + input_text("u", {4, 2}) + input_text("f", {4}) + output_text("y");
+  const std::string widened = node_text("Cast", {"f"}, {"i"}, integer_attribute("to", 7)) +
+                              integers_text("one", {1}, {1}) + integers_text("shape", {2}, {4, 2}) +
+                              node_text("Unsqueeze", {"i", "one"}, {"column"}) +
+                              node_text("Expand", {"column", "shape"}, {"wide"});
+  const std::string constant = integers_text("wide", {4, 2}, {2, 2, 0, 0, 2, 2, -2, -2});
+  const std::string sum = node_text("ScatterElements", {"x", "wide", "u"}, {"y"}, text_attribute("reduction", "add"));
+  for (const std::string& indices : {widened, constant}) {
+    const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(18, data + indices + sum), {});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const auto outputs = evaluate(*loaded, {{1, 2, 3, 4, 5, 6}, {1, 10, 2, 20, 3, 30, 4, 40}, {2, 0, 2, -2}});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    EXPECT_THAT(outputs->front(), ElementsAre(3, 22, 7, 44, 9, 46));
+    const auto scatter = std::ranges::find_if(
+        loaded->model.ops, [](const Op& op) { return std::holds_alternative<Scatter>(op.attributes); });
+    ASSERT_NE(scatter, loaded->model.ops.end());
+    EXPECT_EQ(loaded->model.tensor(scatter->inputs[1]).shape, (Shape{1, 4, 1}));
   }
 }
 
-TEST(OnnxScatter, SaysWhatIsTooMuchToCompare) {
-  const auto graph = [](const Shape& x, const Shape& indices, const Shape& updates, std::string_view op, int type) {
-    return input_text("x", x, type) + input_text("u", updates, type) + input_text("i", indices, 7) + output_text("y") +
-           node_text(op, {"x", "i", "u"}, {"y"}, text_attribute("reduction", "add"));
+TEST(OnnxScatter, CombinesWholeNumbersAndManyUpdates) {
+  const std::string graph = input_text("x", {2}) + input_text("u", {20}) + output_text("y") +
+                            node_text("Cast", {"x"}, {"a"}, integer_attribute("to", 7)) +
+                            node_text("Cast", {"u"}, {"b"}, integer_attribute("to", 7)) +
+                            integers_text("i", {20}, std::vector<std::int64_t>(20, 1)) +
+                            node_text("ScatterElements", {"a", "i", "b"}, {"s"}, text_attribute("reduction", "add")) +
+                            node_text("Cast", {"s"}, {"y"}, integer_attribute("to", 1));
+  EXPECT_THAT(result(graph, {1, 2}, std::vector<float>(20, 3)), ElementsAre(1, 62));
+}
+
+/// x [1, 1, 2, 2] and indices that are computed.
+std::string unpool(const std::string& attributes, std::string_view shape = "") {
+  const bool is_given = !shape.empty();
+  return input_text("x", {1, 1, 2, 2}) + input_text("f", {1, 1, 2, 2}) + output_text("y") +
+         node_text("Cast", {"f"}, {"i"}, integer_attribute("to", 7)) +
+         (is_given ? integers_text("shape", {4}, {1, 1, 5, 5}) : "") +
+         node_text("MaxUnpool", is_given ? std::vector<std::string>{"x", "i", "shape"}
+                                         : std::vector<std::string>{"x", "i"},
+                   {"y"}, attributes);
+}
+
+TEST(OnnxScatter, PutsMaximaBackWhereTheyWere) {
+  const std::string two = integers_attribute("kernel_shape", {2, 2}) + integers_attribute("strides", {2, 2});
+  EXPECT_THAT(result(unpool(two), {1, 2, 3, 4}, {5, 7, 8, 15}),
+              ElementsAre(0, 0, 0, 0, 0, 1, 0, 2, 3, 0, 0, 0, 0, 0, 0, 4));
+  const std::vector<float> larger = result(unpool(two, "larger"), {1, 2, 3, 4}, {5, 7, 8, 15});
+  ASSERT_EQ(larger.size(), 25U);
+  EXPECT_THAT(std::vector<float>(larger.begin() + 5, larger.begin() + 20),
+              ElementsAre(0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0));
+  const std::string padded = integers_attribute("kernel_shape", {3, 3}) + integers_attribute("strides", {2, 2}) +
+                             integers_attribute("pads", {1, 1, 1, 1});
+  EXPECT_THAT(result(unpool(padded), {1, 2, 3, 4}, {0, 2, 4, 8}), ElementsAre(1, 0, 2, 0, 3, 0, 0, 0, 4));
+  EXPECT_THAT(problem(unpool(integers_attribute("kernel_shape", {6, 6}), "smaller")),
+              HasSubstr("output_shape [1, 1, 5, 5] must not be less than [1, 1, 7, 7]"));
+}
+
+/// Two samples with two heads, caches of four entries.
+TEST(OnnxScatter, WritesIntoCaches) {
+  const auto graph = [](std::string_view mode, bool computed) {
+    return input_text("x", {2, 2, 4, 1}) + input_text("u", {2, 2, 2, 1}) + (computed ? input_text("f", {2}) : "") +
+           output_text("y") +
+           (computed ? node_text("Cast", {"f"}, {"at"}, integer_attribute("to", 7)) : integers_text("at", {2}, {1, 3})) +
+           node_text("TensorScatter", {"x", "u", "at"}, {"y"}, text_attribute("mode", mode));
   };
-  EXPECT_THAT(problem(graph({10000, 8}, {2000, 1}, {2000, 8}, "ScatterND", 1)),
-              HasSubstr("more than 2^25 comparisons"));
-  EXPECT_THAT(problem(graph({4}, {2, 1}, {2}, "ScatterND", 7)), HasSubstr("of whole numbers with a reduction"));
-  EXPECT_THAT(problem(graph({4, 3}, {2, 2}, {2, 2}, "ScatterElements", 1)),
-              HasSubstr("fewer than [4, 3] across axis 0"));
+  const std::vector<float> cache(16, 0), updates{1, 2, 3, 4, 5, 6, 7, 8};
+  const auto expected = ElementsAre(0, 1, 2, 0, 0, 3, 4, 0, 6, 0, 0, 5, 8, 0, 0, 7);
+  EXPECT_THAT(result(graph("circular", false), cache, updates), expected);
+  const auto loaded = onnx::parse_model(onnx_model(24, graph("circular", true)), {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_THAT(evaluate(*loaded, {cache, updates, {1, 3}}).value().front(), expected);
+  const auto linear = onnx::parse_model(onnx_model(24, graph("linear", true)), {});
+  ASSERT_TRUE(linear) << linear.error().message;
+  EXPECT_THROW((void)evaluate(*linear, {cache, updates, {1, 3}}), DeviceError);
+  EXPECT_THAT(evaluate(*linear, {cache, updates, {1, 2}}).value().front(),
+              ElementsAre(0, 1, 2, 0, 0, 3, 4, 0, 0, 0, 5, 6, 0, 0, 7, 8));
+  EXPECT_THAT(problem(graph("ring", false)), HasSubstr("attribute mode must be linear or circular, not ring"));
 }
 
 }  // namespace

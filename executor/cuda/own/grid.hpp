@@ -31,6 +31,7 @@ inline Grid grid_of(const MapArguments& k) { return grid_for(k.shape.count); }
 inline Grid grid_of(const ConvertArguments& k) { return grid_for(k.shape.count); }
 inline Grid grid_of(const ReshapeArguments& k) { return grid_for(k.y_shape.count); }
 inline Grid grid_of(const GatherArguments& k) { return grid_for(k.y_shape.count); }
+inline Grid grid_of(const ScatterArguments& k) { return grid_for(k.y_shape.count); }
 inline Grid grid_of(const PoolArguments& k) { return grid_for(k.y_shape.count); }
 inline Grid grid_of(const ConvolutionArguments& k) { return grid_for(k.y_shape.count); }
 inline Grid grid_of(const LrnArguments& k) { return grid_for(k.y_shape.count); }

@@ -26,6 +26,11 @@ void run(const GatherArguments& kernel) {
 }
 
 template <class T>
+void run(const ScatterArguments& kernel) {
+  for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) scatter_element<T>(kernel, i);
+}
+
+template <class T>
 void run(const PoolArguments& kernel) {
   for (std::int32_t i = 0; i < kernel.y_shape.count; ++i) pool_element<T>(kernel, i);
 }

@@ -23,8 +23,8 @@ struct TableArguments {
 };
 
 using KernelArguments =
-    std::variant<MapArguments, ConvertArguments, ReshapeArguments, GatherArguments, PoolArguments, ConvolutionArguments,
-                 LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments,
+    std::variant<MapArguments, ConvertArguments, ReshapeArguments, GatherArguments, ScatterArguments, PoolArguments,
+                 ConvolutionArguments, LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments,
                  GruCellArguments, MatMulArguments, LayerNormArguments, ReduceArguments, ArgMaxArguments,
                  ResizeArguments, PadArguments, ConvTransposeArguments, MaxIndexArguments, WholeArguments,
                  // of training steps

@@ -15,32 +15,6 @@ Tensor channel_vector(const Tensor& values, const Shape& shape) {
   return {values.data, as, strides, values.type};
 }
 
-MapKind kind_of(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return MapKind::kAdd;
-    case BinaryKind::kSub:
-      return MapKind::kSub;
-    case BinaryKind::kMul:
-      return MapKind::kMul;
-    case BinaryKind::kDiv:
-      return MapKind::kDiv;
-    case BinaryKind::kPow:
-      return MapKind::kPow;
-    case BinaryKind::kMin:
-      return MapKind::kMin;
-    case BinaryKind::kMax:
-      return MapKind::kMax;
-    case BinaryKind::kPRelu:
-      return MapKind::kPRelu;
-    case BinaryKind::kMod:
-      return MapKind::kMod;
-    default:  // the others are whole_kernel()'s
-      break;
-  }
-  return MapKind::kAdd;
-}
-
 PostOps::One activation_of(const Activation& activation) {
   PostOps::One one;
   one.kind = post_kind(activation.kind);
@@ -98,6 +72,32 @@ KernelArguments reshape_kernel(const OpCall& call, const Operands& operands) {
 }
 
 }  // namespace
+
+MapKind kind_of(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return MapKind::kAdd;
+    case BinaryKind::kSub:
+      return MapKind::kSub;
+    case BinaryKind::kMul:
+      return MapKind::kMul;
+    case BinaryKind::kDiv:
+      return MapKind::kDiv;
+    case BinaryKind::kPow:
+      return MapKind::kPow;
+    case BinaryKind::kMin:
+      return MapKind::kMin;
+    case BinaryKind::kMax:
+      return MapKind::kMax;
+    case BinaryKind::kPRelu:
+      return MapKind::kPRelu;
+    case BinaryKind::kMod:
+      return MapKind::kMod;
+    default:  // the others are whole_kernel()'s
+      break;
+  }
+  return MapKind::kAdd;
+}
 
 MapArguments map_of(MapKind kind, const std::vector<Tensor>& from, const Operands& to, const PostOps& post) {
   MapArguments map;

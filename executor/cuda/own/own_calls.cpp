@@ -29,6 +29,7 @@ struct Names {
   std::string_view operator()(const TensorSlice&) const { return "own:map"; }
   std::string_view operator()(const Expand&) const { return "own:map"; }
   std::string_view operator()(const Gather&) const { return "own:gather"; }
+  std::string_view operator()(const Scatter&) const { return "own:scatter"; }
   std::string_view operator()(const Select&) const { return "own:map"; }
   std::string_view operator()(const Cast&) const { return "own:map"; }
   std::string_view operator()(const Reduce&) const { return "own:reduce"; }

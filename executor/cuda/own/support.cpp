@@ -118,6 +118,9 @@ Result<void> check_supported(const OpCall& call) {
     return refuse(call, "there are kernels for plain LSTMs, and for GRUs whose reset gate comes after the product");
   const auto* const places = std::get_if<ArgMax>(&call.attributes);
   if (places != nullptr && places->count > 1) return refuse(call, "its kernel finds one place, not several");
+  const auto* const scatter = std::get_if<Scatter>(&call.attributes);
+  if (scatter != nullptr && scatter->reduction && scatter->element == ElementType::kInt32)
+    return refuse(call, "its kernel combines numbers, not whole ones");
   COHORT_CHECK(check_parameters(call));
   COHORT_CHECK(check_post_ops(call));
   COHORT_CHECK(check_types(call));

@@ -40,6 +40,7 @@ bool holds_whole_numbers(const OpAttributes& op, std::optional<std::size_t> inpu
   return std::visit(
       Overloaded{
           [&](const Gather&) { return input == 1U; },
+          [&](const Scatter& scatter) { return input == 1U || scatter.element == kWhole; },
           [&](const Select& select) { return input == 0U || select.element == kWhole; },
           [&](const Binary& binary) { return binary.element == kWhole || (!input && is_predicate(binary.kind)); },
           [&](const Cast& cast) { return input ? cast.from == kWhole : cast.to_truth || cast.to == kWhole; },

@@ -40,6 +40,12 @@ __device__ void work(const GatherArguments& k, int block) {
 }
 
 template <class T>
+__device__ void work(const ScatterArguments& k, int block) {
+  const int i = thread_index(block);
+  if (i < k.y_shape.count) scatter_element<T>(k, i);
+}
+
+template <class T>
 __device__ void work(const PoolArguments& k, int block) {
   const int i = thread_index(block);
   if (i < k.y_shape.count) pool_element<T>(k, i);

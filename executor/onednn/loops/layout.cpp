@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "executor/device_error.hpp"
 #include "executor/onednn/loops/columns.hpp"
+#include "executor/onednn/loops/indices.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_copy.hpp"
@@ -31,29 +31,6 @@ Entries entries_of(const Shape& x, std::int64_t axis, const View& indices) {
   }
   e.count = element_count(indices.shape);
   return e;
-}
-
-/// Whether all indices are in range; `to` is each as an entry from 0 on.
-COHORT_VECTORS bool count_from_front(const Entries& e, const float* from, std::int64_t* to) {
-  const std::int64_t extent = e.extent, count = e.count;
-  int outside = 0;
-#pragma omp simd reduction(+ : outside)
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t index = reference::whole(from[i]);
-    outside += index < -extent || index >= extent ? 1 : 0;
-    to[i] = index < 0 ? index + extent : index;
-  }
-  return outside == 0;
-}
-
-/// Each index as an entry from 0 on. Throws DeviceError where one is out of range.
-void read_indices(const Entries& e, std::string_view op, const float* from, std::int64_t* to) {
-  if (count_from_front(e, from, to)) return;
-  for (std::int64_t i = 0; i < e.count; ++i) {
-    const std::int64_t index = reference::whole(from[i]);
-    if (index < -e.extent || index >= e.extent)
-      throw DeviceError(fmt::format("{}: index {} is outside of an axis of {}", op, index, e.extent));
-  }
 }
 
 /// Entries that lie anywhere: each is a walk of {y, x}.
@@ -110,7 +87,7 @@ OwnWays gather_strided(const Gather& op, const OpCall& call, int threads) {
   const StridedEntries copied{walk, std::move(places), x.strides[axis]};
   const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
-    read_indices(e, "Gather", arguments.inputs[1], entries);
+    read_indices("Gather", e.extent, arguments.inputs[1], e.count, entries);
     copied.copy_all(entries, threads, arguments.inputs[0], arguments.outputs[0]);
   };
   return {{loop, Bytes{e.count * std::int64_t{sizeof(std::int64_t)}}}};
@@ -125,7 +102,7 @@ OwnWays own_ways(const Gather& op, const OpCall& call, int threads) {
   const Entries e = entries_of(x.shape, op.axis, indices);
   const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
-    read_indices(e, "Gather", arguments.inputs[1], entries);
+    read_indices("Gather", e.extent, arguments.inputs[1], e.count, entries);
     const float* const from = arguments.inputs[0];
     float* const to = arguments.outputs[0];
     in_parallel(threads, e.outer * e.count, e.inner, [&](std::int64_t begin, std::int64_t end) {
@@ -152,7 +129,7 @@ OwnWays own_ways(const GatherGradient& op, const OpCall& call, int threads) {
   const Entries e = entries_of(dx.shape, op.axis, indices);
   const auto loop = [=](const HostArguments& arguments) {
     auto* const entries = reinterpret_cast<std::int64_t*>(arguments.workspace);
-    read_indices(e, "GatherGradient", arguments.inputs[0], entries);
+    read_indices("GatherGradient", e.extent, arguments.inputs[0], e.count, entries);
     const float* const from = arguments.inputs[1];
     float* const to = arguments.outputs[0];
     const std::int64_t entry_count = e.outer * e.extent;

@@ -43,6 +43,7 @@ OwnWays own_ways(const BatchNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const GroupNormalization& op, const OpCall& call, int threads);
 OwnWays own_ways(const Reduce& op, const OpCall& call, int threads);
 OwnWays own_ways(const Gather& op, const OpCall& call, int threads);
+OwnWays own_ways(const Scatter& op, const OpCall& call, int threads);
 OwnWays own_ways(const Transpose& op, const OpCall& call, int threads);
 OwnWays own_ways(const TensorSlice& op, const OpCall& call, int threads);
 OwnWays own_ways(const Pad& op, const OpCall& call, int threads);

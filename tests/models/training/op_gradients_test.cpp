@@ -215,6 +215,41 @@ TEST(Gradient, OfEntriesThatWereGatheredSeveralTimes) {
   expect_right(loaded);
 }
 
+/// x [2, 4, 3] with updates [2, 5, 3], some of which meet.
+LoadedModel scattering(const Scatter& op, const Shape& indices_shape, const std::vector<std::int32_t>& indices) {
+  Model made;
+  made.name = "scatter";
+  made.tensors = {{"x", {2, 4, 3}, TensorRole::kWeight},
+                  {"indices", indices_shape, TensorRole::kWeight, ElementType::kInt32},
+                  {"updates", {2, 5, 3}, TensorRole::kWeight},
+                  {"scatter", {2, 4, 3}},
+                  {"data", {2, 4, 3}, TensorRole::kInput},
+                  {"product", {2, 4, 3}}};
+  made.ops = {{"scatter", op, {}, {TensorId(0), TensorId(1), TensorId(2)}, {TensorId(3)}},
+              {"product", Binary{BinaryKind::kMul}, {}, {TensorId(3), TensorId(4)}, {TensorId(5)}}};
+  made.inputs = {TensorId(4)};
+  made.outputs = {TensorId(5)};
+  LoadedModel loaded = with_values(std::move(made), -1, 1);
+  std::vector<float> bits;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(element_count(indices_shape)); ++i)
+    bits.push_back(std::bit_cast<float>(indices[i % indices.size()]));
+  loaded.weights.by_tensor[1] = std::make_shared<const std::vector<float>>(std::move(bits));
+  return loaded;
+}
+
+TEST(Gradient, OfUpdatesThatWereScattered) {
+  for (const Shape& indices : {Shape{2, 5, 1}, Shape{2, 5, 3}}) {
+    for (const Scatter& op : {Scatter{}, Scatter{BinaryKind::kAdd}}) {
+      SCOPED_TRACE(canonical(op, {}) + " of " + to_string(indices));
+      expect_right(scattering(op, indices, {3, 0, -1, 2, -4, -1, 1}));
+    }
+  }
+  const auto refused = differentiate(scattering({BinaryKind::kMax}, {2, 5, 1}, {0}), kSquaredError);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("op scatter (Scatter) has no gradient"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST(Gradient, OfReductions) {
   using Kind = ReduceKind;
   for (const bool keep : {false, true}) {
