@@ -22,7 +22,8 @@ namespace cohort {
 using OpAttributes =
     std::variant<Convolution, Pool, Gemm, BatchNormalization, LocalResponseNormalization, Activation, Binary, Concat,
                  Softmax, Reshape, Lstm, ConvTranspose, MaxPoolIndices, MatMul, GroupNormalization, LayerNormalization,
-                 Recurrent, Select, Cast, Transpose, TensorSlice, Pad, Gather, Scatter, Expand, Tile, Resize, Reduce, ArgMax,
+                 Recurrent, Select, Cast, Transpose, TensorSlice, Pad, Gather, Scatter, Expand, Tile, Resize, Reduce,
+                 ArgMax,
                  // of a training step
                  Pack, Unpack, ConvolutionWeightGradient, GemmWeightGradient, PoolGradient, ActivationGradient,
                  SoftmaxGradient, SoftmaxCrossEntropy, SoftmaxCrossEntropyGradient, BatchStatistics,

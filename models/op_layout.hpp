@@ -61,9 +61,9 @@ struct Gather {
   friend bool operator==(const Gather&, const Gather&) = default;
 };
 
-/// x [O, E, I] with updates [O, n, I] written to it: y[o, indices[o, j, i], i] = updates[o, j, i]. The last that meets an
-/// element stays; with a reduction all are combined with what is there, in the order of j. Inputs: x; indices (int32,
-/// from -E to E - 1), [O, n, I], or [O, n, 1] for all i alike; updates.
+/// x [O, E, I] with updates [O, n, I] written to it: y[o, indices[o, j, i], i] = updates[o, j, i]. The last that meets
+/// an element stays; with a reduction all are combined with what is there, in the order of j. Inputs: x; indices
+/// (int32, from -E to E - 1), [O, n, I], or [O, n, 1] for all i alike; updates.
 struct Scatter {
   std::optional<BinaryKind> reduction;          ///< kAdd, kMul, kMin or kMax
   ElementType element = ElementType::kFloat32;  ///< of x, updates and y

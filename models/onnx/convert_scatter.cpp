@@ -42,7 +42,16 @@ Result<void> scatter(NodeImport& node, const Shape& x, const Rows& to, std::opti
   return {};
 }
 
-Result<TensorId> constant_places(NodeImport& node, Shape shape, const std::vector<std::int64_t>& places) {
+Result<std::int64_t> from_front(std::int64_t index, std::int64_t extent) {
+  if (index < -extent || index >= extent)
+    return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", index, extent);
+  return index < 0 ? index + extent : index;
+}
+
+/// Places among `extent` entries.
+Result<TensorId> constant_places(NodeImport& node, Shape shape, const std::vector<std::int64_t>& places,
+                                 std::int64_t extent) {
+  COHORT_CHECK(check_positions({extent}));
   return node.made_weight("places", std::move(shape), {places.begin(), places.end()}, kWhole);
 }
 
@@ -62,10 +71,13 @@ std::vector<std::int64_t> narrowed(const std::vector<std::int64_t>& values, std:
 Result<TensorId> places_along(NodeImport& node, std::size_t axis, const Shape& rows) {
   COHORT_TRY(const Shape shape, node.shape(1));
   if (node.needed_constant(1) != nullptr) {
-    COHORT_TRY(const auto indices, node.integers(1, "indices"));
-    std::vector<std::int64_t> narrow = narrowed(indices, static_cast<std::size_t>(rows[2]));
-    if (narrow.empty()) return constant_places(node, {rows[0], shape[axis], rows[2]}, indices);
-    return constant_places(node, {rows[0], shape[axis], 1}, narrow);
+    COHORT_TRY(auto indices, node.integers(1, "indices"));
+    for (std::int64_t& index : indices) {
+      COHORT_TRY(index, from_front(index, rows[1]));
+    }
+    const std::vector<std::int64_t> narrow = narrowed(indices, static_cast<std::size_t>(rows[2]));
+    if (narrow.empty()) return constant_places(node, {rows[0], shape[axis], rows[2]}, indices, rows[1]);
+    return constant_places(node, {rows[0], shape[axis], 1}, narrow, rows[1]);
   }
   COHORT_TRY(const TensorId indices, node.tensor(1));
   const Op* const writer = node.writer_of(indices);
@@ -90,18 +102,13 @@ Result<Rows> rows_along(NodeImport& node, const Shape& x, const Shape& shape, st
     return Rows{rows, places};
   }
   COHORT_CHECK(check_positions(x));
+  COHORT_CHECK(check_indices(node, 1, Shape{x[axis]}));
   const Shape strides = reference::row_major_strides(x);
   COHORT_TRY(const TensorId indices, node.tensor(1));
   COHORT_TRY(TensorId places, offsets_of(node, indices, x[axis], strides[axis]));
   COHORT_TRY(places, moved_across(node, places, strides, axis));
   COHORT_TRY(places, node.emit_reshape("places", places, {1, element_count(shape), 1}));
   return Rows{{1, element_count(x), 1}, places};
-}
-
-Result<std::int64_t> from_front(std::int64_t index, std::int64_t extent) {
-  if (index < -extent || index >= extent)
-    return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", index, extent);
-  return index < 0 ? index + extent : index;
 }
 
 /// Of x's first `depth` axes one, along which indices [..., depth] name slices.
@@ -114,7 +121,8 @@ Result<Rows> rows_of_slices(NodeImport& node, const Shape& x, std::size_t depth)
   if (node.needed_constant(1) == nullptr) {
     COHORT_TRY(const TensorId indices, node.tensor(1));
     COHORT_TRY(const TensorId places, linear_positions(node, indices, picked, strides));
-    COHORT_TRY(const TensorId listed, node.emit_reshape("places", places, {1, element_count(node.shape_of(places)), 1}));
+    COHORT_TRY(const TensorId listed,
+               node.emit_reshape("places", places, {1, element_count(node.shape_of(places)), 1}));
     return Rows{rows, listed};
   }
   COHORT_TRY(const auto indices, node.integers(1, "indices"));
@@ -123,7 +131,7 @@ Result<Rows> rows_of_slices(NodeImport& node, const Shape& x, std::size_t depth)
     COHORT_TRY(const std::int64_t entry, from_front(indices[i], picked[i % depth]));
     places[i / depth] += entry * strides[i % depth];
   }
-  COHORT_TRY(const TensorId listed, constant_places(node, {1, std::ssize(places), 1}, places));
+  COHORT_TRY(const TensorId listed, constant_places(node, {1, std::ssize(places), 1}, places, rows[1]));
   return Rows{rows, listed};
 }
 
@@ -146,7 +154,6 @@ Result<void> convert_scatter_elements(NodeImport& node) {
   for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = d == axis || shape[d] <= x[d];
   COHORT_CHECK(expect_fit(fits, x, shape, updates));
   if (element_count(x) == 0 || element_count(shape) == 0) return convert_identity(node);
-  COHORT_CHECK(check_indices(node, 1, Shape{x[axis]}));
   COHORT_TRY(const Rows rows, rows_along(node, x, shape, axis));
   return scatter(node, x, rows, reduction);
 }
@@ -172,12 +179,17 @@ Result<void> convert_scatter_nd(NodeImport& node) {
 
 namespace {
 
-/// Extents of what a MaxPool gave x [N, C, ...] of.
-Shape unpooled(const Window& window, const Shape& x) {
+/// Extents of what a MaxPool gave x [N, C, ...] of, as far as the attributes say.
+Result<Shape> unpooled(NodeImport& node, const Shape& x) {
+  COHORT_CHECK(check_positions(x));
+  COHORT_TRY(const Window window, window_of(node, x, {}));
   Shape shape = x;
-  for (std::size_t i = 0; i < window.kernel.size(); ++i)
-    shape[i + 2] =
-        (x[i + 2] - 1) * window.stride[i] + window.kernel[i] - window.pad_begin[i] - window.pad_end[i];
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+    if (window.dilation[i] != 1)
+      return fail(ErrorCode::kInvalidInput, "attribute dilations must be 1, not {}", window.dilation[i]);
+    shape[i + 2] = (x[i + 2] - 1) * window.stride[i] + window.kernel[i] - window.pad_begin[i] - window.pad_end[i];
+  }
+  COHORT_CHECK(check_shape(shape));
   return shape;
 }
 
@@ -196,12 +208,16 @@ Result<TensorId> extended(NodeImport& node, TensorId x, std::size_t input) {
   return node.emit("extended", std::move(pad), {x});
 }
 
-/// Where write_indices, input 2, one for each sample, or 0 say that `count` entries go: [outer, count, 1] of a cache of
-/// `extent` entries.
+/// Where write_indices, input 2, one for each sample, or 0 say that `count` entries go: [outer, count, 1] of a cache
+/// [outer, entries, inner], `rows`.
 Result<TensorId> places_in_cache(NodeImport& node, const Shape& rows, std::int64_t samples, std::int64_t count,
                                  bool is_circular) {
+  COHORT_CHECK(check_positions({rows[1]}));
   COHORT_TRY(TensorId places, counting(node, count, 2, 3, kWhole));
   if (node.has_input(2)) {
+    if (!is_circular) {
+      COHORT_CHECK(check_indices(node, 2, Shape{rows[1] - count + 1}));
+    }
     COHORT_TRY(const TensorId given, node.tensor(2));
     if (node.shape_of(given) != Shape{samples})
       return fail(ErrorCode::kInvalidInput, "write_indices must have shape [{}], not {}", samples,
@@ -219,25 +235,22 @@ Result<TensorId> places_in_cache(NodeImport& node, const Shape& rows, std::int64
 
 }  // namespace
 
-/// Indices count through the whole tensor that was pooled, as ONNX has them; in ONNX Runtime through the result, which
-/// output_shape may have made larger.
+/// Indices count through a tensor of the extents that the attributes say, as ONNX has it, also where output_shape makes
+/// the result larger. ONNX Runtime takes them as places in the result.
 Result<void> convert_max_unpool(NodeImport& node) {
   COHORT_TRY(const Shape x, node.shape(0));
   COHORT_TRY(const Shape indices, node.shape(1));
   if (x.size() < 3 || indices != x)
     return fail(ErrorCode::kInvalidInput, "is supported on x [N, C, ...] and as many indices, not {} and {}",
                 to_string(x), to_string(indices));
-  COHORT_TRY(const Window window, window_of(node, x, {}));
-  const Shape shape = unpooled(window, x);
+  COHORT_TRY(const Shape shape, unpooled(node, x));
   const std::int64_t count = element_count(x);
-  COHORT_CHECK(check_shape(shape));
   COHORT_CHECK(check_indices(node, 1, Shape{element_count(shape)}));
   COHORT_TRY(const TensorId values, node.tensor(0));
   COHORT_TRY(const TensorId given, node.tensor(1));
   COHORT_TRY(const TensorId updates, node.emit_reshape("updates", values, {1, count, 1}));
   COHORT_TRY(const TensorId places, node.emit_reshape("places", given, {1, count, 1}));
-  COHORT_TRY(const TensorId zeros,
-             node.emit("zeros", Expand{{1, element_count(shape), 1}}, {node.scalar("zero", 0)}));
+  COHORT_TRY(const TensorId zeros, node.emit("zeros", Expand{{1, element_count(shape), 1}}, {node.scalar("zero", 0)}));
   COHORT_TRY(TensorId y, node.emit("scattered", Scatter{}, {zeros, places, updates}));
   COHORT_TRY(y, node.emit_reshape(node.has_input(2) ? "unpooled" : "", y, shape));
   if (node.has_input(2)) {
@@ -256,9 +269,9 @@ Result<void> convert_tensor_scatter(NodeImport& node) {
   if (axis == 0) return fail(ErrorCode::kInvalidInput, "axis must not be that of the samples, 0");
   if (mode != "linear" && mode != "circular")
     return fail(ErrorCode::kInvalidInput, "attribute mode must be linear or circular, not {}", mode);
-  Shape whole = updates;
-  if (axis < whole.size()) whole[axis] = x[axis];
-  if (whole != x || updates[axis] > x[axis])
+  Shape across = updates;
+  if (axis < across.size()) across[axis] = x[axis];
+  if (across != x || updates[axis] > x[axis])
     return fail(ErrorCode::kInvalidInput, "update {} does not fit into {}", to_string(updates), to_string(x));
   if (element_count(x) == 0 || element_count(updates) == 0) return convert_identity(node);
   const auto split = x.begin() + static_cast<std::ptrdiff_t>(axis);

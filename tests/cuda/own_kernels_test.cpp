@@ -217,35 +217,49 @@ TEST(OwnGather, GivesNoNumberForAnIndexOutsideAndReadsNothingThere) {
   EXPECT_FALSE(std::isnan(y[2]) || std::isnan(y[3]));
 }
 
+/// With indices that are computed, and with constant ones.
 TEST(OwnScatter, EqualsTheReference) {
   for (const std::int64_t width : {1, 4}) {
-    for (const Scatter& op : {Scatter{}, Scatter{BinaryKind::kAdd}, Scatter{BinaryKind::kMul},
-                              Scatter{BinaryKind::kMin}, Scatter{BinaryKind::kMax}}) {
-      std::vector<std::int32_t> indices;
-      for (std::int32_t i = 0; i < 2 * 6 * width; ++i) indices.push_back(i * i % 10 - 5);
-      const auto [expected, own] =
-          gathered(call_of(op, {dense(0, {2, 5, 4}), dense(1, {2, 6, width}), dense(2, {2, 6, 4})},
-                           {Activation{ActivationKind::kRelu, 0, 0}}),
-                   indices);
-      EXPECT_EQ(own, expected) << canonical(op, {}) << " by " << width;
+    const Operand computed = dense(1, {2, 6, width}), constant = weight({2, 6, width});
+    std::vector<std::int32_t> indices;
+    for (std::int32_t i = 0; i < 2 * 6 * width; ++i) indices.push_back(i * i % 10 - 5);
+    for (const Operand& where : {computed, constant}) {
+      for (const Scatter& op : {Scatter{}, Scatter{BinaryKind::kAdd}, Scatter{BinaryKind::kMul},
+                                Scatter{BinaryKind::kMin}, Scatter{BinaryKind::kMax}}) {
+        SCOPED_TRACE(canonical(op, {}) + " by " + to_string(shape_of(where)));
+        const auto [expected, own] = gathered(
+            call_of(op, {dense(0, {2, 5, 4}), where, dense(2, {2, 6, 4})}, {Activation{ActivationKind::kRelu, 0, 0}}),
+            indices);
+        EXPECT_EQ(own, expected);
+        CallRunner whole(
+            call_of(Scatter{op.reduction, ElementType::kInt32}, {dense(0, {2, 5, 4}), where, dense(2, {2, 6, 4})}));
+        whole.set_input(0, whole_numbers(std::vector<std::int32_t>(40, -3)));
+        whole.set_input(1, whole_numbers(indices));
+        std::vector<std::int32_t> updates(48);
+        std::iota(updates.begin(), updates.end(), -20);
+        whole.set_input(2, whole_numbers(updates));
+        expect_same_bits(whole);
+      }
     }
   }
 }
 
 TEST(OwnScatter, GivesNoNumbersForAnIndexOutside) {
-  CallRunner runner(call_of(Scatter{}, {dense(0, {2, 3, 1}), dense(1, {2, 2, 1}), dense(2, {2, 2, 1})}));
-  runner.set_input(1, whole_numbers({3, 1, 0, -3}));
-  const std::vector<float> y = runner.run(*make_own_kernels_on_host());
-  ASSERT_EQ(y.size(), 6U);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(y[i]) && !std::isnan(y[3 + i])) << i;
+  for (const Operand& where : {Operand(dense(1, {2, 2, 1})), Operand(weight({2, 2, 1}))}) {
+    CallRunner runner(call_of(Scatter{}, {dense(0, {2, 3, 1}), where, dense(2, {2, 2, 1})}));
+    runner.set_input(1, whole_numbers({3, 1, 0, -3}));
+    const std::vector<float> y = runner.run(*make_own_kernels_on_host());
+    ASSERT_EQ(y.size(), 6U);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(y[i]) && !std::isnan(y[3 + i])) << i;
+  }
 }
 
-TEST(OwnScatter, RefusesToCombineWholeNumbers) {
-  const OpCall call = call_of(Scatter{BinaryKind::kAdd, ElementType::kInt32},
-                              {dense(0, {2, 3, 1}), dense(1, {2, 2, 1}), dense(2, {2, 2, 1})});
+TEST(OwnScatter, RefusesToLookThroughTooMany) {
+  const OpCall call =
+      call_of(Scatter{}, {dense(0, {1, 1 << 20, 1}), dense(1, {1, 1 << 17, 1}), dense(2, {1, 1 << 17, 1})});
   const auto list = make_own_kernels_on_host()->alternatives(call, 1);
   ASSERT_FALSE(list);
-  EXPECT_THAT(list.error().message, HasSubstr("combines numbers, not whole ones"));
+  EXPECT_THAT(list.error().message, HasSubstr("looks for 1048576 elements among 131072 indices"));
 }
 
 TEST(OwnNormalization, EqualsTheReference) {

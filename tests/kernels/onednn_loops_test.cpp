@@ -323,6 +323,28 @@ TEST(OnednnLoops, GatherEntriesThatDoNotLieInOrder) {
   }
 }
 
+TEST(OnednnLoops, FindThePlacesOfMaxima) {
+  const Window plane{{3, 2}, {2, 3}, {1, 0}, {1, 1}, {1, 2}};
+  for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    for (const bool column_major : {false, true}) {
+      for (const std::int64_t channels : {1, 5, 40}) {
+        CallRunner runner(make_call(MaxPoolIndices{plane, false, column_major},
+                                    {dense(0, {2, channels, 11, 14}, layout)}, dense(1, {2, channels, 6, 5}, layout)));
+        expect_loops_give_same_bits(runner);
+        std::vector<float> values(static_cast<std::size_t>(2 * channels * 11 * 14));
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * i % 5);  // with equal ones
+        for (std::size_t i = 0; i < values.size(); i += 7) values[i] = std::numeric_limits<float>::quiet_NaN();
+        runner.set_input(0, values);
+        expect_loops_give_same_bits(runner);
+      }
+    }
+  }
+  const MaxPoolIndices line{{{4}, {2}, {1}, {1}, {1}}};
+  expect_loops_give_same_bits(CallRunner(with_output(line, {dense(0, {3, 6, 200}, Layout::kNchw)}, 1)));
+  const MaxPoolIndices volume{{{2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}}};
+  expect_loops_give_same_bits(CallRunner(with_output(volume, {dense(0, {1, 20, 6, 6, 6})}, 1)));
+}
+
 /// With indices that meet, from both ends, and enough of them that threads share the entries.
 TEST(OnednnLoops, ScatterRowsAndSingleElements) {
   struct Case {
@@ -335,7 +357,7 @@ TEST(OnednnLoops, ScatterRowsAndSingleElements) {
   for (const auto& [x, indices, updates] : cases) {
     std::vector<std::int32_t> entries(static_cast<std::size_t>(element_count(indices)));
     for (std::size_t i = 0; i < entries.size(); ++i)
-      entries[i] = static_cast<std::int32_t>(i * i * 7 % static_cast<std::size_t>(2 * x[1]) - x[1]);
+      entries[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i * i * 7) % (2 * x[1]) - x[1]);
     const std::vector<Operand> inputs{dense(0, x, Layout::kNchw), dense(1, indices, Layout::kNchw),
                                       dense(2, updates, Layout::kNchw)};
     for (const Scatter& op : {Scatter{}, Scatter{BinaryKind::kAdd}, Scatter{BinaryKind::kMul},
@@ -344,15 +366,19 @@ TEST(OnednnLoops, ScatterRowsAndSingleElements) {
       runner.set_input(1, whole_numbers(entries));
       expect_loops_give_same_bits(runner);
     }
+    CallRunner whole(make_call(Scatter{std::nullopt, ElementType::kInt32}, inputs, dense(3, x, Layout::kNchw)));
+    whole.set_input(0, whole_numbers(std::vector<std::int32_t>(static_cast<std::size_t>(element_count(x)), -1)));
+    whole.set_input(1, whole_numbers(entries));
+    expect_loops_give_same_bits(whole);
   }
 }
 
 TEST(OnednnLoops, ScatterStopsAtAnIndexOutside) {
   for (const std::int32_t index : {3, -4}) {
-    CallRunner runner(make_call(Scatter{},
-                                {dense(0, {1, 3, 2}, Layout::kNchw), dense(1, {1, 1, 1}, Layout::kNchw),
-                                 dense(2, {1, 1, 2}, Layout::kNchw)},
-                                dense(3, {1, 3, 2}, Layout::kNchw)));
+    CallRunner runner(make_call(
+        Scatter{},
+        {dense(0, {1, 3, 2}, Layout::kNchw), dense(1, {1, 1, 1}, Layout::kNchw), dense(2, {1, 1, 2}, Layout::kNchw)},
+        dense(3, {1, 3, 2}, Layout::kNchw)));
     runner.set_input(1, whole_numbers({index}));
     const auto list = onednn().alternatives(runner.call(), 1);
     ASSERT_TRUE(list.has_value()) << list.error().message;

@@ -138,8 +138,8 @@ TEST(OnnxScatter, GivesTheSameWithComputedIndicesAsWithConstantOnes) {
         indices[i] = static_cast<std::int64_t>(random() % static_cast<unsigned>(2 * most)) - most;
       }
       const std::string attributes = each.attributes + text_attribute("reduction", reduction);
-      const auto loaded =
-          onnx::parse_model(onnx_model(18, scatter(each.x, each.indices, indices, attributes, each.op, each.updates)), {});
+      const auto loaded = onnx::parse_model(
+          onnx_model(18, scatter(each.x, each.indices, indices, attributes, each.op, each.updates)), {});
       ASSERT_TRUE(loaded) << loaded.error().message;
       const auto written = onnx::serialize_model(*loaded);
       ASSERT_TRUE(written) << written.error().message;
@@ -206,9 +206,9 @@ std::string unpool(const std::string& attributes, std::string_view shape = "") {
   return input_text("x", {1, 1, 2, 2}) + input_text("f", {1, 1, 2, 2}) + output_text("y") +
          node_text("Cast", {"f"}, {"i"}, integer_attribute("to", 7)) +
          (is_given ? integers_text("shape", {4}, {1, 1, 5, 5}) : "") +
-         node_text("MaxUnpool", is_given ? std::vector<std::string>{"x", "i", "shape"}
-                                         : std::vector<std::string>{"x", "i"},
-                   {"y"}, attributes);
+         node_text("MaxUnpool",
+                   is_given ? std::vector<std::string>{"x", "i", "shape"} : std::vector<std::string>{"x", "i"}, {"y"},
+                   attributes);
 }
 
 TEST(OnnxScatter, PutsMaximaBackWhereTheyWere) {
@@ -222,6 +222,11 @@ TEST(OnnxScatter, PutsMaximaBackWhereTheyWere) {
   const std::string padded = integers_attribute("kernel_shape", {3, 3}) + integers_attribute("strides", {2, 2}) +
                              integers_attribute("pads", {1, 1, 1, 1});
   EXPECT_THAT(result(unpool(padded), {1, 2, 3, 4}, {0, 2, 4, 8}), ElementsAre(1, 0, 2, 0, 3, 0, 0, 0, 4));
+  const std::string line = input_text("x", {1, 2, 2}) + input_text("u", {1}) + output_text("y") +
+                           integers_text("i", {1, 2, 2}, {1, 3, 4, 11}) +
+                           node_text("MaxUnpool", {"x", "i"}, {"y"},
+                                     integers_attribute("kernel_shape", {3}) + integers_attribute("strides", {3}));
+  EXPECT_THAT(result(line, {1, 2, 3, 4}, {0}), ElementsAre(0, 1, 0, 2, 3, 0, 0, 0, 0, 0, 0, 4));
   EXPECT_THAT(problem(unpool(integers_attribute("kernel_shape", {6, 6}), "smaller")),
               HasSubstr("output_shape [1, 1, 5, 5] must not be less than [1, 1, 7, 7]"));
 }
@@ -231,7 +236,8 @@ TEST(OnnxScatter, WritesIntoCaches) {
   const auto graph = [](std::string_view mode, bool computed) {
     return input_text("x", {2, 2, 4, 1}) + input_text("u", {2, 2, 2, 1}) + (computed ? input_text("f", {2}) : "") +
            output_text("y") +
-           (computed ? node_text("Cast", {"f"}, {"at"}, integer_attribute("to", 7)) : integers_text("at", {2}, {1, 3})) +
+           (computed ? node_text("Cast", {"f"}, {"at"}, integer_attribute("to", 7))
+                     : integers_text("at", {2}, {1, 3})) +
            node_text("TensorScatter", {"x", "u", "at"}, {"y"}, text_attribute("mode", mode));
   };
   const std::vector<float> cache(16, 0), updates{1, 2, 3, 4, 5, 6, 7, 8};
@@ -245,7 +251,22 @@ TEST(OnnxScatter, WritesIntoCaches) {
   EXPECT_THROW((void)evaluate(*linear, {cache, updates, {1, 3}}), DeviceError);
   EXPECT_THAT(evaluate(*linear, {cache, updates, {1, 2}}).value().front(),
               ElementsAre(0, 1, 2, 0, 0, 3, 4, 0, 0, 0, 5, 6, 0, 0, 7, 8));
+  EXPECT_THAT(problem(graph("linear", false)), HasSubstr("index 3 is outside of 3 entries"));
+  const std::string whole = input_text("x", {1, 3, 2}) + input_text("u", {1, 3, 1}) + output_text("y") +
+                            node_text("TensorScatter", {"x", "u"}, {"y"}, integer_attribute("axis", 2));
+  EXPECT_THAT(result(whole, std::vector<float>(6, 0), {1, 2, 3}), ElementsAre(1, 0, 2, 0, 3, 0));
   EXPECT_THAT(problem(graph("ring", false)), HasSubstr("attribute mode must be linear or circular, not ring"));
+}
+
+TEST(OnnxScatter, TakesPlacesOnlyThatItHoldsExactly) {
+  const Shape large{(1 << 24) + 2};
+  EXPECT_THAT(problem(scatter(large, {1}, {(1 << 24) + 1}, "")), HasSubstr("more than 2^24 elements"));
+  const std::string line =
+      input_text("x", {1, 1, (std::int64_t{1} << 34) + 1}) + output_text("y") +
+      input_text("i", {1, 1, (std::int64_t{1} << 34) + 1}, 7) +
+      node_text("MaxUnpool", {"x", "i"}, {"y"},
+                integers_attribute("kernel_shape", {1}) + integers_attribute("strides", {1 << 30}));
+  EXPECT_THAT(problem(line), HasSubstr("more than 2^24 elements"));
 }
 
 }  // namespace

@@ -143,22 +143,6 @@ struct GatherArguments {
   PostOps post;
 };
 
-/// x [O, E, I] with updates [O, n, I] written to it: a thread has an element of y and looks through the indices, which
-/// are as Gather's; where one is outside, all that it might have met are NaN.
-struct ScatterArguments {
-  DataType type = DataType::kFloat32;  ///< of all but the indices
-  Extents y_shape;
-  std::int32_t count = 0;  ///< n
-  bool replaces = true;
-  MapKind kind{};  ///< else
-  const void* x = nullptr;
-  const void* indices = nullptr;
-  const void* updates = nullptr;
-  void* y = nullptr;
-  Strides x_strides, index_strides, update_strides, y_strides;  ///< of [O, E or n, I]
-  PostOps post;
-};
-
 /// Window of a convolution or pooling over H and W.
 struct Window2 {
   std::int32_t kernel[2] = {1, 1}, stride[2] = {1, 1}, pad[2] = {}, dilation[2] = {1, 1};

@@ -234,23 +234,6 @@ COHORT_BODY void gather_element(const GatherArguments& k, std::int32_t linear) {
   store<T>(k.y, offset(k.y_strides, at, k.y_shape.rank), finish<T>(k.post, value, at, k.y_shape.rank));
 }
 
-template <class T>
-COHORT_BODY void scatter_element(const ScatterArguments& k, std::int32_t linear) {
-  const Index at = split(k.y_shape, linear);
-  const std::int32_t extent = k.y_shape.of[1];
-  float value = load<T>(k.x, offset(k.x_strides, at, 3));
-  bool outside = false;
-  for (Index from = {{at.of[0], 0, at.of[2]}}; from.of[1] < k.count; ++from.of[1]) {
-    auto index = static_cast<std::int32_t>(bits_of(load<float>(k.indices, offset(k.index_strides, from, 3))));
-    outside = outside || index < -extent || index >= extent;
-    if (index < 0) index += extent;
-    if (index != at.of[1]) continue;
-    const float update = load<T>(k.updates, offset(k.update_strides, from, 3));
-    value = k.replaces ? update : combine(k.kind, value, update);
-  }
-  store<T>(k.y, offset(k.y_strides, at, 3), finish<T>(k.post, outside ? NAN : value, at, 3));
-}
-
 /// Index [n, c, p, q]; with `channels_last` neighbours differ in c.
 COHORT_BODY Index split_image(const Extents& y, bool channels_last, std::int32_t linear) {
   if (!channels_last) return split(y, linear);

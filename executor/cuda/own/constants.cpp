@@ -46,6 +46,30 @@ std::vector<float> rows_reordered(const std::vector<float>& values, const std::v
   return result;
 }
 
+/// Indices [O, n, W] into `extent` entries as [O, 2, n, W]: in ascending order, from 0 on, and the numbers that they
+/// had.
+std::vector<float> sorted_indices(const std::vector<float>& values, const Shape& shape, std::int64_t extent) {
+  const auto count = static_cast<std::size_t>(shape[1]), width = static_cast<std::size_t>(shape[2]);
+  const auto bits = [](std::size_t value) { return float_of(static_cast<std::uint32_t>(value)); };
+  std::vector<float> result(2 * values.size());
+  std::vector<std::pair<std::int64_t, std::size_t>> column(count);
+  for (std::size_t begin = 0; begin < values.size(); begin += count * width) {
+    for (std::size_t w = 0; w < width; ++w) {
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::int64_t index = reference::whole(values[begin + j * width + w]);
+        column[j] = {index < 0 ? index + extent : index, j};
+      }
+      std::sort(column.begin(), column.end());
+      float* const to = result.data() + 2 * begin + w;
+      for (std::size_t j = 0; j < count; ++j) {
+        to[j * width] = bits(static_cast<std::size_t>(column[j].first));
+        to[(count + j) * width] = bits(column[j].second);
+      }
+    }
+  }
+  return result;
+}
+
 /// Factor (input 1) or addend (input 2) per channel.
 std::vector<float> folded(const BatchNormalization& op, std::size_t input,
                           std::span<const std::vector<float>> weights) {
@@ -103,6 +127,8 @@ std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const
   const Shape& shape = shape_of(call.inputs[input]);
   if (const auto* const normalization = std::get_if<BatchNormalization>(&call.attributes))
     return !is_folded(call) ? values : input < 3 ? folded(*normalization, input, weights) : std::vector<float>{};
+  if (std::holds_alternative<Scatter>(call.attributes) && input == 1)
+    return sorted_indices(values, shape, call.outputs[0].shape[1]);
   if (has_channels_last(call, input)) return channels_moved_last(values, shape);
   if (const auto* const gemm = std::get_if<Gemm>(&call.attributes); gemm != nullptr && input == 1)
     return rows_reordered(values, memory_order(std::get<View>(call.inputs[0]), gemm->stacked ? 2 : 1));
@@ -113,7 +139,9 @@ std::vector<float> packed(const OpCall& call, std::size_t input, std::span<const
 Shape packed_strides(const OpCall& call, std::size_t input) {
   const Shape& shape = shape_of(call.inputs[input]);
   Shape strides = reference::row_major_strides(shape);
-  if (has_channels_last(call, input)) {
+  if (std::holds_alternative<Scatter>(call.attributes) && input == 1) {
+    strides[0] *= 2;
+  } else if (has_channels_last(call, input)) {
     for (std::size_t d = 2; d < shape.size(); ++d) strides[d] *= shape[1];
     strides[1] = 1;
   } else if (is_transposed(call, input)) {

@@ -24,9 +24,10 @@ struct TableArguments {
 
 using KernelArguments =
     std::variant<MapArguments, ConvertArguments, ReshapeArguments, GatherArguments, ScatterArguments, PoolArguments,
-                 ConvolutionArguments, LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments, GruArguments, LstmCellArguments,
-                 GruCellArguments, MatMulArguments, LayerNormArguments, ReduceArguments, ArgMaxArguments,
-                 ResizeArguments, PadArguments, ConvTransposeArguments, MaxIndexArguments, WholeArguments,
+                 ConvolutionArguments, LrnArguments, SoftmaxArguments, GemmArguments, LstmArguments, GruArguments,
+                 LstmCellArguments, GruCellArguments, MatMulArguments, LayerNormArguments, ReduceArguments,
+                 ArgMaxArguments, ResizeArguments, PadArguments, ConvTransposeArguments, MaxIndexArguments,
+                 WholeArguments,
                  // of training steps
                  SlopeArguments, SoftmaxGradientArguments, SampleLossArguments, LossArguments, LossGradientArguments,
                  DropoutArguments, UpdateArguments, StatisticsArguments, NormalizationSumsArguments,

@@ -30,26 +30,6 @@ KernelArguments kernel_of(const Gather& op, const OpCall& call, const Operands& 
   return kernel;
 }
 
-KernelArguments kernel_of(const Scatter& op, const OpCall& call, const Operands& operands) {
-  const Tensor &x = operands.inputs[0], &indices = operands.inputs[1], &updates = operands.inputs[2];
-  ScatterArguments kernel;
-  kernel.type = operands.y_type;
-  kernel.y_shape = to_extents(operands.y_shape);
-  kernel.count = static_cast<std::int32_t>(updates.shape[1]);
-  kernel.replaces = !op.reduction;
-  kernel.kind = kind_of(op.reduction.value_or(BinaryKind::kAdd));
-  kernel.x = x.data;
-  kernel.indices = indices.data;
-  kernel.updates = updates.data;
-  kernel.y = operands.y;
-  kernel.x_strides = to_strides(x.strides);
-  kernel.index_strides = to_strides(broadcast(indices, updates.shape));
-  kernel.update_strides = to_strides(updates.strides);
-  kernel.y_strides = to_strides(operands.y_strides);
-  kernel.post = post_ops(call, operands);
-  return kernel;
-}
-
 KernelArguments kernel_of(const LocalResponseNormalization& op, const OpCall& call, const Operands& operands) {
   LrnArguments kernel;
   kernel.type = operands.y_type;

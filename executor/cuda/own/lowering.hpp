@@ -76,6 +76,7 @@ MapArguments epilogue(const OpCall& call, const Operands& operands, const void* 
 
 /// Of what reads or makes whole numbers one by one; empty for other ops.
 std::optional<WholeArguments> whole_kernel(const OpCall& call, const Operands& operands);
+KernelArguments kernel_of(const Scatter& op, const OpCall& call, const Operands& operands);
 
 /// y = f(a, b, c), dimensions in the order of y's memory.
 MapArguments map_of(MapKind kind, const std::vector<Tensor>& from, const Operands& to, const PostOps& post);

@@ -246,8 +246,9 @@ Alternative own_alternative(const OpCall& call) {
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const bool folded = own::is_folded(call) && i > 2 && i < 5;
     const auto* const constant = std::get_if<WeightView>(&call.inputs[i]);
+    const std::int64_t copies = std::holds_alternative<Scatter>(call.attributes) && i == 1 ? 2 : 1;  // sorted
     if (constant != nullptr && !folded)
-      alternative.packed_weights += Bytes{element_count(constant->shape) * element_bytes(constant->type)};
+      alternative.packed_weights += Bytes{copies * element_count(constant->shape) * element_bytes(constant->type)};
   }
   alternative.packed_weights += Bytes{static_cast<std::int64_t>(own::table_of(call).size())};
   return alternative;

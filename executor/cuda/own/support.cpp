@@ -78,6 +78,16 @@ Result<void> check_parameters(const OpCall& call) {
   return {};
 }
 
+/// Indices that are computed cannot be sorted beforehand.
+Result<void> check_updates(const OpCall& call) {
+  constexpr std::int64_t kMostLooks = std::int64_t{1} << 36;
+  if (!std::holds_alternative<Scatter>(call.attributes) || is_constant(call, 1)) return {};
+  const std::int64_t elements = element_count(call.outputs[0].shape), updates = shape_of(call.inputs[2])[1];
+  if (updates == 0 || elements <= kMostLooks / updates) return {};
+  return refuse(call, fmt::format("it looks for {} elements among {} indices that are computed, which is too much",
+                                  elements, updates));
+}
+
 Result<void> check_post_ops(const OpCall& call) {
   const bool can_follow =
       !is_training_op(call.attributes) || std::holds_alternative<NormalizeByStatistics>(call.attributes);
@@ -118,9 +128,7 @@ Result<void> check_supported(const OpCall& call) {
     return refuse(call, "there are kernels for plain LSTMs, and for GRUs whose reset gate comes after the product");
   const auto* const places = std::get_if<ArgMax>(&call.attributes);
   if (places != nullptr && places->count > 1) return refuse(call, "its kernel finds one place, not several");
-  const auto* const scatter = std::get_if<Scatter>(&call.attributes);
-  if (scatter != nullptr && scatter->reduction && scatter->element == ElementType::kInt32)
-    return refuse(call, "its kernel combines numbers, not whole ones");
+  COHORT_CHECK(check_updates(call));
   COHORT_CHECK(check_parameters(call));
   COHORT_CHECK(check_post_ops(call));
   COHORT_CHECK(check_types(call));

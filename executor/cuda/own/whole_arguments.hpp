@@ -2,7 +2,7 @@
 
 #include "executor/cuda/own/arguments.hpp"
 
-/// Arguments of the kernel that reads or writes whole numbers: these lie in memory as 32 bits, whatever the type of the
+/// Arguments of the kernels that read or write whole numbers: these lie in memory as 32 bits, whatever the type of the
 /// rest.
 namespace cohort::cuda::own {
 
@@ -43,6 +43,27 @@ struct WholeArguments {
   void* y = nullptr;
   Strides a_strides, b_strides, c_strides, y_strides;
   PostOps post;  ///< of results that are not whole
+};
+
+/// x [O, E, I] with updates [O, n, I] written to it: a thread has an element of y, and finds its updates among sorted
+/// indices, or looks through all of them. Indices are int32, by their bits, from -E to E - 1, sorted ones from 0 on;
+/// where one is outside, what it might have met is NaN.
+struct ScatterArguments {
+  DataType type = DataType::kFloat32;  ///< of all but the indices
+  Extents y_shape;
+  std::int32_t count = 0;  ///< n
+  bool replaces = true;
+  bool of_whole = false;  ///< combines whole numbers, by `whole_kind`; else numbers, by `kind`
+  MapKind kind{};
+  WholeKind whole_kind{};
+  bool is_sorted = false;
+  std::int64_t order = 0;  ///< elements from a sorted index to the number of its update
+  const void* x = nullptr;
+  const void* indices = nullptr;
+  const void* updates = nullptr;
+  void* y = nullptr;
+  Strides x_strides, index_strides, update_strides, y_strides;  ///< of [O, E or n, I]
+  PostOps post;
 };
 
 }  // namespace cohort::cuda::own

@@ -120,4 +120,54 @@ COHORT_BODY void whole_element(const WholeArguments& k, std::int32_t linear) {
   }
 }
 
+/// What an update makes of what was there.
+COHORT_BODY float updated(const ScatterArguments& k, float value, float update) {
+  if (k.replaces) return update;
+  if (!k.of_whole) return combine(k.kind, value, update);
+  const auto a = static_cast<std::int32_t>(bits_of(value)), b = static_cast<std::int32_t>(bits_of(update));
+  return float_of(static_cast<std::uint32_t>(in_32_bits(combine_whole(k.whole_kind, a, b))));
+}
+
+/// The first of sorted indices, `step` elements apart, that is not less than `entry`.
+COHORT_BODY std::int32_t first_of_entry(const ScatterArguments& k, std::int64_t begin, std::int64_t step,
+                                        std::int32_t entry) {
+  std::int32_t from = 0, to = k.count;
+  while (from < to) {
+    const std::int32_t middle = from + (to - from) / 2;
+    if (load_whole(k.indices, begin + middle * step) < entry) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from;
+}
+
+template <class T>
+COHORT_BODY void scatter_element(const ScatterArguments& k, std::int32_t linear) {
+  const Index at = split(k.y_shape, linear);
+  const std::int32_t extent = k.y_shape.of[1];
+  const Index first = {{at.of[0], 0, at.of[2]}};
+  const std::int64_t indices = offset(k.index_strides, first, 3), step = k.index_strides.of[1];
+  const std::int64_t updates = offset(k.update_strides, first, 3);
+  float value = load<T>(k.x, offset(k.x_strides, at, 3));
+  bool outside = false;
+  if (k.is_sorted && k.count > 0) {
+    outside = load_whole(k.indices, indices) < 0 || load_whole(k.indices, indices + (k.count - 1) * step) >= extent;
+    for (std::int32_t i = first_of_entry(k, indices, step, at.of[1]); i < k.count; ++i) {
+      if (load_whole(k.indices, indices + i * step) != at.of[1]) break;
+      const std::int32_t update = load_whole(k.indices, indices + i * step + k.order);
+      value = updated(k, value, load<T>(k.updates, updates + update * k.update_strides.of[1]));
+    }
+  } else {
+    for (std::int32_t i = 0; i < k.count; ++i) {
+      std::int32_t index = load_whole(k.indices, indices + i * step);
+      outside = outside || index < -extent || index >= extent;
+      if (index < 0) index += extent;
+      if (index == at.of[1]) value = updated(k, value, load<T>(k.updates, updates + i * k.update_strides.of[1]));
+    }
+  }
+  store<T>(k.y, offset(k.y_strides, at, 3), finish<T>(k.post, outside ? NAN : value, at, 3));
+}
+
 }  // namespace cohort::cuda::own

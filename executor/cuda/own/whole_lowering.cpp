@@ -79,4 +79,29 @@ std::optional<WholeArguments> whole_kernel(const OpCall& call, const Operands& o
   return kernel;
 }
 
+KernelArguments kernel_of(const Scatter& op, const OpCall& call, const Operands& operands) {
+  const Tensor &x = operands.inputs[0], &indices = operands.inputs[1], &updates = operands.inputs[2];
+  const BinaryKind reduction = op.reduction.value_or(BinaryKind::kAdd);
+  ScatterArguments kernel;
+  kernel.type = operands.y_type;
+  kernel.y_shape = to_extents(operands.y_shape);
+  kernel.count = static_cast<std::int32_t>(updates.shape[1]);
+  kernel.replaces = !op.reduction;
+  kernel.of_whole = op.element == ElementType::kInt32;
+  kernel.kind = kind_of(reduction);
+  kernel.whole_kind = whole_kind(reduction);
+  kernel.is_sorted = std::holds_alternative<WeightView>(call.inputs[1]);
+  kernel.order = updates.shape[1] * indices.shape[2];
+  kernel.x = x.data;
+  kernel.indices = indices.data;
+  kernel.updates = updates.data;
+  kernel.y = operands.y;
+  kernel.x_strides = to_strides(x.strides);
+  kernel.index_strides = to_strides(broadcast(indices, updates.shape));
+  kernel.update_strides = to_strides(updates.strides);
+  kernel.y_strides = to_strides(operands.y_strides);
+  kernel.post = post_ops(call, operands);
+  return kernel;
+}
+
 }  // namespace cohort::cuda::own

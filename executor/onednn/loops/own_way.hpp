@@ -58,6 +58,7 @@ OwnWays own_ways(const Pack& op, const OpCall& call, int threads);
 OwnWays own_ways(const Activation& op, const OpCall& call, int threads);
 OwnWays own_ways(const Binary& op, const OpCall& call, int threads);
 OwnWays own_ways(const Pool& op, const OpCall& call, int threads);
+OwnWays own_ways(const MaxPoolIndices& op, const OpCall& call, int threads);
 OwnWays own_ways(const PoolGradient& op, const OpCall& call, int threads);
 OwnWays own_ways(const ActivationGradient& op, const OpCall& call, int threads);
 OwnWays own_ways(const SoftmaxGradient& op, const OpCall& call, int threads);

@@ -40,6 +40,9 @@ struct Updates {
 
   [[nodiscard]] std::int64_t indices() const { return outer * count * inner / width; }
 
+  /// Elements read for a row of x.
+  [[nodiscard]] std::int64_t work() const { return inner + inner * count / extent; }
+
   /// Those that meet rows [begin, end) of the outer * extent.
   void write(Write by, std::int64_t begin, std::int64_t end, const std::int64_t* entries, const float* updates,
              float* y) const {
@@ -70,7 +73,7 @@ OwnWays own_ways(const Scatter& op, const OpCall& call, int threads) {
     const float *const from = arguments.inputs[0], *const values = arguments.inputs[2];
     float* const to = arguments.outputs[0];
     // An entry may be met several times, in an order that counts: each thread has entries of its own.
-    in_parallel(threads, written.outer * written.extent, written.inner, [&](std::int64_t begin, std::int64_t end) {
+    in_parallel(threads, written.outer * written.extent, written.work(), [&](std::int64_t begin, std::int64_t end) {
       std::copy(from + begin * written.inner, from + end * written.inner, to + begin * written.inner);
       written.write(by, begin, end, entries, values, to);
     });

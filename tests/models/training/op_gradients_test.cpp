@@ -219,12 +219,10 @@ TEST(Gradient, OfEntriesThatWereGatheredSeveralTimes) {
 LoadedModel scattering(const Scatter& op, const Shape& indices_shape, const std::vector<std::int32_t>& indices) {
   Model made;
   made.name = "scatter";
-  made.tensors = {{"x", {2, 4, 3}, TensorRole::kWeight},
-                  {"indices", indices_shape, TensorRole::kWeight, ElementType::kInt32},
-                  {"updates", {2, 5, 3}, TensorRole::kWeight},
-                  {"scatter", {2, 4, 3}},
-                  {"data", {2, 4, 3}, TensorRole::kInput},
-                  {"product", {2, 4, 3}}};
+  made.tensors = {
+      {"x", {2, 4, 3}, TensorRole::kWeight},       {"indices", indices_shape, TensorRole::kWeight, ElementType::kInt32},
+      {"updates", {2, 5, 3}, TensorRole::kWeight}, {"scatter", {2, 4, 3}},
+      {"data", {2, 4, 3}, TensorRole::kInput},     {"product", {2, 4, 3}}};
   made.ops = {{"scatter", op, {}, {TensorId(0), TensorId(1), TensorId(2)}, {TensorId(3)}},
               {"product", Binary{BinaryKind::kMul}, {}, {TensorId(3), TensorId(4)}, {TensorId(5)}}};
   made.inputs = {TensorId(4)};
