@@ -57,8 +57,8 @@ void append_winograd(const Convolution& op, const OpCall& call, const dnnl::engi
       return ways;
     };
     Implementations ways = ways_with(post_ops.attributes);
-    if (ways.empty() && !call.post_ops.empty()) {
-      const Loop after = apply_in_place(call.post_ops, call.outputs[0], omp_get_max_threads());
+    if (ways.empty() && !call.post_ops.empty() && post_ops.bindings.empty()) {
+      const Loop after = follow_in_place(call, omp_get_max_threads());
       if (after) ways = ways_with(scratchpad_only());
       for (Implementation& way : ways) way.after = after;
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "executor/device_error.hpp"
+#include "executor/onednn/loops/activation.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/quantize.hpp"
 #include "executor/onednn/operands.hpp"
@@ -174,29 +175,94 @@ struct ImageCopy {
   }
 };
 
-/// The copy of a call's x, where that lies channels last. It has the window's padding, unless the number of 0 is the 0
-/// that primitives pad with.
-std::optional<ImageCopy> image_copy(const Convolution& op, const View& x) {
+/// What a convolution reads in place of its x.
+struct CopiedInput {
+  Descriptor descriptor;
+  MakeCopy make;
+};
+
+/// Of images, where they lie channels last. It has the window's padding, unless the number of 0 is the 0 that
+/// primitives pad with.
+std::optional<CopiedInput> copied_images(const Convolution& op, const View& x) {
   const Shape& shape = x.shape;
-  if (shape.size() != 4 || (shape[1] != 1 && x.strides[1] != 1)) return std::nullopt;
+  if (shape[1] != 1 && x.strides[1] != 1) return std::nullopt;
   ImageCopy copy{
       Quantize(*op.eight_bits), shape[0], shape[2], shape[3], shape[1], x.strides[0], x.strides[2], x.strides[3]};
   copy.copy_height = copy.height;
   copy.copy_width = copy.width;
-  if (op.eight_bits->from == 0) return copy;
-  const Window& window = op.window;
-  copy.top = window.pad_begin[0];
-  copy.left = window.pad_begin[1];
-  copy.copy_height += window.pad_begin[0] + window.pad_end[0];
-  copy.copy_width += window.pad_begin[1] + window.pad_end[1];
-  return copy;
+  if (op.eight_bits->from != 0) {
+    const Window& window = op.window;
+    copy.top = window.pad_begin[0];
+    copy.left = window.pad_begin[1];
+    copy.copy_height += window.pad_begin[0] + window.pad_end[0];
+    copy.copy_width += window.pad_begin[1] + window.pad_end[1];
+  }
+  const std::int64_t row = copy.copy_width * copy.channels;
+  const Descriptor descriptor({copy.images, copy.channels, copy.copy_height, copy.copy_width}, DataType::u8,
+                              dnnl::memory::dims{copy.copy_height * row, 1, row, copy.channels});
+  return CopiedInput{descriptor, [copy](const HostArguments& arguments, std::byte* place) {
+                       copy.make(arguments.inputs[0], reinterpret_cast<std::uint8_t*>(place));
+                     }};
 }
 
-Descriptor describe_copy(const ImageCopy& copy) {
-  const std::int64_t row = copy.copy_width * copy.channels;
-  return {{copy.images, copy.channels, copy.copy_height, copy.copy_width},
-          DataType::u8,
-          dnnl::memory::dims{copy.copy_height * row, 1, row, copy.channels}};
+/// Signals [N, C, L], whose channels lie one behind another, and their copy, whose channels adjoin.
+struct SignalCopy {
+  Quantize levels;
+  std::int64_t signals, channels, length;
+  std::int64_t signal_stride, channel_stride;
+  std::int64_t left = 0, copy_length = 0;  ///< of the copy, with padding
+
+  void make(const float* x, std::uint8_t* copy) const {
+    const std::int64_t blocks = (copy_length + kBlock - 1) / kBlock;
+    for_each_row(signals * blocks, kBlock * channels, [&](std::int64_t i) {
+      const std::int64_t signal = i / blocks, begin = i % blocks * kBlock;
+      copy_block(x + signal * signal_stride, begin, std::min(begin + kBlock, copy_length),
+                 copy + signal * copy_length * channels);
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 64, kChannels = 16;
+
+  /// Places [begin, end) of the copy.
+  void copy_block(const float* x, std::int64_t begin, std::int64_t end, std::uint8_t* copy) const {
+    const std::int64_t first = std::clamp(begin, left, left + length), last = std::clamp(end, left, left + length);
+    std::fill(copy + begin * channels, copy + first * channels, levels.zero());
+    std::fill(copy + last * channels, copy + end * channels, levels.zero());
+    std::uint8_t rows[kChannels][kBlock];
+    for (std::int64_t c = 0; c < channels; c += kChannels) {
+      const std::int64_t count = std::min(kChannels, channels - c);
+      for (std::int64_t k = 0; k < count; ++k)
+        levels.run(x + (c + k) * channel_stride + first - left, last - first, rows[k]);
+      for (std::int64_t place = first; place < last; ++place) {
+        std::uint8_t* const to = copy + place * channels + c;
+        for (std::int64_t k = 0; k < count; ++k) to[k] = rows[k][place - first];
+      }
+    }
+  }
+};
+
+std::optional<CopiedInput> copied_signals(const Convolution& op, const View& x) {
+  const Shape& shape = x.shape;
+  if (x.strides[2] != 1 && shape[2] != 1) return std::nullopt;
+  SignalCopy copy{Quantize(*op.eight_bits), shape[0], shape[1], shape[2], x.strides[0], x.strides[1]};
+  copy.copy_length = copy.length;
+  if (op.eight_bits->from != 0) {
+    copy.left = op.window.pad_begin[0];
+    copy.copy_length += op.window.pad_begin[0] + op.window.pad_end[0];
+  }
+  const Descriptor descriptor({copy.signals, copy.channels, copy.copy_length}, DataType::u8,
+                              dnnl::memory::dims{copy.copy_length * copy.channels, 1, copy.channels});
+  return CopiedInput{descriptor, [copy](const HostArguments& arguments, std::byte* place) {
+                       copy.make(arguments.inputs[0], reinterpret_cast<std::uint8_t*>(place));
+                     }};
+}
+
+OpCall without_post_ops(const OpCall& call) {
+  OpCall own = call;
+  own.inputs.resize(own_input_count(call));
+  own.post_ops.clear();
+  return own;
 }
 
 Descriptor describe_packed(const Shape& shape) { return {shape, DataType::s8, dnnl::memory::format_tag::any}; }
@@ -206,23 +272,28 @@ Descriptor describe_packed(const Shape& shape) { return {shape, DataType::s8, dn
 Implementations eight_bit_ways(const Convolution& op, const OpCall& call, const dnnl::engine& engine) {
   const auto* const image = std::get_if<View>(&call.inputs[0]);
   if (!op.eight_bits || image == nullptr || !constants_follow(call)) return {};
-  const std::optional<ImageCopy> copy = image_copy(op, *image);
+  const std::size_t rank = image->shape.size();
+  if (rank > 4) return {};
+  const bool is_signal = rank == 3;
+  const std::optional<CopiedInput> copy = is_signal ? copied_signals(op, *image) : copied_images(op, *image);
   const std::optional<KernelView> kernel = kernel_of(call, 1, op.groups, image->shape.size() - 2);
   const View& output = call.outputs[0];
   const std::int64_t outputs = output.shape[1];
   if (!copy || !kernel || element_count(shape_of(call.inputs[1])) / outputs > kMostProducts) return {};
-  const auto [product, post_ops] = parts_of(*op.eight_bits, call, outputs, as_it_lies);
+  // A signal comes channels last, and is put where it belongs before anything follows.
+  const Loop after = is_signal ? follow_in_place(call, omp_get_max_threads()) : Loop();
+  if (is_signal && !call.post_ops.empty() && !after) return {};
+  const auto [product, post_ops] =
+      parts_of(*op.eight_bits, is_signal ? without_post_ops(call) : call, outputs, as_it_lies);
   if (!post_ops) return {};
   const bool pads_copy = op.eight_bits->from != 0;
-  const Descriptor x = describe_copy(*copy), y = describe(output);
+  const Descriptor x = copy->descriptor, y = is_signal ? describe_any(output.shape) : describe(output);
   const Descriptor bias = product.is_biased || pads_copy ? describe_dense({outputs}) : Descriptor();
   std::vector<Binding> bindings =
       bind_constants(product, describe(kernel->shape, kernel->strides), bias, /*arrange=*/{});
   bindings.insert(bindings.end(), post_ops->bindings.begin(), post_ops->bindings.end());
-  bindings.push_back(bind_copy(x, [copy = *copy](const HostArguments& arguments, std::byte* place) {
-    copy.make(arguments.inputs[0], reinterpret_cast<std::uint8_t*>(place));
-  }));
-  bindings.push_back(bind_output(y));
+  bindings.push_back(bind_copy(x, copy->make));
+  bindings.push_back(bind_output(describe(output)));
   const Shape none(op.window.kernel.size(), 0);
   using PrimitiveDescriptor = dnnl::convolution_forward::primitive_desc;
   const auto descriptor_for = [=, window = op.window, w = describe_packed(kernel->shape),
@@ -233,7 +304,10 @@ Implementations eight_bit_ways(const Convolution& op, const OpCall& call, const 
     return PrimitiveDescriptor(description, with_scales(attributes, scales), engine, /*allow_empty=*/true);
   };
   try {
-    return lossless<PrimitiveDescriptor>(descriptor_for, "8-bit/", product, bindings);
+    Implementations ways = lossless<PrimitiveDescriptor>(descriptor_for, "8-bit/", product, bindings);
+    stage_as_wanted({DNNL_ARG_DST}, call, ways);
+    for (Implementation& way : ways) way.after = after;
+    return ways;
   } catch (const dnnl::error&) {
     return {};  // float32 will do
   }

@@ -59,12 +59,14 @@ Result<void> convert_dft(NodeImport& node);
 Result<void> convert_stft(NodeImport& node);
 Result<Constant> fold_window(NodeImport& node);
 
+// convert_integer_products.cpp
+Result<void> convert_conv_integer(NodeImport& node);
+Result<void> convert_matmul_integer(NodeImport& node);
+
 // convert_quantized.cpp
 Result<void> convert_quantize(NodeImport& node);
 Result<void> convert_dynamic_quantize(NodeImport& node);
 Result<void> convert_dequantize(NodeImport& node);
-Result<void> convert_conv_integer(NodeImport& node);
-Result<void> convert_matmul_integer(NodeImport& node);
 Result<void> convert_qlinear_conv(NodeImport& node);
 Result<void> convert_qlinear_matmul(NodeImport& node);
 

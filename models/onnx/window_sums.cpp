@@ -72,6 +72,17 @@ bool meets_pads(const Window& window, const Shape& x, const Shape& y) {
 
 WindowSums window_sums(const std::vector<float>& weights, const Shape& weights_shape, const Window& window,
                        const Shape& x, const Shape& y) {
+  if (x.size() == 3) {  // a signal is an image of one row
+    const auto with_row = [](Shape shape) { return shape.insert(shape.begin() + 2, 1), shape; };
+    const Window plane{{1, window.kernel[0]},
+                       {1, window.stride[0]},
+                       {0, window.pad_begin[0]},
+                       {0, window.pad_end[0]},
+                       {1, window.dilation[0]}};
+    WindowSums sums = window_sums(weights, with_row(weights_shape), plane, with_row(x), with_row(y));
+    sums.shape.erase(sums.shape.begin() + 2);
+    return sums;
+  }
   const bool is_same = !meets_pads(window, x, y);
   const std::vector<Taps> rows = taps_along(window, 0, x[2], is_same ? 1 : y[2]);
   const std::vector<Taps> columns = taps_along(window, 1, x[3], is_same ? 1 : y[3]);

@@ -8,7 +8,7 @@ namespace cohort::onnx {
 
 /// What one more in every element of x [N, C, H, W] adds to its convolution with `weights` [O, C / groups, h, w]: of
 /// each output and place the sum of the weights that meet an element, as pads add nothing. [1, O, H', W'], of a result
-/// with so many rows and columns; [1, O, 1, 1] without pads, as all places have the same.
+/// with so many rows and columns; [1, O, 1, 1] without pads, as all places have the same. Of signals [N, C, L] alike.
 struct WindowSums {
   Shape shape;
   std::vector<float> values;

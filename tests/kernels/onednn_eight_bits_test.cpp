@@ -99,6 +99,49 @@ TEST(OnednnEightBits, UnevenPaddingAndDilation) {
   }
 }
 
+OpCall on_signals(std::int64_t length, const Window& window, std::int64_t groups, float from, bool is_biased = true) {
+  OpCall call = convolution(dense(0, {2, 40, length}, Layout::kNchw), 32, window, groups, from, is_biased);
+  call.outputs[0] = dense(1, call.outputs[0].shape, Layout::kNchw);
+  return call;
+}
+
+/// Lengths on both sides of the blocks that they are copied in, and several channels more than one of these.
+TEST(OnednnEightBits, Signals) {
+  for (const float from : kFirstLevels) {
+    for (const std::int64_t length : {9, 64, 131}) {
+      for (const std::int64_t groups : {1, 2}) {
+        for (const Window& window : {Window{{3}, {1}, {1}, {1}, {1}}, Window{{5}, {2}, {4}, {0}, {1}},
+                                     Window{{3}, {1}, {8}, {8}, {8}}, Window{{1}, {1}, {0}, {0}, {1}}}) {
+          const CallRunner runner = quantized(on_signals(length, window, groups, from, groups == 1), from, 32);
+          if (groups == 1) {
+            expect_right(runner);
+          } else {
+            expect_equals_reference(runner);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(OnednnEightBits, FunctionsAndOperandsFollowSignals) {
+  const Window window{{3}, {1}, {1}, {1}, {1}};
+  for (const std::vector<PostOp>& chain :
+       {std::vector<PostOp>{Activation{ActivationKind::kRelu}},
+        {AddOperand{3}, Activation{ActivationKind::kSwish, 1}},
+        {Activation{ActivationKind::kRelu}, AddOperand{3}, Activation{ActivationKind::kTanh}},
+        {AddOperand{3}}}) {
+    OpCall call = on_signals(70, window, 1, -37);
+    call.post_ops = chain;
+    const bool adds = chain.size() != 1 || std::holds_alternative<AddOperand>(chain[0]);
+    if (adds) call.inputs.emplace_back(dense(2, call.outputs[0].shape, Layout::kNchw));
+    expect_right(quantized(call, -37, 32));
+    if (!adds) continue;
+    call.inputs.back() = call.outputs[0];  // and in place
+    expect_equals_reference(quantized(call, -37, 32));
+  }
+}
+
 TEST(OnednnEightBits, ImagesThatLieBetweenOthers) {
   for (const float from : {0.0F, -37.0F}) {
     const View x = channel_slice(0, {2, 16, 9, 8}, 48, 16);

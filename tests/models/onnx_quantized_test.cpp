@@ -102,6 +102,33 @@ TEST(OnnxMatMulInteger, MultipliesLevelsThatWereComputed) {
   EXPECT_EQ(eight_bits(constant), (EightBits{1, 0}));
 }
 
+/// Of uint8, around zero points far from its middle, one or one for each column.
+TEST(OnnxMatMulInteger, AddsWhatMatricesLackToFitEightBits) {
+  for (const bool by_column : {false, true}) {
+    const std::vector<std::int64_t> zeros =
+        by_column ? std::vector<std::int64_t>{3, 200} : std::vector<std::int64_t>{3};
+    const std::string matrix = narrow_text("b", {3, 2}, 2, {255, 0, 3, 5, 130, 200}) +
+                               narrow_text("b_zero", by_column ? Shape{2} : Shape{}, 2, zeros);
+    const std::string graph = input_text("x", {1, 2, 3}) + output_text("y") + output_text("scale") + matrix +
+                              node_text("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}) +
+                              node_text("MatMulInteger", {"q", "b", "zero", "b_zero"}, {"y"});
+    // Distances of levels {0 -51 204; 51 102 0}, of the matrix {252 -3 | -200; 0 2 | -195; 127 197 | 0}.
+    const auto outputs = computed(graph, {0, -1, 4, 1, 2, 0});
+    ASSERT_EQ(outputs.size(), 2U);
+    const float first = by_column ? 51 * 195 : -51 * 2 + 204 * 197;
+    const float second = by_column ? 51 * -200 + 102 * -195 : 51 * -3 + 102 * 2;
+    EXPECT_THAT(outputs[0], ElementsAre(204 * 127, first, 51 * 252, second));
+    EXPECT_EQ(eight_bits(graph), (EightBits{1, 0}));
+    const std::string constant = input_text("x", {2, 3}) + output_text("y") + matrix + floats_text("step", {}, {1}) +
+                                 narrow_text("zero", {}, 2, {60}) +
+                                 node_text("QuantizeLinear", {"x", "step", "zero"}, {"q"}) +
+                                 node_text("MatMulInteger", {"q", "b", "zero", "b_zero"}, {"y"});
+    EXPECT_THAT(computed(constant, {0, -51, 150, 51, 102, 0}),
+                ElementsAre(ElementsAre(150 * 127, by_column ? 51 * 195 : -51 * 2 + 150 * 197, 51 * 252, second)));
+    EXPECT_EQ(eight_bits(constant), (EightBits{1, 0}));
+  }
+}
+
 /// The matrix changes: what is taken off the levels must not depend on what it was.
 TEST(OnnxMatMulInteger, TakesZeroPointsOffTheLevelsInTraining) {
   const std::string graph = input_text("x", {2, 3}) + output_text("y") + output_text("scale") +
@@ -146,11 +173,11 @@ TEST(OnnxConvInteger, TakesAZeroPointForEachKernel) {
 }
 
 /// A ConvInteger of levels whose zero point is computed, beside a convolution of the distances from it.
-std::string convolved_levels(const Shape& x, const Shape& w, const std::string& attributes) {
+std::string convolved_levels(const Shape& x, const Shape& w, const std::string& attributes, std::int64_t first_zero) {
   std::vector<std::int64_t> levels;
   for (std::int64_t i = 0; i < element_count(w); ++i) levels.push_back((i * 37 + 11) % 241);
   std::vector<std::int64_t> zeros;
-  for (std::int64_t i = 0; i < w[0]; ++i) zeros.push_back(120 + i);
+  for (std::int64_t i = 0; i < w[0]; ++i) zeros.push_back(first_zero + i);
   std::vector<float> distances;
   for (std::size_t i = 0; i < levels.size(); ++i)
     distances.push_back(static_cast<float>(levels[i] - zeros[i / (levels.size() / zeros.size())]));
@@ -165,17 +192,19 @@ std::string convolved_levels(const Shape& x, const Shape& w, const std::string& 
          node_text("Conv", {"centred", "distances"}, {"z"}, attributes);
 }
 
-/// Of both outputs of convolved_levels(), before and after simplify().
-void expect_same_sums(const Shape& x, const Shape& w, const std::string& attributes) {
+/// Of both outputs of convolved_levels(), before and after simplify(): by `products` of 8-bit numbers.
+void expect_same_sums(const Shape& x, const Shape& w, const std::string& attributes, std::int64_t first_zero = 120,
+                      int products = 1) {
   SCOPED_TRACE(to_string(x) + to_string(w) + attributes);
-  const Result<LoadedModel> loaded = onnx::parse_model(onnx_model(17, convolved_levels(x, w, attributes)), {});
+  const Result<LoadedModel> loaded =
+      onnx::parse_model(onnx_model(17, convolved_levels(x, w, attributes, first_zero)), {});
   ASSERT_TRUE(loaded) << loaded.error().message;
   const LoadedModel simple = simplify(*loaded);
   const auto marked = std::count_if(simple.model.ops.begin(), simple.model.ops.end(), [](const Op& op) {
     const auto* const convolution = std::get_if<Convolution>(&op.attributes);
     return convolution != nullptr && convolution->eight_bits;
   });
-  EXPECT_EQ(marked, 1) << "and the one of distances is not";
+  EXPECT_EQ(marked, products) << "and the one of distances is not";
   std::vector<float> values(static_cast<std::size_t>(element_count(x)));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 29 % 83) / 10 - 3;
   for (const LoadedModel* const each : {&*loaded, &simple}) {
@@ -186,7 +215,7 @@ void expect_same_sums(const Shape& x, const Shape& w, const std::string& attribu
   }
 }
 
-TEST(OnnxConvInteger, MultipliesDistancesWhereKernelsDoNotFitEightBits) {
+TEST(OnnxConvInteger, AddsWhatKernelsLackToFitEightBits) {
   const std::string graph = input_text("x", {1, 1, 1, 3}) + output_text("y") +
                             narrow_text("w", {1, 1, 1, 2}, 2, {0, 255}) + narrow_text("w_zero", {}, 2, {1}) +
                             node_text("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}) +
@@ -208,6 +237,25 @@ TEST(OnnxConvInteger, TakesAComputedZeroPointOffItsSums) {
     expect_same_sums(x, {2, 4, 1, 1}, integers_attribute("pads", {4, 4, 4, 4}));
     expect_same_sums(x, {2, 4, 7, 6}, text_attribute("auto_pad", "SAME_LOWER"));
   }
+}
+
+/// Kernels up to 220 from their zero point, with a convolution for the sums that they lack a part of.
+TEST(OnnxConvInteger, TakesAComputedZeroPointOffItsSumsOfKernelsThatDoNotFit) {
+  const Shape x{2, 4, 6, 5};
+  expect_same_sums(x, {3, 4, 3, 2}, "", 20, 2);
+  expect_same_sums(x, {3, 4, 3, 2}, integers_attribute("pads", {1, 0, 2, 3}), 20, 2);
+  expect_same_sums(x, {4, 2, 3, 3}, integer_attribute("group", 2), 20, 0);
+}
+
+TEST(OnnxConvInteger, TakesAComputedZeroPointOffItsSumsOfSignals) {
+  const std::string pads = integers_attribute("pads", {2, 3});
+  for (const std::int64_t first_zero : {120, 20}) {
+    const int products = first_zero == 120 ? 1 : 2;
+    expect_same_sums({2, 4, 9}, {3, 4, 3}, "", first_zero, products);
+    expect_same_sums({2, 4, 9}, {3, 4, 3}, pads + integers_attribute("strides", {2}), first_zero, products);
+    expect_same_sums({1, 4, 9}, {3, 4, 3}, pads + integers_attribute("dilations", {3}), first_zero, products);
+  }
+  expect_same_sums({1, 4, 9}, {4, 2, 3}, pads + integer_attribute("group", 2));
 }
 
 /// As exporters write a quantised layer.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "executor/onednn/loops/columns.hpp"
 #include "executor/onednn/loops/own_way.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/strided_walk.hpp"
@@ -236,8 +238,11 @@ std::optional<ActivationChain> ActivationChain::of(const std::vector<PostOp>& po
   return chain;
 }
 
-Loop apply_in_place(const std::vector<PostOp>& post_ops, const View& y, int threads) {
-  const auto chain = ActivationChain::of(post_ops);
+namespace {
+
+/// Functions on y, in one pass; empty where ActivationChain::of() is.
+Loop apply_in_place(const std::vector<PostOp>& functions, const View& y, int threads) {
+  const auto chain = ActivationChain::of(functions);
   if (!chain) return {};
   const StridedWalk<1> walk(y.shape, {y.strides});
   const std::int64_t step = walk.run_steps()[0];
@@ -245,6 +250,47 @@ Loop apply_in_place(const std::vector<PostOp>& post_ops, const View& y, int thre
     walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
       chain->follow(count, arguments.outputs[0] + at[0], step, [](std::int64_t, std::int64_t) {});
     });
+  };
+}
+
+/// Adds an operand of the output's shape.
+Loop add_in_place(const OpCall& call, std::size_t operand, int threads) {
+  const auto* const x = std::get_if<View>(&call.inputs[operand]);
+  const View& y = call.outputs[0];
+  if (x == nullptr || x->buffer == y.buffer) return {};
+  const StridedWalk<2> walk(y.shape, {y.strides, x->strides});
+  const auto [y_step, x_step] = walk.run_steps();
+  return [=, y_step = y_step, x_step = x_step](const HostArguments& arguments) {
+    walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
+      float* const to = arguments.outputs[0] + at[0];
+      const float* const from = arguments.inputs[operand] + at[1];
+      if (y_step == 1 && x_step == 1) return add_to(from, count, to);
+      for (std::int64_t i = 0; i < count; ++i) to[i * y_step] += from[i * x_step];
+    });
+  };
+}
+
+}  // namespace
+
+Loop follow_in_place(const OpCall& call, int threads) {
+  std::vector<Loop> passes;
+  std::vector<PostOp> functions;
+  const auto take_functions = [&] {
+    if (!functions.empty()) passes.push_back(apply_in_place(std::exchange(functions, {}), call.outputs[0], threads));
+  };
+  for (const PostOp& post_op : call.post_ops) {
+    if (const auto* const add = std::get_if<AddOperand>(&post_op)) {
+      take_functions();
+      passes.push_back(add_in_place(call, add->operand, threads));
+    } else {
+      functions.push_back(post_op);
+    }
+  }
+  take_functions();
+  if (passes.empty() || !std::all_of(passes.begin(), passes.end(), [](const Loop& pass) { return bool(pass); }))
+    return {};
+  return [passes](const HostArguments& arguments) {
+    for (const Loop& pass : passes) pass(arguments);
   };
 }
 

@@ -53,7 +53,8 @@ class ActivationChain {
   std::vector<ActivationLoops> loops_;
 };
 
-/// Post-ops in place on a call's output, in one pass over memory; empty where ActivationChain::of() is.
-Loop apply_in_place(const std::vector<PostOp>& post_ops, const View& y, int threads);
+/// A call's post-ops in place on its output: a pass over memory for each sum, and one for the functions that follow
+/// each other. Empty where there are no loops for one, or what is added is a constant or lies where the output does.
+Loop follow_in_place(const OpCall& call, int threads);
 
 }  // namespace cohort::onednn
