@@ -47,6 +47,21 @@ constexpr std::chrono::seconds kMostRepeat{3};
 constexpr double kMostPerturbation = 0.1;
 constexpr int kMostRetries = 3;
 
+/// An index outside of an axis may be a number that the profile made up.
+tl::unexpected<Error> explained(Error error, const Model& model) {
+  std::vector<std::string> names;
+  for (const TensorId input : model.inputs) {
+    const Tensor& tensor = model.tensor(input);
+    if (tensor.element == ElementType::kInt32) names.push_back(tensor.name);
+  }
+  const bool stopped = error.message.find("is outside of") != std::string::npos;
+  if (stopped && !names.empty())
+    error.message +=
+        fmt::format("\na profile makes whole numbers up, 0 or 1, for {}; --set-input NAME=VALUE gives an input a value",
+                    fmt::join(names, ", "));
+  return tl::unexpected(std::move(error));
+}
+
 /// What a profile within a budget is made of.
 struct BudgetedProfile {
   Backend& backend;
@@ -67,7 +82,7 @@ struct BudgetedProfile {
   /// Without which there is no profile.
   Result<void> least(const TimeBudget& budget) {
     say("the whole model");
-    COHORT_CHECK(in_model.time_first(cancel));
+    if (auto timed = in_model.time_first(cancel); !timed) return explained(std::move(timed.error()), loaded.model);
     COHORT_CHECK(whole.pass(choose_ways(in_model.best()), budget));
     return add_overheads(backend, cancel, overheads);
   }

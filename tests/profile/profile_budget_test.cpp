@@ -60,6 +60,23 @@ std::set<int> fused_widths(const Trace& trace) {
   return widths;
 }
 
+TEST_F(ProfileBudget, SaysWhichInputsItMadeUpWhereTheyStopTheStep) {
+  LoadedModel loaded;
+  loaded.model.name = "graph";
+  loaded.model.tensors = {
+      {"x", {1, 4}, TensorRole::kInput}, {"node", {64}, TensorRole::kInput, ElementType::kInt32}, {"y", {64, 4}}};
+  loaded.model.ops = {{"pick", Gather{0}, {}, {TensorId(0), TensorId(1)}, {TensorId(2)}}};
+  loaded.model.inputs = {TensorId(0), TensorId(1)};
+  loaded.model.outputs = {TensorId(2)};
+  loaded.weights.by_tensor.resize(3);
+  ProfileOptions options;
+  options.budget = std::chrono::seconds(1);
+  const auto trace = profile_model(device_, loaded, options, cancel_);
+  ASSERT_FALSE(trace) << "index 1 is outside of one row";
+  EXPECT_THAT(trace.error().message, HasSubstr("index 1 is outside of an axis of 1"));
+  EXPECT_THAT(trace.error().message, HasSubstr("makes whole numbers up, 0 or 1, for node; --set-input NAME=VALUE"));
+}
+
 TEST_F(ProfileBudget, TimesEveryOpInItsModelAloneAndBesideOthers) {
   const auto trace = profile(std::chrono::seconds(60));
   ASSERT_TRUE(trace) << trace.error().message;
