@@ -19,10 +19,11 @@ bool are_multiples(std::span<const float> row, float step, float tolerance) {
   });
 }
 
-/// The finest first: where levels are large, a step that is nearly right would not do for all of them. Steps that other
-/// numbers cannot be divided by are none.
+/// 1 of whole numbers, which that leaves as they are: their sums stay exact. Else the finest first: where levels are
+/// large, a step that is nearly right would not do for all of them. Steps that other numbers cannot be divided by are
+/// none.
 std::optional<float> step_of(std::span<const float> row) {
-  if (std::all_of(row.begin(), row.end(), [](float value) { return value == 0; })) return 1.0F;
+  if (are_multiples(row, 1, 0)) return 1.0F;
   float largest = 0;
   for (const float value : row) largest = std::max(largest, std::abs(value));
   constexpr float kSmallest = 1e-30F;

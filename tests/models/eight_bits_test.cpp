@@ -19,6 +19,7 @@ TEST(StepsOfRows, AreThoseThatWeightsWereQuantisedBy) {
               ElementsAre(FloatEq(1), FloatEq(0.25F)));
   EXPECT_THAT(steps_of_rows(std::vector<float>{0, 0, 0}, 1), ElementsAre(1));
   EXPECT_THAT(steps_of_rows(std::vector<float>{-128, 127}, 1), ElementsAre(1));
+  EXPECT_THAT(steps_of_rows(std::vector<float>{3, -1, 0}, 1), ElementsAre(1)) << "exactly";
 }
 
 TEST(StepsOfRows, AreThereWhateverTheStepAndTheLargestLevel) {
