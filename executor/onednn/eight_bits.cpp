@@ -181,6 +181,13 @@ struct CopiedInput {
   MakeCopy make;
 };
 
+template <class Copy>
+CopiedInput copied_by(const Copy& copy, const Descriptor& descriptor) {
+  return {descriptor, [copy](const HostArguments& arguments, std::byte* place) {
+            copy.make(arguments.inputs[0], reinterpret_cast<std::uint8_t*>(place));
+          }};
+}
+
 /// Of images, where they lie channels last. It has the window's padding, unless the number of 0 is the 0 that
 /// primitives pad with.
 std::optional<CopiedInput> copied_images(const Convolution& op, const View& x) {
@@ -200,9 +207,7 @@ std::optional<CopiedInput> copied_images(const Convolution& op, const View& x) {
   const std::int64_t row = copy.copy_width * copy.channels;
   const Descriptor descriptor({copy.images, copy.channels, copy.copy_height, copy.copy_width}, DataType::u8,
                               dnnl::memory::dims{copy.copy_height * row, 1, row, copy.channels});
-  return CopiedInput{descriptor, [copy](const HostArguments& arguments, std::byte* place) {
-                       copy.make(arguments.inputs[0], reinterpret_cast<std::uint8_t*>(place));
-                     }};
+  return copied_by(copy, descriptor);
 }
 
 /// Signals [N, C, L], whose channels lie one behind another, and their copy, whose channels adjoin.
@@ -253,9 +258,7 @@ std::optional<CopiedInput> copied_signals(const Convolution& op, const View& x) 
   }
   const Descriptor descriptor({copy.signals, copy.channels, copy.copy_length}, DataType::u8,
                               dnnl::memory::dims{copy.copy_length * copy.channels, 1, copy.channels});
-  return CopiedInput{descriptor, [copy](const HostArguments& arguments, std::byte* place) {
-                       copy.make(arguments.inputs[0], reinterpret_cast<std::uint8_t*>(place));
-                     }};
+  return copied_by(copy, descriptor);
 }
 
 OpCall without_post_ops(const OpCall& call) {

@@ -8,8 +8,8 @@
 /// that multiply without loss (VNNI and AMX): earlier ones sum two products in 16 bits, which is too few.
 namespace cohort::onednn {
 
-/// Of a convolution over one or two dimensions; none where w is computed, or images do not lie channels last, or signals
-/// [N, C, L] channels first.
+/// Of a convolution over one or two dimensions; none where w is computed, or images do not lie channels last, or
+/// signals [N, C, L] channels first.
 Implementations eight_bit_ways(const Convolution& op, const OpCall& call, const dnnl::engine& engine);
 
 /// y [samples, outputs] = x w^T + b, w a constant of `outputs` rows.

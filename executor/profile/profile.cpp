@@ -47,15 +47,14 @@ constexpr std::chrono::seconds kMostRepeat{3};
 constexpr double kMostPerturbation = 0.1;
 constexpr int kMostRetries = 3;
 
-/// An index outside of an axis may be a number that the profile made up.
+/// What stops a step, such as an index outside of its axis, may be a number that the profile made up.
 tl::unexpected<Error> explained(Error error, const Model& model) {
   std::vector<std::string> names;
   for (const TensorId input : model.inputs) {
     const Tensor& tensor = model.tensor(input);
     if (tensor.element == ElementType::kInt32) names.push_back(tensor.name);
   }
-  const bool stopped = error.message.find("is outside of") != std::string::npos;
-  if (stopped && !names.empty())
+  if (error.code == ErrorCode::kDeviceMissing && !names.empty())
     error.message +=
         fmt::format("\na profile makes whole numbers up, 0 or 1, for {}; --set-input NAME=VALUE gives an input a value",
                     fmt::join(names, ", "));

@@ -151,8 +151,8 @@ Result<TensorId> product_of_levels(NodeImport& node) {
     COHORT_TRY(y, binary(node, suffix, BinaryKind::kSub, product, added));
   } else {
     std::vector<TensorId> operands{w};
-    for (float& sum : sums) sum *= zero ? -floats_of(*known).front() : 0;
     if (zero) {
+      for (float& sum : sums) sum *= -floats_of(*known).front();
       COHORT_TRY(const TensorId bias, node.weight(2, {b.shape[1]}, std::move(sums)));
       operands.push_back(bias);
     }

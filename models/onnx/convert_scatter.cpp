@@ -42,12 +42,6 @@ Result<void> scatter(NodeImport& node, const Shape& x, const Rows& to, std::opti
   return {};
 }
 
-Result<std::int64_t> from_front(std::int64_t index, std::int64_t extent) {
-  if (index < -extent || index >= extent)
-    return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", index, extent);
-  return index < 0 ? index + extent : index;
-}
-
 /// Places among `extent` entries.
 Result<TensorId> constant_places(NodeImport& node, Shape shape, const std::vector<std::int64_t>& places,
                                  std::int64_t extent) {
@@ -91,13 +85,18 @@ Result<TensorId> places_along(NodeImport& node, std::size_t axis, const Shape& r
   return node.emit_reshape("places", indices, {rows[0], shape[axis], rows[2]});
 }
 
+/// x's extents before, along and behind an axis.
+Shape split_at(const Shape& x, std::size_t axis) {
+  const auto at = x.begin() + static_cast<std::ptrdiff_t>(axis);
+  return {element_count(Shape(x.begin(), at)), *at, element_count(Shape(at + 1, x.end()))};
+}
+
 /// Rows along `axis`; of fewer updates than x has elements across it, single elements.
 Result<Rows> rows_along(NodeImport& node, const Shape& x, const Shape& shape, std::size_t axis) {
-  const auto split = x.begin() + static_cast<std::ptrdiff_t>(axis);
   Shape across = shape;
   across[axis] = x[axis];
   if (across == x) {
-    const Shape rows{element_count(Shape(x.begin(), split)), x[axis], element_count(Shape(split + 1, x.end()))};
+    const Shape rows = split_at(x, axis);
     COHORT_TRY(const TensorId places, places_along(node, axis, rows));
     return Rows{rows, places};
   }
@@ -274,8 +273,7 @@ Result<void> convert_tensor_scatter(NodeImport& node) {
   if (across != x || updates[axis] > x[axis])
     return fail(ErrorCode::kInvalidInput, "update {} does not fit into {}", to_string(updates), to_string(x));
   if (element_count(x) == 0 || element_count(updates) == 0) return convert_identity(node);
-  const auto split = x.begin() + static_cast<std::ptrdiff_t>(axis);
-  const Shape rows{element_count(Shape(x.begin(), split)), x[axis], element_count(Shape(split + 1, x.end()))};
+  const Shape rows = split_at(x, axis);
   COHORT_TRY(const TensorId places, places_in_cache(node, rows, x[0], updates[axis], mode == "circular"));
   return scatter(node, x, Rows{rows, places}, std::nullopt, 1);
 }

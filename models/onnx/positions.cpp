@@ -27,15 +27,17 @@ Result<void> check_positions(const Shape& shape) {
               to_string(shape));
 }
 
+Result<std::int64_t> from_front(std::int64_t index, std::int64_t extent) {
+  if (index < -extent || index >= extent)
+    return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", index, extent);
+  return index < 0 ? index + extent : index;
+}
+
 Result<void> check_indices(const NodeImport& node, std::size_t input, std::span<const std::int64_t> extents) {
   const Constant* const known = node.constant(input);
   if (known == nullptr || known->integers() == nullptr) return {};
   const std::vector<std::int64_t>& indices = *known->integers();
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const std::int64_t extent = extents[i % extents.size()];
-    if (indices[i] < -extent || indices[i] >= extent)
-      return fail(ErrorCode::kInvalidInput, "index {} is outside of {} entries", indices[i], extent);
-  }
+  for (std::size_t i = 0; i < indices.size(); ++i) COHORT_CHECK(from_front(indices[i], extents[i % extents.size()]));
   return {};
 }
 

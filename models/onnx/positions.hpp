@@ -15,6 +15,10 @@ constexpr auto kWhole = ElementType::kInt32;
 /// shape exactly.
 Result<void> check_positions(const Shape& shape);
 
+/// The entry, counted from the first, that an index means, which counts from the end where it is negative.
+/// Errors: kInvalidInput where it is outside.
+Result<std::int64_t> from_front(std::int64_t index, std::int64_t extent);
+
 /// Errors: kInvalidInput where the indices of input `input` are known when the file is read, and one of them is outside
 /// of the extent that stands in its place, over and over, in `extents`.
 Result<void> check_indices(const NodeImport& node, std::size_t input, std::span<const std::int64_t> extents);

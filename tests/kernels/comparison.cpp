@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -153,6 +154,25 @@ void expect_equals_reference(const CallRunner& runner, std::initializer_list<int
 bool is_fast(const OpCall& call) {
   const auto list = onednn().alternatives(call, 2);
   return list && list->front().algorithm.find("ref") == std::string::npos;
+}
+
+std::vector<std::int32_t> bits_of(const std::vector<float>& values) {
+  std::vector<std::int32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::int32_t>(value));
+  return bits;
+}
+
+void expect_loops_give_same_bits(const CallRunner& runner) {
+  const std::string what = canonical(runner.call().attributes, {});
+  const auto expected = bits_of(runner.run(*make_reference_kernels()));
+  for (const int threads : {1, 2}) {
+    const auto list = onednn().alternatives(runner.call(), threads);
+    ASSERT_TRUE(list.has_value()) << list.error().message;
+    for (const Alternative& alternative : *list) {
+      EXPECT_EQ(alternative.algorithm.find("ref"), std::string::npos) << what;
+      EXPECT_EQ(bits_of(runner.run(onednn(), alternative)), expected) << what << " by " << alternative.algorithm;
+    }
+  }
 }
 
 }  // namespace cohort::testing

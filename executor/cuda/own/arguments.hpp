@@ -80,6 +80,7 @@ struct PostOps {
   One of[kMaxPostOps];
 };
 
+/// Those of BinaryKind by the same names, in the same order, behind kCopy.
 enum class MapKind : std::int32_t {
   kCopy,
   kAdd,

@@ -82,7 +82,7 @@ KernelArguments kernel_of(const Scatter& op, const OpCall& call, const Operands&
 MapArguments map_of(MapKind kind, const std::vector<Tensor>& from, const Operands& to, const PostOps& post);
 /// The elements of `from` at `to`, whose strides are by the same dimensions.
 MapArguments copy_of(const Tensor& from, void* to, const Shape& to_strides);
-/// Of one that computes a number from two.
+/// Of one that computes a number from two, up to kMod.
 MapKind kind_of(BinaryKind kind);
 /// The kernels know activations by the names that models have for them.
 PostKind post_kind(ActivationKind kind);

@@ -74,29 +74,9 @@ KernelArguments reshape_kernel(const OpCall& call, const Operands& operands) {
 }  // namespace
 
 MapKind kind_of(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return MapKind::kAdd;
-    case BinaryKind::kSub:
-      return MapKind::kSub;
-    case BinaryKind::kMul:
-      return MapKind::kMul;
-    case BinaryKind::kDiv:
-      return MapKind::kDiv;
-    case BinaryKind::kPow:
-      return MapKind::kPow;
-    case BinaryKind::kMin:
-      return MapKind::kMin;
-    case BinaryKind::kMax:
-      return MapKind::kMax;
-    case BinaryKind::kPRelu:
-      return MapKind::kPRelu;
-    case BinaryKind::kMod:
-      return MapKind::kMod;
-    default:  // the others are whole_kernel()'s
-      break;
-  }
-  return MapKind::kAdd;
+  static_assert(static_cast<int>(MapKind::kAdd) == static_cast<int>(BinaryKind::kAdd) + 1);
+  static_assert(static_cast<int>(MapKind::kMod) == static_cast<int>(BinaryKind::kMod) + 1);
+  return static_cast<MapKind>(static_cast<int>(kind) + 1);
 }
 
 MapArguments map_of(MapKind kind, const std::vector<Tensor>& from, const Operands& to, const PostOps& post) {
