@@ -156,16 +156,17 @@ TEST_F(DeviceTrace, FindsTheTasksOfAGraphAtEveryReplay) {
   graph_node(3, 0);
   sink.given(steps.b, StreamId{1});
   for (std::uint64_t node = 1; node <= 3; ++node) graph_node(100 + node, node);  // instantiated
-  const Nanoseconds origin = device_time() + 1ms;
+  // Seconds apart: however long a busy machine keeps this test waiting, `from` lies between the first two.
+  const Nanoseconds origin = device_time() + 1s;
   const auto replay = [&](Nanoseconds begin, std::uint32_t correlation) {
     kernel(begin, 3us, correlation, 101);
     kernel(begin + 3us, 3us, correlation, 102);
     kernel(begin + 6us, 2us, correlation, 103);
   };
   replay(origin, 7);  // warms up
-  const Nanoseconds from = steady_now() + 1ms + 500us;
-  replay(origin + 1ms, 8);
-  replay(origin + 2ms, 9);
+  const Nanoseconds from = steady_now() + 11s;
+  replay(origin + 20s, 8);
+  replay(origin + 21s, 9);
   auto recorded = tracer.stop();
   ASSERT_TRUE(recorded) << recorded.error().message;
   const Trace trace = with_tasks(steps.p.program, {std::move(*recorded), from, 3, {}});
