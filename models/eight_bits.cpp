@@ -11,32 +11,64 @@ namespace {
 
 constexpr float kSpan = 255;
 
-/// Whether every element is `step` times a whole number from -128 to 127.
-bool are_multiples(std::span<const float> row, float step, float tolerance) {
+/// Whether every element is `step` times a whole number from -most to most - 1.
+bool are_multiples(std::span<const float> row, float step, int most, float tolerance) {
+  const auto bound = static_cast<float>(most);
   return std::all_of(row.begin(), row.end(), [=](float value) {
     const float level = std::nearbyint(value / step);
-    return level >= -128 && level <= 127 && std::abs(value - level * step) <= tolerance;
+    return level >= -bound && level < bound && std::abs(value - level * step) <= tolerance;
   });
 }
 
 /// 1 of whole numbers, which that leaves as they are: their sums stay exact. Else the finest first: where levels are
 /// large, a step that is nearly right would not do for all of them. Steps that other numbers cannot be divided by are
 /// none.
-std::optional<float> step_of(std::span<const float> row) {
-  if (are_multiples(row, 1, 0)) return 1.0F;
+std::optional<float> step_of(std::span<const float> row, int most) {
+  if (are_multiples(row, 1, most, 0)) return 1.0F;
   float largest = 0;
-  for (const float value : row) largest = std::max(largest, std::abs(value));
+  for (const float value : row) {
+    if (!(std::abs(value) <= std::abs(largest))) largest = value;
+  }
   constexpr float kSmallest = 1e-30F;
-  if (!std::isfinite(largest) || largest < 128 * kSmallest) return std::nullopt;
-  const float tolerance = 1e-6F * largest;  // a level times a step, and perhaps times a number that was folded
-  for (int level = 128; level > 0; --level) {
-    const float step = largest / static_cast<float>(level);
-    if (are_multiples(row, step, tolerance)) return step;
+  if (!std::isfinite(largest) || std::abs(largest) < static_cast<float>(most) * kSmallest) return std::nullopt;
+  const float tolerance =
+      1e-6F * std::abs(largest);  // a level times a step, and perhaps times a number that was folded
+  for (int level = most; level > 0; --level) {
+    // There is one whole number more below zero than above: of where it stands for the largest the step is less than 0.
+    const float step = (level == most ? -largest : std::abs(largest)) / static_cast<float>(level);
+    if (are_multiples(row, step, most, tolerance)) return step;
   }
   return std::nullopt;
 }
 
 bool is_whole_number(float value) { return value == std::floor(value); }
+
+/// Of fewer elements a block says nothing: of any two numbers nearly each is a multiple of something.
+constexpr std::int64_t kLeastBlock = 16;
+
+/// Whether w is constant, and blocks of its rows are whole numbers of so many bits times a number.
+bool is_quantized(const LoadedModel& loaded, TensorId w, QuantizedWeights as) {
+  const auto values = loaded.weights.of(w);
+  const Tensor& tensor = loaded.model.tensor(w);
+  if (values == nullptr || tensor.role != TensorRole::kWeight || element_count(tensor.shape) == 0) return false;
+  return !steps_of_blocks(*values, element_count(tensor.shape) / tensor.shape.back(), as.block, as.bits).empty();
+}
+
+/// The longest blocks of which a Gemm's w consists, and of how few bits they are.
+std::optional<QuantizedWeights> blocks_of(const LoadedModel& loaded, TensorId w) {
+  constexpr std::int64_t kUsual[] = {256, 128, 64, 32, kLeastBlock};
+  const std::int64_t length = loaded.model.tensor(w).shape.back();
+  if (length < kLeastBlock) return std::nullopt;
+  std::vector<std::int64_t> blocks = {length};
+  std::copy_if(std::begin(kUsual), std::end(kUsual), std::back_inserter(blocks),
+               [&](std::int64_t block) { return block < length; });
+  for (const std::int64_t block : blocks) {
+    for (const int bits : {4, 8}) {
+      if (is_quantized(loaded, w, {block, bits})) return QuantizedWeights{block, bits};
+    }
+  }
+  return std::nullopt;
+}
 
 class Marks {
  public:
@@ -118,12 +150,21 @@ class Marks {
 }  // namespace
 
 std::vector<float> steps_of_rows(std::span<const float> weights, std::int64_t rows) {
+  return steps_of_blocks(weights, rows, rows > 0 ? static_cast<std::int64_t>(weights.size()) / rows : 0, 8);
+}
+
+std::vector<float> steps_of_blocks(std::span<const float> weights, std::int64_t rows, std::int64_t block, int bits) {
   std::vector<float> steps;
   const std::size_t length = rows > 0 ? weights.size() / static_cast<std::size_t>(rows) : 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::optional<float> step = step_of(weights.subspan(static_cast<std::size_t>(row) * length, length));
-    if (!step) return {};
-    steps.push_back(*step);
+    std::span<const float> rest = weights.subspan(static_cast<std::size_t>(row) * length, length);
+    do {
+      const auto part = rest.first(std::min(static_cast<std::size_t>(block), rest.size()));
+      const std::optional<float> step = step_of(part, 1 << (bits - 1));
+      if (!step) return {};
+      steps.push_back(*step);
+      rest = rest.subspan(part.size());
+    } while (!rest.empty());
   }
   return steps;
 }
@@ -138,5 +179,23 @@ bool only_moves_elements(const Op& op) {
 }
 
 void mark_eight_bits(LoadedModel& loaded) { Marks(loaded).run(); }
+
+void mark_quantized_weights(LoadedModel& loaded) {
+  const auto has_quantized_rows = [&](TensorId w) {
+    return is_quantized(loaded, w, {loaded.model.tensor(w).shape.back(), 8});
+  };
+  const auto is_quantized_layer = [&](const Op& op, std::int64_t hidden) {
+    return hidden >= kLeastBlock && has_quantized_rows(op.inputs[1]) && has_quantized_rows(op.inputs[2]);
+  };
+  for (Op& op : loaded.model.ops) {
+    if (auto* const gemm = std::get_if<Gemm>(&op.attributes); gemm != nullptr && !gemm->eight_bits) {
+      gemm->quantized_weights = blocks_of(loaded, op.inputs[1]);
+    } else if (auto* const lstm = std::get_if<Lstm>(&op.attributes)) {
+      lstm->quantized_weights = is_quantized_layer(op, lstm->hidden);
+    } else if (auto* const layer = std::get_if<Recurrent>(&op.attributes)) {
+      layer->quantized_weights = is_quantized_layer(op, layer->hidden);
+    }
+  }
+}
 
 }  // namespace cohort

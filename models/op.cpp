@@ -127,6 +127,9 @@ std::string canonical_gates(const std::vector<Gate>& gates) {
   return text;
 }
 
+/// Of a recurrent layer.
+constexpr std::string_view kQuantizedRows = " 8-bit weights";
+
 std::string canonical_recurrent(const Recurrent& r, std::string_view name) {
   std::string text = fmt::format("{} hidden={}", name, r.hidden);
   constexpr std::string_view kDirections[] = {"", " reverse", " bidirectional"};
@@ -143,6 +146,7 @@ std::string canonical_recurrent(const Recurrent& r, std::string_view name) {
   flag(r.has_cell_state, " +cell_state");
   flag(r.has_peepholes, " +peepholes");
   flag(r.final_state, " final_state");
+  flag(r.quantized_weights, kQuantizedRows);
   return text;
 }
 
@@ -169,6 +173,10 @@ std::string canonical_eight_bits(const std::optional<EightBits>& bits) {
   return bits ? fmt::format(" 8-bit step={} from={}", bits->step, bits->from) : "";
 }
 
+std::string canonical_blocks(const std::optional<QuantizedWeights>& weights) {
+  return weights ? fmt::format(" {}-bit weights block={}", weights->bits, weights->block) : "";
+}
+
 /// Attributes as text; the op's name first. Ops without attributes are just their name.
 class Canonical {
  public:
@@ -191,7 +199,8 @@ class Canonical {
                        p.column_major ? " column_major" : "");
   }
   std::string operator()(const Gemm& g) const {
-    return fmt::format("{}{}{}", type_, stacked(g.stacked), canonical_eight_bits(g.eight_bits));
+    return fmt::format("{}{}{}{}", type_, stacked(g.stacked), canonical_eight_bits(g.eight_bits),
+                       canonical_blocks(g.quantized_weights));
   }
   std::string operator()(const MatMul& m) const {
     return fmt::format("{}{}{}", type_, m.transpose_a ? " transpose_a" : "", m.transpose_b ? " transpose_b" : "");
@@ -215,7 +224,9 @@ class Canonical {
   std::string operator()(const Concat& c) const { return fmt::format("{} axis={}", type_, c.axis); }
   std::string operator()(const Softmax& s) const { return fmt::format("{} axis={}", type_, s.axis); }
   std::string operator()(const Reshape& /*op*/) const { return std::string(type_); }
-  std::string operator()(const Lstm& l) const { return fmt::format("{} hidden={}", type_, l.hidden); }
+  std::string operator()(const Lstm& l) const {
+    return fmt::format("{} hidden={}{}", type_, l.hidden, l.quantized_weights ? kQuantizedRows : "");
+  }
   std::string operator()(const Recurrent& r) const { return canonical_recurrent(r, type_); }
   std::string operator()(const Transpose& t) const {
     return fmt::format("{} {}", type_, fmt::join(t.permutation, ","));

@@ -27,6 +27,16 @@ struct EightBits {
   friend bool operator==(const EightBits&, const EightBits&) = default;
 };
 
+/// What a product with quantised weights reads: each row of the constant w is blocks of `block` adjoining elements, of
+/// which the last may be shorter, and all of a block are one number times whole numbers of `bits` bits, 4 or 8. Devices
+/// may keep these in place of float32 numbers. Tells what there is; the result is the same.
+struct QuantizedWeights {
+  std::int64_t block = 0;
+  int bits = 8;
+
+  friend bool operator==(const QuantizedWeights&, const QuantizedWeights&) = default;
+};
+
 /// Convolution without flipping the kernel.
 /// Inputs: x [N, C, H, W]; w [K, C/groups, R, S]; b [K], optional. Output: y [N, K, P, Q] with
 ///   P = floor((H + pad_begin + pad_end - dilation*(R-1) - 1) / stride) + 1, Q likewise.
@@ -85,6 +95,7 @@ struct MaxPoolIndices {
 struct Gemm {
   bool stacked = false;
   std::optional<EightBits> eight_bits = {};
+  std::optional<QuantizedWeights> quantized_weights = {};  ///< where x is not of 8 bits, too
 
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };

@@ -13,6 +13,7 @@ namespace cohort {
 /// Source: Hochreiter & Schmidhuber 1997, without peepholes.
 struct Lstm {
   std::int64_t hidden = 0;
+  bool quantized_weights = false;  ///< each row of w and of r is one number times whole numbers of 8 bits
 
   friend bool operator==(const Lstm&, const Lstm&) = default;
 };
@@ -63,6 +64,7 @@ struct Recurrent {
   bool has_cell_state = false;
   bool has_peepholes = false;
   bool final_state = false;
+  bool quantized_weights = false;  ///< each row of w and of r is one number times whole numbers of 8 bits
 
   friend bool operator==(const Recurrent&, const Recurrent&) = default;
 };

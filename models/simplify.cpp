@@ -358,6 +358,7 @@ LoadedModel simplify(LoadedModel loaded, bool strict_nan) {
   loaded = merge_same_ops(std::move(loaded));
   loaded = Simplifier(std::move(loaded), strict_nan).run(true);
   if (!strict_nan) mark_eight_bits(loaded);  // an 8-bit number is never NaN
+  mark_quantized_weights(loaded);
   return loaded;
 }
 

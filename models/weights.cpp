@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/random.hpp"
@@ -10,7 +11,7 @@ namespace {
 struct Range {
   float low = -0.1F;
   float high = 0.1F;
-  bool is_quantized = false;  ///< to 8-bit numbers
+  int bits = 0;  ///< of the whole numbers that they are multiples of; 0: of any
 };
 
 constexpr Range kAroundOne{0.5F, 1.5F};
@@ -21,10 +22,14 @@ bool is_matrix(const Op& op) {
          std::holds_alternative<Lstm>(op.attributes) || std::holds_alternative<Recurrent>(op.attributes);
 }
 
-bool has_eight_bits(const Op& op) {
-  const auto* const convolution = std::get_if<Convolution>(&op.attributes);
+/// Bits of the whole numbers that the op's weights are multiples of; 0: of any.
+int weight_bits(const Op& op) {
+  if (const auto* const convolution = std::get_if<Convolution>(&op.attributes)) return convolution->eight_bits ? 8 : 0;
+  if (const auto* const lstm = std::get_if<Lstm>(&op.attributes)) return lstm->quantized_weights ? 8 : 0;
+  if (const auto* const layer = std::get_if<Recurrent>(&op.attributes)) return layer->quantized_weights ? 8 : 0;
   const auto* const gemm = std::get_if<Gemm>(&op.attributes);
-  return (convolution != nullptr && convolution->eight_bits) || (gemm != nullptr && gemm->eight_bits);
+  if (gemm == nullptr) return 0;
+  return gemm->quantized_weights ? gemm->quantized_weights->bits : gemm->eight_bits ? 8 : 0;
 }
 
 /// Products that each output element sums over.
@@ -42,7 +47,7 @@ Range range_for(const Model& model, const Op& op, std::size_t position) {
   if (is_matrix(op) && shape.size() >= 2) {
     const auto fan_in = static_cast<float>(fan_in_of(op, shape));
     const float bound = std::sqrt(6.0F / fan_in);
-    return {-bound, bound, has_eight_bits(op)};
+    return {-bound, bound, weight_bits(op)};
   }
   if (std::holds_alternative<BatchNormalization>(op.attributes) && (position == 1 || position == 4)) return kAroundOne;
   const bool normalizes = std::holds_alternative<LayerNormalization>(op.attributes) ||
@@ -65,9 +70,9 @@ Weights random_weights(const Model& model, std::uint64_t seed) {
   for (const Op& op : model.ops) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       Range& range = ranges[to_index(op.inputs[i])];
-      const bool is_quantized = range.is_quantized;  // for another op
+      const int bits = range.bits;  // for another op
       range = range_for(model, op, i);
-      range.is_quantized |= is_quantized;
+      if (bits > 0) range.bits = range.bits > 0 ? std::min(range.bits, bits) : bits;
     }
   }
   Weights weights;
@@ -80,7 +85,8 @@ Weights random_weights(const Model& model, std::uint64_t seed) {
     // Whole numbers are indices or conditions: zero is one that always fits.
     const bool is_float = model.tensors[i].element == ElementType::kFloat32;
     for (float& value : values) value = is_float ? random.uniform(ranges[i].low, ranges[i].high) : 0.0F;
-    if (ranges[i].is_quantized) quantize(values, ranges[i].high / 127);
+    if (const int bits = ranges[i].bits; bits > 0)
+      quantize(values, ranges[i].high / static_cast<float>((1 << (bits - 1)) - 1));
     weights.by_tensor[i] = std::make_shared<const std::vector<float>>(std::move(values));
   }
   return weights;

@@ -36,7 +36,11 @@ std::vector<float> quantized_weights(const Shape& shape, std::int64_t rows, bool
   for (std::int64_t row = 0; row < rows; ++row) {
     const float step =
         exact ? std::exp2(static_cast<float>(-8 - row % 3)) : (1 + 0.1F * static_cast<float>(row % 7)) / 200;
-    const std::vector<float> more = multiples(length, step, -100, 127, static_cast<std::uint64_t>(row) + 7);
+    std::vector<float> more =
+        multiples(length, step, row % 3 == 2 ? -128 : -100, 127, static_cast<std::uint64_t>(row) + 7);
+    if (row % 3 == 2) {  // up to 128, which is -128 times a negative step
+      for (float& value : more) value = -value;
+    }
     values.insert(values.end(), more.begin(), more.end());
   }
   return values;

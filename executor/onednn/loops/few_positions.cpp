@@ -88,7 +88,7 @@ struct FewPositions {
     const Matrix x{windowed, inner};
     if (!packed) return multiply(extents, x, {kernels, inner, true}, false, rows + begin, /*threads=*/1, channels);
     for (std::int64_t row = 0; row < positions; ++row) std::fill_n(rows + row * channels + begin, end - begin, 0.0F);
-    multiply_packed(extents, x, kernels, rows + begin, channels, /*threads=*/1);
+    multiply_packed(positions, end - begin, {inner}, x, kernels, rows + begin, channels, /*threads=*/1);
   }
 };
 
@@ -113,10 +113,11 @@ OwnWays own_ways(const Convolution& op, const OpCall& call, int threads) {
   const Bytes workspace{few.positions * (few.inner + few.channels) * std::int64_t{sizeof(float)}};
   OwnWay way{[few](const HostArguments& arguments) { few.run(arguments); }, workspace, /*leads=*/false};
   if (!few.packed) return {way};
-  way.pack = [kernels = few.channels, inner = few.inner](std::size_t input, const std::vector<float>& values) {
-    return input == 1 ? pack_strips(values, kernels, inner) : values;
+  const Packing packing{few.inner};
+  way.pack = [packing, kernels = few.channels](std::size_t input, const std::vector<float>& values) {
+    return input == 1 ? packing.pack(values, kernels) : values;
   };
-  way.padding = strip_padding(few.channels, few.inner);
+  way.padding = packing.padding(few.channels);
   return {way};
 }
 

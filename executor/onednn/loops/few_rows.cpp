@@ -19,14 +19,16 @@
 namespace cohort::onednn {
 namespace {
 
-/// Samples that are multiplied at once with what is read of the weights.
-constexpr std::int64_t kMostSamples = 6;
+/// Samples at most: so many are multiplied at once with what is read of the weights, and quantised weights stay in near
+/// caches for more.
+constexpr std::int64_t kMostSamples = 6, kMostQuantized = 32;
 /// Of fewer outputs most of a strip would be padding.
 constexpr std::int64_t kLeastOutputs = 8;
 
 /// A layer as it is prepared: x [models, samples, inputs], y [models, samples, outputs].
 struct FewSamples {
-  std::int64_t models = 1, samples = 0, inputs = 0, outputs = 0;
+  std::int64_t models = 1, samples = 0, outputs = 0;
+  Packing weights = {};
   std::int64_t x_model = 0, x_sample = 0, y_model = 0, y_sample = 0;  ///< elements from one to the next
   bool biased = false;
   std::vector<std::pair<ActivationLoops, Activation>> functions = {};
@@ -35,21 +37,22 @@ struct FewSamples {
   [[nodiscard]] std::int64_t strips() const { return (outputs + kLanes - 1) / kLanes; }
 
   void run(const HostArguments& arguments) const {
-    in_parallel(threads, models * strips(), samples * inputs * kLanes, [&](std::int64_t begin, std::int64_t end) {
-      while (begin < end) {
-        const std::int64_t model = begin / strips(), first = begin % strips();
-        const std::int64_t last = std::min(strips(), first + end - begin);
-        run_strips(arguments, model, first * kLanes, std::min(last * kLanes, outputs));
-        begin += last - first;
-      }
-    });
+    in_parallel(threads, models * strips(), samples * weights.inner * kLanes,
+                [&](std::int64_t begin, std::int64_t end) {
+                  while (begin < end) {
+                    const std::int64_t model = begin / strips(), first = begin % strips();
+                    const std::int64_t last = std::min(strips(), first + end - begin);
+                    run_strips(arguments, model, first * kLanes, std::min(last * kLanes, outputs));
+                    begin += last - first;
+                  }
+                });
   }
 
  private:
   /// Outputs [begin, end) of a model.
   void run_strips(const HostArguments& arguments, std::int64_t model, std::int64_t begin, std::int64_t end) const {
     const float* const x = arguments.inputs[0] + model * x_model;
-    const float* const w = arguments.inputs[1] + model * packed_size(outputs, inputs) + begin * inputs;
+    const float* const w = arguments.inputs[1] + model * weights.size(outputs) + weights.size(begin);
     float* const y = arguments.outputs[0] + model * y_model + begin;
     for (std::int64_t n = 0; n < samples; ++n) {
       float* const row = y + n * y_sample;
@@ -59,7 +62,7 @@ struct FewSamples {
         std::fill_n(row, end - begin, 0.0F);
       }
     }
-    multiply_packed({samples, end - begin, inputs}, {x, x_sample}, w, y, y_sample, /*threads=*/1);
+    multiply_packed(samples, end - begin, weights, {x, x_sample}, w, y, y_sample, /*threads=*/1);
     for (const auto& [loops, function] : functions) {
       for (std::int64_t n = 0; n < samples; ++n) {
         float* const row = y + n * y_sample;
@@ -91,7 +94,7 @@ std::optional<FewSamples> layer_of(const Gemm& op, const OpCall& call) {
   layer.models = op.stacked ? y.shape[0] : 1;
   layer.samples = y.shape[sample];
   layer.outputs = y.shape[output];
-  layer.inputs = shape_of(call.inputs[1]).back();
+  layer.weights = {shape_of(call.inputs[1]).back(), op.quantized_weights};
   layer.x_model = op.stacked ? x.strides[0] : 0;
   layer.y_model = op.stacked ? y.strides[0] : 0;
   layer.x_sample = x.strides[sample];
@@ -107,14 +110,18 @@ OwnWays own_ways(const Gemm& op, const OpCall& call, int threads) {
   if (!constant) return {};
   std::optional<FewSamples> layer = layer_of(op, call);
   auto functions = functions_of(call);
-  if (!layer || !functions || layer->samples > kMostSamples || layer->outputs < kLeastOutputs) return {};
+  if (!layer || !functions || layer->samples > (op.quantized_weights ? kMostQuantized : kMostSamples) ||
+      layer->outputs < kLeastOutputs)
+    return {};
   layer->functions = *std::move(functions);
   layer->threads = threads;
-  OwnWay way{[layer = *layer](const HostArguments& arguments) { layer.run(arguments); }, {}, /*leads=*/false};
-  way.pack = [outputs = layer->outputs, inputs = layer->inputs](std::size_t input, const std::vector<float>& values) {
-    return input == 1 ? pack_strips(values, outputs, inputs) : values;
+  // What few rows take is the time that it takes to read the weights, which are least there.
+  const bool leads = op.quantized_weights && layer->samples <= kMostSamples;
+  OwnWay way{[layer = *layer](const HostArguments& arguments) { layer.run(arguments); }, {}, leads};
+  way.pack = [packing = layer->weights, outputs = layer->outputs](std::size_t input, const std::vector<float>& values) {
+    return input == 1 ? packing.pack(values, outputs) : values;
   };
-  way.padding = Bytes{layer->models * strip_padding(layer->outputs, layer->inputs).value};
+  way.padding = Bytes{layer->models * layer->weights.padding(layer->outputs).value};
   return {way};
 }
 

@@ -1,30 +1,37 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.hpp"
 #include "executor/onednn/loops/product.hpp"
+#include "models/op_dense.hpp"
 
 /// Products of few rows with a constant matrix, which is laid out for them once: each element of it is read once for
 /// up to six rows, and none of a result's sums has to be taken across a register.
 namespace cohort::onednn {
 
-/// Floats of a packed matrix [columns, inner].
-std::int64_t packed_size(std::int64_t columns, std::int64_t inner);
+/// How a matrix [columns, inner] is laid out: in strips of kLanes columns, each in one piece. What the last strip lacks
+/// in columns is zero.
+struct Packing {
+  std::int64_t inner = 0;
+  std::optional<QuantizedWeights> quantized = {};  ///< absent: float32
 
-/// By how much larger it is than the matrix.
-Bytes strip_padding(std::int64_t columns, std::int64_t inner);
+  /// Floats of so many columns.
+  [[nodiscard]] std::int64_t size(std::int64_t columns) const;
+  /// By how much larger they are than as a matrix of float32; less than 0 where they are smaller.
+  [[nodiscard]] Bytes padding(std::int64_t columns) const;
 
-/// Packs b [columns, inner], which lies row by row, in strips of kLanes columns, each in one piece. What the last strip
-/// lacks in columns is zero.
-void pack_strips(const float* b, std::int64_t columns, std::int64_t inner, float* packed);
-/// Packs all matrices that `values` holds one after another.
-std::vector<float> pack_strips(const std::vector<float>& values, std::int64_t columns, std::int64_t inner);
+  /// b lies row by row, `packed` has size(columns) floats. Throws DeviceError where b is not quantised so.
+  void pack(const float* b, std::int64_t columns, float* packed) const;
+  /// All matrices that `values` holds one after another.
+  [[nodiscard]] std::vector<float> pack(const std::vector<float>& values, std::int64_t columns) const;
+};
 
 /// y += a b' of a [rows, inner], which is not transposed, and a packed b [columns, inner]; rows of y are `distance`
 /// elements apart.
-void multiply_packed(const Extents& e, const Matrix& a, const float* packed, float* y, std::int64_t distance,
-                     int threads);
+void multiply_packed(std::int64_t rows, std::int64_t columns, const Packing& packing, const Matrix& a,
+                     const float* packed, float* y, std::int64_t distance, int threads);
 
 }  // namespace cohort::onednn

@@ -31,14 +31,14 @@ struct GateWeights {
   std::int64_t width = 0, inner = 0;
   std::int64_t apart = 0;  ///< rows of the last gate where its products are taken apart
   bool packed = false;
+  bool quantized = false;
 
+  [[nodiscard]] Packing packing() const {
+    return {inner, quantized ? std::optional(QuantizedWeights{inner}) : std::nullopt};
+  }
   /// Where the rows from `first` on begin, which is 0 or the beginning of the part apart.
-  [[nodiscard]] std::int64_t begin(std::int64_t first) const {
-    return packed ? packed_size(first, inner) : first * inner;
-  }
-  [[nodiscard]] std::int64_t size() const {
-    return packed ? packed_size(width - apart, inner) + packed_size(apart, inner) : width * inner;
-  }
+  [[nodiscard]] std::int64_t begin(std::int64_t first) const { return packed ? packing().size(first) : first * inner; }
+  [[nodiscard]] std::int64_t size() const { return packed ? begin(width - apart) + begin(apart) : width * inner; }
   [[nodiscard]] Bytes padding() const {
     return packed ? Bytes{(size() - width * inner) * std::int64_t{sizeof(float)}} : Bytes{};
   }
@@ -49,8 +49,8 @@ struct GateWeights {
     for (std::int64_t d = 0; d < directions; ++d) {
       const float* const from = values.data() + d * width * inner;
       float* const to = result.data() + d * size();
-      pack_strips(from, width - apart, inner, to);
-      pack_strips(from + (width - apart) * inner, apart, inner, to + begin(width - apart));
+      packing().pack(from, width - apart, to);
+      packing().pack(from + (width - apart) * inner, apart, to + begin(width - apart));
     }
     return result;
   }
@@ -58,9 +58,8 @@ struct GateWeights {
   /// Adds the products of x with `count` rows of w from `first` on to y.
   void multiply_by(const float* w, std::int64_t first, std::int64_t count, std::int64_t rows, const Matrix& x, float* y,
                    std::int64_t distance, int threads) const {
-    const Extents extents{rows, count, inner};
-    if (packed) return multiply_packed(extents, x, w + begin(first), y, distance, threads);
-    multiply(extents, x, {w + begin(first), inner, true}, /*add=*/true, y, threads, distance);
+    if (packed) return multiply_packed(rows, count, packing(), x, w + begin(first), y, distance, threads);
+    multiply({rows, count, inner}, x, {w + begin(first), inner, true}, /*add=*/true, y, threads, distance);
   }
 };
 
@@ -399,8 +398,10 @@ OwnWays ways(Layer l, const OpCall& call) {
     l.gates[static_cast<std::size_t>(d)] = reference::gates_of(l.op, d);
     l.is_usual = l.is_usual && has_usual_functions(l.gates[static_cast<std::size_t>(d)]);
   }
-  l.w = {l.width(), l.inputs, 0, is_constant(call, 1) && l.steps * l.samples <= kFewInputRows};
-  l.r = {l.width(), l.hidden(), l.resets_first() ? l.hidden() : 0, is_constant(call, 2) && l.samples <= kFewInputRows};
+  const bool quantized = l.op.quantized_weights;
+  l.w = {l.width(), l.inputs, 0, is_constant(call, 1) && l.steps * l.samples <= kFewInputRows, quantized};
+  l.r = {l.width(), l.hidden(), l.resets_first() ? l.hidden() : 0, is_constant(call, 2) && l.samples <= kFewInputRows,
+         quantized};
   // Threads that share the steps meet at each step, the two directions only at the end.
   l.directions_apart = l.directions() > 1 && (l.threads == 2 || (l.threads > 2 && l.samples * l.width() <= kGrain));
   if (l.directions_apart) l.threads = 1;
@@ -419,6 +420,7 @@ OwnWays ways(Layer l, const OpCall& call) {
 OwnWays own_ways(const Lstm& op, const OpCall& call, int threads) {
   Layer layer;
   layer.op.hidden = op.hidden;
+  layer.op.quantized_weights = op.quantized_weights;
   layer.one_bias = true;
   layer.threads = threads;
   return ways(std::move(layer), call);
