@@ -11,12 +11,13 @@ namespace {
 
 constexpr float kSpan = 255;
 
-/// Whether every element is `step` times a whole number from -most to most - 1.
+/// Whether every element is `step` times a whole number from -most to most - 1, but for `tolerance` times the element:
+/// none that is small beside others becomes 0.
 bool are_multiples(std::span<const float> row, float step, int most, float tolerance) {
   const auto bound = static_cast<float>(most);
   return std::all_of(row.begin(), row.end(), [=](float value) {
     const float level = std::nearbyint(value / step);
-    return level >= -bound && level < bound && std::abs(value - level * step) <= tolerance;
+    return level >= -bound && level < bound && std::abs(value - level * step) <= tolerance * std::abs(value);
   });
 }
 
@@ -31,12 +32,11 @@ std::optional<float> step_of(std::span<const float> row, int most) {
   }
   constexpr float kSmallest = 1e-30F;
   if (!std::isfinite(largest) || std::abs(largest) < static_cast<float>(most) * kSmallest) return std::nullopt;
-  const float tolerance =
-      1e-6F * std::abs(largest);  // a level times a step, and perhaps times a number that was folded
+  constexpr float kTolerance = 1e-6F;  // a level times a step, and perhaps times a number that was folded
   for (int level = most; level > 0; --level) {
     // There is one whole number more below zero than above: of where it stands for the largest the step is less than 0.
     const float step = (level == most ? -largest : std::abs(largest)) / static_cast<float>(level);
-    if (are_multiples(row, step, most, tolerance)) return step;
+    if (are_multiples(row, step, most, kTolerance)) return step;
   }
   return std::nullopt;
 }
@@ -156,6 +156,7 @@ std::vector<float> steps_of_rows(std::span<const float> weights, std::int64_t ro
 std::vector<float> steps_of_blocks(std::span<const float> weights, std::int64_t rows, std::int64_t block, int bits) {
   std::vector<float> steps;
   const std::size_t length = rows > 0 ? weights.size() / static_cast<std::size_t>(rows) : 0;
+  if (block <= 0 && length > 0) return {};
   for (std::int64_t row = 0; row < rows; ++row) {
     std::span<const float> rest = weights.subspan(static_cast<std::size_t>(row) * length, length);
     do {
@@ -188,8 +189,8 @@ void mark_quantized_weights(LoadedModel& loaded) {
     return hidden >= kLeastBlock && has_quantized_rows(op.inputs[1]) && has_quantized_rows(op.inputs[2]);
   };
   for (Op& op : loaded.model.ops) {
-    if (auto* const gemm = std::get_if<Gemm>(&op.attributes); gemm != nullptr && !gemm->eight_bits) {
-      gemm->quantized_weights = blocks_of(loaded, op.inputs[1]);
+    if (auto* const gemm = std::get_if<Gemm>(&op.attributes)) {
+      gemm->quantized_weights = gemm->eight_bits ? std::nullopt : blocks_of(loaded, op.inputs[1]);
     } else if (auto* const lstm = std::get_if<Lstm>(&op.attributes)) {
       lstm->quantized_weights = is_quantized_layer(op, lstm->hidden);
     } else if (auto* const layer = std::get_if<Recurrent>(&op.attributes)) {

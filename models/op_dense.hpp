@@ -95,7 +95,7 @@ struct MaxPoolIndices {
 struct Gemm {
   bool stacked = false;
   std::optional<EightBits> eight_bits = {};
-  std::optional<QuantizedWeights> quantized_weights = {};  ///< where x is not of 8 bits, too
+  std::optional<QuantizedWeights> quantized_weights = {};  ///< absent where eight_bits is there
 
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };

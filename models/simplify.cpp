@@ -357,8 +357,9 @@ LoadedModel simplify(LoadedModel loaded, bool strict_nan) {
   recognize_functions(loaded);
   loaded = merge_same_ops(std::move(loaded));
   loaded = Simplifier(std::move(loaded), strict_nan).run(true);
-  if (!strict_nan) mark_eight_bits(loaded);  // an 8-bit number is never NaN
-  mark_quantized_weights(loaded);
+  if (strict_nan) return loaded;
+  mark_eight_bits(loaded);         // an 8-bit number is never NaN
+  mark_quantized_weights(loaded);  // sums before the step may be infinite where the product is not
   return loaded;
 }
 

@@ -240,16 +240,16 @@ class OnednnKernels final : public HostKernels {
     Ways& ways = ways_of(call, threads);
     if (ways.empty()) return reference_->prepare(call, algorithm, threads, weights);
     const auto named = [&](const auto& each) { return each.algorithm == algorithm; };
-    if (const auto own = std::find_if(ways.own.begin(), ways.own.end(), named); own != ways.own.end())
-      return onednn::make_kernel(*own, call, weights);
+    const auto own = std::find_if(ways.own.begin(), ways.own.end(), named);
     const auto way = std::find_if(ways.library.begin(), ways.library.end(), named);
-    if (way == ways.library.end()) {
+    if (own == ways.own.end() && way == ways.library.end()) {
       return fail(ErrorCode::kInvalidInput, "{}: no algorithm \"{}\" for it here; the first choice is \"{}\"",
                   op_type(call.attributes), algorithm,
                   ways.library.empty() ? ways.own[0].algorithm : ways.library[0].algorithm);
     }
     const ThreadScope scope(threads);
     try {
+      if (own != ways.own.end()) return onednn::make_kernel(*own, call, weights);
       return onednn::make_kernel(*way, call, weights, engine_);
     } catch (const DeviceError& error) {
       return fail(ErrorCode::kInvalidInput, "{} by {}: {}", op_type(call.attributes), algorithm, error.what());

@@ -41,7 +41,7 @@ CallRunner with_quantized(const OpCall& call, std::initializer_list<std::size_t>
 
 TEST(OnednnQuantizedWeights, GemmsOfFewRows) {
   for (const std::int64_t block : {100, 32, 16}) {
-    for (const std::int64_t rows : {1, 2, 3, 5, 6, 7, 13, 33}) {
+    for (const std::int64_t rows : {1, 2, 3, 5, 6, 7, 13, 32, 33}) {
       for (const std::int64_t outputs : {9, 64, 130}) {
         for (const int bits : {4, 8}) {
           const Gemm op{false, {}, QuantizedWeights{block, bits}};
@@ -67,6 +67,37 @@ TEST(OnednnQuantizedWeights, TakeLessMemory) {
   EXPECT_EQ(bytes_of_loops(Gemm{}).value, 128 * 256 * 4);
   EXPECT_EQ(bytes_of_loops(Gemm{false, {}, QuantizedWeights{256}}).value, 128 * 256 + 128 * 4);
   EXPECT_EQ(bytes_of_loops(Gemm{false, {}, QuantizedWeights{32, 4}}).value, 128 * 256 / 2 + 128 * 4 * 8);
+}
+
+TEST(OnednnQuantizedWeights, LeadForFewRowsAndAreThereForMore) {
+  const auto place_of_loops = [](std::int64_t rows) {
+    const Gemm op{false, {}, QuantizedWeights{64, 4}};
+    const auto list = onednn().alternatives(with_output(op, {dense(0, {rows, 64}), weight({32, 64})}, 1), 1);
+    const auto found =
+        std::find_if(list->begin(), list->end(), [](const Alternative& way) { return way.algorithm == "loops"; });
+    return found == list->end() ? -1 : found - list->begin();
+  };
+  EXPECT_EQ(place_of_loops(1), 0);
+  EXPECT_EQ(place_of_loops(6), 0);
+  EXPECT_GT(place_of_loops(7), 0);
+  EXPECT_GT(place_of_loops(32), 0);
+  EXPECT_EQ(place_of_loops(33), -1);
+}
+
+TEST(OnednnQuantizedWeights, OtherWeightsAreRefusedByName) {
+  const OpCall call = with_output(Gemm{false, {}, QuantizedWeights{16, 4}}, {dense(0, {1, 16}), weight({8, 16})}, 1);
+  std::vector<float> values(8 * 16, 1.0F);
+  values[5] = 0.123F;
+  const auto kernel = onednn().prepare(call, "loops", 1, std::vector<std::vector<float>>{values});
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.error().message,
+            "Gemm by loops: weights are not quantised as their op says: no number divides a block of them");
+}
+
+TEST(OnednnQuantizedWeights, InputsWithGapsBetweenSamples) {
+  OpCall call = with_output(Gemm{false, {}, QuantizedWeights{32}}, {dense(0, {3, 64}), weight({20, 64})}, 1);
+  std::get<View>(call.inputs[0]).strides = {90, 1};
+  expect_equals_reference(with_quantized(call, {1}, {32}));
 }
 
 TEST(OnednnQuantizedWeights, GemmsOfSeveralModels) {

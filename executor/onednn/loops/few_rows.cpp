@@ -19,8 +19,8 @@
 namespace cohort::onednn {
 namespace {
 
-/// Samples at most: so many are multiplied at once with what is read of the weights, and quantised weights stay in near
-/// caches for more.
+/// More samples are the library's, for which it has better products. Those of quantised weights are better for more, as
+/// the library reads four or eight times as much.
 constexpr std::int64_t kMostSamples = 6, kMostQuantized = 32;
 /// Of fewer outputs most of a strip would be padding.
 constexpr std::int64_t kLeastOutputs = 8;
@@ -28,7 +28,7 @@ constexpr std::int64_t kLeastOutputs = 8;
 /// A layer as it is prepared: x [models, samples, inputs], y [models, samples, outputs].
 struct FewSamples {
   std::int64_t models = 1, samples = 0, outputs = 0;
-  Packing weights = {};
+  Packing packing = {};
   std::int64_t x_model = 0, x_sample = 0, y_model = 0, y_sample = 0;  ///< elements from one to the next
   bool biased = false;
   std::vector<std::pair<ActivationLoops, Activation>> functions = {};
@@ -37,7 +37,7 @@ struct FewSamples {
   [[nodiscard]] std::int64_t strips() const { return (outputs + kLanes - 1) / kLanes; }
 
   void run(const HostArguments& arguments) const {
-    in_parallel(threads, models * strips(), samples * weights.inner * kLanes,
+    in_parallel(threads, models * strips(), samples * packing.inner * kLanes,
                 [&](std::int64_t begin, std::int64_t end) {
                   while (begin < end) {
                     const std::int64_t model = begin / strips(), first = begin % strips();
@@ -52,7 +52,7 @@ struct FewSamples {
   /// Outputs [begin, end) of a model.
   void run_strips(const HostArguments& arguments, std::int64_t model, std::int64_t begin, std::int64_t end) const {
     const float* const x = arguments.inputs[0] + model * x_model;
-    const float* const w = arguments.inputs[1] + model * weights.size(outputs) + weights.size(begin);
+    const float* const w = arguments.inputs[1] + model * packing.size(outputs) + packing.size(begin);
     float* const y = arguments.outputs[0] + model * y_model + begin;
     for (std::int64_t n = 0; n < samples; ++n) {
       float* const row = y + n * y_sample;
@@ -62,7 +62,7 @@ struct FewSamples {
         std::fill_n(row, end - begin, 0.0F);
       }
     }
-    multiply_packed(samples, end - begin, weights, {x, x_sample}, w, y, y_sample, /*threads=*/1);
+    multiply_packed(samples, end - begin, packing, {x, x_sample}, w, y, y_sample, /*threads=*/1);
     for (const auto& [loops, function] : functions) {
       for (std::int64_t n = 0; n < samples; ++n) {
         float* const row = y + n * y_sample;
@@ -94,7 +94,7 @@ std::optional<FewSamples> layer_of(const Gemm& op, const OpCall& call) {
   layer.models = op.stacked ? y.shape[0] : 1;
   layer.samples = y.shape[sample];
   layer.outputs = y.shape[output];
-  layer.weights = {shape_of(call.inputs[1]).back(), op.quantized_weights};
+  layer.packing = {shape_of(call.inputs[1]).back(), op.quantized_weights};
   layer.x_model = op.stacked ? x.strides[0] : 0;
   layer.y_model = op.stacked ? y.strides[0] : 0;
   layer.x_sample = x.strides[sample];
@@ -118,10 +118,10 @@ OwnWays own_ways(const Gemm& op, const OpCall& call, int threads) {
   // What few rows take is the time that it takes to read the weights, which are least there.
   const bool leads = op.quantized_weights && layer->samples <= kMostSamples;
   OwnWay way{[layer = *layer](const HostArguments& arguments) { layer.run(arguments); }, {}, leads};
-  way.pack = [packing = layer->weights, outputs = layer->outputs](std::size_t input, const std::vector<float>& values) {
+  way.pack = [packing = layer->packing, outputs = layer->outputs](std::size_t input, const std::vector<float>& values) {
     return input == 1 ? packing.pack(values, outputs) : values;
   };
-  way.padding = Bytes{layer->models * layer->weights.padding(layer->outputs).value};
+  way.padding = Bytes{layer->models * layer->packing.padding(layer->outputs).value};
   return {way};
 }
 

@@ -42,7 +42,7 @@ COHORT_INLINE void add_tile(std::int64_t inner, const Matrix& a, const float* pa
   }
 }
 
-/// The whole number at place `at` of a word, which holds those of as many rows of a strip as there are places.
+/// The whole number at place `at` of a word.
 template <int kBits>
 COHORT_INLINE float level_at(float word, std::int64_t at) {
   const std::uint32_t highest = std::bit_cast<std::uint32_t>(word) << (32 - kBits * (at + 1));
@@ -52,7 +52,7 @@ COHORT_INLINE float level_at(float word, std::int64_t at) {
 /// Words that hold so many whole numbers.
 std::int64_t words_of(std::int64_t numbers, int bits) { return (numbers * bits + 31) / 32; }
 
-/// sums += a b' for `count` rows of words: elements `at` of them from place `first` on, of a from `x` on.
+/// sums += a b' for the first `count` elements of each column's word, and those of a from `x` on.
 template <std::size_t kRows, std::size_t kStrips, int kBits>
 COHORT_INLINE void add_levels(const Matrix& a, std::int64_t x, const float* words, std::int64_t strip_size,
                               std::int64_t count, float (&sums)[kRows][kStrips][kLanes]) {
@@ -71,7 +71,7 @@ COHORT_INLINE void add_levels(const Matrix& a, std::int64_t x, const float* word
   }
 }
 
-/// As add_tile(), of quantised weights. A block begins with its steps, then come words of whole numbers.
+/// As add_tile(), of quantised weights.
 template <std::size_t kRows, std::size_t kStrips, int kBits>
 COHORT_INLINE void add_quantized_tile(const Packing& packing, const Matrix& a, const float* packed, float* y,
                                       std::int64_t distance) {

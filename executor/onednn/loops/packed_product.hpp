@@ -12,8 +12,10 @@
 /// up to six rows, and none of a result's sums has to be taken across a register.
 namespace cohort::onednn {
 
-/// How a matrix [columns, inner] is laid out: in strips of kLanes columns, each in one piece. What the last strip lacks
-/// in columns is zero.
+/// How a matrix [columns, inner] is laid out: in strips of kLanes columns, each in one piece, element by element of
+/// them. What the last strip lacks in columns is zero. Of quantised weights each block is a step for each of the
+/// columns, and then words of 32 bits for each of them, which hold its next 4 or 8 elements, the first in the lowest
+/// bits.
 struct Packing {
   std::int64_t inner = 0;
   std::optional<QuantizedWeights> quantized = {};  ///< absent: float32
