@@ -94,6 +94,33 @@ TEST(OnednnQuantizedWeights, OtherWeightsAreRefusedByName) {
             "Gemm by loops: weights are not quantised as their op says: no number divides a block of them");
 }
 
+/// Where tensors are added before functions the loops take them, else the library alone.
+TEST(OnednnQuantizedWeights, TensorsThatAreAdded) {
+  const std::vector<std::vector<PostOp>> chains = {{AddOperand{3}},
+                                                   {AddOperand{3}, Activation{ActivationKind::kTanh, 0, 0}},
+                                                   {AddOperand{3}, AddOperand{4}, Activation{}},
+                                                   {Activation{}, AddOperand{3}}};
+  for (const bool stacked : {false, true}) {
+    const Gemm op{stacked, {}, QuantizedWeights{32, 4}};
+    const auto shape = [&](Shape of_one) {
+      if (stacked) of_one.insert(of_one.begin(), 2);
+      return of_one;
+    };
+    for (const std::vector<PostOp>& chain : chains) {
+      for (const std::int64_t rows : {1, 4}) {
+        OpCall call = with_output(op, {dense(0, shape({rows, 64})), weight(shape({40, 64})), weight(shape({40}))}, 1);
+        for (std::uint32_t i = 2; i < 4; ++i) call.inputs.emplace_back(dense(i, shape({rows, 40})));
+        call.post_ops = chain;
+        if (chain.size() < 3) call.inputs.pop_back();
+        expect_equals_reference(with_quantized(call, {1}, {32, 4}));
+        const auto list = onednn().alternatives(call, 1);
+        const bool is_first = list->front().algorithm == "loops";
+        EXPECT_EQ(is_first, std::holds_alternative<AddOperand>(chain.front()));
+      }
+    }
+  }
+}
+
 TEST(OnednnQuantizedWeights, InputsWithGapsBetweenSamples) {
   OpCall call = with_output(Gemm{false, {}, QuantizedWeights{32}}, {dense(0, {3, 64}), weight({20, 64})}, 1);
   std::get<View>(call.inputs[0]).strides = {90, 1};

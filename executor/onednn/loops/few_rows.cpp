@@ -31,7 +31,13 @@ struct FewSamples {
   Packing packing = {};
   std::int64_t x_model = 0, x_sample = 0, y_model = 0, y_sample = 0;  ///< elements from one to the next
   bool biased = false;
-  std::vector<std::pair<ActivationLoops, Activation>> functions = {};
+  /// A tensor that is added, as a residual is.
+  struct Added {
+    std::size_t operand = 0;
+    std::int64_t model = 0, sample = 0;  ///< elements from one to the next
+  };
+  std::vector<Added> added = {};
+  std::vector<std::pair<ActivationLoops, Activation>> functions = {};  ///< of the sum
   int threads = 1;
 
   [[nodiscard]] std::int64_t strips() const { return (outputs + kLanes - 1) / kLanes; }
@@ -54,14 +60,7 @@ struct FewSamples {
     const float* const x = arguments.inputs[0] + model * x_model;
     const float* const w = arguments.inputs[1] + model * packing.size(outputs) + packing.size(begin);
     float* const y = arguments.outputs[0] + model * y_model + begin;
-    for (std::int64_t n = 0; n < samples; ++n) {
-      float* const row = y + n * y_sample;
-      if (biased) {
-        std::copy_n(arguments.inputs[2] + model * outputs + begin, end - begin, row);
-      } else {
-        std::fill_n(row, end - begin, 0.0F);
-      }
-    }
+    for (std::int64_t n = 0; n < samples; ++n) begin_row(arguments, model, n, begin, end, y + n * y_sample);
     multiply_packed(samples, end - begin, packing, {x, x_sample}, w, y, y_sample, /*threads=*/1);
     for (const auto& [loops, function] : functions) {
       for (std::int64_t n = 0; n < samples; ++n) {
@@ -70,18 +69,41 @@ struct FewSamples {
       }
     }
   }
+
+  /// What products are added to. Few outputs at a time, as a tensor that is added may lie where the result will.
+  void begin_row(const HostArguments& arguments, std::int64_t model, std::int64_t sample, std::int64_t begin,
+                 std::int64_t end, float* row) const {
+    const float* const bias = biased ? arguments.inputs[2] + model * outputs : nullptr;
+    for (std::int64_t first = begin; first < end; first += kLanes) {
+      const std::int64_t count = std::min(kLanes, end - first);
+      float sums[kLanes] = {};
+      if (bias != nullptr) std::copy_n(bias + first, count, sums);
+      for (const Added& each : added) {
+        const float* const from = arguments.inputs[each.operand] + model * each.model + sample * each.sample + first;
+        for (std::int64_t c = 0; c < count; ++c) sums[c] += from[c];
+      }
+      std::copy_n(sums, count, row + (first - begin));
+    }
+  }
 };
 
-/// Empty where there is a post-op that has no loops, or adds a tensor.
-std::optional<std::vector<std::pair<ActivationLoops, Activation>>> functions_of(const OpCall& call) {
-  std::vector<std::pair<ActivationLoops, Activation>> functions;
+/// Takes the call's post-ops: tensors to add, and functions of the sum. Returns whether they are in that order, rows of
+/// the tensors lie in one piece, and there are loops for the functions.
+bool take_post_ops(const OpCall& call, bool stacked, FewSamples& layer) {
   for (const PostOp& post_op : call.post_ops) {
-    const auto* const activation = std::get_if<Activation>(&post_op);
-    const ActivationLoops loops = activation == nullptr ? nullptr : activation_loops(*activation);
-    if (loops == nullptr) return std::nullopt;
-    functions.emplace_back(loops, *activation);
+    if (const auto* const add = std::get_if<AddOperand>(&post_op)) {
+      const View view = view_of(call, add->operand);
+      const bool adjoin = layer.outputs == 1 || view.strides.back() == 1;
+      if (!adjoin || !layer.functions.empty()) return false;
+      layer.added.push_back({add->operand, stacked ? view.strides[0] : 0, view.strides[stacked ? 1 : 0]});
+    } else {
+      const auto& activation = std::get<Activation>(post_op);
+      const ActivationLoops loops = activation_loops(activation);
+      if (loops == nullptr) return false;
+      layer.functions.emplace_back(loops, activation);
+    }
   }
-  return functions;
+  return true;
 }
 
 /// Empty where rows of x or y do not lie in one piece and in logical order.
@@ -109,11 +131,9 @@ OwnWays own_ways(const Gemm& op, const OpCall& call, int threads) {
   const bool constant = is_constant(call, 1) && (own_input_count(call) < 3 || is_constant(call, 2));
   if (!constant) return {};
   std::optional<FewSamples> layer = layer_of(op, call);
-  auto functions = functions_of(call);
-  if (!layer || !functions || layer->samples > (op.quantized_weights ? kMostQuantized : kMostSamples) ||
-      layer->outputs < kLeastOutputs)
+  if (!layer || !take_post_ops(call, op.stacked, *layer) ||
+      layer->samples > (op.quantized_weights ? kMostQuantized : kMostSamples) || layer->outputs < kLeastOutputs)
     return {};
-  layer->functions = *std::move(functions);
   layer->threads = threads;
   // What few rows take is the time that it takes to read the weights, which are least there.
   const bool leads = op.quantized_weights && layer->samples <= kMostSamples;
