@@ -19,8 +19,8 @@
 namespace cohort::onednn {
 namespace {
 
-/// More samples are the library's, for which it has better products. Those of quantised weights are better for more, as
-/// the library reads four or eight times as much.
+/// More samples are the library's, for which it has better products. It has none of quantised weights: of more samples
+/// the profile says which is faster.
 constexpr std::int64_t kMostSamples = 6, kMostQuantized = 32;
 /// Of fewer outputs most of a strip would be padding.
 constexpr std::int64_t kLeastOutputs = 8;
@@ -135,7 +135,7 @@ OwnWays own_ways(const Gemm& op, const OpCall& call, int threads) {
       layer->samples > (op.quantized_weights ? kMostQuantized : kMostSamples) || layer->outputs < kLeastOutputs)
     return {};
   layer->threads = threads;
-  // What few rows take is the time that it takes to read the weights, which are least there.
+  // The library would read several times as much of the weights.
   const bool leads = op.quantized_weights && layer->samples <= kMostSamples;
   OwnWay way{[layer = *layer](const HostArguments& arguments) { layer.run(arguments); }, {}, leads};
   way.pack = [packing = layer->packing, outputs = layer->outputs](std::size_t input, const std::vector<float>& values) {
