@@ -118,6 +118,10 @@ Result<std::string> read_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return fail(ErrorCode::kInvalidInput, "cannot read {}: {}", path.string(), reason(errno));
   std::string content;
+  struct stat status {};
+  // Grown step by step, a large file would be copied several times.
+  if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))
+    content.reserve(static_cast<std::size_t>(std::min<off_t>(status.st_size, off_t{1} << 31)));
   std::array<char, 1 << 16> chunk{};
   while (true) {
     const ssize_t count = ::read(file.get(), chunk.data(), chunk.size());

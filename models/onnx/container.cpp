@@ -5,6 +5,7 @@
 
 #include "base/file.hpp"
 #include "models/onnx/inline_functions.hpp"
+#include "models/onnx/model_parts.hpp"
 #include "models/onnx/number_types.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "models/onnx/other_content.hpp"
@@ -127,46 +128,59 @@ void add_read_names(const ::onnx::GraphProto& graph, std::set<std::string>& name
   }
 }
 
-/// Reads the initialisers that something reads; the others may be of any type. Returns the names of all.
-Result<std::set<std::string>> parse_initializers(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {
-  std::set<std::string> read;
-  add_read_names(proto, read);
-  for (const auto& tensor : proto.sparse_initializer()) {
-    if (read.count(tensor.values().name()) > 0)
-      return fail(ErrorCode::kInvalidInput, "tensor {} is sparse, which is not supported", tensor.values().name());
+/// Reads initialisers, one after the other: those that something reads, and of the others only that they are whole.
+class InitializerReader {
+ public:
+  /// Errors: kInvalidInput where a sparse initialiser of the graph is read.
+  static Result<InitializerReader> of(const ::onnx::GraphProto& proto, Folder folder) {
+    InitializerReader reader(folder);
+    add_read_names(proto, reader.read_);
+    for (const auto& tensor : proto.sparse_initializer()) {
+      if (reader.read_.count(tensor.values().name()) > 0)
+        return fail(ErrorCode::kInvalidInput, "tensor {} is sparse, which is not supported", tensor.values().name());
+    }
+    return reader;
   }
-  std::set<std::string> names;
-  for (const auto& tensor : proto.initializer()) {
-    if (!names.insert(tensor.name()).second)
+
+  Result<void> read(const ::onnx::TensorProto& tensor, Graph& graph) {
+    if (!names_.insert(tensor.name()).second)
       return fail(ErrorCode::kInvalidInput, "tensor {} has two initialisers", tensor.name());
     const auto parse = [&]() -> Result<void> {
-      if (read.count(tensor.name()) == 0) return check_whole(tensor);
-      COHORT_TRY(Constant constant, parse_constant(tensor, folder));
+      if (read_.count(tensor.name()) == 0) return check_whole(tensor);
+      COHORT_TRY(Constant constant, parse_constant(tensor, folder_));
       graph.constants.emplace(tensor.name(), std::move(constant));
       return {};
     };
     if (auto parsed = parse(); !parsed) return in_context(fmt::format("tensor {}", tensor.name()), parsed.error());
+    return {};
   }
-  return names;
-}
 
-/// Initialisers, nodes and outputs.
-Result<std::set<std::string>> parse_contents(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {
+  [[nodiscard]] const std::set<std::string>& names() const { return names_; }
+
+ private:
+  explicit InitializerReader(Folder folder) : folder_(folder) {}
+
+  Folder folder_;
+  std::set<std::string> read_, names_;
+};
+
+Result<void> parse_nodes(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {
   graph.name = proto.name();
-  COHORT_TRY(std::set<std::string> initialized, parse_initializers(proto, folder, graph));
   for (const auto& node : proto.node()) {
     COHORT_TRY(Node parsed, parse_node(node, graph.opset, folder));
     graph.nodes.push_back(std::move(parsed));
   }
   for (const auto& output : proto.output()) graph.outputs.push_back(output.name());
-  return initialized;
+  return {};
 }
 
 /// A graph inside of a node: a branch of an If, the body of a Loop.
 Result<Graph> parse_inner(const ::onnx::GraphProto& proto, std::int64_t opset, Folder folder) {
   Graph graph;
   graph.opset = opset;
-  COHORT_CHECK(parse_contents(proto, folder, graph));
+  COHORT_TRY(InitializerReader initializers, InitializerReader::of(proto, folder));
+  for (const auto& tensor : proto.initializer()) COHORT_CHECK(initializers.read(tensor, graph));
+  COHORT_CHECK(parse_nodes(proto, folder, graph));
   for (const auto& input : proto.input()) graph.inputs.push_back({input.name(), {}, {}});
   return graph;
 }
@@ -214,16 +228,6 @@ Result<void> check_size(std::string_view bytes) {
   return fail(ErrorCode::kInvalidInput, "files of 2 GiB and more are not supported");
 }
 
-Result<::onnx::ModelProto> model_of(std::string_view bytes) {
-  if (const auto other = other_content(bytes))
-    return fail(ErrorCode::kInvalidInput, "not an ONNX model: it is {}", *other);
-  ::onnx::ModelProto model;
-  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return fail(ErrorCode::kInvalidInput, "not an ONNX model, or cut short");
-  if (!model.has_graph()) return fail(ErrorCode::kInvalidInput, "not an ONNX model: it has no graph");
-  return model;
-}
-
 Result<::onnx::TensorProto> tensor_of(std::string_view bytes) {
   if (const auto other = other_content(bytes))
     return fail(ErrorCode::kInvalidInput, "not an ONNX tensor: it is {}", *other);
@@ -235,16 +239,20 @@ Result<::onnx::TensorProto> tensor_of(std::string_view bytes) {
 
 Result<Graph> graph_of(std::string_view bytes, Folder folder) {
   COHORT_CHECK(check_size(bytes));
-  COHORT_TRY(const ::onnx::ModelProto model, model_of(bytes));
+  COHORT_TRY(const ModelParts parts, parts_of(bytes));
   Graph graph;
-  COHORT_TRY(graph.opset, imported_opset(model));
-  const ::onnx::GraphProto& proto = model.graph();
-  COHORT_TRY(const std::set<std::string> initialized, parse_contents(proto, folder, graph));
+  COHORT_TRY(graph.opset, imported_opset(parts.model));
+  const ::onnx::GraphProto& proto = parts.model.graph();
+  COHORT_TRY(InitializerReader initializers, InitializerReader::of(proto, folder));
+  COHORT_CHECK(
+      for_each_initializer(parts, [&](const ::onnx::TensorProto& tensor) { return initializers.read(tensor, graph); }));
+  COHORT_CHECK(parse_nodes(proto, folder, graph));
   for (const auto& input : proto.input()) {
     COHORT_TRY(GraphInput parsed, parse_input(input));
-    (initialized.count(input.name()) > 0 ? graph.defaulted : graph.inputs).push_back(std::move(parsed));
+    const bool has_value = initializers.names().count(input.name()) > 0;
+    (has_value ? graph.defaulted : graph.inputs).push_back(std::move(parsed));
   }
-  COHORT_TRY(const Functions functions, parse_functions(model, graph.opset, folder));
+  COHORT_TRY(const Functions functions, parse_functions(parts.model, graph.opset, folder));
   COHORT_CHECK(inline_functions(graph, functions));
   return graph;
 }
@@ -255,7 +263,9 @@ Constant make_constant(Shape shape, std::vector<float> values) {
   return {std::move(shape), std::make_shared<const std::vector<float>>(std::move(values))};
 }
 
-Constant make_constant(Shape shape, std::vector<std::int64_t> values) { return {std::move(shape), std::move(values)}; }
+Constant make_constant(Shape shape, std::vector<std::int64_t> values) {
+  return {std::move(shape), std::make_shared<const std::vector<std::int64_t>>(std::move(values))};
+}
 
 std::vector<float> floats_of(const Constant& constant) {
   if (const auto* floats = constant.floats()) return *floats;
@@ -274,11 +284,14 @@ Result<Graph> parse_graph(std::string_view bytes, const std::filesystem::path& f
 
 Result<std::vector<InputName>> input_names(std::string_view bytes) {
   COHORT_CHECK(check_size(bytes));
-  COHORT_TRY(const ::onnx::ModelProto model, model_of(bytes));
+  COHORT_TRY(const ModelParts parts, parts_of(bytes));
   std::set<std::string> initialized;
-  for (const auto& tensor : model.graph().initializer()) initialized.insert(tensor.name());
+  COHORT_CHECK(for_each_initializer(parts, [&](const ::onnx::TensorProto& tensor) -> Result<void> {
+    initialized.insert(tensor.name());
+    return {};
+  }));
   std::vector<InputName> names;
-  for (const auto& input : model.graph().input()) {
+  for (const auto& input : parts.model.graph().input()) {
     COHORT_TRY(const GraphInput parsed, parse_input(input));
     names.push_back({parsed.name, initialized.count(parsed.name) > 0});
   }
@@ -308,13 +321,14 @@ Result<NamedTensor> read_tensor(const std::filesystem::path& path) {
 
 Result<void> check_container(std::string_view bytes) {
   if (!check_size(bytes)) return {};
-  COHORT_TRY(const ::onnx::ModelProto model, model_of(bytes));
-  if (model.opset_import_size() == 0) return fail(ErrorCode::kInvalidInput, "not an ONNX model: it names no opset");
-  for (const auto& tensor : model.graph().initializer()) {
+  COHORT_TRY(const ModelParts parts, parts_of(bytes));
+  if (parts.model.opset_import_size() == 0)
+    return fail(ErrorCode::kInvalidInput, "not an ONNX model: it names no opset");
+  return for_each_initializer(parts, [](const ::onnx::TensorProto& tensor) -> Result<void> {
     if (auto whole = check_whole(tensor); !whole)
       return in_context(fmt::format("tensor {}", tensor.name()), whole.error());
-  }
-  return {};
+    return {};
+  });
 }
 
 Result<void> check_tensor(const std::filesystem::path& path) {

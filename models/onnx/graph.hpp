@@ -13,10 +13,12 @@
 
 namespace cohort::onnx {
 
-/// A tensor whose values are known. Whole numbers of any width and booleans are kept as 64 bits.
+using WholeValues = std::shared_ptr<const std::vector<std::int64_t>>;
+
+/// A tensor whose values are known; copies share them. Whole numbers of any width and booleans are kept as 64 bits.
 struct Constant {
   Shape shape;  ///< extents may be zero
-  std::variant<WeightValues, std::vector<std::int64_t>> values;
+  std::variant<WeightValues, WholeValues> values;
   std::int32_t type = 0;  ///< that the file gives it, of TensorProto's; 0: computed, and not known any more
 
   /// Null where the values are whole numbers.
@@ -26,7 +28,8 @@ struct Constant {
   }
   /// Null where the values are floating point.
   [[nodiscard]] const std::vector<std::int64_t>* integers() const {
-    return std::get_if<std::vector<std::int64_t>>(&values);
+    const auto* shared = std::get_if<WholeValues>(&values);
+    return shared != nullptr ? shared->get() : nullptr;
   }
 };
 

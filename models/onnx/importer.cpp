@@ -230,8 +230,15 @@ Result<LoadedModel> parse_model(std::string_view bytes, const std::filesystem::p
 }
 
 Result<LoadedModel> read_model(const std::filesystem::path& path, const ReadOptions& options) {
-  COHORT_TRY(const std::string bytes, read_file(path));
-  Result<LoadedModel> loaded = parse_model(bytes, path.parent_path(), options);
+  COHORT_TRY(std::string bytes, read_file(path));
+  const auto parse = [&]() -> Result<LoadedModel> {
+    COHORT_CHECK(check_minibatch(options));
+    COHORT_TRY(Graph graph, parse_graph(bytes, path.parent_path()));
+    const std::size_t size = bytes.size();
+    std::string().swap(bytes);  // their memory is free before weights are turned and folded
+    return import_graph(std::move(graph), size, options);
+  };
+  Result<LoadedModel> loaded = parse();
   if (!loaded) return in_context(path.string(), loaded.error());
   return loaded;
 }

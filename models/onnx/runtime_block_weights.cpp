@@ -91,7 +91,7 @@ Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Block
   return of;
 }
 
-/// Calls visit(n, k, weight) for the weights, whose levels are input `input`: for each of N outputs K of them.
+/// Calls visit(weight) for the weights, whose levels are input `input`: for each of N outputs K of them.
 template <class Visit>
 Result<void> for_each_weight(NodeImport& import, const Blocks& blocks, std::size_t input,
                              const std::vector<std::int64_t>& blocks_of_rows, const Visit& visit) {
@@ -107,21 +107,21 @@ Result<void> for_each_weight(NodeImport& import, const Blocks& blocks, std::size
     for (std::int64_t k = 0; k < blocks.inner; ++k) {
       const auto block = static_cast<std::size_t>(n * blocks.count() + blocks_of_rows[static_cast<std::size_t>(k)]);
       const float level = blocks.value(*levels->integers(), n * row, k);
-      visit(n, k, (level - zeros[block]) * (*scales->floats())[block]);
+      visit((level - zeros[block]) * (*scales->floats())[block]);
     }
   }
   return {};
 }
 
-/// [K, N].
-Result<Constant> weights_of(NodeImport& import, const Blocks& blocks) {
-  COHORT_TRY(const std::vector<std::int64_t> of_rows, blocks_of_rows(import, blocks));
-  COHORT_CHECK(import.claim(blocks.inner * blocks.outputs));
-  std::vector<float> values(static_cast<std::size_t>(blocks.inner * blocks.outputs));
-  COHORT_CHECK(for_each_weight(import, blocks, kLevels, of_rows, [&](std::int64_t n, std::int64_t k, float weight) {
-    values[static_cast<std::size_t>(k * blocks.outputs + n)] = weight;
-  }));
-  return make_constant({blocks.inner, blocks.outputs}, std::move(values));
+/// The weights in input `input` as a matrix [N, K].
+Result<std::string> weights_of(OwnOps& ops, const Blocks& blocks, std::size_t input,
+                               const std::vector<std::int64_t>& blocks_of_rows) {
+  COHORT_CHECK(ops.import().claim(blocks.inner * blocks.outputs));
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(blocks.inner * blocks.outputs));
+  COHORT_CHECK(
+      for_each_weight(ops.import(), blocks, input, blocks_of_rows, [&](float weight) { values.push_back(weight); }));
+  return ops.add("Constant", {}, {{"value", make_constant({blocks.outputs, blocks.inner}, std::move(values))}});
 }
 
 /// Rows of a table whose values are packed in bytes along its last axis.
@@ -152,16 +152,8 @@ Result<Blocks> blocks_of_table(NodeImport& import) {
 }  // namespace
 
 Result<void> make_block_gather(OwnOps& ops) {
-  NodeImport& import = ops.import();
-  COHORT_TRY(const Blocks blocks, blocks_of_table(import));
-  COHORT_CHECK(import.claim(blocks.inner * blocks.outputs));
-  const std::vector<std::int64_t> of = blocks_in_order(blocks);
-  std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(blocks.inner * blocks.outputs));
-  COHORT_CHECK(for_each_weight(import, blocks, kTable, of,
-                               [&](std::int64_t, std::int64_t, float weight) { values.push_back(weight); }));
-  const std::string table =
-      ops.add("Constant", {}, {{"value", make_constant({blocks.outputs, blocks.inner}, std::move(values))}});
+  COHORT_TRY(const Blocks blocks, blocks_of_table(ops.import()));
+  COHORT_TRY(const std::string table, weights_of(ops, blocks, kTable, blocks_in_order(blocks)));
   ops.give(ops.add("Gather", {table, ops.input(kIndices)}, {{"axis", std::int64_t{0}}}));
   return {};
 }
@@ -169,9 +161,17 @@ Result<void> make_block_gather(OwnOps& ops) {
 Result<void> make_block_matmul(OwnOps& ops) {
   NodeImport& import = ops.import();
   COHORT_TRY(const Blocks blocks, blocks_of(import));
-  COHORT_TRY(Constant weights, weights_of(import, blocks));
-  const std::string w = ops.add("Constant", {}, {{"value", std::move(weights)}});
-  ops.give(ops.plus(ops.add("MatMul", {ops.input(kX), w}), ops.input(kBias)));
+  COHORT_TRY(const std::vector<std::int64_t> of_rows, blocks_of_rows(import, blocks));
+  COHORT_TRY(Shape shape, import.shape(kX));
+  if (shape.empty() || shape.back() != blocks.inner)
+    return fail(ErrorCode::kInvalidInput, "A {} does not fit weights of {} rows", to_string(shape), blocks.inner);
+  COHORT_TRY(const std::string weights, weights_of(ops, blocks, kLevels, of_rows));
+  // A product of rows takes the weights as they lie; a MatMul would have them turned, and turn them back.
+  const std::int64_t rows = element_count(shape) / blocks.inner;
+  const std::string x = ops.add("Reshape", {ops.input(kX), ops.integers({rows, blocks.inner})});
+  const std::string y = ops.add("Gemm", {x, weights, ops.input(kBias)}, {{"transB", std::int64_t{1}}});
+  shape.back() = blocks.outputs;
+  ops.give(ops.add("Reshape", {y, ops.integers(shape)}));
   return {};
 }
 

@@ -65,6 +65,15 @@ std::string with_constant(std::string_view attribute, bool is_whole = false) {
                     input_text("x", {2}) + output_text("y") + constant + cast + node_text("Add", {"x", "c"}, {"y"}));
 }
 
+// Protocol buffers join messages that stand one behind the other, which a file's pieces may be.
+TEST(OnnxWeights, AGraphMayStandInSeveralParts) {
+  const std::string first = input_text("x", {2}) + initializer("a", 1, "dims: 2 float_data: 10 float_data: 20") +
+                            node_text("Add", {"x", "a"}, {"sum"});
+  const std::string second = initializer("b", 1, "dims: 2 float_data: 3 float_data: 4") +
+                             node_text("Mul", {"sum", "b"}, {"y"}) + output_text("y");
+  EXPECT_THAT(first_output(onnx_model(13, first) + onnx_model(13, second)), ElementsAre(33, 88));
+}
+
 TEST(OnnxConstant, HasEveryFormOfNumbers) {
   EXPECT_THAT(first_output(with_constant("attribute { name: \"value_float\" type: FLOAT f: 2.5 }")),
               ElementsAre(3.5F, 4.5F));
