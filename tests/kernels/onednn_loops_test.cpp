@@ -173,12 +173,22 @@ TEST(OnednnLoops, ReduceToExtremes) {
 }
 
 TEST(OnednnLoops, ReduceToSumsOfMagnitudesAndTheirLogarithms) {
-  for (const ReduceKind kind : {ReduceKind::kL1, ReduceKind::kLogSum}) {
+  for (const ReduceKind kind : {ReduceKind::kL1, ReduceKind::kLogSum, ReduceKind::kLogSumExp}) {
     for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{0}, {2}, {0, 1, 2}}) {
       const CallRunner runner(with_output(Reduce{kind, axes, true}, {dense(0, {5, 30, 70})}, 1), 1, 0.5F, 1.5F);
       EXPECT_EQ(onednn().alternatives(runner.call(), 1)->front().algorithm, "loops");
       expect_equals_reference(runner);
     }
+  }
+}
+
+TEST(OnednnLoops, LogarithmsOfSumsOfExponentialsDoNotOverflow) {
+  for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{0}, {2}, {0, 1, 2}}) {
+    CallRunner runner(with_output(Reduce{ReduceKind::kLogSumExp, axes, false}, {dense(0, {5, 30, 70})}, 1), 2);
+    std::vector<float> values(5 * 30 * 70);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 37 % 1009);
+    runner.set_input(0, values);
+    expect_equals_reference(runner);
   }
 }
 
@@ -196,7 +206,7 @@ TEST(OnednnLoops, ReduceShortRowsSideBySide) {
     for (const ReduceKind kind : {ReduceKind::kMax, ReduceKind::kMin})
       expect_loops_give_same_bits(CallRunner(with_output(Reduce{kind, each.axes, false}, {each.x}, 1)));
     for (const ReduceKind kind : {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kL1, ReduceKind::kL2,
-                                  ReduceKind::kSumOfSquares, ReduceKind::kLogSum})
+                                  ReduceKind::kSumOfSquares, ReduceKind::kLogSum, ReduceKind::kLogSumExp})
       expect_equals_reference(CallRunner(with_output(Reduce{kind, each.axes, true}, {each.x}, 1), 1, 0.05F, 0.15F));
   }
 }

@@ -263,8 +263,9 @@ TEST(OnednnSlice, EqualsTheReferenceForwardsAndBackwards) {
 }
 
 TEST(OnednnReduce, EqualsTheReferenceForEveryKind) {
-  for (const ReduceKind kind : {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kMax, ReduceKind::kMin,
-                                ReduceKind::kProduct, ReduceKind::kL1, ReduceKind::kL2, ReduceKind::kSumOfSquares}) {
+  for (const ReduceKind kind :
+       {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kMax, ReduceKind::kMin, ReduceKind::kProduct, ReduceKind::kL1,
+        ReduceKind::kL2, ReduceKind::kSumOfSquares, ReduceKind::kLogSumExp}) {
     for (const bool keep : {true, false}) {
       expect_equals_reference(CallRunner(with_output(Reduce{kind, {1}, keep}, {dense(0, {3, 7})}, 1)));
       expect_equals_reference(CallRunner(with_output(Reduce{kind, {2, 3}, keep}, {dense(0, {2, 3, 4, 5})}, 1)));

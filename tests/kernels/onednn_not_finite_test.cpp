@@ -106,6 +106,8 @@ TEST(NotFinite, PassesThroughReductions) {
         values[137] = odd;
         runner.set_input(0, values);
         expect_same_kinds(runner);
+        runner.set_input(0, std::vector<float>(600, odd));
+        expect_same_kinds(runner);
       }
     }
   }

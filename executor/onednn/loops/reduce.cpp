@@ -44,12 +44,14 @@ Place place_of(const std::vector<Dimension>& all, std::int64_t index) {
 
 /// What is made of the elements.
 struct Function {
-  float (*of_run)(const float* x, std::int64_t count) = nullptr;  ///< of adjoining ones
-  /// Of elements that lie `step` apart, each into its own result.
-  void (*add_line)(const float* x, std::int64_t step, std::int64_t count, float* into) = nullptr;
+  /// Of adjoining ones. `largest` is the largest of all that its result is made of; only exponentials look at it.
+  float (*of_run)(const float* x, std::int64_t count, float largest) = nullptr;
+  /// Of elements that lie `step` apart, each into its own result, with the largest of its own.
+  void (*add_line)(const float* x, std::int64_t step, std::int64_t count, float* into, const float* largest) = nullptr;
   double (*take)(double all, double part) = nullptr;
   double start = 0;
-  double (*finish)(double all) = nullptr;  ///< null: division
+  double (*finish)(double all, float largest) = nullptr;  ///< null: division
+  bool needs_largest = false;                             ///< which then stands in the result
 };
 
 struct Reduction {
@@ -60,8 +62,13 @@ struct Reduction {
   double divisor = 1;  ///< of a mean
 
   [[nodiscard]] double take(double all, double part) const { return function->take(all, part); }
-  [[nodiscard]] float finish(double all) const {
-    return static_cast<float>(function->finish == nullptr ? all / divisor : function->finish(all));
+  [[nodiscard]] float finish(double all, float largest) const {
+    return static_cast<float>(function->finish == nullptr ? all / divisor : function->finish(all, largest));
+  }
+  [[nodiscard]] float largest_at(const float* y) const { return function->needs_largest ? *y : 0; }
+  /// Of `count` results that lie side by side.
+  void copy_largest(const float* y, std::int64_t step, std::int64_t count, float* to) const {
+    for (std::int64_t i = 0; i < count && function->needs_largest; ++i) to[i] = y[i * step];
   }
 };
 
@@ -78,37 +85,50 @@ COHORT_INLINE void combine(const float* x, std::int64_t step, std::int64_t count
   for (std::int64_t i = 0; i < count; ++i) into[i] = function(into[i], x[i * step]);
 }
 
-COHORT_VECTORS float sum_run(const float* x, std::int64_t count) {
+COHORT_VECTORS float sum_run(const float* x, std::int64_t count, float) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) sum += x[i];
   return sum;
 }
 
-COHORT_VECTORS float sum_squares(const float* x, std::int64_t count) {
+COHORT_VECTORS float sum_squares(const float* x, std::int64_t count, float) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) sum += x[i] * x[i];
   return sum;
 }
 
-COHORT_VECTORS void add_line(const float* x, std::int64_t step, std::int64_t count, float* into) {
+COHORT_VECTORS void add_line(const float* x, std::int64_t step, std::int64_t count, float* into, const float*) {
   combine(x, step, count, into, [](float sum, float each) { return sum + each; });
 }
 
-COHORT_VECTORS void add_squares(const float* x, std::int64_t step, std::int64_t count, float* into) {
+COHORT_VECTORS void add_squares(const float* x, std::int64_t step, std::int64_t count, float* into, const float*) {
   combine(x, step, count, into, [](float sum, float each) { return sum + each * each; });
 }
 
-COHORT_VECTORS float sum_magnitudes(const float* x, std::int64_t count) {
+COHORT_VECTORS float sum_magnitudes(const float* x, std::int64_t count, float) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) sum += std::fabs(x[i]);
   return sum;
 }
 
-COHORT_VECTORS void add_magnitudes(const float* x, std::int64_t step, std::int64_t count, float* into) {
+COHORT_VECTORS void add_magnitudes(const float* x, std::int64_t step, std::int64_t count, float* into, const float*) {
   combine(x, step, count, into, [](float sum, float each) { return sum + std::fabs(each); });
+}
+
+COHORT_VECTORS float sum_exponentials(const float* x, std::int64_t count, float largest) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += vector_exp(x[i] - largest);
+  return sum;
+}
+
+COHORT_VECTORS void add_exponentials(const float* x, std::int64_t step, std::int64_t count, float* into,
+                                     const float* largest) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) into[i] += vector_exp(x[i * step] - largest[i]);
 }
 
 /// The larger or smaller of two, or the one that is no number.
@@ -133,13 +153,17 @@ COHORT_INLINE float extreme_of_run(const float* x, std::int64_t count) {
   for (std::int64_t i = whole; i < count; ++i) best = extreme<kLargest>(best, x[i]);
   return best;
 }
-COHORT_VECTORS float largest_of_run(const float* x, std::int64_t count) { return extreme_of_run<true>(x, count); }
-COHORT_VECTORS float smallest_of_run(const float* x, std::int64_t count) { return extreme_of_run<false>(x, count); }
+COHORT_VECTORS float largest_of_run(const float* x, std::int64_t count, float) {
+  return extreme_of_run<true>(x, count);
+}
+COHORT_VECTORS float smallest_of_run(const float* x, std::int64_t count, float) {
+  return extreme_of_run<false>(x, count);
+}
 
-COHORT_VECTORS void add_largest(const float* x, std::int64_t step, std::int64_t count, float* into) {
+COHORT_VECTORS void add_largest(const float* x, std::int64_t step, std::int64_t count, float* into, const float*) {
   combine(x, step, count, into, [](float best, float each) { return extreme<true>(best, each); });
 }
-COHORT_VECTORS void add_smallest(const float* x, std::int64_t step, std::int64_t count, float* into) {
+COHORT_VECTORS void add_smallest(const float* x, std::int64_t step, std::int64_t count, float* into, const float*) {
   combine(x, step, count, into, [](float best, float each) { return extreme<false>(best, each); });
 }
 
@@ -149,9 +173,13 @@ template <bool kLargest>
 double take_extreme(double all, double part) {
   return static_cast<double>(extreme<kLargest>(static_cast<float>(all), static_cast<float>(part)));
 }
-double as_it_is(double all) { return all; }
-double square_root(double all) { return std::sqrt(all); }
-double logarithm(double all) { return std::log(all); }
+double as_it_is(double all, float) { return all; }
+double square_root(double all, float) { return std::sqrt(all); }
+double logarithm(double all, float) { return std::log(all); }
+/// Less an infinity, elements are no numbers: their largest is the result.
+double logarithm_and_largest(double all, float largest) {
+  return std::isfinite(largest) ? std::log(all) + static_cast<double>(largest) : static_cast<double>(largest);
+}
 
 constexpr Function kSum{sum_run, add_line, add};
 constexpr Function kLogOfSum{sum_run, add_line, add, 0, logarithm};
@@ -160,6 +188,7 @@ constexpr Function kSquares{sum_squares, add_squares, add};
 constexpr Function kNorm{sum_squares, add_squares, add, 0, square_root};
 constexpr Function kMaximum{largest_of_run, add_largest, take_extreme<true>, kNoExtreme<true>, as_it_is};
 constexpr Function kMinimum{smallest_of_run, add_smallest, take_extreme<false>, kNoExtreme<false>, as_it_is};
+constexpr Function kExponentials{sum_exponentials, add_exponentials, add, 0, logarithm_and_largest, true};
 
 /// Null where there are no loops for it.
 const Function* function_of(ReduceKind kind) {
@@ -179,15 +208,17 @@ const Function* function_of(ReduceKind kind) {
       return &kMaximum;
     case ReduceKind::kMin:
       return &kMinimum;
+    case ReduceKind::kLogSumExp:
+      return &kExponentials;
     default:
       return nullptr;
   }
 }
 
-double of_part(const Reduction& r, const float* x, std::int64_t count) {
+double of_part(const Reduction& r, const float* x, std::int64_t count, float largest) {
   double all = r.function->start;
   for (std::int64_t at = 0; at < count; at += kRun)
-    all = r.take(all, static_cast<double>(r.function->of_run(x + at, std::min(kRun, count - at))));
+    all = r.take(all, static_cast<double>(r.function->of_run(x + at, std::min(kRun, count - at), largest)));
   return all;
 }
 
@@ -200,24 +231,26 @@ void reduce_rows(const Reduction& r, int threads, const HostArguments& arguments
     auto* const results = reinterpret_cast<double*>(arguments.workspace);
     const std::int64_t count = r.inner.extent;
     const std::int64_t parts = std::clamp<std::int64_t>(count / kGrain, 1, threads);
+    const float largest = r.largest_at(y);
     in_parallel(static_cast<int>(parts), parts, kGrain, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part) {
         const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
-        results[part] = of_part(r, x + begin, end - begin);
+        results[part] = of_part(r, x + begin, end - begin, largest);
       }
     });
     double all = r.function->start;
     for (std::int64_t part = 0; part < parts; ++part) all = r.take(all, results[part]);
-    y[0] = r.finish(all);
+    y[0] = r.finish(all, largest);
     return;
   }
   in_parallel(threads, kept, outer * r.inner.extent, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       const Place to = place_of(r.kept, k);
+      const float largest = r.largest_at(y + to.y);
       double all = r.function->start;
       for (std::int64_t i = 0; i < outer; ++i)
-        all = r.take(all, of_part(r, x + to.x + place_of(r.reduced, i).x, r.inner.extent));
-      y[to.y] = r.finish(all);
+        all = r.take(all, of_part(r, x + to.x + place_of(r.reduced, i).x, r.inner.extent, largest));
+      y[to.y] = r.finish(all, largest);
     }
   });
 }
@@ -231,30 +264,34 @@ void reduce_short_rows(const Reduction& r, int threads, const HostArguments& arg
   const Dimension& side = r.kept.back();
   const std::int64_t kept = count_of(r.kept), outer = count_of(r.reduced), width = r.inner.extent;
   in_parallel(threads, kept, outer * width, [&](std::int64_t begin, std::int64_t end) {
-    float strip[kStrip];
+    float strip[kStrip], largest[kStrip] = {};
     double results[kStrip];
     for (std::int64_t k = begin, count = 0; k < end; k += count) {
       count = std::min({kStrip, end - k, side.extent - k % side.extent});
       const Place to = place_of(r.kept, k);
+      float* const y = arguments.outputs[0] + to.y;
+      r.copy_largest(y, side.y, count, largest);
       for (std::int64_t i = 0; i < outer; ++i) {
         const float* const rows = arguments.inputs[0] + to.x + place_of(r.reduced, i).x;
         std::fill_n(strip, count, static_cast<float>(r.function->start));
-        for (std::int64_t c = 0; c < width; ++c) r.function->add_line(rows + c, side.x, count, strip);
+        for (std::int64_t c = 0; c < width; ++c) r.function->add_line(rows + c, side.x, count, strip, largest);
         if (i == 0) {
           std::copy_n(strip, count, results);
           continue;
         }
         for (std::int64_t j = 0; j < count; ++j) results[j] = r.take(results[j], static_cast<double>(strip[j]));
       }
-      for (std::int64_t j = 0; j < count; ++j) arguments.outputs[0][to.y + j * side.y] = r.finish(results[j]);
+      for (std::int64_t j = 0; j < count; ++j) y[j * side.y] = r.finish(results[j], largest[j]);
     }
   });
 }
 
-/// Of lines [begin, end) of the reduced ones, at the kept place `from`: a result for each inner element.
-void of_lines(const Reduction& r, const float* from, std::int64_t begin, std::int64_t end, double* results) {
+/// Of lines [begin, end) of the reduced ones, at the kept place whose elements begin at `from` and whose results at
+/// `y`: a result for each inner element.
+void of_lines(const Reduction& r, const float* from, const float* y, std::int64_t begin, std::int64_t end,
+              double* results) {
   const std::int64_t width = r.inner.extent;
-  float strip[kStrip];
+  float strip[kStrip], largest[kStrip] = {};
   std::int64_t places[kLines];
   for (std::int64_t at = begin; at < end; at += kLines) {
     const std::int64_t lines = std::min(kLines, end - at);
@@ -262,7 +299,8 @@ void of_lines(const Reduction& r, const float* from, std::int64_t begin, std::in
     for (std::int64_t first = 0; first < width; first += kStrip) {
       const std::int64_t count = std::min(kStrip, width - first);
       std::fill_n(strip, count, static_cast<float>(r.function->start));
-      for (std::int64_t i = 0; i < lines; ++i) r.function->add_line(from + places[i] + first, 1, count, strip);
+      r.copy_largest(y + first * r.inner.y, r.inner.y, count, largest);
+      for (std::int64_t i = 0; i < lines; ++i) r.function->add_line(from + places[i] + first, 1, count, strip, largest);
       if (at == begin) {
         std::copy_n(strip, count, results + first);
         continue;
@@ -284,8 +322,11 @@ void reduce_columns(const Reduction& r, int threads, const HostArguments& argume
   const std::int64_t kept = count_of(r.kept), lines = count_of(r.reduced), width = r.inner.extent;
   const std::int64_t parts = parts_of(r, threads);
   auto* const all = reinterpret_cast<double*>(arguments.workspace);
-  const auto put = [&](std::int64_t to, const double* results) {
-    for (std::int64_t c = 0; c < width; ++c) arguments.outputs[0][to + c * r.inner.y] = r.finish(results[c]);
+  const auto put = [&](float* y, const double* results) {
+    for (std::int64_t c = 0; c < width; ++c) {
+      float& result = y[c * r.inner.y];
+      result = r.finish(results[c], r.largest_at(&result));
+    }
   };
   if (parts == 1) {
     const std::int64_t workers = std::min<std::int64_t>(threads, kept);
@@ -295,8 +336,9 @@ void reduce_columns(const Reduction& r, int threads, const HostArguments& argume
                     double* const results = all + worker * width;
                     for (std::int64_t k = kept * worker / workers; k < kept * (worker + 1) / workers; ++k) {
                       const Place to = place_of(r.kept, k);
-                      of_lines(r, arguments.inputs[0] + to.x, 0, lines, results);
-                      put(to.y, results);
+                      float* const y = arguments.outputs[0] + to.y;
+                      of_lines(r, arguments.inputs[0] + to.x, y, 0, lines, results);
+                      put(y, results);
                     }
                   }
                 });
@@ -304,14 +346,16 @@ void reduce_columns(const Reduction& r, int threads, const HostArguments& argume
   }
   for (std::int64_t k = 0; k < kept; ++k) {
     const Place to = place_of(r.kept, k);
+    float* const y = arguments.outputs[0] + to.y;
     in_parallel(static_cast<int>(parts), parts, kGrain, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part)
-        of_lines(r, arguments.inputs[0] + to.x, lines * part / parts, lines * (part + 1) / parts, all + part * width);
+        of_lines(r, arguments.inputs[0] + to.x, y, lines * part / parts, lines * (part + 1) / parts,
+                 all + part * width);
     });
     for (std::int64_t part = 1; part < parts; ++part) {
       for (std::int64_t c = 0; c < width; ++c) all[c] = r.take(all[c], all[part * width + c]);
     }
-    put(to.y, all);
+    put(y, all);
   }
 }
 
@@ -369,7 +413,14 @@ OwnWays own_ways(const Reduce& op, const OpCall& call, int threads) {
         static_cast<double>(element_count(x.shape)) / static_cast<double>(element_count(call.outputs[0].shape));
   const std::int64_t results = r->inner_reduced ? threads : threads * r->inner.extent;
   const auto reduce = has_short_rows(*r) ? reduce_short_rows : r->inner_reduced ? reduce_rows : reduce_columns;
-  return {{[=, r = *r](const HostArguments& arguments) { reduce(r, threads, arguments); },
+  return {{[=, r = *r](const HostArguments& arguments) {
+             if (r.function->needs_largest) {
+               Reduction extremes = r;
+               extremes.function = &kMaximum;
+               reduce(extremes, threads, arguments);
+             }
+             reduce(r, threads, arguments);
+           },
            Bytes{results * std::int64_t{sizeof(double)}}}};
 }
 
