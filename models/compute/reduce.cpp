@@ -70,7 +70,7 @@ class Accumulator {
   /// Keeps the sum of exp(x - largest), so that it does not overflow.
   void take_exponent(double x) {
     if (x <= largest_) {
-      value_ += x == -kInfinity ? 0 : (x == largest_ ? 1 : std::exp(x - largest_));
+      if (x != -kInfinity) value_ += x == largest_ ? 1 : std::exp(x - largest_);  // inf - inf would be NaN
       return;
     }
     value_ = (value_ == 0 ? 0 : value_ * std::exp(largest_ - x)) + 1;

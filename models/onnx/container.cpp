@@ -134,9 +134,9 @@ class InitializerReader {
   /// Errors: kInvalidInput where a sparse initialiser of the graph is read.
   static Result<InitializerReader> of(const ::onnx::GraphProto& proto, Folder folder) {
     InitializerReader reader(folder);
-    add_read_names(proto, reader.read_);
+    add_read_names(proto, reader.needed_);
     for (const auto& tensor : proto.sparse_initializer()) {
-      if (reader.read_.count(tensor.values().name()) > 0)
+      if (reader.needed_.count(tensor.values().name()) > 0)
         return fail(ErrorCode::kInvalidInput, "tensor {} is sparse, which is not supported", tensor.values().name());
     }
     return reader;
@@ -146,7 +146,7 @@ class InitializerReader {
     if (!names_.insert(tensor.name()).second)
       return fail(ErrorCode::kInvalidInput, "tensor {} has two initialisers", tensor.name());
     const auto parse = [&]() -> Result<void> {
-      if (read_.count(tensor.name()) == 0) return check_whole(tensor);
+      if (needed_.count(tensor.name()) == 0) return check_whole(tensor);
       COHORT_TRY(Constant constant, parse_constant(tensor, folder_));
       graph.constants.emplace(tensor.name(), std::move(constant));
       return {};
@@ -161,7 +161,8 @@ class InitializerReader {
   explicit InitializerReader(Folder folder) : folder_(folder) {}
 
   Folder folder_;
-  std::set<std::string> read_, names_;
+  std::set<std::string> needed_;  ///< those that something reads
+  std::set<std::string> names_;   ///< of all initialisers
 };
 
 Result<void> parse_nodes(const ::onnx::GraphProto& proto, Folder folder, Graph& graph) {

@@ -45,6 +45,7 @@ Result<void> convert_global_lp_pool(NodeImport& node);
 // convert_matrix.cpp
 Result<void> convert_gemm(NodeImport& node);
 Result<void> convert_matmul(NodeImport& node);
+Result<void> convert_block_matmul(NodeImport& node);  // of ONNX Runtime, in runtime_block_weights.cpp
 /// `values` for input `input`, a constant matrix [I, O], as the weights [O, I] of a product of rows.
 Result<TensorId> matrix_of_rows(NodeImport& node, std::size_t input, const std::vector<float>& values);
 /// The last axis of x [..., I] times `weights`: w [O, I] and, optional, a bias [O]; all rows at once. [..., O].

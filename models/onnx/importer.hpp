@@ -179,7 +179,7 @@ using Fold = Result<Constant> (*)(NodeImport& node);
 /// How to read one type of ONNX op. Without `convert` the type is supported only with constant inputs,
 /// without `fold` constants are computed by what `convert` makes; so are float32 ones where `fold_whole_only`.
 struct OpSupport {
-  std::string_view op_type;
+  std::string_view op_type;  ///< with its domain, as type_of() has it
   Convert convert = nullptr;
   Fold fold = nullptr;
   bool fold_whole_only = false;
@@ -190,7 +190,7 @@ struct OpSupport {
 Result<bool> fold_node(ImportState& state, const Node& node, const OpSupport& support);
 
 /// Null where the op is not supported.
-const OpSupport* find_support(std::string_view op_type);
+const OpSupport* find_support(const Node& node);
 
 /// `axis` counted from the front. Errors: kInvalidInput where it is out of [-rank, rank).
 Result<std::size_t> normalize_axis(std::int64_t axis, std::size_t rank);

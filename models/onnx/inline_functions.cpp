@@ -13,11 +13,8 @@ namespace {
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 18;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 28;
 
+/// Copies of constants share their values.
 std::int64_t size_of(const AttributeValue& value) {
-  if (const auto* constant = std::get_if<Constant>(&value)) {
-    const auto* integers = constant->integers();
-    return integers != nullptr ? static_cast<std::int64_t>(integers->size() * sizeof(std::int64_t)) : 0;
-  }
   if (const auto* text = std::get_if<std::string>(&value)) return static_cast<std::int64_t>(text->size());
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return 8 * std::ssize(*list);
   if (const auto* list = std::get_if<std::vector<float>>(&value)) return 4 * std::ssize(*list);

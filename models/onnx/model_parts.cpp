@@ -3,8 +3,6 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
-#include <string>
-
 #include "models/onnx/other_content.hpp"
 
 namespace cohort::onnx {
@@ -12,33 +10,41 @@ namespace cohort::onnx {
 namespace {
 
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
 tl::unexpected<Error> cut_short() { return fail(ErrorCode::kInvalidInput, "not an ONNX model, or cut short"); }
 
-/// Splits the fields of a message: calls take(content) for those of number `field` that have a length, and returns the
-/// bytes of the others.
-/// Errors: kInvalidInput where the message ends in the middle of a field.
+CodedInputStream stream_of(std::string_view bytes) {
+  return CodedInputStream(reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+}
+
+/// Calls take(content) for each field of number `field` in a message, whose type is a message, too; `others` gets all
+/// other fields.
 template <class Take>
-Result<std::string> without_field(std::string_view message, int field, const Take& take) {
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(message.data()),
-                                            static_cast<int>(message.size()));
-  std::string others;
-  std::size_t begin = 0;
+Result<void> take_apart(std::string_view message, int field, google::protobuf::MessageLite& others, const Take& take) {
+  CodedInputStream in = stream_of(message);
+  std::size_t begin = 0;  // of other fields that were not read yet
+  const auto read_others = [&](std::size_t end) {
+    CodedInputStream run = stream_of(message.substr(begin, end - begin));
+    return others.MergeFromCodedStream(&run) && run.ConsumedEntireMessage();
+  };
+  std::size_t at = 0;
   while (const std::uint32_t tag = in.ReadTag()) {
-    std::uint32_t size = 0;
-    if (tag == WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED)) {
-      if (!in.ReadVarint32(&size)) return cut_short();
-      const auto at = static_cast<std::size_t>(in.CurrentPosition());
-      if (size > message.size() - at || !in.Skip(static_cast<int>(size))) return cut_short();
-      take(message.substr(at, size));
-    } else {
+    if (tag != WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED)) {
       if (!WireFormatLite::SkipField(&in, tag)) return cut_short();
-      others += message.substr(begin, static_cast<std::size_t>(in.CurrentPosition()) - begin);
+      at = static_cast<std::size_t>(in.CurrentPosition());
+      continue;
     }
-    begin = static_cast<std::size_t>(in.CurrentPosition());
+    int size = 0;
+    if (!read_others(at) || !in.ReadVarintSizeAsInt(&size)) return cut_short();
+    at = static_cast<std::size_t>(in.CurrentPosition());
+    if (!in.Skip(size)) return cut_short();
+    take(message.substr(at, static_cast<std::size_t>(size)));
+    at = begin = static_cast<std::size_t>(in.CurrentPosition());
   }
-  if (begin != message.size()) return cut_short();
-  return others;
+  // A tag of 0 ends the loop, too.
+  if (at != message.size() || !read_others(at)) return cut_short();
+  return {};
 }
 
 }  // namespace
@@ -46,19 +52,15 @@ Result<std::string> without_field(std::string_view message, int field, const Tak
 Result<ModelParts> parts_of(std::string_view bytes) {
   if (const auto other = other_content(bytes))
     return fail(ErrorCode::kInvalidInput, "not an ONNX model: it is {}", *other);
-  std::vector<std::string_view> graphs;
-  COHORT_TRY(const std::string rest, without_field(bytes, ::onnx::ModelProto::kGraphFieldNumber,
-                                                   [&](std::string_view graph) { graphs.push_back(graph); }));
   ModelParts parts;
-  if (!parts.model.ParseFromString(rest)) return cut_short();
+  std::vector<std::string_view> graphs;
+  COHORT_CHECK(take_apart(bytes, ::onnx::ModelProto::kGraphFieldNumber, parts.model,
+                          [&](std::string_view graph) { graphs.push_back(graph); }));
   if (graphs.empty()) return fail(ErrorCode::kInvalidInput, "not an ONNX model: it has no graph");
   // Several are one, whose fields follow each other.
-  for (const std::string_view graph : graphs) {
-    COHORT_TRY(const std::string others,
-               without_field(graph, ::onnx::GraphProto::kInitializerFieldNumber,
-                             [&](std::string_view tensor) { parts.initializers.push_back(tensor); }));
-    if (!parts.model.mutable_graph()->MergeFromString(others)) return cut_short();
-  }
+  for (const std::string_view graph : graphs)
+    COHORT_CHECK(take_apart(graph, ::onnx::GraphProto::kInitializerFieldNumber, *parts.model.mutable_graph(),
+                            [&](std::string_view tensor) { parts.initializers.push_back(tensor); }));
   return parts;
 }
 

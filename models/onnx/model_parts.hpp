@@ -17,10 +17,12 @@ struct ModelParts {
   std::vector<std::string_view> initializers;  ///< each a TensorProto, where it stands in the file
 };
 
+/// Parts of `bytes`, which must be less than 2 GiB and outlive them.
 /// Errors: kInvalidInput where the bytes are no model, or are cut short.
 Result<ModelParts> parts_of(std::string_view bytes);
 
 /// Calls visit for each initialiser, in the file's order, to the first error.
+/// Errors: visit's, and kInvalidInput where an initialiser is cut short.
 Result<void> for_each_initializer(const ModelParts& parts,
                                   const std::function<Result<void>(const ::onnx::TensorProto&)>& visit);
 

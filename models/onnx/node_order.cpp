@@ -50,12 +50,15 @@ std::set<std::string> tensors_behind(const Graph& graph, const std::vector<std::
   return seen;
 }
 
+std::string type_of(const Node& node) {
+  return node.domain.empty() ? node.op_type : fmt::format("{}.{}", node.domain, node.op_type);
+}
+
 std::string describe(const Node& node) {
   const std::string_view name = !node.name.empty()      ? std::string_view(node.name)
                                 : !node.outputs.empty() ? std::string_view(node.outputs[0])
                                                         : std::string_view("without a name");
-  const std::string domain = node.domain.empty() ? std::string() : node.domain + ".";
-  return fmt::format("node {} ({}{}, opset {})", name, domain, node.op_type, node.opset);
+  return fmt::format("node {} ({}, opset {})", name, type_of(node), node.opset);
 }
 
 Result<std::vector<std::size_t>> sorted_nodes(const Graph& graph, bool is_inner) {

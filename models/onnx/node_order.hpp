@@ -13,6 +13,9 @@ namespace cohort::onnx {
 /// "node n1 (Conv, opset 13)", for messages.
 std::string describe(const Node& node);
 
+/// "Conv", or "com.microsoft.MatMulNBits": the type of a node, with its domain where that is not ONNX's own.
+std::string type_of(const Node& node);
+
 /// The nodes so that each comes after those whose outputs it reads, otherwise as in the file. What an inner graph does
 /// not write is written around it.
 /// Errors: kInvalidInput naming a node that reads what nothing writes, writes what has a value, or is in a cycle.

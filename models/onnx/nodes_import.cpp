@@ -78,13 +78,13 @@ void NodesImport::add(const Node& node, std::size_t index) {
   if (index < graph_.nodes.size() && &node == &graph_.nodes[index]) order_.push_back(index);
   const bool is_if = node.domain.empty() && node.op_type == "If";
   const bool is_loop = node.domain.empty() && (node.op_type == "Loop" || node.op_type == "Scan");
-  const OpSupport* support = node.domain.empty() ? find_support(node.op_type) : nullptr;
+  const OpSupport* support = find_support(node);
   const std::vector<std::string> reads = is_if ? std::vector{node.inputs.empty() ? "" : node.inputs[0]} : node.inputs;
   const bool is_behind =
       std::any_of(reads.begin(), reads.end(), [&](const std::string& input) { return missing_.count(input) > 0; });
   const bool is_runtime = is_runtime_op(node);
   if (support == nullptr && !is_if && !is_loop && !is_runtime) {
-    unsupported_.push_back({node.domain + "." + node.op_type, describe(node)});
+    unsupported_.push_back({type_of(node), describe(node)});
   } else if (!is_behind) {
     const auto imported = is_runtime               ? import_runtime_op(node)
                           : is_if                  ? import_if(node, index)

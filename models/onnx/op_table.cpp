@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/node_order.hpp"
 
 namespace cohort::onnx {
 
@@ -166,13 +167,15 @@ constexpr OpSupport kOps[] = {
     {"Upsample", convert_resize, nullptr},
     {"Where", convert_where, nullptr},
     {"Xor", convert_binary, nullptr},
+    {"com.microsoft.MatMulNBits", convert_block_matmul, nullptr},
 };
 
 }  // namespace
 
-const OpSupport* find_support(std::string_view op_type) {
+const OpSupport* find_support(const Node& node) {
+  const std::string name = type_of(node);
   const auto* const found =
-      std::find_if(std::begin(kOps), std::end(kOps), [&](const OpSupport& op) { return op.op_type == op_type; });
+      std::find_if(std::begin(kOps), std::end(kOps), [&](const OpSupport& op) { return op.op_type == name; });
   return found != std::end(kOps) ? found : nullptr;
 }
 

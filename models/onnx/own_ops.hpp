@@ -90,7 +90,6 @@ Result<void> make_quantized_concat(OwnOps& ops);
 Result<void> make_quantized_gemm(OwnOps& ops);
 
 // runtime_block_weights.cpp
-Result<void> make_block_matmul(OwnOps& ops);
 Result<void> make_block_gather(OwnOps& ops);
 
 /// A product of whole numbers in float32: of `a` and `b`, whose zero points may be left out, times `scale`.

@@ -1,3 +1,4 @@
+#include "models/onnx/converters.hpp"
 #include "models/onnx/own_ops.hpp"
 
 // Products with weights of few bits, in blocks that have a scale of their own, as language models have them.
@@ -73,8 +74,8 @@ std::vector<std::int64_t> blocks_in_order(const Blocks& blocks) {
   return of;
 }
 
-/// The block of each of the K rows of weights.
-Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Blocks& blocks) {
+/// The block of each of the K weights of an output.
+Result<std::vector<std::int64_t>> blocks_of_columns(NodeImport& import, const Blocks& blocks) {
   std::vector<std::int64_t> of = blocks_in_order(blocks);
   if (!import.has_input(kGroups)) return of;
   // ONNX Runtime 1.32 takes no notice of zero points beside them, and computes something else for 2 bits.
@@ -94,7 +95,7 @@ Result<std::vector<std::int64_t>> blocks_of_rows(NodeImport& import, const Block
 /// Calls visit(weight) for the weights, whose levels are input `input`: for each of N outputs K of them.
 template <class Visit>
 Result<void> for_each_weight(NodeImport& import, const Blocks& blocks, std::size_t input,
-                             const std::vector<std::int64_t>& blocks_of_rows, const Visit& visit) {
+                             const std::vector<std::int64_t>& blocks_of_columns, const Visit& visit) {
   const std::int64_t row = blocks.count() * blocks.bytes(blocks.size);
   const Constant* const levels = import.needed_constant(input);
   if (levels == nullptr || levels->integers() == nullptr)
@@ -105,7 +106,7 @@ Result<void> for_each_weight(NodeImport& import, const Blocks& blocks, std::size
   COHORT_TRY(const std::vector<float> zeros, zero_points(import, blocks));
   for (std::int64_t n = 0; n < blocks.outputs; ++n) {
     for (std::int64_t k = 0; k < blocks.inner; ++k) {
-      const auto block = static_cast<std::size_t>(n * blocks.count() + blocks_of_rows[static_cast<std::size_t>(k)]);
+      const auto block = static_cast<std::size_t>(n * blocks.count() + blocks_of_columns[static_cast<std::size_t>(k)]);
       const float level = blocks.value(*levels->integers(), n * row, k);
       visit((level - zeros[block]) * (*scales->floats())[block]);
     }
@@ -113,15 +114,17 @@ Result<void> for_each_weight(NodeImport& import, const Blocks& blocks, std::size
   return {};
 }
 
-/// The weights in input `input` as a matrix [N, K].
-Result<std::string> weights_of(OwnOps& ops, const Blocks& blocks, std::size_t input,
-                               const std::vector<std::int64_t>& blocks_of_rows) {
-  COHORT_CHECK(ops.import().claim(blocks.inner * blocks.outputs));
+/// The weights in input `input`, [N, K].
+Result<std::vector<float>> weights_of(NodeImport& import, const Blocks& blocks, std::size_t input) {
+  COHORT_CHECK(import.claim(blocks.inner * blocks.outputs));
+  std::vector<std::int64_t> of_columns = blocks_in_order(blocks);
+  if (input == kLevels) {
+    COHORT_TRY(of_columns, blocks_of_columns(import, blocks));
+  }
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(blocks.inner * blocks.outputs));
-  COHORT_CHECK(
-      for_each_weight(ops.import(), blocks, input, blocks_of_rows, [&](float weight) { values.push_back(weight); }));
-  return ops.add("Constant", {}, {{"value", make_constant({blocks.outputs, blocks.inner}, std::move(values))}});
+  COHORT_CHECK(for_each_weight(import, blocks, input, of_columns, [&](float weight) { values.push_back(weight); }));
+  return values;
 }
 
 /// Rows of a table whose values are packed in bytes along its last axis.
@@ -153,25 +156,26 @@ Result<Blocks> blocks_of_table(NodeImport& import) {
 
 Result<void> make_block_gather(OwnOps& ops) {
   COHORT_TRY(const Blocks blocks, blocks_of_table(ops.import()));
-  COHORT_TRY(const std::string table, weights_of(ops, blocks, kTable, blocks_in_order(blocks)));
+  COHORT_TRY(std::vector<float> values, weights_of(ops.import(), blocks, kTable));
+  const std::string table =
+      ops.add("Constant", {}, {{"value", make_constant({blocks.outputs, blocks.inner}, std::move(values))}});
   ops.give(ops.add("Gather", {table, ops.input(kIndices)}, {{"axis", std::int64_t{0}}}));
   return {};
 }
 
-Result<void> make_block_matmul(OwnOps& ops) {
-  NodeImport& import = ops.import();
-  COHORT_TRY(const Blocks blocks, blocks_of(import));
-  COHORT_TRY(const std::vector<std::int64_t> of_rows, blocks_of_rows(import, blocks));
-  COHORT_TRY(Shape shape, import.shape(kX));
-  if (shape.empty() || shape.back() != blocks.inner)
-    return fail(ErrorCode::kInvalidInput, "A {} does not fit weights of {} rows", to_string(shape), blocks.inner);
-  COHORT_TRY(const std::string weights, weights_of(ops, blocks, kLevels, of_rows));
-  // A product of rows takes the weights as they lie; a MatMul would have them turned, and turn them back.
-  const std::int64_t rows = element_count(shape) / blocks.inner;
-  const std::string x = ops.add("Reshape", {ops.input(kX), ops.integers({rows, blocks.inner})});
-  const std::string y = ops.add("Gemm", {x, weights, ops.input(kBias)}, {{"transB", std::int64_t{1}}});
-  shape.back() = blocks.outputs;
-  ops.give(ops.add("Reshape", {y, ops.integers(shape)}));
+// Not by way of ONNX's MatMul, whose weights lie the other way round: they would be turned twice.
+Result<void> convert_block_matmul(NodeImport& node) {
+  COHORT_TRY(const Blocks blocks, blocks_of(node));
+  COHORT_TRY(const TensorId x, node.tensor(kX));
+  if (node.shape_of(x).empty()) return fail(ErrorCode::kInvalidInput, "takes no scalars");
+  COHORT_TRY(std::vector<float> values, weights_of(node, blocks, kLevels));
+  COHORT_TRY(const TensorId w, node.weight(kLevels, {blocks.outputs, blocks.inner}, std::move(values)));
+  COHORT_TRY(TensorId y, product_of_rows(node, "", x, {w}));
+  if (node.has_input(kBias)) {
+    COHORT_TRY(const TensorId bias, node.tensor(kBias));
+    COHORT_TRY(y, node.emit("bias", Binary{BinaryKind::kAdd}, {y, bias}));
+  }
+  node.set_result(y);
   return {};
 }
 

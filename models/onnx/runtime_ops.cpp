@@ -34,7 +34,6 @@ constexpr RuntimeOp kRuntimeOps[] = {
     {"GroupNorm", make_group_normalization},
     {"GroupQueryAttention", make_group_query_attention},
     {"MatMulIntegerToFloat", make_integer_matmul},
-    {"MatMulNBits", make_block_matmul},
     {"MultiHeadAttention", make_multi_head_attention},
     {"QAttention", make_quantized_attention},
     {"QEmbedLayerNormalization", make_embedding},

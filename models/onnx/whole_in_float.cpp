@@ -52,6 +52,7 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"LessOrEqual", Use::kReads},
     {"MatMul", Use::kComputes},
     {"MatMulInteger", Use::kSums},
+    {"MatMulNBits", Use::kReads},
     {"Max", Use::kKeeps},
     {"MaxPool", Use::kKeeps},
     {"Min", Use::kKeeps},

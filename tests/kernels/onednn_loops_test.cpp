@@ -190,6 +190,9 @@ TEST(OnednnLoops, LogarithmsOfSumsOfExponentialsDoNotOverflow) {
     runner.set_input(0, values);
     expect_equals_reference(runner);
   }
+  for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{1}, {2, 3}, {0, 2}})
+    expect_equals_reference(CallRunner(
+        with_output(Reduce{ReduceKind::kLogSumExp, axes, true}, {dense(0, {2, 20, 15, 17}, Layout::kNhwc)}, 1), 2));
 }
 
 TEST(OnednnLoops, ReduceShortRowsSideBySide) {

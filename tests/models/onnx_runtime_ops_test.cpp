@@ -308,6 +308,36 @@ TEST(OnnxRuntimeOps, MultiplyByWeightsOfFourBits) {
   EXPECT_THAT(problem(graph(3, levels)), HasSubstr("in blocks of 3 are not supported"));
 }
 
+TEST(OnnxRuntimeOps, MultiplyRowsOfEveryRankByWeightsOfFourBits) {
+  const std::string weights = narrow_text("w", {2, 2, 1}, 2, {0x98, 0x7A, 0x08, 0x0F}) +
+                              floats_text("scales", {2, 2}, {1, 2, 0.5F, 1}) +
+                              floats_text("plain", {4, 2}, {0, 0, 1, -4, 4, 7, -2, -8});
+  const auto product = [](const std::string& x, const std::string& bias, const std::string& y) {
+    return runtime_text("MatMulNBits", {x, "w", "scales", "", "", bias}, {y},
+                        integer_attribute("K", 4) + integer_attribute("N", 2) + integer_attribute("block_size", 2));
+  };
+  const auto own = [](const std::string& bias) {
+    return node_text("MatMul", {"x", "plain"}, {bias.empty() ? "y" : "xw"}) +
+           (bias.empty() ? "" : node_text("Add", {"xw", bias}, {"y"}));
+  };
+  for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{2, 3, 4}, Shape{2, 1, 3, 4}}) {
+    const std::string head = input_text("x", shape) + input_text("b", {2}) + output_text("y") + weights +
+                             floats_text("bias", {2}, {0.25F, -3});
+    for (const std::string bias : {"", "bias", "b"})
+      expect_same(head, product("x", bias, "y"), own(bias), {numbers(shape), {7, -1}});
+  }
+  // No rows beside some.
+  const std::string head = input_text("x", {2, 3, 4}) + output_text("y") + weights + integers_text("none", {1}, {0}) +
+                           integers_text("axis", {1}, {1}) +
+                           node_text("Slice", {"x", "none", "none", "axis"}, {"no_rows"});
+  expect_same(head,
+              product("no_rows", "", "a") + product("x", "", "b") +
+                  node_text("Concat", {"a", "b"}, {"y"}, integer_attribute("axis", 1)),
+              own(""), {numbers({2, 3, 4})});
+  EXPECT_THAT(problem(input_text("x", {2, 3}) + output_text("y") + weights + product("x", "", "y")),
+              HasSubstr("A [2, 3] does not fit B, which has 4 rows"));
+}
+
 TEST(OnnxRuntimeOps, AddLevels) {
   const std::string head = input_text("a", {3}, 2) + input_text("b", {3}, 2) + output_text("y") +
                            floats_text("sa", {}, {0.5F}) + narrow_text("za", {}, 2, {10}) + floats_text("sb", {}, {1}) +

@@ -71,7 +71,11 @@ TEST(OnnxWeights, AGraphMayStandInSeveralParts) {
                             node_text("Add", {"x", "a"}, {"sum"});
   const std::string second = initializer("b", 1, "dims: 2 float_data: 3 float_data: 4") +
                              node_text("Mul", {"sum", "b"}, {"y"}) + output_text("y");
-  EXPECT_THAT(first_output(onnx_model(13, first) + onnx_model(13, second)), ElementsAre(33, 88));
+  const std::string bytes = onnx_model(13, first) + onnx_model(13, second);
+  EXPECT_THAT(first_output(bytes), ElementsAre(33, 88));
+  EXPECT_TRUE(onnx::check_model(bytes));
+  EXPECT_EQ(onnx::input_names(bytes)->size(), 1U);
+  EXPECT_THAT(message(bytes.substr(0, bytes.size() - 1)), HasSubstr("not an ONNX model, or cut short"));
 }
 
 TEST(OnnxConstant, HasEveryFormOfNumbers) {

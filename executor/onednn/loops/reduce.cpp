@@ -1,5 +1,5 @@
-// Sums, means, norms and extremes along any axes. Dimensions that lie one in the other in memory are one; loops are
-// vectorised over the innermost, whether it is reduced or kept.
+// Sums, means, norms, extremes and logarithms of sums along any axes. Dimensions that lie one in the other in memory
+// are one; loops are vectorised over the innermost, whether it is reduced or kept.
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ struct Function {
   double (*take)(double all, double part) = nullptr;
   double start = 0;
   double (*finish)(double all, float largest) = nullptr;  ///< null: division
-  bool needs_largest = false;                             ///< which then stands in the result
+  bool needs_largest = false;  ///< It stands in the result before: a pass that takes the maximum has put it there.
 };
 
 struct Reduction {
@@ -66,9 +66,10 @@ struct Reduction {
     return static_cast<float>(function->finish == nullptr ? all / divisor : function->finish(all, largest));
   }
   [[nodiscard]] float largest_at(const float* y) const { return function->needs_largest ? *y : 0; }
-  /// Of `count` results that lie side by side.
+  /// Copies those of `count` results that lie `step` apart, where they are needed.
   void copy_largest(const float* y, std::int64_t step, std::int64_t count, float* to) const {
-    for (std::int64_t i = 0; i < count && function->needs_largest; ++i) to[i] = y[i * step];
+    if (!function->needs_largest) return;
+    for (std::int64_t i = 0; i < count; ++i) to[i] = y[i * step];
   }
 };
 
@@ -127,6 +128,11 @@ COHORT_VECTORS float sum_exponentials(const float* x, std::int64_t count, float 
 
 COHORT_VECTORS void add_exponentials(const float* x, std::int64_t step, std::int64_t count, float* into,
                                      const float* largest) {
+  if (step == 1) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) into[i] += vector_exp(x[i] - largest[i]);
+    return;
+  }
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) into[i] += vector_exp(x[i * step] - largest[i]);
 }
@@ -176,7 +182,7 @@ double take_extreme(double all, double part) {
 double as_it_is(double all, float) { return all; }
 double square_root(double all, float) { return std::sqrt(all); }
 double logarithm(double all, float) { return std::log(all); }
-/// Less an infinity, elements are no numbers: their largest is the result.
+/// inf - inf is NaN: a largest that is infinite, or NaN, is itself the result.
 double logarithm_and_largest(double all, float largest) {
   return std::isfinite(largest) ? std::log(all) + static_cast<double>(largest) : static_cast<double>(largest);
 }
@@ -413,12 +419,10 @@ OwnWays own_ways(const Reduce& op, const OpCall& call, int threads) {
         static_cast<double>(element_count(x.shape)) / static_cast<double>(element_count(call.outputs[0].shape));
   const std::int64_t results = r->inner_reduced ? threads : threads * r->inner.extent;
   const auto reduce = has_short_rows(*r) ? reduce_short_rows : r->inner_reduced ? reduce_rows : reduce_columns;
-  return {{[=, r = *r](const HostArguments& arguments) {
-             if (r.function->needs_largest) {
-               Reduction extremes = r;
-               extremes.function = &kMaximum;
-               reduce(extremes, threads, arguments);
-             }
+  Reduction extremes = *r;
+  extremes.function = &kMaximum;
+  return {{[=, r = *std::move(r), extremes = std::move(extremes)](const HostArguments& arguments) {
+             if (r.function->needs_largest) reduce(extremes, threads, arguments);
              reduce(r, threads, arguments);
            },
            Bytes{results * std::int64_t{sizeof(double)}}}};
