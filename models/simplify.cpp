@@ -10,6 +10,7 @@
 #include "models/merge_same.hpp"
 #include "models/model_edit.hpp"
 #include "models/recognize.hpp"
+#include "models/tiny_weights.hpp"
 
 namespace cohort {
 
@@ -358,6 +359,7 @@ LoadedModel simplify(LoadedModel loaded, bool strict_nan) {
   loaded = merge_same_ops(std::move(loaded));
   loaded = Simplifier(std::move(loaded), strict_nan).run(true);
   if (strict_nan) return loaded;
+  drop_tiny_weights(loaded);       // times infinity they are infinite, zeros NaN
   mark_eight_bits(loaded);         // an 8-bit number is never NaN
   mark_quantized_weights(loaded);  // sums before the step may be infinite where the product is not
   return loaded;
