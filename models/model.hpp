@@ -113,9 +113,9 @@ struct LoadedModel {
 /// Optimises a model for inference: makes one op of functions that exporters write as several (recognize_functions())
 /// and of ops that compute the same (merge_same_ops()), folds normalisation, scale and bias into the convolution or
 /// product before them, adds up convolutions of a tensor, turns activations and residuals into post-ops of what makes
-/// their input, also behind a Reshape, drops the unused, and marks products of quantised numbers. Outputs keep names
-/// and, up to float32 rounding, values, and ops their names; Reshapes come and go. With `strict_nan` activations stay
-/// ops of their own, as oneDNN may turn a NaN into a number within a product, and nothing is marked.
+/// their input, also behind a Reshape, drops the unused and tiny weights, and marks products of quantised numbers.
+/// Outputs keep names and, up to float32 rounding, values, and ops their names. With `strict_nan` activations stay ops
+/// of their own, as oneDNN may turn a NaN into a number within a product, tiny weights stay, and nothing is marked.
 LoadedModel simplify(LoadedModel loaded, bool strict_nan = false);
 
 /// The same for a training step, but keeps what gradients read: an activation becomes a post-op only if nothing else

@@ -45,8 +45,8 @@ std::vector<bool> weights_of_products(const Model& model) {
 void drop_tiny_weights(LoadedModel& loaded) {
   const std::vector<bool> are_weights = weights_of_products(loaded.model);
   for (std::size_t i = 0; i < are_weights.size(); ++i) {
+    if (!are_weights[i] || loaded.weights.by_tensor[i] == nullptr) continue;
     WeightValues& values = loaded.weights.by_tensor[i];
-    if (!are_weights[i] || values == nullptr) continue;
     const float largest = std::accumulate(values->begin(), values->end(), 0.0F,
                                           [](float most, float w) { return std::max(most, std::fabs(w)); });
     const float least = std::min(kSmall, largest * kPartOfLargest);
