@@ -171,7 +171,7 @@ std::size_t members_that_fit(const Program& program, Bytes memory) {
   std::vector<Bytes> own(program.member_count);
   for (const Step& step : program.steps) {
     const auto count = static_cast<std::int64_t>(std::max<std::size_t>(step.members.size(), 1));
-    for (const MemberId member : step.members) own[to_index(member)] += Bytes{step.packed_weights.value / count};
+    for (const MemberId member : step.members) own[to_index(member)] += Bytes{step.own_weights().value / count};
   }
   for (const ProgramInput& input : program.inputs) {
     if (input.members.size() == 1)

@@ -11,10 +11,14 @@
 namespace cohort {
 namespace {
 
-Result<std::vector<std::unique_ptr<HostKernel>>> prepare_kernels(const Program& program, const HostKernels& kernels,
+Result<std::vector<std::shared_ptr<HostKernel>>> prepare_kernels(const Program& program, const HostKernels& kernels,
                                                                  std::span<const Weights* const> weights) {
-  std::vector<std::unique_ptr<HostKernel>> prepared;
+  std::vector<std::shared_ptr<HostKernel>> prepared;
   for (const Step& step : program.steps) {
+    if (step.same_kernel_as) {
+      prepared.push_back(prepared[to_index(*step.same_kernel_as)]);
+      continue;
+    }
     COHORT_TRY(const auto values, gather_weights(step, weights));
     auto kernel = kernels.prepare(step.call, step.cost.algorithm, step.cost.threads, values);
     if (!kernel) return in_context(step.task, kernel.error());

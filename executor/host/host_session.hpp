@@ -42,7 +42,7 @@ class HostSession final : public Session {
  public:
   struct Parts {
     HostMemory memory;
-    std::vector<std::unique_ptr<HostKernel>> kernels;  ///< by StepId
+    std::vector<std::shared_ptr<HostKernel>> kernels;  ///< by StepId; some steps of a stream run the same one
     CoreTurns* turns = nullptr;                        ///< of the backend's sessions
   };
   /// Throws std::system_error where the system gives no thread.

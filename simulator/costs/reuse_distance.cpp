@@ -94,7 +94,9 @@ std::vector<Reuse> reuses_of(const Program& program, const EqualCalls& calls, co
   const Step& step = program.step(calls.steps.front());
   const std::vector<std::size_t> places = places_of_operands(program, calls);
   std::map<double, double, std::greater<>> bytes;  // by part of the program step that passes
-  bytes[1] += count(step.packed_weights);
+  const auto has_own = [&](StepId id) { return !program.step(id).same_kernel_as; };
+  const auto kernels = static_cast<double>(std::count_if(calls.steps.begin(), calls.steps.end(), has_own));
+  bytes[kernels / static_cast<double>(calls.steps.size())] += count(step.packed_weights);
   const auto add = [&](std::size_t operand, const View& view) {
     bytes[static_cast<double>(places[operand]) / static_cast<double>(calls.steps.size())] += count(bytes_of(view));
   };

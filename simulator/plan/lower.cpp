@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "simulator/plan/lowering.hpp"
+#include "simulator/plan/shared_kernels.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 
 namespace cohort {
@@ -75,6 +76,7 @@ Result<Program> Lowering::run() {
                  : is_grouped(launch)       ? lower_grouped(launch)
                                             : lower_fused(launch));
   COHORT_CHECK(add_outputs());
+  if (catalog_.shares_kernels()) share_kernels(program_);
   lay_out_memory();
   COHORT_CHECK(check_limits());
   return std::move(program_);

@@ -105,7 +105,7 @@ void Lowering::lay_out_memory() {
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     Step& step = program_.steps[i];
     step.dependencies = order.add(step.stream, needs_[i]);
-    program_.memory.weights += step.packed_weights;
+    program_.memory.weights += step.own_weights();
     const auto use = [&](BufferId id) {
       std::vector<StepId>& users = buffers[to_index(id)].users;
       if (users.empty() || users.back() != static_cast<StepId>(i)) users.push_back(static_cast<StepId>(i));

@@ -59,6 +59,9 @@ class OpCatalog {
   /// Most streams of a plan. Absent for GPUs, where streams take turns; on a CPU they are workers, at most one per
   /// core.
   virtual std::optional<int> most_streams() const { return std::nullopt; }
+
+  /// Whether steps can run the same kernel: those of a stream on a CPU do, one after the other.
+  bool shares_kernels() const { return most_streams().has_value(); }
 };
 
 }  // namespace cohort

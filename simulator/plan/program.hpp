@@ -146,7 +146,12 @@ struct Step {
   StreamId stream{};
   std::optional<BufferId> workspace;
   Bytes packed_weights;
+  /// On a CPU: an earlier step of the stream, whose kernel with its packed weights runs this step, too.
+  std::optional<StepId> same_kernel_as = std::nullopt;
   std::vector<StepId> dependencies;  ///< ascending; by data, buffer reuse and `after`, without those that others imply
+
+  /// The packed weights that are there for this step alone.
+  [[nodiscard]] Bytes own_weights() const { return same_kernel_as ? Bytes{} : packed_weights; }
 };
 
 struct ProgramInput {
