@@ -10,7 +10,9 @@ namespace cohort {
 namespace {
 
 /// Whether a kernel made for one view runs on the other: where they lie, it is told when it runs.
-bool lie_alike(const View& a, const View& b) { return a.shape == b.shape && a.strides == b.strides && a.type == b.type; }
+bool lie_alike(const View& a, const View& b) {
+  return a.shape == b.shape && a.strides == b.strides && a.type == b.type;
+}
 
 bool are_alike(const Operand& a, const Operand& b) {
   const View *view = std::get_if<View>(&a), *other = std::get_if<View>(&b);
@@ -30,7 +32,8 @@ bool are_in_place_alike(const OpCall& a, const OpCall& b) {
 
 bool run_the_same(const Step& a, const Step& b) {
   return a.stream == b.stream && a.cost == b.cost &&
-         std::equal(a.call.inputs.begin(), a.call.inputs.end(), b.call.inputs.begin(), b.call.inputs.end(), are_alike) &&
+         std::equal(a.call.inputs.begin(), a.call.inputs.end(), b.call.inputs.begin(), b.call.inputs.end(),
+                    are_alike) &&
          std::equal(a.call.outputs.begin(), a.call.outputs.end(), b.call.outputs.begin(), b.call.outputs.end(),
                     lie_alike) &&
          are_in_place_alike(a.call, b.call);
@@ -56,8 +59,8 @@ void share_kernels(Program& program) {
     const std::optional<std::uint64_t> weight = first_weight(step.call);
     if (!weight) continue;
     std::vector<StepId>& earlier = by_weight[*weight];
-    const auto same = std::find_if(earlier.begin(), earlier.end(),
-                                   [&](StepId id) { return run_the_same(program.step(id), step); });
+    const auto same =
+        std::find_if(earlier.begin(), earlier.end(), [&](StepId id) { return run_the_same(program.step(id), step); });
     if (same != earlier.end()) {
       step.same_kernel_as = *same;
     } else {

@@ -217,6 +217,21 @@ TEST(HostSession, TellsKernelsTheirThreadsOnlyWhenTheyChange) {
   EXPECT_THAT(host.script->thread_counts, ElementsAre(2, 1, 2));
 }
 
+TEST(HostSession, RunsAKernelForSeveralSteps) {
+  SmallProgram p(1);
+  const View x = p.input("x"), a = p.activation("a", 0), b = p.activation("b", 1), y = p.output("y");
+  const StepId first = p.step("a", {x}, a, {});
+  p.step("b", {a}, b, {});
+  p.step("y", {b, a}, y, {});
+  p.program.steps[1].same_kernel_as = first;
+  Host host;
+  const auto runner = host.runner(p.program);
+  EXPECT_EQ(host.script->prepared, 2);
+  fill(runner->session(), 0, 1);
+  ASSERT_TRUE(runner->step(0));
+  EXPECT_THAT(*runner->session().read_output(0), Each(6));
+}
+
 TEST(HostSession, RefusesAProgramLargerThanTheMachine) {
   FourStreams four;
   Host host(Bytes{64 * 8});

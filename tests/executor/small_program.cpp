@@ -47,6 +47,7 @@ class ScriptedKernels final : public HostKernels {
   Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int /*threads*/,
                                               std::span<const std::vector<float>> /*weights*/) const override {
     if (algorithm == "unknown") return fail(ErrorCode::kInvalidInput, "no algorithm \"unknown\"");
+    ++script_->prepared;
     return std::make_unique<ScriptedKernel>(algorithm, element_count(call.outputs[0].shape), script_);
   }
   void use_threads(int threads, std::span<const int> cores) const override {

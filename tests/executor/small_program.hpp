@@ -64,6 +64,7 @@ struct FourStreams {
 struct KernelScript {
   std::atomic<bool> fail{false};
   std::atomic<int> runs{0};
+  std::atomic<int> prepared{0};  ///< kernels
   std::mutex mutex;
   std::vector<int> thread_counts;  ///< as told by use_threads, guarded by mutex
   /// Cores told to each of those calls, and the cores that its thread may run on; guarded by mutex.

@@ -94,6 +94,43 @@ TEST(Lower, RefusesMoreStreamsThanACpuHasCores) {
   EXPECT_EQ(lowered(more).streams, 5) << "as on a GPU";
 }
 
+/// Four products: three by the same weights, the third by others.
+Model layers_used_again() {
+  ModelBuilder b("tied");
+  const TensorId w = b.weight("w", {16, 16}), other = b.weight("other", {16, 16});
+  TensorId x = b.input("x", {4, 16});
+  for (const auto& [name, weights] : {std::pair{"a", w}, {"b", w}, {"c", other}, {"d", w}})
+    x = b.add(name, Gemm{}, {x, weights});
+  b.output(x);
+  return *b.finish();
+}
+
+std::vector<std::optional<StepId>> kernels_of(const Program& program) {
+  std::vector<std::optional<StepId>> kernels;
+  for (const Step& step : program.steps) kernels.push_back(step.same_kernel_as);
+  return kernels;
+}
+
+TEST(Lower, EqualCallsOfACpuStreamWithTheSameWeightsRunOneKernel) {
+  const Model model = layers_used_again();
+  constexpr auto kOwn = std::nullopt;
+  const Program program = lowered(same_models(model, 2, Strategy::kSerial), TwoCores());
+  EXPECT_THAT(kernels_of(program), ElementsAre(kOwn, StepId{0}, kOwn, StepId{0}, kOwn, StepId{4}, kOwn, StepId{4}));
+  EXPECT_EQ(program.memory.weights, Bytes{2 * 2 * 16 * 16 * 4});
+
+  Case c = same_models(model, 1, Strategy::kConcurrent, 2);
+  c.plan.groups[0].ops = {"a", "b", "c", "d"};
+  c.plan.groups[0].op_streams = {0, 1, 0, 1};
+  EXPECT_THAT(kernels_of(lowered(c, TwoCores())), ElementsAre(kOwn, kOwn, kOwn, StepId{1})) << "streams run at once";
+}
+
+TEST(Lower, StepsOfAGpuHaveKernelsOfTheirOwn) {
+  const Model model = layers_used_again();
+  const Program program = lowered(same_models(model, 1, Strategy::kSerial));
+  for (const Step& step : program.steps) EXPECT_FALSE(step.same_kernel_as);
+  EXPECT_EQ(program.memory.weights, Bytes{4 * 16 * 16 * 4});
+}
+
 TEST(Lower, SerialMembersFollowOneAnotherOnAllCores) {
   const Model model = small_cnn();
   const Program program = lowered(same_models(model, 2, Strategy::kSerial));

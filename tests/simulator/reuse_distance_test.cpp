@@ -76,6 +76,21 @@ TEST(ReuseDistance, IsEverythingWhereAllIsUsedOnceAStep) {
   }
 }
 
+TEST(ReuseDistance, OfWeightsThatSeveralStepsUseIsFromOneToTheNext) {
+  Members eight(Strategy::kSerial);
+  ASSERT_EQ(eight.reuses_of("conv1").size(), 2U);
+  std::optional<StepId> first;
+  for (std::size_t i = 0; i < eight.program.steps.size(); ++i) {
+    Step& step = eight.program.steps[i];
+    if (step.op != "conv1") continue;
+    step.same_kernel_as = first;
+    if (!first) first = static_cast<StepId>(i);
+  }
+  const std::vector<Reuse> reuses = eight.reuses_of("conv1");
+  ASSERT_EQ(reuses.size(), 1U);
+  EXPECT_LT(reuses[0].distance, footprint_of(eight.program));
+}
+
 TEST(ReuseDistance, OfActivationsIsAMembersTurnWhereMembersUseTheSameMemory) {
   const Members one(Strategy::kSerial, InputSharing::kShared, 1);
   const Members eight(Strategy::kSerial);
