@@ -61,6 +61,13 @@ Result<void> check_step(const Program& program, std::size_t position) {
     return fail(ErrorCode::kInvalidInput, "{} has workspace buffer {}, but the program has {}", step.task,
                 to_index(*step.workspace), program.buffers.size());
   }
+  if (step.same_kernel_as) {
+    const std::size_t other = to_index(*step.same_kernel_as);
+    if (other >= position || program.steps[other].same_kernel_as || program.steps[other].stream != step.stream)
+      return fail(ErrorCode::kInvalidInput,
+                  "{} runs the kernel of step {}, which is no earlier one of its stream with its own", step.task,
+                  other);
+  }
   return {};
 }
 

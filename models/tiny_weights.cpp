@@ -23,7 +23,8 @@ bool is_one_of(const OpAttributes& op) {
 /// Whether an op only multiplies its input `i`, or adds it to products.
 bool multiplies(const OpAttributes& op, std::size_t i) {
   if (i == 0) return std::holds_alternative<MatMul>(op);
-  return is_one_of<Convolution, ConvTranspose, Gemm, MatMul, BatchNormalization, Lstm, Recurrent>(op);
+  if (std::holds_alternative<BatchNormalization>(op)) return i == 1;  // the scale
+  return is_one_of<Convolution, ConvTranspose, Gemm, MatMul, Lstm, Recurrent>(op);
 }
 
 /// Float32 weights by tensor that only such ops read, and outputs do not show.
@@ -47,6 +48,8 @@ void drop_tiny_weights(LoadedModel& loaded) {
   for (std::size_t i = 0; i < are_weights.size(); ++i) {
     if (!are_weights[i] || loaded.weights.by_tensor[i] == nullptr) continue;
     WeightValues& values = loaded.weights.by_tensor[i];
+    const auto is_small = [](float w) { return w != 0 && std::fabs(w) < kSmall; };
+    if (std::none_of(values->begin(), values->end(), is_small)) continue;
     const float largest = std::accumulate(values->begin(), values->end(), 0.0F,
                                           [](float most, float w) { return std::max(most, std::fabs(w)); });
     const float least = std::min(kSmall, largest * kPartOfLargest);

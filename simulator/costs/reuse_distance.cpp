@@ -46,6 +46,7 @@ class Touched {
         if (view != nullptr && program.buffer(view->buffer).kind == BufferKind::kInput) read_ += count(bytes_of(*view));
       }
       for (const View& view : step.call.outputs) written_ += count(bytes_of(view));
+      weights_ += count(step.packed_weights);
     }
   }
 
@@ -54,7 +55,8 @@ class Touched {
     const double arena = count(memory.activations) + count(memory.workspace);
     const double input = count(input_read_by(program_));
     const double touched = std::min(arena, std::max(arena, written_) * part) +
-                           std::min(input, std::max(input, read_) * part) + count(memory.weights) * part;
+                           std::min(input, std::max(input, read_) * part) +
+                           std::min(count(memory.weights), weights_ * part);
     return part < 1 ? Bytes{std::llround(touched)} : footprint_of(program_);
   }
 
@@ -62,6 +64,7 @@ class Touched {
   const Program& program_;
   double written_ = 0;  ///< bytes of values that steps make
   double read_ = 0;     ///< bytes of input that steps read
+  double weights_ = 0;  ///< bytes of weights that steps read, those that several share for each
 };
 
 /// By operand of one call, in how many places those of the others like it lie.
@@ -96,6 +99,7 @@ std::vector<Reuse> reuses_of(const Program& program, const EqualCalls& calls, co
   std::map<double, double, std::greater<>> bytes;  // by part of the program step that passes
   const auto has_own = [&](StepId id) { return !program.step(id).same_kernel_as; };
   const auto kernels = static_cast<double>(std::count_if(calls.steps.begin(), calls.steps.end(), has_own));
+  bytes[1] = 0;
   bytes[kernels / static_cast<double>(calls.steps.size())] += count(step.packed_weights);
   const auto add = [&](std::size_t operand, const View& view) {
     bytes[static_cast<double>(places[operand]) / static_cast<double>(calls.steps.size())] += count(bytes_of(view));

@@ -76,7 +76,7 @@ Result<Program> Lowering::run() {
                  : is_grouped(launch)       ? lower_grouped(launch)
                                             : lower_fused(launch));
   COHORT_CHECK(add_outputs());
-  if (catalog_.shares_kernels()) share_kernels(program_);
+  if (catalog_.shares_kernels()) share_kernels(program_, models_);
   lay_out_memory();
   COHORT_CHECK(check_limits());
   return std::move(program_);

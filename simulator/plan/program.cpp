@@ -189,6 +189,7 @@ std::string print(const Program& program) {
     for (const Operand& operand : step.call.inputs) text += fmt::format(" <{}>", print_operand(program, operand));
     text += " ->";
     for (const View& view : step.call.outputs) text += fmt::format(" <{}>", print_operand(program, view));
+    if (step.same_kernel_as) text += fmt::format(" by the kernel of {}", to_index(*step.same_kernel_as));
     if (!step.dependencies.empty()) text += " after";
     for (const StepId id : step.dependencies) text += fmt::format(" {}", to_index(id));
     text += "\n";

@@ -62,7 +62,7 @@ struct MemberTensor {
 };
 
 /// Constant values: those of `parts` one after another, seen as one dense tensor of `shape`. The
-/// backend copies and packs them once, when a Program is loaded.
+/// backend copies and packs them when a Program is loaded, for each step that has a kernel of its own.
 struct WeightView {
   std::vector<MemberTensor> parts;
   Shape shape;

@@ -1,70 +1,67 @@
 #include "simulator/plan/shared_kernels.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <variant>
 #include <vector>
+
+#include "simulator/plan/call_form.hpp"
 
 namespace cohort {
 
 namespace {
 
-/// Whether a kernel made for one view runs on the other: where they lie, it is told when it runs.
-bool lie_alike(const View& a, const View& b) {
-  return a.shape == b.shape && a.strides == b.strides && a.type == b.type;
-}
-
-bool are_alike(const Operand& a, const Operand& b) {
-  const View *view = std::get_if<View>(&a), *other = std::get_if<View>(&b);
-  return view != nullptr && other != nullptr ? lie_alike(*view, *other) : a == b;
-}
-
-/// Which inputs lie in the buffers of which outputs.
-bool are_in_place_alike(const OpCall& a, const OpCall& b) {
-  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
-    const View *view = std::get_if<View>(&a.inputs[i]), *other = std::get_if<View>(&b.inputs[i]);
-    for (std::size_t k = 0; view != nullptr && k < a.outputs.size(); ++k) {
-      if ((view->buffer == a.outputs[k].buffer) != (other->buffer == b.outputs[k].buffer)) return false;
+bool uses_weights_again(const Model& model) {
+  std::vector<bool> is_used(model.tensors.size());
+  for (const Op& op : model.ops) {
+    for (const TensorId input : op.inputs) {
+      if (model.tensor(input).role != TensorRole::kWeight) continue;
+      if (is_used[to_index(input)]) return true;
+      is_used[to_index(input)] = true;
     }
   }
-  return true;
+  return false;
+}
+
+const WeightView* first_weights(const OpCall& call) {
+  for (const Operand& operand : call.inputs) {
+    if (const auto* const weights = std::get_if<WeightView>(&operand)) return weights;
+  }
+  return nullptr;
+}
+
+bool have_same_weights(const OpCall& a, const OpCall& b) {
+  return std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
+                    [](const Operand& x, const Operand& y) { return std::holds_alternative<View>(x) || x == y; });
 }
 
 bool run_the_same(const Step& a, const Step& b) {
-  return a.stream == b.stream && a.cost == b.cost &&
-         std::equal(a.call.inputs.begin(), a.call.inputs.end(), b.call.inputs.begin(), b.call.inputs.end(),
-                    are_alike) &&
-         std::equal(a.call.outputs.begin(), a.call.outputs.end(), b.call.outputs.begin(), b.call.outputs.end(),
-                    lie_alike) &&
-         are_in_place_alike(a.call, b.call);
-}
-
-/// The first weight that a call reads, as one number; nothing where it reads none.
-std::optional<std::uint64_t> first_weight(const OpCall& call) {
-  for (const Operand& operand : call.inputs) {
-    const auto* const weights = std::get_if<WeightView>(&operand);
-    if (weights == nullptr || weights->parts.empty()) continue;
-    const MemberTensor& part = weights->parts.front();
-    return std::uint64_t{to_index(part.member)} << 32 | std::uint64_t{to_index(part.tensor)};
-  }
-  return std::nullopt;
+  return a.stream == b.stream && a.cost == b.cost && same_form(a.call, b.call) && have_same_weights(a.call, b.call);
 }
 
 }  // namespace
 
-void share_kernels(Program& program) {
-  std::unordered_map<std::uint64_t, std::vector<StepId>> by_weight;  // steps with kernels of their own
+void share_kernels(Program& program, std::span<const Model* const> models) {
+  const std::set<const Model*> distinct(models.begin(), models.end());
+  if (std::none_of(distinct.begin(), distinct.end(), [](const Model* model) { return uses_weights_again(*model); }))
+    return;
+  // Steps with kernels of their own, by a hash of their form and member.
+  std::unordered_map<std::size_t, std::vector<StepId>> known;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     Step& step = program.steps[i];
-    const std::optional<std::uint64_t> weight = first_weight(step.call);
-    if (!weight) continue;
-    std::vector<StepId>& earlier = by_weight[*weight];
+    const WeightView* const weights = first_weights(step.call);
+    if (weights == nullptr || !step.call.parts.empty()) continue;
+    const MemberTensor& part = weights->parts.front();
+    const std::size_t key =
+        hash_of_form(step.call) ^ (std::size_t{to_index(part.member)} << 32U | to_index(part.tensor));
+    std::vector<StepId>& alike = known[key];
     const auto same =
-        std::find_if(earlier.begin(), earlier.end(), [&](StepId id) { return run_the_same(program.step(id), step); });
-    if (same != earlier.end()) {
+        std::find_if(alike.begin(), alike.end(), [&](StepId id) { return run_the_same(program.step(id), step); });
+    if (same != alike.end()) {
       step.same_kernel_as = *same;
     } else {
-      earlier.push_back(static_cast<StepId>(i));
+      alike.push_back(static_cast<StepId>(i));
     }
   }
 }

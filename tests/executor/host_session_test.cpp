@@ -364,6 +364,24 @@ TEST(HostSession, LetsOneThreadThatDoesAllTheWorkRoam) {
   EXPECT_THAT(host.script->cores, Each(std::pair(std::vector<int>{}, usable_cores())));
 }
 
+TEST(ProgramCheck, NamesAStepWhoseKernelIsNoEarlierOneOfItsStream) {
+  SmallProgram p(2);
+  const View x = p.input("x");
+  p.step("a", {x}, p.output("a"), {});
+  p.step("b", {x}, p.output("b"), {.stream = 1});
+  p.step("c", {x}, p.output("c"), {});
+  const auto refused = [&](std::size_t step, std::uint32_t other) {
+    Program program = p.program;
+    program.steps[step].same_kernel_as = StepId{other};
+    const auto checked = check_program(program);
+    return checked ? std::string() : checked.error().message;
+  };
+  EXPECT_EQ(refused(2, 0), "");
+  EXPECT_THAT(refused(2, 2), HasSubstr("c runs the kernel of step 2"));
+  EXPECT_THAT(refused(2, 1), HasSubstr("no earlier one of its stream"));
+  EXPECT_THAT(refused(0, 7), HasSubstr("a runs the kernel of step 7"));
+}
+
 TEST(ProgramCheck, NamesWhatReachesOutOfItsMemory) {
   const FourStreams four;
   const auto message = [](const Program& program) {

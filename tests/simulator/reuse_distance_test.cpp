@@ -78,7 +78,8 @@ TEST(ReuseDistance, IsEverythingWhereAllIsUsedOnceAStep) {
 
 TEST(ReuseDistance, OfWeightsThatSeveralStepsUseIsFromOneToTheNext) {
   Members eight(Strategy::kSerial);
-  ASSERT_EQ(eight.reuses_of("conv1").size(), 2U);
+  const std::vector<Reuse> apart = eight.reuses_of("conv1");
+  ASSERT_EQ(apart.size(), 2U);
   std::optional<StepId> first;
   for (std::size_t i = 0; i < eight.program.steps.size(); ++i) {
     Step& step = eight.program.steps[i];
@@ -86,9 +87,13 @@ TEST(ReuseDistance, OfWeightsThatSeveralStepsUseIsFromOneToTheNext) {
     step.same_kernel_as = first;
     if (!first) first = static_cast<StepId>(i);
   }
-  const std::vector<Reuse> reuses = eight.reuses_of("conv1");
-  ASSERT_EQ(reuses.size(), 1U);
-  EXPECT_LT(reuses[0].distance, footprint_of(eight.program));
+  eight.program.memory.weights = kWeights * 9;
+  const std::vector<Reuse> shared = eight.reuses_of("conv1");
+  ASSERT_EQ(shared.size(), 2U);
+  EXPECT_EQ(shared[0].distance, footprint_of(eight.program));
+  EXPECT_EQ(shared[0].part, 0);
+  EXPECT_EQ(shared[1].distance, apart[1].distance) << "as much passes, though there is less";
+  EXPECT_EQ(shared[1].part, 1);
 }
 
 TEST(ReuseDistance, OfActivationsIsAMembersTurnWhereMembersUseTheSameMemory) {
