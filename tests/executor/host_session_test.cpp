@@ -368,7 +368,7 @@ TEST(ProgramCheck, NamesAStepWhoseKernelIsNoEarlierOneOfItsStream) {
   SmallProgram p(2);
   const View x = p.input("x");
   p.step("a", {x}, p.output("a"), {});
-  p.step("b", {x}, p.output("b"), {.stream = 1});
+  p.step("b", {x}, p.output("b"), {1, {}});
   p.step("c", {x}, p.output("c"), {});
   const auto refused = [&](std::size_t step, std::uint32_t other) {
     Program program = p.program;
