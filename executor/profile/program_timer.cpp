@@ -5,6 +5,7 @@
 
 #include "executor/clock.hpp"
 #include "executor/input_values.hpp"
+#include "simulator/costs/reuse_distance.hpp"
 
 namespace cohort {
 namespace {
@@ -45,8 +46,10 @@ ProfileRecord record_of(const Program& program, const Step& step, ProfileState s
 ProgramTimer::ProgramTimer(Program program, ProfileState state)
     : program_(std::move(program)), sink_(program_.steps.size(), program_.streams), overhead_(clock_cost()) {
   const int around = most_threads(program_);
+  const std::vector<Bytes> distances = weight_distances(program_);
   for (const Step& step : program_.steps) {
     of_steps_.push_back(record_of(program_, step, state));
+    of_steps_.back().footprint = distances[of_steps_.size() - 1];
     if (around > step.cost.threads) of_steps_.back().around = around;
   }
 }

@@ -97,10 +97,8 @@ std::vector<Reuse> reuses_of(const Program& program, const EqualCalls& calls, co
   const Step& step = program.step(calls.steps.front());
   const std::vector<std::size_t> places = places_of_operands(program, calls);
   std::map<double, double, std::greater<>> bytes;  // by part of the program step that passes
-  const auto has_own = [&](StepId id) { return !program.step(id).same_kernel_as; };
-  const auto kernels = static_cast<double>(std::count_if(calls.steps.begin(), calls.steps.end(), has_own));
-  bytes[1] = 0;
-  bytes[kernels / static_cast<double>(calls.steps.size())] += count(step.packed_weights);
+  const bool share = calls.weights != footprint_of(program);
+  if (!share) bytes[1] += count(step.packed_weights);
   const auto add = [&](std::size_t operand, const View& view) {
     bytes[static_cast<double>(places[operand]) / static_cast<double>(calls.steps.size())] += count(bytes_of(view));
   };
@@ -108,9 +106,10 @@ std::vector<Reuse> reuses_of(const Program& program, const EqualCalls& calls, co
     if (const View* view = std::get_if<View>(&step.call.inputs[i])) add(i, *view);
   }
   for (std::size_t i = 0; i < step.call.outputs.size(); ++i) add(step.call.inputs.size() + i, step.call.outputs[i]);
-  double all = 0;
+  double all = share ? count(step.packed_weights) : 0;
   for (const auto& [part, of_part] : bytes) all += of_part;
   std::vector<Reuse> reuses;
+  if (share && all > 0) reuses.push_back({calls.weights, count(step.packed_weights) / all});
   for (const auto& [part, of_part] : bytes) reuses.push_back({touched.in(part), all > 0 ? of_part / all : 1.0});
   return reuses;
 }
@@ -122,6 +121,31 @@ Bytes footprint_of(const Program& program) {
   return program.memory.total() - program.memory.input + input_read_by(program);
 }
 
+std::vector<Bytes> weight_distances(const Program& program) {
+  const Bytes all = footprint_of(program);
+  std::vector<Bytes> distances(program.steps.size(), all);
+  std::map<StepId, std::vector<std::size_t>> uses;  // of kernels that several steps run
+  std::vector<Bytes> touched{Bytes{}};              // before each step
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    Bytes own = step.packed_weights;
+    for (const View& view : step.call.outputs) own += bytes_of(view);
+    touched.push_back(touched.back() + own);
+    if (!step.same_kernel_as) continue;
+    std::vector<std::size_t>& steps = uses[*step.same_kernel_as];
+    if (steps.empty()) steps.push_back(to_index(*step.same_kernel_as));
+    steps.push_back(i);
+  }
+  for (const auto& [kernel, steps] : uses) {
+    std::vector<Bytes> gaps{std::min(all, touched.back() - touched[steps.back()] + touched[steps.front()])};
+    for (std::size_t i = 1; i < steps.size(); ++i)
+      gaps.push_back(std::min(all, touched[steps[i]] - touched[steps[i - 1]]));
+    std::nth_element(gaps.begin(), gaps.begin() + std::ssize(gaps) / 2, gaps.end());
+    for (const std::size_t step : steps) distances[step] = gaps[gaps.size() / 2];
+  }
+  return distances;
+}
+
 std::vector<EqualCalls> reuse_distances(const Program& program) {
   std::vector<EqualCalls> all;
   std::unordered_map<CostKey, std::size_t, CostKeyHash> known;
@@ -131,7 +155,11 @@ std::vector<EqualCalls> reuse_distances(const Program& program) {
     all[place->second].steps.push_back(StepId(i));
   }
   const Touched touched(program);
-  for (EqualCalls& calls : all) calls.reuses = reuses_of(program, calls, touched);
+  const std::vector<Bytes> weights = weight_distances(program);
+  for (EqualCalls& calls : all) {
+    calls.weights = weights[to_index(calls.steps[calls.steps.size() / 2])];
+    calls.reuses = reuses_of(program, calls, touched);
+  }
   return all;
 }
 

@@ -19,13 +19,19 @@ struct Reuse {
 /// Steps whose calls cost the same.
 struct EqualCalls {
   std::vector<StepId> steps;  ///< ascending
-  std::vector<Reuse> reuses;  ///< descending in distance, the first is footprint_of(), if of no part; they add up to 1
+  Bytes weights;              ///< the distance of weights, of the median step
+  std::vector<Reuse> reuses;  ///< of all bytes; parts add up to 1
 };
 
-/// Weights are each member's own and come back a program step later, or with the next step that shares them;
-/// activations that members keep at the same place in the arena, and input that they share, come back with the next of
-/// them: the distance is that part of the program step which passes between two calls that cost the same and use the
-/// same memory, if members take even turns. Ordered by the first step. O(operands log operands).
+/// Bytes that are touched between two uses of each step's weights: all of a program step's, but for steps that share a
+/// kernel. Of their uses it is the median: an unrolled loop finds its weights where it has left them, but for the first
+/// turn, unless other members' turns come between.
+std::vector<Bytes> weight_distances(const Program& program);
+
+/// Weights come back as weight_distances() says; activations that members keep at the same place in
+/// the arena, and input that they share, come back with the next of them: the distance is that part of the program step
+/// which passes between two calls that cost the same and use the same memory, if members take even turns.
+/// Ordered by the first step. O(operands log operands).
 std::vector<EqualCalls> reuse_distances(const Program& program);
 
 }  // namespace cohort

@@ -9,13 +9,12 @@ namespace {
 
 /// What is not found in the caches makes a call longer by its part of the call's bytes. What was timed in its model
 /// found its activations as they are in any step; only how cold its weights are is told by the footprint.
-Result<Cost> cost_of(const CostKey& key, const std::vector<Reuse>& reuses, CostContext context,
-                     const CostTable& table) {
-  context.footprint = reuses.front().distance;
+Result<Cost> cost_of(const CostKey& key, const EqualCalls& calls, CostContext context, const CostTable& table) {
+  context.footprint = calls.weights;
   COHORT_TRY(Cost cost, table.cost(key, context));
   if (table.in_model(key)) return cost;
   double time = 0;
-  for (const Reuse& reuse : reuses) {
+  for (const Reuse& reuse : calls.reuses) {
     context.footprint = reuse.distance;
     COHORT_TRY(const Cost at, table.cost(key, context));
     time += reuse.part * static_cast<double>(at.time.count());
@@ -90,9 +89,9 @@ Result<std::vector<StepCost>> step_costs(const Program& program, const CostTable
       const int beside = neighbours[to_index(id)];
       const auto [place, is_new] = known.try_emplace(beside);
       if (is_new) {
-        const Result<Cost> alone = cost_of(step.cost, calls.reuses, {{}, 0, among_fused, among_teams}, table);
+        const Result<Cost> alone = cost_of(step.cost, calls, {{}, 0, among_fused, among_teams}, table);
         if (!alone) return in_context(step.task, alone.error());
-        COHORT_TRY(const Cost slowed, cost_of(step.cost, calls.reuses, {{}, beside, among_fused, among_teams}, table));
+        COHORT_TRY(const Cost slowed, cost_of(step.cost, calls, {{}, beside, among_fused, among_teams}, table));
         // Streams whose steps are on several cores, too, share members: what one reads another wrote.
         place->second = {*alone, beside, among_teams ? std::max(alone->time, slowed.time) : slowed.time};
       }
