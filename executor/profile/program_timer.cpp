@@ -5,7 +5,7 @@
 
 #include "executor/clock.hpp"
 #include "executor/input_values.hpp"
-#include "simulator/costs/reuse_distance.hpp"
+#include "simulator/plan/weight_distances.hpp"
 
 namespace cohort {
 namespace {

@@ -30,10 +30,6 @@ struct CostKeyHash {
 
 double count(Bytes bytes) { return static_cast<double>(bytes.value); }
 
-Bytes input_read_by(const Program& program) {
-  return {program.memory.input.value / std::max(1, program.input_buffers)};
-}
-
 Bytes bytes_of(const View& view) { return {element_count(view.shape) * element_bytes(view.type)}; }
 
 /// What is touched in a part of a program step.
@@ -115,36 +111,6 @@ std::vector<Reuse> reuses_of(const Program& program, const EqualCalls& calls, co
 }
 
 }  // namespace
-
-Bytes footprint_of(const Program& program) {
-  // Of the input only one of the buffers in flight is read in a program step.
-  return program.memory.total() - program.memory.input + input_read_by(program);
-}
-
-std::vector<Bytes> weight_distances(const Program& program) {
-  const Bytes all = footprint_of(program);
-  std::vector<Bytes> distances(program.steps.size(), all);
-  std::map<StepId, std::vector<std::size_t>> uses;  // of kernels that several steps run
-  std::vector<Bytes> touched{Bytes{}};              // before each step
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    Bytes own = step.packed_weights;
-    for (const View& view : step.call.outputs) own += bytes_of(view);
-    touched.push_back(touched.back() + own);
-    if (!step.same_kernel_as) continue;
-    std::vector<std::size_t>& steps = uses[*step.same_kernel_as];
-    if (steps.empty()) steps.push_back(to_index(*step.same_kernel_as));
-    steps.push_back(i);
-  }
-  for (const auto& [kernel, steps] : uses) {
-    std::vector<Bytes> gaps{std::min(all, touched.back() - touched[steps.back()] + touched[steps.front()])};
-    for (std::size_t i = 1; i < steps.size(); ++i)
-      gaps.push_back(std::min(all, touched[steps[i]] - touched[steps[i - 1]]));
-    std::nth_element(gaps.begin(), gaps.begin() + std::ssize(gaps) / 2, gaps.end());
-    for (const std::size_t step : steps) distances[step] = gaps[gaps.size() / 2];
-  }
-  return distances;
-}
 
 std::vector<EqualCalls> reuse_distances(const Program& program) {
   std::vector<EqualCalls> all;
