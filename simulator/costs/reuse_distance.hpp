@@ -20,10 +20,10 @@ struct EqualCalls {
   std::vector<Reuse> reuses;  ///< of all bytes; parts add up to 1
 };
 
-/// Weights come back as weight_distances() says; activations that members keep at the same place in the arena, and input
-/// that they share, come back with the next of them: the distance is that part of the program step which passes between
-/// two calls that cost the same and use the same memory, if members take even turns.
-/// Ordered by the first step. O(operands log operands).
+/// Weights come back as weight_distances() says; activations that members keep at the same place in the arena, and
+/// input that they share, come back with the next of them: the distance is that part of the program step which passes
+/// between two calls that cost the same and use the same memory, if members take even turns. Ordered by the first step.
+/// O(operands log operands).
 std::vector<EqualCalls> reuse_distances(const Program& program);
 
 }  // namespace cohort
