@@ -45,12 +45,12 @@ class CostTable {
   /// than the first; the message says which.
   static Result<CostTable> from(std::span<const Trace* const> profiles);
 
-  /// Between recorded footprints times are interpolated linearly in log(footprint), beyond them the nearest holds,
-  /// in a model with what it costs more alone; where the cores' own caches end, most of the change is. A width that was
-  /// not recorded lies on the line through the two nearest recorded ones. An empty algorithm, or one that was not
-  /// recorded, means the fastest. A launch of several members' ops that was never recorded takes what they take one
-  /// after another, each as CostKey::alone says; what was never recorded as made for some multiprocessors
-  /// (signature_for()) takes as long as made for all. Errors: kInvalidInput naming the op and what to profile.
+  /// Between recorded footprints times are interpolated linearly in log(footprint), beyond them the nearest holds;
+  /// where the cores' own caches end between two of them, most of the change is there. A fused width that was not
+  /// recorded lies on the line through the two nearest recorded ones. An empty algorithm, or one that was not recorded,
+  /// means the fastest. A launch of several members' ops that was never recorded takes what they take one after
+  /// another, each as CostKey::alone says; what was never recorded as made for some multiprocessors (signature_for())
+  /// takes as long as made for all. Errors: kInvalidInput naming the op and what to profile.
   [[nodiscard]] Result<Cost> cost(const CostKey& key, const CostContext& context) const;
 
   /// Whether this way of running the call was recorded, at whatever width; of a grouped call of different ops, for each

@@ -120,18 +120,11 @@ double OpTimes::alone_in_context(const Form& form, int width, const Timing& timi
   return time * std::max(1.0, slowdown(serial, threads, 1, context) / alone);
 }
 
-/// What weights that are colder than in any model that was timed cost a way by its times alone.
-double OpTimes::colder_alone(const Timing& timing, Bytes timed, Bytes footprint) const {
-  const auto alone = timing.by_neighbours.find(0);
-  if (footprint <= timed || alone == timing.by_neighbours.end()) return 0;
-  return std::max(0.0, alone->second.time(footprint) - alone->second.time(timed));
-}
-
 /// Where a way was timed with fewer members in turn than the one that was timed with most, colder weights cost it as
 /// much as they cost that one.
 double OpTimes::in_model_time(const Form& form, const Timing& timing, int neighbours, Bytes footprint) const {
   const Curve& own = timing.in_model.at(neighbours);
-  const double time = own.time(footprint) + colder_alone(timing, own.points.back().first, footprint);
+  const double time = own.time(footprint);
   if (own.points.size() > 1) return time;
   const Curve* fullest = &own;
   for (const auto& [other, widths] : forms_) {
@@ -142,7 +135,7 @@ double OpTimes::in_model_time(const Form& form, const Timing& timing, int neighb
       fullest = &curve->second;
   }
   const double more = fullest->time(footprint) - fullest->time(own.points.front().first);
-  return std::max(time, own.time(footprint) + more);
+  return time + std::max(0.0, more);
 }
 
 /// How much longer a call takes in its model while other cores run theirs, as it, another algorithm of its op, or ops

@@ -88,7 +88,6 @@ class OpTimes {
                                                     const UsualRatios& usual) const;
   [[nodiscard]] double alone_in_context(const Form& form, int width, const Timing& timing,
                                         const CostContext& context) const;
-  [[nodiscard]] double colder_alone(const Timing& timing, Bytes timed, Bytes footprint) const;
   [[nodiscard]] double in_model_time(const Form& form, const Timing& timing, int neighbours, Bytes footprint) const;
   [[nodiscard]] double single_time(const Form& form, const Timing& timing, const CostContext& context,
                                    const UsualRatios& usual) const;

@@ -30,8 +30,6 @@ struct CostKeyHash {
 
 double count(Bytes bytes) { return static_cast<double>(bytes.value); }
 
-Bytes bytes_of(const View& view) { return {element_count(view.shape) * element_bytes(view.type)}; }
-
 /// What is touched in a part of a program step.
 class Touched {
  public:

@@ -16,7 +16,7 @@ struct Reuse {
 /// Steps whose calls cost the same.
 struct EqualCalls {
   std::vector<StepId> steps;  ///< ascending
-  Bytes weights;              ///< the distance of weights, of the median step
+  Bytes weights;              ///< weight_distances() of the step in the middle
   std::vector<Reuse> reuses;  ///< of all bytes; parts add up to 1
 };
 

@@ -5,15 +5,7 @@
 
 namespace cohort {
 
-namespace {
-
-Bytes made_by(const Step& step) {
-  Bytes made;
-  for (const View& view : step.call.outputs) made += Bytes{element_count(view.shape) * element_bytes(view.type)};
-  return made;
-}
-
-}  // namespace
+Bytes bytes_of(const View& view) { return {element_count(view.shape) * element_bytes(view.type)}; }
 
 Bytes input_read_by(const Program& program) {
   return {program.memory.input.value / std::max(1, program.input_buffers)};
@@ -30,7 +22,9 @@ std::vector<Bytes> weight_distances(const Program& program) {
   std::vector<Bytes> touched{Bytes{}};              // before each step
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
-    touched.push_back(touched.back() + step.packed_weights + made_by(step));
+    Bytes own = step.packed_weights;
+    for (const View& view : step.call.outputs) own += bytes_of(view);
+    touched.push_back(touched.back() + own);
     if (!step.same_kernel_as) continue;
     std::vector<std::size_t>& steps = uses[*step.same_kernel_as];
     if (steps.empty()) steps.push_back(to_index(*step.same_kernel_as));

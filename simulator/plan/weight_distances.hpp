@@ -6,6 +6,9 @@
 
 namespace cohort {
 
+/// Bytes of a view's elements, however they lie.
+Bytes bytes_of(const View& view);
+
 /// Bytes of input that a program step reads: those of one buffer in flight.
 Bytes input_read_by(const Program& program);
 
