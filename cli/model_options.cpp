@@ -19,10 +19,16 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
                  "Size of an open dimension of an .onnx file, by its name or as INPUT:POSITION (x:2=48); repeatable")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
-  app.add_option("--set-input", options.set_inputs,
-                 "Make an input of an .onnx file a constant, as the condition of an If; VALUE is a number, or a list "
-                 "with commas; repeatable")
+  app.add_option(
+         "--set-input", options.set_inputs,
+         "Make an input or another tensor of an .onnx file a constant, as the condition of an If or a length that "
+         "is computed; VALUE is a number, or a list with commas; repeatable")
       ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--from", options.from,
+         "Take this tensor of an .onnx file as an input, and leave out what computes nothing but it; repeatable")
+      ->type_name("TENSOR")
       ->allow_extra_args(false);
   app.add_option("--until", options.until,
                  "Compute this tensor of an .onnx file in place of the file's outputs, and leave out what it does not "
@@ -79,6 +85,16 @@ Result<void> add_arguments(std::string_view option, std::string_view example, co
   return {};
 }
 
+/// Each with its place.
+Result<void> add_tensors(std::string_view option, const std::vector<std::string>& tensors, ModelSource& source,
+                         std::string_view prefix) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!source.arguments.emplace(std::string(prefix) + tensors[i], std::to_string(i + 1)).second)
+      return fail(ErrorCode::kUsage, "{} names {} twice", option, tensors[i]);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModelSource> model_source(const ModelOptions& options) {
@@ -95,18 +111,16 @@ Result<ModelSource> model_source(const ModelOptions& options) {
     return fail(ErrorCode::kInvalidInput, "{} is no built-in network, and a model's file ends in .onnx", source.model);
   if (from_file && !options.arguments.empty())
     return fail(ErrorCode::kUsage, "--set is for built-in networks; --dim sets open dimensions of {}", source.model);
-  if (!from_file && !(options.dims.empty() && options.set_inputs.empty() && options.until.empty()))
-    return fail(ErrorCode::kUsage, "{} is for .onnx files; --set gives arguments of built-in networks",
-                !options.dims.empty()         ? "--dim"
-                : !options.set_inputs.empty() ? "--set-input"
-                                              : "--until");
+  for (const auto& [option, given] : {std::pair("--dim", &options.dims), std::pair("--set-input", &options.set_inputs),
+                                      std::pair("--from", &options.from), std::pair("--until", &options.until)}) {
+    if (!from_file && !given->empty())
+      return fail(ErrorCode::kUsage, "{} is for .onnx files; --set gives arguments of built-in networks", option);
+  }
   COHORT_CHECK(add_arguments("--set", "hidden=512", options.arguments, source));
   COHORT_CHECK(add_arguments("--dim", "seq=128", options.dims, source));
   COHORT_CHECK(add_arguments("--set-input", "mask=1", options.set_inputs, source, kSetInput));
-  for (std::size_t i = 0; i < options.until.size(); ++i) {
-    if (!source.arguments.emplace(std::string(kUntil) + options.until[i], std::to_string(i + 1)).second)
-      return fail(ErrorCode::kUsage, "--until names {} twice", options.until[i]);
-  }
+  COHORT_CHECK(add_tensors("--from", options.from, source, kFrom));
+  COHORT_CHECK(add_tensors("--until", options.until, source, kUntil));
   return source;
 }
 

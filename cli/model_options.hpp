@@ -17,6 +17,7 @@ struct ModelOptions {
   std::vector<std::string> arguments;   ///< "hidden=512"
   std::vector<std::string> dims;        ///< "seq=128", "x:2=48"
   std::vector<std::string> set_inputs;  ///< "mask=1"
+  std::vector<std::string> from;        ///< "features"
   std::vector<std::string> until;       ///< "boxes"
   std::int64_t minibatch = 1;
   std::uint64_t seed = 0;
@@ -40,7 +41,7 @@ inline constexpr const char* kStrictNanHelp =
     "Keep every Relu, Clip and other activation a separate op that propagates NaN; fused into the convolution, product "
     "or addition before it, it may turn a NaN into a number (oneDNN). Slower";
 
-/// Declares --set, --dim, --set-input, --until, --minibatch and --seed; the command declares the model itself.
+/// Declares --set, --dim, --set-input, --from, --until, --minibatch and --seed; the command declares the model itself.
 void add_model_options(CLI::App& app, ModelOptions& options);
 
 /// Errors: kUsage for an argument or dimension that is not of the form name=value or is given twice.

@@ -265,6 +265,15 @@ std::string mismatch(const Model& model, const std::map<std::string, onnx::Named
   return {};
 }
 
+/// An input that stands for numbers which the file would draw itself; empty where there is none.
+std::string random_input(const Model& model, const std::vector<onnx::InputName>& names) {
+  for (const TensorId id : model.inputs) {
+    const std::string& input = model.tensor(id).name;
+    if (std::none_of(names.begin(), names.end(), [&](const auto& known) { return known.name == input; })) return input;
+  }
+  return {};
+}
+
 /// Errors: kInterrupted alone.
 Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tolerance& tolerance, Backend& backend,
                         bool strict_nan, const CancelToken& cancel) {
@@ -289,6 +298,9 @@ Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tol
   const auto expected = read_tensors(output_files);
   if (!expected) return unsupported(expected.error());
 
+  if (const std::string drawn = random_input(loaded->model, *names); !drawn.empty())
+    return Outcome{CaseStatus::kUnsupported,
+                   fmt::format("{} holds random numbers, so that no output can be expected", drawn)};
   LoadedCase running(backend, optimize_for_inference(std::move(*loaded), strict_nan));
   if (std::string reason = mismatch(running.model(), *inputs); !reason.empty()) return failed(std::move(reason));
   COHORT_CHECK(cancel.check());

@@ -138,16 +138,19 @@ Result<std::vector<PlannedBatch>> SweepPlanner::plan(const TrainedNetwork& netwo
 std::string profile_command_of(const ModelSource& source, const std::string& device) {
   std::string command = fmt::format("cohort profile {}", source.model);
   const bool file = onnx::is_file(source.model);
-  std::map<std::pair<std::size_t, std::string>, std::string> until;  // by place: digits, text
+  std::map<std::pair<std::size_t, std::string>, std::string> from, until;  // by place: digits, text
   for (const auto& [name, value] : source.arguments) {
     if (file && name.starts_with(kSetInput)) {
       command += fmt::format(" --set-input {}={}", name.substr(kSetInput.size()), value);
+    } else if (file && name.starts_with(kFrom)) {
+      from[{value.size(), value}] = name.substr(kFrom.size());
     } else if (file && name.starts_with(kUntil)) {
       until[{value.size(), value}] = name.substr(kUntil.size());
     } else {
       command += fmt::format(" {} {}={}", file ? "--dim" : "--set", name, value);
     }
   }
+  for (const auto& [place, name] : from) command += fmt::format(" --from {}", as_shell_word(name));
   for (const auto& [place, name] : until) command += fmt::format(" --until {}", as_shell_word(name));
   command += fmt::format(" --minibatch {} --train {}", source.minibatch, optimizer_name(source.training->update));
   if (source.training->loss != LossKind::kCrossEntropy)

@@ -143,8 +143,8 @@ class Model:
                 self.dims[key] = int(number)
             elif option == "--set-input":
                 self.values[key] = float(number)
-            elif option == "--until":
-                sys.exit(f"{self.path}: ONNX Runtime computes a file's own outputs; cut the file at {value} beforehand")
+            elif option in ("--from", "--until"):
+                sys.exit(f"{self.path}: ONNX Runtime computes a whole file; cut it at {value} beforehand")
 
     def session(self, file, threads, seed=0):
         return Peer(file, threads, self.dims, self.values, seed)

@@ -147,9 +147,9 @@ Command devices_command() {
     app.add_option("--layout", options->layout,
                    "With --ways: memory layout of images; default: nhwc, but nchw on a GPU in float32")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
-    options->of_ways =
-        options_named(app, {"--device", "--described", "--set", "--dim", "--set-input", "--until", "--strict-nan",
-                            "--minibatch", "--seed", "--train", "--loss", "--clip", "--precision", "--layout"});
+    options->of_ways = options_named(
+        app, {"--device", "--described", "--set", "--dim", "--set-input", "--from", "--until", "--strict-nan",
+              "--minibatch", "--seed", "--train", "--loss", "--clip", "--precision", "--layout"});
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

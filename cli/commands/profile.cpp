@@ -366,10 +366,11 @@ Command profile_command() {
                    "PROGRAM.trace.json.gz")
         ->type_name("FILE");
     options->of_models =
-        options_named(app, {"--set",      "--dim",    "--set-input",    "--until",    "--strict-nan",     "--minibatch",
-                            "--seed",     "--train",  "--loss",         "--clip",     "--precision",      "--layout",
-                            "--device",   "--data",   "--fused-widths", "--no-fused", "--most-ways",      "--budget",
-                            "--thorough", "--beside", "--no-kernels",   "--times",    "--device-profile", "--copied"});
+        options_named(app, {"--set",          "--dim",        "--set-input", "--from",           "--until",
+                            "--strict-nan",   "--minibatch",  "--seed",      "--train",          "--loss",
+                            "--clip",         "--precision",  "--layout",    "--device",         "--data",
+                            "--fused-widths", "--no-fused",   "--most-ways", "--budget",         "--thorough",
+                            "--beside",       "--no-kernels", "--times",     "--device-profile", "--copied"});
     options->not_of_times = options_named(app, {"--train", "--device", "--data", "--fused-widths", "--no-fused",
                                                 "--most-ways", "--budget", "--thorough", "--beside", "--no-kernels"});
     for (const char* const name : kImageOptions) options->of_models.push_back(app.get_option(name));

@@ -88,9 +88,9 @@ Result<Node> parse_node(const ::onnx::NodeProto& proto, std::int64_t opset, Fold
   return node;
 }
 
-Result<GraphInput> parse_input(const ::onnx::ValueInfoProto& proto) {
+/// Of a tensor.
+GraphInput described_by(const ::onnx::ValueInfoProto& proto) {
   GraphInput input{proto.name(), {}, {}};
-  if (!proto.type().has_tensor_type()) return fail(ErrorCode::kInvalidInput, "input {} is not a tensor", input.name);
   const auto& type = proto.type().tensor_type();
   input.type = type.elem_type();
   if (!type.has_shape()) return input;
@@ -101,6 +101,11 @@ Result<GraphInput> parse_input(const ::onnx::ValueInfoProto& proto) {
         {known ? std::optional<std::int64_t>(dimension.dim_value()) : std::nullopt, dimension.dim_param()});
   }
   return input;
+}
+
+Result<GraphInput> parse_input(const ::onnx::ValueInfoProto& proto) {
+  if (!proto.type().has_tensor_type()) return fail(ErrorCode::kInvalidInput, "input {} is not a tensor", proto.name());
+  return described_by(proto);
 }
 
 /// Of a model or a function.
@@ -252,6 +257,11 @@ Result<Graph> graph_of(std::string_view bytes, Folder folder) {
     COHORT_TRY(GraphInput parsed, parse_input(input));
     const bool has_value = initializers.names().count(input.name()) > 0;
     (has_value ? graph.defaulted : graph.inputs).push_back(std::move(parsed));
+  }
+  for (const auto* const list : {&proto.value_info(), &proto.output()}) {
+    for (const auto& tensor : *list) {
+      if (tensor.type().has_tensor_type()) graph.described.emplace(tensor.name(), described_by(tensor));
+    }
   }
   COHORT_TRY(const Functions functions, parse_functions(parts.model, graph.opset, folder));
   COHORT_CHECK(inline_functions(graph, functions));

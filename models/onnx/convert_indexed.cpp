@@ -97,8 +97,8 @@ Result<void> convert_compress(NodeImport& node) {
 Result<void> convert_one_hot(NodeImport& node) {
   COHORT_TRY(const Shape from, node.shape(0));
   const Constant* depth_constant = node.needed_constant(1);
-  if (depth_constant == nullptr || element_count(depth_constant->shape) != 1)
-    return fail(ErrorCode::kInvalidInput, "depth must be constant and one number");
+  if (depth_constant == nullptr) return node.not_constant(1, "depth");
+  if (element_count(depth_constant->shape) != 1) return fail(ErrorCode::kInvalidInput, "depth must be one number");
   const auto* floats = depth_constant->floats();
   const auto depth = floats != nullptr ? static_cast<std::int64_t>(std::clamp(floats->front(), 0.0F, 0x1p25F))
                                        : depth_constant->integers()->front();

@@ -85,8 +85,9 @@ Result<float> pad_value(NodeImport& node) {
   if (node.opset() < 11) return node.number("value", 0);
   if (!node.has_input(2)) return 0.0F;
   const Constant* value = node.needed_constant(2);
-  if (value == nullptr || element_count(value->shape) != 1)
-    return fail(ErrorCode::kInvalidInput, "the value to pad with must be constant and one number");
+  if (value == nullptr) return node.not_constant(2, "the value to pad with");
+  if (element_count(value->shape) != 1)
+    return fail(ErrorCode::kInvalidInput, "the value to pad with must be one number");
   if (const auto* floats = value->floats()) return floats->front();
   const std::int64_t number = value->integers()->front();
   if (std::abs(number) > (1 << 24)) return fail(ErrorCode::kInvalidInput, "{} is too large to pad with", number);

@@ -55,6 +55,10 @@ Result<TensorId> product_of_rows(NodeImport& node, const std::string& suffix, Te
 // convert_einsum.cpp
 Result<void> convert_einsum(NodeImport& node);
 
+// convert_random.cpp
+Result<void> convert_random(NodeImport& node);
+Result<void> convert_random_like(NodeImport& node);
+
 // convert_spectral.cpp
 Result<void> convert_dft(NodeImport& node);
 Result<void> convert_stft(NodeImport& node);

@@ -10,26 +10,31 @@
 
 namespace cohort::onnx {
 
-namespace {
+tl::unexpected<Error> no_such_tensor(const Graph& graph, std::string_view option, const std::string& name,
+                                     bool may_be_input) {
+  std::set<std::string_view> known;
+  for (const Node& node : graph.nodes) known.insert(node.outputs.begin(), node.outputs.end());
+  for (const GraphInput& input : graph.inputs) {
+    if (may_be_input) known.insert(input.name);
+  }
+  const auto nearest = nearest_word(name, std::vector<std::string_view>(known.begin(), known.end()));
+  return fail(ErrorCode::kInvalidInput, "{} {}: {} of that name{}", option, name,
+              may_be_input ? "there is no input, and no node writes a tensor," : "no node writes a tensor",
+              nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string());
+}
 
-Result<void> check_written(const Graph& graph, const std::vector<std::string>& until) {
+Result<void> end_at(Graph& graph, const std::vector<std::string>& until) {
   std::set<std::string_view> written;
   for (const Node& node : graph.nodes) written.insert(node.outputs.begin(), node.outputs.end());
-  const std::vector<std::string_view> known(written.begin(), written.end());
   for (const std::string& name : until) {
-    if (written.count(name) > 0) continue;
-    const auto nearest = nearest_word(name, known);
-    return fail(ErrorCode::kInvalidInput, "--until {}: no node writes a tensor of that name{}", name,
-                nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string());
+    if (written.count(name) == 0) return no_such_tensor(graph, "--until", name);
   }
+  graph.outputs = until;
   return {};
 }
 
-}  // namespace
-
-Result<void> cut_graph(Graph& graph, const std::vector<std::string>& until) {
-  COHORT_CHECK(check_written(graph, until));
-  const std::set<std::string> needed = tensors_behind(graph, until);
+void leave_out_unneeded(Graph& graph) {
+  const std::set<std::string> needed = tensors_behind(graph, graph.outputs);
   const auto is_needed = [&](const std::string& name) { return needed.count(name) > 0; };
   std::erase_if(graph.nodes, [&](const Node& node) {
     return std::none_of(node.outputs.begin(), node.outputs.end(),
@@ -37,11 +42,10 @@ Result<void> cut_graph(Graph& graph, const std::vector<std::string>& until) {
   });
   const auto first_left_out = std::stable_partition(graph.inputs.begin(), graph.inputs.end(),
                                                     [&](const GraphInput& input) { return is_needed(input.name); });
-  graph.left_out.assign(std::make_move_iterator(first_left_out), std::make_move_iterator(graph.inputs.end()));
+  graph.left_out.insert(graph.left_out.end(), std::make_move_iterator(first_left_out),
+                        std::make_move_iterator(graph.inputs.end()));
   graph.inputs.erase(first_left_out, graph.inputs.end());
   std::erase_if(graph.constants, [&](const auto& constant) { return !is_needed(constant.first); });
-  graph.outputs = until;
-  return {};
 }
 
 }  // namespace cohort::onnx

@@ -201,8 +201,8 @@ Result<Constant> fold_range(NodeImport& node) {
   constexpr std::string_view kNames[] = {"start", "limit", "delta"};
   for (std::size_t i = 0; i < 3; ++i) {
     limits[i] = node.needed_constant(i);
-    if (limits[i] == nullptr || element_count(limits[i]->shape) != 1)
-      return fail(ErrorCode::kInvalidInput, "{} must be constant and one number", kNames[i]);
+    if (limits[i] == nullptr) return node.not_constant(i, kNames[i]);
+    if (element_count(limits[i]->shape) != 1) return fail(ErrorCode::kInvalidInput, "{} must be one number", kNames[i]);
     if ((limits[i]->integers() == nullptr) != (limits[0]->integers() == nullptr))
       return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
   }

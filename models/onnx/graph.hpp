@@ -63,7 +63,7 @@ struct Node {
   std::map<std::string, std::string> references = {};
 };
 
-/// A dimension of an input.
+/// A dimension of an input, or of another tensor that the file describes.
 struct Dimension {
   std::optional<std::int64_t> extent;  ///< nothing where the file leaves it open
   std::string name;                    ///< what the file calls an open one, may be empty
@@ -86,6 +86,8 @@ struct Graph {
   std::vector<GraphInput> left_out;   ///< those that nothing reads since the graph was cut
   std::vector<std::string> outputs;
   std::map<std::string, Constant> constants;  ///< the initialisers that something reads
+  /// What the file says of tensors that nodes write, if anything; exporters are not always right.
+  std::map<std::string, GraphInput> described;
 };
 
 /// Errors: kInvalidInput where the bytes are no ONNX model, the opset is before 6, or a tensor does

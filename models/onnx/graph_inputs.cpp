@@ -83,8 +83,10 @@ Result<Constant> constant_of(const GraphInput& input, const std::string& text, s
   for (const std::string_view element : elements_of(text)) {
     const auto value = number<Number>(element);
     if (!value)
-      return fail(ErrorCode::kInvalidInput, "is {}; its value must be {} or a list of them with commas, not \"{}\"",
-                  type_name(input.type), kind, text);
+      return fail(
+          ErrorCode::kInvalidInput, "{} {} or a list of them with commas, not \"{}\"",
+          input.type == 0 ? std::string("needs") : fmt::format("is {}; its value must be", type_name(input.type)), kind,
+          text);
     values.push_back(*value);
   }
   COHORT_TRY(Shape shape, shape_for(input, std::ssize(values)));
@@ -94,19 +96,26 @@ Result<Constant> constant_of(const GraphInput& input, const std::string& text, s
   return make_constant(std::move(shape), std::move(values));
 }
 
-Result<Constant> fixed_value(const GraphInput& input, const std::string& text) {
-  if (!is_whole(input.type)) return constant_of<float>(input, text, "a number");
-  COHORT_TRY(Constant constant, constant_of<std::int64_t>(input, text, "a whole number"));
-  const std::optional<Range> range = range_of(input.type);
-  for (const std::int64_t value : *constant.integers()) {
-    if (range && wrapped(value, *range) != value)
-      return fail(ErrorCode::kInvalidInput, "is {}, which has no {}", type_name(input.type), value);
-  }
-  constant.type = input.type;
-  return constant;
+bool are_whole(const std::string& text) {
+  const auto elements = elements_of(text);
+  return std::all_of(elements.begin(), elements.end(),
+                     [](std::string_view element) { return number<std::int64_t>(element).has_value(); });
 }
 
 }  // namespace
+
+Result<Constant> fixed_value(const GraphInput& tensor, const std::string& text) {
+  const bool whole = tensor.type == 0 ? are_whole(text) : is_whole(tensor.type);
+  if (!whole) return constant_of<float>(tensor, text, "a number");
+  COHORT_TRY(Constant constant, constant_of<std::int64_t>(tensor, text, "a whole number"));
+  const std::optional<Range> range = range_of(tensor.type);
+  for (const std::int64_t value : *constant.integers()) {
+    if (range && wrapped(value, *range) != value)
+      return fail(ErrorCode::kInvalidInput, "is {}, which has no {}", type_name(tensor.type), value);
+  }
+  constant.type = tensor.type;
+  return constant;
+}
 
 InputShapes::InputShapes(const Graph& graph, const ReadOptions& options) : options_(options) {
   minibatch_names_.insert(std::begin(kMinibatchNames), std::end(kMinibatchNames));
@@ -173,20 +182,27 @@ Result<void> InputShapes::all_used() const {
 
 Result<void> fix_inputs(Graph& graph, const ReadOptions& options) {
   for (const auto& [name, text] : options.fixed) {
-    const auto take = [&](std::vector<GraphInput>& inputs) -> Result<bool> {
+    const auto set = [&](std::string_view kind, const GraphInput& tensor) -> Result<void> {
+      auto value = fixed_value(tensor, text);
+      if (!value) return fail(ErrorCode::kInvalidInput, "{} {} {}", kind, name, value.error().message);
+      graph.constants.insert_or_assign(name, *std::move(value));
+      return {};
+    };
+    const auto take = [&](std::vector<GraphInput>& inputs) -> Result<void> {
       const auto found =
           std::find_if(inputs.begin(), inputs.end(), [&](const GraphInput& input) { return input.name == name; });
-      if (found == inputs.end()) return false;
-      auto value = fixed_value(*found, text);
-      if (!value) return fail(ErrorCode::kInvalidInput, "input {} {}", name, value.error().message);
-      graph.constants.insert_or_assign(name, *std::move(value));
+      if (found == inputs.end()) return {};
+      COHORT_CHECK(set("input", *found));
       inputs.erase(found);
-      return true;
+      return {};
     };
-    COHORT_TRY(const bool is_input, take(graph.inputs));
-    if (is_input) continue;
-    COHORT_TRY(const bool is_default, take(graph.defaulted));
-    if (!is_default) return fail(ErrorCode::kInvalidInput, "there is no input {} to set", name);
+    if (const auto weight = graph.constants.find(name); weight != graph.constants.end()) {
+      GraphInput tensor{name, weight->second.type, std::vector<Dimension>()};
+      for (const std::int64_t extent : weight->second.shape) tensor.shape->push_back({extent, {}});
+      COHORT_CHECK(set("tensor", tensor));
+    }
+    COHORT_CHECK(take(graph.inputs));
+    COHORT_CHECK(take(graph.defaulted));
   }
   return {};
 }

@@ -27,7 +27,13 @@ class InputShapes {
   std::set<std::string> used_;
 };
 
-/// Makes the inputs that options.fixed names constants of the graph.
+/// The value that `text` gives a tensor: a number, or a list of them with commas, of the tensor's type and shape. Where
+/// these are not known (type 0, no shape), whole numbers are int64, one number is a scalar and more are a list.
+/// Errors: kInvalidInput saying what the value must be, to be put behind the tensor's name.
+Result<Constant> fixed_value(const GraphInput& tensor, const std::string& text);
+
+/// Makes the inputs that options.fixed names constants of the graph, and gives initialisers the values that it has for
+/// them. Tensors that nodes write are left to give_tensors().
 /// Errors: kInvalidInput naming the input, and what its value must be.
 Result<void> fix_inputs(Graph& graph, const ReadOptions& options);
 

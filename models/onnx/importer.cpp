@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "models/onnx/container.hpp"
 #include "models/onnx/cut_graph.hpp"
+#include "models/onnx/given_tensors.hpp"
 #include "models/onnx/graph_inputs.hpp"
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/nodes_import.hpp"
@@ -66,7 +67,7 @@ Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOption
 Result<void> finish_inputs(ImportState& state) {
   for (std::size_t i = 0; i < state.inputs.size(); ++i) {
     const PendingInput& input = state.inputs[i];
-    if (!input.id && input.was_needed) continue;
+    if (!input.id && (input.was_needed || input.is_random)) continue;
     state.model.inputs.push_back(input_tensor(state, i));
   }
   return {};
@@ -104,6 +105,7 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
       if (!input.empty()) state.read_names.insert(input);
     }
   }
+  state.file_names = state.names;
   return state;
 }
 
@@ -179,6 +181,32 @@ Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, cons
   return LoadedModel{std::move(state.model), std::move(state.weights)};
 }
 
+/// Type and shape of a tensor of the graph, where all that computes it is supported.
+std::optional<GraphInput> computed_tensor(Graph graph, const std::string& name, std::size_t file_size,
+                                          const ReadOptions& options) {
+  graph.outputs = {name};
+  leave_out_unneeded(graph);
+  const auto order = sorted_nodes(graph);
+  if (!order) return std::nullopt;
+  ImportState state = start(graph, file_size, options);
+  InputShapes shapes(graph, options);
+  for (const GraphInput& input : graph.inputs) {
+    if (!add_input(state, input, options, shapes, false)) return std::nullopt;
+  }
+  NodesImport nodes(state, graph);
+  for (const std::size_t i : *order) nodes.add(graph.nodes[i], i);
+  if (!nodes.result()) return std::nullopt;
+  const Node reader{"", "Identity", "", {name}, {}, {}, state.opset};
+  const NodeImport import(state, reader, "");
+  const auto shape = import.shape(0);
+  const auto element = import.element(0);
+  if (!shape || !element) return std::nullopt;
+  GraphInput computed{name, static_cast<std::int32_t>(import.whole_type(0)), std::vector<Dimension>()};
+  if (computed.type == 0) computed.type = *element == ElementType::kFloat32 ? Type::kFloat : Type::kInt64;
+  for (const std::int64_t extent : *shape) computed.shape->push_back({extent, {}});
+  return computed;
+}
+
 /// Initialisers whose values are given are inputs.
 void use_given(Graph& graph, const ReadOptions& options) {
   if (options.given == nullptr) return;
@@ -194,7 +222,13 @@ void use_given(Graph& graph, const ReadOptions& options) {
 Result<LoadedModel> import_graph(Graph graph, std::size_t file_size, const ReadOptions& options) {
   COHORT_CHECK(fix_inputs(graph, options));
   use_given(graph, options);
-  if (!options.until.empty()) COHORT_CHECK(cut_graph(graph, options.until));
+  if (!options.until.empty()) {
+    COHORT_CHECK(end_at(graph, options.until));
+    leave_out_unneeded(graph);
+  }
+  COHORT_CHECK(give_tensors(graph, options, [&](const Graph& whole, const std::string& name) {
+    return computed_tensor(whole, name, file_size, options);
+  }));
   Result<LoadedModel> loaded = import_graph(graph, file_size, options, false);
   if (loaded || options.given == nullptr) return loaded;
   Result<LoadedModel> by_constants = import_graph(graph, file_size, options, true);

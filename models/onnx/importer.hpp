@@ -37,6 +37,7 @@ struct PendingInput {
   std::optional<Constant> given;
   std::optional<TensorId> id;  ///< once it is one of the model's
   bool was_needed = false;     ///< its value was taken as a constant
+  bool is_random = false;      ///< what a node of the file would draw; left out where no op reads it
 };
 
 /// The model as it grows, and what its names stand for.
@@ -50,6 +51,7 @@ struct ImportState {
   std::map<std::string, TensorId, std::less<>> float_weight_of;            ///< whole ones that they read as float32
   std::map<std::string, std::vector<TensorId>, std::less<>> weights_from;  ///< made from constants, each for some op
   std::set<std::string, std::less<>> names;                                ///< all of the file's, and our own tensors'
+  std::set<std::string, std::less<>> file_names;                           ///< tensors that --set-input can name
   std::set<std::string, std::less<>> learned;  ///< initialisers, and constants computed of them: what training changes
   /// Whole numbers in float32 tensors (whole_in_float.hpp): their types.
   std::map<std::string, std::int64_t, std::less<>> whole_in_float;
@@ -97,6 +99,8 @@ class NodeImport {
   /// Errors: kInvalidInput where the input is left out, or not a constant of that kind.
   Result<const Constant*> floats(std::size_t i, std::string_view what) const;
   Result<std::vector<std::int64_t>> integers(std::size_t i, std::string_view what) const;
+  /// The error where the input, `what` of the op, is none.
+  [[nodiscard]] tl::unexpected<Error> not_constant(std::size_t i, std::string_view what) const;
   /// The input as a tensor of the model; a constant becomes a weight.
   Result<TensorId> tensor(std::size_t i);
   [[nodiscard]] const Value* value(std::size_t i) const;
@@ -151,6 +155,8 @@ class NodeImport {
   void set_result(TensorId y, std::size_t output = 0);
   /// Output `output` of the node is what `value` is.
   void set_alias(Value value, std::size_t output = 0);
+  /// The node's first output, of that type, is an input of the model.
+  void set_random_input(Shape shape, std::int64_t type);
 
  private:
   const AttributeValue* attribute(const std::string& name);

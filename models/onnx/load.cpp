@@ -33,7 +33,7 @@ Result<std::map<std::string, std::int64_t>> dims_of(const std::map<std::string, 
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, text] : arguments) {
-    if (name.starts_with(kSetInput) || name.starts_with(kUntil)) continue;
+    if (name.starts_with(kSetInput) || name.starts_with(kFrom) || name.starts_with(kUntil)) continue;
     std::int64_t extent = 0;
     const char* const end = text.data() + text.size();
     const auto [read, error] = std::from_chars(text.data(), end, extent);
@@ -53,22 +53,23 @@ std::map<std::string, std::string> fixed_of(const std::map<std::string, std::str
   return fixed;
 }
 
-/// The tensors that are computed in place of the file's outputs, in the order of their places.
-Result<std::vector<std::string>> until_of(const std::map<std::string, std::string>& arguments) {
+/// The tensors of arguments that begin with `prefix`, kFrom or kUntil, in the order of their places.
+Result<std::vector<std::string>> in_their_places(const std::map<std::string, std::string>& arguments,
+                                                 std::string_view prefix) {
   std::map<std::int64_t, std::string> places;
   for (const auto& [name, text] : arguments) {
-    if (!name.starts_with(kUntil)) continue;
+    if (!name.starts_with(prefix)) continue;
     std::int64_t place = 0;
     const char* const end = text.data() + text.size();
     const auto [read, error] = std::from_chars(text.data(), end, place);
-    if (error != std::errc{} || read != end || !places.emplace(place, name.substr(kUntil.size())).second)
+    if (error != std::errc{} || read != end || !places.emplace(place, name.substr(prefix.size())).second)
       return fail(ErrorCode::kInvalidInput,
-                  "\"{}\" must be its place among the outputs, a whole number that no other has, not \"{}\"", name,
-                  text);
+                  "\"{}\" must be its place among the {}, a whole number that no other has, not \"{}\"", name,
+                  prefix == kFrom ? "inputs" : "outputs", text);
   }
-  std::vector<std::string> until;
-  for (auto& [place, name] : places) until.push_back(std::move(name));
-  return until;
+  std::vector<std::string> tensors;
+  for (auto& [place, name] : places) tensors.push_back(std::move(name));
+  return tensors;
 }
 
 }  // namespace
@@ -84,7 +85,10 @@ Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) 
     if (!dims) return in_context(source.model, dims.error());
     options.dims = std::move(*dims);
     options.fixed = fixed_of(source.arguments);
-    auto until = until_of(source.arguments);
+    auto from = in_their_places(source.arguments, kFrom);
+    if (!from) return in_context(source.model, from.error());
+    options.from = std::move(*from);
+    auto until = in_their_places(source.arguments, kUntil);
     if (!until) return in_context(source.model, until.error());
     options.until = std::move(*until);
     COHORT_TRY(LoadedModel loaded, read_model(source.model, options));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/spelling.hpp"
 #include "models/onnx/number_types.hpp"
 #include "models/onnx/whole_in_float.hpp"
 
@@ -120,12 +121,17 @@ const Op* NodeImport::writer_of(TensorId id) const {
   return found != ops.rend() ? &*found : nullptr;
 }
 
+tl::unexpected<Error> NodeImport::not_constant(std::size_t i, std::string_view what) const {
+  const std::string& name = node_.inputs[i];
+  return fail(ErrorCode::kInvalidInput, "input {} ({}) is not constant, which is not supported{}", name, what,
+              state_.file_names.count(name) > 0 ? fmt::format("; --set-input {}=VALUE makes it so", as_shell_word(name))
+                                                : std::string());
+}
+
 Result<const Constant*> NodeImport::floats(std::size_t i, std::string_view what) const {
   if (!has_input(i)) return fail(ErrorCode::kInvalidInput, "input {} ({}) is missing", i, what);
   const Constant* found = needed_constant(i);
-  if (found == nullptr)
-    return fail(ErrorCode::kInvalidInput, "input {} ({}) is not constant, which is not supported", node_.inputs[i],
-                what);
+  if (found == nullptr) return not_constant(i, what);
   if (found->floats() == nullptr)
     return fail(ErrorCode::kInvalidInput, "input {} ({}) must be float32", node_.inputs[i], what);
   return found;
@@ -134,9 +140,7 @@ Result<const Constant*> NodeImport::floats(std::size_t i, std::string_view what)
 Result<std::vector<std::int64_t>> NodeImport::integers(std::size_t i, std::string_view what) const {
   if (!has_input(i)) return fail(ErrorCode::kInvalidInput, "input {} ({}) is missing", i, what);
   const Constant* found = needed_constant(i);
-  if (found == nullptr)
-    return fail(ErrorCode::kInvalidInput, "input {} ({}) is not constant, which is not supported", node_.inputs[i],
-                what);
+  if (found == nullptr) return not_constant(i, what);
   if (found->integers() == nullptr)
     return fail(ErrorCode::kInvalidInput, "input {} ({}) must be whole numbers", node_.inputs[i], what);
   return *found->integers();
@@ -389,6 +393,16 @@ void NodeImport::set_result(TensorId y, std::size_t output) {
   }
   state_.model.tensors[to_index(y)].name = node_.outputs[output];
   state_.values.insert_or_assign(node_.outputs[output], TensorValue{y, {}});
+}
+
+void NodeImport::set_random_input(Shape shape, std::int64_t type) {
+  PendingInput input;
+  input.name = node_.outputs[0];
+  input.shape = std::move(shape);
+  input.type = type;
+  input.is_random = true;
+  state_.values.insert_or_assign(input.name, InputValue{state_.inputs.size()});
+  state_.inputs.push_back(std::move(input));
 }
 
 void NodeImport::set_alias(Value value, std::size_t output) {

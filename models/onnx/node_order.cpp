@@ -37,6 +37,7 @@ std::set<std::string> tensors_behind(const Graph& graph, const std::vector<std::
   for (const Node& node : graph.nodes) {
     for (const std::string& output : node.outputs) writers[output] = &node;
   }
+  writers.erase("");  // outputs and inputs that are left out
   std::set<std::string> seen(tensors.begin(), tensors.end());
   std::vector<std::string> open = tensors;
   while (!open.empty()) {

@@ -33,9 +33,11 @@ struct ReadOptions {
   /// Extents of the inputs' other open dimensions by the names the file gives them, or by position: "x:2" is dimension
   /// 2 of input x, which has precedence over a name. What is given here has precedence over the minibatch.
   std::map<std::string, std::int64_t> dims = {};
-  /// Inputs that become constants: name and value, as text. A value is a number or a list of them with commas, in the
-  /// order of the elements; one number stands for all elements.
+  /// Inputs, and tensors that nodes write, that become constants: name and value, as text. A value is a number or a
+  /// list of them with commas, in the order of the elements; one number stands for all elements.
   std::map<std::string, std::string> fixed = {};
+  /// Tensors that nodes write that become inputs: what computes nothing else is left out, supported or not.
+  std::vector<std::string> from = {};
   /// Tensors to compute in place of the graph's outputs, if any: what they do not need is left out, supported or not.
   std::vector<std::string> until = {};
   /// Inputs with known values, by name, or null. Such an input becomes a constant where an op needs one, and is then no

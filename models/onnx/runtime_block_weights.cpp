@@ -1,4 +1,5 @@
 #include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
 #include "models/onnx/own_ops.hpp"
 
 // Products with weights of few bits, in blocks that have a scale of their own, as language models have them.

@@ -129,8 +129,7 @@ Result<void> NodesImport::import_loop(const Node& node, std::size_t index) {
   if (!node.inputs[0].empty()) {
     NodeImport import(state_, node, "");
     const Constant* const turns = import.needed_constant(0);
-    if (turns == nullptr)
-      return fail(ErrorCode::kInvalidInput, "its number of turns is computed at run time, which is not supported");
+    if (turns == nullptr) return import.not_constant(0, "number of turns");
     if (turns->integers() == nullptr || turns->integers()->size() != 1)
       return fail(ErrorCode::kInvalidInput, "its number of turns must be one whole number");
     most = turns->integers()->front();

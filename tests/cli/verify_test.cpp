@@ -276,6 +276,43 @@ TEST_F(Verify, ProfilesPlansAndRunsAModelUpToTensorsInItsMiddle) {
   EXPECT_THAT(cohort({"profile", "mlp", "--until", "boxes"}).err, HasSubstr("--until is for .onnx files"));
 }
 
+TEST_F(Verify, ProfilesPlansAndRunsAModelFromATensorInItsMiddle) {
+  write("speech.onnx",
+        onnx_model(17, input_text("x", {4}) + output_text("y") + node_text("Unique", {"x"}, {"lengths"}) +
+                           node_text("Neg", {"lengths"}, {"y"})));
+  const std::string model = path("speech.onnx").string();
+  const std::string profile = path("speech.trace.json").string();
+  const std::string plan = path("speech.plan.json").string();
+  const std::vector<std::string> words = {"profile", model,   "--device", "reference",
+                                          "-o",      profile, "--from",   "lengths"};
+  EXPECT_THAT(cohort(words).err, HasSubstr("--from lengths: its shape is not known; give its dimensions, --dim "
+                                           "lengths:0=N and so on"));
+  std::vector<std::string> with_shape = words;
+  with_shape.insert(with_shape.end(), {"--dim", "lengths:0=3"});
+  const Outcome profiled = cohort(with_shape);
+  ASSERT_EQ(profiled.exit_code, 0) << profiled.err;
+  const Outcome planned = cohort({"plan", profile, "-n", "2", "-o", plan});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const json arguments = json::parse(*read_file(plan))["members"][0]["arguments"];
+  EXPECT_EQ(arguments, json({{"from lengths", "1"}, {"lengths:0", "3"}}));
+  const Outcome run = cohort({"run", plan, "--blocks", "1", "--block-ms", "1", "-o", path("run.trace.json").string()});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(cohort({"profile", "mlp", "--from", "lengths"}).err, HasSubstr("--from is for .onnx files"));
+}
+
+/// Random numbers have no expected values.
+TEST_F(Verify, SaysThatACaseOfRandomNumbersIsNotSupported) {
+  fs::create_directories(path("random") / "test_data_set_0");
+  write("random/model.onnx",
+        onnx_model(17, input_text("x", {2}) + output_text("y") + node_text("RandomNormalLike", {"x"}, {"noise"}) +
+                           node_text("Add", {"x", "noise"}, {"y"})));
+  write("random/test_data_set_0/input_0.pb", tensor_file({2}, {1, 2}));
+  write("random/test_data_set_0/output_0.pb", tensor_file({2}, {1, 2}));
+  const Outcome verified = cohort({"verify", path("random").string()});
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("noise holds random numbers, so that no output can be expected"));
+}
+
 /// Folders of cases beside the source tree that people reported, which are no part of it.
 TEST_F(Verify, PassesTheReportedCasesOfExporters) {
   const std::filesystem::path reports = COHORT_REPORTS;

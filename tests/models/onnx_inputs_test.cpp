@@ -113,7 +113,8 @@ TEST(OnnxFixedInputs, BecomeConstants) {
 
 TEST(OnnxFixedInputs, WithValuesThatDoNotFitAreRefused) {
   std::vector<float> y;
-  EXPECT_THAT(values(sum({}, 1), "z", "1", y).message, HasSubstr("there is no input z to set"));
+  EXPECT_THAT(values(sum({}, 1), "total", "1", y).message,
+              HasSubstr("--set-input total: there is no input, and no node writes a tensor, of that name"));
   EXPECT_THAT(values(sum({"2"}, 3), "k", "1,200", y).message, HasSubstr("is int8, which has no 200"));
   EXPECT_THAT(values(sum({"2"}, 1), "k", "1,2,3", y).message,
               HasSubstr("input k has shape [2]; its value must be one number or 2, not 3"));

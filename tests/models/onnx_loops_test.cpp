@@ -104,9 +104,9 @@ TEST(OnnxLoop, MayStandInLoopsAndReadFromOutside) {
 
 TEST(OnnxLoop, NeedsANumberOfTurns) {
   const std::string counted = node_text("Cast", {"x"}, {"n"}, integer_attribute("to", 7));
-  EXPECT_THAT(
-      problem(header({1}) + counted + doubling("n", "")),
-      HasSubstr("node n_y (Loop, opset 17): its number of turns is computed at run time, which is not supported"));
+  EXPECT_THAT(problem(header({1}) + counted + doubling("n", "")),
+              HasSubstr("node n_y (Loop, opset 17): input n (number of turns) is not constant, which is not supported; "
+                        "--set-input n=VALUE makes it so"));
   const std::string nodes = node_text("ReduceMax", {"s"}, {"m"}, integer_attribute("keepdims", 0)) +
                             node_text("Less", {"m", "limit"}, {"d"}) + node_text("Add", {"s", "s"}, {"t"});
   EXPECT_THAT(problem(header() + floats_text("limit", {}, {10}) +

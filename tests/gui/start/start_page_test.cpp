@@ -93,11 +93,12 @@ TEST_F(StartPageTest, TakesConstantInputsAndTensorsToEndAt) {
   EXPECT_TRUE(inputs->isVisible());
   EXPECT_TRUE(until->isVisible());
   QTest::keyClicks(inputs, "rate=16000  sizes=1,2");
+  QTest::keyClicks(child<QLineEdit>(page, "from"), "/body/features");
   QTest::keyClicks(until, " /head/boxes /head/scores ");
   const auto words = page.form().words();
   ASSERT_TRUE(words);
-  EXPECT_EQ(words->mid(4, 8), QStringList({"--set-input", "rate=16000", "--set-input", "sizes=1,2", "--until",
-                                           "/head/boxes", "--until", "/head/scores"}));
+  EXPECT_EQ(words->mid(4, 10), QStringList({"--set-input", "rate=16000", "--set-input", "sizes=1,2", "--from",
+                                            "/body/features", "--until", "/head/boxes", "--until", "/head/scores"}));
   inputs->setText(QStringLiteral("16000"));
   const auto refused = page.form().words();
   ASSERT_FALSE(refused);

@@ -1,0 +1,34 @@
+#include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
+
+namespace cohort::onnx {
+
+namespace {
+
+/// The numbers that the node would draw are an input of the model, which is called as they are: whoever runs it chooses
+/// them, and the same ones give the same outputs.
+Result<void> convert_drawn(NodeImport& node, const Shape& shape, std::int64_t otherwise) {
+  COHORT_TRY(const std::int64_t type, node.integer("dtype", otherwise));
+  COHORT_TRY(const ElementType element, element_of_type(type));
+  if (element != ElementType::kFloat32 || is_narrow(type))
+    return fail(ErrorCode::kInvalidInput, "attribute dtype is {}; random numbers are floating-point", type_name(type));
+  for (const char* const name : {"mean", "scale", "low", "high", "seed"}) node.ignore(name);
+  COHORT_CHECK(check_shape(shape));
+  node.set_random_input(shape, type);
+  return {};
+}
+
+}  // namespace
+
+Result<void> convert_random(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.integer_list("shape", {}));
+  return convert_drawn(node, shape, Type::kFloat);
+}
+
+Result<void> convert_random_like(NodeImport& node) {
+  COHORT_TRY(const Shape shape, node.shape(0));
+  const std::int64_t type = node.declared_type(0);
+  return convert_drawn(node, shape, type != 0 ? type : Type::kFloat);
+}
+
+}  // namespace cohort::onnx
