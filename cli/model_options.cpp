@@ -76,7 +76,7 @@ namespace {
 Result<void> add_arguments(std::string_view option, std::string_view example, const std::vector<std::string>& texts,
                            ModelSource& source, std::string_view prefix = "") {
   for (const std::string& text : texts) {
-    const std::size_t sign = text.find('=');
+    const std::size_t sign = text.rfind('=');  // tensors of a file may have one in their names
     if (sign == 0 || sign == std::string::npos)
       return fail(ErrorCode::kUsage, "{} takes name=value (as {}), not \"{}\"", option, example, text);
     if (!source.arguments.emplace(std::string(prefix) + text.substr(0, sign), text.substr(sign + 1)).second)

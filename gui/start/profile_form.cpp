@@ -106,9 +106,7 @@ void ProfileForm::make_file_rows() {
       tr("Extents of the file's open dimensions, by their names in it, or INPUT:POSITION=extent"),
       {nullptr, QStringLiteral("--dim"), QStringLiteral("[,\\s]+"), "open dimensions are given as name=extent"});
   add(tr("Constant inputs"), "inputs", tr("rate=16000 sizes=1,2,3"),
-      tr("Inputs and other tensors of the file that have always the same value: a number, or numbers with commas "
-         "between "
-         "them"),
+      tr("Inputs and other tensors of the file that are constant: a number, or numbers with commas between them"),
       {nullptr, QStringLiteral("--set-input"), QStringLiteral("\\s+"), "constant inputs are given as name=value"});
   add(tr("Computed from"), "from", tr("the file's inputs"),
       tr("Tensors of the file that are inputs instead of being computed, with spaces between them"),

@@ -90,7 +90,8 @@ Result<Node> parse_node(const ::onnx::NodeProto& proto, std::int64_t opset, Fold
 
 /// Of a tensor.
 GraphInput described_by(const ::onnx::ValueInfoProto& proto) {
-  GraphInput input{proto.name(), {}, {}};
+  GraphInput input;
+  input.name = proto.name();
   const auto& type = proto.type().tensor_type();
   input.type = type.elem_type();
   if (!type.has_shape()) return input;
@@ -187,7 +188,7 @@ Result<Graph> parse_inner(const ::onnx::GraphProto& proto, std::int64_t opset, F
   COHORT_TRY(InitializerReader initializers, InitializerReader::of(proto, folder));
   for (const auto& tensor : proto.initializer()) COHORT_CHECK(initializers.read(tensor, graph));
   COHORT_CHECK(parse_nodes(proto, folder, graph));
-  for (const auto& input : proto.input()) graph.inputs.push_back({input.name(), {}, {}});
+  for (const auto& input : proto.input()) graph.inputs.push_back({input.name(), {}, {}, false});
   return graph;
 }
 
@@ -276,6 +277,15 @@ Constant make_constant(Shape shape, std::vector<float> values) {
 
 Constant make_constant(Shape shape, std::vector<std::int64_t> values) {
   return {std::move(shape), std::make_shared<const std::vector<std::int64_t>>(std::move(values))};
+}
+
+GraphInput tensor_of(std::string name, std::int64_t type, const Shape& shape) {
+  GraphInput tensor;
+  tensor.name = std::move(name);
+  tensor.type = static_cast<std::int32_t>(type);
+  tensor.shape.emplace();
+  for (const std::int64_t extent : shape) tensor.shape->push_back({extent, {}});
+  return tensor;
 }
 
 std::vector<float> floats_of(const Constant& constant) {

@@ -9,9 +9,12 @@ namespace {
 /// them, and the same ones give the same outputs.
 Result<void> convert_drawn(NodeImport& node, const Shape& shape, std::int64_t otherwise) {
   COHORT_TRY(const std::int64_t type, node.integer("dtype", otherwise));
-  COHORT_TRY(const ElementType element, element_of_type(type));
-  if (element != ElementType::kFloat32 || is_narrow(type))
-    return fail(ErrorCode::kInvalidInput, "attribute dtype is {}; random numbers are floating-point", type_name(type));
+  if (is_whole(type))
+    return fail(ErrorCode::kInvalidInput,
+                "draws numbers of type {}; random numbers are floating-point, as attribute "
+                "dtype has to say",
+                type_name(type));
+  COHORT_CHECK(element_of_type(type));
   for (const char* const name : {"mean", "scale", "low", "high", "seed"}) node.ignore(name);
   COHORT_CHECK(check_shape(shape));
   node.set_random_input(shape, type);
@@ -27,8 +30,8 @@ Result<void> convert_random(NodeImport& node) {
 
 Result<void> convert_random_like(NodeImport& node) {
   COHORT_TRY(const Shape shape, node.shape(0));
-  const std::int64_t type = node.declared_type(0);
-  return convert_drawn(node, shape, type != 0 ? type : Type::kFloat);
+  COHORT_TRY(const ElementType element, node.element(0));
+  return convert_drawn(node, shape, element == ElementType::kFloat32 ? Type::kFloat : Type::kInt64);
 }
 
 }  // namespace cohort::onnx

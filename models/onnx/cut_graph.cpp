@@ -12,14 +12,18 @@ namespace cohort::onnx {
 
 tl::unexpected<Error> no_such_tensor(const Graph& graph, std::string_view option, const std::string& name,
                                      bool may_be_input) {
-  std::set<std::string_view> known;
+  std::set<std::string_view> known, inputs;
   for (const Node& node : graph.nodes) known.insert(node.outputs.begin(), node.outputs.end());
-  for (const GraphInput& input : graph.inputs) {
-    if (may_be_input) known.insert(input.name);
+  for (const auto* const list : {&graph.inputs, &graph.defaulted}) {
+    for (const GraphInput& input : *list) inputs.insert(input.name);
   }
+  if (may_be_input) known.insert(inputs.begin(), inputs.end());
+  known.erase("");
   const auto nearest = nearest_word(name, std::vector<std::string_view>(known.begin(), known.end()));
   return fail(ErrorCode::kInvalidInput, "{} {}: {} of that name{}", option, name,
-              may_be_input ? "there is no input, and no node writes a tensor," : "no node writes a tensor",
+              may_be_input             ? "there is no input, and no node writes a tensor,"
+              : inputs.count(name) > 0 ? "it is an input; no node writes a tensor"
+                                       : "no node writes a tensor",
               nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string());
 }
 

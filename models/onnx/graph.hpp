@@ -74,7 +74,11 @@ struct GraphInput {
   std::int32_t type = 0;  ///< of TensorProto's
   /// Nothing where the file gives no shape.
   std::optional<std::vector<Dimension>> shape;
+  bool is_computed = false;  ///< by a node, in the file as it is; its first dimension need not be the minibatch
 };
+
+/// Of that shape, known to the last dimension.
+GraphInput tensor_of(std::string name, std::int64_t type, const Shape& shape);
 
 /// What an ONNX file holds, free of protobuf, not yet interpreted.
 struct Graph {

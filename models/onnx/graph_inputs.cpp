@@ -117,13 +117,21 @@ Result<Constant> fixed_value(const GraphInput& tensor, const std::string& text) 
   return constant;
 }
 
+const std::pair<const std::string, std::int64_t>* given_dim(const GraphInput& input, std::size_t axis,
+                                                            const ReadOptions& options) {
+  auto found = options.dims.find(fmt::format("{}:{}", input.name, axis));
+  const std::string& name = (*input.shape)[axis].name;
+  if (found == options.dims.end() && !name.empty()) found = options.dims.find(name);
+  return found != options.dims.end() ? &*found : nullptr;
+}
+
 InputShapes::InputShapes(const Graph& graph, const ReadOptions& options) : options_(options) {
   minibatch_names_.insert(std::begin(kMinibatchNames), std::end(kMinibatchNames));
   std::set<std::string> repeated;
   std::vector<GraphInput> inputs = graph.inputs;
   inputs.insert(inputs.end(), graph.left_out.begin(), graph.left_out.end());
   for (const GraphInput& input : inputs) {
-    if (!input.shape || input.shape->empty()) continue;
+    if (!input.shape || input.shape->empty() || input.is_computed) continue;
     if (!input.shape->front().extent) minibatch_names_.insert(input.shape->front().name);
     for (const Dimension& dimension : *input.shape) {
       if (times_open(input, dimension.name) > 1) repeated.insert(dimension.name);
@@ -141,7 +149,7 @@ InputShapes::InputShapes(const Graph& graph, const ReadOptions& options) : optio
 }
 
 bool InputShapes::is_minibatch(const GraphInput& input, std::size_t axis) const {
-  if (axis == 0) return true;
+  if (axis == 0 && !input.is_computed) return true;
   const std::string& name = (*input.shape)[axis].name;
   if (minibatch_names_.count(name) == 0) return false;
   if (!is_minibatch_name(name)) return true;
@@ -156,13 +164,12 @@ Result<Shape> InputShapes::of(const GraphInput& input) {
   Shape shape;
   for (std::size_t i = 0; i < input.shape->size(); ++i) {
     const Dimension& dimension = (*input.shape)[i];
-    auto set = options_.dims.find(fmt::format("{}:{}", input.name, i));
-    if (set == options_.dims.end() && !dimension.name.empty()) set = options_.dims.find(dimension.name);
+    const auto* const given = given_dim(input, i, options_);
     if (dimension.extent) {
       shape.push_back(*dimension.extent);
-    } else if (set != options_.dims.end()) {
-      shape.push_back(set->second);
-      used_.insert(set->first);
+    } else if (given != nullptr) {
+      shape.push_back(given->second);
+      used_.insert(given->first);
     } else if (is_minibatch(input, i)) {
       shape.push_back(options_.minibatch);
     } else {
@@ -180,7 +187,8 @@ Result<void> InputShapes::all_used() const {
   return {};
 }
 
-Result<void> fix_inputs(Graph& graph, const ReadOptions& options) {
+Result<std::set<std::string>> fix_inputs(Graph& graph, const ReadOptions& options) {
+  std::set<std::string> others;
   for (const auto& [name, text] : options.fixed) {
     const auto set = [&](std::string_view kind, const GraphInput& tensor) -> Result<void> {
       auto value = fixed_value(tensor, text);
@@ -188,23 +196,25 @@ Result<void> fix_inputs(Graph& graph, const ReadOptions& options) {
       graph.constants.insert_or_assign(name, *std::move(value));
       return {};
     };
-    const auto take = [&](std::vector<GraphInput>& inputs) -> Result<void> {
+    const auto take = [&](std::vector<GraphInput>& inputs) -> Result<bool> {
       const auto found =
           std::find_if(inputs.begin(), inputs.end(), [&](const GraphInput& input) { return input.name == name; });
-      if (found == inputs.end()) return {};
+      if (found == inputs.end()) return false;
       COHORT_CHECK(set("input", *found));
       inputs.erase(found);
-      return {};
+      return true;
     };
+    COHORT_TRY(const bool is_input, take(graph.inputs));
+    if (is_input) continue;
+    COHORT_TRY(const bool is_default, take(graph.defaulted));
+    if (is_default) continue;
     if (const auto weight = graph.constants.find(name); weight != graph.constants.end()) {
-      GraphInput tensor{name, weight->second.type, std::vector<Dimension>()};
-      for (const std::int64_t extent : weight->second.shape) tensor.shape->push_back({extent, {}});
-      COHORT_CHECK(set("tensor", tensor));
+      COHORT_CHECK(set("tensor", tensor_of(name, weight->second.type, weight->second.shape)));
+    } else {
+      others.insert(name);
     }
-    COHORT_CHECK(take(graph.inputs));
-    COHORT_CHECK(take(graph.defaulted));
   }
-  return {};
+  return others;
 }
 
 }  // namespace cohort::onnx

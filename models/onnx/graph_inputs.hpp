@@ -2,11 +2,16 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "models/onnx/graph.hpp"
 #include "models/onnx/onnx_file.hpp"
 
 namespace cohort::onnx {
+
+/// What options.dims has for an open dimension of the input, by position or by name; null where it has nothing.
+const std::pair<const std::string, std::int64_t>* given_dim(const GraphInput& input, std::size_t axis,
+                                                            const ReadOptions& options);
 
 /// Extents of a graph's inputs, with open ones filled in.
 class InputShapes {
@@ -33,8 +38,8 @@ class InputShapes {
 Result<Constant> fixed_value(const GraphInput& tensor, const std::string& text);
 
 /// Makes the inputs that options.fixed names constants of the graph, and gives initialisers the values that it has for
-/// them. Tensors that nodes write are left to give_tensors().
+/// them. Returns the other names: those of tensors that nodes write, if they are right.
 /// Errors: kInvalidInput naming the input, and what its value must be.
-Result<void> fix_inputs(Graph& graph, const ReadOptions& options);
+Result<std::set<std::string>> fix_inputs(Graph& graph, const ReadOptions& options);
 
 }  // namespace cohort::onnx

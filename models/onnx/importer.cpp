@@ -63,11 +63,27 @@ Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOption
   return shapes.all_used();
 }
 
+/// Samples are the first axis, of sequences [T, N, I] the second.
+bool has_minibatch(const Shape& shape, std::int64_t minibatch) {
+  return (!shape.empty() && shape[0] == minibatch) || (shape.size() == 3 && shape[1] == minibatch);
+}
+
+/// A file may fix the minibatch; asking for another one must not be answered with that one.
+Result<void> check_minibatch(const PendingInput& input, std::int64_t minibatch) {
+  if (minibatch == 1 || input.is_random || has_minibatch(input.shape, minibatch)) return {};
+  return fail(ErrorCode::kInvalidInput,
+              "input {} has shape {}, so the minibatch cannot be {}; export the model with an open first dimension",
+              input.name, to_string(input.shape), minibatch);
+}
+
 /// Lists the inputs in the file's order, those that nothing reads, too, unless they were constants.
-Result<void> finish_inputs(ImportState& state) {
+Result<void> finish_inputs(ImportState& state, const ReadOptions& options) {
+  const auto& from = options.from;
   for (std::size_t i = 0; i < state.inputs.size(); ++i) {
     const PendingInput& input = state.inputs[i];
     if (!input.id && (input.was_needed || input.is_random)) continue;
+    if (options.same_minibatch && std::find(from.begin(), from.end(), input.name) == from.end())
+      COHORT_CHECK(check_minibatch(input, options.minibatch));
     state.model.inputs.push_back(input_tensor(state, i));
   }
   return {};
@@ -105,7 +121,8 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
       if (!input.empty()) state.read_names.insert(input);
     }
   }
-  state.file_names = state.names;
+  state.names.erase("");
+  if (options.given == nullptr) state.file_names = state.names;
   return state;
 }
 
@@ -176,35 +193,30 @@ Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, cons
     if (!output_names.insert(output).second) return fail(ErrorCode::kInvalidInput, "output {} is listed twice", output);
   }
   for (const std::string& output : graph.outputs) COHORT_CHECK(add_output(state, output, output_names));
-  COHORT_CHECK(finish_inputs(state));
+  COHORT_CHECK(finish_inputs(state, options));
   COHORT_CHECK(validate(state.model));
   return LoadedModel{std::move(state.model), std::move(state.weights)};
 }
 
-/// Type and shape of a tensor of the graph, where all that computes it is supported.
-std::optional<GraphInput> computed_tensor(Graph graph, const std::string& name, std::size_t file_size,
-                                          const ReadOptions& options) {
+/// Type and shape of a tensor of the graph. Errors: what computes it cannot be read.
+Result<GraphInput> computed_tensor(Graph graph, const std::string& name, std::size_t file_size,
+                                   const ReadOptions& options) {
   graph.outputs = {name};
   leave_out_unneeded(graph);
-  const auto order = sorted_nodes(graph);
-  if (!order) return std::nullopt;
+  COHORT_TRY(const auto order, sorted_nodes(graph));
   ImportState state = start(graph, file_size, options);
   InputShapes shapes(graph, options);
-  for (const GraphInput& input : graph.inputs) {
-    if (!add_input(state, input, options, shapes, false)) return std::nullopt;
-  }
+  for (const GraphInput& input : graph.inputs) COHORT_CHECK(add_input(state, input, options, shapes, false));
   NodesImport nodes(state, graph);
-  for (const std::size_t i : *order) nodes.add(graph.nodes[i], i);
-  if (!nodes.result()) return std::nullopt;
+  for (const std::size_t i : order) nodes.add(graph.nodes[i], i);
+  COHORT_CHECK(nodes.result());
   const Node reader{"", "Identity", "", {name}, {}, {}, state.opset};
   const NodeImport import(state, reader, "");
-  const auto shape = import.shape(0);
-  const auto element = import.element(0);
-  if (!shape || !element) return std::nullopt;
-  GraphInput computed{name, static_cast<std::int32_t>(import.whole_type(0)), std::vector<Dimension>()};
-  if (computed.type == 0) computed.type = *element == ElementType::kFloat32 ? Type::kFloat : Type::kInt64;
-  for (const std::int64_t extent : *shape) computed.shape->push_back({extent, {}});
-  return computed;
+  COHORT_TRY(const Shape shape, import.shape(0));
+  COHORT_TRY(const ElementType element, import.element(0));
+  std::int64_t type = import.whole_type(0);
+  if (type == 0) type = element == ElementType::kFloat32 ? Type::kFloat : Type::kInt64;
+  return tensor_of(name, type, shape);
 }
 
 /// Initialisers whose values are given are inputs.
@@ -220,13 +232,10 @@ void use_given(Graph& graph, const ReadOptions& options) {
 /// What is given is an input of the model where that is possible; else lists of whole numbers, from which
 /// others may be computed that an op needs beforehand, are constants.
 Result<LoadedModel> import_graph(Graph graph, std::size_t file_size, const ReadOptions& options) {
-  COHORT_CHECK(fix_inputs(graph, options));
+  COHORT_TRY(const std::set<std::string> in_the_middle, fix_inputs(graph, options));
   use_given(graph, options);
-  if (!options.until.empty()) {
-    COHORT_CHECK(end_at(graph, options.until));
-    leave_out_unneeded(graph);
-  }
-  COHORT_CHECK(give_tensors(graph, options, [&](const Graph& whole, const std::string& name) {
+  if (!options.until.empty()) COHORT_CHECK(end_at(graph, options.until));
+  COHORT_CHECK(give_tensors(graph, in_the_middle, options, [&](const Graph& whole, const std::string& name) {
     return computed_tensor(whole, name, file_size, options);
   }));
   Result<LoadedModel> loaded = import_graph(graph, file_size, options, false);

@@ -99,7 +99,7 @@ class NodeImport {
   /// Errors: kInvalidInput where the input is left out, or not a constant of that kind.
   Result<const Constant*> floats(std::size_t i, std::string_view what) const;
   Result<std::vector<std::int64_t>> integers(std::size_t i, std::string_view what) const;
-  /// The error where the input, `what` of the op, is none.
+  /// The error where the input, `what` of the op, is missing or no constant.
   [[nodiscard]] tl::unexpected<Error> not_constant(std::size_t i, std::string_view what) const;
   /// The input as a tensor of the model; a constant becomes a weight.
   Result<TensorId> tensor(std::size_t i);

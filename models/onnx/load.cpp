@@ -10,24 +10,6 @@ namespace cohort::onnx {
 
 namespace {
 
-/// Samples are the first axis, of sequences [T, N, I] the second.
-bool has_minibatch(const Shape& shape, std::int64_t minibatch) {
-  return (!shape.empty() && shape[0] == minibatch) || (shape.size() == 3 && shape[1] == minibatch);
-}
-
-/// A file may fix the minibatch; asking for another one must not be answered with that one.
-Result<void> check_minibatch(const Model& model, std::int64_t minibatch) {
-  if (minibatch == 1) return {};
-  for (const TensorId id : model.inputs) {
-    const Tensor& input = model.tensor(id);
-    if (input.role == TensorRole::kInput && !has_minibatch(input.shape, minibatch))
-      return fail(ErrorCode::kInvalidInput,
-                  "input {} has shape {}, so the minibatch cannot be {}; export the model with an open first dimension",
-                  input.name, to_string(input.shape), minibatch);
-  }
-  return {};
-}
-
 /// Arguments of a file are the extents of its open dimensions.
 Result<std::map<std::string, std::int64_t>> dims_of(const std::map<std::string, std::string>& arguments) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
@@ -80,6 +62,7 @@ Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) 
   if (is_file(source.model)) {
     ReadOptions options;
     options.minibatch = source.minibatch;
+    options.same_minibatch = true;
     options.for_training = source.training.has_value();
     auto dims = dims_of(source.arguments);
     if (!dims) return in_context(source.model, dims.error());
@@ -91,10 +74,7 @@ Result<LoadedModel> load_network(const ModelSource& source, std::uint64_t seed) 
     auto until = in_their_places(source.arguments, kUntil);
     if (!until) return in_context(source.model, until.error());
     options.until = std::move(*until);
-    COHORT_TRY(LoadedModel loaded, read_model(source.model, options));
-    if (auto checked = check_minibatch(loaded.model, source.minibatch); !checked)
-      return in_context(source.model, checked.error());
-    return loaded;
+    return read_model(source.model, options);
   }
   COHORT_TRY(Model model, make_network(source.model, source.minibatch, source.arguments));
   Weights weights = random_weights(model, seed);

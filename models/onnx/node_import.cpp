@@ -122,6 +122,7 @@ const Op* NodeImport::writer_of(TensorId id) const {
 }
 
 tl::unexpected<Error> NodeImport::not_constant(std::size_t i, std::string_view what) const {
+  if (!has_input(i)) return fail(ErrorCode::kInvalidInput, "input {} ({}) is missing", i, what);
   const std::string& name = node_.inputs[i];
   return fail(ErrorCode::kInvalidInput, "input {} ({}) is not constant, which is not supported{}", name, what,
               state_.file_names.count(name) > 0 ? fmt::format("; --set-input {}=VALUE makes it so", as_shell_word(name))
@@ -129,7 +130,6 @@ tl::unexpected<Error> NodeImport::not_constant(std::size_t i, std::string_view w
 }
 
 Result<const Constant*> NodeImport::floats(std::size_t i, std::string_view what) const {
-  if (!has_input(i)) return fail(ErrorCode::kInvalidInput, "input {} ({}) is missing", i, what);
   const Constant* found = needed_constant(i);
   if (found == nullptr) return not_constant(i, what);
   if (found->floats() == nullptr)
@@ -138,7 +138,6 @@ Result<const Constant*> NodeImport::floats(std::size_t i, std::string_view what)
 }
 
 Result<std::vector<std::int64_t>> NodeImport::integers(std::size_t i, std::string_view what) const {
-  if (!has_input(i)) return fail(ErrorCode::kInvalidInput, "input {} ({}) is missing", i, what);
   const Constant* found = needed_constant(i);
   if (found == nullptr) return not_constant(i, what);
   if (found->integers() == nullptr)
@@ -396,11 +395,13 @@ void NodeImport::set_result(TensorId y, std::size_t output) {
 }
 
 void NodeImport::set_random_input(Shape shape, std::int64_t type) {
+  if (node_.outputs[0].empty()) return;
   PendingInput input;
   input.name = node_.outputs[0];
   input.shape = std::move(shape);
   input.type = type;
   input.is_random = true;
+  state_.learned.erase(input.name);
   state_.values.insert_or_assign(input.name, InputValue{state_.inputs.size()});
   state_.inputs.push_back(std::move(input));
 }

@@ -53,16 +53,6 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
   return import.all_attributes_seen();
 }
 
-/// The graph's inputs that `name` is computed from, in the graph's order.
-std::vector<std::string> inputs_behind(const Graph& graph, const std::string& name) {
-  const std::set<std::string> behind = tensors_behind(graph, {name});
-  std::vector<std::string> inputs;
-  for (const GraphInput& input : graph.inputs) {
-    if (behind.count(input.name) > 0) inputs.push_back(input.name);
-  }
-  return inputs;
-}
-
 }  // namespace
 
 std::string op_name_for(ImportState& state, const Node& node, std::size_t index) {
@@ -187,9 +177,14 @@ bool NodesImport::is_unread_constant(const Node& node) const {
 }
 
 Result<void> NodesImport::check_not_a_setting(const Node& node) const {
-  const auto inputs = inputs_behind(graph_, node.inputs.empty() ? "" : node.inputs[0]);
+  const std::set<std::string> behind = tensors_behind(graph_, {node.inputs.empty() ? "" : node.inputs[0]});
+  std::vector<std::string> inputs;
+  for (const GraphInput& input : graph_.inputs) {
+    if (behind.count(input.name) > 0) inputs.push_back(input.name);
+  }
   const bool is_setting = std::all_of(state_.inputs.begin(), state_.inputs.end(), [&](const PendingInput& input) {
-    const bool is_behind = std::find(inputs.begin(), inputs.end(), input.name) != inputs.end();
+    const bool is_behind = behind.count(input.name) > 0;
+    if (is_behind && input.is_random) return false;
     const bool is_single = input.element == ElementType::kInt32 || input.shape.empty();
     return !is_behind || (is_single && element_count(input.shape) <= 1);
   });

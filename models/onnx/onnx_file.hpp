@@ -27,6 +27,8 @@ struct NamedTensor {
 
 struct ReadOptions {
   std::int64_t minibatch = 1;  ///< replaces an open first dimension of the inputs, and others of its name
+  /// Refuses a file one of whose inputs has another minibatch, or none.
+  bool same_minibatch = false;
   /// Keeps dropouts as ops, and batch normalisations in inference form; differentiate() turns them into what training
   /// runs.
   bool for_training = false;

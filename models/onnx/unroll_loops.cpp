@@ -11,12 +11,21 @@ namespace {
 /// Nodes that all loops of a file may become: more are no model that anybody runs node by node.
 constexpr std::size_t kMostUnrolled = 100'000;
 
+/// Whether the node, or one inside of it, draws random numbers: others in each turn.
+bool draws_numbers(const Node& node) {
+  if (node.domain.empty() && node.op_type.starts_with("Random")) return true;
+  return std::any_of(node.graphs.begin(), node.graphs.end(), [](const auto& inner) {
+    return std::any_of(inner.second->nodes.begin(), inner.second->nodes.end(), draws_numbers);
+  });
+}
+
 }  // namespace
 
 /// A loop's body, whose names are the only ones of their kind.
 struct NodesImport::Body {
   Graph graph;
-  std::vector<std::size_t> varying;  ///< nodes that read, however far behind, what changes from turn to turn; in order
+  /// Nodes that draw random numbers or read, however far behind, what changes from turn to turn; in order.
+  std::vector<std::size_t> varying;
 };
 
 Result<NodesImport::Body> NodesImport::open_body(const Node& node, const std::string& op_name) {
@@ -34,7 +43,8 @@ Result<NodesImport::Body> NodesImport::open_body(const Node& node, const std::st
   for (const std::size_t i : order) {
     const Node& inner = body.graph.nodes[i];
     const std::vector<std::string> reads = reads_of(inner);
-    if (std::none_of(reads.begin(), reads.end(), [&](const auto& name) { return changing.count(name) > 0; })) {
+    if (!draws_numbers(inner) &&
+        std::none_of(reads.begin(), reads.end(), [&](const auto& name) { return changing.count(name) > 0; })) {
       add(inner, i);
       continue;
     }

@@ -63,6 +63,8 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"QLinearConv", Use::kQuantises},
     {"QLinearMatMul", Use::kQuantises},
     {"QuantizeLinear", Use::kQuantises},
+    {"RandomNormalLike", Use::kReads},
+    {"RandomUniformLike", Use::kReads},
     {"ReduceL1", Use::kComputes},
     {"ReduceMax", Use::kKeeps},
     {"ReduceMin", Use::kKeeps},

@@ -101,7 +101,8 @@ TEST(OnnxCut, WhatIsSetOfInputsThatAreLeftOutIsNoMistake) {
 TEST(OnnxCut, NamesATensorThatNothingWrites) {
   EXPECT_EQ(problem_of(detector(), until({"boxs"})),
             "--until boxs: no node writes a tensor of that name; did you mean \"boxes\"?");
-  EXPECT_EQ(problem_of(detector(), until({"limit"})), "--until limit: no node writes a tensor of that name");
+  EXPECT_EQ(problem_of(detector(), until({"limit"})),
+            "--until limit: it is an input; no node writes a tensor of that name");
 }
 
 }  // namespace

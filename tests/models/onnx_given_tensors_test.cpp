@@ -114,21 +114,53 @@ TEST(OnnxFrom, TakesTheShapeOfTheFileWhereWhatComputesTheTensorIsNotSupported) {
   const std::string open = behind_unsupported(described_text("t", {"1", "frames"}));
   EXPECT_EQ(inputs_of(onnx::parse_model(open, from({"t"}, {{"frames", 5}}))), "t [1, 5]");
   EXPECT_EQ(inputs_of(onnx::parse_model(open, from({"t"}, {{"t:1", 6}}))), "t [1, 6]");
-  EXPECT_THAT(inputs_of(onnx::parse_model(open, from({"t"}))),
-              HasSubstr("input t leaves dimension 1 open, which the file calls frames; set it with --dim frames=N"));
+  EXPECT_EQ(inputs_of(onnx::parse_model(open, from({"t"}, {{"t:0", 2}, {"t:1", 3}}))), "t [2, 3]");
+  EXPECT_EQ(inputs_of(onnx::parse_model(open, from({"t"}))),
+            "input t leaves dimension 1 open, which the file calls frames; set it with --dim frames=N");
   EXPECT_EQ(inputs_of(onnx::parse_model(behind_unsupported(described_text("t", {"3"}, 7)), from({"t"}))),
             "t int32 [3]");
   EXPECT_EQ(inputs_of(onnx::parse_model(behind_unsupported(described_text("t", {}, 7)), from({"t"}))), "t int32 []");
 }
 
+TEST(OnnxFrom, DoesNotTakeTheFirstDimensionForTheMinibatch) {
+  const std::string counted = behind_unsupported(described_text("t", {"found", "4"}));
+  EXPECT_EQ(inputs_of(onnx::parse_model(counted, from({"t"}))),
+            "input t leaves dimension 0 open, which the file calls found; set it with --dim found=N");
+  EXPECT_EQ(inputs_of(onnx::parse_model(behind_unsupported(described_text("t", {"batch", "4"})), from({"t"}))),
+            "t [1, 4]");
+}
+
 TEST(OnnxFrom, NeedsAShape) {
-  const std::string why = "--from t: its shape is not known; give its dimensions, --dim t:0=N and so on";
+  const std::string why =
+      "--from t: its shape is not known (an op is not supported: node n_t (Unique, opset 17)); give its "
+      "dimensions, as --dim t:0=N, of float32 numbers";
   EXPECT_EQ(inputs_of(onnx::parse_model(behind_unsupported(""), from({"t"}))), why);
   // Exporters write the shape of a number for what they do not know.
   const std::string unknown = behind_unsupported(described_text("t", {}));
   EXPECT_EQ(inputs_of(onnx::parse_model(unknown, from({"t"}))), why);
   EXPECT_EQ(inputs_of(onnx::parse_model(unknown, from({"t"}, {{"t:0", 2}, {"t:1", 3}}))), "t [2, 3]");
   EXPECT_EQ(inputs_of(onnx::parse_model(behind_unsupported(""), from({"t"}, {{"t:0", 2}}))), "t [2]");
+  // A dimension less than the file says is no shape.
+  EXPECT_EQ(inputs_of(onnx::parse_model(behind_unsupported(described_text("t", {"frames", "80"})),
+                                        from({"t"}, {{"t:0", 60}}))),
+            "t [60, 80]");
+}
+
+TEST(OnnxFrom, TensorsNeedNotHaveTheMinibatch) {
+  const std::string bytes =
+      onnx_model(17, input_text("x", {-1, 2}) + output_text("y") +
+                         node_text("ReduceMax", {"x"}, {"most"}, integer_attribute("keepdims", 0)) +
+                         node_text("RandomNormalLike", {"most"}, {"noise"}) +
+                         node_text("Mul", {"most", "noise"}, {"scale"}) + node_text("Mul", {"x", "scale"}, {"y"}));
+  onnx::ReadOptions options = from({"most"});
+  options.minibatch = 3;
+  options.same_minibatch = true;
+  EXPECT_EQ(inputs_of(onnx::parse_model(bytes, options)), "x [3, 2], most [], noise []");
+  const std::string fixed_rows =
+      onnx_model(17, input_text("x", {1, 2}) + output_text("y") + node_text("Neg", {"x"}, {"y"}));
+  options.from.clear();
+  EXPECT_EQ(inputs_of(onnx::parse_model(fixed_rows, options)),
+            "input x has shape [1, 2], so the minibatch cannot be 3; export the model with an open first dimension");
 }
 
 TEST(OnnxFrom, RefusesTensorsThatNothingWritesOrNeeds) {
@@ -136,6 +168,10 @@ TEST(OnnxFrom, RefusesTensorsThatNothingWritesOrNeeds) {
             "--from scalde: no node writes a tensor of that name; did you mean \"scaled\"?");
   EXPECT_EQ(inputs_of(onnx::parse_model(chain(), from({"total"}))),
             "--from total: no node writes a tensor of that name");
+  EXPECT_EQ(inputs_of(onnx::parse_model(chain(), from({"k"}))),
+            "--from k: it is an input; no node writes a tensor of that name; did you mean \"e\"?");
+  EXPECT_EQ(inputs_of(onnx::parse_model(chain(), from({""}))),
+            "--from : no node writes a tensor of that name; did you mean \"e\"?");
   EXPECT_EQ(inputs_of(onnx::parse_model(chain(), from({"turned", "e"}))),
             "--from turned: nothing that is computed needs it");
   onnx::ReadOptions both = from({"e"});
@@ -150,6 +186,12 @@ TEST(OnnxFrom, GoesTogetherWithUntil) {
   options.until = {"e"};
   EXPECT_EQ(inputs_of(onnx::parse_model(chain(), options)), "turned [3, 2]");
   EXPECT_THAT(result(chain(), options, {{0, 0, 0, 0, 0, 0}}), ElementsAre(1, 1, 1, 1, 1, 1));
+}
+
+TEST(OnnxFixedTensors, AreNotAskedForWhereAnInputIsMissing) {
+  const std::string bytes = onnx_model(17, input_text("x", {}, 7) + output_text("y") + integers_text("zero", {}, {0}) +
+                                               node_text("Range", {"zero", "zero"}, {"y"}));
+  EXPECT_THAT(inputs_of(onnx::parse_model(bytes, {})), HasSubstr("input 2 (delta) is missing"));
 }
 
 /// As text to speech has it: y is x [2], once for each place that the largest of x counts.
@@ -174,6 +216,19 @@ TEST(OnnxFixedTensors, MayBeComputedInTheFile) {
   EXPECT_EQ(
       inputs_of(onnx::parse_model(counted(), fixed({{"longes", "3"}}))),
       "--set-input longes: there is no input, and no node writes a tensor, of that name; did you mean \"longest\"?");
+}
+
+TEST(OnnxFixedTensors, MayBeLeftOut) {
+  onnx::ReadOptions options = fixed({{"k", "5"}, {"y", "1"}, {"scale", "3"}});
+  options.until = {"turned"};
+  EXPECT_EQ(inputs_of(onnx::parse_model(chain(), options)), "x [2, 3]");
+}
+
+TEST(OnnxFixedTensors, TakeTheShapeOfTheFileWithItsOpenDimensions) {
+  onnx::ReadOptions options = fixed({{"t", "1.5"}});
+  options.dims = {{"rows", 2}, {"t:1", 3}};
+  EXPECT_THAT(result(behind_unsupported(described_text("t", {"rows", "columns"})), options, {}),
+              ElementsAre(3, 3, 3, 3, 3, 3));
 }
 
 TEST(OnnxFixedTensors, TakeTheShapeThatIsComputed) {
@@ -214,12 +269,34 @@ TEST(OnnxRandom, NumbersAreInputsWhereTheirShapeIsAConstant) {
   EXPECT_EQ(inputs_of(onnx::parse_model(bytes, {})), "x [3], noise [3]");
 }
 
+TEST(OnnxRandom, NumbersOfEachTurnOfALoopAreInputs) {
+  const std::string body =
+      " attribute { name: \"body\" type: GRAPH g { input { name: \"i\" } input { name: \"go\" } input { name: \"s\" "
+      "} " +
+      node_text("Identity", {"go"}, {"go_on"}) +
+      node_text("RandomUniform", {}, {"r"}, integers_attribute("shape", {2})) + node_text("Add", {"s", "r"}, {"t"}) +
+      " output { name: \"go_on\" } output { name: \"t\" } } }";
+  const std::string bytes = onnx_model(17, input_text("x", {2}) + output_text("y") + integers_text("turns", {}, {2}) +
+                                               node_text("Loop", {"turns", "", "x"}, {"y"}, body));
+  EXPECT_EQ(inputs_of(onnx::parse_model(bytes, {})), "x [2], n_y/r/0 [2], n_y/r/1 [2]");
+  EXPECT_THAT(result(bytes, {}, {{1, 2}, {10, 20}, {100, 200}}), ElementsAre(111, 222));
+}
+
+TEST(OnnxRandom, NumbersMayHaveTheShapeOfWholeOnes) {
+  const std::string bytes = onnx_model(
+      17, input_text("x", {3}) + output_text("y") + floats_text("step", {}, {0.5F}) +
+              narrow_text("zero", {}, 2, {128}) + node_text("QuantizeLinear", {"x", "step", "zero"}, {"q"}) +
+              node_text("RandomNormalLike", {"q"}, {"noise"}, integer_attribute("dtype", 1)) +
+              node_text("DequantizeLinear", {"q", "step", "zero"}, {"d"}) + node_text("Add", {"d", "noise"}, {"y"}));
+  EXPECT_EQ(inputs_of(onnx::parse_model(bytes, {})), "x [3], noise [3]");
+}
+
 TEST(OnnxRandom, NumbersAreFloatingPoint) {
   const std::string bytes =
       onnx_model(17, input_text("x", {3}) + output_text("y") +
                          node_text("RandomNormalLike", {"x"}, {"y"}, integer_attribute("dtype", 7)));
   EXPECT_THAT(inputs_of(onnx::parse_model(bytes, {})),
-              HasSubstr("attribute dtype is int64; random numbers are floating-point"));
+              HasSubstr("draws numbers of type int64; random numbers are floating-point"));
 }
 
 }  // namespace

@@ -124,6 +124,15 @@ TEST(OnnxFixedInputs, WithValuesThatDoNotFitAreRefused) {
   EXPECT_THAT(values(sum({"n", "m"}, 1), "k", "1", y).message, HasSubstr("more than one open dimension"));
 }
 
+TEST(OnnxFixedInputs, OfOpenLengthNeedNotHaveThatOfTheirDefault) {
+  const std::string bytes =
+      onnx_model(17, named_input("x", {"2"}) + named_input("k", {"n"}) + floats_text("k", {4}, {1, 2, 3, 4}) +
+                         output_text("y") + node_text("Add", {"x", "k"}, {"y"}));
+  std::vector<float> y;
+  values(bytes, "k", "10,20", y);
+  EXPECT_THAT(y, ElementsAre(11, 22));
+}
+
 TEST(OnnxFixedInputs, ChooseTheBranchOfAnIf) {
   const auto branch = [](std::string_view name, std::string_view op) {
     return fmt::format(" attribute {{ name: \"{}\" type: GRAPH g {{ {} output {{ name: \"r\" }} }} }}", name,
