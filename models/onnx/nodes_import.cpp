@@ -75,6 +75,7 @@ void NodesImport::add(const Node& node, std::size_t index) {
   const bool is_runtime = is_runtime_op(node);
   if (support == nullptr && !is_if && !is_loop && !is_runtime) {
     unsupported_.push_back({type_of(node), describe(node)});
+    behind_unsupported_ = order_.size();
   } else if (!is_behind) {
     const auto imported = is_runtime               ? import_runtime_op(node)
                           : is_if                  ? import_if(node, index)
@@ -153,6 +154,34 @@ std::vector<std::string> NodesImport::last_before_wrong(std::size_t most) const 
   return in_order;
 }
 
+std::vector<std::string> NodesImport::first_behind_unsupported(std::size_t most) const {
+  std::map<std::string, std::size_t> last_read;
+  for (std::size_t place = 0; place < order_.size(); ++place) {
+    for (const std::string& read : reads_of(graph_.nodes[order_[place]])) last_read[read] = place;
+  }
+  for (const std::string& output : graph_.outputs) last_read[output] = order_.size();
+  const auto is_missing = [&](const std::string& name) { return missing_.count(name) > 0; };
+  const auto is_left_out = [&](std::size_t index) {
+    const auto& outputs = graph_.nodes[index].outputs;
+    return std::any_of(outputs.begin(), outputs.end(), is_missing);
+  };
+  auto left = std::count_if(order_.begin(), order_.end(), is_left_out);
+  std::set<std::string> open, fewest;
+  for (std::size_t place = 0; place < order_.size(); ++place) {
+    for (const std::string& output : graph_.nodes[order_[place]].outputs) {
+      if (is_missing(output)) open.insert(output);
+    }
+    if (is_left_out(order_[place])) --left;
+    std::erase_if(open, [&](const std::string& name) { return last_read[name] <= place; });
+    if (place + 1 < behind_unsupported_) continue;
+    const bool has_output = std::any_of(open.begin(), open.end(),
+                                        [&](const std::string& name) { return last_read[name] == order_.size(); });
+    if (open.empty() || has_output || left <= std::ssize(order_) / 4) break;
+    if (fewest.empty() || open.size() < fewest.size()) fewest = open;
+  }
+  return fewest.size() <= most ? std::vector<std::string>(fewest.begin(), fewest.end()) : std::vector<std::string>();
+}
+
 Result<void> NodesImport::result() const {
   if (unsupported_.empty() && wrong_.empty()) return {};
   std::vector<std::string> parts;
@@ -162,11 +191,18 @@ Result<void> NodesImport::result() const {
         fmt::format("{} not supported: {}", types.size() == 1 ? "an op is" : "some ops are", fmt::join(types, ", ")));
   }
   parts.insert(parts.end(), wrong_.begin(), wrong_.end());
+  const auto as_options = [](std::string_view option, std::vector<std::string> tensors) {
+    std::transform(tensors.begin(), tensors.end(), tensors.begin(), as_shell_word);
+    return fmt::format("{} {}", option, fmt::join(tensors, fmt::format(" {} ", option)));
+  };
+  constexpr std::size_t kMostGiven = 2;
+  if (!unsupported_.empty()) {
+    const auto given = first_behind_unsupported(kMostGiven);
+    if (!given.empty()) parts.push_back("or, to give what they compute: " + as_options("--from", given));
+  }
   constexpr std::size_t kMostNamed = 8;
-  std::vector<std::string> last = last_before_wrong(kMostNamed);
-  std::transform(last.begin(), last.end(), last.begin(), as_shell_word);
-  if (!last.empty())
-    parts.push_back(fmt::format("or, to compute only what comes before: --until {}", fmt::join(last, " --until ")));
+  const auto last = last_before_wrong(kMostNamed);
+  if (!last.empty()) parts.push_back("or, to compute only what comes before: " + as_options("--until", last));
   return fail(ErrorCode::kInvalidInput, "{}", fmt::join(parts, "; "));
 }
 

@@ -38,6 +38,9 @@ class NodesImport {
   /// In place of tensors those that they are computed from, further and further back as long as they get fewer; none
   /// where they do not become as few as `most`.
   [[nodiscard]] std::set<std::string> merged(std::set<std::string> tensors, std::size_t most) const;
+  /// The fewest tensors behind all ops that are not supported that everything after them needs no more than: given as
+  /// inputs, they let the rest be computed. None where they are more than `most`, or little is left behind them.
+  [[nodiscard]] std::vector<std::string> first_behind_unsupported(std::size_t most) const;
   /// In each step.
   [[nodiscard]] bool is_computed(const std::string& name) const;
   /// Its value may be of a type that is not supported.
@@ -85,6 +88,7 @@ class NodesImport {
   const Graph& graph_;
   std::vector<std::size_t> order_;  ///< of the graph's own nodes so far
   std::vector<UnsupportedNode> unsupported_;
+  std::size_t behind_unsupported_ = 0;  ///< place in order_ behind the last of them
   std::vector<std::string> wrong_;
   std::set<std::string, std::less<>> missing_;  ///< names that stay without a value
   std::size_t unrolled_ = 0;                    ///< nodes that turns of loops have become

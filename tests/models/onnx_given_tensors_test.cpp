@@ -11,7 +11,9 @@ namespace cohort {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 onnx::ReadOptions from(std::vector<std::string> names, std::map<std::string, std::int64_t> dims = {}) {
   onnx::ReadOptions options;
@@ -161,6 +163,24 @@ TEST(OnnxFrom, TensorsNeedNotHaveTheMinibatch) {
   options.from.clear();
   EXPECT_EQ(inputs_of(onnx::parse_model(fixed_rows, options)),
             "input x has shape [1, 2], so the minibatch cannot be 3; export the model with an open first dimension");
+}
+
+TEST(OnnxFrom, IsProposedWhereOpsAreNotSupportedAndMuchComesBehindThem) {
+  const auto problem = [](const std::string& behind) {
+    return inputs_of(onnx::parse_model(
+        onnx_model(17, input_text("x", {4}) + output_text("y") + node_text("Unique", {"x"}, {"a"}) +
+                           node_text("Unique", {"x"}, {"b"}) + node_text("Add", {"a", "b"}, {"sum"}) + behind),
+        {}));
+  };
+  const std::string chain = node_text("Neg", {"sum"}, {"s"}) + node_text("Add", {"s", "sum"}, {"t"}) +
+                            node_text("Exp", {"t"}, {"u"}) + node_text("Add", {"u", "x"}, {"y"});
+  EXPECT_THAT(problem(chain), EndsWith("; or, to give what they compute: --from sum"));
+  EXPECT_THAT(problem(node_text("Mul", {"sum", "a"}, {"t"}) + node_text("Add", {"t", "t"}, {"u"}) +
+                      node_text("Add", {"u", "b"}, {"y"})),
+              EndsWith("; or, to give what they compute: --from a --from b"));
+  std::string little = node_text("Neg", {"sum"}, {"y"}) + node_text("Neg", {"x"}, {"n0"});
+  for (int i = 0; i < 8; ++i) little += node_text("Neg", {fmt::format("n{}", i)}, {fmt::format("n{}", i + 1)});
+  EXPECT_THAT(problem(little), Not(HasSubstr("--from")));
 }
 
 TEST(OnnxFrom, RefusesTensorsThatNothingWritesOrNeeds) {
