@@ -166,6 +166,7 @@ std::vector<std::string> NodesImport::first_behind_unsupported(std::size_t most)
     return std::any_of(outputs.begin(), outputs.end(), is_missing);
   };
   auto left = std::count_if(order_.begin(), order_.end(), is_left_out);
+  const std::ptrdiff_t few = std::max<std::ptrdiff_t>(8, std::ssize(order_) / 10);
   std::set<std::string> open, fewest;
   for (std::size_t place = 0; place < order_.size(); ++place) {
     for (const std::string& output : graph_.nodes[order_[place]].outputs) {
@@ -176,7 +177,7 @@ std::vector<std::string> NodesImport::first_behind_unsupported(std::size_t most)
     if (place + 1 < behind_unsupported_) continue;
     const bool has_output = std::any_of(open.begin(), open.end(),
                                         [&](const std::string& name) { return last_read[name] == order_.size(); });
-    if (open.empty() || has_output || left <= std::ssize(order_) / 4) break;
+    if (open.empty() || has_output || left <= few) break;
     if (fewest.empty() || open.size() < fewest.size()) fewest = open;
   }
   return fewest.size() <= most ? std::vector<std::string>(fewest.begin(), fewest.end()) : std::vector<std::string>();
