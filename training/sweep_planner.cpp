@@ -141,8 +141,7 @@ std::string profile_command_of(const ModelSource& source, const std::string& dev
   std::map<std::pair<std::size_t, std::string>, std::string> from, until;  // by place: digits, text
   for (const auto& [name, value] : source.arguments) {
     if (file && name.starts_with(kSetInput)) {
-      command +=
-          fmt::format(" --set-input {}", as_shell_word(fmt::format("{}={}", name.substr(kSetInput.size()), value)));
+      command += fmt::format(" --set-input {}={}", as_shell_word(name.substr(kSetInput.size())), value);
     } else if (file && name.starts_with(kFrom)) {
       from[{value.size(), value}] = name.substr(kFrom.size());
     } else if (file && name.starts_with(kUntil)) {

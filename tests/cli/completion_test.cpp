@@ -47,7 +47,7 @@ TEST_F(Completion, OffersTheOptionsThatTheCommandHas) {
   EXPECT_THAT(complete("dataset synth d --im"), ElementsAre("--images-per-class"));
   EXPECT_THAT(complete("simulate --interc"), ElementsAre("--interconnect-speed"));
   EXPECT_THAT(complete("plan --random-"), ElementsAre("--random-crop", "--random-flip"));
-  EXPECT_THAT(complete("devices --f"), ElementsAre());
+  EXPECT_THAT(complete("devices --fo"), ElementsAre());
 }
 
 TEST_F(Completion, OffersTheValuesThatAnOptionTakes) {

@@ -16,8 +16,7 @@ TEST(ProfileCommand, NamesTensorsInTheOrderOfTheirPlaces) {
   const std::string command = profile_command_of(source, "cpu:0");
   EXPECT_EQ(command.substr(0, command.find(" --minibatch")),
             "cohort profile detector.onnx --set-input mask=1 --dim size=3 --from 'stem 2' --from a --until boxes "
-            "--until 'all "
-            "scores' --until areas");
+            "--until 'all scores' --until areas");
 }
 
 }  // namespace
