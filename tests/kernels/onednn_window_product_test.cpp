@@ -20,32 +20,45 @@ class WindowProducts final : public HostKernels {
   }
   bool accepts_strides(const OpCall& /*call*/) const override { return true; }
   int cores() const override { return 2; }
-  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& /*algorithm*/, int threads,
+  Result<std::unique_ptr<HostKernel>> prepare(const OpCall& call, const std::string& algorithm, int threads,
                                               std::span<const std::vector<float>> weights) const override {
-    return onednn::make_kernel(ways(call, threads).at(0), call, weights);
+    const onednn::OwnWays list = ways(call, threads);
+    const auto way =
+        std::find_if(list.begin(), list.end(), [&](const auto& each) { return each.algorithm == algorithm; });
+    return onednn::make_kernel(*way, call, weights);
   }
   void use_threads(int /*threads*/, std::span<const int> /*cores*/) const override {}
 
  private:
   static onednn::OwnWays ways(const OpCall& call, int threads) {
-    return onednn::stand_ins(std::get<Convolution>(call.attributes), call, threads);
+    const auto of = [&](const auto& op) { return onednn::stand_ins(op, call, threads); };
+    const auto* const transposed = std::get_if<ConvTranspose>(&call.attributes);
+    return transposed != nullptr ? of(*transposed) : of(std::get<Convolution>(call.attributes));
   }
 };
 
-void expect_product_as_reference(const OpCall& call) {
+/// By each of the ways in turn.
+void expect_as_reference(const OpCall& call, const std::vector<std::string>& ways) {
   const CallRunner runner(call);
   const std::vector<float> expected = runner.run(*make_reference_kernels());
   for (const int threads : {1, 2}) {
     const auto list = WindowProducts().alternatives(call, threads);
-    ASSERT_EQ(list->size(), 1U) << canonical(call.attributes, call.post_ops);
-    const std::vector<float> computed = runner.run(WindowProducts(), list->front());
-    ASSERT_EQ(computed.size(), expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(computed[i], expected[i], 1e-5 * (10 + std::abs(expected[i])))
-          << canonical(call.attributes, call.post_ops) << " element " << i << ", threads " << threads;
+    for (const std::string& way : ways) {
+      const auto found =
+          std::find_if(list->begin(), list->end(), [&](const auto& each) { return each.algorithm == way; });
+      ASSERT_NE(found, list->end()) << way << ": " << canonical(call.attributes, call.post_ops);
+      const std::vector<float> computed = runner.run(WindowProducts(), *found);
+      ASSERT_EQ(computed.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(computed[i], expected[i], 1e-5 * (10 + std::abs(expected[i])))
+            << way << ": " << canonical(call.attributes, call.post_ops) << " element " << i << ", threads " << threads;
+      }
     }
   }
 }
+
+void expect_product_as_reference(const OpCall& call) { expect_as_reference(call, {"loops:windows"}); }
+void expect_lines_as_reference(const OpCall& call) { expect_as_reference(call, {"loops:lines"}); }
 
 Window one_dimension(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1) {
   return {{kernel}, {stride}, {pad}, {pad}, {dilation}};
@@ -111,6 +124,109 @@ TEST(OnednnWindowProduct, TakesStridedViewsAndPostOps) {
   OpCall into_slice = with_output(op, {x, weight({12, 5, 3, 3}), weight({12})}, 1, {relu});
   into_slice.outputs[0] = channel_slice(1, {2, 12, 6, 7}, 20, 4);
   expect_product_as_reference(into_slice);
+}
+
+TEST(OnednnLineConvolution, TakesAnyNumberOfKernelsAndPositions) {
+  for (const std::int64_t kernels : {1, 2, 3, 4, 5, 7, 8, 13, 16}) {
+    for (const std::int64_t length : {2, 15, 17, 48, 65, 150}) {
+      expect_lines_as_reference(with_output(Convolution{one_dimension(3, 1, 1)},
+                                            {dense(0, {2, 5, length}), weight({kernels, 5, 3}), weight({kernels})}, 1));
+    }
+  }
+}
+
+TEST(OnednnLineConvolution, TakesStridesDilationAndPadding) {
+  for (const std::int64_t stride : {1, 2, 3, 4}) {
+    for (const std::int64_t dilation : {1, 2, 3}) {
+      for (const std::int64_t pad : {0, 2, 30}) {
+        expect_lines_as_reference(with_output(Convolution{one_dimension(4, stride, pad, dilation)},
+                                              {dense(0, {2, 3, 41}), weight({6, 3, 4}), weight({6})}, 1));
+      }
+    }
+  }
+  Window uneven = one_dimension(5, 2, 0);
+  uneven.pad_begin = {3};
+  uneven.pad_end = {7};
+  expect_lines_as_reference(with_output(Convolution{uneven}, {dense(0, {1, 3, 40}), weight({6, 3, 5})}, 1));
+}
+
+TEST(OnednnLineConvolution, CutsLongLinesAndManyChannels) {
+  expect_lines_as_reference(with_output(Convolution{one_dimension(7, 1, 9, 3)},
+                                        {dense(0, {2, 33, 3000}), weight({9, 33, 7}), weight({9})}, 1));
+  expect_lines_as_reference(
+      with_output(Convolution{one_dimension(3, 2, 1)}, {dense(0, {1, 600, 250}), weight({5, 600, 3})}, 1));
+}
+
+TEST(OnednnLineConvolution, SharesKernelsWhereThereAreFewPositions) {
+  for (const std::int64_t kernels : {16, 37, 64}) {
+    expect_lines_as_reference(with_output(Convolution{one_dimension(3, 1, 1)},
+                                          {dense(0, {2, 40, 9}), weight({kernels, 40, 3}), weight({kernels})}, 1));
+  }
+}
+
+TEST(OnednnLineConvolution, TakesGroups) {
+  expect_lines_as_reference(with_output(Convolution{one_dimension(3, 2, 4, 2), 3},
+                                        {dense(0, {2, 6, 75}), weight({21, 2, 3}), weight({21})}, 1));
+  expect_lines_as_reference(
+      with_output(Convolution{one_dimension(9, 1, 4), 6}, {dense(0, {1, 6, 50}), weight({6, 1, 9})}, 1));
+}
+
+OpCall with_output_lines(OpCall call) {
+  call.outputs[0] = dense(1, call.outputs[0].shape, Layout::kNchw);
+  return call;
+}
+
+TEST(OnednnLineConvolution, TakesImagesOfOneRowOrColumn) {
+  const Convolution upright{Window{{5, 1}, {2, 1}, {2, 0}, {2, 0}, {1, 1}}},
+      flat{Window{{1, 5}, {1, 1}, {0, 2}, {0, 2}, {1, 1}}};
+  expect_lines_as_reference(with_output_lines(
+      with_output(upright, {dense(0, {2, 3, 60, 1}, Layout::kNchw), weight({12, 3, 5, 1}), weight({12})}, 1)));
+  expect_lines_as_reference(with_output_lines(
+      with_output(flat, {dense(0, {2, 3, 1, 60}, Layout::kNchw), weight({12, 3, 1, 5}), weight({12})}, 1)));
+}
+
+TEST(OnednnLineConvolution, TakesStridedChannelsAndPostOps) {
+  const Convolution op{one_dimension(3, 1, 1)};
+  const Activation tanh{ActivationKind::kTanh}, relu{ActivationKind::kRelu};
+  const View x = channel_slice(0, {2, 5, 70}, 11, 3), added = channel_slice(2, {2, 12, 70}, 14, 1);
+  expect_lines_as_reference(with_output(op, {x, weight({12, 5, 3}), weight({12}), added, added}, 1,
+                                        {AddOperand{3}, relu, AddOperand{4}, tanh}));
+  OpCall in_place = with_output(op, {x, weight({12, 5, 3}), weight({12}), dense(1, {2, 12, 70})}, 1, {AddOperand{3}});
+  in_place.inputs[3] = in_place.outputs[0];
+  expect_lines_as_reference(in_place);
+}
+
+TEST(OnednnLineConvolution, TakesTransposedOnes) {
+  for (const std::int64_t stride : {1, 2, 3, 8}) {
+    for (const std::int64_t dilation : {1, 2, 3}) {
+      for (const std::int64_t pad : {-3, 0, 2, 5}) {
+        const ConvTranspose op{one_dimension(stride == 8 ? 16 : 4, stride, pad, dilation), {stride == 3 ? 2 : 0}};
+        const std::int64_t taps = op.window.kernel[0];
+        expect_lines_as_reference(
+            with_output(op, {dense(0, {2, 3, 41}), weight({3, 13, taps}), weight({13})}, 1, {Activation{}}));
+      }
+    }
+  }
+  const ConvTranspose grouped{one_dimension(2, 4, 1), {0}, 3};  // whose kernels leave gaps
+  expect_lines_as_reference(with_output(grouped, {dense(0, {2, 6, 75}), weight({6, 5, 2}), weight({15})}, 1));
+  const ConvTranspose wide{one_dimension(16, 8, 4), {0}};
+  expect_lines_as_reference(with_output(wide, {dense(0, {1, 40, 3000}), weight({40, 9, 16}), weight({9})}, 1));
+  expect_lines_as_reference(with_output(wide, {dense(0, {1, 40, 7}), weight({40, 32, 16}), weight({32})}, 1));
+}
+
+TEST(OnednnLineConvolution, IsOfOneDimensionAndDenseLines) {
+  const auto has_lines = [](const OpCall& call) {
+    const auto list = WindowProducts().alternatives(call, 1);
+    return std::any_of(list->begin(), list->end(), [](const auto& way) { return way.algorithm == "loops:lines"; });
+  };
+  const Convolution op{Window{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+      flat{Window{{1, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}};
+  EXPECT_FALSE(has_lines(with_output(op, {dense(0, {1, 4, 1, 20}, Layout::kNchw), weight({4, 4, 3, 3})}, 1)));
+  EXPECT_FALSE(has_lines(with_output(flat, {dense(0, {1, 4, 1, 20}), weight({4, 4, 1, 3})}, 1)));
+  const OpCall two_rows = with_output(flat, {dense(0, {1, 4, 2, 20}, Layout::kNchw), weight({4, 4, 1, 3})}, 1);
+  EXPECT_FALSE(has_lines(with_output_lines(two_rows)));
+  const OpCall one_row = with_output(flat, {dense(0, {1, 4, 1, 20}, Layout::kNchw), weight({4, 4, 1, 3})}, 1);
+  EXPECT_TRUE(has_lines(with_output_lines(one_row)));
 }
 
 TEST(OnednnWindowProduct, StandsInOnlyWhereTheLibraryHasNoDirectWay) {

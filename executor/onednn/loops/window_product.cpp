@@ -285,17 +285,19 @@ OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads) {
   const bool one_model = w.shape.size() == x.shape.size();
   if (!one_model || element_count(y.shape) == 0 || element_count(w.shape) == 0 || !has_dense_parameters(call))
     return {};
+  OwnWays ways = line_ways(op, call, threads);
   std::optional<RowSteps> steps = RowSteps::of(call);
-  if (!steps) return {};
+  if (!steps) return ways;
   const auto product = std::make_shared<const WindowProduct>(op, x, y, *std::move(steps), threads);
-  if (product->packs() && !is_constant(call, 1)) return {};
+  if (product->packs() && !is_constant(call, 1)) return ways;
   OwnWay way{[product](const HostArguments& arguments) { product->run(arguments); }, product->workspace(),
              /*leads=*/false, "loops:windows", /*stands_in=*/true};
   if (product->packs())
     way.pack = [product](std::size_t input, const std::vector<float>& values) {
       return input == 1 ? product->packed(values) : values;
     };
-  return {std::move(way)};
+  ways.push_back(std::move(way));
+  return ways;
 }
 
 }  // namespace cohort::onednn
