@@ -75,8 +75,7 @@ bool is_general(const Implementation& way) { return way.algorithm.find("gemm:jit
 /// Whether it computes by Winograd's minimal filtering.
 bool is_winograd(const Implementation& way) { return way.algorithm.find("wino") != std::string::npos; }
 
-/// Whether a convolution goes along one dimension. The library's ways are made for images: a product of windows may be
-/// faster.
+/// Whether a convolution goes along one dimension. The library's ways are made for images: our own may be faster.
 bool is_along_one_dimension(const OpCall& call) {
   if (!std::holds_alternative<Convolution>(call.attributes)) return false;
   const Shape& x = shape_of(call.inputs[0]);

@@ -87,8 +87,6 @@ OwnWays own_ways(const RunningAverage& op, const OpCall& call, int threads);
 /// Ways for what the library has no direct way for: plain loops, a general product, or nothing; beside direct ones for
 /// convolutions along one dimension and Softmax along short axes.
 OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads);
-/// Of convolutions along one dimension, whose lines are dense; empty for others.
-OwnWays line_ways(const Convolution& op, const OpCall& call, int threads);
 OwnWays stand_ins(const ConvTranspose& op, const OpCall& call, int threads);
 OwnWays stand_ins(const Softmax& op, const OpCall& call, int threads);
 

@@ -24,6 +24,22 @@ bool has_dense_parameters(const OpCall& call) {
   return true;
 }
 
+std::optional<std::vector<FusedStep>> fused_steps(const OpCall& call) {
+  std::vector<FusedStep> steps;
+  for (const PostOp& post_op : call.post_ops) {
+    FusedStep step;
+    if (const auto* const add = std::get_if<AddOperand>(&post_op)) {
+      step.operand = add->operand;
+    } else {
+      step.activation = std::get<Activation>(post_op);
+      step.loops = activation_loops(step.activation);
+      if (step.loops == nullptr) return std::nullopt;
+    }
+    steps.push_back(step);
+  }
+  return steps;
+}
+
 std::optional<RowSteps> RowSteps::of(const OpCall& call) {
   RowSteps result;
   const View& y = call.outputs[0];
@@ -31,17 +47,14 @@ std::optional<RowSteps> RowSteps::of(const OpCall& call) {
   result.channels_ = y.shape[1];
   result.channel_step_ = y.strides[1];
   result.has_bias_ = own_input_count(call) > 2;
-  for (const PostOp& post_op : call.post_ops) {
-    Step step;
-    if (const auto* const add = std::get_if<AddOperand>(&post_op)) {
-      const View added = view_of(call, add->operand);
-      step.operand = add->operand;
+  const auto fused = fused_steps(call);
+  if (!fused) return std::nullopt;
+  for (const FusedStep& each : *fused) {
+    Step step{each};
+    if (each.loops == nullptr) {
+      const View added = view_of(call, each.operand);
       step.positions = position_offsets(added);
       step.channel_step = added.strides[1];
-    } else {
-      step.activation = std::get<Activation>(post_op);
-      step.loops = activation_loops(step.activation);
-      if (step.loops == nullptr) return std::nullopt;
     }
     result.steps_.push_back(std::move(step));
   }

@@ -16,6 +16,16 @@ std::vector<std::int64_t> position_offsets(const View& view);
 /// Whether kernels and bias are dense in logical order, as constants are.
 bool has_dense_parameters(const OpCall& call);
 
+/// A post-op.
+struct FusedStep {
+  ActivationLoops loops = nullptr;  ///< null: adds operand `operand`
+  Activation activation = {};
+  std::size_t operand = 0;
+};
+
+/// A call's post-ops; empty where there are no loops for one of them.
+std::optional<std::vector<FusedStep>> fused_steps(const OpCall& call);
+
 /// A call's bias and post-ops, and where its result goes.
 class RowSteps {
  public:
@@ -28,10 +38,7 @@ class RowSteps {
               std::int64_t end) const;
 
  private:
-  struct Step {
-    ActivationLoops loops = nullptr;  ///< null: adds operand `operand`
-    Activation activation = {};
-    std::size_t operand = 0;
+  struct Step : FusedStep {
     std::vector<std::int64_t> positions = {};  ///< of the operand
     std::int64_t channel_step = 0;
   };

@@ -1,6 +1,7 @@
 // Convolutions as a matrix product: the windows of some positions at a time become rows or columns of a matrix, which
 // is multiplied by the kernels. The library lacks kernels for long windows over few channels, such as filter banks and
-// resampling, and takes plain loops for them; along one dimension it may have a slow product only.
+// resampling, and takes plain loops for them; along one dimension it may have a slow product only, and there
+// line_convolution.hpp has another way, which stands before this one.
 
 #include <algorithm>
 #include <array>
@@ -8,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/line_convolution.hpp"
+#include "executor/onednn/loops/padded_line.hpp"
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/row_steps.hpp"
-#include "executor/onednn/loops/vector.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/tensor_ref.hpp"
 #include "models/compute/window_loops.hpp"
@@ -26,18 +27,6 @@ constexpr std::int64_t kChunk = 192 * 1024;
 constexpr std::int64_t kLeastRows = 16;
 /// Kernels up to which windows are read by dot products, which need no copy of those that lie in one piece.
 constexpr std::int64_t kFewKernels = 8;
-
-/// Elements `step` apart side by side. Signals are read at every position or every other one.
-COHORT_VECTORS void gather(const float* from, std::int64_t step, std::int64_t count, float* to) {
-  if (step == 1) {
-    std::copy_n(from, count, to);
-  } else if (step == 2) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
-  }
-}
 
 /// The windows of a convolution's positions, as rows or columns of a matrix.
 class Windows {
@@ -87,7 +76,8 @@ class Windows {
       float* to = columns + done;
       for_each_line(at, channels_, [&](std::int64_t offset, bool inside) {
         for (std::int64_t tap = 0; tap < window_.kernel[2]; ++tap, to += count)
-          copy_column(inside ? sample + offset : nullptr, at.first[2] + tap * window_.dilation[2], length, to);
+          copy_padded({inside ? sample + offset : nullptr, x_.shape[4], x_.strides[4]},
+                      at.first[2] + tap * window_.dilation[2], window_.stride[2], length, to);
       });
       done += length;
     }
@@ -135,20 +125,6 @@ class Windows {
         }
       }
     }
-  }
-
-  /// One tap of `length` positions side by side, the first of which reads element `first` of the line; null: outside.
-  void copy_column(const float* line, std::int64_t first, std::int64_t length, float* to) const {
-    const std::int64_t stride = window_.stride[2];
-    const auto positions_before = [&](std::int64_t element) {
-      return element <= first ? std::int64_t{0} : std::min(length, (element - first + stride - 1) / stride);
-    };
-    const std::int64_t begin = line != nullptr ? positions_before(0) : length;
-    const std::int64_t end = line != nullptr ? positions_before(x_.shape[4]) : length;
-    std::fill(to, to + begin, 0.0F);
-    if (begin < end)
-      gather(line + (first + begin * stride) * x_.strides[4], stride * x_.strides[4], end - begin, to + begin);
-    std::fill(to + end, to + length, 0.0F);
   }
 
   [[nodiscard]] Run run_of(std::int64_t first) const {
@@ -285,7 +261,7 @@ OwnWays stand_ins(const Convolution& op, const OpCall& call, int threads) {
   const bool one_model = w.shape.size() == x.shape.size();
   if (!one_model || element_count(y.shape) == 0 || element_count(w.shape) == 0 || !has_dense_parameters(call))
     return {};
-  OwnWays ways = line_ways(op, call, threads);
+  OwnWays ways = line_ways(op, call, threads, has_many_registers());
   std::optional<RowSteps> steps = RowSteps::of(call);
   if (!steps) return ways;
   const auto product = std::make_shared<const WindowProduct>(op, x, y, *std::move(steps), threads);
