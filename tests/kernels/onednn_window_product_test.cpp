@@ -4,15 +4,19 @@
 #include <cmath>
 
 #include "comparison.hpp"
-#include "executor/onednn/loops/own_way.hpp"
+#include "executor/onednn/loops/line_convolution.hpp"
 #include "executor/reference/reference_kernels.hpp"
 
-/// Convolutions as a product of windows and kernels, whether or not the library here has a better way.
+/// Convolutions as a product of windows and kernels, or by sums along lines, whether or not the library here has a
+/// better way.
 namespace cohort::testing {
 namespace {
 
-class WindowProducts final : public HostKernels {
+/// Loops for convolutions that stand in for the library's ways.
+class StandIns final : public HostKernels {
  public:
+  explicit StandIns(bool many_registers = onednn::has_many_registers()) : many_registers_(many_registers) {}
+
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     std::vector<Alternative> list;
     for (const onednn::OwnWay& way : ways(call, threads)) list.push_back({way.algorithm, threads, way.workspace, {}});
@@ -30,35 +34,40 @@ class WindowProducts final : public HostKernels {
   void use_threads(int /*threads*/, std::span<const int> /*cores*/) const override {}
 
  private:
-  static onednn::OwnWays ways(const OpCall& call, int threads) {
-    const auto of = [&](const auto& op) { return onednn::stand_ins(op, call, threads); };
-    const auto* const transposed = std::get_if<ConvTranspose>(&call.attributes);
-    return transposed != nullptr ? of(*transposed) : of(std::get<Convolution>(call.attributes));
+  onednn::OwnWays ways(const OpCall& call, int threads) const {
+    if (const auto* const transposed = std::get_if<ConvTranspose>(&call.attributes))
+      return onednn::line_ways(*transposed, call, threads, many_registers_);
+    const auto& op = std::get<Convolution>(call.attributes);
+    if (many_registers_ != onednn::has_many_registers()) return onednn::line_ways(op, call, threads, many_registers_);
+    return onednn::stand_ins(op, call, threads);
   }
+
+  bool many_registers_;
 };
 
-/// By each of the ways in turn.
-void expect_as_reference(const OpCall& call, const std::vector<std::string>& ways) {
+void expect_as_reference(const OpCall& call, const std::string& algorithm, const StandIns& kernels) {
   const CallRunner runner(call);
   const std::vector<float> expected = runner.run(*make_reference_kernels());
-  for (const int threads : {1, 2}) {
-    const auto list = WindowProducts().alternatives(call, threads);
-    for (const std::string& way : ways) {
-      const auto found =
-          std::find_if(list->begin(), list->end(), [&](const auto& each) { return each.algorithm == way; });
-      ASSERT_NE(found, list->end()) << way << ": " << canonical(call.attributes, call.post_ops);
-      const std::vector<float> computed = runner.run(WindowProducts(), *found);
-      ASSERT_EQ(computed.size(), expected.size());
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        ASSERT_NEAR(computed[i], expected[i], 1e-5 * (10 + std::abs(expected[i])))
-            << way << ": " << canonical(call.attributes, call.post_ops) << " element " << i << ", threads " << threads;
-      }
+  for (const int threads : {1, 2, 3}) {
+    const auto list = kernels.alternatives(call, threads);
+    const auto way =
+        std::find_if(list->begin(), list->end(), [&](const auto& each) { return each.algorithm == algorithm; });
+    ASSERT_NE(way, list->end()) << canonical(call.attributes, call.post_ops);
+    const std::vector<float> computed = runner.run(kernels, *way);
+    ASSERT_EQ(computed.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(computed[i], expected[i], 1e-5 * (10 + std::abs(expected[i])))
+          << canonical(call.attributes, call.post_ops) << " element " << i << ", threads " << threads;
     }
   }
 }
 
-void expect_product_as_reference(const OpCall& call) { expect_as_reference(call, {"loops:windows"}); }
-void expect_lines_as_reference(const OpCall& call) { expect_as_reference(call, {"loops:lines"}); }
+void expect_product_as_reference(const OpCall& call) { expect_as_reference(call, "loops:windows", StandIns()); }
+
+/// With many vector registers and with few.
+void expect_lines_as_reference(const OpCall& call) {
+  for (const bool many_registers : {false, true}) expect_as_reference(call, "loops:lines", StandIns(many_registers));
+}
 
 Window one_dimension(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t dilation = 1) {
   return {{kernel}, {stride}, {pad}, {pad}, {dilation}};
@@ -158,10 +167,14 @@ TEST(OnednnLineConvolution, CutsLongLinesAndManyChannels) {
 }
 
 TEST(OnednnLineConvolution, SharesKernelsWhereThereAreFewPositions) {
-  for (const std::int64_t kernels : {16, 37, 64}) {
+  for (const std::int64_t kernels : {16, 31, 64}) {
     expect_lines_as_reference(with_output(Convolution{one_dimension(3, 1, 1)},
                                           {dense(0, {2, 40, 9}), weight({kernels, 40, 3}), weight({kernels})}, 1));
+    expect_lines_as_reference(with_output(ConvTranspose{one_dimension(4, 2, 1), {0}},
+                                          {dense(0, {1, 40, 9}), weight({40, kernels, 4}), weight({kernels})}, 1));
   }
+  expect_lines_as_reference(  // fewer than threads
+      with_output(Convolution{one_dimension(3, 1, 0)}, {dense(0, {1, 300, 4}), weight({5, 300, 3}), weight({5})}, 1));
 }
 
 TEST(OnednnLineConvolution, TakesGroups) {
@@ -210,13 +223,21 @@ TEST(OnednnLineConvolution, TakesTransposedOnes) {
   const ConvTranspose grouped{one_dimension(2, 4, 1), {0}, 3};  // whose kernels leave gaps
   expect_lines_as_reference(with_output(grouped, {dense(0, {2, 6, 75}), weight({6, 5, 2}), weight({15})}, 1));
   const ConvTranspose wide{one_dimension(16, 8, 4), {0}};
+  const View added = channel_slice(2, {2, 9, 200}, 14, 1);
+  OpCall summed =
+      with_output(wide, {dense(0, {2, 40, 25}), weight({40, 9, 16}), weight({9}), added}, 1, {AddOperand{3}});
+  expect_lines_as_reference(summed);
+  summed.outputs[0] = channel_slice(1, {2, 9, 200}, 20, 4);
+  expect_lines_as_reference(summed);
+  summed.inputs[3] = summed.outputs[0];
+  expect_lines_as_reference(summed);
   expect_lines_as_reference(with_output(wide, {dense(0, {1, 40, 3000}), weight({40, 9, 16}), weight({9})}, 1));
   expect_lines_as_reference(with_output(wide, {dense(0, {1, 40, 7}), weight({40, 32, 16}), weight({32})}, 1));
 }
 
 TEST(OnednnLineConvolution, IsOfOneDimensionAndDenseLines) {
   const auto has_lines = [](const OpCall& call) {
-    const auto list = WindowProducts().alternatives(call, 1);
+    const auto list = StandIns().alternatives(call, 1);
     return std::any_of(list->begin(), list->end(), [](const auto& way) { return way.algorithm == "loops:lines"; });
   };
   const Convolution op{Window{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}},
@@ -227,6 +248,32 @@ TEST(OnednnLineConvolution, IsOfOneDimensionAndDenseLines) {
   EXPECT_FALSE(has_lines(with_output_lines(two_rows)));
   const OpCall one_row = with_output(flat, {dense(0, {1, 4, 1, 20}, Layout::kNchw), weight({4, 4, 1, 3})}, 1);
   EXPECT_TRUE(has_lines(with_output_lines(one_row)));
+}
+
+TEST(OnednnLineConvolution, HoldsNoMoreThanTheSecondCacheDoes) {
+  const auto workspace = [](const auto& op, const OpCall& call) {
+    const auto ways = onednn::line_ways(op, call, 2, true);
+    return ways.empty() ? Bytes{-1} : ways.front().workspace;
+  };
+  const ConvTranspose sparse{one_dimension(4, 1 << 20, 0), {0}};  // one element, so that its stride tells nothing of y
+  EXPECT_EQ(workspace(sparse, with_output(sparse, {dense(0, {1, 4, 1}), weight({4, 4, 4})}, 1)), Bytes{-1});
+  const Convolution far{one_dimension(2, 1, 1 << 20, 1 << 20)};
+  EXPECT_EQ(workspace(far, with_output(far, {dense(0, {1, 64, 1024}), weight({4, 64, 2})}, 1)), Bytes{-1});
+  const Convolution bank{one_dimension(1024, 160, 0)};
+  EXPECT_EQ(workspace(bank, with_output(bank, {dense(0, {1, 1, 16000}), weight({4, 1, 1024})}, 1)), Bytes{-1});
+  const ConvTranspose long_one{one_dimension(16, 8, 4), {0}};
+  const Bytes of_long = workspace(long_one, with_output(long_one, {dense(0, {1, 1, 30000}), weight({1, 1, 16})}, 1));
+  EXPECT_GT(of_long, Bytes{0});
+  EXPECT_LT(of_long, Bytes{1 << 20});
+  const Convolution depthwise{one_dimension(3, 1, 1), 64};
+  EXPECT_LT(workspace(depthwise, with_output(depthwise, {dense(0, {64, 64, 128}), weight({64, 1, 3})}, 1)),
+            Bytes{20'000});
+}
+
+TEST(OnednnLineConvolution, IsAmongTheWaysOfTransposedOnes) {
+  const ConvTranspose op{one_dimension(16, 8, 4), {0}};
+  const auto ways = onednn().alternatives(with_output(op, {dense(0, {1, 16, 50}), weight({16, 8, 16})}, 1), 1);
+  EXPECT_TRUE(std::any_of(ways->begin(), ways->end(), [](const auto& way) { return way.algorithm == "loops:lines"; }));
 }
 
 TEST(OnednnWindowProduct, StandsInOnlyWhereTheLibraryHasNoDirectWay) {

@@ -49,7 +49,7 @@ struct Lines {
 /// Kernels are kStrips strips of kWidth.
 template <std::int64_t kStrips, std::int64_t kWidth, std::int64_t kVectors>
 COHORT_INLINE void compute_tile(const Lines& x, std::int64_t position, const float* w, const float* bias, float* sums,
-                            std::int64_t distance) {
+                                std::int64_t distance) {
   constexpr std::int64_t kRows = kStrips * kWidth;
   const auto taps = static_cast<std::int64_t>(x.offsets.size());
   const std::int64_t strip_size = x.channels * taps * kWidth;
@@ -89,8 +89,8 @@ COHORT_INLINE void compute_tile(const Lines& x, std::int64_t position, const flo
 
 /// The same at `count` positions, rounded up to whole vectors.
 template <std::int64_t kStrips, std::int64_t kWidth>
-COHORT_INLINE void compute_rows(const Lines& x, std::int64_t count, const float* w, const float* bias, bool many_registers,
-                            float* sums, std::int64_t distance) {
+COHORT_INLINE void compute_rows(const Lines& x, std::int64_t count, const float* w, const float* bias,
+                                bool many_registers, float* sums, std::int64_t distance) {
   std::int64_t position = 0;
   if (many_registers || kStrips * kWidth <= 2) {
     for (; position + kMostVectors * kLanes <= count; position += kMostVectors * kLanes)
@@ -148,8 +148,8 @@ std::optional<std::size_t> axis_of(const reference::Window3& window, const View&
 }
 
 /// What both kinds of convolutions have in common: element out_stride * (first + q) + part - out_pad of y, for each
-/// position q and each part, is the sum over the part's taps, if it has any, of elements in_stride * q + offset - in_pad
-/// of x.
+/// position q and each part, is the sum over the part's taps, if it has any, of elements in_stride * q + offset -
+/// in_pad of x.
 struct Geometry {
   struct Part {
     std::vector<std::int64_t> taps, offsets;
@@ -202,7 +202,8 @@ class LineConvolution {
     if (!axis) return std::nullopt;
     const auto x_lines = lines_of(x, *axis), y_lines = lines_of(y, *axis);
     const std::size_t d = *axis - 2;
-    if (!x_lines || !y_lines || (is_transposed && window3.stride[d] > kMostParts)) return std::nullopt;
+    if (!x_lines || !y_lines || window3.kernel[d] > kChunk) return std::nullopt;
+    if (is_transposed && window3.stride[d] > kMostParts) return std::nullopt;
     LineConvolution result;
     result.is_transposed_ = is_transposed;
     result.x_ = *x_lines;
@@ -303,29 +304,31 @@ class LineConvolution {
     const std::int64_t stride = geometry_.in_stride, positions = samples_ * geometry_.positions;
     parts_ = positions * groups_ * kernels_ * channels_ * taps_ >= kGrain ? threads : 1;
     by_kernels_ = groups_ == 1 && kernels_ >= kMostRows * parts_ && kernels_ * taps_ > positions;
-    rows_ = std::min(kernels_, many_registers_ ? kMostRows : kStrip);
-    std::int64_t farthest = 0;
+    rows_ = many_registers_ && kernels_ >= kMostRows ? kMostRows : std::min(kernels_, kStrip);
     for (const Geometry::Part& part : geometry_.parts) {
       for (const std::int64_t offset : part.offsets) {
         phases_.push_back(offset % stride);
-        farthest = std::max(farthest, offset / stride);
+        farthest_ = std::max(farthest_, offset / stride);
       }
     }
     std::sort(phases_.begin(), phases_.end());
     phases_.erase(std::unique(phases_.begin(), phases_.end()), phases_.end());
+    if (std::ssize(phases_) > kMostPhases || farthest_ > kChunk) return false;
     const std::int64_t lines = channels_ * std::ssize(phases_), at_once = kMostVectors * kLanes;
     const std::int64_t sums = rows_ * (geometry_.out_stride + (interleaves() ? 1 : 0));
-    const std::int64_t in_cache = (kChunk - lines * farthest) / (lines + sums) / at_once * at_once;
+    const std::int64_t in_cache = (kChunk - lines * farthest_) / (lines + sums) / at_once * at_once;
     const std::int64_t share = by_kernels_ ? positions : (positions + parts_ - 1) / parts_;
     chunk_ = std::min(std::max(in_cache, at_once), whole_vectors(std::min(share, geometry_.positions)));
-    line_length_ = chunk_ + farthest;
+    // An odd number of cache lines: those of all channels lie in different sets of the first cache.
+    line_length_ = whole_vectors(chunk_ + farthest_);
+    if (line_length_ % (2 * kLanes) == 0) line_length_ += kLanes;
     for (Geometry::Part& part : geometry_.parts) {
       for (std::int64_t& offset : part.offsets) {
         const auto phase = std::find(phases_.begin(), phases_.end(), offset % stride) - phases_.begin();
         offset = phase * line_length_ + offset / stride;
       }
     }
-    return std::ssize(phases_) <= kMostPhases && scratch() <= 4 * kChunk;
+    return scratch() <= 4 * kChunk;
   }
 
   [[nodiscard]] std::int64_t channel_distance() const { return std::ssize(phases_) * line_length_; }
@@ -371,7 +374,7 @@ class LineConvolution {
 
   /// The part of a channel's line that the chunk reads, with zeros for what lies in the padding.
   void copy_line(const float* x, const Chunk& chunk, float* to) const {
-    const std::int64_t stride = geometry_.in_stride, length = line_length_ - chunk_ + whole_vectors(chunk.count);
+    const std::int64_t stride = geometry_.in_stride, length = whole_vectors(chunk.count) + farthest_;
     for (const std::int64_t phase : phases_) {
       copy_padded({x, x_.length}, stride * chunk.at + phase - geometry_.in_pad, stride, length, to);
       to += line_length_;
@@ -404,6 +407,7 @@ class LineConvolution {
   std::int64_t samples_ = 0, groups_ = 1;
   std::int64_t channels_ = 0, kernels_ = 0, taps_ = 0;  ///< of a group
   std::vector<std::int64_t> phases_;                    ///< remainders of offsets by the stride
+  std::int64_t farthest_ = 0;                           ///< tap of a phase
   std::vector<Step> steps_;
   std::int64_t parts_ = 1;        ///< that threads share
   std::int64_t chunk_ = 0;        ///< positions at once, whole vectors

@@ -28,7 +28,8 @@ void copy_padded(const PaddedLine& line, std::int64_t first, std::int64_t stride
   const std::int64_t begin = line.data != nullptr ? count_before(0) : count;
   const std::int64_t end = line.data != nullptr ? count_before(line.length) : count;
   std::fill(to, to + begin, 0.0F);
-  if (begin < end) gather(line.data + (first + begin * stride) * line.step, stride * line.step, end - begin, to + begin);
+  if (begin < end)
+    gather(line.data + (first + begin * stride) * line.step, stride * line.step, end - begin, to + begin);
   std::fill(to + end, to + count, 0.0F);
 }
 

@@ -14,6 +14,7 @@
 #include "executor/onednn/loops/parallel.hpp"
 #include "executor/onednn/loops/product.hpp"
 #include "executor/onednn/loops/row_steps.hpp"
+#include "executor/onednn/loops/vector.hpp"
 #include "executor/onednn/operands.hpp"
 #include "executor/reference/tensor_ref.hpp"
 #include "models/compute/window_loops.hpp"
