@@ -189,7 +189,8 @@ Result<void> InputShapes::all_used() const {
 
 Result<std::set<std::string>> fix_inputs(Graph& graph, const ReadOptions& options) {
   std::set<std::string> others;
-  for (const auto& [name, text] : options.fixed) {
+  for (const auto& fixed : options.fixed) {
+    const std::string &name = fixed.first, &text = fixed.second;
     const auto set = [&](std::string_view kind, const GraphInput& tensor) -> Result<void> {
       auto value = fixed_value(tensor, text);
       if (!value) return fail(ErrorCode::kInvalidInput, "{} {} {}", kind, name, value.error().message);

@@ -31,7 +31,7 @@ constexpr std::int64_t kMostRows = 2 * kStrip;
 /// Vectors of positions that are computed together, at most.
 constexpr std::int64_t kMostVectors = 3;
 /// Floats of lines and sums that are in work at once, so that they stay in the second cache.
-constexpr std::int64_t kChunk = 64 * 1024;
+constexpr std::int64_t kChunk = std::int64_t{64} * 1024;
 /// Of strided lines each phase, every stride-th element, is copied by itself: of more, windows are faster to copy.
 constexpr std::int64_t kMostPhases = 8;
 /// Strides of transposed convolutions, each element of which is a convolution of its own.
@@ -45,11 +45,23 @@ struct Lines {
   const std::vector<std::int64_t>& offsets;
 };
 
-/// sums[row * distance + i] = bias[row] + what kernel `row` gives at position i, for the vectors from `position` on.
-/// Kernels are kStrips strips of kWidth.
+/// 1 to kStrip kernels, which are a strip, or two whole strips.
+struct Kernels {
+  const float* weights;
+  const float* bias;
+  std::int64_t count;
+};
+
+/// A row of sums for each kernel.
+struct Sums {
+  float* data;
+  std::int64_t distance;  ///< from one row to the next
+};
+
+/// Sums at the positions of kVectors vectors from `position` on: bias, and what each kernel gives there. Kernels are
+/// kStrips strips of kWidth.
 template <std::int64_t kStrips, std::int64_t kWidth, std::int64_t kVectors>
-COHORT_INLINE void compute_tile(const Lines& x, std::int64_t position, const float* w, const float* bias, float* sums,
-                                std::int64_t distance) {
+COHORT_INLINE void compute_tile(const Lines& x, std::int64_t position, const Kernels& kernels, const Sums& sums) {
   constexpr std::int64_t kRows = kStrips * kWidth;
   const auto taps = static_cast<std::int64_t>(x.offsets.size());
   const std::int64_t strip_size = x.channels * taps * kWidth;
@@ -59,13 +71,13 @@ COHORT_INLINE void compute_tile(const Lines& x, std::int64_t position, const flo
 #pragma GCC unroll 3
     for (std::int64_t v = 0; v < kVectors; ++v) {
 #pragma omp simd
-      for (std::int64_t i = 0; i < kLanes; ++i) tile[row][v][i] = bias[row];
+      for (std::int64_t i = 0; i < kLanes; ++i) tile[row][v][i] = kernels.bias[row];
     }
   }
   for (std::int64_t c = 0; c < x.channels; ++c) {
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       const float* const from = x.data + c * x.distance + x.offsets[static_cast<std::size_t>(tap)] + position;
-      const float* const weights = w + (c * taps + tap) * kWidth;
+      const float* const weights = kernels.weights + (c * taps + tap) * kWidth;
 #pragma GCC unroll 8
       for (std::int64_t row = 0; row < kRows; ++row) {
         const float weight = weights[row / kWidth * strip_size + row % kWidth];
@@ -79,34 +91,34 @@ COHORT_INLINE void compute_tile(const Lines& x, std::int64_t position, const flo
   }
 #pragma GCC unroll 8
   for (std::int64_t row = 0; row < kRows; ++row) {
+    float* const to = sums.data + row * sums.distance + position;
 #pragma GCC unroll 3
     for (std::int64_t v = 0; v < kVectors; ++v) {
 #pragma omp simd
-      for (std::int64_t i = 0; i < kLanes; ++i) sums[row * distance + position + v * kLanes + i] = tile[row][v][i];
+      for (std::int64_t i = 0; i < kLanes; ++i) to[v * kLanes + i] = tile[row][v][i];
     }
   }
 }
 
-/// The same at `count` positions, rounded up to whole vectors.
+/// The same at the first `count` positions, rounded up to whole vectors.
 template <std::int64_t kStrips, std::int64_t kWidth>
-COHORT_INLINE void compute_rows(const Lines& x, std::int64_t count, const float* w, const float* bias,
-                                bool many_registers, float* sums, std::int64_t distance) {
+COHORT_INLINE void compute_rows(const Lines& x, std::int64_t count, const Kernels& kernels, bool many_registers,
+                                const Sums& sums) {
   std::int64_t position = 0;
   if (many_registers || kStrips * kWidth <= 2) {
     for (; position + kMostVectors * kLanes <= count; position += kMostVectors * kLanes)
-      compute_tile<kStrips, kWidth, kMostVectors>(x, position, w, bias, sums, distance);
+      compute_tile<kStrips, kWidth, kMostVectors>(x, position, kernels, sums);
   }
-  for (; position < count; position += kLanes) compute_tile<kStrips, kWidth, 1>(x, position, w, bias, sums, distance);
+  for (; position < count; position += kLanes) compute_tile<kStrips, kWidth, 1>(x, position, kernels, sums);
 }
 
-/// Of 1 to kStrip kernels, which are a strip, or of two whole strips.
-COHORT_VECTORS void convolve(const Lines& x, std::int64_t count, const float* w, std::int64_t rows, const float* bias,
-                             bool many_registers, float* sums, std::int64_t distance) {
-  if (rows == kMostRows) compute_rows<2, kStrip>(x, count, w, bias, many_registers, sums, distance);
-  if (rows == 4) compute_rows<1, 4>(x, count, w, bias, many_registers, sums, distance);
-  if (rows == 3) compute_rows<1, 3>(x, count, w, bias, many_registers, sums, distance);
-  if (rows == 2) compute_rows<1, 2>(x, count, w, bias, many_registers, sums, distance);
-  if (rows == 1) compute_rows<1, 1>(x, count, w, bias, many_registers, sums, distance);
+COHORT_VECTORS void convolve(const Lines& x, std::int64_t count, const Kernels& kernels, bool many_registers,
+                             const Sums& sums) {
+  if (kernels.count == kMostRows) compute_rows<2, kStrip>(x, count, kernels, many_registers, sums);
+  if (kernels.count == 4) compute_rows<1, 4>(x, count, kernels, many_registers, sums);
+  if (kernels.count == 3) compute_rows<1, 3>(x, count, kernels, many_registers, sums);
+  if (kernels.count == 2) compute_rows<1, 2>(x, count, kernels, many_registers, sums);
+  if (kernels.count == 1) compute_rows<1, 1>(x, count, kernels, many_registers, sums);
 }
 
 /// Puts elements `stride` apart.
@@ -363,7 +375,7 @@ class LineConvolution {
     for (std::size_t part = 0; part < geometry_.parts.size(); ++part) {
       const Lines x{lines, channels_, channel_distance(), geometry_.parts[part].offsets};
       const std::int64_t inner = channels_ * std::ssize(x.offsets);
-      convolve(x, chunk.count, weights + kernel * inner, count, bias, many_registers_, of_part, chunk_);
+      convolve(x, chunk.count, {weights + kernel * inner, bias, count}, many_registers_, {of_part, chunk_});
       weights += kernels_ * inner;
       if (!interleaves()) continue;
       for (std::int64_t row = 0; row < count; ++row)
