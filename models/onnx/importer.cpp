@@ -56,13 +56,6 @@ Result<void> add_input(ImportState& state, const GraphInput& input, const ReadOp
   return {};
 }
 
-Result<void> add_inputs(ImportState& state, const Graph& graph, const ReadOptions& options, bool lists_are_constant) {
-  InputShapes shapes(graph, options);
-  for (const GraphInput& input : graph.inputs)
-    COHORT_CHECK(add_input(state, input, options, shapes, lists_are_constant));
-  return shapes.all_used();
-}
-
 /// Samples are the first axis, of sequences [T, N, I] the second.
 bool has_minibatch(const Shape& shape, std::int64_t minibatch) {
   return (!shape.empty() && shape[0] == minibatch) || (shape.size() == 3 && shape[1] == minibatch);
@@ -179,14 +172,26 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
   return {};
 }
 
-Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options,
-                                 bool lists_are_constant) {
+/// The model's ops. `is_whole`: the graph is all that is read, so that each of options.dims has to be for it.
+Result<ImportState> import_nodes(const Graph& graph, std::size_t file_size, const ReadOptions& options,
+                                 bool lists_are_constant, bool is_whole) {
   COHORT_TRY(const auto order, sorted_nodes(graph));
   ImportState state = start(graph, file_size, options);
-  COHORT_CHECK(add_inputs(state, graph, options, lists_are_constant));
+  InputShapes shapes(graph, options);
+  for (const GraphInput& input : graph.inputs)
+    COHORT_CHECK(add_input(state, input, options, shapes, lists_are_constant));
+  if (is_whole) {
+    COHORT_CHECK(shapes.all_used());
+  }
   NodesImport nodes(state, graph);
   for (const std::size_t i : order) nodes.add(graph.nodes[i], i);
   COHORT_CHECK(nodes.result());
+  return state;
+}
+
+Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options,
+                                 bool lists_are_constant) {
+  COHORT_TRY(ImportState state, import_nodes(graph, file_size, options, lists_are_constant, /*is_whole=*/true));
   if (graph.outputs.empty()) return fail(ErrorCode::kInvalidInput, "the graph has no outputs");
   std::set<std::string> output_names;
   for (const std::string& output : graph.outputs) {
@@ -203,13 +208,8 @@ Result<GraphInput> computed_tensor(Graph graph, const std::string& name, std::si
                                    const ReadOptions& options) {
   graph.outputs = {name};
   leave_out_unneeded(graph);
-  COHORT_TRY(const auto order, sorted_nodes(graph));
-  ImportState state = start(graph, file_size, options);
-  InputShapes shapes(graph, options);
-  for (const GraphInput& input : graph.inputs) COHORT_CHECK(add_input(state, input, options, shapes, false));
-  NodesImport nodes(state, graph);
-  for (const std::size_t i : order) nodes.add(graph.nodes[i], i);
-  COHORT_CHECK(nodes.result());
+  COHORT_TRY(ImportState state,
+             import_nodes(graph, file_size, options, /*lists_are_constant=*/false, /*is_whole=*/false));
   const Node reader{"", "Identity", "", {name}, {}, {}, state.opset};
   const NodeImport import(state, reader, "");
   COHORT_TRY(const Shape shape, import.shape(0));
