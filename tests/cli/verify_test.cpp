@@ -44,6 +44,16 @@ std::string tensor_file(const std::vector<std::uint64_t>& shape, const std::vect
 class Verify : public ProgramTest {
  protected:
   /// A case of a built-in network: its file, one data set, and what it is to give.
+  /// Plans two members of the profile, whose model is read with these arguments, and runs them.
+  void plan_and_run(const std::string& profile, const json& arguments) {
+    const std::string plan = path("plan.json").string();
+    const Outcome planned = cohort({"plan", profile, "-n", "2", "-o", plan});
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    EXPECT_EQ(json::parse(*read_file(plan))["members"][0]["arguments"], arguments);
+    const Outcome run =
+        cohort({"run", plan, "--blocks", "1", "--block-ms", "1", "-o", path("run.trace.json").string()});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
   void write_case(const std::string& name, const std::vector<float>& expected) {
     std::filesystem::create_directories(path(name + "/test_data_set_0"));
     const Outcome made = cohort({"models", "mlp", "--set", "inputs=2", "--set", "hidden=2", "--set", "classes=2",
@@ -257,7 +267,6 @@ TEST_F(Verify, ProfilesPlansAndRunsAModelUpToTensorsInItsMiddle) {
                                             node_text("NonMaxSuppression", {"boxes", "all scores"}, {"y"})));
   const std::string model = path("detector.onnx").string();
   const std::string profile = path("detector.trace.json").string();
-  const std::string plan = path("detector.plan.json").string();
   const auto profile_until = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"profile", model, "--device", "reference", "-o", profile});
     return cohort(words);
@@ -267,12 +276,7 @@ TEST_F(Verify, ProfilesPlansAndRunsAModelUpToTensorsInItsMiddle) {
   EXPECT_THAT(profile_until({"--until", "boxes", "--until", "boxes"}).err, HasSubstr("--until names boxes twice"));
   const Outcome profiled = profile_until({"--until", "boxes", "--until", "all scores"});
   ASSERT_EQ(profiled.exit_code, 0) << profiled.err;
-  const Outcome planned = cohort({"plan", profile, "-n", "2", "-o", plan});
-  ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  const json arguments = json::parse(*read_file(plan))["members"][0]["arguments"];
-  EXPECT_EQ(arguments, json({{"until all scores", "2"}, {"until boxes", "1"}}));
-  const Outcome run = cohort({"run", plan, "--blocks", "1", "--block-ms", "1", "-o", path("run.trace.json").string()});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  plan_and_run(profile, {{"until all scores", "2"}, {"until boxes", "1"}});
   EXPECT_THAT(cohort({"profile", "mlp", "--until", "boxes"}).err, HasSubstr("--until is for .onnx files"));
 }
 
@@ -282,7 +286,6 @@ TEST_F(Verify, ProfilesPlansAndRunsAModelFromATensorInItsMiddle) {
                            node_text("Neg", {"lengths"}, {"y"})));
   const std::string model = path("speech.onnx").string();
   const std::string profile = path("speech.trace.json").string();
-  const std::string plan = path("speech.plan.json").string();
   const std::vector<std::string> words = {"profile", model,   "--device", "reference",
                                           "-o",      profile, "--from",   "lengths"};
   EXPECT_THAT(
@@ -293,12 +296,7 @@ TEST_F(Verify, ProfilesPlansAndRunsAModelFromATensorInItsMiddle) {
   with_shape.insert(with_shape.end(), {"--dim", "lengths:0=3"});
   const Outcome profiled = cohort(with_shape);
   ASSERT_EQ(profiled.exit_code, 0) << profiled.err;
-  const Outcome planned = cohort({"plan", profile, "-n", "2", "-o", plan});
-  ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  const json arguments = json::parse(*read_file(plan))["members"][0]["arguments"];
-  EXPECT_EQ(arguments, json({{"from lengths", "1"}, {"lengths:0", "3"}}));
-  const Outcome run = cohort({"run", plan, "--blocks", "1", "--block-ms", "1", "-o", path("run.trace.json").string()});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  plan_and_run(profile, {{"from lengths", "1"}, {"lengths:0", "3"}});
   EXPECT_THAT(cohort({"profile", "mlp", "--from", "lengths"}).err, HasSubstr("--from is for .onnx files"));
 }
 
