@@ -205,25 +205,6 @@ Result<void> convert_eye_like(NodeImport& node) {
   return {};
 }
 
-namespace {
-
-/// The numbers by which entries are put in order, as float32. Of whole ones that are computed it is their product with
-/// 128, which stops the step where it does not fit 32 bits: float32 holds every other exactly.
-Result<TensorId> order_of(NodeImport& node, TensorId x) {
-  if (node.element_of(x) == ElementType::kFloat32) return x;
-  constexpr std::int64_t kMostExact = 1 << 24;
-  const auto is_exact = [](std::int64_t value) { return value >= -kMostExact && value <= kMostExact; };
-  const Constant* const known = node.needed_constant(0);
-  if (known == nullptr || known->integers() == nullptr) {
-    COHORT_TRY(x, whole(node, "fitting", BinaryKind::kMul, x, node.scalar("scale", 128, kWhole)));
-  } else if (!std::all_of(known->integers()->begin(), known->integers()->end(), is_exact)) {
-    return fail(ErrorCode::kInvalidInput, "takes float32, or whole numbers up to 2^24");
-  }
-  return node.emit("order", Cast{kWhole, ElementType::kFloat32, false}, {x});
-}
-
-}  // namespace
-
 Result<void> convert_top_k(NodeImport& node) {
   constexpr std::int64_t kCountAsInput = 10;  // the opset
   COHORT_TRY(const Shape shape, node.shape(0));

@@ -256,7 +256,8 @@ Result<void> convert_arg_max(NodeImport& node) {
   COHORT_TRY(const std::int64_t last, node.integer("select_last_index", 0));
   COHORT_TRY(const TensorId x, node.tensor(0));
   const ArgMax op{static_cast<std::int64_t>(axis), keep != 0, last != 0, node.op_type() == "ArgMin"};
-  COHORT_TRY(const TensorId y, node.emit("", op, {x}));
+  COHORT_TRY(const TensorId order, order_of(node, x));
+  COHORT_TRY(const TensorId y, node.emit("", op, {order}));
   node.set_result(y);
   return {};
 }

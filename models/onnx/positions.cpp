@@ -1,5 +1,6 @@
 #include "models/onnx/positions.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "models/compute/tensor_ref.hpp"
@@ -96,6 +97,19 @@ Result<TensorId> linear_positions(NodeImport& node, TensorId indices, std::span<
     at = offsets;
   }
   return *at;  // an index has at least one entry
+}
+
+Result<TensorId> order_of(NodeImport& node, TensorId x) {
+  if (node.element_of(x) == ElementType::kFloat32) return x;
+  constexpr std::int64_t kMostExact = 1 << 24;
+  const auto is_exact = [](std::int64_t value) { return value >= -kMostExact && value <= kMostExact; };
+  const Constant* const known = node.constant(0);
+  if (known == nullptr || known->integers() == nullptr) {
+    COHORT_TRY(x, whole(node, "fitting", BinaryKind::kMul, x, node.scalar("scale", 128, kWhole)));
+  } else if (!std::all_of(known->integers()->begin(), known->integers()->end(), is_exact)) {
+    return fail(ErrorCode::kInvalidInput, "takes float32, or whole numbers up to 2^24");
+  }
+  return node.emit("order", Cast{kWhole, ElementType::kFloat32, false}, {x});
 }
 
 }  // namespace cohort::onnx

@@ -26,6 +26,11 @@ Result<void> check_indices(const NodeImport& node, std::size_t input, std::span<
 /// An op on two tensors of whole numbers.
 Result<TensorId> whole(NodeImport& node, std::string_view suffix, BinaryKind kind, TensorId a, TensorId b);
 
+/// The numbers by which the entries of `x`, which is input 0, are put in order, as float32. Of whole ones that are
+/// computed it is their product with 128, which stops the step where it does not fit 32 bits: float32 holds every other
+/// exactly.
+Result<TensorId> order_of(NodeImport& node, TensorId x);
+
 /// `places` times a stride.
 Result<TensorId> scaled(NodeImport& node, TensorId places, std::int64_t stride);
 

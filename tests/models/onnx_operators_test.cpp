@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -65,6 +66,21 @@ TEST(OnnxArgMax, FeedsAGather) {
   const LoadedModel loaded = read(x_and_y({4}) + node_text("ArgMax", {"x"}, {"at"}, integer_attribute("keepdims", 0)) +
                                   node_text("Gather", {"x", "at"}, {"y"}));
   EXPECT_THAT(result(loaded, {3, 9, -1, 4}), ElementsAre(9));
+}
+
+TEST(OnnxArgMax, FindsTheLargestTokenAsTextEncodersOfClipDo) {
+  const std::string ids = "input { name: \"x\" type { tensor_type { elem_type: 7 shape { dim { dim_value: 5 } } } } }";
+  const auto of = [&](const std::string& type, const std::vector<std::int32_t>& tokens) {
+    std::vector<float> bits;
+    for (const std::int32_t token : tokens) bits.push_back(std::bit_cast<float>(token));
+    const LoadedModel loaded = read(ids + output_text("y") + node_text(type, {"x"}, {"at"}) +
+                                    node_text("Cast", {"at"}, {"y"}, integer_attribute("to", 1)));
+    return result(loaded, bits);
+  };
+  EXPECT_THAT(of("ArgMax", {1, 7, 49407, 49407, -3}), ElementsAre(2));
+  EXPECT_THAT(of("ArgMin", {1, 7, 49407, 49407, -3}), ElementsAre(4));
+  EXPECT_THROW((void)of("ArgMax", {1, 1 << 24, (1 << 24) + 1, 0, 0}), DeviceError)
+      << "as float32 the last two would be equal";
 }
 
 TEST(OnnxCast, ComputesFloat64InFloat32) {
