@@ -78,6 +78,16 @@ TEST(InModelCosts, AddWhatTheModelAddsToFusedCallsTimedAlone) {
   EXPECT_EQ(ns(table, {1_KiB, 0}, "only", Strategy::kGroupedConvolution, 4), 320);
 }
 
+TEST(InModelCosts, AddColdWeightsOnceForEachMemberThatBringsItsOwn) {
+  ProfileRecord alone = timed(kAlone, 1, 0, 1_KiB, 80);
+  alone.packed_weights = Bytes{768};
+  ProfileRecord own = record("conv", Strategy::kGroupedConvolution, 4, 1, 300);
+  own.packed_weights = 3_KiB;
+  const CostTable table(std::vector{alone, timed(kInModel, 1, 0, 1_KiB, 100), own});
+  EXPECT_EQ(ns(table, {1_KiB, 0}, "only", Strategy::kGroupedConvolution, 4), 365)
+      << "of the 20 ns that the model adds, three quarters are for weights";
+}
+
 ProfileRecord among_teams(std::int64_t nanoseconds, std::string algorithm = "only") {
   ProfileRecord made = timed(kInModel, 1, 0, 1_KiB, nanoseconds, std::move(algorithm));
   made.around = 2;
