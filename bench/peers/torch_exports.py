@@ -61,7 +61,7 @@ class OneOutput(torch.nn.Module):
 
     def forward(self, *values):
         result = self.model(**dict(zip(self.inputs, values)), return_dict=True)
-        return result.logits if "logits" in result else result.last_hidden_state
+        return next(result[name] for name in ("logits", "logits_per_image", "last_hidden_state") if name in result)
 
 
 class Segmentation(torch.nn.Module):
@@ -87,10 +87,15 @@ def transformer_models():
     small_image = {"hidden_size": 192, "num_hidden_layers": 4, "num_attention_heads": 3}
     image = {"pixel_values": torch.rand(1, 3, 224, 224)}
     wave = {"input_values": torch.rand(1, 8000)}
+    tower = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 256}
+    towers = {"text_config": tower | {"vocab_size": 1000}, "vision_config": tower | {"image_size": 64, "patch_size": 16}}
+    text_and_image = tokens(16) | {"pixel_values": torch.rand(1, 3, 64, 64)}
+    translated = tokens() | {"decoder_input_ids": torch.randint(1, 900, (1, 8))}
     return {
         "albert": (t.AlbertModel, t.AlbertConfig(**usual, embedding_size=64), tokens()),
         "bert": (t.BertModel, t.BertConfig(**usual), tokens()),
         "bloom": (t.BloomForCausalLM, t.BloomConfig(**older), tokens()),
+        "clip": (t.CLIPModel, t.CLIPConfig(**towers), text_and_image),
         "clip_vision": (t.CLIPVisionModel, t.CLIPVisionConfig(**small_image, intermediate_size=384), image),
         "deberta": (t.DebertaV2Model, t.DebertaV2Config(**usual, relative_attention=True, pos_att_type=["c2p", "p2c"]), tokens()),
         "dinov2": (t.Dinov2Model, t.Dinov2Config(**small_image), image),
@@ -99,10 +104,15 @@ def transformer_models():
         "fnet": (t.FNetModel, t.FNetConfig(vocab_size=1000, hidden_size=256, num_hidden_layers=4, intermediate_size=512), tokens()),
         "gemma": (t.GemmaForCausalLM, t.GemmaConfig(**decoder, head_dim=64), tokens()),
         "gpt2": (t.GPT2LMHeadModel, t.GPT2Config(vocab_size=1000, n_embd=256, n_layer=4, n_head=4, use_cache=False), tokens()),
+        "groupvit": (t.GroupViTModel, t.GroupViTConfig(text_config=towers["text_config"]),
+                     tokens(16) | {"pixel_values": torch.rand(1, 3, 224, 224)}),
         "hubert": (t.HubertModel, t.HubertConfig(**sound), wave),
         "llama": (t.LlamaForCausalLM, t.LlamaConfig(**decoder), tokens()),
         "mamba": (t.MambaModel, t.MambaConfig(vocab_size=1000, hidden_size=128, num_hidden_layers=2, use_cache=False),
                   {"input_ids": torch.randint(1, 900, (1, 16))}),
+        "marian": (t.MarianModel, t.MarianConfig(vocab_size=1000, d_model=128, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=256,
+                                                 decoder_ffn_dim=256, encoder_attention_heads=4, decoder_attention_heads=4,
+                                                 pad_token_id=0, use_cache=False), translated),
         "mobilebert": (t.MobileBertModel, t.MobileBertConfig(vocab_size=1000, num_hidden_layers=4), tokens()),
         "modernbert": (t.ModernBertModel, t.ModernBertConfig(**usual, pad_token_id=0, bos_token_id=1, eos_token_id=2,
                                                              cls_token_id=1, sep_token_id=2), tokens()),
@@ -115,6 +125,7 @@ def transformer_models():
         "qwen2": (t.Qwen2ForCausalLM, t.Qwen2Config(**decoder), tokens()),
         "roberta": (t.RobertaModel, t.RobertaConfig(**usual, max_position_embeddings=66), tokens()),
         "segformer": (t.SegformerForSemanticSegmentation, t.SegformerConfig(), image),
+        "siglip": (t.SiglipModel, t.SiglipConfig(**towers), text_and_image),
         "t5_encoder": (t.T5EncoderModel, t.T5Config(vocab_size=1000, d_model=256, num_layers=4, num_heads=4, d_kv=64, d_ff=512), tokens()),
         "vit": (t.ViTModel, t.ViTConfig(**small_image, intermediate_size=384), image),
         "wav2vec2": (t.Wav2Vec2Model, t.Wav2Vec2Config(**sound), wave),
