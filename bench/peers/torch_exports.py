@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Networks of torchvision, timm and transformers as PyTorch exports them: what most ONNX files that people have are.
+"""Networks of torchvision, timm and transformers, and a recommender, as PyTorch exports them: what most ONNX files that
+people have are.
 
 Builds each with random weights, small ones of transformers' language models, exports it, lets ONNX Runtime compute its
 outputs from random input, and writes folders as `cohort verify` reads them: model.onnx beside test_data_set_0. What
@@ -71,6 +72,24 @@ class Segmentation(torch.nn.Module):
 
     def forward(self, x):
         return self.model(x)["out"]
+
+
+class Recommender(torch.nn.Module):
+    """A small DLRM: bags of entries of tables, dense features, and products of all pairs."""
+
+    def __init__(self, tables=6, width=16):
+        super().__init__()
+        self.tables = torch.nn.ModuleList([torch.nn.EmbeddingBag(1000, width, mode="sum") for _ in range(tables)])
+        self.bottom = torch.nn.Sequential(torch.nn.Linear(13, 64), torch.nn.ReLU(), torch.nn.Linear(64, width), torch.nn.ReLU())
+        pairs = torch.triu_indices(tables + 1, tables + 1, 1)
+        self.register_buffer("pairs", pairs)
+        self.top = torch.nn.Sequential(torch.nn.Linear(width + pairs.shape[1], 64), torch.nn.ReLU(), torch.nn.Linear(64, 1))
+
+    def forward(self, features, entries):
+        dense = self.bottom(features)
+        vectors = torch.stack([dense, *(table(entries[:, i]) for i, table in enumerate(self.tables))], 1)
+        products = torch.bmm(vectors, vectors.transpose(1, 2))
+        return torch.sigmoid(self.top(torch.cat([dense, products[:, self.pairs[0], self.pairs[1]]], 1)))
 
 
 def tokens(length=32):
@@ -145,7 +164,8 @@ def named_models():
     def size_of(name):
         return timm.create_model(name, pretrained=False).default_cfg["input_size"][-1]
 
-    models = {name: (of_torchvision(name), lambda: {"x": torch.rand(1, 3, 224, 224)}) for name in TORCHVISION}
+    models = {"dlrm": (Recommender, lambda: {"features": torch.rand(1, 13), "entries": torch.randint(0, 1000, (1, 6, 5))})}
+    models |= {name: (of_torchvision(name), lambda: {"x": torch.rand(1, 3, 224, 224)}) for name in TORCHVISION}
     for name in ("lraspp", "deeplabv3"):
         build = getattr(torchvision.models.segmentation, f"{name}_mobilenet_v3_large")
         models[name] = (lambda build=build: Segmentation(build(weights=None, weights_backbone=None)),

@@ -73,11 +73,13 @@ void NodesImport::add(const Node& node, std::size_t index) {
   const bool is_behind =
       std::any_of(reads.begin(), reads.end(), [&](const std::string& input) { return missing_.count(input) > 0; });
   const bool is_runtime = is_runtime_op(node);
-  if (support == nullptr && !is_if && !is_loop && !is_runtime) {
+  const bool is_list = !is_if && !is_loop && is_on_sequences(node);
+  if (support == nullptr && !is_if && !is_loop && !is_runtime && !is_list) {
     unsupported_.push_back({type_of(node), describe(node)});
     behind_unsupported_ = order_.size();
   } else if (!is_behind) {
-    const auto imported = is_runtime               ? import_runtime_op(node)
+    const auto imported = is_list                  ? import_on_sequences(node)
+                          : is_runtime             ? import_runtime_op(node)
                           : is_if                  ? import_if(node, index)
                           : node.op_type == "Loop" ? import_loop(node, index)
                           : node.op_type == "Scan" ? import_scan(node, index)
@@ -244,7 +246,7 @@ Result<std::vector<std::string>> NodesImport::import_branch(const Node& node, co
   for (const std::size_t i : order) add(branch.nodes[i], i);
   for (std::size_t i = 0; i < branch.outputs.size(); ++i) {
     const std::string& inner = branch.outputs[i];
-    if (state_.values.count(inner) > 0) continue;
+    if (state_.values.count(inner) > 0 || sequences_.count(inner) > 0) continue;
     if (missing_.count(inner) == 0)
       return fail(ErrorCode::kInvalidInput, "output {} of the branch has no value", inner);
     missing_.insert(node.outputs[i]);  // what is wrong is told where it is
@@ -285,6 +287,8 @@ Result<void> NodesImport::import_runtime_op(const Node& node) {
 void NodesImport::pass_on(const std::string& name, const Node& node, std::size_t output) {
   const std::string& as = node.outputs[output];
   if (as.empty()) return;
+  if (const auto listed = sequences_.find(name); listed != sequences_.end())
+    return set_sequence(node, output, listed->second);
   const auto value = state_.values.find(name);
   if (value == state_.values.end()) {
     missing_.insert(as);
@@ -320,6 +324,10 @@ Result<void> NodesImport::choose(const Node& node, const std::string& op_name, c
     if (!import.is_read(i) || missing_.count(node.outputs[i]) > 0) continue;
     const std::size_t a = 1 + i;
     const std::size_t b = a + if_true.size();
+    if (sequences_.count(if_true[i]) + sequences_.count(if_false[i]) > 0)
+      return fail(
+          ErrorCode::kInvalidInput,
+          "its condition is computed at run time, and its branches give sequences of tensors, which is not supported");
     COHORT_TRY(const Shape shape, import.shape(a));
     COHORT_TRY(const Shape other, import.shape(b));
     COHORT_TRY(const ElementType element, import.element(a));

@@ -84,14 +84,36 @@ class NodesImport {
   Result<std::optional<bool>> truth_of(const Node& node, const std::string& name);
   std::string fresh(const std::string& name);
 
+  // sequences.cpp
+  struct SequenceOp;
+  /// Null where the node is none.
+  static const SequenceOp* find_sequence_op(const Node& node);
+  /// Whether the node makes or reads a list of tensors; it may be a Loop or an If, too.
+  [[nodiscard]] bool is_on_sequences(const Node& node) const;
+  Result<void> import_on_sequences(const Node& node);
+  Result<void> import_concat_from_sequence(const Node& node);
+  Result<void> import_sequence_at(const Node& node);
+  Result<void> import_sequence_construct(const Node& node);
+  Result<void> import_sequence_erase(const Node& node);
+  Result<void> import_sequence_insert(const Node& node);
+  Result<void> import_sequence_length(const Node& node);
+  Result<void> import_split_to_sequence(const Node& node);
+  /// The tensors of input 0.
+  [[nodiscard]] Result<std::vector<std::string>> sequence(const Node& node) const;
+  /// What input `input` means as a place below `count` in the sequence of input 0, from whose end negative ones count.
+  Result<std::size_t> place_in_sequence(const Node& node, std::size_t input, std::size_t count);
+  /// Output `output` of the node. An output of the graph must not be one.
+  void set_sequence(const Node& node, std::size_t output, std::vector<std::string> tensors);
+
   ImportState& state_;
   const Graph& graph_;
   std::vector<std::size_t> order_;  ///< of the graph's own nodes so far
   std::vector<UnsupportedNode> unsupported_;
   std::size_t behind_unsupported_ = 0;  ///< place in order_ behind the last of them
   std::vector<std::string> wrong_;
-  std::set<std::string, std::less<>> missing_;  ///< names that stay without a value
-  std::size_t unrolled_ = 0;                    ///< nodes that turns of loops have become
+  std::set<std::string, std::less<>> missing_;                              ///< names that stay without a value
+  std::map<std::string, std::vector<std::string>, std::less<>> sequences_;  ///< names of the tensors they hold
+  std::size_t unrolled_ = 0;                                                ///< nodes that turns of loops have become
 };
 
 }  // namespace cohort::onnx

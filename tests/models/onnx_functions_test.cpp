@@ -232,6 +232,23 @@ TEST(OnnxIf, WithAComputedConditionNeedsBranchesOfOneShape) {
                         "which is not supported"));
 }
 
+TEST(OnnxIf, GivesASequenceWhereTheConditionIsKnown) {
+  const auto branch = [](std::string_view name, const std::vector<std::string>& tensors) {
+    return fmt::format(" attribute {{ name: \"{}\" type: GRAPH g {{ {} output {{ name: \"r\" }} }} }}", name,
+                       node_text("SequenceConstruct", tensors, {"r"}));
+  };
+  const std::string taken =
+      node_text("If", {"c"}, {"list"}, branch("then_branch", {"x", "x"}) + branch("else_branch", {"x"})) +
+      node_text("ConcatFromSequence", {"list"}, {"y"}, integer_attribute("axis", 0));
+  EXPECT_THAT(result(header() + truth("c", true) + taken, "", {1, 2}), ElementsAre(1, 2, 1, 2));
+  EXPECT_THAT(result(header() + truth("c", false) + taken, "", {1, 2}), ElementsAre(1, 2));
+  const std::string computed =
+      node_text("ReduceSum", {"x"}, {"s"}) + node_text("Cast", {"s"}, {"c"}, integer_attribute("to", 9));
+  EXPECT_THAT(problem(header() + computed + taken, ""),
+              HasSubstr("node n_list (If, opset 17): its condition is computed at run time, and its branches give "
+                        "sequences of tensors"));
+}
+
 TEST(OnnxIf, NamesWhatIsWrongInTheBranchTakenAlone) {
   const auto with = [&](std::string_view then_op, std::string_view else_op) {
     const auto branch = [&](std::string_view name, std::string_view op) {

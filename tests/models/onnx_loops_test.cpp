@@ -151,6 +151,76 @@ TEST(OnnxScan, NeedsInputsOfOneLength) {
   EXPECT_THAT(problem(graph, 8), HasSubstr("is supported from opset 9 on, not in 8"));
 }
 
+TEST(OnnxSequence, GathersWhatTurnsOfALoopGive) {
+  const std::string nodes =
+      node_text("Add", {"s", "x"}, {"t"}) + node_text("SequenceInsert", {"list", "t"}, {"longer"});
+  const std::string loop = header() + integers_text("n", {}, {3}) + node_text("SequenceEmpty", {}, {"nothing"}) +
+                           node_text("Loop", {"n", "", "x", "nothing"}, {"last", "all"},
+                                     body({"i", "c", "s", "list"}, nodes, {"c", "t", "longer"})) +
+                           node_text("Identity", {"all"}, {"same"});
+  EXPECT_THAT(result(loop + node_text("ConcatFromSequence", {"same"}, {"y"}, integer_attribute("axis", 0)), {1, 10}),
+              ElementsAre(2, 20, 3, 30, 4, 40));
+  EXPECT_THAT(result(loop + node_text("ConcatFromSequence", {"same"}, {"y"},
+                                      integer_attribute("axis", -1) + integer_attribute("new_axis", 1)),
+                     {1, 10}),
+              ElementsAre(2, 3, 4, 20, 30, 40));
+}
+
+/// The last of the list "list" times ten, and behind it how long that is.
+std::string last_and_count(const std::string& list) {
+  return header({5}) + list + integers_text("end", {}, {-1}) + integers_text("flat", {1}, {-1}) +
+         floats_text("ten", {}, {10}) + node_text("SequenceAt", {"list", "end"}, {"last"}) +
+         node_text("Mul", {"last", "ten"}, {"more"}) + node_text("Reshape", {"more", "flat"}, {"row"}) +
+         node_text("SequenceLength", {"list"}, {"n"}) + node_text("Cast", {"n"}, {"f"}, integer_attribute("to", 1)) +
+         node_text("Reshape", {"f", "flat"}, {"count"}) +
+         node_text("Concat", {"row", "count"}, {"y"}, integer_attribute("axis", 0));
+}
+
+TEST(OnnxSequence, IsSplitOffATensor) {
+  const std::vector<float> x{1, 2, 3, 4, 5};
+  const auto of = [&](const std::string& list) { return result(last_and_count(list), x); };
+  EXPECT_THAT(of(integers_text("k", {}, {2}) + node_text("SplitToSequence", {"x", "k"}, {"list"})), ElementsAre(50, 3));
+  EXPECT_THAT(of(integers_text("k", {2}, {3, 2}) + node_text("SplitToSequence", {"x", "k"}, {"list"})),
+              ElementsAre(40, 50, 2));
+  EXPECT_THAT(of(node_text("SplitToSequence", {"x"}, {"list"}, integer_attribute("keepdims", 0))), ElementsAre(50, 5));
+  EXPECT_THAT(problem(last_and_count(integers_text("k", {}, {0}) + node_text("SplitToSequence", {"x", "k"}, {"list"}))),
+              HasSubstr("node n_list (SplitToSequence, opset 17): split must be 1 or more, not 0"));
+}
+
+TEST(OnnxSequence, TakesTensorsInAndOutAnywhere) {
+  const std::string parts = integers_text("k", {}, {1}) + node_text("SplitToSequence", {"x", "k"}, {"parts"}) +
+                            integers_text("second", {}, {1}) + integers_text("before_last", {}, {-1}) +
+                            floats_text("w", {1}, {7});
+  const auto of = [&](const std::string& list) { return result(last_and_count(parts + list), {1, 2, 3, 4, 5}); };
+  EXPECT_THAT(of(node_text("SequenceErase", {"parts"}, {"list"})), ElementsAre(40, 4));
+  EXPECT_THAT(of(node_text("SequenceErase", {"parts", "second"}, {"less"}) +
+                 node_text("SequenceAt", {"less", "second"}, {"third"}) +
+                 node_text("SequenceConstruct", {"w", "third"}, {"list"})),
+              ElementsAre(30, 2));
+  EXPECT_THAT(of(node_text("SequenceInsert", {"parts", "w", "before_last"}, {"longer"}) +
+                 node_text("SequenceErase", {"longer"}, {"list"})),
+              ElementsAre(70, 5));
+  EXPECT_THAT(problem(last_and_count(parts + integers_text("at", {}, {5}) +
+                                     node_text("SequenceErase", {"parts", "at"}, {"list"}))),
+              HasSubstr("position 5 is outside of a sequence of 5"));
+}
+
+TEST(OnnxSequence, HasToBeKnownAndStaysInside) {
+  const std::string parts = node_text("SplitToSequence", {"x"}, {"parts"});
+  const std::string place = node_text("ArgMax", {"x"}, {"at"}, integer_attribute("keepdims", 0));
+  EXPECT_THAT(problem(header() + parts + place + node_text("SequenceAt", {"parts", "at"}, {"y"})),
+              HasSubstr("input at (position) is not constant, which is not supported"));
+  EXPECT_THAT(problem(header() + node_text("SequenceConstruct", {"x", "x"}, {"y"})),
+              HasSubstr("output y is a sequence of tensors, which is not supported"));
+  EXPECT_THAT(problem(header() + parts + node_text("Relu", {"parts"}, {"y"})),
+              HasSubstr("node n_y (Relu, opset 17): reads a sequence of tensors, which is not supported"));
+  EXPECT_THAT(problem(header() + node_text("SequenceEmpty", {}, {"none"}) +
+                      node_text("ConcatFromSequence", {"none"}, {"y"}, integer_attribute("axis", 0))),
+              HasSubstr("the sequence is empty"));
+  EXPECT_THAT(problem(header() + node_text("SequenceLength", {"x"}, {"y"})),
+              HasSubstr("input 0 is no sequence of tensors that the file makes"));
+}
+
 TEST(OnnxReverseSequence, TurnsTheFirstEntriesOfEachSequence) {
   const std::string graph =
       header({4, 3}) + integers_text("lengths", {3}, {4, 2, 0}) + node_text("ReverseSequence", {"x", "lengths"}, {"y"});
