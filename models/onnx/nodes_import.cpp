@@ -73,12 +73,12 @@ void NodesImport::add(const Node& node, std::size_t index) {
   const bool is_behind =
       std::any_of(reads.begin(), reads.end(), [&](const std::string& input) { return missing_.count(input) > 0; });
   const bool is_runtime = is_runtime_op(node);
-  const bool is_list = !is_if && !is_loop && is_on_sequences(node);
-  if (support == nullptr && !is_if && !is_loop && !is_runtime && !is_list) {
+  const bool is_on_lists = !is_if && !is_loop && is_on_sequences(node, support != nullptr);
+  if (support == nullptr && !is_if && !is_loop && !is_runtime && !is_on_lists) {
     unsupported_.push_back({type_of(node), describe(node)});
     behind_unsupported_ = order_.size();
   } else if (!is_behind) {
-    const auto imported = is_list                  ? import_on_sequences(node)
+    const auto imported = is_on_lists              ? import_on_sequences(node)
                           : is_runtime             ? import_runtime_op(node)
                           : is_if                  ? import_if(node, index)
                           : node.op_type == "Loop" ? import_loop(node, index)
@@ -169,10 +169,12 @@ std::vector<std::string> NodesImport::first_behind_unsupported(std::size_t most)
   };
   auto left = std::count_if(order_.begin(), order_.end(), is_left_out);
   const std::ptrdiff_t few = std::max<std::ptrdiff_t>(8, std::ssize(order_) / 10);
-  std::set<std::string> open, fewest;
+  std::set<std::string> open, fewest, lists;
+  const auto is_list = [&](const std::string& name) { return lists.count(name) > 0; };
   for (std::size_t place = 0; place < order_.size(); ++place) {
     for (const std::string& output : graph_.nodes[order_[place]].outputs) {
       if (is_missing(output)) open.insert(output);
+      if (makes_sequence(graph_.nodes[order_[place]])) lists.insert(output);
     }
     if (is_left_out(order_[place])) --left;
     std::erase_if(open, [&](const std::string& name) { return last_read[name] <= place; });
@@ -180,6 +182,7 @@ std::vector<std::string> NodesImport::first_behind_unsupported(std::size_t most)
     const bool has_output = std::any_of(open.begin(), open.end(),
                                         [&](const std::string& name) { return last_read[name] == order_.size(); });
     if (open.empty() || has_output || left <= few) break;
+    if (std::any_of(open.begin(), open.end(), is_list)) continue;  // an input of the model is one tensor
     if (fewest.empty() || open.size() < fewest.size()) fewest = open;
   }
   return fewest.size() <= most ? std::vector<std::string>(fewest.begin(), fewest.end()) : std::vector<std::string>();

@@ -25,6 +25,14 @@ class NodesImport {
   [[nodiscard]] Result<void> result() const;
 
  private:
+  /// Nodes that loops and lists of a file may become: more are no model that anybody runs node by node.
+  static constexpr std::size_t kMostUnrolled = 100'000;
+  /// False where the file has become too many.
+  bool claim_nodes(std::size_t count) {
+    unrolled_ += count;
+    return unrolled_ <= kMostUnrolled;
+  }
+
   struct UnsupportedNode {
     std::string type, text;  ///< with its domain; what it is called in messages
   };
@@ -88,8 +96,10 @@ class NodesImport {
   struct SequenceOp;
   /// Null where the node is none.
   static const SequenceOp* find_sequence_op(const Node& node);
-  /// Whether the node makes or reads a list of tensors; it may be a Loop or an If, too.
-  [[nodiscard]] bool is_on_sequences(const Node& node) const;
+  /// Whether the node's result is a list of tensors.
+  static bool makes_sequence(const Node& node);
+  /// Whether the node is an op on lists of tensors, or a supported one that reads one.
+  [[nodiscard]] bool is_on_sequences(const Node& node, bool is_supported) const;
   Result<void> import_on_sequences(const Node& node);
   Result<void> import_concat_from_sequence(const Node& node);
   Result<void> import_sequence_at(const Node& node);
@@ -98,11 +108,13 @@ class NodesImport {
   Result<void> import_sequence_insert(const Node& node);
   Result<void> import_sequence_length(const Node& node);
   Result<void> import_split_to_sequence(const Node& node);
-  /// The tensors of input 0.
-  [[nodiscard]] Result<std::vector<std::string>> sequence(const Node& node) const;
+  /// The tensors of input 0; never null.
+  [[nodiscard]] Result<const std::vector<std::string>*> sequence(const Node& node) const;
+  /// Errors: kInvalidInput where one of the inputs from `first` on is left out or no tensor.
+  [[nodiscard]] Result<void> check_elements(const Node& node, std::size_t first) const;
   /// What input `input` means as a place below `count` in the sequence of input 0, from whose end negative ones count.
   Result<std::size_t> place_in_sequence(const Node& node, std::size_t input, std::size_t count);
-  /// Output `output` of the node. An output of the graph must not be one.
+  /// Makes output `output` of the node the list of these; one that is an output of the graph is wrong.
   void set_sequence(const Node& node, std::size_t output, std::vector<std::string> tensors);
 
   ImportState& state_;
@@ -113,7 +125,8 @@ class NodesImport {
   std::vector<std::string> wrong_;
   std::set<std::string, std::less<>> missing_;                              ///< names that stay without a value
   std::map<std::string, std::vector<std::string>, std::less<>> sequences_;  ///< names of the tensors they hold
-  std::size_t unrolled_ = 0;                                                ///< nodes that turns of loops have become
+  std::size_t listed_ = 0;                                                  ///< entries of all of them
+  std::size_t unrolled_ = 0;  ///< nodes that turns of loops and lists have become
 };
 
 }  // namespace cohort::onnx

@@ -31,10 +31,15 @@ const NodesImport::SequenceOp* NodesImport::find_sequence_op(const Node& node) {
   return found != kOps.end() ? found : nullptr;
 }
 
-bool NodesImport::is_on_sequences(const Node& node) const {
+bool NodesImport::makes_sequence(const Node& node) {
+  return find_sequence_op(node) != nullptr && node.op_type != "ConcatFromSequence" && node.op_type != "SequenceAt" &&
+         node.op_type != "SequenceLength";
+}
+
+bool NodesImport::is_on_sequences(const Node& node, bool is_supported) const {
   if (find_sequence_op(node) != nullptr) return true;
-  return std::any_of(node.inputs.begin(), node.inputs.end(),
-                     [&](const std::string& input) { return sequences_.count(input) > 0; });
+  return is_supported && std::any_of(node.inputs.begin(), node.inputs.end(),
+                                     [&](const std::string& input) { return sequences_.count(input) > 0; });
 }
 
 Result<void> NodesImport::import_on_sequences(const Node& node) {
@@ -48,19 +53,35 @@ Result<void> NodesImport::import_on_sequences(const Node& node) {
 }
 
 void NodesImport::set_sequence(const Node& node, std::size_t output, std::vector<std::string> tensors) {
+  constexpr std::size_t kMostListed = 1'000'000;  // a loop may make a longer list in each turn
   const std::string& name = node.outputs[output];
-  if (std::find(graph_.outputs.begin(), graph_.outputs.end(), name) == graph_.outputs.end()) {
+  listed_ += tensors.size();
+  const bool leaves = std::find(graph_.outputs.begin(), graph_.outputs.end(), name) != graph_.outputs.end();
+  if (!leaves && listed_ <= kMostListed) {
     sequences_.insert_or_assign(name, std::move(tensors));
     return;
   }
-  wrong_.push_back(fmt::format("{}: output {} is a sequence of tensors, which is not supported", describe(node), name));
+  const std::string why = leaves
+                              ? fmt::format("output {} is a sequence of tensors, which is not supported", name)
+                              : fmt::format("the file's sequences of tensors have more than {} entries", kMostListed);
+  wrong_.push_back(fmt::format("{}: {}", describe(node), why));
   missing_.insert(name);
 }
 
-Result<std::vector<std::string>> NodesImport::sequence(const Node& node) const {
+Result<const std::vector<std::string>*> NodesImport::sequence(const Node& node) const {
   const auto found = sequences_.find(node.inputs.empty() ? std::string() : node.inputs[0]);
-  if (found != sequences_.end()) return found->second;
-  return fail(ErrorCode::kInvalidInput, "input 0 is no sequence of tensors that the file makes");
+  if (found != sequences_.end()) return &found->second;
+  return fail(ErrorCode::kInvalidInput, "input 0 is not a sequence of tensors made in the file");
+}
+
+Result<void> NodesImport::check_elements(const Node& node, std::size_t first) const {
+  if (node.inputs.size() < first + 1 && first > 0) return fail(ErrorCode::kInvalidInput, "input {} is missing", first);
+  for (std::size_t i = first; i < node.inputs.size(); ++i) {
+    if (node.inputs[i].empty()) return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
+    if (sequences_.count(node.inputs[i]) > 0)
+      return fail(ErrorCode::kInvalidInput, "input {} is a sequence of tensors, not a tensor", i);
+  }
+  return {};
 }
 
 Result<std::size_t> NodesImport::place_in_sequence(const Node& node, std::size_t input, std::size_t count) {
@@ -75,80 +96,96 @@ Result<std::size_t> NodesImport::place_in_sequence(const Node& node, std::size_t
 }
 
 Result<void> NodesImport::import_sequence_construct(const Node& node) {
+  COHORT_CHECK(check_elements(node, 0));
   set_sequence(node, 0, node.inputs);
   return {};
 }
 
 Result<void> NodesImport::import_sequence_insert(const Node& node) {
-  COHORT_TRY(auto tensors, sequence(node));
-  if (node.inputs.size() < 2) return fail(ErrorCode::kInvalidInput, "input 1 is missing");
-  std::size_t place = tensors.size();
+  COHORT_TRY(const auto* const listed, sequence(node));
+  Node element = node;
+  element.inputs.resize(std::min<std::size_t>(node.inputs.size(), 2));
+  COHORT_CHECK(check_elements(element, 1));
+  std::size_t place = listed->size();
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
-    COHORT_TRY(place, place_in_sequence(node, 2, tensors.size() + 1));
+    COHORT_TRY(place, place_in_sequence(node, 2, listed->size() + 1));
   }
+  std::vector<std::string> tensors = *listed;
   tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(place), node.inputs[1]);
   set_sequence(node, 0, std::move(tensors));
   return {};
 }
 
 Result<void> NodesImport::import_sequence_erase(const Node& node) {
-  COHORT_TRY(auto tensors, sequence(node));
-  if (tensors.empty()) return fail(ErrorCode::kInvalidInput, "the sequence is empty");
-  std::size_t place = tensors.size() - 1;
+  COHORT_TRY(const auto* const listed, sequence(node));
+  if (listed->empty()) return fail(ErrorCode::kInvalidInput, "the sequence is empty");
+  std::size_t place = listed->size() - 1;
   if (node.inputs.size() > 1 && !node.inputs[1].empty()) {
-    COHORT_TRY(place, place_in_sequence(node, 1, tensors.size()));
+    COHORT_TRY(place, place_in_sequence(node, 1, listed->size()));
   }
+  std::vector<std::string> tensors = *listed;
   tensors.erase(tensors.begin() + static_cast<std::ptrdiff_t>(place));
   set_sequence(node, 0, std::move(tensors));
   return {};
 }
 
 Result<void> NodesImport::import_sequence_at(const Node& node) {
-  COHORT_TRY(const auto tensors, sequence(node));
-  COHORT_TRY(const std::size_t place, place_in_sequence(node, 1, tensors.size()));
-  pass_on(tensors[place], node, 0);
+  COHORT_TRY(const auto* const listed, sequence(node));
+  COHORT_TRY(const std::size_t place, place_in_sequence(node, 1, listed->size()));
+  pass_on((*listed)[place], node, 0);
   return {};
 }
 
 Result<void> NodesImport::import_sequence_length(const Node& node) {
-  COHORT_TRY(const auto tensors, sequence(node));
-  state_.values.insert_or_assign(node.outputs[0], make_constant({}, std::vector<std::int64_t>{std::ssize(tensors)}));
+  COHORT_TRY(const auto* const listed, sequence(node));
+  state_.values.insert_or_assign(node.outputs[0], make_constant({}, std::vector<std::int64_t>{std::ssize(*listed)}));
   return {};
 }
 
 Result<void> NodesImport::import_concat_from_sequence(const Node& node) {
-  COHORT_TRY(const auto tensors, sequence(node));
-  if (tensors.empty()) return fail(ErrorCode::kInvalidInput, "the sequence is empty");
+  COHORT_TRY(const auto* const listed, sequence(node));
+  if (listed->empty()) return fail(ErrorCode::kInvalidInput, "the sequence is empty");
+  if (!claim_nodes(listed->size()))
+    return fail(ErrorCode::kInvalidInput, "makes the file more than {} nodes", kMostUnrolled);
   NodeImport import(state_, node, "");
   if (!import.has_attribute("axis")) return fail(ErrorCode::kInvalidInput, "attribute axis is missing");
   COHORT_TRY(const std::int64_t axis, import.integer("axis", 0));
   COHORT_TRY(const std::int64_t is_new, import.integer("new_axis", 0));
   COHORT_CHECK(import.all_attributes_seen());
   if (is_new != 0) {
-    stack(node, 0, tensors, axis);
+    stack(node, 0, *listed, axis);
   } else {
-    add({node.name, "Concat", "", tensors, {node.outputs[0]}, {{"axis", axis}}, node.opset}, 0);
+    const Node concat{node.name, "Concat", "", *listed, {node.outputs[0]}, {{"axis", axis}}, node.opset};
+    add(concat, 0);
   }
   return {};
 }
 
 namespace {
 
-/// Extents of the parts of an axis of `extent`: of 1 without input 1, which is a list of them, or one for all; then the
-/// last may be less.
+/// Extents of the parts of an axis of `extent`. Input 1 lists them or gives one for all, of which the last part may
+/// have less; without it each is 1.
 Result<std::vector<std::int64_t>> part_extents(NodeImport& import, std::int64_t extent) {
-  constexpr std::int64_t kMostParts = 10'000;
   std::int64_t each = 1;
   if (import.has_input(1)) {
     COHORT_TRY(auto given, import.integers(1, "split"));
     COHORT_TRY(const Shape shape, import.shape(1));
-    if (!shape.empty()) return given;
+    if (!shape.empty()) {
+      std::int64_t left = extent;
+      const bool fits = std::all_of(given.begin(), given.end(), [&](std::int64_t part) {
+        left -= std::clamp<std::int64_t>(part, 0, extent + 1);
+        return part >= 0 && left >= 0;
+      });
+      if (fits && left == 0) return given;
+      return fail(ErrorCode::kInvalidInput, "split must be extents that add up to {}", extent);
+    }
     each = given[0];
   }
   if (each < 1) return fail(ErrorCode::kInvalidInput, "split must be 1 or more, not {}", each);
-  const std::int64_t whole = extent / each;
-  if (whole > kMostParts) return fail(ErrorCode::kInvalidInput, "makes {} tensors, more than {}", whole, kMostParts);
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(whole), each);
+  constexpr std::int64_t kMostParts = 10'000;
+  const std::int64_t full = extent / each;
+  if (full > kMostParts) return fail(ErrorCode::kInvalidInput, "makes {} tensors, more than {}", full, kMostParts);
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(full), each);
   if (extent % each != 0) extents.push_back(extent % each);
   return extents;
 }
@@ -164,6 +201,12 @@ Result<void> NodesImport::import_split_to_sequence(const Node& node) {
   COHORT_TRY(const std::int64_t keeps_axis, import.integer("keepdims", 1));
   COHORT_CHECK(import.all_attributes_seen());
   COHORT_TRY(const auto extents, part_extents(import, shape[axis]));
+  if (!claim_nodes(extents.size()))
+    return fail(ErrorCode::kInvalidInput, "makes the file more than {} nodes", kMostUnrolled);
+  if (extents.empty()) {
+    set_sequence(node, 0, {});
+    return {};
+  }
   const auto at = static_cast<std::int64_t>(axis);
   const auto part_name = [&](std::string_view what, std::size_t i) {
     std::string name = fresh(fmt::format("{}/{}{}", node.outputs[0], what, i));

@@ -8,9 +8,6 @@ namespace cohort::onnx {
 
 namespace {
 
-/// Nodes that all loops of a file may become: more are no model that anybody runs node by node.
-constexpr std::size_t kMostUnrolled = 100'000;
-
 /// Whether the node, or one inside of it, draws random numbers: others in each turn.
 bool draws_numbers(const Node& node) {
   if (node.domain.empty() && node.op_type.starts_with("Random")) return true;
@@ -57,8 +54,7 @@ Result<NodesImport::Body> NodesImport::open_body(const Node& node, const std::st
 
 Result<std::vector<std::string>> NodesImport::add_turn(const Node& node, const Body& body, std::size_t turn,
                                                        const std::vector<std::string>& inputs) {
-  unrolled_ += body.varying.size();
-  if (unrolled_ > kMostUnrolled)
+  if (!claim_nodes(std::max<std::size_t>(1, body.varying.size())))
     return fail(ErrorCode::kInvalidInput, "its turns, of which {} are done, make the file more than {} nodes", turn,
                 kMostUnrolled);
   const auto of_turn = [&](const std::string& name) { return fresh(fmt::format("{}/{}", name, turn)); };
@@ -102,6 +98,10 @@ void NodesImport::stack(const Node& node, std::size_t output, const std::vector<
         node.name,       "Unsqueeze", "", {turns[turn]}, {concat.inputs.back()}, {{"axes", std::vector{axis}}},
         kAxesAsAttribute};
     add(unsqueeze, turn);
+    if (missing_.count(concat.inputs.back()) > 0) {  // the others would say the same once more
+      missing_.insert(node.outputs[output]);
+      return;
+    }
   }
   add(concat, output);
 }

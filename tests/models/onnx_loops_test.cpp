@@ -12,6 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string header(const Shape& shape = {2}) { return input_text("x", shape) + output_text("y"); }
 
@@ -166,6 +167,15 @@ TEST(OnnxSequence, GathersWhatTurnsOfALoopGive) {
               ElementsAre(2, 3, 4, 20, 30, 40));
 }
 
+TEST(OnnxSequence, EndsBeforeALoopMakesTooManyLongOnes) {
+  EXPECT_THAT(problem(header() + integers_text("n", {}, {40'000}) + node_text("SequenceEmpty", {}, {"nothing"}) +
+                      node_text("Loop", {"n", "", "nothing"}, {"all"},
+                                body({"i", "c", "list"}, node_text("SequenceInsert", {"list", "x"}, {"longer"}),
+                                     {"c", "longer"})) +
+                      node_text("ConcatFromSequence", {"all"}, {"y"}, integer_attribute("axis", 0))),
+              HasSubstr("(SequenceInsert, opset 17): the file's sequences of tensors have more than 1000000 entries"));
+}
+
 /// The last of the list "list" times ten, and behind it how long that is.
 std::string last_and_count(const std::string& list) {
   return header({5}) + list + integers_text("end", {}, {-1}) + integers_text("flat", {1}, {-1}) +
@@ -176,13 +186,16 @@ std::string last_and_count(const std::string& list) {
          node_text("Concat", {"row", "count"}, {"y"}, integer_attribute("axis", 0));
 }
 
-TEST(OnnxSequence, IsSplitOffATensor) {
+TEST(OnnxSequence, IsSplitFromATensor) {
   const std::vector<float> x{1, 2, 3, 4, 5};
   const auto of = [&](const std::string& list) { return result(last_and_count(list), x); };
   EXPECT_THAT(of(integers_text("k", {}, {2}) + node_text("SplitToSequence", {"x", "k"}, {"list"})), ElementsAre(50, 3));
   EXPECT_THAT(of(integers_text("k", {2}, {3, 2}) + node_text("SplitToSequence", {"x", "k"}, {"list"})),
               ElementsAre(40, 50, 2));
   EXPECT_THAT(of(node_text("SplitToSequence", {"x"}, {"list"}, integer_attribute("keepdims", 0))), ElementsAre(50, 5));
+  EXPECT_THAT(
+      problem(last_and_count(integers_text("k", {2}, {3, 1}) + node_text("SplitToSequence", {"x", "k"}, {"list"}))),
+      HasSubstr("node n_list (SplitToSequence, opset 17): split must be extents that add up to 5"));
   EXPECT_THAT(problem(last_and_count(integers_text("k", {}, {0}) + node_text("SplitToSequence", {"x", "k"}, {"list"}))),
               HasSubstr("node n_list (SplitToSequence, opset 17): split must be 1 or more, not 0"));
 }
@@ -217,8 +230,21 @@ TEST(OnnxSequence, HasToBeKnownAndStaysInside) {
   EXPECT_THAT(problem(header() + node_text("SequenceEmpty", {}, {"none"}) +
                       node_text("ConcatFromSequence", {"none"}, {"y"}, integer_attribute("axis", 0))),
               HasSubstr("the sequence is empty"));
+  EXPECT_EQ(problem(header() + parts +
+                    node_text("ConcatFromSequence", {"parts"}, {"y"},
+                              integer_attribute("axis", 4) + integer_attribute("new_axis", 1))),
+            "node n_y (Unsqueeze, opset 11): axis must be from -2 to 1, not 4");
+  EXPECT_THAT(problem(header() + node_text("SequenceConstruct", {"x", ""}, {"list"}) +
+                      node_text("ConcatFromSequence", {"list"}, {"y"}, integer_attribute("axis", 0))),
+              HasSubstr("node n_list (SequenceConstruct, opset 17): input 1 is missing"));
+  EXPECT_THAT(problem(header() + parts + node_text("SequenceConstruct", {"parts"}, {"y"})),
+              HasSubstr("input 0 is a sequence of tensors, not a tensor"));
+  const std::string wrong = node_text("NoSuchOp", {"x"}, {"a"}) + node_text("NoSuchOp", {"x"}, {"b"});
+  EXPECT_THAT(problem(header() + wrong + node_text("SequenceConstruct", {"a", "b"}, {"list"}) +
+                      node_text("ConcatFromSequence", {"list"}, {"y"}, integer_attribute("axis", 0))),
+              Not(HasSubstr("--from list")));
   EXPECT_THAT(problem(header() + node_text("SequenceLength", {"x"}, {"y"})),
-              HasSubstr("input 0 is no sequence of tensors that the file makes"));
+              HasSubstr("input 0 is not a sequence of tensors made in the file"));
 }
 
 TEST(OnnxReverseSequence, TurnsTheFirstEntriesOfEachSequence) {

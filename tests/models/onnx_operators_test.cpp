@@ -80,7 +80,7 @@ TEST(OnnxArgMax, FindsTheLargestTokenAsTextEncodersOfClipDo) {
   EXPECT_THAT(of("ArgMax", {1, 7, 49407, 49407, -3}), ElementsAre(2));
   EXPECT_THAT(of("ArgMin", {1, 7, 49407, 49407, -3}), ElementsAre(4));
   EXPECT_THROW((void)of("ArgMax", {1, 1 << 24, (1 << 24) + 1, 0, 0}), DeviceError)
-      << "as float32 the last two would be equal";
+      << "as float32 the second and third would be equal";
 }
 
 TEST(OnnxCast, ComputesFloat64InFloat32) {
