@@ -155,22 +155,35 @@ double OpTimes::beside_others(const Form& form, const CostContext& context, cons
   return usual_ratio(usual.beside, context.neighbours);
 }
 
+/// One member's way, on that many cores, that was timed both in its model and alone: the same algorithm where it was,
+/// else the one that packs least; null where none was.
+const OpTimes::Timing* OpTimes::timed_in_both(const Form& form) const {
+  const Timing* best = nullptr;
+  for (const auto& [other, widths] : forms_) {
+    const auto single = widths.find(1);
+    if (std::get<1>(other) != std::get<1>(form) || single == widths.end()) continue;
+    const Timing& timing = single->second;
+    if (!timing.in_model.contains(0) || !timing.by_neighbours.contains(0)) continue;
+    const bool is_same = std::get<2>(other) == std::get<2>(form);
+    if (best != nullptr && !is_same && timing.packed_weights >= best->packed_weights) continue;
+    best = &timing;
+    if (is_same) break;
+  }
+  return best;
+}
+
 /// How much longer a call takes in its model than alone, as one member's tells that was timed in both; zero where none
 /// was. Most of it goes to data that other calls have driven out of the caches, so that it grows with the weights that
 /// several members bring.
-double OpTimes::more_in_model(int threads, const Timing& timing, const CostContext& context) const {
-  for (const auto& [form, widths] : forms_) {
-    const auto found = widths.find(1);
-    if (std::get<1>(form) != threads || found == widths.end()) continue;
-    const Timing& single = found->second;
-    if (!single.in_model.contains(0) || !single.by_neighbours.contains(0)) continue;
-    const Curve& alone = single.by_neighbours.at(0);
-    const double more = in_model_time(form, single, 0, context.footprint) - alone.time(context.footprint);
-    const auto touched = static_cast<double>(alone.points.front().first.value);
-    const auto more_weights = static_cast<double>((timing.packed_weights - single.packed_weights).value);
-    return std::max(0.0, more) * (touched > 0 ? std::max(1.0, 1 + more_weights / touched) : 1);
-  }
-  return 0;
+double OpTimes::more_in_model(const Form& form, int width, const Timing& timing, const CostContext& context) const {
+  const Timing* const single = timed_in_both(form);
+  if (single == nullptr) return 0;
+  const Curve& alone = single->by_neighbours.at(0);
+  const double more = in_model_time(form, *single, 0, context.footprint) - alone.time(context.footprint);
+  const auto touched = static_cast<double>(alone.points.front().first.value);
+  if (width == 1 || touched <= 0) return std::max(0.0, more);
+  const auto more_weights = static_cast<double>((timing.packed_weights - single->packed_weights).value);
+  return std::max(0.0, more) * (1 + std::max(0.0, more_weights / touched));
 }
 
 /// What a call that was timed alone would take in its place if it differed there by as much as its op does.
@@ -179,7 +192,7 @@ double OpTimes::from_alone(const Form& form, int width, const Timing& timing, co
   const int neighbours = usual.in_model ? 0 : context.neighbours;
   double time = alone_in_context(form, width, timing, {context.footprint, neighbours});
   if (!usual.in_model) return time;
-  time += more_in_model(std::get<1>(form), timing, context);
+  time += more_in_model(form, width, timing, context);
   return context.neighbours > 0 ? time * beside_others(form, context, usual) : time;
 }
 

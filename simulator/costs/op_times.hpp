@@ -105,7 +105,9 @@ class OpTimes {
                                                      const UsualRatios& usual) const;
   [[nodiscard]] double fused_ratio(const Form& form, int width, int neighbours, const UsualRatios& usual) const;
   [[nodiscard]] double beside_others(const Form& form, const CostContext& context, const UsualRatios& usual) const;
-  [[nodiscard]] double more_in_model(int threads, const Timing& timing, const CostContext& context) const;
+  [[nodiscard]] const Timing* timed_in_both(const Form& form) const;
+  [[nodiscard]] double more_in_model(const Form& form, int width, const Timing& timing,
+                                     const CostContext& context) const;
   [[nodiscard]] double slowdown(std::string_view strategy, int threads, int width, const CostContext& context) const;
 
   std::map<Form, std::map<int, Timing>> forms_;

@@ -88,6 +88,24 @@ TEST(InModelCosts, AddColdWeightsOnceForEachMemberThatBringsItsOwn) {
       << "of the 20 ns that the model adds, three quarters are for weights";
 }
 
+TEST(InModelCosts, AddColdWeightsByTheSameAlgorithmElseByTheOneThatPacksLeast) {
+  const auto single = [](ProfileState state, std::string algorithm, std::int64_t nanoseconds, Bytes packed) {
+    ProfileRecord made = timed(state, 1, 0, 1_KiB, nanoseconds, std::move(algorithm));
+    made.packed_weights = packed;
+    return made;
+  };
+  ProfileRecord direct = record("conv", Strategy::kGroupedConvolution, 4, 1, 300);
+  direct.algorithm = "direct";
+  direct.packed_weights = 4_KiB;
+  ProfileRecord other = direct;
+  other.algorithm = "other";
+  const CostTable table(std::vector{single(kAlone, "a_winograd", 70, 4_KiB), single(kInModel, "a_winograd", 170, 4_KiB),
+                                    single(kAlone, "direct", 80, 1_KiB), single(kInModel, "direct", 100, 1_KiB), direct,
+                                    other});
+  EXPECT_EQ(ns(table, {1_KiB, 0}, "direct", Strategy::kGroupedConvolution, 4), 380);
+  EXPECT_EQ(ns(table, {1_KiB, 0}, "other", Strategy::kGroupedConvolution, 4), 380);
+}
+
 ProfileRecord among_teams(std::int64_t nanoseconds, std::string algorithm = "only") {
   ProfileRecord made = timed(kInModel, 1, 0, 1_KiB, nanoseconds, std::move(algorithm));
   made.around = 2;
