@@ -110,8 +110,8 @@ class NodesImport {
   Result<void> import_split_to_sequence(const Node& node);
   /// The tensors of input 0; never null.
   [[nodiscard]] Result<const std::vector<std::string>*> sequence(const Node& node) const;
-  /// Errors: kInvalidInput where one of the inputs from `first` on is left out or no tensor.
-  [[nodiscard]] Result<void> check_elements(const Node& node, std::size_t first) const;
+  /// Errors: kInvalidInput where the input is left out or a sequence itself.
+  [[nodiscard]] Result<void> check_element(const Node& node, std::size_t input) const;
   /// What input `input` means as a place below `count` in the sequence of input 0, from whose end negative ones count.
   Result<std::size_t> place_in_sequence(const Node& node, std::size_t input, std::size_t count);
   /// Makes output `output` of the node the list of these; one that is an output of the graph is wrong.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/nodes_import.hpp"
@@ -74,13 +75,11 @@ Result<const std::vector<std::string>*> NodesImport::sequence(const Node& node) 
   return fail(ErrorCode::kInvalidInput, "input 0 is not a sequence of tensors made in the file");
 }
 
-Result<void> NodesImport::check_elements(const Node& node, std::size_t first) const {
-  if (node.inputs.size() < first + 1 && first > 0) return fail(ErrorCode::kInvalidInput, "input {} is missing", first);
-  for (std::size_t i = first; i < node.inputs.size(); ++i) {
-    if (node.inputs[i].empty()) return fail(ErrorCode::kInvalidInput, "input {} is missing", i);
-    if (sequences_.count(node.inputs[i]) > 0)
-      return fail(ErrorCode::kInvalidInput, "input {} is a sequence of tensors, not a tensor", i);
-  }
+Result<void> NodesImport::check_element(const Node& node, std::size_t input) const {
+  if (input >= node.inputs.size() || node.inputs[input].empty())
+    return fail(ErrorCode::kInvalidInput, "input {} is missing", input);
+  if (sequences_.count(node.inputs[input]) > 0)
+    return fail(ErrorCode::kInvalidInput, "input {} is a sequence of tensors, not a tensor", input);
   return {};
 }
 
@@ -96,16 +95,14 @@ Result<std::size_t> NodesImport::place_in_sequence(const Node& node, std::size_t
 }
 
 Result<void> NodesImport::import_sequence_construct(const Node& node) {
-  COHORT_CHECK(check_elements(node, 0));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) COHORT_CHECK(check_element(node, i));
   set_sequence(node, 0, node.inputs);
   return {};
 }
 
 Result<void> NodesImport::import_sequence_insert(const Node& node) {
   COHORT_TRY(const auto* const listed, sequence(node));
-  Node element = node;
-  element.inputs.resize(std::min<std::size_t>(node.inputs.size(), 2));
-  COHORT_CHECK(check_elements(element, 1));
+  COHORT_CHECK(check_element(node, 1));
   std::size_t place = listed->size();
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
     COHORT_TRY(place, place_in_sequence(node, 2, listed->size() + 1));
@@ -171,12 +168,9 @@ Result<std::vector<std::int64_t>> part_extents(NodeImport& import, std::int64_t 
     COHORT_TRY(auto given, import.integers(1, "split"));
     COHORT_TRY(const Shape shape, import.shape(1));
     if (!shape.empty()) {
-      std::int64_t left = extent;
-      const bool fits = std::all_of(given.begin(), given.end(), [&](std::int64_t part) {
-        left -= std::clamp<std::int64_t>(part, 0, extent + 1);
-        return part >= 0 && left >= 0;
-      });
-      if (fits && left == 0) return given;
+      const bool are_parts =
+          std::all_of(given.begin(), given.end(), [&](std::int64_t part) { return part >= 0 && part <= extent; });
+      if (are_parts && std::accumulate(given.begin(), given.end(), std::int64_t{0}) == extent) return given;
       return fail(ErrorCode::kInvalidInput, "split must be extents that add up to {}", extent);
     }
     each = given[0];

@@ -43,7 +43,6 @@ std::string tensor_file(const std::vector<std::uint64_t>& shape, const std::vect
 
 class Verify : public ProgramTest {
  protected:
-  /// A case of a built-in network: its file, one data set, and what it is to give.
   /// Plans two members of the profile, whose model is read with these arguments, and runs them.
   void plan_and_run(const std::string& profile, const json& arguments) {
     const std::string plan = path("plan.json").string();
@@ -54,6 +53,7 @@ class Verify : public ProgramTest {
         cohort({"run", plan, "--blocks", "1", "--block-ms", "1", "-o", path("run.trace.json").string()});
     EXPECT_EQ(run.exit_code, 0) << run.err;
   }
+  /// A case of a built-in network: its file, one data set, and what it is to give.
   void write_case(const std::string& name, const std::vector<float>& expected) {
     std::filesystem::create_directories(path(name + "/test_data_set_0"));
     const Outcome made = cohort({"models", "mlp", "--set", "inputs=2", "--set", "hidden=2", "--set", "classes=2",
