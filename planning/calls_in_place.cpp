@@ -17,6 +17,7 @@
 #include "planning/choose_members.hpp"
 #include "planning/recorded_settings.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/plan/weight_distances.hpp"
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/planner.hpp"
 
@@ -124,9 +125,12 @@ class CallsInPlace {
   /// Calls on one core meet what others wrote on all, and were mostly timed where each is on one.
   static bool lacks_among_teams(const Program& program, const CostTable& costs) {
     if (most_threads(program) == 1) return false;
-    return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
-      return step.cost.threads == 1 && !is_of_several(step) && !costs.among_teams(step.cost, program.memory.total());
-    });
+    const std::vector<Bytes> distances = weight_distances(program);  // as a ProgramTimer records its calls
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      const Step& step = program.steps[i];
+      if (step.cost.threads == 1 && !is_of_several(step) && !costs.among_teams(step.cost, distances[i])) return true;
+    }
+    return false;
   }
 
   /// Adds nothing, and returns false, where the cores were slow or far apart all the while.

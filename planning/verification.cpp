@@ -110,8 +110,8 @@ double expected_at(const onnx::NamedTensor& expected, std::size_t i) {
 }
 
 double number_at(const Tensor& tensor, const std::vector<float>& elements, std::size_t i) {
-  const bool is_float = tensor.element == ElementType::kFloat32;
-  return static_cast<double>(is_float ? elements[i] : static_cast<float>(std::bit_cast<std::int32_t>(elements[i])));
+  if (tensor.element == ElementType::kFloat32) return static_cast<double>(elements[i]);
+  return static_cast<double>(std::bit_cast<std::int32_t>(elements[i]));
 }
 
 /// The tolerance for this tensor: sums of float32 are exact to a part of their largest terms, so that an element near

@@ -179,12 +179,18 @@ class BesideMeasurement {
   Nanoseconds next_{};
 };
 
+/// Whether the op's output is a part of its state, which no call makes.
+bool is_view_of_state(const Model& model, const Op& op) {
+  return std::holds_alternative<Unpack>(op.attributes) && model.tensor(op.inputs[0]).role == TensorRole::kState;
+}
+
 /// The fewest ops that make up the share of the model's time, the longest first.
 Result<std::vector<Candidate>> BesideMeasurement::choose(const LoadedModel& loaded) {
   std::vector<Candidate> candidates;
   std::map<std::string, std::size_t> places;
   Nanoseconds whole{};
   for (const Op& op : loaded.model.ops) {
+    if (is_view_of_state(loaded.model, op)) continue;
     const std::string signature = signature_in(options_.precision, signature_of(loaded.model, op));
     const auto [place, is_new] = places.try_emplace(signature, candidates.size());
     if (is_new) {

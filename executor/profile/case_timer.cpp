@@ -142,7 +142,7 @@ Result<void> CaseTimer::time_once_more(LoadedModel& single, TimedCase& timed, bo
     kept_ = kept_ + timed.runner->memory();
   }
   const bool stays = kept_.value <= kMostKept.value;
-  if (is_first) timed.in_passes = stays || steady_now() - begin <= kQuickLoad;
+  if (is_first) timed.in_passes = is_last || stays || steady_now() - begin <= kQuickLoad;
   COHORT_TRY(CaseTiming timing, timed.runner->time(timed.in_passes ? in_pass_ : options_.limits, cancel_));
   const Probed probed = watch_.next();
   timed.probed.insert(timed.probed.end(), timing.calls.size(), probed);

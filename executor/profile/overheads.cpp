@@ -68,7 +68,7 @@ Nanoseconds processor_time() {
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
-/// Processor time that goes on being used after a step on all cores has ended.
+/// How long each helper thread keeps its core busy after a step on all cores has ended.
 Result<void> measure_spin(Backend& backend, const CancelToken& cancel, std::vector<ProfileRecord>& records) {
   constexpr std::int64_t kEnough = 1 << 20;  // elements: worth several threads to any library
   COHORT_TRY(const LoadedModel loaded, chain_model(1, {1, kEnough}));
@@ -78,12 +78,13 @@ Result<void> measure_spin(Backend& backend, const CancelToken& cancel, std::vect
   COHORT_TRY(const Program program, lower(plan, models, backend.catalog()));
   const std::vector<const Weights*> weights{&loaded.weights};
   COHORT_TRY(const auto runner, Runner::create(backend, program, weights));
+  const int helpers = std::max(1, backend.catalog().cores() - 1);
   for (int i = 0; i < 7; ++i) {
     COHORT_CHECK(cancel.check());
     COHORT_CHECK(runner->step(0));
     const Nanoseconds before = processor_time();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    records.push_back(overhead_record(kSpinTimeRecord, processor_time() - before));
+    records.push_back(overhead_record(kSpinTimeRecord, (processor_time() - before) / helpers));
   }
   return {};
 }

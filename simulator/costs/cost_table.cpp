@@ -52,6 +52,8 @@ Result<std::string> device_name_of(std::span<const Trace* const> profiles) {
   return name;
 }
 
+bool is_in_place(ProfileState state) { return state == ProfileState::kInModel || state == ProfileState::kInPlan; }
+
 }  // namespace
 
 std::string_view to_string(CostOrigin origin) {
@@ -73,7 +75,7 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
     const ProfileRecord& record = records[i];
     const Form form{record.strategy, record.threads, record.algorithm};
     const std::string signature = recorded_signature(record.signature);
-    usual_.in_model = usual_.in_model || record.state == ProfileState::kInModel;
+    usual_.in_model = usual_.in_model || is_in_place(record.state);
     const bool is_single = record.width == 1 && record.threads == 1 && record.neighbours == 0;
     const bool among_teams = record.state == ProfileState::kInModel && is_single && record.around > 1;
     samples[{signature, form, record.width, record.neighbours, among_teams, record.footprint, record.state}].push_back(
@@ -88,16 +90,17 @@ CostTable::CostTable(std::span<const ProfileRecord> records, Bytes core_cache) {
   for (const auto& [point, times] : samples) {
     constexpr std::size_t kEnough = 5;
     if (std::get<ProfileState>(point) != ProfileState::kInModel || times.size() < kEnough) continue;
-    // Of a normal distribution the middle half is 1.349 standard deviations wide.
-    spreads.push_back(seconds(quantile(times, 0.75) - quantile(times, 0.25)) / 1.349 / seconds(median(times)));
     most_footprint_ = std::max(most_footprint_, std::get<Bytes>(point));
+    const Nanoseconds usual = median(times);
+    if (usual <= Nanoseconds(0)) continue;
+    // Of a normal distribution the middle half is 1.349 standard deviations wide.
+    spreads.push_back(seconds(quantile(times, 0.75) - quantile(times, 0.25)) / 1.349 / seconds(usual));
   }
   if (!spreads.empty()) spread_ = median(std::move(spreads));
   for (const auto& [point, times] : samples) {  // ascending by footprint within a curve
     const auto& [signature, form, width, neighbours, among_teams, footprint, state] = point;
     OpTimes::Timing& timing = ops_[signature].timing(form, width);
-    const bool in_place = state == ProfileState::kInModel || state == ProfileState::kInPlan;
-    auto& curves = !in_place                                       ? timing.by_neighbours
+    auto& curves = !is_in_place(state)                             ? timing.by_neighbours
                    : state == ProfileState::kInModel && width == 1 ? timing.in_model
                                                                    : timing.in_plan;
     OpTimes::Curve& curve = among_teams ? timing.among_teams : curves[neighbours];
@@ -199,7 +202,9 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
     const WallTimes* const whole = profile->info.wall(kWallInTurn);
     const WallTimes* const ops = profile->info.wall(kWallOpsInTurn);
     if (whole == nullptr || ops == nullptr || whole->samples.empty() || ops->samples.empty()) continue;
-    const double ratio = seconds(median(ops->samples)) / seconds(median(whole->samples));
+    const Nanoseconds step = median(whole->samples);
+    if (step <= Nanoseconds(0)) continue;
+    const double ratio = seconds(median(ops->samples)) / seconds(step);
     table.unexplained_ = std::max(table.unexplained_, std::abs(1 - ratio));
     table.variation_ = std::max(table.variation_, variation_of(whole->samples));
   }
@@ -432,6 +437,7 @@ std::optional<Nanoseconds> CostTable::stage(std::string_view signature) const {
       }
     }
   }
+  if (times.empty()) return std::nullopt;  // timed in a model, where it is no op of one
   return rounded(median(std::move(times)));
 }
 

@@ -212,10 +212,11 @@ double OpTimes::in_plan_time(const Form& form, const Timing& timing, const CostC
                              const UsualRatios& usual) const {
   const auto exact = timing.in_plan.find(context.neighbours);
   if (exact != timing.in_plan.end()) return exact->second.time(context.footprint);
-  const auto& [neighbours, curve] = *timing.in_plan.begin();
-  const double recorded = curve.time(context.footprint);
-  if (neighbours == 0) return recorded * beside_others(form, context, usual);
-  return recorded / beside_others(form, {context.footprint, neighbours}, usual);
+  const auto& [recorded, curve] = *timing.in_plan.begin();
+  const auto slower_beside = [&](int neighbours) {
+    return neighbours > 0 ? beside_others(form, {context.footprint, neighbours}, usual) : 1;
+  };
+  return curve.time(context.footprint) / slower_beside(recorded) * slower_beside(context.neighbours);
 }
 
 /// What a call of several members took in a plan by from_alone(); absent where it was not timed alone.

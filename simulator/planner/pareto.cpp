@@ -12,6 +12,7 @@ constexpr std::size_t kTradeoffs = 6;  // of time against workspace that are tri
 
 Result<std::vector<ParetoPoint>> pareto_points(std::span<const PlanCandidate> ranked,
                                                std::span<const Model* const> models, PlanEvaluator& evaluator,
+                                               std::optional<Nanoseconds> latency_limit,
                                                const std::function<bool()>& interrupted) {
   std::vector<ParetoPoint> points;
   for (const PlanCandidate& each : ranked) {
@@ -23,6 +24,7 @@ Result<std::vector<ParetoPoint>> pareto_points(std::span<const PlanCandidate> ra
     if (!tradeoffs && interrupted()) continue;
     if (!tradeoffs) return tl::unexpected<Error>(tradeoffs.error());
     for (const Evaluation& tradeoff : *tradeoffs) {
+      if (latency_limit && tradeoff.prediction.p99_latency > *latency_limit) continue;
       ParetoPoint point{each.name, free, tradeoff.prediction.step_time, tradeoff.prediction.memory};
       if (point.memory.workspace < each.prediction.memory.workspace)
         point.name += fmt::format(", workspace {}", format_bytes(point.memory.workspace));

@@ -99,7 +99,8 @@ class Search {
     COHORT_CHECK(finish());
     if (options_.pareto) {
       COHORT_TRY(outcome_.pareto,
-                 pareto_points(outcome_.ranked, case_.models, scoring_.evaluator(), [this] { return interrupted(); }));
+                 pareto_points(outcome_.ranked, case_.models, scoring_.evaluator(), options_.latency_limit,
+                               [this] { return interrupted(); }));
     }
     return {};
   }

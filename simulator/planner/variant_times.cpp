@@ -33,7 +33,7 @@ Nanoseconds VariantMaker::fused_time(std::size_t member_class, std::size_t op, S
   CostKey key{members.signatures[op], strategy, width, 1, ""};
   if (case_.gpu != nullptr && !is_recorded(key))
     return side_by_side({{member_class, op, static_cast<std::size_t>(width)}});
-  const auto one = times_.time(key, {footprint_, 0});
+  const auto one = times_.time(key, {footprint_, case_.gpu == nullptr ? streams - 1 : 0});
   if (streams > 1) return one.value_or(Nanoseconds(0));
   key.threads = case_.device.cores;
   const auto all = times_.time(key, {footprint_, 0});

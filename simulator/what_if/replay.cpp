@@ -13,17 +13,19 @@ TimeWindow host_window(const Trace& trace, const TimeWindow& device) {
   const Records records = read_records(trace);
   TimeWindow window = device;
   bool begun = false;
+  Nanoseconds last{};  // when the last call in the window began: that of a graph has kernels beyond the window, too
   for (const RecordedOp& op : records.ops) {
     if (!op.call || op.start < device.start) continue;
     const Nanoseconds call = records.calls[*op.call].start;
     if (!begun) window.start = call;
-    begun = true;
     if (op.start < device.end) {
+      last = begun ? std::max(last, call) : call;
       window.end = std::max(window.start, records.calls[*op.call].end);
-    } else {
+    } else if (!begun || call > last) {
       window.end = call;
       break;
     }
+    begun = true;
   }
   return begun ? window : device;
 }

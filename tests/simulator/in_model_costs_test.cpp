@@ -174,6 +174,18 @@ TEST(InModelCosts, TellHowFarSamplesLieApart) {
   for (const std::int64_t time : {90, 95, 100, 105, 110}) records.push_back(timed(kInModel, 1, 0, 1_KiB, time));
   EXPECT_NEAR(CostTable(records).spread(), 0.1 / 1.349, 1e-9) << "the middle half is from 95 to 105";
   EXPECT_EQ(CostTable(records).most_footprint(), 1_KiB);
+  for (int i = 0; i < 5; ++i) {
+    ProfileRecord nothing = timed(kInModel, 1, 0, 1_KiB, 0);
+    nothing.signature = "pool";
+    records.push_back(nothing);
+  }
+  EXPECT_NEAR(CostTable(records).spread(), 0.1 / 1.349, 1e-9) << "what takes no time has no spread";
+}
+
+TEST(InModelCosts, AreNoStageOfAStep) {
+  ProfileRecord overhead = timed(kInModel, 1, 0, 1_KiB, 100);
+  overhead.signature = std::string(kStepOverheadRecord);
+  EXPECT_EQ(CostTable(std::vector{overhead}).stage(kStepOverheadRecord), std::nullopt);
 }
 
 TEST(InModelCosts, TellHowFarWholeStepsLayApart) {

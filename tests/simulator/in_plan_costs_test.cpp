@@ -63,6 +63,9 @@ TEST(InPlanCosts, HoldBesideOthersAsSingleCallsAreSlowedThere) {
   const CostTable beside(profile({in_plan(kGrouped, 16, 1, 1200)}));
   EXPECT_EQ(ns(beside, kGrouped, 16, {1_KiB, 0}), 800);
   EXPECT_EQ(ns(beside, kGrouped, 16, {1_KiB, 1}), 1200);
+  const CostTable among_more(
+      profile({in_plan(kGrouped, 16, 1, 1200), timed(ProfileState::kInModel, kSerial, 1, 3, 300)}));
+  EXPECT_EQ(ns(among_more, kGrouped, 16, {1_KiB, 3}), 2400) << "alone 800, three others make it take three times as long";
 }
 
 TEST(InPlanCosts, SlowFusedCallsThatWereNeverInAPlanAsUsual) {
@@ -83,6 +86,12 @@ TEST(InPlanCosts, AreASingleCallsOwnBetweenFusedOnes) {
   EXPECT_EQ(ns(table, kSerial, 1, {1_KiB, 0, false}), 100);
   EXPECT_EQ(ns(table, kSerial, 1, {1_KiB, 0, true}, "pool"), 13) << "as usual";
   EXPECT_EQ(ns(table, kSerial, 1, {1_KiB, 1, true}), 195) << "and beside others";
+}
+
+TEST(InPlanCosts, HoldWithoutAnyTimeOfTheOpInItsModel) {
+  const CostTable table(std::vector{in_plan(kSerial, 1, 0, 130), in_plan(kGrouped, 4, 1, 400)});
+  EXPECT_EQ(ns(table, kSerial, 1, {1_KiB, 0}), 130);
+  EXPECT_EQ(ns(table, kGrouped, 4, {1_KiB, 1}), 400);
 }
 
 TEST(InPlanCosts, MakeNoSingleCallFaster) {

@@ -113,6 +113,17 @@ TEST(Planner, ShowsTimeAgainstMemory) {
   EXPECT_EQ(again->run.prediction.step_time, smallest.step_time);
   EXPECT_EQ(again->run.prediction.memory.total(), smallest.memory.total());
   EXPECT_TRUE(bench.plan().pareto.empty());
+
+  PlannerOptions in_time;
+  in_time.pareto = true;
+  in_time.latency_limit = again->run.prediction.p99_latency - Nanoseconds(1);
+  const PlanningResult faster = bench.plan(in_time);
+  EXPECT_FALSE(faster.pareto.empty());
+  for (const ParetoPoint& point : faster.pareto) {
+    const auto predicted = predict_plan(bench.planning_case(), point.plan, {});
+    ASSERT_TRUE(predicted) << predicted.error().message;
+    EXPECT_LE(predicted->run.prediction.p99_latency, *in_time.latency_limit) << point.name;
+  }
 }
 
 TEST(Planner, SaysWhatDoesNotFit) {

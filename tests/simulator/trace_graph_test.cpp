@@ -387,7 +387,7 @@ TEST(TraceGraph, SaysThatAnEmptyWindowHoldsNothing) {
   options.window = TimeWindow{Nanoseconds(900'000), Nanoseconds(901'000)};
   const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(kLaunchAndWait), options);
   ASSERT_FALSE(graph);
-  EXPECT_EQ(graph.error().message, "no call and no device work begins in the window");
+  EXPECT_EQ(graph.error().message, "no call and no device work begins in the window: choose another step with --step or another --window");
 }
 
 TEST(TraceGraph, ReplaysTracksOfTasksWithTheBarrierBetweenIterations) {
@@ -411,6 +411,33 @@ TEST(TraceGraph, ReplaysTracksOfTasksWithTheBarrierBetweenIterations) {
     if (shorter.graph.labels[to_index(task.label)] == "c") task.duration /= 2;
   }
   EXPECT_EQ(replayed(shorter), "a 0-10\nb 12-20\na 23.5-33.5\nc 1-20.5\nc 24.5-42.5\n");
+}
+
+TEST(TraceGraph, TakesAStepOfOneGraphFromItsLaunchThoughItsStreamsEndApart) {
+  const Trace trace = gpu_trace_from(R"(
+    main   cudaGraphLaunch  0  10 c1
+    s7     gemm            20  30 c1
+    s8     gemm            20  30 c1
+    s7     relu            30  40 c1
+    s8     relu            41  50 c1
+    main   cudaGraphLaunch 60  70 c2
+    s7     gemm            80  90 c2
+    s8     gemm            80  90 c2
+    s7     relu            90 100 c2
+    s8     relu           101 110 c2)");
+  const std::array<std::pair<int, int>, 2> expected = {std::pair(0, 60), std::pair(60, 70)};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    StepOptions options;
+    options.repetition = true;
+    options.index = i;
+    const Result<StepSelection> step = select_replay_step(trace, options);
+    ASSERT_TRUE(step) << step.error().message;
+    EXPECT_EQ(step->step.window.start, std::chrono::microseconds(expected[i].first));
+    EXPECT_EQ(step->step.window.end, std::chrono::microseconds(expected[i].second));
+    const Result<TraceGraph> graph = build_trace_graph(trace, {step->step.window, /*in_flight=*/false});
+    ASSERT_TRUE(graph) << graph.error().message;
+    EXPECT_EQ(graph->counts.ops, 4);
+  }
 }
 
 TEST(TraceGraph, ReplaysEveryRecordedTraceOfTheCasesWithinItsTarget) {
