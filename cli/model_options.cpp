@@ -27,7 +27,7 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
       ->allow_extra_args(false);
   app.add_option(
          "--from", options.from,
-         "Take this tensor of an .onnx file as an input, and leave out what computes nothing but it; repeatable")
+         "Take this tensor of an .onnx file as an input, and leave out the ops that are only needed to compute it; repeatable")
       ->type_name("TENSOR")
       ->allow_extra_args(false);
   app.add_option("--until", options.until,

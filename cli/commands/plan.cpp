@@ -306,8 +306,8 @@ void add_result_options(CLI::App& app, PlanCommandOptions& options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.05, 3600.0));
   app.add_option("-o,--output", options.output,
-                 "Plan to write, with the predicted trace beside it; default: NAME.plan.json. From traces of runs: the "
-                 "predicted trace; default: NAME.predicted.json.gz")
+                 "Plan to write, with the predicted trace beside it; default: MODEL.plan.json, after the first "
+                 "profile's model. From traces of runs: the predicted trace; default: TRACE.predicted.json.gz")
       ->type_name("FILE");
 }
 

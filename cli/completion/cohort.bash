@@ -1,7 +1,7 @@
 # Bash completion for cohort. Options and their values are asked of the program itself, so that they are never out of
 # date.
 
-_cohort_commands="profile plan run export train simulate compare report view verify models dataset devices trace calibrate"
+_cohort_commands="profile plan run export train simulate compare report view verify models dataset devices trace calibrate colocate"
 
 # Options of a command, from its help: "  -f,--force   Overwrite existing files".
 _cohort_options() {
@@ -93,8 +93,10 @@ _cohort() {
       local names
       names=$("$program" models 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p')
       COMPREPLY=($(compgen -W "$names" -- "$cur"))
-      [[ $command == profile ]] && _cohort_files "*.onnx"
+      _cohort_files "*.onnx"
       ;;
+    colocate) _cohort_files "*.csv" ;;
+    train) _cohort_files "*.toml" ;;
     dataset | verify) _cohort_folders ;;
   esac
 }

@@ -55,6 +55,7 @@ Result<std::int64_t> type_like(NodeImport& node, ElementType from) {
   COHORT_TRY(const ElementType like, node.element(1));
   if (const std::int64_t whole = node.whole_type(1); whole != 0) return whole;
   if (like == ElementType::kFloat32) return Type::kFloat;
+  if (node.declared_type(1) == Type::kBool) return Type::kBool;
   if (like != from) return fail(ErrorCode::kInvalidInput, "is supported to float32 only");
   return Type::kInt64;
 }

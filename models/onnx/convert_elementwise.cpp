@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "models/onnx/converters.hpp"
@@ -128,6 +129,15 @@ Result<void> convert_prelu(NodeImport& node) {
   return {};
 }
 
+/// Whether the input is a constant of floating-point numbers that are whole and not below zero.
+bool is_whole_exponent(const NodeImport& node, std::size_t i) {
+  const Constant* const constant = node.constant(i);
+  if (constant == nullptr || constant->floats() == nullptr) return false;
+  const std::vector<float>& values = *constant->floats();
+  return std::all_of(values.begin(), values.end(),
+                     [](float value) { return value >= 0 && value <= 0x1p24F && value == std::floor(value); });
+}
+
 /// Base and exponent may be of different types; the result has the base's.
 Result<void> convert_pow(NodeImport& node) {
   COHORT_TRY(const ElementType base, node.element(0));
@@ -135,6 +145,14 @@ Result<void> convert_pow(NodeImport& node) {
   if (base == exponent && (base == ElementType::kInt32 || node.opset() >= 7)) {
     COHORT_TRY(const TensorId a, node.tensor(0));
     COHORT_TRY(const TensorId b, node.tensor(1));
+    COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kPow, base}, {a, b}));
+    node.set_result(y);
+    return {};
+  }
+  if (base == ElementType::kInt32 && node.opset() >= 7 && is_whole_exponent(node, 1)) {
+    const Constant& given = *node.constant(1);
+    COHORT_TRY(const TensorId a, node.tensor(0));
+    COHORT_TRY(const TensorId b, node.made_weight("exponent", given.shape, *given.floats(), base));
     COHORT_TRY(const TensorId y, node.emit("", Binary{BinaryKind::kPow, base}, {a, b}));
     node.set_result(y);
     return {};

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "models/onnx/converters.hpp"
 
@@ -134,12 +135,15 @@ std::int64_t full_extent(const ConvTranspose& op, const Shape& x, std::size_t i)
          1;
 }
 
-/// Pads so that y has the extents asked for: half on each side, the odd one behind for SAME_UPPER, else before.
-void pad_to(ConvTranspose& op, const Shape& x, const std::vector<std::int64_t>& extents, bool odd_behind) {
+/// Pads so that y has the extents asked for: half on each side, the odd one behind for SAME_UPPER, else before. Where y
+/// is longer than x makes it and `auto_pad` says nothing, the rest lies behind, as ONNX Runtime and ONNX's reference
+/// have it.
+void pad_to(ConvTranspose& op, const Shape& x, const std::vector<std::int64_t>& extents, std::string_view auto_pad) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::int64_t total = full_extent(op, x, i) - extents[i];
     const std::int64_t less = total >= 0 ? total / 2 : -((1 - total) / 2);
-    op.window.pad_begin[i] = odd_behind ? less : total - less;
+    op.window.pad_begin[i] = auto_pad == "SAME_UPPER" ? less : total - less;
+    if (total < 0 && auto_pad.substr(0, 4) != "SAME") op.window.pad_begin[i] = 0;
     op.window.pad_end[i] = total - op.window.pad_begin[i];
   }
 }
@@ -154,10 +158,10 @@ Result<void> set_transpose_pads(NodeImport& node, const Shape& x, ConvTranspose&
   }
   if (!extents.empty()) {
     COHORT_CHECK(check_list("output_shape", extents, rank));
-    pad_to(op, x, extents, auto_pad == "SAME_UPPER");
+    pad_to(op, x, extents, auto_pad);
   } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     for (std::size_t i = 0; i < rank; ++i) extents.push_back(x[i + 2] * op.window.stride[i]);
-    pad_to(op, x, extents, auto_pad == "SAME_UPPER");
+    pad_to(op, x, extents, auto_pad);
   } else if (auto_pad == "VALID") {
     op.window.pad_begin = op.window.pad_end = std::vector<std::int64_t>(rank, 0);
   }

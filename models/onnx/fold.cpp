@@ -211,8 +211,14 @@ Result<Constant> fold_range(NodeImport& node) {
     return is_whole ? static_cast<double>(limits[i]->integers()->front())
                     : static_cast<double>(limits[i]->floats()->front());
   };
-  const double count = number(2) == 0 ? -1 : std::ceil((number(1) - number(0)) / number(2));
+  const double turns = number(2) == 0 ? -1 : (number(1) - number(0)) / number(2);
+  const double count = std::ceil(turns);
   if (!(count < 0x1p40) || number(2) == 0) return fail(ErrorCode::kInvalidInput, "delta {} is not valid", number(2));
+  // 0.1 has been rounded, 0.25 has not.
+  const double shortest = number(2) * 0x1p10;
+  const bool is_rounded = limits[2]->type == Type::kDouble && shortest != std::round(shortest);
+  if (is_rounded && std::abs(turns - std::round(turns)) < 1e-5 * std::max(1.0, std::abs(turns)))
+    return fail(ErrorCode::kInvalidInput, "the number of elements needs float64, which is read as float32");
   const auto size = static_cast<std::int64_t>(std::max(count, 0.0));
   COHORT_CHECK(node.claim(size));
   if (is_whole) {

@@ -9,13 +9,14 @@ namespace {
 Result<AxisSlice> axis_slice(std::int64_t extent_of_axis, std::int64_t start, std::int64_t end, std::int64_t step) {
   if (step == 0 || step == INT64_MIN) return fail(ErrorCode::kInvalidInput, "step {} is not valid", step);
   const bool forward = step > 0;
-  const auto bounded = [&](std::int64_t at) {
+  // ONNX Runtime and the files that were tried with it: backwards to where no axis ends means to the front.
+  if (!forward && (end == INT64_MAX || end == INT32_MAX)) end = INT64_MIN;
+  const auto bounded = [&](std::int64_t at, std::int64_t least) {
     if (at < 0) at = at < -extent_of_axis ? -1 : at + extent_of_axis;
-    return forward ? std::clamp<std::int64_t>(at, 0, extent_of_axis)
-                   : std::clamp<std::int64_t>(at, -1, extent_of_axis - 1);
+    return std::min(std::max(at, least), forward ? extent_of_axis : extent_of_axis - 1);
   };
-  const std::int64_t from = bounded(start);
-  const std::int64_t to = bounded(end);
+  const std::int64_t from = bounded(start, 0);
+  const std::int64_t to = bounded(end, forward ? 0 : -1);
   const std::int64_t distance = forward ? to - from : from - to;
   const std::int64_t stride = forward ? step : -step;
   return AxisSlice{0, from, step, distance <= 0 ? 0 : (distance - 1) / stride + 1};

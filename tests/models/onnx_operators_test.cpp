@@ -109,6 +109,27 @@ TEST(OnnxSplit, MakesEqualPartsOfWhichOnlyThoseReadAreComputed) {
   EXPECT_THAT(*outputs, ElementsAre(ElementsAre(3, 4), ElementsAre(5)));
 }
 
+TEST(OnnxSlice, StartsAndEndsWithinTheAxis) {
+  const auto sliced = [](std::int64_t from, std::int64_t to, std::int64_t step) {
+    const std::string ranges = integers_text("from", {1}, {from}) + integers_text("to", {1}, {to}) +
+                               integers_text("axes", {1}, {0}) + integers_text("steps", {1}, {step});
+    return result(read(x_and_y({3}) + ranges + node_text("Slice", {"x", "from", "to", "axes", "steps"}, {"y"})),
+                  {10, 20, 30});
+  };
+  EXPECT_THAT(sliced(-5, 2, 1), ElementsAre(10, 20));
+  EXPECT_THAT(sliced(-5, -1000, -1), ElementsAre(10));
+  EXPECT_THAT(sliced(-1, std::numeric_limits<std::int64_t>::max(), -1), ElementsAre(30, 20, 10)) << "to the front";
+  EXPECT_THAT(sliced(7, std::numeric_limits<std::int32_t>::max(), -2), ElementsAre(30, 10)) << "to the front";
+}
+
+TEST(OnnxConvTranspose, LaysWhatTheOutputIsLongerBehind) {
+  const LoadedModel loaded =
+      read(x_and_y({1, 1, 3}) + floats_text("w", {1, 1, 2}, {1, 1}) +
+           node_text("ConvTranspose", {"x", "w"}, {"y"},
+                     integers_attribute("strides", {4}) + integers_attribute("output_shape", {12})));
+  EXPECT_THAT(result(loaded, {1, 2, 3}), ElementsAre(1, 1, 0, 0, 2, 2, 0, 0, 3, 3, 0, 0));
+}
+
 TEST(OnnxFolding, ComputesAnyOpOnConstants) {
   // sqrt([4 9]) + mean over an axis, then a product with x: only the product is left.
   const LoadedModel loaded = read(

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -198,6 +199,34 @@ TEST(OnnxTypes, CastLikeOfAConstantIsWhatItsValueSays) {
                             node_text("CastLike", {"b", "x"}, {"d"}) + node_text("Div", {"c", "d"}, {"q"}) +
                             node_text("Mul", {"x", "q"}, {"y"});
   EXPECT_THAT(result(graph, {{2}}), ElementsAre(7));
+}
+
+TEST(OnnxTypes, CastLikeOfTruthValuesMakesTruthValues) {
+  constexpr int kBool = 9;
+  const std::string graph = input_text("x", {2}) + input_text("like", {1}, kBool) + cast("x", "n", kInt64) +
+                            node_text("CastLike", {"n", "like"}, {"b"}) + cast("b", "y", 1);
+  EXPECT_THAT(result(graph, {{0, 2}, {0}}), ElementsAre(0, 1));
+}
+
+TEST(OnnxTypes, WholeNumbersToWholePowersAreExact) {
+  // 7 to the power of 9 is 40353607, which float32 does not hold.
+  const std::string graph = input_text("x", {1}) + cast("x", "n", kInt64) + floats_text("e", {}, {9}) +
+                            node_text("Pow", {"n", "e"}, {"p"}) + integers_text("ten", {}, {10}) +
+                            node_text("Mod", {"p", "ten"}, {"m"}) + cast("m", "y", 1);
+  EXPECT_THAT(result(graph, {{7}}), ElementsAre(7));
+}
+
+TEST(OnnxTypes, ARangeOfFloat64IsRefusedWhereRoundingDecidesItsLength) {
+  const auto range = [](std::string_view limit, std::string_view delta) {
+    const auto number = [](std::string_view name, std::string_view value) {
+      return fmt::format(" initializer {{ name: \"{}\" data_type: 11 double_data: {} }}", name, value);
+    };
+    return input_text("x", {1}) + number("start", "0") + number("limit", limit) + number("delta", delta) +
+           node_text("Range", {"start", "limit", "delta"}, {"r"}) + node_text("Add", {"x", "r"}, {"y"});
+  };
+  EXPECT_THAT(problem(range("0.3", "0.1")), HasSubstr("the number of elements needs float64"));
+  EXPECT_THAT(result(range("0.25", "0.1"), {{0}}), ElementsAre(0, 0.1F, 0.2F));
+  EXPECT_THAT(result(range("0.75", "0.25"), {{0}}), ElementsAre(0, 0.25F, 0.5F));
 }
 
 TEST(OnnxTypes, OnlyTheInputThatDecidesTheTypeOfAResultIsAskedForIt) {
