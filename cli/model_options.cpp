@@ -25,9 +25,9 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
          "is computed; VALUE is a number, or a list with commas; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_option(
-         "--from", options.from,
-         "Take this tensor of an .onnx file as an input, and leave out the ops that are only needed to compute it; repeatable")
+  app.add_option("--from", options.from,
+                 "Take this tensor of an .onnx file as an input, and leave out the ops that are only needed to compute "
+                 "it; repeatable")
       ->type_name("TENSOR")
       ->allow_extra_args(false);
   app.add_option("--until", options.until,

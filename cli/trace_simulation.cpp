@@ -160,7 +160,9 @@ TraceSimulation::TraceSimulation(CLI::App& app) : TraceSimulation(app, app.get_o
 TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : steps_(app, TraceCount::kSeveral) {
   app.add_option("--scale", scale_, "Traces only: make kernels of this name, op or layer x times faster")
       ->type_name("PATTERN=x");
-  app.add_flag("--mixed-precision", mixed_precision_, "Traces only: compute in 16 bits: matrix products 3 times and all else 2 times as fast, but for kernels that do so already");
+  app.add_flag("--mixed-precision", mixed_precision_,
+               "Traces only: compute in 16 bits: matrix products 3 times and all else 2 times as fast, but for kernels "
+               "that do so already");
   app.add_option(
          "--processes", processes_,
          "Traces of GPUs only: run each member in a process of its own, under MPS or with the GPU's time slicing")

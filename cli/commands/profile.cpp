@@ -295,10 +295,11 @@ void add_program_options(CLI::App& app, TraceProgramOptions& trace) {
 
 /// What of the model's ops is timed, and for how long.
 void add_case_options(CLI::App& app, ProfileCommandOptions& options) {
-  auto* widths = app.add_option("--fused-widths", options.fused_widths,
-                                "Numbers of members at which fused calls are timed and the best plans are run; default: 4,16")
-                     ->delimiter(',')
-                     ->check(CLI::Range(2, 1024));
+  auto* widths =
+      app.add_option("--fused-widths", options.fused_widths,
+                     "Numbers of members at which fused calls are timed and the best plans are run; default: 4,16")
+          ->delimiter(',')
+          ->check(CLI::Range(2, 1024));
   app.add_flag("--no-fused", options.no_fused, "Time no fused calls; predictions then estimate them from single ops")
       ->excludes(widths);
   app.add_option("--most-ways", options.most_ways,

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "models/onnx/converters.hpp"
+#include "models/onnx/number_types.hpp"
 
 namespace cohort::onnx {
 

@@ -98,9 +98,8 @@ class Search {
     rank(scored_);
     COHORT_CHECK(finish());
     if (options_.pareto) {
-      COHORT_TRY(outcome_.pareto,
-                 pareto_points(outcome_.ranked, case_.models, scoring_.evaluator(), options_.latency_limit,
-                               [this] { return interrupted(); }));
+      COHORT_TRY(outcome_.pareto, pareto_points(outcome_.ranked, case_.models, scoring_.evaluator(),
+                                                options_.latency_limit, [this] { return interrupted(); }));
     }
     return {};
   }

@@ -136,7 +136,8 @@ Result<TraceGraph> build_trace_graph(const Trace& trace, const TraceGraphOptions
   trace_graph::link_device_work(draft);
   trace_graph::add_scopes(draft);
   if (draft.result.counts.calls + draft.result.counts.ops == 0) {
-    return fail(ErrorCode::kInvalidInput, "no call and no device work begins in the window: choose another step with --step or another --window");
+    return fail(ErrorCode::kInvalidInput,
+                "no call and no device work begins in the window: choose another step with --step or another --window");
   }
   if (draft.result.counts.ops == 0) {
     return fail(

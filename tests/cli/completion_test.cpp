@@ -35,9 +35,9 @@ class Completion : public ProgramTest {
 };
 
 TEST_F(Completion, OffersEveryCommand) {
-  EXPECT_THAT(complete("''"), IsSupersetOf({"profile", "plan", "run", "export", "train", "simulate", "compare",
-                                            "report", "view", "verify", "models", "dataset", "devices", "trace",
-                                            "calibrate", "colocate"}));
+  EXPECT_THAT(complete("''"),
+              IsSupersetOf({"profile", "plan", "run", "export", "train", "simulate", "compare", "report", "view",
+                            "verify", "models", "dataset", "devices", "trace", "calibrate", "colocate"}));
   EXPECT_THAT(complete("mo"), ElementsAre("models"));
   EXPECT_THAT(complete("trace ''"), ElementsAre("info", "convert", "--help"));
   EXPECT_THAT(complete("dataset s"), ElementsAre("synth"));

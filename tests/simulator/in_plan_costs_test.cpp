@@ -65,7 +65,8 @@ TEST(InPlanCosts, HoldBesideOthersAsSingleCallsAreSlowedThere) {
   EXPECT_EQ(ns(beside, kGrouped, 16, {1_KiB, 1}), 1200);
   const CostTable among_more(
       profile({in_plan(kGrouped, 16, 1, 1200), timed(ProfileState::kInModel, kSerial, 1, 3, 300)}));
-  EXPECT_EQ(ns(among_more, kGrouped, 16, {1_KiB, 3}), 2400) << "alone 800, three others make it take three times as long";
+  EXPECT_EQ(ns(among_more, kGrouped, 16, {1_KiB, 3}), 2400)
+      << "alone 800, three others make it take three times as long";
 }
 
 TEST(InPlanCosts, SlowFusedCallsThatWereNeverInAPlanAsUsual) {

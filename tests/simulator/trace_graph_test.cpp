@@ -387,7 +387,8 @@ TEST(TraceGraph, SaysThatAnEmptyWindowHoldsNothing) {
   options.window = TimeWindow{Nanoseconds(900'000), Nanoseconds(901'000)};
   const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(kLaunchAndWait), options);
   ASSERT_FALSE(graph);
-  EXPECT_EQ(graph.error().message, "no call and no device work begins in the window: choose another step with --step or another --window");
+  EXPECT_EQ(graph.error().message,
+            "no call and no device work begins in the window: choose another step with --step or another --window");
 }
 
 TEST(TraceGraph, ReplaysTracksOfTasksWithTheBarrierBetweenIterations) {
