@@ -30,15 +30,18 @@ struct Candidate {
 class DeviceLinker {
  public:
   explicit DeviceLinker(Draft& draft)
-      : draft_(draft), records_(draft.records), typical_(draft.result.typical), events_(records_.streams.size()) {}
+      : draft_(draft), records_(draft.records), typical_(draft.result.typical), next_wait_(records_.streams.size()) {}
 
   void run() {
-    find_event_waits();
-    std::vector<std::optional<std::uint32_t>> ahead(records_.streams.size());
+    find_default_stream();
+    std::vector<std::optional<std::uint32_t>> ahead(records_.streams.size()), linked(records_.streams.size());
     for (std::uint32_t i = 0; i < records_.ops.size(); ++i) {
       const std::uint32_t stream = records_.ops[i].stream;
-      if (draft_.op_tasks[i] && (!is_pinned(i) || !draft_.options.in_flight)) link(i, ahead[stream]);
+      // What nothing else holds up stays behind an op that is in the graph.
+      const auto before = records_.ops[i].call ? ahead[stream] : linked[stream];
+      if (draft_.op_tasks[i] && (!is_pinned(i) || !draft_.options.in_flight)) link(i, before);
       ahead[stream] = i;
+      if (draft_.op_tasks[i]) linked[stream] = i;
       if (draft_.op_tasks[i] && records_.ops[i].call) of_call_[*records_.ops[i].call].push_back(i);
     }
   }
@@ -86,9 +89,11 @@ class DeviceLinker {
 
   /// Waits that the stream was given before this op and after the one launched before it.
   void add_events(std::uint32_t index, Nanoseconds launched) {
-    auto& [waits, next] = events_[records_.ops[index].stream];
-    for (; next < waits.size() && waits[next].first < launched; ++next) {
-      add_source(waits[next].second, index, EdgeKind::kEvent, typical_.event_latency);
+    const std::uint32_t stream = records_.ops[index].stream;
+    const std::vector<EventWait>& waits = draft_.waits[stream];
+    std::size_t& next = next_wait_[stream];
+    for (; next < waits.size() && waits[next].time < launched; ++next) {
+      add_source(waits[next].op, index, EdgeKind::kEvent, typical_.event_latency);
     }
   }
 
@@ -136,32 +141,6 @@ class DeviceLinker {
     }
   }
 
-  void find_event_waits() {
-    for (const std::uint32_t index : draft_.call_order) {
-      if (records_.calls[index].kind == CallKind::kStreamWait) find_event_wait(index);
-    }
-    for (auto& [waits, next] : events_) std::stable_sort(waits.begin(), waits.end());
-    find_default_stream();
-  }
-
-  void find_event_wait(std::uint32_t index) {
-    const auto sync = records_.syncs.find(index);
-    if (sync == records_.syncs.end() || !sync->second.stream || !sync->second.source) return;
-    Nanoseconds recorded = records_.calls[index].start;
-    std::optional<std::uint32_t> call;
-    if (sync->second.event_synchronisation) {
-      const auto found = records_.event_recordings.find(*sync->second.event_synchronisation);
-      if (found != records_.event_recordings.end()) call = found->second;
-    }
-    if (!call && sync->second.record_correlation) {
-      const auto found = records_.call_of.find(*sync->second.record_correlation);
-      if (found != records_.call_of.end()) call = found->second;
-    }
-    if (call) recorded = records_.calls[*call].start;
-    const auto source = last_launched(draft_, *sync->second.source, recorded);
-    if (source) events_[*sync->second.stream].first.emplace_back(records_.calls[index].start, *source);
-  }
-
   /// Streams made by cudaStreamCreate block with the legacy default stream (the lowest id), unless
   /// recorded overlap shows that they do not.
   void find_default_stream() {
@@ -183,8 +162,7 @@ class DeviceLinker {
   Draft& draft_;
   const Records& records_;
   const TypicalTimes& typical_;
-  /// By stream: (moment of the wait, op it waits for), and the first not yet met.
-  std::vector<std::pair<std::vector<std::pair<Nanoseconds, std::uint32_t>>, std::size_t>> events_;
+  std::vector<std::size_t> next_wait_;  ///< by stream: the first of its waits that no op has met
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> of_call_;  ///< linked ops, by start
   std::vector<Candidate> candidates_;
   std::optional<std::uint32_t> blocking_default_;
@@ -240,8 +218,11 @@ float waves_of(const Multiprocessors& multiprocessors, const Trace& trace, const
   return static_cast<float>(held ? blocks / held->blocks_per_sm : blocks);
 }
 
-std::string stream_name(const RecordedStream& stream) {
-  return fmt::format("GPU {} stream {}", stream.device, stream.stream);
+std::string stream_name(const Records& records, const RecordedStream& stream) {
+  const std::string name = fmt::format("GPU {} stream {}", stream.device, stream.stream);
+  const auto& all = records.processes;
+  const bool is_one = std::all_of(all.begin(), all.end(), [&](std::int64_t process) { return process == all.front(); });
+  return is_one || !stream.process ? name : fmt::format("{} of process {}", name, *stream.process);
 }
 
 /// From the first call behind the window to the end of the window's own work.
@@ -265,7 +246,8 @@ void add_device_tasks(Draft& draft) {
   begin.cores = 0;
   draft.begin = draft.add(begin, std::nullopt);
   for (const RecordedStream& stream : draft.records.streams) {
-    draft.streams.push_back(graph.add_resource(stream_name(stream), ResourceKind::kStream, Discipline::kOverlapping));
+    draft.streams.push_back(
+        graph.add_resource(stream_name(draft.records, stream), ResourceKind::kStream, Discipline::kOverlapping));
     graph.resources.back().device = static_cast<std::int32_t>(stream.device);
   }
   // Starts of the first and the last op that a call of the window launched. Where the host runs ahead, the device gets
@@ -299,7 +281,8 @@ void add_device_tasks(Draft& draft) {
     ++draft.result.counts.ops;
     const Slice& slice = draft.trace.slice(op.slice);
     const Nanoseconds start = std::max(Nanoseconds(0), draft.since_origin(op.start));
-    const Nanoseconds end = draft.since_origin(op.end);
+    Nanoseconds end = draft.since_origin(op.end);
+    if (end < start) end = start + (op.end - op.start);  // the device's clock is behind
     Task task;
     task.label = draft.label(slice.name);
     task.kind = op.kind;

@@ -29,6 +29,12 @@ struct Launched {
   std::uint32_t op = 0;
 };
 
+/// A stream's wait for another, as a call put it there.
+struct EventWait {
+  Nanoseconds time{};    ///< start of the call
+  std::uint32_t op = 0;  ///< that it waits for, of the other stream
+};
+
 /// A trace graph in the making; each function below adds one part.
 struct Draft {
   Draft(const Trace& of, const TraceGraphOptions& with, Records&& from)
@@ -40,6 +46,7 @@ struct Draft {
   std::vector<CallPlan> calls;                   ///< by position in Records::calls
   std::vector<std::optional<TaskId>> op_tasks;   ///< by position in Records::ops
   std::vector<std::vector<Launched>> by_stream;  ///< every op, in order of launch
+  std::vector<std::vector<EventWait>> waits;     ///< of each stream, by time
   std::vector<std::uint32_t> call_order;         ///< selected calls, by start
   std::optional<TaskId> begin;                   ///< the moment 0
   TraceGraph result;
@@ -57,10 +64,17 @@ struct Draft {
 
 /// Last op that a stream got before a moment; of a graph launch the one that ended last.
 std::optional<std::uint32_t> last_launched(const Draft& draft, std::uint32_t stream, Nanoseconds before);
+/// Ops of other streams that a stream was told before a moment to wait for, behind its last op of then: of each stream
+/// the latest.
+std::vector<std::uint32_t> waited_for_behind(const Draft& draft, std::uint32_t stream, Nanoseconds before);
+/// The call that recorded the event of a synchronisation.
+std::optional<std::uint32_t> recording_of(const Records& records, const RecordedSync& sync);
 
 /// Chooses calls and ops, and measures typical times.
 void select(Draft& draft);
 void measure_typical_times(Draft& draft);
+/// Which streams wait for which ops of others.
+void find_event_waits(Draft& draft);
 /// Which calls wait, and for what.
 void find_waits(Draft& draft);
 void add_device_tasks(Draft& draft);

@@ -159,7 +159,7 @@ class HostBuilder {
     if (start - idle_from < kIdle || !launches_[thread]) return std::nullopt;
     std::optional<std::uint32_t> waker;
     for (std::size_t other = 0; other < by_thread_.size(); ++other) {
-      if (other == thread || !launches_[other]) continue;
+      if (other == thread || !launches_[other] || records_.processes[other] != records_.processes[thread]) continue;
       const std::vector<std::uint32_t>& calls = by_thread_[other];
       const auto next = std::partition_point(calls.begin(), calls.end(),
                                              [&](std::uint32_t call) { return records_.calls[call].start < start; });

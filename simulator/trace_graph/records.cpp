@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
+#include "tracer/correlation_ids.hpp"
 #include "tracer/slice_kind.hpp"
 
 namespace cohort {
@@ -16,32 +18,28 @@ class Reader {
       : trace_(trace),
         kinds_(trace.strings),
         call_kinds_(trace.strings.size()),
-        correlation_(key("correlation")),
+        correlations_(trace),
         device_(key("device")),
         context_(key("context")),
         stream_(key("stream")) {}
 
   Records read() {
-    std::vector<std::uint32_t> sync_slices;
+    std::vector<std::uint32_t> op_slices, sync_slices;
     for (std::uint32_t i = 0; i < trace_.slices.size(); ++i) {
       const Slice& slice = trace_.slices[i];
       const SliceKind kind = kinds_(slice);
       if (is_call(kind)) {
         add_call(SliceId(i), slice);
       } else if (is_device_work(kind)) {
-        add_op(SliceId(i), slice, kind);
+        op_slices.push_back(i);
       } else if (kind == SliceKind::kSynchronization || kind == SliceKind::kEventRecord) {
         sync_slices.push_back(i);
       }
     }
     sort_calls();
+    for (const std::uint32_t i : op_slices) find_process(trace_.slices[i]);
+    for (const std::uint32_t i : op_slices) add_op(SliceId(i), trace_.slices[i]);
     for (const std::uint32_t i : sync_slices) add_sync(trace_.slices[i]);
-    for (std::size_t i = 0; i < records_.ops.size(); ++i) {
-      const auto& correlation = op_correlations_[i];
-      if (!correlation) continue;
-      if (const auto call = records_.call_of.find(*correlation); call != records_.call_of.end())
-        records_.ops[i].call = call->second;
-    }
     std::stable_sort(records_.ops.begin(), records_.ops.end(), [](const RecordedOp& a, const RecordedOp& b) {
       return std::tie(a.start, a.end) < std::tie(b.start, b.end);
     });
@@ -51,23 +49,46 @@ class Reader {
  private:
   [[nodiscard]] std::optional<StringId> key(std::string_view name) const { return trace_.strings.find(name); }
 
-  std::uint32_t stream_of(const Slice& slice, std::int64_t stream) {
-    const std::int64_t device = trace_.integer_arg(slice, device_).value_or(0);
-    const std::int64_t context = trace_.integer_arg(slice, context_).value_or(0);
-    const auto [place, is_new] = stream_ids_.try_emplace({device, context, stream}, records_.streams.size());
-    if (is_new) records_.streams.push_back({device, context, stream, slice.track});
-    return static_cast<std::uint32_t>(place->second);
+  using StreamKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  ///< device, context, stream
+
+  [[nodiscard]] StreamKey key_of(const Slice& slice, std::int64_t stream) const {
+    return {trace_.integer_arg(slice, device_).value_or(0), trace_.integer_arg(slice, context_).value_or(0), stream};
   }
 
   /// Of an op: its stream argument, else the track it stands on.
-  std::uint32_t own_stream(const Slice& slice) {
+  [[nodiscard]] StreamKey key_of(const Slice& slice) const {
     const auto stream = trace_.integer_arg(slice, stream_);
-    return stream_of(slice, stream ? *stream : trace_.tracks[to_index(slice.track)].tid);
+    return key_of(slice, stream ? *stream : trace_.tracks[to_index(slice.track)].tid);
+  }
+
+  /// One stream, unless several processes launch on what each of them numbers so.
+  std::uint32_t stream_of(const StreamKey& stream, std::optional<std::int64_t> process) {
+    const auto known = processes_of_.find(stream);
+    if (known == processes_of_.end()) process = std::nullopt;
+    if (known != processes_of_.end() && known->second.size() == 1) process = *known->second.begin();
+    const auto [place, is_new] = stream_ids_.try_emplace({stream, process}, records_.streams.size());
+    const auto& [device, context, number] = stream;
+    if (is_new) records_.streams.push_back({device, context, number, process});
+    return static_cast<std::uint32_t>(place->second);
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> call_of(const Slice& slice) const {
+    const auto correlation = correlations_.of(slice);
+    if (!correlation) return std::nullopt;
+    const auto call = records_.call_of.find(*correlation);
+    return call != records_.call_of.end() ? std::optional(call->second) : std::nullopt;
+  }
+
+  void find_process(const Slice& op) {
+    if (const auto call = call_of(op)) processes_of_[key_of(op)].insert(records_.process_of(records_.calls[*call]));
   }
 
   void add_call(SliceId id, const Slice& slice) {
     const auto [place, is_new] = thread_ids_.try_emplace(slice.track, records_.threads.size());
-    if (is_new) records_.threads.push_back(slice.track);
+    if (is_new) {
+      records_.threads.push_back(slice.track);
+      records_.processes.push_back(trace_.tracks[to_index(slice.track)].pid);
+    }
     const std::string_view name = trace_.name(slice);
     std::optional<CallKind>& kind = call_kinds_[to_index(slice.name)];
     if (!kind) kind = call_kind_from(name);
@@ -78,17 +99,19 @@ class Reader {
     records_.calls.push_back(call);
   }
 
-  void add_op(SliceId id, const Slice& slice, SliceKind kind) {
+  void add_op(SliceId id, const Slice& slice) {
+    const SliceKind kind = kinds_(slice);
     RecordedOp op;
     op.slice = id;
     op.start = slice.start;
     op.end = slice.end();
-    op.stream = own_stream(slice);
+    op.call = call_of(slice);
+    op.stream =
+        stream_of(key_of(slice), op.call ? std::optional(records_.process_of(records_.calls[*op.call])) : std::nullopt);
     if (kind == SliceKind::kCopy) op.kind = TaskKind::kCopy;
     if (kind == SliceKind::kMemset) op.kind = TaskKind::kMemset;
     op.pageable = op.kind == TaskKind::kCopy && trace_.name(slice).find("Pageable") != std::string_view::npos;
     records_.ops.push_back(op);
-    op_correlations_.push_back(trace_.integer_arg(slice, correlation_));
   }
 
   /// Puts calls in order of time and drops those within another call of their thread. What a dropped
@@ -110,23 +133,21 @@ class Reader {
         around = static_cast<std::uint32_t>(kept.size());
         kept.push_back(call);
       }
-      if (const auto correlation = trace_.integer_arg(trace_.slice(call.slice), correlation_))
+      if (const auto correlation = correlations_.of(trace_.slice(call.slice)))
         records_.call_of.try_emplace(*correlation, *around);
     }
     calls = std::move(kept);
   }
 
   void add_sync(const Slice& slice) {
-    const auto correlation = trace_.integer_arg(slice, correlation_);
-    if (!correlation) return;
-    const auto call = records_.call_of.find(*correlation);
-    if (call == records_.call_of.end()) return;
+    const auto call = call_of(slice);
+    if (!call) return;
     std::optional<std::int64_t> id;
     for (const char* name : {"cuda_event_sync_id", "cudaEventSyncId", "event sync id", "wait_on_cuda_event_sync_id"}) {
       if (!id) id = trace_.integer_arg(slice, key(name));
     }
     if (kinds_(slice) == SliceKind::kEventRecord) {
-      if (id) records_.event_recordings[*id] = call->second;
+      if (id) records_.event_recordings[*id] = *call;
       return;
     }
     RecordedSync sync;
@@ -134,22 +155,23 @@ class Reader {
     const auto known_stream = [&](std::optional<std::int64_t> stream) -> std::optional<std::uint32_t> {
       constexpr std::int64_t kNoStream = 4294967295;
       if (!stream || *stream < 0 || *stream == kNoStream) return std::nullopt;
-      return stream_of(slice, *stream);
+      return stream_of(key_of(slice, *stream), records_.process_of(records_.calls[*call]));
     };
     sync.stream = known_stream(trace_.integer_arg(slice, stream_));
     sync.source = known_stream(trace_.integer_arg(slice, key("wait_on_stream")));
     const auto record = trace_.integer_arg(slice, key("wait_on_cuda_event_record_corr_id"));
     if (record && *record >= 0) sync.record_correlation = record;
-    records_.syncs.try_emplace(call->second, sync);
+    records_.syncs.try_emplace(*call, sync);
   }
 
   const Trace& trace_;
   SliceKinds kinds_;
   std::vector<std::optional<CallKind>> call_kinds_;  ///< by StringId of the name
-  std::optional<StringId> correlation_, device_, context_, stream_;
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::size_t> stream_ids_;
+  CorrelationIds correlations_;
+  std::optional<StringId> device_, context_, stream_;
+  std::map<std::pair<StreamKey, std::optional<std::int64_t>>, std::size_t> stream_ids_;
+  std::map<StreamKey, std::set<std::int64_t>> processes_of_;  ///< that launch on the stream
   std::map<TrackId, std::size_t> thread_ids_;
-  std::vector<std::optional<std::int64_t>> op_correlations_;  ///< by op, as read
   Records records_;
 };
 

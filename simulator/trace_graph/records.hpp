@@ -45,12 +45,13 @@ struct RecordedStream {
   std::int64_t device = 0;
   std::int64_t context = 0;
   std::int64_t stream = 0;
-  TrackId track{};
+  std::optional<std::int64_t> process;  ///< that launches on it: each numbers its contexts and streams from the start
 };
 
 /// The slices of a trace that replay is made of, in order of time.
 struct Records {
-  std::vector<TrackId> threads;  ///< host threads that call
+  std::vector<TrackId> threads;         ///< host threads that call
+  std::vector<std::int64_t> processes;  ///< by thread
   std::vector<RecordedStream> streams;
   std::vector<RecordedCall> calls;                                   ///< by start
   std::vector<RecordedOp> ops;                                       ///< by start
@@ -59,6 +60,8 @@ struct Records {
   std::unordered_map<std::int64_t, std::uint32_t> event_recordings;  ///< event synchronisation id -> call
   std::size_t nested_calls = 0;                                      ///< dropped: within another call
   bool creates_blocking_streams = false;
+
+  [[nodiscard]] std::int64_t process_of(const RecordedCall& call) const { return processes[call.thread]; }
 };
 
 /// Reads what a GPU trace recorded; spellings of PyTorch's profiler and of HIP.

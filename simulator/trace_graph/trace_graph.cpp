@@ -130,6 +130,7 @@ Result<TraceGraph> build_trace_graph(const Trace& trace, const TraceGraphOptions
   if (draft.records.ops.empty() && draft.records.calls.empty()) return build_track_graph(trace, options);
   trace_graph::select(draft);
   trace_graph::measure_typical_times(draft);
+  trace_graph::find_event_waits(draft);
   trace_graph::find_waits(draft);
   trace_graph::add_device_tasks(draft);
   trace_graph::add_host_tasks(draft);

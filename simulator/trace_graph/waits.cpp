@@ -17,8 +17,17 @@ class WaitFinder {
   explicit WaitFinder(Draft& draft) : draft_(draft), records_(draft.records) {}
 
   void run() {
+    used_by_.resize(records_.threads.size());
     for (std::uint32_t op = 0; op < records_.ops.size(); ++op) {
-      if (records_.ops[op].call) op_of_call_.try_emplace(*records_.ops[op].call, op);
+      const auto call = records_.ops[op].call;
+      if (!call) continue;
+      op_of_call_.try_emplace(*call, op);
+      used_by_[records_.calls[*call].thread].emplace_back(records_.calls[*call].start, records_.ops[op].stream);
+    }
+    for (auto& used : used_by_) {  // of a launch on several streams the first counts
+      std::sort(used.begin(), used.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.first, b.second) < std::pair(b.first, a.second);
+      });
     }
     for (const std::uint32_t call : draft_.call_order) find(call);
     find_launch_queue();
@@ -31,8 +40,7 @@ class WaitFinder {
     const RecordedCall& call = records_.calls[index];
     switch (call.kind) {
       case CallKind::kDeviceSynchronize:
-        for (std::uint32_t s = 0; s < records_.streams.size(); ++s) wait_for_stream(index, s);
-        return;
+        return wait_for_device(index);
       case CallKind::kFree:
         return find_free(index);
       case CallKind::kStreamSynchronize:
@@ -58,16 +66,35 @@ class WaitFinder {
     draft_.calls[call].dependencies.push_back(dependency);
   }
 
+  /// Returns whether what the stream had to finish explains when the call returned.
   bool wait_for_stream(std::uint32_t index, std::uint32_t stream) {
     const RecordedCall& call = records_.calls[index];
     const auto op = last_launched(draft_, stream, call.start);
     if (!op) return true;  // an empty stream: nothing to wait for
-    if (!explains(*op, call)) {
-      ++draft_.result.counts.unresolved_waits;
-      return false;
-    }
+    if (!explains(*op, call)) return false;
     add(index, *op);
     return true;
+  }
+
+  void wait_for_device(std::uint32_t index) {
+    bool explained = true;
+    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
+      if (is_of_process(s, records_.calls[index])) explained = wait_for_stream(index, s) && explained;
+    }
+    if (!explained) ++draft_.result.counts.unresolved_waits;
+  }
+
+  /// Whether the call's process launches what runs on the stream.
+  [[nodiscard]] bool is_of_process(std::uint32_t stream, const RecordedCall& call) const {
+    const auto process = records_.streams[stream].process;
+    return !process || *process == records_.process_of(call);
+  }
+
+  /// What the stream was to wait for behind its last op of then.
+  void wait_for_waits(std::uint32_t index, std::uint32_t stream, Nanoseconds before) {
+    for (const std::uint32_t op : waited_for_behind(draft_, stream, before)) {
+      if (explains(op, records_.calls[index])) add(index, op);
+    }
   }
 
   /// Frees wait for the device where something ran when they began and had ended when they returned.
@@ -76,7 +103,7 @@ class WaitFinder {
     std::vector<std::uint32_t> ops;
     bool waited = false;
     for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
-      const auto op = last_launched(draft_, s, call.start);
+      const auto op = is_of_process(s, call) ? last_launched(draft_, s, call.start) : std::nullopt;
       if (!op) continue;
       if (!explains(*op, call)) return;
       ops.push_back(*op);
@@ -90,47 +117,28 @@ class WaitFinder {
 
   void find_stream_sync(std::uint32_t index) {
     const RecordedCall& call = records_.calls[index];
+    const auto wait_for = [&](std::uint32_t stream) {
+      wait_for_waits(index, stream, call.start);
+      if (!wait_for_stream(index, stream)) ++draft_.result.counts.unresolved_waits;
+    };
     const auto sync = records_.syncs.find(index);
-    if (sync != records_.syncs.end() && sync->second.stream) {
-      wait_for_stream(index, *sync->second.stream);
-      return;
-    }
+    if (sync != records_.syncs.end() && sync->second.stream) return wait_for(*sync->second.stream);
     // No record says which stream: the one that the thread used last.
-    std::optional<std::uint32_t> latest;
-    for (const std::vector<Launched>& queue : draft_.by_stream) {
-      for (auto it = queue.rbegin(); it != queue.rend(); ++it) {
-        if (it->time >= call.start) continue;
-        const auto by = records_.ops[it->op].call;
-        if (by && records_.calls[*by].thread == call.thread) {
-          if (!latest || records_.calls[*by].start > records_.calls[*records_.ops[*latest].call].start) latest = it->op;
-          break;
-        }
-        constexpr Nanoseconds kLongAgo(1'000'000'000);
-        if (call.start - it->time > kLongAgo) break;
-      }
-    }
-    if (!latest) return;
+    const auto& used = used_by_[call.thread];
+    const auto next = std::lower_bound(used.begin(), used.end(), call.start,
+                                       [](const auto& use, Nanoseconds time) { return use.first < time; });
+    if (next == used.begin()) return;
     ++draft_.result.counts.inferred_waits;
-    wait_for_stream(index, records_.ops[*latest].stream);
-  }
-
-  [[nodiscard]] std::optional<std::uint32_t> record_call(const RecordedSync& sync) const {
-    if (sync.event_synchronisation) {
-      const auto call = records_.event_recordings.find(*sync.event_synchronisation);
-      if (call != records_.event_recordings.end()) return call->second;
-    }
-    if (!sync.record_correlation) return std::nullopt;
-    const auto call = records_.call_of.find(*sync.record_correlation);
-    if (call == records_.call_of.end()) return std::nullopt;
-    return call->second;
+    wait_for(std::prev(next)->second);
   }
 
   void find_event_sync(std::uint32_t index) {
     const RecordedCall& call = records_.calls[index];
     const auto sync = records_.syncs.find(index);
     if (sync != records_.syncs.end()) {
-      const auto record = record_call(sync->second);
+      const auto record = recording_of(records_, sync->second);
       if (record && sync->second.source) {
+        wait_for_waits(index, *sync->second.source, records_.calls[*record].start);
         const auto op = last_launched(draft_, *sync->second.source, records_.calls[*record].start);
         if (op && explains(*op, call)) add(index, *op);
         if (op && !explains(*op, call)) ++draft_.result.counts.unresolved_waits;
@@ -208,7 +216,8 @@ class WaitFinder {
     for (std::size_t i = 0; i < by_end.size(); ++i) {
       const RecordedCall& call = records_.calls[by_end[i]];
       for (std::size_t k = i; k-- > 0 && records_.calls[by_end[k]].end > call.start;) {
-        if (records_.calls[by_end[k]].thread == call.thread) continue;
+        const RecordedCall& other = records_.calls[by_end[k]];
+        if (other.thread == call.thread || records_.process_of(other) != records_.process_of(call)) continue;
         Dependency dependency;
         dependency.call = by_end[k];
         dependency.kind = EdgeKind::kResource;
@@ -263,6 +272,8 @@ class WaitFinder {
   Draft& draft_;
   const Records& records_;
   std::map<std::uint32_t, std::uint32_t> op_of_call_;  ///< the first it launched
+  /// By thread: when it launched something, and on which stream.
+  std::vector<std::vector<std::pair<Nanoseconds, std::uint32_t>>> used_by_;
 };
 
 }  // namespace

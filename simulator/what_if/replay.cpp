@@ -2,20 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "simulator/engine/flat_run.hpp"
 
 namespace cohort {
 namespace {
 
-/// From moments of device work to those of the calls that launched it.
+/// From moments of device work to those of the calls that launched it: of the stream that begins the window, as others
+/// may get their work much earlier or later.
 TimeWindow host_window(const Trace& trace, const TimeWindow& device) {
   const Records records = read_records(trace);
   TimeWindow window = device;
   bool begun = false;
+  std::optional<std::uint32_t> stream;
   Nanoseconds last{};  // when the last call in the window began: that of a graph has kernels beyond the window, too
   for (const RecordedOp& op : records.ops) {
-    if (!op.call || op.start < device.start) continue;
+    if (op.start < device.start) continue;
+    if (!stream) stream = op.stream;
+    if (!op.call || op.stream != *stream) continue;
     const Nanoseconds call = records.calls[*op.call].start;
     if (!begun) window.start = call;
     if (op.start < device.end) {

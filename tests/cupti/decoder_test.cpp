@@ -120,7 +120,7 @@ TEST(CuptiDecoder, DrawsCopiesMemsetsAndGraphsLaunchedWhole) {
   graph.correlationId = 4;
   buffer.add(copy).add(peer).add(memset).add(graph);
   const Trace trace = decoded(buffer);
-  const Slice& drawn = only(trace, "Memcpy HtoD");
+  const Slice& drawn = only(trace, "Memcpy HtoD (Pinned -> Device)");
   EXPECT_EQ(trace.integer_arg(drawn, "bytes"), 4096);
   EXPECT_EQ(trace.text_arg(drawn, "from"), "pinned");
   EXPECT_EQ(trace.strings[drawn.category], "gpu_memcpy");

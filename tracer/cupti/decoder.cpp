@@ -2,7 +2,9 @@
 
 #include <cxxabi.h>
 
+#include <cctype>
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "tracer/cupti/gathered.hpp"
@@ -40,6 +42,12 @@ std::string_view copy_name(std::uint8_t kind) {
     default:
       return "Memcpy of arrays";
   }
+}
+
+std::string capitalized(std::string_view word) {
+  std::string text(word);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
 }
 
 std::string_view memory_name(std::uint8_t kind) {
@@ -190,9 +198,13 @@ void Decoder::State::add(const KernelRecord& record) {
 void Decoder::State::add(const CopyRecord& record) {
   Args args = place_args(record);
   arg(args, "bytes", record.bytes);
-  arg(args, "from", memory_name(record.srcKind));
-  arg(args, "to", memory_name(record.dstKind));
-  add_work(record, record.graphNodeId, copy_name(record.copyKind), "gpu_memcpy", std::move(args));
+  const std::string_view from = memory_name(record.srcKind);
+  const std::string_view to = memory_name(record.dstKind);
+  arg(args, "from", from);
+  arg(args, "to", to);
+  // As PyTorch's profiler writes it: readers find copies of pageable memory by their name.
+  const std::string name = fmt::format("{} ({} -> {})", copy_name(record.copyKind), capitalized(from), capitalized(to));
+  add_work(record, record.graphNodeId, name, "gpu_memcpy", std::move(args));
 }
 
 void Decoder::State::add(const PeerCopyRecord& record) {

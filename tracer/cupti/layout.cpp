@@ -34,6 +34,7 @@ class Layout {
   void join_waits();
   void add_event_records();
   void leave_out_own_calls();
+  void add_device(const LaneKey& key, Args& args);
   void add_lane(const LaneKey& key, std::vector<Pending>& slices);
   void add_identity(Pending& slice);
   void add_flows();
@@ -176,6 +177,13 @@ void Layout::add_identity(Pending& slice) {
   if (!label->second.members.empty()) arg(slice.args, "members", label->second.members);
 }
 
+/// Waits and events name a context alone; streams count on each device.
+void Layout::add_device(const LaneKey& key, Args& args) {
+  if (key.kind != LaneKind::kSynchronization) return;
+  const auto device = gathered_.device_of_context.find(key.a);
+  if (device != gathered_.device_of_context.end()) arg(args, "device", device->second);
+}
+
 void Layout::add_lane(const LaneKey& key, std::vector<Pending>& slices) {
   std::stable_sort(slices.begin(), slices.end(), [](const Pending& a, const Pending& b) {
     return a.start != b.start ? a.start < b.start : a.end > b.end;
@@ -193,6 +201,7 @@ void Layout::add_lane(const LaneKey& key, std::vector<Pending>& slices) {
     }
     Pending& slice = slices[i];
     add_identity(slice);
+    add_device(key, slice.args);
     const auto id = static_cast<SliceId>(trace_.slices.size());
     Slice drawn{slice.start, slice.end - slice.start, tracks[lanes[i]], slice.name, slice.category, std::nullopt};
     if (!slice.args.empty()) {

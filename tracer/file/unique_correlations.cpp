@@ -160,7 +160,9 @@ class Renamer {
       auto last = first;
       std::size_t works = 0;
       for (; last != end && last->pid == first->pid; ++last) works += last->is_work ? 1U : 0U;
-      const std::vector<std::size_t>& calls = candidates(first->pid, outer.size());
+      std::vector<std::size_t> calls = candidates(first->pid, outer.size());
+      std::stable_sort(calls.begin(), calls.end(),  // of several processes, too
+                       [&](std::size_t a, std::size_t b) { return outer[a].start < outer[b].start; });
       const bool in_turn = works == calls.size();
       std::size_t turn = 0;
       for (; first != last; ++first) {

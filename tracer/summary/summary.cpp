@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <utility>
 
+#include "tracer/slice_kind.hpp"
 #include "tracer/summary/report_text.hpp"
 
 namespace cohort {
 namespace {
 
 using Interval = std::pair<Nanoseconds, Nanoseconds>;
-
-/// Categories that PyTorch's profiler gives to what runs on the device itself; spans that users
-/// marked, and waiting, stand on the same tracks.
-bool is_device_work(std::string_view category) {
-  constexpr std::array<std::string_view, 4> kDeviceWork = {"kernel", "concurrent_kernel", "gpu_memcpy", "gpu_memset"};
-  return std::find(kDeviceWork.begin(), kDeviceWork.end(), category) != kDeviceWork.end();
-}
 
 /// The intervals' union, in order.
 std::vector<Interval> merged(std::vector<Interval> intervals) {
@@ -102,17 +95,18 @@ void summarize_tracks(const Trace& trace, TraceSummary& summary) {
     summary.tracks[i].process = trace.tracks[i].process;
     summary.tracks[i].thread = trace.tracks[i].thread;
   }
+  const SliceKinds kinds(trace.strings);
   bool any_device = false;
   for (const Slice& slice : trace.slices) {
     TrackSummary& track = summary.tracks[to_index(slice.track)];
     ++track.slices;
-    track.is_device = track.is_device || is_device_work(trace.strings[slice.category]);
+    track.is_device = track.is_device || is_device_work(kinds(slice));
     any_device = any_device || track.is_device;
   }
   std::vector<std::vector<Interval>> busy(trace.tracks.size());
   for (const Slice& slice : trace.slices) {
     const std::size_t track = to_index(slice.track);
-    if (!summary.tracks[track].is_device || is_device_work(trace.strings[slice.category]))
+    if (!summary.tracks[track].is_device || is_device_work(kinds(slice)))
       busy[track].emplace_back(slice.start, slice.end());
   }
   std::vector<std::vector<Interval>> compared;
