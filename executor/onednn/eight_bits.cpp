@@ -231,7 +231,7 @@ struct SignalCopy {
 
   /// Places [begin, end) of the copy.
   void copy_block(const float* x, std::int64_t begin, std::int64_t end, std::uint8_t* copy) const {
-    const std::int64_t first = std::clamp(begin, left, left + length), last = std::clamp(end, left, left + length);
+    const std::int64_t first = std::clamp(left, begin, end), last = std::clamp(left + length, begin, end);
     std::fill(copy + begin * channels, copy + first * channels, levels.zero());
     std::fill(copy + last * channels, copy + end * channels, levels.zero());
     std::uint8_t rows[kChannels][kBlock];

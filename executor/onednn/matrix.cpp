@@ -134,6 +134,9 @@ Implementations collapsed(const Gemm& op, const OpCall& call, const View& x, con
   const std::optional<std::int64_t> row_stride = collapsed_row_stride(y);
   const bool reads_same = y.shape[0] == 1 || x.strides[0] == 0;
   if (!reads_same || !row_stride || !is_constant(call, 1)) return {};
+  // One bias of all models is read: parameters of one state lie apart.
+  const auto* const bias = own_input_count(call) == 3 ? std::get_if<View>(&call.inputs[2]) : nullptr;
+  if (bias != nullptr && !is_dense(*bias, Layout::kNchw)) return {};
   const std::int64_t outputs = y.shape[0] * y.shape[2];
   const Presentation present = [outputs](const View& view) -> std::optional<Descriptor> {
     const std::optional<std::int64_t> stride = collapsed_row_stride(view);

@@ -152,7 +152,7 @@ std::optional<Eltwise> eltwise(const Activation& activation) {
     case ActivationKind::kSwish:
       return Eltwise{dnnl::algorithm::eltwise_swish, activation.alpha, 0};
     case ActivationKind::kNeg:
-      return Eltwise{dnnl::algorithm::eltwise_linear, -1, 0};
+      return Eltwise{dnnl::algorithm::eltwise_linear, -1, -0.0F};  // plus 0 would make -0 of 0 a 0
     case ActivationKind::kSqrt:
       return Eltwise{dnnl::algorithm::eltwise_sqrt, 0, 0};
     case ActivationKind::kExp:

@@ -210,11 +210,13 @@ TEST(CuptiDecoder, JoinsWaitsAndEventsByTheSyncIdSinceEventIdsComeAgain) {
       .add(wait_for_event(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, 400, 500,
                           CUPTI_SYNCHRONIZATION_INVALID_VALUE, 1001))
       .add(wait_for_event(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, 600, 700, 13, 0));
+  buffer.add(kernel("work of the context", 120, 130, 13, 60));
   const Trace trace = decoded(buffer);
   const Slice& wait = only(trace, "Stream Wait Event");
   EXPECT_EQ(trace.strings[wait.category], "cuda_sync");
   EXPECT_EQ(trace.integer_arg(wait, "stream"), 15);
   EXPECT_EQ(trace.integer_arg(wait, "wait_on_stream"), 14);
+  EXPECT_EQ(trace.integer_arg(wait, "device"), trace.integer_arg(only(trace, "work of the context"), "device"));
   EXPECT_EQ(trace.integer_arg(wait, "wait_on_cuda_event_record_corr_id"), 51);
   const Slice& blocked = only(trace, "Event Sync");
   EXPECT_EQ(trace.integer_arg(blocked, "wait_on_stream"), 13);

@@ -128,6 +128,15 @@ TEST(OnednnEightBits, Signals) {
   }
 }
 
+/// The last block of a copy, or its first ones, lie in the padding.
+TEST(OnednnEightBits, SignalsWhosePaddingFillsBlocks) {
+  for (const float from : kFirstLevels) {
+    expect_right(quantized(on_signals(61, {{5}, {1}, {2}, {2}, {1}}, 1, from), from, 32));
+    expect_right(quantized(on_signals(70, {{3}, {1}, {128}, {0}, {64}}, 1, from), from, 32));
+    expect_right(quantized(on_signals(9, {{3}, {1}, {70}, {80}, {64}}, 1, from), from, 32));
+  }
+}
+
 TEST(OnednnEightBits, FunctionsAndOperandsFollowSignals) {
   const Window window{{3}, {1}, {1}, {1}, {1}};
   for (const std::vector<PostOp>& chain :

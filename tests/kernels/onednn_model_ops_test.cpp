@@ -350,6 +350,12 @@ TEST(OnednnSoftmax, AlongOneElementEqualsTheReferenceBetweenLayouts) {
   }
 }
 
+TEST(OnednnSoftmax, OfLogarithmsKeepsDigitsOfLargeNumbers) {
+  CallRunner runner(with_output(Softmax{1, true}, {dense(0, {2, 2})}, 1));
+  runner.set_input(0, {100000, 99995, -3000, -3001});
+  expect_equals_reference(runner);
+}
+
 TEST(OnednnSoftmax, OfLogarithmsEqualsTheReference) {
   expect_fast_and_equal(with_output(Softmax{1, true}, {dense(0, {5, 33})}, 1));
 }

@@ -151,6 +151,19 @@ TEST(NotFinite, IsTheFirstLargestAndSmallest) {
   EXPECT_EQ(reference::whole(runner.run(*make_reference_kernels())[0]), 1);
 }
 
+TEST(NotFinite, IsTheMaximumOfWindowsThatHoldNothingElse) {
+  Pool pool;
+  pool.kind = PoolKind::kMax;
+  pool.window = {{2}, {2}, {0}, {0}, {1}};
+  for (const std::int64_t channels : {1, 4, 20}) {
+    CallRunner runner(make_call(pool, {dense(0, {1, channels, 8})}, dense(1, {1, channels, 4})));
+    std::vector<float> values(static_cast<std::size_t>(channels * 8), 0.5F);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 8 < 4 ? -0.5F : -kInfinity;
+    runner.set_input(0, values);
+    expect_same_kinds(runner);
+  }
+}
+
 TEST(NotFinite, PassesThroughPooling) {
   for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
     for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {

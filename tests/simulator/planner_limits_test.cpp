@@ -13,8 +13,8 @@ namespace cohort {
 namespace {
 
 using namespace literals;
-using testing::HasSubstr;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::StartsWith;
 
 /// Two ways for every op: "only" without workspace, "fast" in half the time with 1 MiB of it.

@@ -414,6 +414,64 @@ TEST(TraceGraph, ReplaysTracksOfTasksWithTheBarrierBetweenIterations) {
   EXPECT_EQ(replayed(shorter), "a 0-10\nb 12-20\na 23.5-33.5\nc 1-20.5\nc 24.5-42.5\n");
 }
 
+/// The replay, with kernels of this name half as long.
+std::string replayed_with_half(const Trace& trace, std::string_view name) {
+  Result<TraceGraph> graph = build_trace_graph(trace);
+  if (!graph) return graph.error().message;
+  for (Task& task : graph->graph.tasks) {
+    if (graph->graph.labels[to_index(task.label)] == name) task.duration /= 2;
+  }
+  return replayed(*graph);
+}
+
+TEST(TraceGraph, PassesWaitsOnThroughAStreamWithoutWork) {
+  const Trace trace = gpu_trace_from(R"(
+    main   cudaLaunchKernel      0   5 c1
+    s7     first                10 100 c1
+    main   cudaEventRecord       6   7 c2
+    main   cudaStreamWaitEvent   8   9 c3
+    sync   Stream_Wait_Event     8   9 c3 stream=9 wait_on_stream=7 wait_on_cuda_event_record_corr_id=2
+    main   cudaEventRecord      10  11 c4
+    main   cudaStreamWaitEvent  12  13 c5
+    sync   Stream_Wait_Event    12  13 c5 stream=11 wait_on_stream=9 wait_on_cuda_event_record_corr_id=4
+    main   cudaLaunchKernel     14  19 c6
+    s11    second              102 110 c6)");
+  EXPECT_THAT(replayed_with_half(trace, "none"), testing::HasSubstr("second 102-110"));
+  EXPECT_THAT(replayed_with_half(trace, "first"), testing::HasSubstr("second 57-65"));
+}
+
+TEST(TraceGraph, KeepsStreamsOfSeveralProcessesApart) {
+  Trace trace = gpu_trace_from(R"(
+    main   cudaLaunchKernel        0   5 c1
+    s7     own                    10 110 c1
+    other  cudaLaunchKernel        1   6 c2
+    s7     foreign                50 150 c2
+    main   cudaStreamSynchronize  20 112 c3
+    sync   Stream_Sync            20 112 c3 stream=7)");
+  for (Track& track : trace.tracks) track.pid = track.thread == "other" ? 2 : 1;
+  EXPECT_THAT(replayed_with_half(trace, "none"), testing::HasSubstr("cudaStreamSynchronize 20-112"));
+  EXPECT_THAT(replayed_with_half(trace, "foreign"), testing::HasSubstr("cudaStreamSynchronize 20-112"));
+  EXPECT_THAT(replayed_with_half(trace, "own"), testing::HasSubstr("cudaStreamSynchronize 20-62"));
+  EXPECT_THAT(replayed_with_half(trace, "own"), testing::HasSubstr("foreign 50-150"));
+}
+
+TEST(TraceGraph, StandsDeviceClocksThatAreBehind) {
+  EXPECT_EQ(replay_of(R"(
+    main   cudaLaunchKernel 1000 1005 c1
+    s7     early             980  982 c1)"),
+            "early 0-2\ncudaLaunchKernel 0-5\n");
+}
+
+TEST(TraceGraph, TakesACorrelationOfZeroForNone) {
+  const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(R"(
+    main   cudaLaunchKernel  0   5 c0
+    s7     gemm             10  20 c0
+    s7     relu             20  30 c0)"));
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->counts.graph_launches, 0);
+  EXPECT_EQ(graph->counts.without_launch_record, 2);
+}
+
 TEST(TraceGraph, TakesAStepOfOneGraphFromItsLaunchThoughItsStreamsEndApart) {
   const Trace trace = gpu_trace_from(R"(
     main   cudaGraphLaunch  0  10 c1

@@ -50,6 +50,10 @@ TEST(UniqueCorrelations, OfOneProcessThatRepeatAreMatchedInTurn) {
   EXPECT_EQ(links(launch(1, 0, 5) + launch(1, 10, 5) + kernel(0, 20, 5) + kernel(0, 30, 5)), "20:0 30:10 ");
 }
 
+TEST(UniqueCorrelations, OfProcessesThatShareADeviceAreMatchedInOrderOfTime) {
+  EXPECT_EQ(links(launch(100, 50, 5) + launch(200, 10, 5) + kernel(0, 20, 5) + kernel(0, 60, 5)), "20:10 60:50 ");
+}
+
 TEST(UniqueCorrelations, OfMoreWorkThanCallsAreMatchedWithTheLatestCallBefore) {
   EXPECT_EQ(links(launch(1, 0, 5) + kernel(0, 8, 5) + kernel(0, 14, 5) + launch(1, 2000, 5) + kernel(0, 2020, 5)),
             "8:0 14:0 2020:2000 ");

@@ -73,7 +73,7 @@ bool is_grouped(const OpCall& call) {
   if (const auto* const op = std::get_if<Convolution>(&call.attributes)) return op->groups > 1;
   if (const auto* const op = std::get_if<ConvTranspose>(&call.attributes)) return op->groups > 1;
   const auto* const op = std::get_if<ConvolutionWeightGradient>(&call.attributes);
-  return op != nullptr && op->groups > 1;
+  return op != nullptr && (op->groups > 1 || (op->models > 1 && !op->shared_input));
 }
 
 Bytes weight_bytes(const OpCall& call) {

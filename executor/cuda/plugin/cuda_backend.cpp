@@ -106,7 +106,9 @@ DeviceInfo describe(int index) {
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(int index)
-      : info_(describe(index)), api_(index), calls_(make_library_calls(api_, abilities_of(index))) {}
+      : info_(describe(index)),
+        api_(index),
+        calls_(make_library_calls(api_, abilities_of(index), [this] { api_.use(); })) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] const OpCatalog& catalog() const override { return *calls_; }

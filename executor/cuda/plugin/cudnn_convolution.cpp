@@ -348,7 +348,9 @@ ConvolutionGraph::ConvolutionGraph(const OpCall& call, const EngineSource& sourc
   if (fused && biased) {
     const std::int64_t channels = call.outputs[0].shape[1];
     const Extents extents{{1, channels, 1, 1}, {channels, 1, channels, channels}};
-    chain.add_pointwise(CUDNN_POINTWISE_ADD, chain.add_tensor(kBiasId, extents, 16));
+    const View* const bias = std::get_if<View>(&call.inputs[2]);
+    const std::int64_t aligned = bias != nullptr && !is_bias_staged(call) ? alignment(*bias) : 16;
+    chain.add_pointwise(CUDNN_POINTWISE_ADD, chain.add_tensor(kBiasId, extents, aligned));
   }
   for (std::size_t i = residual_first ? 1 : 0; fused && i < call.post_ops.size(); ++i) {
     if (const auto* const activation = std::get_if<Activation>(&call.post_ops[i])) {

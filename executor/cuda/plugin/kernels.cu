@@ -15,6 +15,11 @@ using namespace own;
 
 __device__ int thread_index(int block) { return block * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x); }
 
+/// Of all warps; there may be more threads than an int counts.
+__device__ long long warp_index(int block) {
+  return (static_cast<long long>(block) * blockDim.x + threadIdx.x) / kWarp;
+}
+
 template <class T>
 __device__ void work(const MapArguments& k, int block) {
   const int i = thread_index(block);
@@ -124,10 +129,10 @@ __device__ float warp_largest(float value) {
 /// A warp takes a lane.
 template <class T>
 __device__ void work(const SoftmaxArguments& k, int block) {
-  const int lane = thread_index(block) / kWarp;
+  const long long lane = warp_index(block);
   if (lane >= k.lanes.count) return;  // whole warps
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
-  const Index index = split(k.lanes, lane);
+  const Index index = split(k.lanes, static_cast<int>(lane));
   const T* const x = static_cast<const T*>(k.x) + offset(k.x_strides, index, k.lanes.rank);
   T* const y = static_cast<T*>(k.y) + offset(k.y_strides, index, k.lanes.rank);
   const float largest = warp_largest(softmax_largest<T>(k, x, thread, kWarp));
@@ -138,7 +143,7 @@ __device__ void work(const SoftmaxArguments& k, int block) {
 /// A warp takes one result.
 template <class T>
 __device__ void work(const GemmArguments& k, int block) {
-  const long long place_index = (static_cast<long long>(block) * blockDim.x + threadIdx.x) / kWarp;
+  const long long place_index = warp_index(block);
   if (place_index >= static_cast<long long>(k.batch) * k.rows * k.columns) return;  // whole warps
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
   const GemmPlace place = gemm_place(k, place_index);
@@ -149,10 +154,10 @@ __device__ void work(const GemmArguments& k, int block) {
 /// A warp takes a row.
 template <class T>
 __device__ void work(const LayerNormArguments& k, int block) {
-  const int row = thread_index(block) / kWarp;
+  const long long row = warp_index(block);
   if (row >= k.rows.count) return;  // whole warps
   const int thread = static_cast<int>(threadIdx.x) % kWarp;
-  const Index at = split(k.rows, row);
+  const Index at = split(k.rows, static_cast<int>(row));
   const float count = static_cast<float>(k.inner.count);
   const float mean = k.centred ? warp_sum(layer_norm_partial<T>(k, at, false, 0, thread, kWarp)) / count : 0.0F;
   const float variance = warp_sum(layer_norm_partial<T>(k, at, true, mean, thread, kWarp)) / count;

@@ -89,12 +89,13 @@ class Libraries {
 
 class LibraryCalls final : public CallFactory {
  public:
-  LibraryCalls(KernelLauncher& launcher, DeviceAbilities abilities)
-      : launcher_(&launcher), own_(make_own_calls(launcher)), abilities_(std::move(abilities)) {}
+  LibraryCalls(KernelLauncher& launcher, DeviceAbilities abilities, std::function<void()> use)
+      : launcher_(&launcher), own_(make_own_calls(launcher)), abilities_(std::move(abilities)), use_(std::move(use)) {}
 
   Result<std::vector<Alternative>> alternatives(const OpCall& call, int threads) const override {
     if (call.parts.empty()) COHORT_CHECK(check_call(call));
     try {
+      use_();
       const bool recurrent =
           std::holds_alternative<Lstm>(call.attributes) || std::holds_alternative<Recurrent>(call.attributes);
       if (recurrent) return with_libraries(*own_, call, threads, first_.recurrent.alternatives(call));
@@ -154,6 +155,7 @@ class LibraryCalls final : public CallFactory {
   KernelLauncher* launcher_;
   std::unique_ptr<CallFactory> own_;
   DeviceAbilities abilities_;
+  std::function<void()> use_;
   mutable PerThread first_;
   mutable std::mutex mutex_;
   mutable std::map<int, PerThread> others_;
@@ -196,8 +198,9 @@ class DescribedCatalog final : public OpCatalog {
 
 }  // namespace
 
-std::unique_ptr<CallFactory> make_library_calls(KernelLauncher& launcher, DeviceAbilities abilities) {
-  return std::make_unique<LibraryCalls>(launcher, std::move(abilities));
+std::unique_ptr<CallFactory> make_library_calls(KernelLauncher& launcher, DeviceAbilities abilities,
+                                                std::function<void()> use) {
+  return std::make_unique<LibraryCalls>(launcher, std::move(abilities), std::move(use));
 }
 
 Result<std::unique_ptr<OpCatalog>> make_described_catalog(const std::filesystem::path& file) {

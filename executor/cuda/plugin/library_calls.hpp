@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "executor/cuda/calls.hpp"
@@ -21,8 +22,10 @@ struct DeviceAbilities {
 /// over all members ("lt-steps:...") and cuBLAS's grouped ones ("cublas:grouped"). Both the factory and `launcher` must
 /// outlive what is prepared. Alternatives are kept by the call's shapes and strides. Each launch thread has handles and
 /// plans of its own, made when the first call is prepared for it: cuDNN does not promise that a plan may be executed by
-/// two threads at a time. Throws DeviceError.
-std::unique_ptr<CallFactory> make_library_calls(KernelLauncher& launcher, DeviceAbilities abilities);
+/// two threads at a time. `use` makes the device current in the calling thread, as the libraries are asked by any.
+/// Throws DeviceError.
+std::unique_ptr<CallFactory> make_library_calls(KernelLauncher& launcher, DeviceAbilities abilities,
+                                                std::function<void()> use);
 
 /// Lists what a device that is not here would run, from its properties in a file (parse_device_properties()):
 /// convolutions by cuDNN's engines with their workspaces, all else by own

@@ -179,6 +179,7 @@ std::vector<Alternative> RecurrentProducts::alternatives(const OpCall& call) con
     list.push_back({fmt::format("{}{}/{}", kPrefix, inputs[0].name, state[0].name), 1,
                     steps->workspace() + library_workspace(inputs[0], state[0]), steps->packed_weights(), several,
                     alone.empty() ? "" : alone.front().algorithm});
+    list.back().multiprocessors = steps->calls().front().multiprocessors;
     return list;
   });
 }

@@ -94,8 +94,10 @@ COHORT_VECTORS void zero(const Run& r) {
 COHORT_VECTORS void gelu_tanh(const Run& r) {
   multiply(r, [](float z) {
     constexpr float kRoot = 0.7978845608028654F, kCube = 0.044715F;
+    constexpr float kFar = 1e6F;  // beyond it the second term is 0, and its square may overflow
     const float t = vector_tanh(kRoot * (z + kCube * z * z * z));
-    return 0.5F * (1.0F + t) + 0.5F * z * (1.0F - t * t) * kRoot * (1.0F + 3.0F * kCube * z * z);
+    const float near = z > kFar ? kFar : (z < -kFar ? -kFar : z);
+    return 0.5F * (1.0F + t) + 0.5F * near * (1.0F - t * t) * kRoot * (1.0F + 3.0F * kCube * near * near);
   });
 }
 

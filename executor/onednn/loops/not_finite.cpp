@@ -45,6 +45,14 @@ bool has_masked_row(const reference::ConstTensor& x, std::size_t axis) {
   return found;
 }
 
+/// Whether a window held nothing but -inf: the library's maxima begin at the least finite number.
+bool has_masked_window(const reference::Tensor& y) {
+  bool found = false;
+  reference::for_each_index<1>(y.shape, {y.strides},
+                               [&](const auto& at) { found = found || y.data[at[0]] == -kLargest; });
+  return found;
+}
+
 }  // namespace
 
 Loop compute_anew_where_lost(const OpCall& call, int threads) {
@@ -59,11 +67,13 @@ Loop compute_anew_where_lost(const OpCall& call, int threads) {
     walk_in_parallel(walk, threads, [&](const auto& at, std::int64_t count) {
       found |= found_in(input.data + at[0], walk.run_steps()[0], count, most);
     });
-    const auto* const softmax = std::get_if<Softmax>(&op);
-    const bool lost = (found & kTooLarge) != 0 || (softmax != nullptr && (found & kNegativeInfinity) != 0 &&
-                                                   has_masked_row(input, static_cast<std::size_t>(softmax->axis)));
-    if (!lost) return;
     const reference::Tensor output{arguments.outputs[0], to.shape, to.strides};
+    const auto* const softmax = std::get_if<Softmax>(&op);
+    const auto is_masked = [&] {
+      return softmax != nullptr ? has_masked_row(input, static_cast<std::size_t>(softmax->axis))
+                                : has_masked_window(output);
+    };
+    if ((found & kTooLarge) == 0 && ((found & kNegativeInfinity) == 0 || !is_masked())) return;
     std::visit([&](const auto& attributes) { reference::compute(attributes, {&input, 1}, output); }, op);
   };
 }

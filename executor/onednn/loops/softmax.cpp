@@ -23,7 +23,7 @@ struct LaneRef {
 /// Of at most kLanes lanes. A NaN is never the largest, but makes the sum a NaN.
 COHORT_INLINE void softmax_lanes(LaneRef<const float> x, LaneRef<float> y, std::int64_t entries, std::int64_t lanes,
                                  bool logarithm) {
-  float largest[kLanes], sum[kLanes];
+  float largest[kLanes], sum[kLanes], log_sum[kLanes] = {};
   std::fill_n(largest, lanes, -std::numeric_limits<float>::infinity());
   std::fill_n(sum, lanes, 0.0F);
   for (std::int64_t i = 0; i < entries; ++i) {
@@ -46,14 +46,14 @@ COHORT_INLINE void softmax_lanes(LaneRef<const float> x, LaneRef<float> y, std::
     for (std::int64_t l = 0; l < lanes && !logarithm; ++l) to[l * y.lane] = powers[l];
   }
   if (logarithm) {
-    for (std::int64_t l = 0; l < lanes; ++l) largest[l] += std::log(sum[l]);
+    for (std::int64_t l = 0; l < lanes; ++l) log_sum[l] = std::log(sum[l]);
   }
   for (std::int64_t i = 0; i < entries; ++i) {
     const float* const from = x.data + i * x.entry;
     float* const to = y.data + i * y.entry;
 #pragma omp simd
     for (std::int64_t l = 0; l < lanes; ++l)
-      to[l * y.lane] = logarithm ? from[l * x.lane] - largest[l] : to[l * y.lane] / sum[l];
+      to[l * y.lane] = logarithm ? from[l * x.lane] - largest[l] - log_sum[l] : to[l * y.lane] / sum[l];
   }
 }
 
