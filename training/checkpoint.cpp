@@ -13,7 +13,16 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kPrefix = "step-";
 
-std::string folder_name(std::int64_t step) { return fmt::format("{}{:010}", kPrefix, step); }
+constexpr std::size_t kDigits = 10;
+
+std::string folder_name(std::int64_t step) { return fmt::format("{}{:0{}}", kPrefix, step, kDigits); }
+
+/// Whether folder_name() made it: others in the folder are not ours.
+bool is_folder_name(std::string_view name) {
+  const std::string_view digits = name.substr(std::min(name.size(), kPrefix.size()));
+  return name.starts_with(kPrefix) && digits.size() >= kDigits &&
+         digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 Result<Checkpoint> parse_manifest(const std::string& text, std::string& folder) {
   COHORT_TRY(const nlohmann::json document, parse_json(text));
@@ -98,7 +107,7 @@ void CheckpointFolder::remove_others(const std::string& kept, bool older_only) c
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
     const bool is_other = older_only ? name < kept : name != kept;  // names have equally many digits
-    if (name.starts_with(kPrefix) && is_other && entry.is_directory(error)) others.push_back(entry.path());
+    if (is_folder_name(name) && is_other && entry.is_directory(error)) others.push_back(entry.path());
   }
   for (const auto& path : others) std::filesystem::remove_all(path, error);
 }

@@ -24,6 +24,7 @@ struct DataSet {
   std::vector<float> targets;                 ///< else, `target_size` each
   std::size_t target_size = 0;
   std::vector<std::string> classes;  ///< names of folders, or what stands in a table's column; else empty
+  std::vector<std::string> columns;  ///< of a table: its features' names
   std::string name;                  ///< for messages: the file or folder
 
   [[nodiscard]] std::int64_t class_count() const;

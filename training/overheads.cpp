@@ -38,7 +38,9 @@ Result<Nanoseconds> timed(const CancelToken& cancel, Work work) {
 class PassingFolder {
  public:
   static Result<std::unique_ptr<PassingFolder>> make(const std::filesystem::path& inside) {
-    std::unique_ptr<PassingFolder> folder(new PassingFolder(inside / "forecast"));
+    std::filesystem::path path = inside / "forecast";
+    for (int i = 2; std::filesystem::exists(path); ++i) path = inside / fmt::format("forecast-{}", i);
+    std::unique_ptr<PassingFolder> folder(new PassingFolder(path));
     COHORT_CHECK(folder->above_.make(folder->path_));
     return folder;
   }

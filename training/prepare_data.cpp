@@ -88,10 +88,16 @@ Result<void> check_labels(const DataSet& data, const NetworkEnds& ends, LossKind
               ends.model, outputs, outputs - 1);
 }
 
+Shape without_ones(Shape shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
 Result<void> check_samples(DataSet& data, const NetworkEnds& ends) {
   if (data.values.empty()) return {};
-  // Steps and features are no other way round.
-  const bool turned = ends.sample_axis == 1 && data.shape.size() == ends.input.size() && data.shape != ends.input;
+  // Steps and features are no other way round, nor are channels. A flat sample is any image.
+  const Shape given = without_ones(data.shape), taken = without_ones(ends.input);
+  const bool turned = given.size() == taken.size() && given != taken;
   if (turned || element_count(data.shape) != element_count(ends.input))
     return fail(ErrorCode::kInvalidInput, "{}: samples of shape {} do not fit the input of {}, {} a sample", data.name,
                 to_string(data.shape), ends.model, to_string(ends.input));
@@ -248,6 +254,9 @@ Result<TrainingData> prepare_data(DataSet whole, std::optional<DataSet> evaluati
                                   const NetworkEnds& ends, const CancelToken& cancel) {
   TrainingData data;
   if (evaluation) {
+    if (evaluation->columns != whole.columns)
+      return fail(ErrorCode::kInvalidInput, "{} and {} have other columns, or in another order: {} and {}", whole.name,
+                  evaluation->name, fmt::join(whole.columns, ", "), fmt::join(evaluation->columns, ", "));
     if (evaluation->classes != whole.classes)
       return fail(ErrorCode::kInvalidInput, "{} and {} have other classes: {} and {} of them", whole.name,
                   evaluation->name, whole.class_count(), evaluation->class_count());
@@ -263,8 +272,10 @@ Result<TrainingData> prepare_data(DataSet whole, std::optional<DataSet> evaluati
     if (!part->images.empty()) COHORT_CHECK(check_images(ends, *part));
     part->shape = ends.input;
   }
-  if (ends.sample_axis == 1 && sweep.data.augmentation.sharing != Augmentation::Sharing::kNone)
-    return fail(ErrorCode::kInvalidInput, "augment varies images; {} takes sequences", ends.model);
+  const bool takes_images = ends.sample_axis == 0 && ends.input.size() == 3;
+  if (!takes_images && sweep.data.augmentation.sharing != Augmentation::Sharing::kNone)
+    return fail(ErrorCode::kInvalidInput, "augment varies images, [channels, height, width]; {} takes {}{}", ends.model,
+                ends.sample_axis == 1 ? "sequences, " : "", to_string(ends.input));
   if (!data.train.images.empty()) {
     const auto images = static_cast<std::int64_t>(data.train.samples + data.evaluation.samples);
     const bool small = images * element_count(ends.input) <= kMostKept / std::int64_t{sizeof(float)};

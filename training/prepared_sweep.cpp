@@ -78,7 +78,10 @@ Result<void> make_networks(PreparedSweep& prepared) {
         if (!first) first = made.error();
       }
     }
-    if (!network) fail_member(member, failed.at(member.source));
+    if (!network) {
+      fail_member(member, failed.at(member.source));
+      prepared.search->tell({member.trial, 1, std::nullopt});  // or its rungs would wait for it
+    }
     prepared.network_of.push_back(network.get());
   }
   if (ends_of == nullptr) return tl::unexpected<Error>(*first);

@@ -77,6 +77,7 @@ Result<DataSet> read_table(const DataFiles& files, LossKind loss) {
   data.samples = table->rows;
   data.shape = {static_cast<std::int64_t>(table->features.size())};
   data.values = std::move(table->values);
+  data.columns = std::move(table->features);
   if (loss == LossKind::kCrossEntropy) {
     const auto empty = std::find(table->texts.begin(), table->texts.end(), "");
     if (empty != table->texts.end())

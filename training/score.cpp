@@ -13,7 +13,7 @@ void Score::add_class(std::span<const float> scores, std::size_t label) {
   ++count_;
   if (gives_probabilities_) {
     constexpr double kLeast = 1e-30;
-    sum_ -= std::log(std::max(kLeast, static_cast<double>(scores[label])));
+    sum_ -= std::log(std::max(static_cast<double>(scores[label]), kLeast));  // what is no number stays so
     return;
   }
   double exponentials = 0;

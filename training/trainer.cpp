@@ -68,7 +68,9 @@ Result<void> Trainer::resume() {
 /// What was told and stopped in the epochs before follows from the members' results.
 void Trainer::replay_search(std::int64_t epochs) {
   for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
-    for (const SweepMember& member : prepared_.members) {
+    for (std::size_t i = 0; i < prepared_.members.size(); ++i) {
+      if (prepared_.network_of[i] == nullptr) continue;  // as it was told when it could not be made
+      const SweepMember& member = prepared_.members[i];
       const auto known = static_cast<std::int64_t>(member.epochs.size());
       const bool ended = member.outcome == MemberOutcome::kDiverged || member.outcome == MemberOutcome::kFailed;
       if (known >= epoch) {

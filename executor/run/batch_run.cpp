@@ -21,9 +21,18 @@ InputOptions input_options(const Plan& plan, const BatchRunOptions& options) {
   return input;
 }
 
+/// An input's name as a file's: without its member, and what stands for folders in it as one word.
+std::string file_name(std::string name) {
+  const std::size_t slash = name.find('/');
+  const bool has_member = slash != std::string::npos && slash > 0 && name.find_first_not_of("0123456789") == slash;
+  if (has_member) name.erase(0, slash + 1);
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
 /// `<folder>/<input name>.npy`, of exactly the input's shape. Any type will do whose values a float32 can hold.
 Result<std::vector<float>> read_array(const std::string& folder, const ProgramInput& input) {
-  const std::string name = input.name.substr(input.name.rfind('/') + 1);  // without the member
+  const std::string name = file_name(input.name);
   const auto path = std::filesystem::path(folder) / (name + ".npy");
   COHORT_TRY(NpyArray array, read_npy(path));
   if (array.shape != input.shape)

@@ -111,11 +111,13 @@ void ChartWidget::ask_and_save(const QString& kind) {
   for (QChar& character : name) {
     if (!character.isLetterOrNumber()) character = QLatin1Char('-');
   }
-  const QString chosen =
-      QFileDialog::getSaveFileName(this, tr("Save as %1").arg(kind), name + "." + end, tr("%1 (*.%2)").arg(kind, end));
-  if (chosen.isEmpty()) return;
-  const bool named = chosen.endsWith("." + end, Qt::CaseInsensitive);
-  const auto saved = save_as((named ? chosen : chosen + "." + end).toStdString());
+  QFileDialog dialog(this, tr("Save as %1").arg(kind));
+  dialog.setAcceptMode(QFileDialog::AcceptSave);
+  dialog.setNameFilter(tr("%1 (*.%2)").arg(kind, end));
+  dialog.setDefaultSuffix(end);  // before the dialog asks whether to replace a file
+  dialog.selectFile(name + "." + end);
+  if (dialog.exec() != QDialog::Accepted || dialog.selectedFiles().isEmpty()) return;
+  const auto saved = save_as(dialog.selectedFiles().front().toStdString());
   if (!saved) Q_EMIT failed(QString::fromStdString(saved.error().message));
 }
 

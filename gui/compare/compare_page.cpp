@@ -182,7 +182,9 @@ void ComparePage::build_table_area(QSplitter& splitter) {
                         : tr("%1 of %2 rows").arg(filter_->rowCount()).arg(model_->rowCount()));
   };
   connect(filter_text_, &QLineEdit::textChanged, this, [this, count](const QString& text) {
+    const bool was_selecting = std::exchange(selecting_, true);  // a row that goes hands its place on to another
     filter_->set_text(text);
+    selecting_ = was_selecting;
     count();
   });
   connect(model_, &QAbstractItemModel::modelReset, this, count);

@@ -46,6 +46,7 @@ RunPage::RunPage(QWidget* parent) : Page(parent) {
   connect(&program_, &ChildProgram::finished, this, &RunPage::finish_run);
   connect(&devices_, &DeviceList::changed, this, [this] {
     if (devices_.is_loaded()) fill_with_devices(*device_, devices_);
+    choose_device();
     show_plan();
     Q_EMIT state_changed();
   });
@@ -87,7 +88,10 @@ QWidget* RunPage::make_choice() {
   row->addWidget(start_);
   row->addStretch(1);
   form->addRow(QString(), row);
-  connect(plan_, &QComboBox::currentIndexChanged, this, &RunPage::show_plan);
+  connect(plan_, &QComboBox::currentIndexChanged, this, [this] {
+    choose_device();
+    show_plan();
+  });
   connect(device_, &QComboBox::currentIndexChanged, this, &RunPage::show_plan);
   connect(start_, &QPushButton::clicked, this, &RunPage::start_run);
   return card;
@@ -135,6 +139,7 @@ void RunPage::set_files(const std::vector<OpenFile>& files) {
     }
     plan_->setCurrentIndex(std::max(plan_->findData(before), plan_->count() > 0 ? 0 : -1));
   }
+  if (plan_->currentData().toString() != before) choose_device();
   show_plan();
   Q_EMIT state_changed();
 }
@@ -160,6 +165,15 @@ const OpenFile* RunPage::chosen() const {
 QString RunPage::measured_trace_of(const QString& plan) {
   const QFileInfo file(plan);
   return file.dir().filePath(file.baseName() + QStringLiteral(".measured.json.gz"));
+}
+
+/// The plan's own, where it can be used.
+void RunPage::choose_device() {
+  const OpenFile* const file = chosen();
+  if (file == nullptr) return;
+  const int row = device_->findData(QString::fromStdString(file->plan->device));
+  if (row < 0 || (device_->model()->flags(device_->model()->index(row, 0)) & Qt::ItemIsEnabled) == 0) return;
+  device_->setCurrentIndex(row);
 }
 
 void RunPage::show_plan() {

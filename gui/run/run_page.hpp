@@ -39,6 +39,7 @@ class RunPage : public Page {
   QWidget* make_choice();
   QWidget* make_result();
   [[nodiscard]] const OpenFile* chosen() const;
+  void choose_device();
   void show_plan();
   void finish_run(const ChildOutcome& outcome);
   void show_figures(const RunFigures& figures);

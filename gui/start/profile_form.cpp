@@ -136,13 +136,16 @@ void ProfileForm::make_output_row(QFormLayout& form) {
 }
 
 void ProfileForm::choose_model(const QString& network_or_file) {
-  int row = model_->findData(network_or_file);
-  if (row < 0) {
-    row = model_->count() - 1;
-    model_->insertItem(row, QFileInfo(network_or_file).fileName(), network_or_file);
-    model_->setItemData(row, network_or_file, Qt::ToolTipRole);
+  {
+    const QSignalBlocker quiet(model_);  // the row of "an ONNX file…" moves, which would ask for one again
+    int row = model_->findData(network_or_file);
+    if (row < 0) {
+      row = model_->count() - 1;
+      model_->insertItem(row, QFileInfo(network_or_file).fileName(), network_or_file);
+      model_->setItemData(row, network_or_file, Qt::ToolTipRole);
+    }
+    model_->setCurrentIndex(row);
   }
-  model_->setCurrentIndex(row);
   model_changed();
 }
 
@@ -232,7 +235,8 @@ Result<QStringList> ProfileForm::words() const {
   words += budget_->currentData().toStringList();
   if (output_->text().trimmed().isEmpty()) return fail(ErrorCode::kUsage, "the profile to write has no name");
   words += {QStringLiteral("--output"), output(), QStringLiteral("--progress")};
-  if (QFileInfo::exists(output())) words += QStringLiteral("--force");
+  // Only what the form has told: a file that came since then is refused.
+  if (!output_note_->text().isEmpty()) words += QStringLiteral("--force");
   return words;
 }
 

@@ -27,6 +27,8 @@ class ProfileForm : public QWidget {
   [[nodiscard]] Result<QStringList> words() const;
   /// The profile that is written, absolute.
   [[nodiscard]] QString output() const;
+  /// Says whether a file is there that would be replaced; words() replaces no other.
+  void note_output();
   [[nodiscard]] QString model() const;  ///< a network's name, or the path of an .onnx file
   void choose_model(const QString& network_or_file);
   /// Where profiles are put unless another place is given.
@@ -56,7 +58,6 @@ class ProfileForm : public QWidget {
   void model_changed();
   void show_arguments();
   void propose_output();
-  void note_output();
   void choose_onnx_file();
 
   QComboBox* model_;

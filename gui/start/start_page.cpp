@@ -224,6 +224,7 @@ void StartPage::start_profile() {
 void StartPage::finish_profile(const ChildOutcome& outcome) {
   start_->setEnabled(true);
   form_->setEnabled(true);
+  form_->note_output();
   if (outcome.done() && outcome.cancelled) {
     progress_->finish(tr("Stopped: %1 holds what was timed until then.").arg(profile_));
     recent_.add(profile_);

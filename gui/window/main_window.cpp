@@ -114,6 +114,7 @@ void MainWindow::connect_files() {
   connect(&files_, &QAbstractItemModel::rowsInserted, this, &MainWindow::show_reading);
   connect(&files_, &QAbstractItemModel::rowsRemoved, this, &MainWindow::show_pending);
   connect(&files_, &OpenFiles::idle, this, &MainWindow::show_reading);
+  connect(&files_, &OpenFiles::idle, this, &MainWindow::show_pending);
   connect(panel_, &FilePanel::open_requested, this, &MainWindow::choose_files);
   connect(panel_, &FilePanel::show_requested, this, [this](const QString& path) {
     if (files_.stage(path) == FileStage::kBroken) return files_.reload(path);

@@ -122,7 +122,8 @@ void Lowering::reserve_stacks(std::span<const Launch> launches) {
         const StackKey key = key_of(launch, StackForm::kModels, i, false);
         const bool all_single = std::all_of(key.parts.begin(), key.parts.end(), [&](const MemberTensor& part) {
           const std::pair what(part.member, part.tensor);
-          return single_outputs.contains(what) && !reserved_.contains(what) && !placed_.contains(what);
+          return single_outputs.contains(what) && !reserved_.contains(what) && !placed_.contains(what) &&
+                 !packs_.contains(what);
         });
         if (!all_single) continue;
         for (const MemberTensor& part : key.parts) reserved_[{part.member, part.tensor}] = key;
@@ -276,17 +277,18 @@ View Lowering::fused_output(const Launch& launch, const StackKey& key, const OpC
     values_.add_stack(key, {whole, {}});
     return whole;
   }
-  if (placed_.contains({key.parts[0].member, key.parts[0].tensor})) {
-    for (const MemberTensor& part : key.parts) {
-      const auto placed = placed_.find({part.member, part.tensor});
-      if (placed != placed_.end()) values_.set(part.member, part.tensor, {placed->second, {}});
-    }
+  const bool all_placed = std::all_of(key.parts.begin(), key.parts.end(), [&](const MemberTensor& part) {
+    return placed_.contains({part.member, part.tensor});
+  });
+  if (all_placed) {
+    for (const MemberTensor& part : key.parts)
+      values_.set(part.member, part.tensor, {placed_.at({part.member, part.tensor}), {}});
     if (std::optional<Value> there = in_steps(key)) {
       values_.add_stack(key, {there->view, {}});
       return there->view;
     }
-    for (const MemberTensor& part : key.parts) placed_.erase({part.member, part.tensor});
   }
+  for (const MemberTensor& part : key.parts) placed_.erase({part.member, part.tensor});
   return values_.make_stack(key).view;
 }
 

@@ -134,7 +134,7 @@ void Lowering::place_packs(std::span<const Launch> launches) {
   }
 }
 
-/// One pack of each of the members, which have equal ops, side by side; false where one of them cannot be placed.
+/// One pack of each of the members side by side; false where one of them cannot be placed, or is of another size.
 bool Lowering::place_pack(const Op& pack, std::span<const MemberId> members) {
   StackKey key{StackForm::kModels, {}};
   std::vector<const Op*> packs;
@@ -144,6 +144,8 @@ bool Lowering::place_pack(const Op& pack, std::span<const MemberId> members) {
     const bool fits = own != ops.end() && std::holds_alternative<Pack>(own->attributes) && can_place(member, *own) &&
                       !packs_.contains({member, own->outputs[0]});
     if (!fits) return false;
+    const Shape& shape = values_.tensor(member, own->outputs[0]).shape;
+    if (!packs.empty() && shape != values_.tensor(members[0], packs[0]->outputs[0]).shape) return false;
     key.parts.push_back({member, own->outputs[0]});
     packs.push_back(&*own);
   }

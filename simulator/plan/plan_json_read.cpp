@@ -251,6 +251,9 @@ Result<std::vector<ResolvedStep>> read_steps(JsonObject& object, Allowance& allo
     COHORT_TRY(step.workspace, read_bytes(entry, "workspace_bytes"));
     COHORT_CHECK(entry.no_other_keys());
     if (!step.task.starts_with(kEach)) {
+      if (step.task.find('/') == std::string::npos)
+        return fail(ErrorCode::kInvalidInput, "{} must be like \"0/conv1\", not \"{}\"", entry.path_of("task"),
+                    step.task);
       steps.push_back(std::move(step));
       continue;
     }

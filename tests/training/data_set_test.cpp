@@ -84,6 +84,40 @@ TEST_F(DataSets, KeepsAConstantColumnOfATableAtZero) {
   EXPECT_THAT(data->train.values, ElementsAre(-1, 0, 1, 0, -1, 0, 1, 0));
 }
 
+TEST_F(DataSets, RefusesATableToEvaluateOnWithOtherColumns) {
+  temporary_.write("train.csv", "a,b,kind\n1,7,cat\n3,8,dog\n");
+  temporary_.write("other.csv", "b,a,kind\n7,1,cat\n8,3,dog\n");
+  Sweep sweep;
+  sweep.minibatch = 1;
+  sweep.data.train = {DataKind::kTable, path("train.csv"), {}, {"kind"}};
+  const DataFiles other{DataKind::kTable, path("other.csv"), {}, {"kind"}};
+  const auto data = prepare_data(read_data_set(sweep.data.train, LossKind::kCrossEntropy).value(),
+                                 read_data_set(other, LossKind::kCrossEntropy).value(), sweep, kEnds, kNever);
+  ASSERT_FALSE(data);
+  EXPECT_THAT(data.error().message, HasSubstr("have other columns, or in another order: a, b and b, a"));
+}
+
+TEST_F(DataSets, TakesImagesWhoseChannelsComeFirst) {
+  Sweep sweep;
+  sweep.minibatch = 4;
+  const auto error_for = [&](const Shape& samples, const Shape& input) {
+    Shape shape = samples;
+    shape.insert(shape.begin(), 30);
+    write_array("x.npy", shape, std::vector<float>(static_cast<std::size_t>(element_count(shape))));
+    write_array("y.npy", {30}, std::vector<float>(30));
+    const auto data = prepare_data(read_data_set(arrays(), LossKind::kCrossEntropy).value(), {}, sweep,
+                                   {"net", "input", input, 0, {3}}, kNever);
+    return data ? "no error" : data.error().message;
+  };
+  EXPECT_THAT(error_for({4, 4, 3}, {3, 4, 4}), HasSubstr("samples of shape [4, 4, 3] do not fit the input of net"));
+  EXPECT_EQ(error_for({4, 4, 1}, {1, 4, 4}), "no error");
+  EXPECT_EQ(error_for({48}, {3, 4, 4}), "no error");
+  EXPECT_EQ(error_for({3, 4, 4}, {48}), "no error");
+  sweep.data.augmentation.sharing = Augmentation::Sharing::kShared;
+  EXPECT_EQ(error_for({3, 4, 4}, {3, 4, 4}), "no error");
+  EXPECT_THAT(error_for({3, 4, 4}, {48}), HasSubstr("augment varies images"));
+}
+
 TEST_F(DataSets, RefusesLabelsThatDoNotFit) {
   write_arrays(30);
   Sweep sweep;

@@ -39,10 +39,12 @@ TEST(Score, TakesProbabilitiesAsTheyAre) {
 }
 
 TEST(Score, IsNoNumberWhereAnOutputIsNone) {
-  Score score(LossKind::kCrossEntropy, false);
-  score.add(std::vector<float>{NAN, NAN}, of_classes({0}, 1));
-  EXPECT_EQ(score.accuracy(), 0.0);
-  EXPECT_TRUE(std::isnan(score.loss()));
+  for (const bool gives_probabilities : {false, true}) {
+    Score score(LossKind::kCrossEntropy, gives_probabilities);
+    score.add(std::vector<float>{NAN, NAN}, of_classes({0}, 1));
+    EXPECT_EQ(score.accuracy(), 0.0);
+    EXPECT_TRUE(std::isnan(score.loss()));
+  }
 }
 
 TEST(Score, AveragesSquaredErrorsOverTargets) {

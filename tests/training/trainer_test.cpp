@@ -150,6 +150,18 @@ TEST_F(Sweeps, LeaveOutAMemberWhoseNetworkCannotBeMade) {
   EXPECT_EQ(prepared.members[2].steps, 3);
 }
 
+TEST_F(Sweeps, HalveWithoutAMemberWhoseNetworkCannotBeMade) {
+  const std::string text =
+      "model = \"mlp\"\nminibatch = 8\nepochs = 3\n[data]\ntrain = \"x.npy\"\nlabels = \"y.npy\"\n"
+      "[space]\narguments.hidden = [8, -1, 16]\n[halving]\nevery = 1\nkeep = 0.5\n";
+  PreparedSweep prepared = prepare(text).value();
+  const auto trained = train(prepared, text, "out");
+  ASSERT_TRUE(trained) << trained.error().message;
+  int dropped = 0;
+  for (const SweepMember& member : prepared.members) dropped += member.outcome == MemberOutcome::kDropped ? 1 : 0;
+  EXPECT_EQ(dropped, 1);
+}
+
 TEST_F(Sweeps, HalveWithoutTouchingThoseThatGoOn) {
   const std::string common = head() + "learning_rate = [0.1, 0.05, 0.001, 0.0001]\n";
   const std::string halved = common + "[halving]\nevery = 1\nkeep = 0.5\nat_least = 2\n";

@@ -76,23 +76,23 @@ std::string format_difference(Nanoseconds difference) {
 std::vector<std::string> describe_error(const TraceComparison& comparison, const Overlay& overlay, CompareSide side,
                                         SliceId slice) {
   const std::size_t i = to_index(side);
+  const PerSide<std::string> labels = side_labels(comparison);
   const auto position = overlay.pair_of[i][to_index(slice)];
   if (!position) {
     const bool compared = comparison.keyed().sides[i].compared[to_index(slice)];
-    const std::string_view other = side == CompareSide::kPredicted ? "measured" : "predicted";
-    return {compared ? fmt::format("no {} slice is its partner", other) : "not compared"};
+    return {compared ? fmt::format("no {} slice is its partner", labels[1 - i]) : "not compared"};
   }
   const SlicePair& pair = overlay.pairs[*position];
   const ComparedTime time = times_of(comparison, pair);
   std::vector<std::string> lines{
-      fmt::format("predicted {}, measured {}", format_time(time.predicted), format_time(time.measured)),
+      fmt::format("{} {}, {} {}", labels[0], format_time(time.predicted), labels[1], format_time(time.measured)),
       fmt::format("difference {} ({})", format_difference(time.predicted - time.measured),
                   format_error(time.relative_error()))};
   const Nanoseconds shift = start_shift(comparison, overlay, pair);
   if (shift == Nanoseconds(0)) {
     lines.emplace_back("both start together");
   } else {
-    lines.push_back(fmt::format("predicted to start {} {}", format_time(shift < Nanoseconds(0) ? -shift : shift),
+    lines.push_back(fmt::format("{} to start {} {}", labels[0], format_time(shift < Nanoseconds(0) ? -shift : shift),
                                 shift < Nanoseconds(0) ? "earlier" : "later"));
   }
   return lines;

@@ -49,8 +49,15 @@ void remove_op(ExploreSettings& settings, std::string_view op) {
     }
     if (!group->op_streams.empty()) group->op_streams.erase(group->op_streams.begin() + (found - group->ops.begin()));
     group->ops.erase(found);
+    if (!group->ops.empty()) {
+      ++group;
+      continue;
+    }
     // Without ops it would be a rest.
-    group = group->ops.empty() ? settings.groups.erase(group) : std::next(group);
+    const std::string name = group->name;
+    group = settings.groups.erase(group);
+    for (ExploreGroup& other : settings.groups)
+      other.after.erase(std::remove(other.after.begin(), other.after.end(), name), other.after.end());
   }
 }
 
@@ -112,7 +119,8 @@ ExploreSettings with_op_strategy(ExploreSettings settings, const ExploreFacts& f
                                  Strategy strategy) {
   if (!holds(strategies_for(facts, op), strategy) || strategy_of(settings, op) == strategy) return settings;
   remove_op(settings, op);
-  if (strategy == rest_strategy(settings)) return settings;
+  const bool has_rest = std::any_of(settings.groups.begin(), settings.groups.end(), is_rest);
+  if (strategy == rest_strategy(settings) && has_rest) return settings;
   const std::size_t position = position_of(facts, op);
   const auto fits = [&](const ExploreGroup& group) {
     if (is_rest(group) || group.strategy != strategy || !group.members.empty() || !group.streams.empty()) return false;

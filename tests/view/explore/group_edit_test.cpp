@@ -63,6 +63,20 @@ TEST_F(GroupEdit, ReturnsAnOpToTheRest) {
   EXPECT_EQ(settings_, before);
 }
 
+TEST_F(GroupEdit, LeavesAPlanWithoutARestWhole) {
+  ExploreGroup first, others;
+  first.name = "first";
+  first.strategy = Strategy::kDenseConvolution;
+  first.ops = {"conv1"};
+  others.name = "others";
+  others.ops = {"relu", "fc1", "fc2"};
+  others.after = {"first"};
+  settings_.groups = {first, others};
+  settings_ = with_op_strategy(settings_, facts_, "conv1", Strategy::kConcurrent);
+  EXPECT_THAT(names(settings_), ElementsAre("conv1: conv1", "others: relu fc1 fc2"));
+  EXPECT_TRUE(settings_.groups.back().after.empty()) << "what it waited for is gone";
+}
+
 TEST_F(GroupEdit, RefusesWhatAnOpCannotDo) {
   EXPECT_EQ(with_op_strategy(settings_, facts_, "relu", Strategy::kStridedBatch), settings_);
   EXPECT_EQ(with_op_strategy(settings_, facts_, "unheard of", Strategy::kStridedBatch), settings_);
