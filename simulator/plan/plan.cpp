@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace cohort {
@@ -18,23 +19,34 @@ constexpr std::array<std::pair<Strategy, std::string_view>, 6> kStrategies = {{
     {Strategy::kGroupedGemm, "grouped_gemm"},
 }};
 
-/// Follows `after` from `name`; returns the cycle as "a -> b -> a" if there is one.
+/// Follows `after` from `first`; returns the cycle as "a -> b -> a" if there is one. A file may hold chains that are
+/// too long for recursion.
 std::optional<std::string> cycle_from(const std::map<std::string, std::vector<std::string>>& after,
-                                      const std::string& name, std::vector<std::string>& path,
-                                      std::set<std::string>& done) {
-  const auto seen = std::find(path.begin(), path.end(), name);
-  if (seen != path.end()) {
+                                      const std::string& first, std::set<std::string>& done) {
+  if (done.contains(first)) return std::nullopt;
+  std::vector<std::pair<const std::string*, std::size_t>> path{{&first, 0}};  // and which of those before it is next
+  std::set<std::string_view> on_path{first};
+  while (!path.empty()) {
+    auto& [name, next] = path.back();
+    const std::vector<std::string>& before = after.at(*name);
+    if (next == before.size()) {
+      on_path.erase(*name);
+      done.insert(*name);
+      path.pop_back();
+      continue;
+    }
+    const std::string& following = before[next++];
+    if (done.contains(following)) continue;
+    if (on_path.insert(following).second) {
+      path.emplace_back(&following, 0);
+      continue;
+    }
     std::string text;
-    for (auto it = seen; it != path.end(); ++it) text += *it + " -> ";
-    return text + name;
+    for (auto it = std::find_if(path.begin(), path.end(), [&](const auto& on) { return *on.first == following; });
+         it != path.end(); ++it)
+      text += *it->first + " -> ";
+    return text + following;
   }
-  if (done.contains(name)) return std::nullopt;
-  path.push_back(name);
-  for (const std::string& next : after.at(name)) {
-    if (auto cycle = cycle_from(after, next, path, done)) return cycle;
-  }
-  path.pop_back();
-  done.insert(name);
   return std::nullopt;
 }
 
@@ -139,8 +151,7 @@ Result<void> validate_order(const Plan& plan) {
   }
   std::set<std::string> done;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    std::vector<std::string> path;
-    if (const auto cycle = cycle_from(after, plan.groups[i].name, path, done))
+    if (const auto cycle = cycle_from(after, plan.groups[i].name, done))
       return fail(ErrorCode::kInvalidInput, "groups[{}].after makes a cycle: {}", i, *cycle);
   }
   return {};

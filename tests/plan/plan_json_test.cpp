@@ -212,6 +212,18 @@ struct BadPlan {
 
 class BadPlans : public ::testing::TestWithParam<BadPlan> {};
 
+TEST(PlanJson, FollowsChainsOfGroupsOfAnyLength) {
+  constexpr int kGroups = 200'000;
+  Plan plan = uniform_plan(members(1), Strategy::kSerial, 1);
+  plan.groups.clear();
+  for (int i = 0; i < kGroups; ++i)
+    plan.groups.push_back(
+        {fmt::format("g{}", i), {0}, {}, Strategy::kSerial, 0, {}, {fmt::format("g{}", (i + 1) % kGroups)}});
+  const auto checked = validate(plan);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("groups[0].after makes a cycle: g0 -> g1 -> "));
+}
+
 TEST_P(BadPlans, AreRefusedWithTheFieldNamed) {
   const auto read = parse_plan(edited(GetParam().from, GetParam().to));
   ASSERT_FALSE(read);
@@ -268,6 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"\"ops\":[\"conv1\",\"pool1\"]", "\"ops\":[\"conv1\",\"pool1\"],\"op_streams\":[0,0]",
                 "groups[1].op_streams is only for strategy concurrent, not dense_convolution"},
         BadPlan{"each 0-1/conv1", "each 0-/conv1", "resolved.steps[0].task must be like"},
+        BadPlan{"each 0-1/conv1", "conv1", "resolved.steps[0].task must be like \"0/conv1\", not \"conv1\""},
         BadPlan{"\"members\": \"0-2\"", "\"members\": \"0-70\"", "baselines[0].members: there is no member 17"},
         BadPlan{"\"buffers\":5", "\"buffers\":0", "baselines[0].input.buffers must be"},
         BadPlan{"\"launch\": \"single\"", "\"launch\": \"twice\"", "baselines[0].launch"},
