@@ -24,21 +24,22 @@ class Reader {
         stream_(key("stream")) {}
 
   Records read() {
-    std::vector<std::uint32_t> op_slices, sync_slices;
+    std::vector<std::uint32_t> sync_slices;
     for (std::uint32_t i = 0; i < trace_.slices.size(); ++i) {
       const Slice& slice = trace_.slices[i];
       const SliceKind kind = kinds_(slice);
       if (is_call(kind)) {
         add_call(SliceId(i), slice);
       } else if (is_device_work(kind)) {
-        op_slices.push_back(i);
+        placed_.push_back({i, key_of(slice), std::nullopt});
       } else if (kind == SliceKind::kSynchronization || kind == SliceKind::kEventRecord) {
         sync_slices.push_back(i);
       }
     }
     sort_calls();
-    for (const std::uint32_t i : op_slices) find_process(trace_.slices[i]);
-    for (const std::uint32_t i : op_slices) add_op(SliceId(i), trace_.slices[i]);
+    for (Placed& op : placed_) find_process(op);
+    records_.ops.reserve(placed_.size());
+    for (const Placed& op : placed_) add_op(op);
     for (const std::uint32_t i : sync_slices) add_sync(trace_.slices[i]);
     std::stable_sort(records_.ops.begin(), records_.ops.end(), [](const RecordedOp& a, const RecordedOp& b) {
       return std::tie(a.start, a.end) < std::tie(b.start, b.end);
@@ -50,6 +51,13 @@ class Reader {
   [[nodiscard]] std::optional<StringId> key(std::string_view name) const { return trace_.strings.find(name); }
 
   using StreamKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  ///< device, context, stream
+
+  /// A slice of device work before its stream is known.
+  struct Placed {
+    std::uint32_t slice = 0;
+    StreamKey stream;
+    std::optional<std::uint32_t> call;
+  };
 
   [[nodiscard]] StreamKey key_of(const Slice& slice, std::int64_t stream) const {
     return {trace_.integer_arg(slice, device_).value_or(0), trace_.integer_arg(slice, context_).value_or(0), stream};
@@ -79,8 +87,13 @@ class Reader {
     return call != records_.call_of.end() ? std::optional(call->second) : std::nullopt;
   }
 
-  void find_process(const Slice& op) {
-    if (const auto call = call_of(op)) processes_of_[key_of(op)].insert(records_.process_of(records_.calls[*call]));
+  void find_process(Placed& op) {
+    op.call = call_of(trace_.slices[op.slice]);
+    if (!op.call) return;
+    const std::int64_t process = records_.process_of(records_.calls[*op.call]);
+    if (last_ && last_->first == op.stream && last_->second == process) return;  // as most
+    processes_of_[op.stream].insert(process);
+    last_ = {op.stream, process};
   }
 
   void add_call(SliceId id, const Slice& slice) {
@@ -99,15 +112,17 @@ class Reader {
     records_.calls.push_back(call);
   }
 
-  void add_op(SliceId id, const Slice& slice) {
+  void add_op(const Placed& placed) {
+    const Slice& slice = trace_.slices[placed.slice];
     const SliceKind kind = kinds_(slice);
     RecordedOp op;
-    op.slice = id;
+    op.slice = SliceId(placed.slice);
     op.start = slice.start;
     op.end = slice.end();
-    op.call = call_of(slice);
-    op.stream =
-        stream_of(key_of(slice), op.call ? std::optional(records_.process_of(records_.calls[*op.call])) : std::nullopt);
+    op.call = placed.call;
+    std::optional<std::int64_t> process;
+    if (op.call) process = records_.process_of(records_.calls[*op.call]);
+    op.stream = stream_of(placed.stream, process);
     if (kind == SliceKind::kCopy) op.kind = TaskKind::kCopy;
     if (kind == SliceKind::kMemset) op.kind = TaskKind::kMemset;
     op.pageable = op.kind == TaskKind::kCopy && trace_.name(slice).find("Pageable") != std::string_view::npos;
@@ -171,6 +186,8 @@ class Reader {
   std::optional<StringId> device_, context_, stream_;
   std::map<std::pair<StreamKey, std::optional<std::int64_t>>, std::size_t> stream_ids_;
   std::map<StreamKey, std::set<std::int64_t>> processes_of_;  ///< that launch on the stream
+  std::vector<Placed> placed_;
+  std::optional<std::pair<StreamKey, std::int64_t>> last_;  ///< that was added to `processes_of_`
   std::map<TrackId, std::size_t> thread_ids_;
   Records records_;
 };
