@@ -65,9 +65,10 @@ std::string_view activation_name(ActivationKind kind) {
 }
 
 std::string_view binary_name(BinaryKind kind) {
-  constexpr std::string_view kNames[] = {"Add",   "Sub", "Mul",   "Div",  "Pow",         "Min",     "Max",
-                                         "PRelu", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-                                         "And",   "Or",  "Xor"};
+  constexpr std::string_view kNames[] = {
+      "Add",        "Sub",       "Mul",        "Div",   "Pow",  "Min",         "Max",     "PRelu",          "Mod",
+      "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And",
+      "Or",         "Xor"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -361,6 +362,8 @@ std::int64_t gate_count(RecurrentCell cell) {
 std::int64_t direction_count(Direction direction) { return direction == Direction::kBidirectional ? 2 : 1; }
 
 bool is_predicate(BinaryKind kind) { return kind >= BinaryKind::kEqual; }
+
+bool is_bitwise(BinaryKind kind) { return kind >= BinaryKind::kBitwiseAnd && kind <= BinaryKind::kBitwiseXor; }
 
 bool is_training_op(const OpAttributes& attributes) {
   return std::visit([]<class Known>(const Known& /*op*/) { return TrainingOp<Known>; }, attributes);

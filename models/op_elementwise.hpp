@@ -67,6 +67,10 @@ enum class BinaryKind {
   kMax,
   kPRelu,  ///< a < 0 ? a*b : a
   kMod,    ///< with the sign of a, as C's fmod
+  // On int32 only, bit by bit:
+  kBitwiseAnd,
+  kBitwiseOr,
+  kBitwiseXor,
   // The result is int32, 0 or 1:
   kEqual,
   kLess,
@@ -90,6 +94,8 @@ struct Binary {
 };
 /// True of kEqual and the kinds after it.
 bool is_predicate(BinaryKind kind);
+/// True of kBitwiseAnd, kBitwiseOr and kBitwiseXor.
+bool is_bitwise(BinaryKind kind);
 
 /// y = condition ? a : b with numpy broadcasting of all three. Inputs: condition (int32), a, b.
 struct Select {

@@ -28,6 +28,7 @@ class ElementRule {
   Result<ElementType> operator()(const Binary& op) const {
     const bool logic = op.kind >= BinaryKind::kAnd;
     if (logic && op.element == kFloat) return fail(ErrorCode::kInvalidInput, "takes truth values only");
+    if (is_bitwise(op.kind) && op.element == kFloat) return fail(ErrorCode::kInvalidInput, "takes whole numbers only");
     COHORT_CHECK(expect_all(types_, op.element));
     return is_predicate(op.kind) ? kInt : op.element;
   }

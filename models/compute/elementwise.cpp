@@ -164,6 +164,12 @@ std::int64_t arithmetic(BinaryKind kind, std::int64_t a, std::int64_t b) {
       return a < 0 ? a * b : a;
     case BinaryKind::kMod:
       return b == 0 ? 0 : a % b;
+    case BinaryKind::kBitwiseAnd:
+      return a & b;
+    case BinaryKind::kBitwiseOr:
+      return a | b;
+    case BinaryKind::kBitwiseXor:
+      return a ^ b;
     default:
       return a;
   }

@@ -116,6 +116,11 @@ Result<void> convert_mod(NodeImport& node);
 Result<void> convert_not(NodeImport& node);
 Result<void> convert_where(NodeImport& node);
 
+// convert_bitwise.cpp
+Result<void> convert_bitwise(NodeImport& node);
+Result<void> convert_bitwise_not(NodeImport& node);
+Result<void> convert_bit_shift(NodeImport& node);
+
 // convert_cast.cpp
 Result<void> convert_cast(NodeImport& node);
 
@@ -183,6 +188,9 @@ Result<Constant> fold_add(NodeImport& node);
 Result<Constant> fold_sub(NodeImport& node);
 Result<Constant> fold_mul(NodeImport& node);
 Result<Constant> fold_div(NodeImport& node);
+Result<Constant> fold_bitwise_and(NodeImport& node);
+Result<Constant> fold_bitwise_or(NodeImport& node);
+Result<Constant> fold_bitwise_xor(NodeImport& node);
 
 // fold_cast.cpp
 Result<Constant> fold_cast(NodeImport& node);

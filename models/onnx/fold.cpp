@@ -79,6 +79,15 @@ Result<std::int64_t> apply(BinaryKind kind, std::int64_t a, std::int64_t b) {
       overflows = a == INT64_MIN && b == -1;
       if (!overflows) result = a / b;
       break;
+    case BinaryKind::kBitwiseAnd:
+      result = a & b;
+      break;
+    case BinaryKind::kBitwiseOr:
+      result = a | b;
+      break;
+    case BinaryKind::kBitwiseXor:
+      result = a ^ b;
+      break;
     default:
       return fail(ErrorCode::kInvalidInput, "is not supported on whole numbers");
   }
@@ -87,23 +96,29 @@ Result<std::int64_t> apply(BinaryKind kind, std::int64_t a, std::int64_t b) {
 }
 
 /// Of whole numbers.
-Result<Constant> fold_binary(NodeImport& node, BinaryKind kind) {
+/// `combine(a, b)` of whole numbers, a Result, with numpy broadcasting.
+template <class Combine>
+Result<Constant> fold_whole(NodeImport& node, const Combine& combine) {
   COHORT_TRY(const Constant* const a, operand(node, 0));
   COHORT_TRY(const Constant* const b, operand(node, 1));
   node.ignore("consumed_inputs");
   COHORT_TRY(const Shape aligned, aligned_operand(node, a->shape, b->shape));
   if (a->integers() == nullptr || b->integers() == nullptr)
     return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
-  COHORT_TRY(Shape shape, infer_shape_with_zeros(Binary{kind}, {a->shape, aligned}));
+  COHORT_TRY(Shape shape, infer_shape_with_zeros(Binary{}, {a->shape, aligned}));
   COHORT_CHECK(node.claim(element_count(shape)));
   const auto a_strides = broadcast_strides(a->shape, shape.size());
   const auto b_strides = broadcast_strides(aligned, shape.size());
   std::vector<std::int64_t> values(count_of(shape));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    COHORT_TRY(values[i], apply(kind, (*a->integers())[position(i, shape, a_strides)],
-                                (*b->integers())[position(i, shape, b_strides)]));
+    COHORT_TRY(values[i], combine((*a->integers())[position(i, shape, a_strides)],
+                                  (*b->integers())[position(i, shape, b_strides)]));
   }
   return make_constant(std::move(shape), std::move(values));
+}
+
+Result<Constant> fold_binary(NodeImport& node, BinaryKind kind) {
+  return fold_whole(node, [kind](std::int64_t a, std::int64_t b) { return apply(kind, a, b); });
 }
 
 Result<Constant> sliced(NodeImport& node, const Constant& from, const AxisSlice& slice) {
@@ -290,5 +305,9 @@ Result<Constant> fold_add(NodeImport& node) { return fold_binary(node, BinaryKin
 Result<Constant> fold_sub(NodeImport& node) { return fold_binary(node, BinaryKind::kSub); }
 Result<Constant> fold_mul(NodeImport& node) { return fold_binary(node, BinaryKind::kMul); }
 Result<Constant> fold_div(NodeImport& node) { return fold_binary(node, BinaryKind::kDiv); }
+
+Result<Constant> fold_bitwise_and(NodeImport& node) { return fold_binary(node, BinaryKind::kBitwiseAnd); }
+Result<Constant> fold_bitwise_or(NodeImport& node) { return fold_binary(node, BinaryKind::kBitwiseOr); }
+Result<Constant> fold_bitwise_xor(NodeImport& node) { return fold_binary(node, BinaryKind::kBitwiseXor); }
 
 }  // namespace cohort::onnx

@@ -25,6 +25,7 @@ std::int64_t opset_of(const Activation& activation) {
   }
 }
 
+std::int64_t opset_of(const Binary& binary) { return is_bitwise(binary.kind) ? 18 : 0; }
 std::int64_t opset_of(const Pool& pool) {
   const auto& dilation = pool.window.dilation;
   const bool dilated = std::any_of(dilation.begin(), dilation.end(), [](std::int64_t each) { return each != 1; });

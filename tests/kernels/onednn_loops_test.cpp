@@ -105,7 +105,8 @@ TEST(OnednnLoops, RaiseToPowers) {
 TEST(OnednnLoops, CombineWholeNumbers) {
   std::vector<BinaryKind> kinds(std::begin(kArithmetic), std::end(kArithmetic));
   kinds.insert(kinds.end(), std::begin(kComparisons), std::end(kComparisons));
-  kinds.insert(kinds.end(), {BinaryKind::kAnd, BinaryKind::kOr, BinaryKind::kXor});
+  kinds.insert(kinds.end(), {BinaryKind::kAnd, BinaryKind::kOr, BinaryKind::kXor, BinaryKind::kBitwiseAnd,
+                             BinaryKind::kBitwiseOr, BinaryKind::kBitwiseXor});
   for (const Pair& pair : kPairs) {
     for (const BinaryKind kind : kinds) {
       CallRunner runner(with_output(Binary{kind, ElementType::kInt32}, {dense(0, pair.a), dense(1, pair.b)}, 2));

@@ -208,6 +208,44 @@ TEST(OnnxTypes, CastLikeOfTruthValuesMakesTruthValues) {
   EXPECT_THAT(result(graph, {{0, 2}, {0}}), ElementsAre(0, 1));
 }
 
+TEST(OnnxTypes, BitsAreThoseOfTheType) {
+  const auto both = [](std::string_view op, int type, const std::vector<float>& a, const std::vector<float>& b) {
+    const std::string graph = input_text("x", {static_cast<std::int64_t>(a.size())}) + input_text("z", {1}) +
+                              cast("x", "n", type) + cast("z", "m", type) + node_text(op, {"n", "m"}, {"r"}) +
+                              cast("r", "y", 1);
+    return result(graph, {a, b});
+  };
+  EXPECT_THAT(both("BitwiseAnd", kInt64, {12, -1, 7, -8}, {10}), ElementsAre(8, 10, 2, 8));
+  EXPECT_THAT(both("BitwiseOr", kInt32, {12, -1, 0, -8}, {10}), ElementsAre(14, -1, 10, -6));
+  EXPECT_THAT(both("BitwiseXor", kInt8, {12, -1, 0, -128}, {10}), ElementsAre(6, -11, 10, -118));
+  EXPECT_THAT(both("BitwiseXor", kUint8, {12, 255}, {10}), ElementsAre(6, 245));
+  const auto negated = [](int type, const std::vector<float>& a) {
+    return result(input_text("x", {static_cast<std::int64_t>(a.size())}) + cast("x", "n", type) +
+                      node_text("BitwiseNot", {"n"}, {"r"}) + cast("r", "y", 1),
+                  {a});
+  };
+  EXPECT_THAT(negated(kInt32, {0, 5, -7}), ElementsAre(-1, -6, 6));
+  EXPECT_THAT(negated(kInt16, {0, 5, -7}), ElementsAre(-1, -6, 6));
+  EXPECT_THAT(negated(kUint16, {0, 5}), ElementsAre(65535, 65530));
+  const auto shifted = [](std::string_view direction, int type, const std::vector<float>& a, float places) {
+    return result(input_text("x", {static_cast<std::int64_t>(a.size())}) + input_text("z", {1}) + cast("x", "n", type) +
+                      cast("z", "m", type) +
+                      node_text("BitShift", {"n", "m"}, {"r"}, text_attribute("direction", direction)) +
+                      cast("r", "y", 1),
+                  {a, {places}});
+  };
+  EXPECT_THAT(shifted("LEFT", kUint8, {1, 200, 255}, 2), ElementsAre(4, 32, 252));
+  EXPECT_THAT(shifted("RIGHT", kUint16, {1, 65535, 256}, 8), ElementsAre(0, 255, 1));
+  EXPECT_THAT(shifted("RIGHT", kUint8, {255}, 20), ElementsAre(0));
+}
+
+TEST(OnnxTypes, BitsOfConstantsAreThoseOf64) {
+  const std::string graph = input_text("x", {1}) + integers_text("a", {1}, {(std::int64_t{1} << 40) + 6}) +
+                            integers_text("b", {}, {12}) + node_text("BitwiseAnd", {"a", "b"}, {"c"}) +
+                            cast("c", "f", 1) + node_text("Add", {"x", "f"}, {"y"});
+  EXPECT_THAT(result(graph, {{0}}), ElementsAre(4));
+}
+
 TEST(OnnxTypes, WholeNumbersToWholePowersAreExact) {
   // 7 to the power of 9 is 40353607, which float32 does not hold.
   const std::string graph = input_text("x", {1}) + cast("x", "n", kInt64) + floats_text("e", {}, {9}) +

@@ -18,6 +18,9 @@ enum class WholeKind : std::int32_t {
   kMax,
   kPRelu,
   kMod,
+  kBitwiseAnd,
+  kBitwiseOr,
+  kBitwiseXor,
   kEqual,  ///< this and those that follow: 0 or 1
   kLess,
   kLessOrEqual,

@@ -61,6 +61,12 @@ COHORT_BODY std::int64_t combine_whole(WholeKind kind, std::int64_t a, std::int6
       return a < 0 ? a * b : a;
     case WholeKind::kMod:
       return b == 0 ? 0 : a % b;
+    case WholeKind::kBitwiseAnd:
+      return a & b;
+    case WholeKind::kBitwiseOr:
+      return a | b;
+    case WholeKind::kBitwiseXor:
+      return a ^ b;
     case WholeKind::kAnd:
       return a != 0 && b != 0 ? 1 : 0;
     case WholeKind::kOr:

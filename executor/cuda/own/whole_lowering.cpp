@@ -14,6 +14,7 @@ struct WholeForm {
 WholeKind whole_kind(BinaryKind kind) {
   static_assert(static_cast<int>(WholeKind::kAdd) == static_cast<int>(BinaryKind::kAdd) + 1);
   static_assert(static_cast<int>(WholeKind::kMod) == static_cast<int>(BinaryKind::kMod) + 1);
+  static_assert(static_cast<int>(WholeKind::kBitwiseXor) == static_cast<int>(BinaryKind::kBitwiseXor) + 1);
   static_assert(static_cast<int>(WholeKind::kEqual) == static_cast<int>(BinaryKind::kEqual) + 1);
   static_assert(static_cast<int>(WholeKind::kXor) == static_cast<int>(BinaryKind::kXor) + 1);
   return static_cast<WholeKind>(static_cast<int>(kind) + 1);

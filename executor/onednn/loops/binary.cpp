@@ -167,6 +167,12 @@ WholeLoops on_whole_numbers(BinaryKind kind) {
       return [](const Run& r) { return combine_whole(r, [](auto a, auto b) { return std::max(a, b); }); };
     case BinaryKind::kPRelu:
       return [](const Run& r) { return combine_whole(r, [](auto a, auto b) { return a < 0 ? a * b : a; }); };
+    case BinaryKind::kBitwiseAnd:
+      return [](const Run& r) { return combine_whole(r, std::bit_and<>()); };
+    case BinaryKind::kBitwiseOr:
+      return [](const Run& r) { return combine_whole(r, std::bit_or<>()); };
+    case BinaryKind::kBitwiseXor:
+      return [](const Run& r) { return combine_whole(r, std::bit_xor<>()); };
     default:
       return nullptr;
   }
