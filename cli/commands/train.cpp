@@ -29,20 +29,27 @@ struct TrainCommandOptions {
 /// In the folder of a sweep.
 constexpr const char* kProfiles = "profiles";
 
+/// What tells that a folder holds a sweep.
+constexpr const char* kOfSweeps[] = {"checkpoint.json", "results.csv"};
+
 /// A folder that holds a sweep is not begun anew unasked.
-Result<void> prepare_folder(const TrainCommandOptions& options, CommandContext& context) {
-  if (options.resume) return {};
+Result<void> check_folder(const TrainCommandOptions& options, const CommandContext& context) {
+  if (options.resume || context.overwrite == Overwrite::kAllow) return {};
   std::error_code error;
-  if (context.overwrite == Overwrite::kAllow) std::filesystem::remove_all(options.output / kProfiles, error);
-  for (const char* const file : {"checkpoint.json", "results.csv"}) {
-    if (context.overwrite == Overwrite::kAllow) {
-      std::filesystem::remove(options.output / file, error);
-    } else if (std::filesystem::exists(options.output / file, error)) {
+  for (const char* const file : kOfSweeps) {
+    if (std::filesystem::exists(options.output / file, error))
       return fail(ErrorCode::kInvalidInput, "{} holds a sweep already; --resume goes on with it, -f begins anew",
                   options.output.string());
-    }
   }
   return {};
+}
+
+/// For a sweep that begins anew, once all that it reads has been read: that may be here, too.
+void clear_folder(const TrainCommandOptions& options, const CommandContext& context) {
+  if (options.resume || context.overwrite != Overwrite::kAllow) return;
+  std::error_code error;
+  std::filesystem::remove_all(options.output / kProfiles, error);
+  for (const char* const file : kOfSweeps) std::filesystem::remove(options.output / file, error);
 }
 
 Result<SweepPlanner> open_planner(const TrainCommandOptions& options, const Sweep& sweep, const Backend& backend,
@@ -57,16 +64,26 @@ Result<SweepPlanner> open_planner(const TrainCommandOptions& options, const Swee
   return SweepPlanner::open(backend.info(), std::move(planner));
 }
 
-/// A sweep that is resumed plans by the profiles that it began with: they are kept beside its results.
-Result<void> keep_profiles(const TrainCommandOptions& options) {
-  MadeFolders made;
-  for (std::size_t i = 0; i < options.profiles.size(); ++i) {
-    COHORT_CHECK(made.make(options.output / kProfiles));
-    COHORT_TRY(const std::string bytes, read_file(options.profiles[i]));
-    COHORT_CHECK(write_file(options.output / kProfiles / fmt::format("given-{}.trace.json.gz", i + 1), bytes,
-                            Overwrite::kAllow));
+Result<std::vector<std::string>> read_profiles(const TrainCommandOptions& options) {
+  std::vector<std::string> files;
+  for (const std::filesystem::path& file : options.profiles) {
+    COHORT_TRY(std::string bytes, read_file(file));
+    files.push_back(std::move(bytes));
   }
-  return {};
+  return files;
+}
+
+/// A sweep that is resumed plans by the profiles that it began with: they are kept beside its results.
+Result<std::vector<std::filesystem::path>> keep_profiles(const std::vector<std::string>& given,
+                                                         const TrainCommandOptions& options) {
+  MadeFolders made;
+  std::vector<std::filesystem::path> kept;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    COHORT_CHECK(made.make(options.output / kProfiles));
+    kept.push_back(options.output / kProfiles / fmt::format("given-{}.trace.json.gz", i + 1));
+    COHORT_CHECK(write_file(kept.back(), given[i], Overwrite::kAllow));
+  }
+  return kept;
 }
 
 std::vector<std::filesystem::path> kept_profiles(const std::filesystem::path& folder) {
@@ -138,18 +155,26 @@ Result<void> run(TrainCommandOptions options, CommandContext& context) {
   COHORT_TRY(const std::string text, read_file(options.sweep));
   COHORT_TRY(Sweep sweep, parse_sweep(text, options.sweep));
   if (options.output.empty()) options.output = options.sweep.stem().string() + ".train";
-  if (!options.dry_run) COHORT_CHECK(prepare_folder(options, context));
+  if (!options.dry_run) COHORT_CHECK(check_folder(options, context));
   COHORT_TRY(const auto backend, open_device(options.device));
   context.console.progress("loading");
   COHORT_TRY(PreparedSweep prepared, prepare_sweep(std::move(sweep), context.cancel));
   context.console.clear_progress();
-  if (options.resume) options.profiles = kept_profiles(options.output);
-  COHORT_TRY(SweepPlanner planner, open_planner(options, prepared.sweep, *backend, context));
   MadeFolders made;
+  if (options.resume) {
+    options.profiles = kept_profiles(options.output);
+  } else if (!options.dry_run) {
+    // What is wrong with the profiles is told before anything is removed; they may be among what is.
+    COHORT_CHECK(open_planner(options, prepared.sweep, *backend, context).map([](const SweepPlanner&) {}));
+    COHORT_TRY(const std::vector<std::string> given, read_profiles(options));
+    clear_folder(options, context);
+    COHORT_CHECK(made.make(options.output));
+    COHORT_TRY(options.profiles, keep_profiles(given, options));
+  }
+  COHORT_TRY(SweepPlanner planner, open_planner(options, prepared.sweep, *backend, context));
   if (!options.dry_run || options.make_profiles) COHORT_CHECK(made.make(options.output));
   if (options.make_profiles) COHORT_CHECK(make_profiles(options, prepared, *backend, planner, context));
   if (options.dry_run) return dry_run(options, prepared, *backend, planner, context);
-  if (!options.resume) COHORT_CHECK(keep_profiles(options));
 
   TrainerOptions trainer_options;
   trainer_options.folder = options.output;
