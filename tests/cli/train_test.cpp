@@ -161,6 +161,12 @@ TEST_F(Train, PlansByProfilesThatItMakes) {
   const Outcome outcome = cohort({"train", "sweep.toml", "-o", "out", "--profile", "out/profiles/mlp-1.trace.json.gz"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(read("out/results.json")).at("members")[0].at("outcome"), "finished");
+  const Outcome wrong = cohort({"train", "sweep.toml", "-o", "out", "--profile", "out/results.json", "-f"});
+  EXPECT_NE(wrong.exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("out/checkpoint.json"))) << "nothing is lost to what is wrong";
+  const Outcome again =
+      cohort({"train", "sweep.toml", "-o", "out", "--profile", "out/profiles/mlp-1.trace.json.gz", "-f"});
+  EXPECT_EQ(again.exit_code, 0) << again.err << "though -f removes it";
 }
 
 TEST_F(Train, NamesWhatIsWrong) {
