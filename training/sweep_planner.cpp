@@ -105,6 +105,7 @@ Result<PlannedBatch> SweepPlanner::planned(const ModelSource& source, std::size_
   PlannerOptions planner;
   planner.cancel = options_.cancel;
   COHORT_TRY(PlanningResult result, plan_best_of(input->cases(), planner));
+  if (result.interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
   const std::vector<WeighedCase> weighed = weigh(result, input->cases());
   const WeighedCase& chosen = fastest_of(weighed, members);
   PlanCandidate& best = result.ranked[chosen.outcome->best];

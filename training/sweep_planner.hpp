@@ -69,6 +69,8 @@ class SweepPlanner {
 
   /// Those of the model batches that a resumed sweep goes on with.
   void set_limits(const Limits& limits) { options_.limits = limits; }
+  /// Null: planning is not interrupted any more.
+  void set_cancel(const CancelToken* cancel) { options_.cancel = cancel; }
 
   /// Errors: kDoesNotFit where not even one member fits the limits; kInterrupted.
   Result<std::vector<PlannedBatch>> plan(const TrainedNetwork& network, std::size_t members);

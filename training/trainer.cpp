@@ -42,6 +42,8 @@ Result<void> Trainer::run() {
   MadeFolders made;
   COHORT_CHECK(made.make(models_folder()));
   COHORT_CHECK(options_.resume ? resume() : begin());
+  // A search that ends early plans another way than one that does not, and a sweep that goes on must not tell.
+  planner_.set_cancel(nullptr);
   return train_epochs();
 }
 
