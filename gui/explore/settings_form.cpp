@@ -207,7 +207,7 @@ void SettingsForm::add_limit(QFormLayout& form, const char* name, const QString&
   connect(on, &QCheckBox::toggled, amount, &QWidget::setEnabled);
   connect(on, &QCheckBox::toggled, this, &SettingsForm::change);
   connect(amount, &NumberField::value_changed, this, &SettingsForm::change);
-  limits_.push_back({on, amount, limit});
+  limits_.push_back({on, amount, limit, amount->value()});
 }
 
 void SettingsForm::add_limits() {
@@ -266,11 +266,12 @@ void SettingsForm::set_settings(const ExploreSettings& settings) {
   show_number(buffers_, kept.buffers.value_or(2));
   show_number(decode_workers_, kept.decode_workers);
   show_text(data_, qt(kept.data));
-  for (const LimitField& field : limits_) {
+  for (LimitField& field : limits_) {
     const std::optional<Bytes>& limit = kept.limits.*field.limit;
     show_check(field.on, limit.has_value());
     field.amount->setEnabled(limit.has_value());
     if (limit) field.amount->set_value(static_cast<double>(limit->value) / kMebibyte);
+    field.shown = field.amount->value();
   }
   show_check(mixed_precision_, kept.mixed_precision);
   show_number(copy_speed_, kept.copy_speed);
@@ -344,9 +345,13 @@ void SettingsForm::change() {
   if (buffers_ != nullptr && (settings.buffers || whole(*buffers_) != 2)) settings.buffers = whole(*buffers_);
   if (decode_workers_ != nullptr) settings.decode_workers = whole(*decode_workers_);
   if (data_ != nullptr) settings.data = data_->text().trimmed().toStdString();
-  for (const LimitField& field : limits_) {
-    settings.limits.*field.limit =
-        field.on->isChecked() ? std::optional(mebibytes(field.amount->value())) : std::nullopt;
+  for (LimitField& field : limits_) {
+    std::optional<Bytes>& limit = settings.limits.*field.limit;
+    // A limit that nobody has touched keeps its bytes, though the field shows fewer digits.
+    const bool is_kept = field.on->isChecked() && limit && field.amount->value() == field.shown;
+    if (is_kept) continue;
+    limit = field.on->isChecked() ? std::optional(mebibytes(field.amount->value())) : std::nullopt;
+    field.shown = field.amount->value();
   }
   bool was_wrong = false;
   if (fuse_ != nullptr) {

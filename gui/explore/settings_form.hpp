@@ -64,6 +64,7 @@ class SettingsForm : public QWidget {
     QCheckBox* on = nullptr;
     NumberField* amount = nullptr;
     std::optional<Bytes> Limits::*limit = nullptr;
+    double shown = 0;  ///< what it shows of the settings
   };
 
   ExploreFacts facts_;
