@@ -112,12 +112,13 @@ std::optional<std::vector<std::uint32_t>> parse_ranges(std::string_view text) {
   return positions;
 }
 
-Result<std::vector<std::uint32_t>> read_ranges(JsonObject& object, std::string_view key) {
+Result<std::vector<std::uint32_t>> read_ranges(JsonObject& object, std::string_view key, Allowance& allowance) {
   COHORT_TRY(const std::string text, object.string(key));
   auto positions = parse_ranges(text);
   if (!positions)
     return fail(ErrorCode::kInvalidInput, "{} must be positions and ranges such as 0-15,17, not \"{}\"",
                 object.path_of(key), text);
+  COHORT_CHECK(allowance.copy(positions->size(), 0, object.path_of(key)));
   return std::move(*positions);
 }
 
@@ -140,10 +141,10 @@ Result<int> read_count(JsonObject& object, std::string_view key) {
   return static_cast<int>(count);
 }
 
-Result<Group> read_group(JsonObject& object) {
+Result<Group> read_group(JsonObject& object, Allowance& allowance) {
   Group group;
   COHORT_TRY(group.name, object.string("name"));
-  COHORT_TRY(group.members, read_ranges(object, "members"));
+  COHORT_TRY(group.members, read_ranges(object, "members", allowance));
   COHORT_TRY(const std::string strategy, object.string("strategy"));
   auto known = strategy_from(strategy);
   if (!known) return in_context(object.path_of("strategy"), known.error());
@@ -275,7 +276,7 @@ Result<std::vector<ResolvedStep>> read_steps(JsonObject& object, Allowance& allo
 
 Result<Baseline> read_baseline(JsonObject& object, Allowance& allowance) {
   Baseline baseline;
-  COHORT_TRY(baseline.members, read_ranges(object, "members"));
+  COHORT_TRY(baseline.members, read_ranges(object, "members", allowance));
   COHORT_TRY(baseline.steps, read_steps(object, allowance));
   if (object.has("input")) {
     COHORT_TRY(JsonObject input, nested(object, "input"));
@@ -335,7 +336,7 @@ Result<void> read_lists(JsonObject& object, Allowance& allowance, Plan& plan) {
   COHORT_TRY(plan.members, read_members(object, allowance));
   COHORT_TRY(auto groups, object.objects("groups"));
   for (JsonObject& entry : groups) {
-    COHORT_TRY(auto group, read_group(entry));
+    COHORT_TRY(auto group, read_group(entry, allowance));
     plan.groups.push_back(std::move(group));
   }
   if (!object.has("baselines")) return {};

@@ -212,6 +212,15 @@ struct BadPlan {
 
 class BadPlans : public ::testing::TestWithParam<BadPlan> {};
 
+TEST(PlanJson, BoundsWhatRangesOfAllGroupsStandFor) {
+  std::string groups;
+  for (int i = 0; i < 200; ++i)
+    groups += fmt::format("{{\"name\":\"g{}\",\"members\":\"0-65535\",\"strategy\":\"serial\"}},", i);
+  const auto read = parse_plan(edited("\"groups\": [", "\"groups\": [" + groups));
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("a plan holds at most"));
+}
+
 TEST(PlanJson, FollowsChainsOfGroupsOfAnyLength) {
   constexpr int kGroups = 200'000;
   Plan plan = uniform_plan(members(1), Strategy::kSerial, 1);
