@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -33,8 +34,18 @@ Result<ChildEnd> run_child(const std::vector<std::string>& words,
   arguments.push_back(nullptr);
 
   const auto start = std::chrono::steady_clock::now();
+  // We ignore these; a program expects them as they usually are.
+  ::sigset_t usual;
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGPIPE);
+  sigaddset(&usual, SIGXFSZ);
+  ::posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setsigdefault(&attributes, &usual);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   ::pid_t child = 0;
-  const int error = ::posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), env.data());
+  const int error = ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), env.data());
+  ::posix_spawnattr_destroy(&attributes);
   if (error != 0) return fail(ErrorCode::kInvalidInput, "{} does not start: {}", words[0], std::strerror(error));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/standard_error.hpp"
+
 namespace cohort {
 
 Console::Console(bool quiet, ProgressForm progress) : quiet_(quiet), progress_(progress) {
@@ -27,7 +29,7 @@ void Console::note(std::string_view line) {
   clear_progress();
   // Where both go to one place, what was printed before stands before.
   if (std::fflush(stdout) != 0 && write_error_ == 0) write_error_ = errno;
-  fmt::print(stderr, "{}\n", line);
+  write_standard_error(fmt::format("{}\n", line));
 }
 
 void Console::progress(std::string_view text) {
@@ -39,20 +41,18 @@ void Console::progress(std::string_view text) {
   last_stage_ = stage;
   if (progress_ == ProgressForm::kJson) {
     const nlohmann::ordered_json line = {{"progress", text}};
-    fmt::print(stderr, "{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    write_standard_error(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     return;
   }
   progress_shown_ = true;
-  fmt::print(stderr, "\r\x1b[K{}", text);
-  std::fflush(stderr);
+  write_standard_error(fmt::format("\r\x1b[K{}", text));
 }
 
 void Console::clear_progress() {
   if (!progress_shown_) return;
   progress_shown_ = false;
   last_stage_.clear();
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  write_standard_error("\r\x1b[K");
 }
 
 Result<void> Console::finish() {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/standard_error.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
@@ -92,7 +93,7 @@ void declare(CLI::App& root, const Command& command, Entry& entry) {
 }
 
 int report(const Error& error) {
-  fmt::print(stderr, "cohort: {}\n", error.message);
+  write_standard_error(fmt::format("cohort: {}\n", error.message));
   return static_cast<int>(error.code);
 }
 

@@ -83,7 +83,9 @@ void add_planning_options(CLI::App& app, PlanningFlags& flags) {
   app.add_option("--device-profile", values.gpu_profile,
                  "GPU profile from cohort calibrate --fit, or the name of a known GPU; default: published figures")
       ->type_name("FILE|NAME");
-  app.add_option("--limit", flags.limits, "memory=8GiB or workspace=64MiB")->type_name("NAME=VALUE");
+  app.add_option("--limit", flags.limits, "memory=8GiB or workspace=64MiB; repeatable")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   add_precision_option(app, flags.precision, "Precision that ops compute in; default: that of the profiles");
 }
 

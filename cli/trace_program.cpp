@@ -151,6 +151,7 @@ Result<void> trace_program(const TraceProgramOptions& given, CommandContext& con
       return fail(static_cast<ErrorCode>(untraced.exit_code), "{} ended with exit code {}, untraced",
                   options.program[0], untraced.exit_code);
     walls.push_back({"program untraced", {untraced.wall}, 0});
+    COHORT_CHECK(context.cancel.check());
   }
   COHORT_TRY(const ChildEnd end, run_child(options.program, tracer.environment));
   walls.push_back({"program traced", {end.wall}, 0});

@@ -158,8 +158,9 @@ Result<std::pair<std::string, double>> parse_scale(const std::string& text) {
 TraceSimulation::TraceSimulation(CLI::App& app) : TraceSimulation(app, app.get_options().size()) {}
 
 TraceSimulation::TraceSimulation(CLI::App& app, std::size_t options_before) : steps_(app, TraceCount::kSeveral) {
-  app.add_option("--scale", scale_, "Traces only: make kernels of this name, op or layer x times faster")
-      ->type_name("PATTERN=x");
+  app.add_option("--scale", scale_, "Traces only: make kernels of this name, op or layer x times faster; repeatable")
+      ->type_name("PATTERN=x")
+      ->allow_extra_args(false);
   app.add_flag("--mixed-precision", mixed_precision_,
                "Traces only: compute in 16 bits: matrix products 3 times and all else 2 times as fast, but for kernels "
                "that do so already");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/standard_error.hpp"
 #include "gui/window/application.hpp"
 #include "gui/window/main_window.hpp"
 #include "gui/window/pages.hpp"
@@ -17,7 +18,7 @@ namespace cohort {
 namespace {
 
 int report(const Error& error) {
-  fmt::print(stderr, "cohort-viewer: {}\n", error.message);
+  write_standard_error(fmt::format("cohort-viewer: {}\n", error.message));
   return static_cast<int>(error.code);
 }
 
@@ -26,7 +27,8 @@ bool is_set(const char* name) { return !qEnvironmentVariableIsEmpty(name); }
 /// What Qt remarks on a machine without a desktop concerns nobody who wants a picture.
 void keep_quiet() {
   qInstallMessageHandler([](QtMsgType type, const QMessageLogContext&, const QString& message) {
-    if (type == QtCriticalMsg || type == QtFatalMsg) fmt::print(stderr, "cohort-viewer: {}\n", message.toStdString());
+    if (type == QtCriticalMsg || type == QtFatalMsg)
+      write_standard_error(fmt::format("cohort-viewer: {}\n", message.toStdString()));
   });
 }
 

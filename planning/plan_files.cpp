@@ -49,11 +49,17 @@ Result<Plan> recorded_plan(const std::filesystem::path& file, const TraceInfo& t
   return plan_from(trace.plan, file);
 }
 
+std::filesystem::path beside_plan(const std::filesystem::path& plan, std::string_view ending) {
+  std::string name = plan.filename().string();
+  for (const std::string_view end : {".json", ".plan"}) {
+    if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
+  }
+  return plan.parent_path() / (name += ending);
+}
+
 PlanFiles PlanFiles::of(std::filesystem::path plan) {
   PlanFiles files;
-  files.predicted = plan;
-  while (files.predicted.has_extension()) files.predicted.replace_extension();
-  files.predicted += ".predicted.json.gz";
+  files.predicted = beside_plan(plan, ".predicted.json.gz");
   files.plan = std::move(plan);
   return files;
 }

@@ -19,6 +19,9 @@ Result<Plan> read_plan(const std::filesystem::path& file);
 /// Errors: kInvalidInput naming the field.
 Result<Plan> recorded_plan(const std::filesystem::path& file, const TraceInfo& trace);
 
+/// "lr0.01.measured.json.gz" of "lr0.01.plan.json": the name without .plan.json or .json, and the ending.
+std::filesystem::path beside_plan(const std::filesystem::path& plan, std::string_view ending);
+
 /// A plan, and its predicted trace beside it.
 struct PlanFiles {
   std::filesystem::path plan;       ///< mlp.plan.json

@@ -19,13 +19,6 @@ struct ExportCommandOptions {
   std::string fuse = "plan";
 };
 
-/// "lenet5.onnx" of "lenet5.plan.json" would be the name of a model that the plan may read.
-std::filesystem::path default_output(const std::filesystem::path& plan) {
-  constexpr std::string_view kEnd = ".plan.json";
-  const std::string name = plan.filename().string();
-  return (name.ends_with(kEnd) ? name.substr(0, name.size() - kEnd.size()) : plan.stem().string()) + ".batch.onnx";
-}
-
 /// "x [1, 3, 224, 224]", or "lenet5-0/x [1, 1, 28, 28] and 15 more".
 std::string first_of(const Model& model, const std::vector<TensorId>& tensors) {
   const Tensor& first = model.tensor(tensors.front());
@@ -59,7 +52,8 @@ void report(const Plan& plan, const ExportedBatch& batch, const ExportCommandOpt
 }
 
 Result<void> run(ExportCommandOptions options, CommandContext& context) {
-  if (options.output.empty()) options.output = default_output(options.plan);
+  // "lenet5.onnx" of "lenet5.plan.json" would be the name of a model that the plan may read.
+  if (options.output.empty()) options.output = beside_plan(options.plan.filename(), ".batch.onnx");
   const std::filesystem::path data = options.output.string() + ".data";
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_CHECK(check_writable(data, context.overwrite));

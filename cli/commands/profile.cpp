@@ -299,6 +299,7 @@ void add_case_options(CLI::App& app, ProfileCommandOptions& options) {
       app.add_option("--fused-widths", options.fused_widths,
                      "Numbers of members at which fused calls are timed and the best plans are run; default: 4,16")
           ->delimiter(',')
+          ->allow_extra_args(false)
           ->check(CLI::Range(2, 1024));
   app.add_flag("--no-fused", options.no_fused, "Time no fused calls; predictions then estimate them from single ops")
       ->excludes(widths);
@@ -380,6 +381,8 @@ Command profile_command() {
     for (const char* const name : {"--add", "--for"}) options->of_models.push_back(app.get_option(name));
     options->of_programs =
         options_named(app, {"--whole-graphs", "--latency", "--event-times", "--end-wait", "--twice"});
+    options->not_of_added.push_back(app.get_option("--output"));  // the profile itself gets more
+    options->not_of_added.insert(options->not_of_added.end(), options->of_programs.begin(), options->of_programs.end());
     return [options](CommandContext& context) { return run(*options, context); };
   };
   return command;

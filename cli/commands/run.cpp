@@ -91,9 +91,7 @@ Result<void> run(RunCommandOptions options, CommandContext& context) {
   COHORT_TRY(Plan plan, read_plan(options.plan));
   COHORT_CHECK(set_precision(plan, options.precision));
   if (options.output.empty()) {
-    options.output = options.plan.filename();
-    while (options.output.has_extension()) options.output.replace_extension();
-    options.output += ".measured.json.gz";
+    options.output = beside_plan(options.plan.filename(), ".measured.json.gz");
   }
   COHORT_CHECK(check_writable(options.output, context.overwrite));
   COHORT_TRY(const auto backend, open_device(options.device.empty() ? plan.device : options.device));

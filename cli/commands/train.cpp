@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/rate.hpp"
+#include "base/spelling.hpp"
 #include "cli/command.hpp"
 #include "cli/planning_options.hpp"
 #include "devices/devices.hpp"
@@ -48,6 +49,10 @@ Result<void> check_folder(const TrainCommandOptions& options, const CommandConte
 void clear_folder(const TrainCommandOptions& options, const CommandContext& context) {
   if (options.resume || context.overwrite != Overwrite::kAllow) return;
   std::error_code error;
+  const bool is_of_sweep = std::any_of(std::begin(kOfSweeps), std::end(kOfSweeps), [&](const char* file) {
+    return std::filesystem::exists(options.output / file, error);
+  });
+  if (!is_of_sweep) return;  // a folder of profiles may be anybody's
   std::filesystem::remove_all(options.output / kProfiles, error);
   for (const char* const file : kOfSweeps) std::filesystem::remove(options.output / file, error);
 }
@@ -187,8 +192,9 @@ Result<void> run(TrainCommandOptions options, CommandContext& context) {
   const Result<void> trained = trainer.run();
   context.console.clear_progress();
   if (!trained && trained.error().code == ErrorCode::kInterrupted)
-    return fail(ErrorCode::kInterrupted, "interrupted; cohort train {} -o {} --resume goes on", options.sweep.string(),
-                options.output.string());
+    return fail(ErrorCode::kInterrupted, "interrupted; cohort train {} -o {}{} --resume goes on",
+                as_shell_word(options.sweep.string()), as_shell_word(options.output.string()),
+                options.device == default_device() ? "" : " --device " + as_shell_word(options.device));
   COHORT_CHECK(trained);
   report(options, prepared, trainer.times(), context);
   return {};
@@ -238,6 +244,7 @@ Command train_command() {
                  "in the folder")
         ->excludes(resume);
     app.add_option("--limit", options->limits, "memory=8GiB or workspace=64MiB, of each model batch")
+        ->allow_extra_args(false)
         ->type_name("NAME=BYTES")
         ->excludes(resume);
     return [options](CommandContext& context) { return run(*options, context); };

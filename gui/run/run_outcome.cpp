@@ -1,6 +1,5 @@
 #include "gui/run/run_outcome.hpp"
 
-#include <QDir>
 #include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -37,9 +36,7 @@ QString predicted_trace_of(const OpenFile& plan, const std::vector<OpenFile>& fi
     const auto of = recorded_plan(file.path.toStdString(), file.trace->info);
     if (of && fingerprint(*of) == wanted) return file.path;
   }
-  // Named as `cohort plan` names it: all extensions gone, "lenet5.predicted.json.gz".
-  const QFileInfo file(plan.path);
-  const QString beside = file.dir().filePath(file.baseName() + QStringLiteral(".predicted.json.gz"));
+  const QString beside = QString::fromStdString(PlanFiles::of(plan.path.toStdString()).predicted.string());
   return QFileInfo::exists(beside) ? beside : QString();
 }
 

@@ -1,7 +1,6 @@
 #include "gui/run/run_page.hpp"
 
 #include <QComboBox>
-#include <QDir>
 #include <QFileInfo>
 #include <QFormLayout>
 #include <QFrame>
@@ -13,6 +12,7 @@
 
 #include "base/rate.hpp"
 #include "gui/process/progress_panel.hpp"
+#include "planning/plan_files.hpp"
 
 namespace cohort {
 
@@ -163,8 +163,7 @@ const OpenFile* RunPage::chosen() const {
 }
 
 QString RunPage::measured_trace_of(const QString& plan) {
-  const QFileInfo file(plan);
-  return file.dir().filePath(file.baseName() + QStringLiteral(".measured.json.gz"));
+  return QString::fromStdString(beside_plan(plan.toStdString(), ".measured.json.gz").string());
 }
 
 /// The plan's own, where it can be used.
