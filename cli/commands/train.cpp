@@ -174,7 +174,12 @@ Result<void> run(TrainCommandOptions options, CommandContext& context) {
     COHORT_TRY(const std::vector<std::string> given, read_profiles(options));
     clear_folder(options, context);
     COHORT_CHECK(made.make(options.output));
-    COHORT_TRY(options.profiles, keep_profiles(given, options));
+    COHORT_TRY(const auto kept, keep_profiles(given, options));
+    for (std::size_t i = 0; i < kept.size(); ++i) {  // a profile elsewhere may have its model beside it
+      std::error_code error;
+      const auto folder = std::filesystem::weakly_canonical(options.profiles[i], error).parent_path();
+      if (folder == std::filesystem::weakly_canonical(options.output / kProfiles, error)) options.profiles[i] = kept[i];
+    }
   }
   COHORT_TRY(SweepPlanner planner, open_planner(options, prepared.sweep, *backend, context));
   if (!options.dry_run || options.make_profiles) COHORT_CHECK(made.make(options.output));
@@ -191,6 +196,10 @@ Result<void> run(TrainCommandOptions options, CommandContext& context) {
   Trainer trainer(prepared, *backend, planner, std::move(trainer_options));
   const Result<void> trained = trainer.run();
   context.console.clear_progress();
+  std::error_code error;
+  if (!trained && trained.error().code == ErrorCode::kInterrupted &&
+      !std::filesystem::exists(options.output / kOfSweeps[0], error))
+    return fail(ErrorCode::kInterrupted, "interrupted before the first step");
   if (!trained && trained.error().code == ErrorCode::kInterrupted)
     return fail(ErrorCode::kInterrupted, "interrupted; cohort train {} -o {}{} --resume goes on",
                 as_shell_word(options.sweep.string()), as_shell_word(options.output.string()),

@@ -92,8 +92,6 @@ void ExplorationSource::open() {
   }
   if (wanted == opened_ && (exploration_ || opening())) return;
   const QStringList paths = chosen_ < 0 ? QStringList() : choices_[static_cast<std::size_t>(chosen_)].paths;
-  // The same files with more beside them, or read anew: what was set for them holds.
-  const bool is_same = std::exchange(opened_paths_, paths) == paths && settings_ != first_settings_;
   opened_ = wanted;
   job_.cancel();
   exploration_.reset();
@@ -101,9 +99,11 @@ void ExplorationSource::open() {
   if (!traces.empty()) {
     job_.start(
         [opener = opener_, traces = std::move(traces)](const CancelToken& cancel) { return opener(traces, cancel); },
-        [this, is_same](Result<std::unique_ptr<Exploration>> result) {
+        [this, paths](Result<std::unique_ptr<Exploration>> result) {
           if (result) {
             exploration_ = std::move(*result);
+            // Of the same files with more beside them, or read anew: what was set for them holds.
+            const bool is_same = std::exchange(opened_paths_, paths) == paths && settings_ != first_settings_;
             first_settings_ = first_settings();
             if (!is_same || !exploration_->problems(settings_).empty()) settings_ = first_settings_;
           } else {

@@ -67,7 +67,7 @@ class ExplorationSource : public QObject {
   std::vector<Choice> choices_;
   int chosen_ = -1;
   std::vector<std::shared_ptr<const Trace>> opened_;  ///< of exploration_, or of what is being opened
-  QStringList opened_paths_;                          ///< the choice that these are of
+  QStringList opened_paths_;                          ///< of the choice that settings_ are for
   std::shared_ptr<Exploration> exploration_;
   QString error_;
   ExploreSettings settings_;

@@ -345,13 +345,12 @@ void SettingsForm::change() {
   if (buffers_ != nullptr && (settings.buffers || whole(*buffers_) != 2)) settings.buffers = whole(*buffers_);
   if (decode_workers_ != nullptr) settings.decode_workers = whole(*decode_workers_);
   if (data_ != nullptr) settings.data = data_->text().trimmed().toStdString();
-  for (LimitField& field : limits_) {
+  for (const LimitField& field : limits_) {
     std::optional<Bytes>& limit = settings.limits.*field.limit;
     // A limit that nobody has touched keeps its bytes, though the field shows fewer digits.
     const bool is_kept = field.on->isChecked() && limit && field.amount->value() == field.shown;
     if (is_kept) continue;
     limit = field.on->isChecked() ? std::optional(mebibytes(field.amount->value())) : std::nullopt;
-    field.shown = field.amount->value();
   }
   bool was_wrong = false;
   if (fuse_ != nullptr) {
@@ -367,6 +366,7 @@ void SettingsForm::change() {
     settings.copy_speed = copy_speed_->value();
     settings.interconnect_speed = interconnect_speed_->value();
   }
+  for (LimitField& field : limits_) field.shown = field.amount->value();
   enable_what_applies();
   if (settings == settings_ && !was_wrong) return;  // else whoever listens says anew what is wrong with settings
   settings_ = std::move(settings);

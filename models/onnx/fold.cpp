@@ -96,29 +96,23 @@ Result<std::int64_t> apply(BinaryKind kind, std::int64_t a, std::int64_t b) {
 }
 
 /// Of whole numbers.
-/// `combine(a, b)` of whole numbers, a Result, with numpy broadcasting.
-template <class Combine>
-Result<Constant> fold_whole(NodeImport& node, const Combine& combine) {
+Result<Constant> fold_binary(NodeImport& node, BinaryKind kind) {
   COHORT_TRY(const Constant* const a, operand(node, 0));
   COHORT_TRY(const Constant* const b, operand(node, 1));
   node.ignore("consumed_inputs");
   COHORT_TRY(const Shape aligned, aligned_operand(node, a->shape, b->shape));
   if (a->integers() == nullptr || b->integers() == nullptr)
     return fail(ErrorCode::kInvalidInput, "mixes whole numbers and float32");
-  COHORT_TRY(Shape shape, infer_shape_with_zeros(Binary{}, {a->shape, aligned}));
+  COHORT_TRY(Shape shape, infer_shape_with_zeros(Binary{kind}, {a->shape, aligned}));
   COHORT_CHECK(node.claim(element_count(shape)));
   const auto a_strides = broadcast_strides(a->shape, shape.size());
   const auto b_strides = broadcast_strides(aligned, shape.size());
   std::vector<std::int64_t> values(count_of(shape));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    COHORT_TRY(values[i], combine((*a->integers())[position(i, shape, a_strides)],
-                                  (*b->integers())[position(i, shape, b_strides)]));
+    COHORT_TRY(values[i], apply(kind, (*a->integers())[position(i, shape, a_strides)],
+                                (*b->integers())[position(i, shape, b_strides)]));
   }
   return make_constant(std::move(shape), std::move(values));
-}
-
-Result<Constant> fold_binary(NodeImport& node, BinaryKind kind) {
-  return fold_whole(node, [kind](std::int64_t a, std::int64_t b) { return apply(kind, a, b); });
 }
 
 Result<Constant> sliced(NodeImport& node, const Constant& from, const AxisSlice& slice) {

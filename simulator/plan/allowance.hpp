@@ -7,7 +7,7 @@
 
 namespace cohort {
 
-/// Limits what the "count" and "each" of a small plan file may expand to.
+/// Limits what the "count", the "each" and the ranges of a small plan file may expand to.
 class Allowance {
  public:
   /// Errors: kInvalidInput naming the field, where `count` more copies of `text` bytes each are too many.
@@ -19,8 +19,17 @@ class Allowance {
     left_ -= count * each;
     return {};
   }
+  /// Errors: likewise, where so many more positions of members are too many.
+  Result<void> list(std::size_t positions, const std::string& field) {
+    if (positions > left_ / kPosition)
+      return fail(ErrorCode::kInvalidInput, "{}: {} positions; a plan's groups hold at most {} in all", field,
+                  positions, kMost / kPosition);
+    left_ -= positions * kPosition;
+    return {};
+  }
 
  private:
+  static constexpr std::size_t kPosition = 32;
   static constexpr std::size_t kEntry = 64;
   static constexpr std::size_t kMost = std::size_t{1} << 28;
   std::size_t left_ = kMost;

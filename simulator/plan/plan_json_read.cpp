@@ -118,7 +118,7 @@ Result<std::vector<std::uint32_t>> read_ranges(JsonObject& object, std::string_v
   if (!positions)
     return fail(ErrorCode::kInvalidInput, "{} must be positions and ranges such as 0-15,17, not \"{}\"",
                 object.path_of(key), text);
-  COHORT_CHECK(allowance.copy(positions->size(), 0, object.path_of(key)));
+  COHORT_CHECK(allowance.list(positions->size(), object.path_of(key)));
   return std::move(*positions);
 }
 

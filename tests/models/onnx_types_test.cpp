@@ -239,6 +239,14 @@ TEST(OnnxTypes, BitsAreThoseOfTheType) {
   EXPECT_THAT(shifted("RIGHT", kUint8, {255}, 20), ElementsAre(0));
 }
 
+TEST(OnnxTypes, BitsOfConstantsMoveToo) {
+  const std::string graph = input_text("x", {1}) + narrow_text("a", {1}, kUint8, {200}) +
+                            narrow_text("b", {1}, kUint8, {2}) +
+                            node_text("BitShift", {"a", "b"}, {"c"}, text_attribute("direction", "LEFT")) +
+                            cast("c", "f", 1) + node_text("Add", {"x", "f"}, {"y"});
+  EXPECT_THAT(result(graph, {{0}}), ElementsAre(32));
+}
+
 TEST(OnnxTypes, BitsOfConstantsAreThoseOf64) {
   const std::string graph = input_text("x", {1}) + integers_text("a", {1}, {(std::int64_t{1} << 40) + 6}) +
                             integers_text("b", {}, {12}) + node_text("BitwiseAnd", {"a", "b"}, {"c"}) +

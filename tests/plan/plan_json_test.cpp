@@ -218,7 +218,7 @@ TEST(PlanJson, BoundsWhatRangesOfAllGroupsStandFor) {
     groups += fmt::format("{{\"name\":\"g{}\",\"members\":\"0-65535\",\"strategy\":\"serial\"}},", i);
   const auto read = parse_plan(edited("\"groups\": [", "\"groups\": [" + groups));
   ASSERT_FALSE(read);
-  EXPECT_THAT(read.error().message, HasSubstr("a plan holds at most"));
+  EXPECT_THAT(read.error().message, HasSubstr("65536 positions; a plan's groups hold at most 8388608 in all"));
 }
 
 TEST(PlanJson, FollowsChainsOfGroupsOfAnyLength) {
