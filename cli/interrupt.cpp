@@ -37,13 +37,11 @@ const CancelToken& cancel_on_interrupt() {
   action.sa_handler = cohort_on_interrupt;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before {};
-    sigaction(signal, nullptr, &before);
-    // By nohup, or for a job behind a script.
-    const bool is_ignored = signal != SIGTERM && before.sa_handler == SIG_IGN;
-    if (!is_ignored) sigaction(signal, &action, nullptr);
-  }
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup ignores it
   return instance;
 }
 

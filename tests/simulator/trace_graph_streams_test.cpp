@@ -1,0 +1,102 @@
+// Streams of traces: of several processes, idle ones, those of one graph, and clocks that differ.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "simulator/what_if/replay.hpp"
+#include "tests/simulator/gpu_trace_text.hpp"
+
+namespace cohort {
+namespace {
+
+using testing::HasSubstr;
+
+/// The replay, with kernels of this name half as long.
+std::string replayed_with_half(const Trace& trace, std::string_view name) {
+  Result<TraceGraph> graph = build_trace_graph(trace);
+  if (!graph) return graph.error().message;
+  for (Task& task : graph->graph.tasks) {
+    if (graph->graph.labels[to_index(task.label)] == name) task.duration /= 2;
+  }
+  return replayed(*graph);
+}
+
+TEST(TraceGraphStreams, PassesWaitsOnThroughAStreamWithoutWork) {
+  const Trace trace = gpu_trace_from(R"(
+    main   cudaLaunchKernel      0   5 c1
+    s7     first                10 100 c1
+    main   cudaEventRecord       6   7 c2
+    main   cudaStreamWaitEvent   8   9 c3
+    sync   Stream_Wait_Event     8   9 c3 stream=9 wait_on_stream=7 wait_on_cuda_event_record_corr_id=2
+    main   cudaEventRecord      10  11 c4
+    main   cudaStreamWaitEvent  12  13 c5
+    sync   Stream_Wait_Event    12  13 c5 stream=11 wait_on_stream=9 wait_on_cuda_event_record_corr_id=4
+    main   cudaLaunchKernel     14  19 c6
+    s11    second              102 110 c6)");
+  EXPECT_THAT(replayed_with_half(trace, "none"), HasSubstr("second 102-110"));
+  EXPECT_THAT(replayed_with_half(trace, "first"), HasSubstr("second 57-65"));
+}
+
+TEST(TraceGraphStreams, KeepsStreamsOfSeveralProcessesApart) {
+  Trace trace = gpu_trace_from(R"(
+    main   cudaLaunchKernel        0   5 c1
+    s7     own                    10 110 c1
+    other  cudaLaunchKernel        1   6 c2
+    s7     foreign                50 150 c2
+    main   cudaStreamSynchronize  20 112 c3
+    sync   Stream_Sync            20 112 c3 stream=7)");
+  for (Track& track : trace.tracks) track.pid = track.thread == "other" ? 2 : 1;
+  EXPECT_THAT(replayed_with_half(trace, "none"), HasSubstr("cudaStreamSynchronize 20-112"));
+  EXPECT_THAT(replayed_with_half(trace, "foreign"), HasSubstr("cudaStreamSynchronize 20-112"));
+  EXPECT_THAT(replayed_with_half(trace, "own"), HasSubstr("cudaStreamSynchronize 20-62"));
+  EXPECT_THAT(replayed_with_half(trace, "own"), HasSubstr("foreign 50-150"));
+}
+
+TEST(TraceGraphStreams, StandsDeviceClocksThatAreBehind) {
+  EXPECT_EQ(replay_of(R"(
+    main   cudaLaunchKernel 1000 1005 c1
+    s7     early             980  982 c1)"),
+            "early 0-2\ncudaLaunchKernel 0-5\n");
+}
+
+TEST(TraceGraphStreams, TakesACorrelationOfZeroForNone) {
+  const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(R"(
+    main   cudaLaunchKernel  0   5 c0
+    s7     gemm             10  20 c0
+    s7     relu             20  30 c0)"));
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->counts.graph_launches, 0);
+  EXPECT_EQ(graph->counts.without_launch_record, 2);
+}
+
+TEST(TraceGraphStreams, TakesAStepOfOneGraphFromItsLaunchThoughItsStreamsEndApart) {
+  const Trace trace = gpu_trace_from(R"(
+    main   cudaGraphLaunch  0  10 c1
+    s7     gemm            20  30 c1
+    s8     gemm            20  30 c1
+    s7     relu            30  40 c1
+    s8     relu            41  50 c1
+    main   cudaGraphLaunch 60  70 c2
+    s7     gemm            80  90 c2
+    s8     gemm            80  90 c2
+    s7     relu            90 100 c2
+    s8     relu           101 110 c2)");
+  const std::array<std::pair<int, int>, 2> expected = {std::pair(0, 60), std::pair(60, 70)};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    StepOptions options;
+    options.repetition = true;
+    options.index = i;
+    const Result<StepSelection> step = select_replay_step(trace, options);
+    ASSERT_TRUE(step) << step.error().message;
+    EXPECT_EQ(step->step.window.start, std::chrono::microseconds(expected[i].first));
+    EXPECT_EQ(step->step.window.end, std::chrono::microseconds(expected[i].second));
+    const Result<TraceGraph> graph = build_trace_graph(trace, {step->step.window, /*in_flight=*/false});
+    ASSERT_TRUE(graph) << graph.error().message;
+    EXPECT_EQ(graph->counts.ops, 4);
+  }
+}
+
+}  // namespace
+}  // namespace cohort
