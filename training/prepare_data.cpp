@@ -95,8 +95,11 @@ Shape without_ones(Shape shape) {
 
 Result<void> check_samples(DataSet& data, const NetworkEnds& ends) {
   if (data.values.empty()) return {};
-  // Steps and features are no other way round, nor are channels. A flat sample is any image.
-  const Shape given = without_ones(data.shape), taken = without_ones(ends.input);
+  // Steps and features are no other way round, nor are channels, of which one may stand anywhere. A flat sample is any
+  // image.
+  const bool is_sequence = ends.sample_axis == 1;
+  const Shape given = is_sequence ? data.shape : without_ones(data.shape);
+  const Shape taken = is_sequence ? ends.input : without_ones(ends.input);
   const bool turned = given.size() == taken.size() && given != taken;
   if (turned || element_count(data.shape) != element_count(ends.input))
     return fail(ErrorCode::kInvalidInput, "{}: samples of shape {} do not fit the input of {}, {} a sample", data.name,

@@ -8,6 +8,7 @@
 #include "cli/planning_options.hpp"
 #include "devices/devices.hpp"
 #include "planning/members.hpp"
+#include "training/checkpoint.hpp"
 #include "training/forecast.hpp"
 #include "training/prepared_sweep.hpp"
 #include "training/step_profile.hpp"
@@ -182,7 +183,7 @@ Result<void> run(TrainCommandOptions options, CommandContext& context) {
     }
   }
   COHORT_TRY(SweepPlanner planner, open_planner(options, prepared.sweep, *backend, context));
-  if (!options.dry_run || options.make_profiles) COHORT_CHECK(made.make(options.output));
+  if (options.make_profiles) COHORT_CHECK(made.make(options.output));
   if (options.make_profiles) COHORT_CHECK(make_profiles(options, prepared, *backend, planner, context));
   if (options.dry_run) return dry_run(options, prepared, *backend, planner, context);
 
@@ -196,11 +197,10 @@ Result<void> run(TrainCommandOptions options, CommandContext& context) {
   Trainer trainer(prepared, *backend, planner, std::move(trainer_options));
   const Result<void> trained = trainer.run();
   context.console.clear_progress();
-  std::error_code error;
-  if (!trained && trained.error().code == ErrorCode::kInterrupted &&
-      !std::filesystem::exists(options.output / kOfSweeps[0], error))
+  const bool is_interrupted = !trained && trained.error().code == ErrorCode::kInterrupted;
+  if (is_interrupted && !CheckpointFolder(options.output).has_checkpoint())
     return fail(ErrorCode::kInterrupted, "interrupted before the first step");
-  if (!trained && trained.error().code == ErrorCode::kInterrupted)
+  if (is_interrupted)
     return fail(ErrorCode::kInterrupted, "interrupted; cohort train {} -o {}{} --resume goes on",
                 as_shell_word(options.sweep.string()), as_shell_word(options.output.string()),
                 options.device == default_device() ? "" : " --device " + as_shell_word(options.device));

@@ -183,6 +183,9 @@ TEST_F(Learning, WhatIsAddedToAProfileFollowsFromIt) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("--minibatch: not with --add, where the profile already says so"));
   EXPECT_EQ(cohort({"profile", "--add", "mlp.trace.json.gz", "--for", "mlp.plan.json", "--strict-nan"}).exit_code, 2);
+  for (const char* const option : {"-o=other.trace.json.gz", "--twice"})
+    EXPECT_EQ(cohort({"profile", "--add", "mlp.trace.json.gz", "--for", "mlp.plan.json", option}).exit_code, 2)
+        << option;
   EXPECT_EQ(cohort({"profile", "--add", "mlp.trace.json.gz"}).exit_code, 2) << "--for says what";
   EXPECT_EQ(cohort({"profile", "mlp", "--for", "mlp.plan.json"}).exit_code, 2);
   EXPECT_EQ(read("mlp.trace.json.gz"), before);

@@ -169,6 +169,14 @@ TEST_F(Train, PlansByProfilesThatItMakes) {
   EXPECT_EQ(again.exit_code, 0) << again.err << "though -f removes it";
 }
 
+TEST_F(Train, ProfilesAStepWithOpsBesideEachOther) {
+  const Outcome outcome = cohort({"profile", "mlp", "--set", "inputs=8", "--set", "hidden=8", "--train", "momentum",
+                                  "--minibatch", "2", "--beside", "--budget", "0.3", "-o", "step.trace.json.gz"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Outcome info = cohort({"trace", "info", "step.trace.json.gz", "--json"});
+  EXPECT_THAT(info.out, HasSubstr("ops beside others")) << "parts of the state are no ops to time";
+}
+
 TEST_F(Train, NamesWhatIsWrong) {
   write("bad.toml",
         "model = \"mlp\"\nepochs = 2\n[data]\ntrain = \"x.npy\"\nlabels = \"y.npy\"\n[space]\nlearning_rate = nan\n");

@@ -169,6 +169,11 @@ TEST_F(DataSets, KeepsSequencesWithALabelAtEachStepTogether) {
               HasSubstr("samples of shape [3, 2] do not fit the input of net, [2, 3]"));
   sweep.data.augmentation.sharing = Augmentation::Sharing::kShared;
   EXPECT_THAT(prepared({"net", "input", {3, 2}, 1, {30}, 3}).error().message, HasSubstr("augment varies images"));
+  sweep.data.augmentation.sharing = Augmentation::Sharing::kNone;
+  write_array("x.npy", {10, 1, 2}, std::vector<float>(20));
+  write_array("y.npy", {10}, std::vector<float>(10));
+  EXPECT_THAT(prepared({"net", "input", {2, 1}, 1, {1}}).error().message,
+              HasSubstr("samples of shape [1, 2] do not fit the input of net, [2, 1]"));
 }
 
 TEST_F(DataSets, DecodesAFolderOfImages) {

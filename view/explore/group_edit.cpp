@@ -40,6 +40,14 @@ std::string free_name(const ExploreSettings& settings, const std::string& wanted
   return name;
 }
 
+/// The group behind it; no other waits for the one that is gone.
+std::vector<ExploreGroup>::iterator erase_group(ExploreSettings& settings, std::vector<ExploreGroup>::iterator group) {
+  const std::string name = group->name;
+  const auto next = settings.groups.erase(group);
+  for (ExploreGroup& other : settings.groups) std::erase(other.after, name);
+  return next;
+}
+
 void remove_op(ExploreSettings& settings, std::string_view op) {
   for (auto group = settings.groups.begin(); group != settings.groups.end();) {
     const auto found = std::find(group->ops.begin(), group->ops.end(), op);
@@ -53,11 +61,7 @@ void remove_op(ExploreSettings& settings, std::string_view op) {
       ++group;
       continue;
     }
-    // Without ops it would be a rest.
-    const std::string name = group->name;
-    group = settings.groups.erase(group);
-    for (ExploreGroup& other : settings.groups)
-      other.after.erase(std::remove(other.after.begin(), other.after.end(), name), other.after.end());
+    group = erase_group(settings, group);  // without ops it would be a rest
   }
 }
 
@@ -169,10 +173,8 @@ ExploreSettings without_group(ExploreSettings settings, std::size_t group) {
   if (group >= settings.groups.size()) return settings;
   const auto rests = std::count_if(settings.groups.begin(), settings.groups.end(), is_rest);
   if (is_rest(settings.groups[group]) && rests == 1) return settings;
-  const std::string name = settings.groups[group].name;
-  settings.groups.erase(settings.groups.begin() + static_cast<std::ptrdiff_t>(group));
+  erase_group(settings, settings.groups.begin() + static_cast<std::ptrdiff_t>(group));
   if (rests == 0) settings.groups.push_back(all_ops(Strategy::kSerial));
-  for (ExploreGroup& other : settings.groups) std::erase(other.after, name);
   return settings;
 }
 
