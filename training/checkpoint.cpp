@@ -30,8 +30,11 @@ Result<Checkpoint> parse_manifest(const std::string& text, std::string& folder) 
   Checkpoint checkpoint;
   COHORT_TRY(const std::int64_t format, object.integer("format", 1, 1));
   static_cast<void>(format);
-  COHORT_TRY(checkpoint.sweep, object.string("sweep"));
-  COHORT_TRY(checkpoint.device, object.string("device"));
+  COHORT_TRY(checkpoint.origin.sweep, object.string("sweep"));
+  COHORT_TRY(checkpoint.origin.device, object.string("device"));
+  if (object.has("data")) {
+    COHORT_TRY(checkpoint.origin.data, object.string("data"));
+  }
   COHORT_TRY(checkpoint.step, object.integer("step", 0, INT64_MAX));
   COHORT_TRY(folder, object.string("folder"));
   if (folder != folder_name(checkpoint.step))
@@ -75,8 +78,9 @@ Result<void> CheckpointFolder::write(const Checkpoint& checkpoint, const std::ve
   const std::string name = folder_name(checkpoint.step);
   ordered_json document;
   document["format"] = 1;
-  document["sweep"] = checkpoint.sweep;
-  document["device"] = checkpoint.device;
+  document["sweep"] = checkpoint.origin.sweep;
+  document["device"] = checkpoint.origin.device;
+  document["data"] = checkpoint.origin.data;
   document["step"] = checkpoint.step;
   document["folder"] = name;
   document["batches"] = ordered_json::array();
@@ -112,8 +116,22 @@ void CheckpointFolder::remove_others(const std::string& kept, bool older_only) c
   for (const auto& path : others) std::filesystem::remove_all(path, error);
 }
 
-Result<Checkpoint> CheckpointFolder::read(const std::string& sweep, const std::string& device,
-                                          const std::vector<const TrainedNetwork*>& networks,
+Result<void> CheckpointFolder::check_origin(const SweepOrigin& made, const SweepOrigin& now) const {
+  if (made.sweep != now.sweep)
+    return fail(ErrorCode::kInvalidInput,
+                "{} was made by another sweep file, or this one was changed since; the one it was made by is {}",
+                manifest().string(), (folder_ / "sweep.toml").string());
+  if (made.device != now.device)
+    return fail(ErrorCode::kInvalidInput, "{} was made on {}, and this is {}: it would not go on bit for bit",
+                manifest().string(), made.device, now.device);
+  if (!made.data.empty() && made.data != now.data)
+    return fail(ErrorCode::kInvalidInput,
+                "{} was made with other samples or labels than there are now: it would not go on bit for bit",
+                manifest().string());
+  return {};
+}
+
+Result<Checkpoint> CheckpointFolder::read(const SweepOrigin& origin, const std::vector<const TrainedNetwork*>& networks,
                                           std::vector<SweepMember>& members) const {
   if (!has_checkpoint())
     return fail(ErrorCode::kInvalidInput, "--resume: there is no checkpoint in {}; begin without --resume",
@@ -122,13 +140,7 @@ Result<Checkpoint> CheckpointFolder::read(const std::string& sweep, const std::s
   std::string folder;
   auto checkpoint = parse_manifest(text, folder);
   if (!checkpoint) return in_context(manifest().string(), checkpoint.error());
-  if (checkpoint->sweep != sweep)
-    return fail(ErrorCode::kInvalidInput,
-                "{} was made by another sweep file, or this one was changed since; the one it was made by is {}",
-                manifest().string(), (folder_ / "sweep.toml").string());
-  if (checkpoint->device != device)
-    return fail(ErrorCode::kInvalidInput, "{} was made on {}, and this is {}: it would not go on bit for bit",
-                manifest().string(), checkpoint->device, device);
+  COHORT_CHECK(check_origin(checkpoint->origin, origin));
   if (auto fits = check_batches(*checkpoint, members.size()); !fits)
     return in_context(manifest().string(), fits.error());
   for (std::size_t i = 0; i < members.size(); ++i) {

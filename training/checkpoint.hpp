@@ -23,10 +23,16 @@ struct BatchPlan {
   friend bool operator==(const BatchPlan&, const BatchPlan&) = default;
 };
 
-/// What a sweep goes on from. All belongs to one step.
-struct Checkpoint {
+/// What must be the same for a sweep to go on bit for bit.
+struct SweepOrigin {
   std::string sweep;   ///< fingerprint of the sweep file
   std::string device;  ///< DeviceInfo::name
+  std::string data;    ///< fingerprint_of(TrainingData); empty in checkpoints of before 2026-12
+};
+
+/// What a sweep goes on from. All belongs to one step.
+struct Checkpoint {
+  SweepOrigin origin;
   std::int64_t step = 0;
   std::vector<BatchPlan> batches;
 };
@@ -46,13 +52,13 @@ class CheckpointFolder {
                      const std::vector<const TrainedNetwork*>& networks, const Normalization& normalization) const;
 
   /// Removes what a killed program has left of those before.
-  /// Errors: kInvalidInput where there is none, or it is of another sweep file, device or model.
-  [[nodiscard]] Result<Checkpoint> read(const std::string& sweep, const std::string& device,
-                                        const std::vector<const TrainedNetwork*>& networks,
+  /// Errors: kInvalidInput where there is none, or it is of another sweep file, device, data or model.
+  [[nodiscard]] Result<Checkpoint> read(const SweepOrigin& origin, const std::vector<const TrainedNetwork*>& networks,
                                         std::vector<SweepMember>& members) const;
 
  private:
   [[nodiscard]] std::filesystem::path manifest() const { return folder_ / "checkpoint.json"; }
+  [[nodiscard]] Result<void> check_origin(const SweepOrigin& made, const SweepOrigin& now) const;
   void remove_others(const std::string& kept, bool older_only = false) const;
 
   std::filesystem::path folder_;

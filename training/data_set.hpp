@@ -52,6 +52,9 @@ struct TrainingData {
   bool decoded_each_time = false;
 };
 
+/// Of samples, labels and targets; of images that are decoded each time their paths stand for them.
+std::string fingerprint_of(const TrainingData& data);
+
 /// Reads what `options` name: arrays and tables whole, of folders names alone. Nothing is split yet.
 /// Errors: kInvalidInput naming the file: what cannot be read, labels that are no whole numbers from 0, as many labels
 /// as samples, a class folder without JPEGs.

@@ -86,6 +86,7 @@ struct Minibatches::Job {
   std::vector<std::uint64_t> streams;
   std::span<Minibatch> made;
   std::vector<ImageLoader> loaders;          ///< by worker
+  std::vector<std::vector<float>> decoded;   ///< by worker: one sample that is then moved
   std::vector<std::vector<float>> unplaced;  ///< by worker: one sample
 };
 
@@ -101,6 +102,7 @@ Minibatches::Minibatches(const TrainingData& data, const NetworkEnds& ends, cons
   job_->loaders.resize(static_cast<std::size_t>(std::max(1, workers)));
   job_->unplaced.resize(job_->loaders.size());
   for (auto& sample : job_->unplaced) sample.resize(static_cast<std::size_t>(element_count(ends.input)));
+  job_->decoded = job_->unplaced;
   if (!costly) return;
   target_ = plain_image_target(ends.input, options.resize);
   // One for all channels, or one each; a single channel takes the first.
@@ -188,10 +190,17 @@ Result<void> Minibatches::make_sample(std::size_t worker, std::size_t item) {
     put(varied ? std::span<const float>(scratch) : kept, place, to);
     return {};
   }
+  const std::filesystem::path& image = data_.train.images[sample.image];
+  if (varied && options_.augmentation.shift) {
+    COHORT_CHECK(job_->loaders[worker].load(image, seed, target_, job_->decoded[worker]));
+    vary(job_->decoded[worker], seed, scratch);
+    put(scratch, place, to);
+    return {};
+  }
   ImageTarget target = target_;
-  target.random_crop = varied && options_.augmentation.shift != 0;
+  target.random_crop = varied;
   target.random_flip = varied && options_.augmentation.flip;
-  COHORT_CHECK(job_->loaders[worker].load(data_.train.images[sample.image], seed, target, scratch));
+  COHORT_CHECK(job_->loaders[worker].load(image, seed, target, scratch));
   put(scratch, place, to);
   return {};
 }

@@ -9,6 +9,7 @@
 #include "base/random.hpp"
 #include "executor/input/image_loader.hpp"
 #include "training/data_set.hpp"
+#include "training/fingerprint.hpp"
 #include "training/image_target.hpp"
 
 namespace cohort {
@@ -195,9 +196,9 @@ Result<void> normalize(const Sweep& sweep, const NetworkEnds& ends, TrainingData
   return {};
 }
 
-Result<void> check_images(const NetworkEnds& ends, const DataSet& data) {
+Result<void> check_images(const NetworkEnds& ends, const DataSet& data, std::optional<std::int64_t> resize) {
   const bool fits = ends.input.size() == 3 && (ends.input[0] == 1 || ends.input[0] == 3);
-  if (fits) return {};
+  if (fits) return validate(plain_image_target(ends.input, resize));
   return fail(ErrorCode::kInvalidInput, "{}: images do not fit the input of {}, {} a sample; needed are [3 or 1, H, W]",
               data.name, ends.model, to_string(ends.input));
 }
@@ -272,7 +273,7 @@ Result<TrainingData> prepare_data(DataSet whole, std::optional<DataSet> evaluati
   for (DataSet* part : {&data.train, &data.evaluation}) {
     COHORT_CHECK(check_labels(*part, ends, sweep.spec.loss));
     COHORT_CHECK(check_samples(*part, ends));
-    if (!part->images.empty()) COHORT_CHECK(check_images(ends, *part));
+    if (!part->images.empty()) COHORT_CHECK(check_images(ends, *part, sweep.data.resize));
     part->shape = ends.input;
   }
   const bool takes_images = ends.sample_axis == 0 && ends.input.size() == 3;
@@ -291,6 +292,15 @@ Result<TrainingData> prepare_data(DataSet whole, std::optional<DataSet> evaluati
   }
   COHORT_CHECK(normalize(sweep, ends, data));
   return data;
+}
+
+std::string fingerprint_of(const TrainingData& data) {
+  Fingerprint fingerprint;
+  for (const DataSet* part : {&data.train, &data.evaluation}) {
+    fingerprint.add(std::uint64_t{part->samples}).add(part->values).add(part->labels).add(part->targets);
+    for (const std::filesystem::path& image : part->images) fingerprint.add(image.native());
+  }
+  return fingerprint.text();
 }
 
 }  // namespace cohort

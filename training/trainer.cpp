@@ -35,6 +35,7 @@ Trainer::Trainer(PreparedSweep& prepared, Backend& backend, SweepPlanner& planne
       planner_(planner),
       options_(std::move(options)),
       checkpoints_(options_.folder),
+      origin_{Fingerprint().add(options_.sweep_text).text(), backend.info().name, fingerprint_of(prepared.data)},
       minibatches_(prepared.data, prepared.ends, minibatch_options(prepared.sweep)),
       pace_(pace_of(prepared)) {}
 
@@ -54,8 +55,7 @@ Result<void> Trainer::begin() {
 
 Result<void> Trainer::resume() {
   COHORT_TRY(const Checkpoint checkpoint,
-             checkpoints_.read(Fingerprint().add(options_.sweep_text).text(), backend_.info().name,
-                               prepared_.network_of, prepared_.members));
+             checkpoints_.read(origin_, prepared_.network_of, prepared_.members));
   step_ = checkpoint.step;
   replay_search(step_ / prepared_.counts.per_epoch);
   const Stopwatch watch(times_.loading);

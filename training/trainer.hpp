@@ -103,6 +103,7 @@ class Trainer {
   SweepPlanner& planner_;
   TrainerOptions options_;
   CheckpointFolder checkpoints_;
+  SweepOrigin origin_;
   Minibatches minibatches_;
   std::vector<Batch> batches_;
   std::int64_t step_ = 0;    ///< done so far

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
-#include "training/fingerprint.hpp"
 #include "training/stopwatch.hpp"
 #include "training/trainer.hpp"
 
@@ -146,8 +145,7 @@ Result<void> Trainer::repack() {
 Result<void> Trainer::checkpoint() {
   const Stopwatch watch(times_.checkpoints);
   Checkpoint checkpoint;
-  checkpoint.sweep = Fingerprint().add(options_.sweep_text).text();
-  checkpoint.device = backend_.info().name;
+  checkpoint.origin = origin_;
   checkpoint.step = step_;
   for (const Batch& batch : batches_) {
     if (batch.train) checkpoint.batches.push_back({batch.members, batch.train->plan()});

@@ -192,18 +192,27 @@ Result<Graph> parse_inner(const ::onnx::GraphProto& proto, std::int64_t opset, F
   return graph;
 }
 
-/// Default values of a function's attributes (field 11, attribute_proto, which protobuf's code of onnx before 1.13 does
-/// not know).
+/// Default values of a function's attributes: field 11, attribute_proto, which protobuf's code of onnx before 1.13 does
+/// not know and keeps as bytes.
 Result<std::map<std::string, AttributeValue>> defaults_of(const ::onnx::FunctionProto& proto, Folder folder) {
   constexpr int kAttributeProto = 11;
-  std::map<std::string, AttributeValue> defaults;
-  const auto& unknown = proto.GetReflection()->GetUnknownFields(proto);
+  const auto& reflection = *proto.GetReflection();
+  std::vector<::onnx::AttributeProto> attributes;
+  if (const auto* field = proto.GetDescriptor()->FindFieldByNumber(kAttributeProto); field != nullptr) {
+    for (int i = 0; i < reflection.FieldSize(proto, field); ++i) {
+      attributes.emplace_back();
+      attributes.back().MergeFrom(reflection.GetRepeatedMessage(proto, field, i));
+    }
+  }
+  const auto& unknown = reflection.GetUnknownFields(proto);
   for (int i = 0; i < unknown.field_count(); ++i) {
     const auto& field = unknown.field(i);
     if (field.number() != kAttributeProto || field.type() != field.TYPE_LENGTH_DELIMITED) continue;
-    ::onnx::AttributeProto attribute;
-    if (!attribute.ParseFromString(field.length_delimited()))
+    if (!attributes.emplace_back().ParseFromString(field.length_delimited()))
       return fail(ErrorCode::kInvalidInput, "function {}: the default of an attribute is cut short", proto.name());
+  }
+  std::map<std::string, AttributeValue> defaults;
+  for (const ::onnx::AttributeProto& attribute : attributes) {
     COHORT_TRY(defaults[attribute.name()], parse_attribute(attribute, folder));
   }
   return defaults;

@@ -1,5 +1,8 @@
 #include "models/training/differentiate.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "models/training/backward.hpp"
 #include "models/training/forward.hpp"
 #include "models/training/recompute.hpp"
@@ -8,13 +11,52 @@ namespace cohort {
 namespace training {
 namespace {
 
-/// The softmax of classes that writes the objective, if one does: cross-entropy contains it.
-const Op* final_softmax(const Model& model, TensorId objective) {
-  for (const Op& op : model.ops) {
-    const auto* softmax = std::get_if<Softmax>(&op.attributes);
-    if (op.outputs[0] == objective && softmax != nullptr && softmax->axis == 1 && !softmax->logarithm) return &op;
+/// The axis of a reshaped tensor's input that axis `axis` of its output is, if it is one.
+std::optional<std::int64_t> axis_before(const Shape& before, const Shape& after, std::int64_t axis) {
+  const auto extents_ahead = [](const Shape& shape, std::size_t count) {
+    return element_count(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(count)));
+  };
+  const auto wanted = static_cast<std::size_t>(axis);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == after[wanted] && extents_ahead(before, i) == extents_ahead(after, wanted))
+      return static_cast<std::int64_t>(i);
   }
-  return nullptr;
+  return std::nullopt;
+}
+
+/// A softmax of classes, and the ops behind it, the first one first, that move its result alone.
+struct FinalSoftmax {
+  const Op* softmax = nullptr;
+  std::vector<const Op*> moves;
+};
+
+/// The softmax that the objective [N, K, ...] is of its K classes, if it is: cross-entropy contains it.
+std::optional<FinalSoftmax> final_softmax(const Model& model, TensorId objective) {
+  FinalSoftmax found;
+  std::optional<std::int64_t> axis = 1;
+  TensorId at = objective;
+  while (axis && *axis < static_cast<std::int64_t>(model.tensor(at).shape.size())) {
+    const auto op = std::find_if(model.ops.begin(), model.ops.end(), [&](const Op& each) {
+      return std::find(each.outputs.begin(), each.outputs.end(), at) != each.outputs.end();
+    });
+    if (op == model.ops.end()) return std::nullopt;
+    if (const auto* softmax = std::get_if<Softmax>(&op->attributes)) {
+      if (softmax->axis != *axis || softmax->logarithm) return std::nullopt;
+      found.softmax = &*op;
+      std::reverse(found.moves.begin(), found.moves.end());
+      return found;
+    }
+    if (const auto* transpose = std::get_if<Transpose>(&op->attributes)) {
+      axis = transpose->permutation[static_cast<std::size_t>(*axis)];
+    } else if (std::holds_alternative<Reshape>(op->attributes)) {
+      axis = axis_before(model.tensor(op->inputs[0]).shape, model.tensor(at).shape, *axis);
+    } else {
+      return std::nullopt;
+    }
+    found.moves.push_back(&*op);
+    at = op->inputs[0];
+  }
+  return std::nullopt;
 }
 
 /// The whole step of one model.
@@ -68,9 +110,22 @@ class TrainingStep {
 
   TensorId objective() { return forward_.value(layout_.objective); }
   [[nodiscard]] const std::string& name_of_objective() const { return inference_.model.tensor(layout_.objective).name; }
+  /// What a final softmax is of, brought into the objective's shape, or else the objective.
+  TensorId scores() {
+    const std::optional<FinalSoftmax> final = final_softmax(inference_.model, layout_.objective);
+    if (!final) return objective();
+    TensorId x = forward_.value(final->softmax->inputs[0]);
+    for (const Op* op : final->moves) {
+      const std::string name = op->name + ".scores";
+      const Shape& shape = inference_.model.tensor(op->outputs[0]).shape;
+      x = std::holds_alternative<Reshape>(op->attributes) ? graph_.reshape(name, x, shape)
+                                                          : graph_.add(name, op->attributes, {x});
+    }
+    return x;
+  }
+
   Result<TensorId> add_cross_entropy() {
-    const Op* const softmax = final_softmax(inference_.model, layout_.objective);
-    const TensorId output = softmax != nullptr ? forward_.value(softmax->inputs[0]) : objective();
+    const TensorId output = scores();
     Shape labels = graph_.shape(output);
     if (graph_.element(output) != ElementType::kFloat32 || labels.size() < 2)
       return fail(ErrorCode::kInvalidInput, "cross_entropy needs an output [N, K, ...] of numbers, but {} is {} {}",

@@ -37,7 +37,7 @@ struct TrainingModel {
 };
 
 /// `inference` must not be simplified. If the network ends in a softmax over classes, cross-entropy reads the softmax's
-/// input instead. Batch normalisation uses the minibatch's own statistics; the running ones get the unbiased variance.
+/// input instead, also where the result is then reshaped or transposed. Batch normalisation uses the minibatch's own statistics; the running ones get the unbiased variance.
 /// Ops of the forward pass keep their names, "conv1.dx" and "conv1.dw" are gradients of conv1, the update is "update".
 /// Equal models give equal steps. `strict_nan` as of simplify().
 /// Errors: kInvalidInput naming the op that has no gradient, or what the loss does not fit.

@@ -34,9 +34,12 @@ std::map<std::string, std::vector<TaskId>> work_by_stream(const TaskGraph& graph
 
 using Extents = std::vector<std::int64_t>;
 
-/// "[[16,559],[],[1024,1]]": the inputs' extents. Scalars and lists of tensors within are left out.
-std::vector<Extents> parse_dims(std::string_view text) {
-  std::vector<Extents> inputs;
+/// Of an op's inputs, in order: empty for scalars, and for lists of tensors.
+using Inputs = std::vector<Extents>;
+
+/// "[[16,559],[],[1024,1]]": the inputs' extents.
+Inputs parse_dims(std::string_view text) {
+  Inputs inputs;
   int depth = 0;
   Extents extents;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -44,7 +47,7 @@ std::vector<Extents> parse_dims(std::string_view text) {
       ++depth;
       extents.clear();
     } else if (text[i] == ']') {
-      if (depth-- == 2 && !extents.empty()) inputs.push_back(extents);
+      if (depth-- == 2) inputs.push_back(extents);
       extents.clear();
     } else if (depth == 2 && is_digit(text[i])) {
       std::int64_t extent = 0;
@@ -56,6 +59,23 @@ std::vector<Extents> parse_dims(std::string_view text) {
   }
   return inputs;
 }
+
+bool tells_shapes(const Inputs& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Extents& extents) { return !extents.empty(); });
+}
+
+/// PyTorch's ops that have weights among their inputs.
+struct WeightedOp {
+  std::string_view name;
+  std::size_t data;  ///< the input that is none; all others are weights, or scalars
+};
+constexpr WeightedOp kWeightedOps[] = {
+    {"aten::conv1d", 0},           {"aten::conv2d", 0},           {"aten::conv3d", 0},
+    {"aten::conv_transpose1d", 0}, {"aten::conv_transpose2d", 0}, {"aten::conv_transpose3d", 0},
+    {"aten::convolution", 0},      {"aten::linear", 0},           {"aten::batch_norm", 0},
+    {"aten::layer_norm", 0},       {"aten::group_norm", 0},       {"aten::instance_norm", 0},
+    {"aten::embedding", 1},
+};
 
 /// Finds for each call the innermost op around it whose inputs' extents were recorded.
 class OpShapes {
@@ -84,7 +104,7 @@ class OpShapes {
   }
 
   /// Ops around a call, innermost first: an op's own may be empty, as of aten::empty.
-  const std::vector<Extents>* around(std::uint32_t call) {
+  const Inputs* around(std::uint32_t call) {
     const Slice& slice = trace_.slices[call];
     const auto& ops = by_track_[to_index(slice.track)];
     auto it = std::upper_bound(ops.begin(), ops.end(), slice.start,
@@ -93,16 +113,17 @@ class OpShapes {
     for (int i = 0; it != ops.begin() && i < kFarthest; ++i) {
       --it;
       if (trace_.slices[it->slice].end() <= slice.start) continue;
-      const std::vector<Extents>& inputs = parsed(it->dims);
-      if (!inputs.empty()) return &inputs;
+      const Inputs& inputs = parsed(it->dims);
+      if (tells_shapes(inputs)) return &inputs;
     }
     return nullptr;
   }
 
+  /// Calls `function(name, inputs)`.
   template <class Function>
   void each(const Function& function) {
     for (const auto& ops : by_track_) {
-      for (const Op& op : ops) function(parsed(op.dims));
+      for (const Op& op : ops) function(trace_.strings[trace_.slices[op.slice].name], parsed(op.dims));
     }
   }
 
@@ -112,7 +133,7 @@ class OpShapes {
     StringId dims{};
   };
 
-  const std::vector<Extents>& parsed(StringId dims) {
+  const Inputs& parsed(StringId dims) {
     const auto [place, is_new] = parsed_.try_emplace(dims);
     if (is_new) place->second = parse_dims(trace_.strings[dims]);
     return place->second;
@@ -120,25 +141,60 @@ class OpShapes {
 
   const Trace& trace_;
   std::vector<std::vector<Op>> by_track_;
-  std::unordered_map<StringId, std::vector<Extents>> parsed_;
+  std::unordered_map<StringId, Inputs> parsed_;
 };
 
-/// The minibatch, and products of leading extents of tensors that begin with it.
-std::set<std::int64_t> grown_extents(OpShapes& shapes, std::int64_t minibatch) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  std::set<std::int64_t> grown;
-  shapes.each([&](const std::vector<Extents>& inputs) {
-    for (const Extents& extents : inputs) {
-      if (extents.front() != minibatch) continue;
-      std::int64_t rows = 1;
-      for (const std::int64_t extent : extents) {
-        if (extent < 1 || rows > kMost / extent) break;
-        grown.insert(rows *= extent);
+/// What grows with the minibatch. Weights may begin with an extent that grows, and at a minibatch of 1 most do: their
+/// shapes are known from the ops that have them as weights.
+class Growth {
+ public:
+  Growth(OpShapes& shapes, std::int64_t minibatch) {
+    std::vector<const Extents*> data;
+    shapes.each([&](std::string_view op, const Inputs& inputs) {
+      for (const Extents& extents : inputs) {
+        if (!extents.empty() && extents.front() == minibatch) add_rows(extents);
       }
+      const auto weighted = std::find_if(std::begin(kWeightedOps), std::end(kWeightedOps),
+                                         [&](const WeightedOp& each) { return each.name == op; });
+      if (weighted == std::end(kWeightedOps)) return;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (i != weighted->data) weights_.insert(inputs[i]);
+        if (i == weighted->data && !inputs[i].empty()) data.push_back(&inputs[i]);
+      }
+    });
+    for (const Extents* extents : data) forget_weights_like(*extents);
+  }
+
+  [[nodiscard]] bool of(const Inputs& inputs) const {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const Extents& extents) {
+      return !extents.empty() && rows_.count(extents.front()) > 0 && weights_.count(extents) == 0;
+    });
+  }
+
+ private:
+  /// Products of leading extents of a tensor that begins with the minibatch, as of samples and words.
+  void add_rows(const Extents& extents) {
+    std::int64_t rows = 1;
+    for (const std::int64_t extent : extents) {
+      if (extent < 1 || rows > kMostRows / extent) break;
+      rows_.insert(rows *= extent);
     }
-  });
-  return grown;
-}
+  }
+
+  /// A shape that data has, too, also once its leading extents are one, tells no weights.
+  void forget_weights_like(Extents data) {
+    weights_.erase(data);
+    while (data.size() > 1 && data[0] > 0 && data[1] > 0 && data[0] <= kMostRows / data[1]) {
+      data[1] *= data[0];
+      data.erase(data.begin());
+      weights_.erase(data);
+    }
+  }
+
+  static constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
+  std::set<std::int64_t> rows_;
+  std::set<Extents> weights_;
+};
 
 /// By task: the slice of the call that launched it.
 std::vector<std::optional<std::uint32_t>> launching_calls(const TaskGraph& graph) {
@@ -210,7 +266,7 @@ Result<MinibatchChange> scale_minibatch(TaskGraph& graph, const RecordedStep& re
                 "--minibatch: the trace does not tell what grows with the minibatch; record shapes (PyTorch's "
                 "record_shapes=True), or give a second recording at another minibatch");
   }
-  const std::set<std::int64_t> grown = grown_extents(shapes, recorded.minibatch);
+  const Growth growth(shapes, recorded.minibatch);
   const double times = static_cast<double>(wanted) / recorded.minibatch;
   const auto calls = launching_calls(graph);
   MinibatchChange result;
@@ -221,14 +277,12 @@ Result<MinibatchChange> scale_minibatch(TaskGraph& graph, const RecordedStep& re
     Task& task = graph.tasks[i];
     if (!is_device_work(task.kind)) continue;
     all += task.duration;
-    const std::vector<Extents>* inputs = calls[i] ? shapes.around(*calls[i]) : nullptr;
+    const Inputs* inputs = calls[i] ? shapes.around(*calls[i]) : nullptr;
     if (inputs == nullptr) {
       unknown += task.duration;
       continue;
     }
-    const bool grows = std::any_of(inputs->begin(), inputs->end(),
-                                   [&](const Extents& extents) { return grown.count(extents.front()) > 0; });
-    if (!grows) continue;
+    if (!growth.of(*inputs)) continue;
     growing += task.duration;
     const Nanoseconds start = std::min(task.duration, fixed);
     const auto work = static_cast<double>((task.duration - start).count());

@@ -32,7 +32,8 @@ Result<MinibatchChange> interpolate_minibatch(TaskGraph& graph, const RecordedSt
 
 /// From one recording with the shapes of ops' inputs ("Input Dims"): an op grows with the minibatch where an input's
 /// first extent is the minibatch, or a product of leading extents of such a tensor, as where samples and words are
-/// flattened to rows. Its kernels' blocks grow in proportion, and with them the waves:
+/// flattened to rows; not where all such inputs have the shape of a weight of a convolution, a product, a normalisation
+/// or an embedding, as in an optimiser's step. Its kernels' blocks grow in proportion, and with them the waves:
 ///   T' = t0 + ceil(W r) / ceil(W) (T - t0), r = wanted / recorded, t0 what no block takes
 /// Copies grow in proportion; all else stays.
 /// Errors: kNegativeAnswer where no shapes were recorded, none has the minibatch, or ops of unknown shape take more

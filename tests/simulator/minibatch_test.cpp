@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include "simulator/what_if/what_if.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -70,12 +74,25 @@ TEST(Minibatch, IsRefusedWhereTheRecordingsDiffer) {
   EXPECT_EQ(doubtful->doubts.size(), TwoRecordings(recorded_at(180)).at(24)->doubts.size() + 1);
 }
 
-/// As PyTorch's profiler writes shapes: a product on samples x words, and an update of weights.
-Trace with_shapes(bool shapes) {
-  const auto dims = [&](std::string_view text) { return shapes ? fmt::format(R"("Input Dims": {}, )", text) : ""; };
+/// Of inputs: of an embedding, of an op `aten::linear` on samples x words, of the product in it, and of an update of
+/// weights.
+struct Shapes {
+  std::string_view embedding = "[[1000, 64], [16, 512]]";
+  std::string_view linear = "[[16, 512, 64], [64, 64], [64]]";
+  std::string_view product = "[[8192, 64], [64, 64]]";
+  std::string_view update = "[[64, 64], [64, 64], []]";
+};
+
+/// As PyTorch's profiler writes shapes.
+Trace with_shapes(const std::optional<Shapes>& shapes) {
+  const auto dims = [&](std::string_view Shapes::*of) {
+    return shapes ? fmt::format(R"("Input Dims": {}, )", (*shapes).*of) : "";
+  };
   return *parse_trace(fmt::format(R"({{"schemaVersion": 1, "traceEvents": [
   {{"ph": "X", "cat": "cpu_op", "name": "aten::embedding", "pid": 1, "tid": 1, "ts": 90, "dur": 9,
    "args": {{{}"External id": 1}}}},
+  {{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 100, "dur": 8,
+   "args": {{{}"External id": 4}}}},
   {{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 100, "dur": 7,
    "args": {{{}"External id": 2}}}},
   {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 101, "dur": 5,
@@ -90,27 +107,51 @@ Trace with_shapes(bool shapes) {
    "args": {{"correlation": 1, "stream": 7, "blocks per SM": 64, "warps per SM": 512}}}},
   {{"ph": "X", "cat": "kernel", "name": "add", "pid": 0, "tid": 7, "ts": 169, "dur": 50,
    "args": {{"correlation": 2, "stream": 7}}}}]}})",
-                                  dims("[[1000, 64], [16, 512]]"), dims("[[8192, 64], [64, 64]]"),
-                                  dims("[[64, 64], [64, 64], []]")));
+                                  dims(&Shapes::embedding), dims(&Shapes::linear), dims(&Shapes::product),
+                                  dims(&Shapes::update)));
+}
+
+/// Times by name, of what was recorded at `recorded` samples, with twice as many.
+std::map<std::string, Nanoseconds> doubled(const Shapes& shapes, int recorded) {
+  const Trace trace = with_shapes(shapes);
+  const Result<TraceGraph> made = build_trace_graph(trace);
+  EXPECT_TRUE(made) << made.error().message;
+  TaskGraph graph = made->graph;
+  const Result<MinibatchChange> change =
+      scale_minibatch(graph, {&trace, &*made, recorded}, 2 * recorded, Nanoseconds(0));
+  EXPECT_TRUE(change) << change.error().message;
+  EXPECT_FALSE(change->doubts.empty());
+  std::map<std::string, Nanoseconds> times;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i)
+    times[std::string(graph.label(TaskId(i)))] = graph.tasks[i].duration;
+  return times;
 }
 
 TEST(Minibatch, GrowsTheKernelsWhoseOpsHaveItAmongTheirShapes) {
-  const Trace trace = with_shapes(true);
-  const Result<TraceGraph> made = build_trace_graph(trace);
-  ASSERT_TRUE(made) << made.error().message;
-  TaskGraph graph = made->graph;
-  const Result<MinibatchChange> change = scale_minibatch(graph, {&trace, &*made, 16}, 32, Nanoseconds(0));
-  ASSERT_TRUE(change) << change.error().message;
-  EXPECT_EQ(change->change.tasks_changed, 1U);
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    if (graph.label(TaskId(i)) == "gemm") {
-      EXPECT_EQ(graph.tasks[i].duration, Nanoseconds(120'000));
-    }
-    if (graph.label(TaskId(i)) == "add") {
-      EXPECT_EQ(graph.tasks[i].duration, Nanoseconds(50'000));
-    }
-  }
-  EXPECT_FALSE(change->doubts.empty());
+  const auto times = doubled({}, 16);
+  EXPECT_EQ(times.at("gemm"), Nanoseconds(120'000));
+  EXPECT_EQ(times.at("add"), Nanoseconds(50'000));
+}
+
+TEST(Minibatch, LeavesWeightsThatBeginWithAnExtentThatGrows) {
+  // At a minibatch of 1 a tensor that begins with 96 may be one of 96 words, or weights of 96 outputs.
+  const auto one = doubled({"[[1000, 64], [1, 96]]", "[[1, 512, 64], [96, 64], [96]]", "[[512, 64], [64, 96]]",
+                            "[[96, 64], [96, 64], []]"},
+                           1);
+  EXPECT_EQ(one.at("gemm"), Nanoseconds(120'000));
+  EXPECT_EQ(one.at("add"), Nanoseconds(50'000));
+  // A table of positions has the shape of the words: no update of it is told from an op on words.
+  const auto positions = doubled({"[[512, 64], [1, 512]]", "[[1, 512, 64], [64, 64], [64]]", "[[512, 64], [64, 64]]",
+                                  "[[512, 64], [512, 64], []]"},
+                                 1);
+  EXPECT_EQ(positions.at("gemm"), Nanoseconds(120'000));
+  EXPECT_EQ(positions.at("add"), Nanoseconds(100'000));
+  // Nor of weights of 64 by 64 where 64 samples have 64 features.
+  const auto square = doubled({"[[1000, 64], [64]]", "[[64, 64], [64, 64], [64]]", "[[64, 64], [64, 64]]",
+                               "[[64, 64], [64, 64], []]"},
+                              64);
+  EXPECT_EQ(square.at("gemm"), Nanoseconds(120'000));
+  EXPECT_EQ(square.at("add"), Nanoseconds(100'000));
 }
 
 TEST(Minibatch, IsRefusedWhereNoShapeTellsWhatGrows) {
@@ -124,9 +165,9 @@ TEST(Minibatch, IsRefusedWhereNoShapeTellsWhatGrows) {
     EXPECT_FALSE(prediction);
     return prediction ? "" : prediction.error().message;
   };
-  EXPECT_THAT(refusal(with_shapes(false), 16), HasSubstr("record_shapes"));
-  EXPECT_THAT(refusal(with_shapes(true), 7), HasSubstr("first extent is 7"));
-  EXPECT_THAT(refusal(with_shapes(true), std::nullopt), HasSubstr("--recorded-minibatch"));
+  EXPECT_THAT(refusal(with_shapes(std::nullopt), 16), HasSubstr("record_shapes"));
+  EXPECT_THAT(refusal(with_shapes(Shapes{}), 7), HasSubstr("first extent is 7"));
+  EXPECT_THAT(refusal(with_shapes(Shapes{}), std::nullopt), HasSubstr("--recorded-minibatch"));
 }
 
 }  // namespace

@@ -130,21 +130,63 @@ TEST(Minibatches, VaryForAllAlikeOrForEachMemberByItself) {
   }
 }
 
-TEST(Minibatches, AreTheSameHoweverManyWorkersDecode) {
-  const TemporaryFolder folder;
-  SynthOptions synth;
-  synth.classes = 2;
-  synth.images_per_class = 6;
-  synth.long_side = 32;
-  ASSERT_TRUE(write_synth_dataset(folder.path() / "d", synth));
+/// A folder of images, kept in memory or decoded each time.
+class Images {
+ public:
+  Images() {
+    SynthOptions synth;
+    synth.classes = 2;
+    synth.images_per_class = 6;
+    synth.long_side = 32;
+    EXPECT_TRUE(write_synth_dataset(folder_.path() / "d", synth));
+    sweep.minibatch = 4;
+    sweep.data.train = {DataKind::kFolder, folder_.path() / "d", {}, {}};
+  }
+  [[nodiscard]] Result<TrainingData> prepared(bool keep) {
+    sweep.data.keep = keep;
+    return prepare_data(read_data_set(sweep.data.train, LossKind::kCrossEntropy).value(), {}, sweep, ends, never_);
+  }
+
   Sweep sweep;
-  sweep.minibatch = 4;
-  sweep.data.train = {DataKind::kFolder, folder.path() / "d", {}, {}};
-  sweep.data.keep = false;
-  const NetworkEnds ends{"net", "input", {3, 8, 8}, 0, {2}};
-  const CancelToken never;
-  TrainingData data =
-      prepare_data(read_data_set(sweep.data.train, LossKind::kCrossEntropy).value(), {}, sweep, ends, never).value();
+  NetworkEnds ends{"net", "input", {3, 8, 8}, 0, {2}};
+
+ private:
+  TemporaryFolder folder_;
+  CancelToken never_;
+};
+
+TEST(Minibatches, MoveImagesThatAreDecodedEachTimeAsThoseInMemory) {
+  Images images;
+  images.sweep.data.normalization = Normalization{{0.5F, 0.4F, 0.3F}, {0.25F, 0.25F, 0.5F}};
+  const TrainingData kept = images.prepared(true).value();
+  const TrainingData decoded = images.prepared(false).value();
+  for (const std::optional<std::int64_t> shift : {0, 3}) {
+    const Augmentation varied{Augmentation::Sharing::kShared, true, shift};
+    Minibatches from_memory(kept, images.ends, {4, 1, varied, {}, 1});
+    Minibatches from_files(decoded, images.ends, {4, 1, varied, {}, 2});
+    for (std::int64_t step = 0; step < 2; ++step) {
+      EXPECT_THAT(made(from_files, step).samples[0],
+                  ::testing::Pointwise(::testing::FloatNear(1e-5F), made(from_memory, step).samples[0]));
+    }
+  }
+}
+
+TEST(Minibatches, RefuseASizeThatTheImagesWouldBePulledTo) {
+  Images images;
+  images.sweep.data.resize = 7;
+  for (const bool keep : {true, false}) {
+    const auto refused = images.prepared(keep);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr("resize is 7; must be 8 to"));
+  }
+  images.sweep.data.resize = 8;
+  EXPECT_TRUE(images.prepared(true));
+}
+
+TEST(Minibatches, AreTheSameHoweverManyWorkersDecode) {
+  Images images;
+  const NetworkEnds& ends = images.ends;
+  TrainingData data = images.prepared(false).value();
   ASSERT_TRUE(data.decoded_each_time);
   const Augmentation varied{Augmentation::Sharing::kPerMember, true, {}};
   Minibatches one(data, ends, {4, 1, varied, {}, 1});
@@ -155,7 +197,7 @@ TEST(Minibatches, AreTheSameHoweverManyWorkersDecode) {
   EXPECT_EQ(three.take().value()[2].samples, made(one, 2, {0, 1}).samples);
   EXPECT_EQ(one.evaluation(0).value().samples, three.evaluation(0).value().samples);
 
-  data.train.images[0] = folder.path() / "missing.jpg";
+  data.train.images[0] = "missing.jpg";
   for (std::int64_t step = 0; step < 3; ++step) {
     one.prepare(step, 1, {});
     const auto taken = one.take();

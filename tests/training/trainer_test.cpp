@@ -272,6 +272,24 @@ TEST_F(Sweeps, RefuseACheckpointOfSomethingElse) {
   EXPECT_TRUE(train(text, "out", true));
 }
 
+TEST_F(Sweeps, RefuseACheckpointOfOtherData) {
+  const std::string text = head() + "learning_rate = 0.1\n";
+  ASSERT_FALSE(train(text, "out", false, 3));
+  const auto refused = [&](const auto& change) {
+    PreparedSweep prepared = prepare(text).value();
+    change(prepared.data);
+    const auto resumed = train(prepared, text, "out", true);
+    EXPECT_FALSE(resumed);
+    return resumed ? "" : resumed.error().message;
+  };
+  const auto other = HasSubstr("checkpoint.json was made with other samples or labels than there are now");
+  EXPECT_THAT(refused([](TrainingData& data) { data.train.values.back() += 1; }), other);
+  EXPECT_THAT(refused([](TrainingData& data) { data.train.labels.front() = 1 - data.train.labels.front(); }), other);
+  EXPECT_THAT(refused([](TrainingData& data) { std::swap(data.evaluation.values[0], data.evaluation.values[1]); }),
+              other);
+  EXPECT_TRUE(train(text, "out", true));
+}
+
 TEST_F(Sweeps, KnowAStateOfAnotherModel) {
   PreparedSweep prepared = prepare(head()).value();
   const std::string bytes = encode_member(prepared.members[0], {"its network", 7, {}});

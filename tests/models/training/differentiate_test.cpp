@@ -166,6 +166,25 @@ TEST(Differentiate, TakesWhatAFinalSoftmaxTakes) {
   EXPECT_THAT(op_names(training.loaded.model), Contains("loss"));
 }
 
+TEST(Differentiate, TakesWhatASoftmaxTakesWhoseClassesOnlyMove) {
+  const auto names = [](const Softmax& softmax, const Shape& scores, const std::vector<std::int64_t>& permutation,
+                        const Shape& output) {
+    ModelBuilder b("classifier");
+    const TensorId x = b.reshape("scores", b.linear("fc", b.input("input", {2, 3}), 12), scores);
+    const TensorId moved = b.add("move", Transpose{permutation}, {b.add("softmax", softmax, {x})});
+    b.output(b.reshape("flat", moved, output));
+    const auto training = differentiate(finished(b), spec_of("sgd"));
+    EXPECT_TRUE(training) << training.error().message;
+    return op_names(training->loaded.model);
+  };
+  const auto softmax = Contains("softmax.dx");
+  EXPECT_THAT(names({3}, {2, 1, 3, 4}, {0, 3, 1, 2}, {2, 4, 3}), Not(softmax));
+  EXPECT_THAT(names({1}, {2, 12, 1, 1}, {0, 1, 3, 2}, {2, 12}), Not(softmax));
+  EXPECT_THAT(names({2}, {2, 1, 3, 4}, {0, 3, 1, 2}, {2, 4, 3}), softmax) << "of another axis";
+  EXPECT_THAT(names({1}, {2, 4, 3, 1}, {0, 1, 2, 3}, {2, 12}), softmax) << "classes that are several in one";
+  EXPECT_THAT(names({1, true}, {2, 12, 1, 1}, {0, 1, 2, 3}, {2, 12}), softmax) << "of logarithms";
+}
+
 TEST(Differentiate, NamesAnOpWithoutGradient) {
   ModelBuilder b("choosing");
   const TensorId x = b.linear("fc", b.input("input", {2, 3}), 4);
