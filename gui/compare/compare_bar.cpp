@@ -138,7 +138,15 @@ ComparedPaths CompareBar::chosen() const {
 
 void CompareBar::swap() {
   const ComparedPaths paths = chosen();
-  choose({paths[1], paths[0]});
+  const QString first = files_[0]->placeholderText();
+  files_[0]->setPlaceholderText(files_[1]->placeholderText());
+  files_[1]->setPlaceholderText(first);
+  for (const std::size_t side : {0U, 1U}) {
+    const QSignalBlocker blocker(files_[side]);
+    const QString& path = paths[1 - side];
+    files_[side]->setCurrentIndex(path.isEmpty() ? -1 : files_[side]->findData(path));
+  }
+  Q_EMIT swapped();
 }
 
 void CompareBar::set_choices(const TraceComparison& comparison, const CompareSettings& shown,

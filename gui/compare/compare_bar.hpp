@@ -24,7 +24,9 @@ class CompareBar : public QWidget {
   void choose(const ComparedPaths& paths);
   /// No file of either side, with names of what is compared instead. Without a signal.
   void choose_none(const PerSide<QString>& instead);
+  /// Empty for a side without a file.
   [[nodiscard]] ComparedPaths chosen() const;
+  /// Files and the names that stand instead change sides.
   void swap();
 
   /// What there is to choose among the steps and names of the chosen traces, and what of it is shown.
@@ -38,6 +40,7 @@ class CompareBar : public QWidget {
 
  Q_SIGNALS:
   void traces_changed();
+  void swapped();
   void settings_changed();
 
  private:

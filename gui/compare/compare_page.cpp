@@ -92,13 +92,10 @@ ComparePage::ComparePage(QWidget* parent) : Page(parent) {
   layout->addWidget(notes_);
   layout->addWidget(stack_, 1);
 
-  connect(bar_, &CompareBar::traces_changed, this, [this] {
-    chosen_by_user_ = true;
-    shows_predictions_ = false;
-    const ComparedPaths paths = bar_->chosen();
-    const OpenFile* predicted = open_trace(files_, paths[0]);
-    const OpenFile* measured = open_trace(files_, paths[1]);
-    if (predicted != nullptr && measured != nullptr) compare_traces({predicted->trace, measured->trace});
+  connect(bar_, &CompareBar::traces_changed, this, &ComparePage::compare_chosen);
+  connect(bar_, &CompareBar::swapped, this, [this] {
+    std::swap(predictions_[0], predictions_[1]);
+    compare_chosen();
   });
   connect(bar_, &CompareBar::settings_changed, this, &ComparePage::redraw);
   connect(panel_, &TimelinePanel::settled_changed, this, &Page::state_changed);
@@ -234,8 +231,23 @@ void ComparePage::set_files(const std::vector<OpenFile>& files) {
   Q_EMIT state_changed();
 }
 
+void ComparePage::compare_chosen() {
+  chosen_by_user_ = true;
+  const ComparedPaths paths = bar_->chosen();
+  PerSide<std::shared_ptr<const Trace>> traces;
+  for (const std::size_t side : {0U, 1U}) {
+    if (const OpenFile* file = open_trace(files_, paths[side])) {
+      predictions_[side].reset();
+      traces[side] = file->trace;
+    } else if (predictions_[side]) {
+      traces[side] = predictions_[side]->trace;
+    }
+  }
+  if (traces[0] && traces[1]) compare_traces(traces);
+}
+
 void ComparePage::choose_likely_pair() {
-  if (shows_predictions_) return;
+  if (predictions_[0] || predictions_[1]) return;
   const ComparedPaths chosen = bar_->chosen();
   const OpenFile* predicted = open_trace(files_, chosen[0]);
   const OpenFile* measured = open_trace(files_, chosen[1]);
@@ -270,7 +282,7 @@ void ComparePage::show_files(const QStringList& paths) {
 }
 
 void ComparePage::compare_predictions(const NamedPrediction& first, const NamedPrediction& second) {
-  shows_predictions_ = true;
+  predictions_ = {first, second};
   chosen_by_user_ = false;
   bar_->choose_none({first.name, second.name});
   // Plans that differ have few tasks in common: what is done for each op tells them apart.

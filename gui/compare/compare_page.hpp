@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/file.hpp"
@@ -47,7 +48,7 @@ class ComparePage : public Page {
   [[nodiscard]] std::vector<QAction*> commands() const override { return actions_; }
   [[nodiscard]] bool settled() const override;
 
-  /// Compares two predictions that are no files, until others are chosen.
+  /// Compares two predictions that are no files, until files are chosen instead of one or both.
   void compare_predictions(const NamedPrediction& first, const NamedPrediction& second);
   /// Without colours and rows, which the timeline and the table have.
   [[nodiscard]] const ComparisonPicture& picture() const { return picture_; }
@@ -59,6 +60,7 @@ class ComparePage : public Page {
   void build_table_area(QSplitter& splitter);
   void build_actions();
   void choose_likely_pair();
+  void compare_chosen();
   void compare_traces(const PerSide<std::shared_ptr<const Trace>>& traces);
   void redraw();
   void show_picture(ComparisonPicture picture);
@@ -71,7 +73,7 @@ class ComparePage : public Page {
   std::vector<OpenFile> files_;
   PerSide<std::shared_ptr<const Trace>> shown_;  ///< what is compared
   bool chosen_by_user_ = false;
-  bool shows_predictions_ = false;  ///< that are no files
+  PerSide<std::optional<NamedPrediction>> predictions_;  ///< where a side shows none of the files
   bool dark_ = false;
   TimelineOptions timeline_options_{RowGrouping::kTracks, PartLayout::kOverlaid};
   ComparisonPicture picture_;

@@ -113,8 +113,8 @@ void SettingsForm::set_facts(const ExploreFacts& facts) {
   models_.clear();
   limits_.clear();
   minibatch_ = nullptr;
-  any_minibatch_ = streams_ = launch_threads_ = buffers_ = decode_workers_ = copy_speed_ = interconnect_speed_ =
-      nullptr;
+  any_minibatch_ = recorded_minibatch_ = streams_ = launch_threads_ = buffers_ = decode_workers_ = copy_speed_ =
+      interconnect_speed_ = nullptr;
   graphs_ = shared_input_ = other_minibatch_ = mixed_precision_ = nullptr;
   data_ = fused_ = faster_ = nullptr;
   fuse_ = processes_ = nullptr;
@@ -145,6 +145,8 @@ void SettingsForm::add_members() {
 void SettingsForm::add_minibatch(QFormLayout& form) {
   if (facts_.any_minibatch) {
     other_minibatch_ = &check(form, "other minibatch", tr("another minibatch than recorded"));
+    recorded_minibatch_ = &number(form, "recorded minibatch", tr("recorded with"), {0, 65536});
+    recorded_minibatch_->setToolTip(tr("Samples of a step in the trace, which it does not tell"));
     any_minibatch_ = &number(form, "minibatch", tr("minibatch"), {1, 65536});
     return;
   }
@@ -286,10 +288,27 @@ void SettingsForm::show_minibatch(const ExploreSettings& settings) {
     show_choice(minibatch_, minibatch_->findData(static_cast<qlonglong>(shown)));
   }
   if (any_minibatch_ == nullptr) return;
-  show_check(other_minibatch_, settings.minibatch.has_value());
-  any_minibatch_->setEnabled(settings.minibatch.has_value());
-  const auto recorded = facts_.models.empty() ? std::nullopt : facts_.models.front().minibatch;
-  any_minibatch_->set_value(static_cast<double>(settings.minibatch.value_or(recorded.value_or(1))));
+  const bool other = settings.minibatch.has_value();
+  show_check(other_minibatch_, other);
+  any_minibatch_->setEnabled(other);
+  recorded_minibatch_->setEnabled(other);
+  if (settings.recorded_minibatch) recorded_minibatch_->set_value(*settings.recorded_minibatch);
+  if (other) any_minibatch_->set_value(static_cast<double>(*settings.minibatch));
+}
+
+/// What was typed is kept while it does not apply.
+void SettingsForm::read_minibatch(ExploreSettings& settings) {
+  if (minibatch_ != nullptr && minibatch_->currentIndex() >= 0)
+    settings.minibatch = minibatch_->currentData().toLongLong();
+  if (any_minibatch_ == nullptr) return;
+  const bool other = other_minibatch_->isChecked();
+  any_minibatch_->setEnabled(other);
+  recorded_minibatch_->setEnabled(other);
+  settings.minibatch.reset();
+  settings.recorded_minibatch.reset();
+  if (!other) return;
+  settings.minibatch = std::llround(any_minibatch_->value());
+  if (whole(*recorded_minibatch_) > 0) settings.recorded_minibatch = whole(*recorded_minibatch_);
 }
 
 void SettingsForm::show_fusion(const ExploreSettings& settings) {
@@ -329,13 +348,7 @@ void SettingsForm::read_models() {
 void SettingsForm::change() {
   if (signalsBlocked()) return;
   ExploreSettings settings = settings_;
-  if (minibatch_ != nullptr && minibatch_->currentIndex() >= 0)
-    settings.minibatch = minibatch_->currentData().toLongLong();
-  if (any_minibatch_ != nullptr) {
-    any_minibatch_->setEnabled(other_minibatch_->isChecked());
-    settings.minibatch.reset();
-    if (other_minibatch_->isChecked()) settings.minibatch = std::llround(any_minibatch_->value());
-  }
+  read_minibatch(settings);
   if (streams_ != nullptr && whole(*streams_) != settings.streams)
     settings = with_streams(std::move(settings), facts_, whole(*streams_));
   if (graphs_ != nullptr) settings.graphs = graphs_->isChecked();

@@ -54,6 +54,7 @@ class SettingsForm : public QWidget {
   void add_fusion(QFormLayout& form);
   void read_models();
   void show_minibatch(const ExploreSettings& settings);
+  void read_minibatch(ExploreSettings& settings);
   void show_fusion(const ExploreSettings& settings);
   void add_processes(QFormLayout& form);
   /// What does not apply to graphs, or to several processes.
@@ -75,6 +76,7 @@ class SettingsForm : public QWidget {
   QComboBox* minibatch_ = nullptr;
   NumberField* any_minibatch_ = nullptr;
   QCheckBox* other_minibatch_ = nullptr;
+  NumberField* recorded_minibatch_ = nullptr;  ///< 0: not said
   NumberField* streams_ = nullptr;
   QCheckBox* graphs_ = nullptr;
   QComboBox* processes_ = nullptr;

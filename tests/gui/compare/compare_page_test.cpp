@@ -291,6 +291,28 @@ TEST_F(ComparePageTest, ComparesTwoPredictionsThatAreNoFiles) {
   EXPECT_EQ(find<QComboBox>("measured").currentData().toString(), "/m.json");
 }
 
+TEST_F(ComparePageTest, SwapsPredictionsAndComparesOneWithAFile) {
+  open_small();
+  const auto concurrent = shared(trace_of_plan(TraceKind::kPredicted, {{"a", 0, 0_us, 20_us}}));
+  page_.compare_predictions({"serial", predicted_}, {"concurrent x2", concurrent});
+  wait();
+  QTest::mouseClick(&find<QToolButton>("swap"), Qt::LeftButton);
+  wait();
+  EXPECT_EQ(find<QComboBox>("predicted").placeholderText(), "concurrent x2");
+  EXPECT_EQ(find<QComboBox>("measured").placeholderText(), "serial");
+  EXPECT_EQ(cell(0, DifferenceModel::kName), "conv1");
+  EXPECT_EQ(cell(0, DifferenceModel::kError), "+100.0%");
+  choose("measured", 1);
+  EXPECT_EQ(&page_.picture().comparison->trace(CompareSide::kPredicted), concurrent.get());
+  EXPECT_EQ(&page_.picture().comparison->trace(CompareSide::kMeasured), measured_.get());
+  EXPECT_EQ(find<QComboBox>("predicted").currentIndex(), -1);
+  QTest::mouseClick(&find<QToolButton>("swap"), Qt::LeftButton);
+  wait();
+  EXPECT_EQ(find<QComboBox>("predicted").currentData().toString(), "/m.json");
+  EXPECT_EQ(find<QComboBox>("measured").placeholderText(), "concurrent x2");
+  EXPECT_EQ(&page_.picture().comparison->trace(CompareSide::kPredicted), measured_.get());
+}
+
 TEST_F(ComparePageTest, AnswersOnlyTheLastOfManyChanges) {
   open_small();
   for (int i = 0; i < 20; ++i) {

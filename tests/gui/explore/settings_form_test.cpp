@@ -169,6 +169,13 @@ TEST_F(Form, AsksWhatIfOfATrace) {
   form_.findChild<QCheckBox*>("other minibatch")->setChecked(true);
   type("minibatch", "32");
   EXPECT_EQ(form_.settings().minibatch, std::optional<std::int64_t>(32));
+  EXPECT_EQ(form_.settings().recorded_minibatch, std::nullopt) << "nobody has said";
+  type("recorded minibatch", "16");
+  EXPECT_EQ(form_.settings().recorded_minibatch, std::optional(16));
+  form_.findChild<QCheckBox*>("other minibatch")->setChecked(false);
+  EXPECT_EQ(form_.settings().recorded_minibatch, std::nullopt);
+  form_.findChild<QCheckBox*>("other minibatch")->setChecked(true);
+  EXPECT_EQ(form_.settings().recorded_minibatch, std::optional(16));
 }
 
 TEST_F(Form, SaysWhatIsWrong) {
