@@ -8,6 +8,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <system_error>
 
@@ -58,18 +60,49 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
-/// A terminal, a pipe, /dev/full: written in place, for a rename would put a file where it stood.
-bool is_device(const std::filesystem::path& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+/// What a path leads to: of links the end, which need not exist. A file that is open, as /dev/stdout may be, lies in
+/// /proc, and that is where it ends.
+std::filesystem::path end_of_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    const auto folder = std::filesystem::weakly_canonical(folder_of(path), error);
+    if (error) break;
+    path = folder / path.filename();
+    if (path.string().starts_with("/proc/")) break;
+    const auto target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = target.is_absolute() ? target : folder / target;
+  }
+  return path;
+}
+
+/// A terminal, a pipe, /dev/full, an open file: written in place, for a rename would put a file where it stood.
+bool is_device(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) return false;
+  return !S_ISREG(status.st_mode) || end_of_links(path).string().starts_with("/proc/");
+}
+
+/// Of this process's own open files another descriptor, with the same place in the file: what is printed next goes
+/// behind it.
+int open_in_place(const std::filesystem::path& path) {
+  const std::filesystem::path end = end_of_links(path);
+  int number = -1;
+  const std::string name = end.filename().string();
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (end.parent_path() != fmt::format("/proc/{}/fd", ::getpid()) || read.ptr != name.data() + name.size())
+    return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  std::fflush(nullptr);  // what was printed before stands before it
+  return ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+}
+
 Result<void> write_device(const std::filesystem::path& path, std::string_view content) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  Descriptor file(open_in_place(path));
   if (file.get() >= 0 && write_all(file.get(), content) && file.close() == 0) return {};
   return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));
 }
@@ -95,18 +128,41 @@ TemporaryName* take_name(std::size_t bytes) {
   return added;
 }
 
+/// Of a name that no other has. Not mkstemp's, whose files nobody else may read: the user's umask says who may.
+int create_temporary(const std::filesystem::path& path, TemporaryName*& name) {
+  static std::atomic<unsigned> made{0};
+  constexpr int kTries = 100;
+  int fd = -1;
+  for (int i = 0; i < kTries; ++i) {
+    const std::string text =
+        (folder_of(path) / fmt::format(".{}.{:x}-{:x}", path.filename().string(), ::getpid(), made++)).string();
+    name = take_name(text.size() + 1);
+    std::copy_n(text.c_str(), text.size() + 1, name->text.begin());
+    name->state = TemporaryName::State::kThere;  // before it is: a signal may come between
+    fd = ::open(text.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) break;
+    name->state = TemporaryName::State::kFree;  // what a killed program has left
+  }
+  return fd;
+}
+
+/// A file that is replaced keeps its permissions.
+bool keep_mode(int fd, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return true;
+  return ::fchmod(fd, status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) == 0;
+}
+
 /// Writes the content into a new file beside `path`. Null where the system refuses, with errno; then nothing is left.
 TemporaryName* write_temporary(const std::filesystem::path& path, std::string_view content) {
-  const std::string pattern = (folder_of(path) / fmt::format(".{}.XXXXXX", path.filename().string())).string();
-  TemporaryName* const name = take_name(pattern.size() + 1);
-  std::copy_n(pattern.c_str(), pattern.size() + 1, name->text.begin());
-  name->state = TemporaryName::State::kThere;  // before it is: a signal may come between
-  Descriptor file(::mkostemp(name->text.data(), O_CLOEXEC));
-  if (file.get() >= 0 && write_all(file.get(), content) && ::fchmod(file.get(), 0644) == 0 &&
-      ::fsync(file.get()) == 0 && file.close() == 0)
+  TemporaryName* name = nullptr;
+  Descriptor file(create_temporary(path, name));
+  const bool made = file.get() >= 0;
+  if (made && keep_mode(file.get(), path) && write_all(file.get(), content) && ::fsync(file.get()) == 0 &&
+      file.close() == 0)
     return name;
   const int error = errno;
-  ::unlink(name->text.data());
+  if (made) ::unlink(name->text.data());
   name->state = TemporaryName::State::kFree;
   errno = error;
   return nullptr;
@@ -144,7 +200,7 @@ Result<void> check_writable(const std::filesystem::path& path, Overwrite overwri
     if (overwrite == Overwrite::kNever)
       return fail(ErrorCode::kInvalidInput, "{} exists already; give -f to overwrite it", path.string());
   }
-  const auto folder = folder_of(path);
+  const auto folder = folder_of(end_of_links(path));
   if (::stat(folder.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
     return fail(ErrorCode::kInvalidInput, "cannot write {}: {} is a file, no folder", path.string(), folder.string());
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
@@ -192,9 +248,10 @@ Result<void> PendingFiles::add(const std::filesystem::path& path, std::string_vi
     files_.push_back({path, nullptr, std::string(content)});
     return {};
   }
-  if (!names_.insert(path.lexically_normal()).second && overwrite_ == Overwrite::kNever)
+  const std::filesystem::path end = end_of_links(path);
+  if (!names_.insert(end.lexically_normal()).second && overwrite_ == Overwrite::kNever)
     return fail(ErrorCode::kInvalidInput, "{} would be written twice; give it another name", path.string());
-  TemporaryName* const temporary = write_temporary(path, content);
+  TemporaryName* const temporary = write_temporary(end, content);
   if (temporary == nullptr) return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));
   files_.push_back({path, temporary, {}});
   return {};
@@ -207,7 +264,7 @@ Result<void> PendingFiles::commit() {
   }
   for (File& file : files_) {
     if (file.temporary == nullptr) continue;
-    if (::rename(file.temporary->text.data(), file.path.c_str()) != 0)
+    if (::rename(file.temporary->text.data(), end_of_links(file.path).c_str()) != 0)
       return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", file.path.string(), reason(errno));
     file.temporary->state = TemporaryName::State::kFree;
     file.temporary = nullptr;

@@ -19,9 +19,9 @@ Result<std::string> read_file(const std::filesystem::path& path);
 /// is missing or not writable. Call before a long measurement.
 Result<void> check_writable(const std::filesystem::path& path, Overwrite overwrite);
 
-/// Writes the whole file or nothing: into a temporary beside it, flushed to disk, then renamed.
-/// Errors: kInvalidInput naming the file (exists already, folder missing, disk full); no temporary
-/// is left behind. Devices and pipes are written in place.
+/// Writes the whole file, where a link leads, or nothing: into a temporary beside it, renamed. Its permissions stay.
+/// Errors: kInvalidInput naming the file (exists already, folder missing, disk full); no temporary is left behind.
+/// Devices, pipes and what is open already, as /dev/stdout may be, are written in place.
 Result<void> write_file(const std::filesystem::path& path, std::string_view content, Overwrite overwrite);
 
 /// Folders made for files; those that are still empty in the end are removed again.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cli/interrupt.hpp"
 #include "cli/process_environment.hpp"
 
 namespace cohort {
@@ -47,6 +48,13 @@ Result<ChildEnd> run_child(const std::vector<std::string>& words,
   const int error = ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), env.data());
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) return fail(ErrorCode::kInvalidInput, "{} does not start: {}", words[0], std::strerror(error));
+  {
+    const ToldOfSignals told(child);
+    ::siginfo_t info;
+    // Not reaped yet: its number may not become another program's while signals go to it.
+    while (::waitid(P_PID, static_cast<::id_t>(child), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return fail(ErrorCode::kInvalidInput, "{}: {}", words[0], std::strerror(errno));

@@ -16,10 +16,10 @@ struct ChildEnd {
   Nanoseconds wall{};
 };
 
-/// Runs a program with this process's standard streams and waits for it; an interrupt at the terminal reaches
-/// it, and is waited out. `environment` is added to what this process was given, without its
-/// own settings (cli/process_environment.hpp).
-/// Errors: kInvalidInput where it cannot be started.
+/// Runs a program with this process's standard streams and waits for it; an interrupt at the terminal reaches it, and
+/// SIGTERM and SIGHUP to this process are passed on. A first signal is waited out. `environment` is added to what this
+/// process was given, without its own settings (cli/process_environment.hpp). Errors: kInvalidInput where it cannot be
+/// started.
 Result<ChildEnd> run_child(const std::vector<std::string>& words,
                            const std::map<std::string, std::string>& environment);
 

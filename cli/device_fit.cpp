@@ -100,18 +100,22 @@ void print_kernels(const KernelFits& fits, CommandContext& context) {
 
 }  // namespace
 
-Result<void> write_device_fit(const Trace& recording, const std::vector<Trace>& profiles,
+Result<void> write_device_fit(const FileTrace& recording, const std::vector<FileTrace>& profiles,
                               const std::filesystem::path& output, CommandContext& context) {
-  const std::string& device = recording.info.device.name;
+  const std::string& device = recording.trace.info.device.name;
   const std::optional<GpuProfile> start = published_gpu_profile(device);
   if (!start) {
-    return fail(ErrorCode::kInvalidInput, "no published figures of \"{}\" to start from; known are {}", device,
-                kPublishedGpus);
+    return fail(ErrorCode::kInvalidInput, "{}: no published figures of \"{}\" to start from; known are {}",
+                recording.file.string(), device, kPublishedGpus);
   }
-  COHORT_TRY(const GpuFit fit, fit_gpu_profile(recording, *start));
+  const Result<GpuFit> made = fit_gpu_profile(recording.trace, *start);
+  if (!made) return in_context(recording.file.string(), made.error());
+  const GpuFit& fit = *made;
   std::vector<KernelFits> kernels;
-  for (const Trace& profile : profiles) {
-    COHORT_TRY(kernels.emplace_back(), fit_kernels(profile, fit.profile));
+  for (const FileTrace& profile : profiles) {
+    Result<KernelFits> fits = fit_kernels(profile.trace, fit.profile);
+    if (!fits) return in_context(profile.file.string(), fits.error());
+    kernels.push_back(*std::move(fits));
   }
   COHORT_CHECK(write_file(output, write_gpu_profile(fit.profile), context.overwrite));
   const FitSpread fitted = spread_of(fit.residuals, false);
@@ -128,7 +132,7 @@ Result<void> write_device_fit(const Trace& recording, const std::vector<Trace>& 
                                             {"profiles", std::move(ops)}});
     return {};
   }
-  note_held_back_clocks(recording, context);
+  note_held_back_clocks(recording.trace, context);
   print_spread("measurements fitted", fitted, context);
   print_spread("measurements held out", tested, context);
   print_worst(fit.residuals, context);

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "executor/run/plan_run.hpp"
 #include "planning/members.hpp"
+#include "planning/recorded_settings.hpp"
+#include "simulator/planner/candidate_name.hpp"
 #include "tracer/checked_plan_record.hpp"
 #include "tracer/file/trace_file.hpp"
 
@@ -37,14 +41,33 @@ std::vector<std::size_t> candidates_of(const PlanningResult& result, std::size_t
   std::vector<std::size_t> ranks;
   for (std::size_t i = 0; i < result.ranked.size() && ranks.size() < most; ++i) {
     const PlanCandidate& candidate = result.ranked[i];
-    if (candidate.name == kOneAfterAnother || candidate.plan.members != result.ranked.front().plan.members) continue;
+    if (is_one_after_another(candidate.name) || candidate.plan.members != result.ranked.front().plan.members) continue;
     ranks.push_back(i);
   }
   return ranks;
 }
 
-CheckedPlanRecord record_of(const PlanCandidate& candidate, Nanoseconds step, Nanoseconds baseline) {
+/// A model as its profile names it, which later runs go by wherever they are started: not as it was found from here.
+/// Empty where profiles of several models name them alike.
+std::map<std::string, std::string> recorded_names(const ProfileSet& profiles) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::string> found;  // by recorded name
+  for (std::size_t i = 0; i < profiles.profiles().size(); ++i) {
+    const auto recorded = read_source(profiles.profiles()[i].trace->info.settings);
+    if (!recorded) continue;
+    const std::string& model = profiles.sources()[i].model;
+    if (found.emplace(recorded->model, model).first->second != model) return {};
+    names.emplace(model, recorded->model);
+  }
+  return names;
+}
+
+CheckedPlanRecord record_of(const PlanCandidate& candidate, const std::map<std::string, std::string>& names,
+                            Nanoseconds step, Nanoseconds baseline) {
   Plan plan = candidate.plan;
+  for (Member& member : plan.members) {
+    if (const auto name = names.find(member.source.model); name != names.end()) member.source.model = name->second;
+  }
   plan.resolved.reset();
   plan.baselines.clear();
   return {candidate.name, write_plan(plan), step, baseline};
@@ -85,7 +108,8 @@ Result<PlanCheck> check_plans(Backend& backend, const PlanningResult& result, co
   check.best = check.checked.front().rank;
   if (check.checked.front().speedup > 1) return check;
   for (std::size_t i = 0; i < result.ranked.size(); ++i) {
-    if (result.ranked[i].name == kOneAfterAnother) check.best = i;
+    const PlanCandidate& candidate = result.ranked[i];
+    if (is_one_after_another(candidate.name) && candidate.plan.members == first.members) check.best = i;
   }
   return check;
 }
@@ -98,10 +122,11 @@ bool PlanCheck::disturbed() const {
 Result<void> add_check(const PlanCheck& check, const PlanningResult& result, const ProfileSet& profiles,
                        PendingFiles& pending) {
   if (check.checked.empty() || check.disturbed()) return {};
+  const std::map<std::string, std::string> names = recorded_names(profiles);
   for (const NamedTrace& each : profiles.profiles()) {
     Trace profile = *each.trace;
     for (const CheckedCandidate& run : check.checked)
-      add_checked_plan(profile, record_of(result.ranked[run.rank], run.times.median, check.baseline.median));
+      add_checked_plan(profile, record_of(result.ranked[run.rank], names, run.times.median, check.baseline.median));
     COHORT_CHECK(pending.add(each.file, trace_bytes(each.file, profile)));
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "base/file.hpp"
 #include "base/one_or_each.hpp"
@@ -63,10 +64,14 @@ std::vector<std::vector<ModelSource>> sources_by_minibatch(std::span<const Model
 
 std::vector<Member> members_of(std::span<const ModelSource> sources, const std::vector<int>& counts) {
   std::vector<Member> members;
+  std::set<std::string> taken;
   for (std::size_t k = 0; k < sources.size(); ++k) {
     const ModelSource& source = sources[k];
     std::string name = base_name(source.model);
     if (sources.size() > 1 && source.minibatch > 1) name += fmt::format("-b{}", source.minibatch);
+    // Files of one name in several folders, or networks of several widths.
+    const std::string base = name;
+    for (int number = 2; !taken.insert(name).second; ++number) name = fmt::format("{}.{}", base, number);
     for (int i = 0; i < one_or_each(counts, k); ++i)
       members.push_back({fmt::format("{}-{}", name, i), source, static_cast<std::uint64_t>(i)});
   }

@@ -36,7 +36,8 @@ std::vector<int> numbers_up_to(int most);
 /// The same, each as MemberChoice::counts.
 std::vector<std::vector<int>> counts_up_to(int most);
 
-/// That many members of each source; `counts` has one number for all sources or one per source.
+/// That many members of each source, "mlp-0"; of further sources of the same name "mlp.2-0". `counts` has one number
+/// for all sources or one per source.
 std::vector<Member> members_of(std::span<const ModelSource> sources, const std::vector<int>& counts);
 
 }  // namespace cohort

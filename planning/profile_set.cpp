@@ -24,6 +24,9 @@ Result<void> ProfileSet::add(NamedTrace profile) {
   if (info.kind != TraceKind::kProfile)
     return fail(ErrorCode::kInvalidInput, "{} is a {} trace; planning needs a profile (cohort profile MODEL)", file,
                 to_string(info.kind));
+  if (!profiles_.empty() && info.device.name != profiles_.front().trace->info.device.name)
+    return fail(ErrorCode::kInvalidInput, "{} was made on \"{}\", {} on \"{}\": a plan is of one device", file,
+                info.device.name, profiles_.front().file.string(), profiles_.front().trace->info.device.name);
   auto source = source_of(profile.file, info);
   if (!source) return in_context(file, source.error());
   const auto precision = recorded_precision(info.settings);
@@ -118,7 +121,9 @@ Result<std::unique_ptr<ProfileSet>> ProfileSet::of(std::vector<NamedTrace> profi
 Result<void> ProfileSet::finish(const std::filesystem::path& gpu_profile) {
   std::vector<const Trace*> recorded;
   for (const NamedTrace& profile : profiles_) recorded.push_back(profile.trace.get());
-  COHORT_TRY(costs_, CostTable::from(recorded));
+  auto costs = CostTable::from(recorded);
+  if (!costs && profiles_.size() == 1) return in_context(profiles_.front().file.string(), costs.error());
+  COHORT_TRY(costs_, std::move(costs));
   device_ = recorded.front()->info.device;
   name_ = base_name(sources_.front().model);
   COHORT_TRY(device_profile_, device_profile_of(recorded));

@@ -78,6 +78,18 @@ std::optional<bool> nvjet_operands(std::string_view kernel) {
   return narrow;
 }
 
+/// By the letters behind the indices of a product of rocBLAS or hipBLASLt: "Cijk_Ailk_Bljk_HHS_BH_...".
+std::optional<bool> tensile_operands(std::string_view kernel) {
+  constexpr int kIndices = 3;  // of C, A and B
+  std::optional<bool> narrow;
+  int words = 0;
+  for_each_word(kernel, [&](std::string_view word) {
+    if (words == 0 && word != "Cijk") return;
+    if (words++ == kIndices) narrow = std::string_view("SDCZ").find(word.front()) == std::string_view::npos;
+  });
+  return narrow;
+}
+
 bool is_narrow_word(std::string_view word) {
   constexpr std::array<std::string_view, 9> kWords = {"bf16",     "fp16",      "f16",     "Half",   "BFloat16",
                                                       "bfloat16", "bfloat162", "float16", "Float16"};
@@ -101,6 +113,7 @@ bool is_collective(std::string_view kernel) {
 bool computes_in_16_bits(std::string_view kernel) {
   if (const auto narrow = named_operands(kernel)) return *narrow;
   if (const auto narrow = nvjet_operands(kernel)) return *narrow;
+  if (const auto narrow = tensile_operands(kernel)) return *narrow;
   if (kernel.find("tf32") != std::string_view::npos) return false;
   bool narrow = kernel.find("OpaqueType<2") != std::string_view::npos;  // PyTorch's, of so many bytes
   for_each_word(kernel, [&](std::string_view word) { narrow = narrow || is_narrow_word(word); });

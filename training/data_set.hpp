@@ -52,7 +52,7 @@ struct TrainingData {
   bool decoded_each_time = false;
 };
 
-/// Of samples, labels and targets; of images that are decoded each time their paths stand for them.
+/// Of samples, labels and targets; of images that are decoded each time, their classes and names.
 std::string fingerprint_of(const TrainingData& data);
 
 /// Reads what `options` name: arrays and tables whole, of folders names alone. Nothing is split yet.

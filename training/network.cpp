@@ -18,17 +18,6 @@ std::string fingerprint_of(const Model& model) {
   return print.text();
 }
 
-/// The op whose result the first output is, reshapes apart.
-const Op* op_of_output(const Model& model) {
-  TensorId id = model.outputs.front();
-  for (auto op = model.ops.rbegin(); op != model.ops.rend(); ++op) {
-    if (std::find(op->outputs.begin(), op->outputs.end(), id) == op->outputs.end()) continue;
-    if (!std::holds_alternative<Reshape>(op->attributes)) return &*op;
-    id = op->inputs.front();
-  }
-  return nullptr;
-}
-
 void fill(Weights& weights, const Model& model, TensorId id, float value) {
   const auto count = static_cast<std::size_t>(element_count(model.tensor(id).shape));
   weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(count, value);
@@ -59,9 +48,7 @@ Result<TrainedNetwork> make_network_to_train(const ModelSource& source) {
   auto evaluation = evaluation_model(network.inference, *source.training, source.strict_nan);
   if (!evaluation) return in_context(source.model, evaluation.error());
   network.evaluation = *std::move(evaluation);
-  const Op* const last = op_of_output(network.inference.model);
-  network.gives_probabilities = last != nullptr && std::holds_alternative<Softmax>(last->attributes) &&
-                                !std::get<Softmax>(last->attributes).logarithm;
+  network.gives_probabilities = ends_in_softmax(network.inference.model);
   network.fingerprint = fingerprint_of(network.training.loaded.model);
   return network;
 }

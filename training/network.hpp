@@ -19,7 +19,7 @@ struct TrainedNetwork {
   LoadedModel recomputing;  ///< the same step, which computes cheap activations anew (TrainingSpec::recompute)
   LoadedModel evaluation;   ///< of the same states
   NetworkEnds ends;
-  bool gives_probabilities = false;  ///< it ends in a softmax
+  bool gives_probabilities = false;  ///< ends_in_softmax()
   std::string fingerprint;           ///< of the training step: its ops, shapes and states
 };
 

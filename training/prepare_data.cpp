@@ -298,7 +298,9 @@ std::string fingerprint_of(const TrainingData& data) {
   Fingerprint fingerprint;
   for (const DataSet* part : {&data.train, &data.evaluation}) {
     fingerprint.add(std::uint64_t{part->samples}).add(part->values).add(part->labels).add(part->targets);
-    for (const std::filesystem::path& image : part->images) fingerprint.add(image.native());
+    // Wherever the folder is, and however it is named: class and file.
+    for (const std::filesystem::path& image : part->images)
+      fingerprint.add((image.parent_path().filename() / image.filename()).native());
   }
   return fingerprint.text();
 }

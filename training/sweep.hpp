@@ -38,8 +38,8 @@ struct Augmentation {
   enum class Sharing { kNone, kShared, kPerMember };
   Sharing sharing = Sharing::kNone;  ///< whether all members see the same variation
   bool flip = true;                  ///< left to right, every other sample
-  /// Pixels, at most, each way; what is moved in is zero once normalised. Absent: an eighth of the height, and of images
-  /// that are decoded each time another part is cut out instead.
+  /// Pixels, at most, each way; what is moved in is zero once normalised. Absent: an eighth of the height, and of
+  /// images that are decoded each time another part is cut out instead.
   std::optional<std::int64_t> shift;
 
   friend bool operator==(const Augmentation&, const Augmentation&) = default;

@@ -54,8 +54,7 @@ Result<void> Trainer::begin() {
 }
 
 Result<void> Trainer::resume() {
-  COHORT_TRY(const Checkpoint checkpoint,
-             checkpoints_.read(origin_, prepared_.network_of, prepared_.members));
+  COHORT_TRY(const Checkpoint checkpoint, checkpoints_.read(origin_, prepared_.network_of, prepared_.members));
   step_ = checkpoint.step;
   replay_search(step_ / prepared_.counts.per_epoch);
   const Stopwatch watch(times_.loading);

@@ -55,15 +55,14 @@ Result<void> fit_recording(const CalibrateCommandOptions& options, CommandContex
   }
   const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
   COHORT_CHECK(check_writable(output, context.overwrite));
-  COHORT_TRY(const Trace recording, read_trace(options.fit, context.read));
-  std::vector<Trace> profiles;
+  FileTrace recording{options.fit, {}};
+  COHORT_TRY(recording.trace, read_trace(options.fit, context.read));
+  std::vector<FileTrace> profiles;
   for (const std::filesystem::path& file : options.kernels) {
-    COHORT_TRY(profiles.emplace_back(), read_trace(file, context.read));
+    profiles.push_back({file, {}});
+    COHORT_TRY(profiles.back().trace, read_trace(file, context.read));
   }
-  if (auto written = write_device_fit(recording, profiles, output, context); !written) {
-    return in_context(options.fit.string(), written.error());
-  }
-  return {};
+  return write_device_fit(recording, profiles, output, context);
 }
 
 Result<void> run(const CalibrateCommandOptions& chosen, CommandContext& context) {

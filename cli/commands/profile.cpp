@@ -73,7 +73,7 @@ struct TimedInput {
 Result<TimedInput> timed_input(const ProfileCommandOptions& options, const Model& model) {
   const Shape* shape = nullptr;
   for (const TensorId id : model.inputs) {
-    if (model.tensor(id).shape.size() == 4) shape = &model.tensor(id).shape;
+    if (shape == nullptr && model.tensor(id).shape.size() == 4) shape = &model.tensor(id).shape;
   }
   if (shape == nullptr)
     return fail(ErrorCode::kInvalidInput, "--data: {} has no input of images [N, C, H, W]", model.name);

@@ -243,14 +243,16 @@ void ComparePage::compare_chosen() {
       traces[side] = predictions_[side]->trace;
     }
   }
-  if (traces[0] && traces[1]) compare_traces(traces);
+  if (traces[0] && traces[1] && traces != shown_) compare_traces(traces);
 }
 
 void ComparePage::choose_likely_pair() {
-  if (predictions_[0] || predictions_[1]) return;
   const ComparedPaths chosen = bar_->chosen();
   const OpenFile* predicted = open_trace(files_, chosen[0]);
   const OpenFile* measured = open_trace(files_, chosen[1]);
+  if (predictions_[0] && predictions_[1]) return;
+  if ((predictions_[0] && measured != nullptr) || (predictions_[1] && predicted != nullptr)) return compare_chosen();
+  predictions_ = {};
   if (chosen_by_user_ && predicted != nullptr && measured != nullptr) {
     const bool changed = shown_[0] != predicted->trace || shown_[1] != measured->trace;
     if (changed) compare_traces({predicted->trace, measured->trace});

@@ -186,6 +186,8 @@ class TrainingStep {
 }  // namespace
 }  // namespace training
 
+bool ends_in_softmax(const Model& model) { return training::final_softmax(model, model.outputs.front()).has_value(); }
+
 Result<TrainingModel> differentiate(const LoadedModel& inference, const TrainingSpec& spec, bool strict_nan) {
   const auto made = [&]() -> Result<TrainingModel> {
     COHORT_TRY(training::StateLayout layout, training::state_layout(inference));

@@ -36,11 +36,14 @@ struct TrainingModel {
   std::vector<PackedTensor> parameters, statistics;
 };
 
+/// Whether the first output [N, K, ...] is a softmax over the K classes, perhaps reshaped or transposed since.
+bool ends_in_softmax(const Model& model);
+
 /// `inference` must not be simplified. If the network ends in a softmax over classes, cross-entropy reads the softmax's
-/// input instead, also where the result is then reshaped or transposed. Batch normalisation uses the minibatch's own statistics; the running ones get the unbiased variance.
-/// Ops of the forward pass keep their names, "conv1.dx" and "conv1.dw" are gradients of conv1, the update is "update".
-/// Equal models give equal steps. `strict_nan` as of simplify().
-/// Errors: kInvalidInput naming the op that has no gradient, or what the loss does not fit.
+/// input instead, also where the result is then reshaped or transposed. Batch normalisation uses the minibatch's own
+/// statistics; the running ones get the unbiased variance. Ops of the forward pass keep their names, "conv1.dx" and
+/// "conv1.dw" are gradients of conv1, the update is "update". Equal models give equal steps. `strict_nan` as of
+/// simplify(). Errors: kInvalidInput naming the op that has no gradient, or what the loss does not fit.
 Result<TrainingModel> differentiate(const LoadedModel& inference, const TrainingSpec& spec, bool strict_nan = false);
 
 /// The simplified forward pass for inference, on the same states: "parameters" [R, P] and, if there is batch

@@ -18,7 +18,7 @@ constexpr double kUsualDram = 0.15;      // where that is not known
 constexpr double kApartCopy = 13.8e-12;  // seconds a byte of input
 constexpr double kApartHost = 99e-6;     // seconds a step
 
-/// Of the GPU work, for the interval of 8 of 10.
+/// Of the GPU work, for the interval of 8 of 10; of the step where the work is not known.
 Within work_within(WorkOrigin origin) {
   switch (origin) {
     case WorkOrigin::kRecorded:
@@ -44,11 +44,23 @@ double sum_over(std::span<const Colocated> processes, Of of) {
                          [&](double sum, const Colocated& each) { return sum + of(each.demand); });
 }
 
+/// Part of its step that a process asks of the GPU, or an end of what that is within.
+double asked_by(const ProcessDemand& demand, double Within::*end) {
+  const double work = seconds(demand.gpu_work) / seconds(demand.alone.step);
+  if (end == nullptr) return work;
+  const double factor = work_within(demand.origin).*end;
+  if (demand.origin != WorkOrigin::kAtMost) return factor * work;
+  return end == &Within::low ? std::min(factor, work) : factor;  // of the step: what of it is work is not known
+}
+
 double asked(std::span<const Colocated> processes, double Within::*end) {
-  return sum_over(processes, [&](const ProcessDemand& each) {
-    const double factor = end == nullptr ? 1 : work_within(each.origin).*end;
-    return factor * seconds(each.gpu_work) / seconds(each.alone.step);
-  });
+  return sum_over(processes, [&](const ProcessDemand& each) { return asked_by(each, end); });
+}
+
+/// Whether the GPU decides how long a step takes that has it to itself.
+bool is_gpu_bound(const ProcessDemand& demand) {
+  constexpr double kNearly = 0.9;  // a moment passes between two steps
+  return demand.origin == WorkOrigin::kGpuBound || seconds(demand.gpu_work) > kNearly * seconds(demand.alone.step);
 }
 
 Nanoseconds in_nanoseconds(double time) { return Nanoseconds(std::llround(time * 1e9)); }
@@ -73,7 +85,7 @@ Colocation together(std::span<const Colocated> processes) {
   result.gain_within = {result.gain, result.gain};
   if (processes.size() > 1)
     result.gain_within = {(1 - kNoise) * gain_at(&Within::high), (1 + kNoise) * gain_at(&Within::low)};
-  result.gpu_decides = use > host;
+  result.gpu_decides = processes.size() == 1 ? is_gpu_bound(processes.front().demand) : use > host;
   return result;
 }
 

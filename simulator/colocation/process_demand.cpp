@@ -148,8 +148,13 @@ class Fit {
     return bound;
   }
 
-  /// One row alone may be decided by the host as well as by the GPU.
-  [[nodiscard]] bool is_told_apart(double share) const { return host_ || steps_.at(share).size() > 1; }
+  /// One row alone, or several on one level, may be decided by the host as well as by the GPU.
+  [[nodiscard]] bool is_told_apart(double share) const {
+    if (host_) return true;
+    const auto [least, most] = std::minmax_element(steps_.at(share).begin(), steps_.at(share).end(),
+                                                   [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most->second > kSameLevel * least->second;
+  }
 
   static double at(const Curve& work, std::int64_t minibatch) {
     const auto found = work.find(minibatch);
@@ -204,7 +209,7 @@ ProcessDemands process_demands(const StepTimes& times, Bytes copied, double copy
   std::map<double, Curve> whole;
   for (const StepTime& row : times.rows) {
     if (row.processes != 1 || !row.part.empty()) continue;
-    const double copy = static_cast<double>(row.minibatch * copied.value) / copy_rate;
+    const double copy = static_cast<double>(row.minibatch) * static_cast<double>(copied.value) / copy_rate;
     whole[row.share][row.minibatch] = std::max(seconds(row.step) - copy, kLeastWork * seconds(row.step));
   }
   const Fit fit(whole);

@@ -41,6 +41,21 @@ Result<void> check_counts(const RowSelection& selection, std::size_t tables) {
   return check("--part", selection.parts.size());
 }
 
+/// Whether each value that is asked for is one of a row that was found.
+Result<void> check_found(const TimedModel& model, const RowSelection& selection, std::span<const EqualProcesses> rows) {
+  const auto check = [&](std::string_view option, const auto& wanted, const auto& value_of) -> Result<void> {
+    for (const auto& value : wanted) {
+      if (std::none_of(rows.begin(), rows.end(), [&](const EqualProcesses& row) { return value_of(row) == value; }))
+        return fail(ErrorCode::kUsage, "{} {}: {} has no such row of one process", option, value, model.file);
+    }
+    return {};
+  };
+  COHORT_CHECK(check("--minibatch", selection.minibatches,
+                     [](const EqualProcesses& row) { return static_cast<int>(row.demand.alone.minibatch); }));
+  COHORT_CHECK(check("--share", selection.shares, [](const EqualProcesses& row) { return row.demand.alone.share; }));
+  return check("--part", selection.parts, [](const EqualProcesses& row) { return row.demand.alone.part; });
+}
+
 /// The row of the `i`-th table.
 Result<ProcessDemand> row_of(const TimedModel& model, const RowSelection& selection, std::size_t i) {
   const StepTime& last = model.demands.rows.back().alone;
@@ -92,6 +107,7 @@ Result<std::vector<EqualProcesses>> equal_processes(const TimedModel& model, con
   if (all.empty())
     return fail(ErrorCode::kUsage, "{}: no row of one process has this minibatch, share and part; see the file",
                 model.file);
+  COHORT_CHECK(check_found(model, selection, all));
   return all;
 }
 

@@ -68,9 +68,21 @@ ordered_json demand_json(const ProcessDemand& demand) {
           {"gpu_work_from", to_string(demand.origin)}};
 }
 
+/// Before the other columns, its heading first: which part of a step each row is of. Empty where all are whole.
+std::vector<std::string> part_column(const std::vector<EqualProcesses>& rows) {
+  std::vector<std::string> column{"part"};
+  for (const EqualProcesses& row : rows) column.push_back(row.demand.alone.part);
+  if (std::all_of(column.begin() + 1, column.end(), [](const std::string& part) { return part.empty(); }))
+    return std::vector<std::string>(column.size());
+  std::size_t width = 0;
+  for (const std::string& part : column) width = std::max(width, part.size());
+  for (std::string& part : column) part = fmt::format("{:<{}}  ", part, width);
+  return column;
+}
+
 std::string measured_text(const EqualProcesses& row) {
   if (!row.measured) return "";
-  return row.measured->one_died ? fmt::format("as {} processes", row.count - 1)
+  return row.measured->one_died ? fmt::format("as {} process{}", row.count - 1, row.count == 2 ? "" : "es")
                                 : fmt::format("{:.2f}x", row.measured->gain);
 }
 
@@ -87,14 +99,16 @@ std::string processes_text(const TimedModel& model, const std::vector<EqualProce
   const auto any = [&](auto is) { return std::any_of(rows.begin(), rows.end(), is); };
   std::string text = fmt::format("{}: equal processes on one GPU under MPS", model.name);
   if (model.demands.host_time) text += fmt::format("; the host needs {} a step", format_time(*model.demands.host_time));
-  text += fmt::format("\n{:>9}  {:>7}  {:>9}  {:>9}  {:>2}  {:>9}  {:>6}  {:>12}  {:<9}{}\n", "minibatch", "of GPU",
-                      "alone", "GPU work", "N", "step of N", "gain", "8 of 10", "bound by",
+  const std::vector<std::string> parts = part_column(rows);
+  text += fmt::format("\n{}{:>9}  {:>7}  {:>9}  {:>9}  {:>2}  {:>9}  {:>6}  {:>12}  {:<9}{}\n", parts.front(),
+                      "minibatch", "of GPU", "alone", "GPU work", "N", "step of N", "gain", "8 of 10", "bound by",
                       any([](const EqualProcesses& row) { return row.measured.has_value(); }) ? "measured" : "");
-  for (const EqualProcesses& row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const EqualProcesses& row = rows[i];
     const StepTime& alone = row.demand.alone;
     const Within& within = row.colocation.gain_within;
-    text += fmt::format("{:>9}  {:>7}  {:>9}  {:>9}  {:>2}  {:>9}  {:>5.2f}x  {:>12}  {:<9}{}\n", alone.minibatch,
-                        share_text(model.times.unit, alone.share), format_time(alone.step),
+    text += fmt::format("{}{:>9}  {:>7}  {:>9}  {:>9}  {:>2}  {:>9}  {:>5.2f}x  {:>12}  {:<9}{}\n", parts[i + 1],
+                        alone.minibatch, share_text(model.times.unit, alone.share), format_time(alone.step),
                         format_time(row.demand.gpu_work), row.count, format_time(row.colocation.steps.front()),
                         row.colocation.gain, fmt::format("{:.2f} to {:.2f}", within.low, within.high),
                         bound_by(row.colocation, is_unknown(row.demand)).value_or("not known"), measured_text(row));
@@ -129,8 +143,9 @@ std::string processes_text(std::span<const TimedModel> models, const DifferentPr
   std::string text = is_apart ? "one GPU, each process on multiprocessors of its own\n" : "one GPU under MPS\n";
   for (std::size_t i = 0; i < models.size(); ++i) {
     const StepTime& alone = different.processes[i].demand.alone;
-    text += fmt::format("  {}, minibatch {}, {}: {} alone, {} beside the others ({:.2f} times)\n", models[i].name,
-                        alone.minibatch, share_text(different.unit, alone.share), format_time(alone.step),
+    text += fmt::format("  {}{}, minibatch {}, {}: {} alone, {} beside the others ({:.2f} times)\n", models[i].name,
+                        alone.part.empty() ? "" : ", " + alone.part, alone.minibatch,
+                        share_text(different.unit, alone.share), format_time(alone.step),
                         format_time(colocation.steps[i]), colocation.slowdowns[i]);
   }
   if (is_apart) return text;

@@ -41,11 +41,11 @@ Result<std::string> device_name_of(std::span<const Trace* const> profiles) {
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (profiles[i]->info.kind != TraceKind::kProfile) {
       return fail(ErrorCode::kInvalidInput,
-                  "trace {} is a {} trace; a profile is needed (make one with cohort profile)", i,
+                  "trace {} is a {} trace; a profile is needed (make one with cohort profile)", i + 1,
                   to_string(profiles[i]->info.kind));
     }
     if (profiles[i]->info.device.name != name) {
-      return fail(ErrorCode::kInvalidInput, "profile {} was made on \"{}\", the first one on \"{}\"", i,
+      return fail(ErrorCode::kInvalidInput, "profile {} was made on \"{}\", the first one on \"{}\"", i + 1,
                   profiles[i]->info.device.name, name);
     }
   }
@@ -179,7 +179,7 @@ Result<CostTable> CostTable::from(std::span<const Trace* const> profiles) {
       if (counts) records.push_back(*std::move(record));
     }
     take_off_events(std::span(records).subspan(before));
-    if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i);
+    if (records.size() == before) return fail(ErrorCode::kInvalidInput, "profile {} holds no profile record", i + 1);
     const auto own = round_trip_of(std::span(records).subspan(before));
     if (own && (!slowest || own->longest > slowest->longest)) slowest = own;
   }

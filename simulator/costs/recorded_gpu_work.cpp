@@ -152,29 +152,35 @@ Result<GpuWork> recorded_gpu_work(const TaskGraph& graph, std::span<const Record
 
 std::optional<CopyDirection> recorded_copy_direction(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // CUPTI's spelling, then that of ROCm's tracer.
-  if (has("HtoD") || has("HostToDevice")) return CopyDirection::kHostToDevice;
-  if (has("DtoH") || has("DeviceToHost")) return CopyDirection::kDeviceToHost;
-  if (has("DtoD") || has("DeviceToDevice")) return CopyDirection::kDeviceToDevice;
+  // CUPTI's spelling, then that of ROCm's tracer, then that of XLA and TensorFlow.
+  if (has("HtoD") || has("HostToDevice") || has("H2D")) return CopyDirection::kHostToDevice;
+  if (has("DtoH") || has("DeviceToHost") || has("D2H")) return CopyDirection::kDeviceToHost;
+  if (has("DtoD") || has("DeviceToDevice") || has("D2D")) return CopyDirection::kDeviceToDevice;
   return std::nullopt;
 }
 
 bool is_peer_copy(std::string_view name) {
-  return name.find("PtoP") != std::string_view::npos || name.find("Peer") != std::string_view::npos;
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  return has("PtoP") || has("Peer") || has("P2P");
 }
 
 bool is_matrix_product(std::string_view kernel) {
-  // nvjet: cuBLAS on Hopper and later; fmha, flash and sdpa: fused attention.
-  constexpr std::array<std::string_view, 13> kParts = {"gemm",     "winograd", "scudnn", "cutlass", "gemv",
-                                                       "implicit", "dgrad",    "wgrad",  "xmma",    "nvjet",
-                                                       "fmha",     "flash",    "sdpa"};
+  // Inductor's names say what a kernel of Triton is before they list the ops in it: a template, or none.
+  const auto begins = [&](std::string_view start) { return kernel.starts_with(start); };
+  if (begins("triton_poi_") || begins("triton_red_") || begins("triton_per_")) return false;
+  if (begins("triton_tem_") || begins("triton_mm")) return true;
+  // nvjet: cuBLAS on Hopper and later; Cijk: rocBLAS and hipBLASLt; fmha, flash and sdpa: fused attention.
+  constexpr std::array<std::string_view, 15> kParts = {"gemm",  "Gemm",  "winograd", "scudnn", "cutlass",
+                                                       "gemv",  "dgrad", "wgrad",    "xmma",   "implicit",
+                                                       "nvjet", "Cijk_", "fmha",     "flash",  "sdpa"};
   const bool named = std::any_of(kParts.begin(), kParts.end(),
                                  [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; });
   if (named) return true;
-  constexpr std::string_view kConvolution = "conv";
-  for (std::size_t at = kernel.find(kConvolution); at != std::string_view::npos;
-       at = kernel.find(kConvolution, at + 1)) {
-    if (!kernel.substr(at).starts_with("convert")) return true;  // that copies, as convertTensor_kernel does
+  for (const std::string_view convolution : {"conv", "Conv"}) {
+    for (std::size_t at = kernel.find(convolution); at != std::string_view::npos;
+         at = kernel.find(convolution, at + 1)) {
+      if (!kernel.substr(at + convolution.size()).starts_with("ert")) return true;  // convertTensor_kernel copies
+    }
   }
   return false;
 }

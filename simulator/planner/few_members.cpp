@@ -29,8 +29,7 @@ bool depends_on_all(const PlanningCase& planning_case, const PlannerOptions& opt
   const Plan& base = *planning_case.base;
   const bool is_limited = base.limits.memory || base.limits.workspace || options.latency_limit || options.pareto;
   const bool is_bounded = options.objective == Objective::kThroughput || options.objective == Objective::kStepTime;
-  return planning_case.gpu != nullptr || is_limited || !is_bounded || options.cost_to_beat ||
-         base.input.source == InputSource::kFolder;
+  return planning_case.gpu != nullptr || is_limited || !is_bounded || base.input.source == InputSource::kFolder;
 }
 
 }  // namespace
@@ -50,7 +49,9 @@ std::optional<FewMembers> FewMembers::of(const PlanningCase& planning_case, cons
   members.base_.resolved.reset();
   std::vector<std::uint32_t> kept;
   for (const MemberClass& each : member_classes(planning_case.models)) {
-    const std::size_t count = (each.members.size() * few + all - 1) / all;
+    // Of members that are several two at least: one alone is fused with nothing.
+    const std::size_t share = (each.members.size() * few + all - 1) / all;
+    const std::size_t count = std::max(share, std::min<std::size_t>(2, each.members.size()));
     kept.insert(kept.end(), each.members.begin(), each.members.begin() + static_cast<std::ptrdiff_t>(count));
   }
   std::sort(kept.begin(), kept.end());  // classes are in order of their first members, which are all there

@@ -5,6 +5,7 @@
 
 #include "simulator/planner/evaluate.hpp"
 #include "simulator/planner/fuse_ops.hpp"
+#include "simulator/planner/learned_ratios.hpp"
 
 namespace cohort {
 namespace {
@@ -40,6 +41,13 @@ class FusionSearch {
   }
 
  private:
+  /// By a bound of recorded times, of which what was learned may make less.
+  [[nodiscard]] bool cannot_be_least(const Variant& variant) {
+    if (!least_fused_) return false;
+    const double least = case_.learned != nullptr ? case_.learned->least() : 1;
+    return least * seconds(maker_.bound(variant)) >= seconds(*least_fused_);
+  }
+
   struct Tried {
     Variant variant;
     std::optional<Nanoseconds> step_time;  ///< absent where it is not possible
@@ -50,7 +58,7 @@ class FusionSearch {
     for (std::size_t i = 0; i < tried_.size(); ++i) {
       if (tried_[i].variant == variant) return i;
     }
-    if (tried_.size() >= kMostFusions || (least_fused_ && maker_.bound(variant) >= *least_fused_)) return std::nullopt;
+    if (tried_.size() >= kMostFusions || cannot_be_least(variant)) return std::nullopt;
     const Result<Evaluation> evaluation = evaluator_.evaluate(maker_.plan_of(variant), case_.models);
     if (!evaluation && cancel_ != nullptr) COHORT_CHECK(cancel_->check());
     if (!evaluation && !error_) error_ = evaluation.error();

@@ -21,8 +21,14 @@ constexpr double kOtherStrategies = 2;
 
 bool learns_from(const Plan& plan) { return plan.input.source != InputSource::kFolder; }
 
+/// Where nothing is read, nothing is shared either: one after another is the same with shared and with separate input.
+InputSharing sharing_of(const Plan& plan) {
+  return plan.input.source == InputSource::kGenerated ? InputSharing::kSeparate : plan.input.sharing;
+}
+
 /// What of a plan decides how long it takes, where its algorithms are chosen by cost.
 std::string bare_text(Plan plan) {
+  plan.input.sharing = sharing_of(plan);
   plan.resolved.reset();
   plan.baselines.clear();
   plan.limits = Limits{};
@@ -94,7 +100,7 @@ LearnedRatios::Features LearnedRatios::features_of(const Plan& plan) const {
   features.log_streams = std::log2(static_cast<double>(plan.streams));
   features.launch_threads = plan.launch_threads;
   features.graph = plan.launch == LaunchMode::kGraph;
-  features.shared_input = plan.input.sharing == InputSharing::kShared;
+  features.shared_input = sharing_of(plan) == InputSharing::kShared;
   double all = 0;
   std::vector<double> left(plan.members.size());  // ops that no group has named yet
   for (std::size_t i = 0; i < plan.members.size(); ++i) {

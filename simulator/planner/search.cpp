@@ -464,6 +464,7 @@ Result<std::optional<PlanningResult>> search_among_few(const PlanningCase& plann
   const PlanningCase few_case = few->planning_case();
   PlannerOptions quick = options;
   quick.most_explained = std::min(options.most_explained, kBestOfFew);
+  quick.cost_to_beat.reset();  // which is a cost of all members
   PlanningResult of_few;
   COHORT_TRY(of_few.baseline, best_baseline(few_case, quick));
   Search search(few_case, quick, of_few);

@@ -95,18 +95,32 @@ class Frontiers {
     return combined<InParallel>(chains);
   }
 
+  /// Places in `steps`, by stream.
+  [[nodiscard]] std::map<StreamId, Steps> places_by_stream(const Steps& steps) const {
+    std::map<StreamId, Steps> places;
+    for (std::size_t i = 0; i < steps.size(); ++i) places[order_.stream(StepId(steps[i]))].push_back(i);
+    return places;
+  }
+
+  /// The first place on a stream that comes after the step at `i`: all behind it do.
+  [[nodiscard]] Steps::const_iterator first_after(const Steps& steps, std::size_t i, const Steps& stream) const {
+    const auto later = std::upper_bound(stream.begin(), stream.end(), i);
+    return std::partition_point(later, stream.end(), [&](std::size_t j) { return !before(steps[i], steps[j]); });
+  }
+
   /// Cut wherever all steps so far come before all others.
   [[nodiscard]] std::vector<Steps> series_parts(const Steps& steps) const {
+    const std::map<StreamId, Steps> streams = places_by_stream(steps);
     std::vector<Steps> parts;
     std::size_t open_until = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (parts.empty() || i > open_until) parts.emplace_back();
       parts.back().push_back(steps[i]);
       open_until = std::max(open_until, i);
-      for (std::size_t j = steps.size(); j-- > open_until + 1;) {
-        if (before(steps[i], steps[j])) continue;
-        open_until = j;
-        break;
+      for (const auto& [stream, places] : streams) {
+        if (places.back() <= open_until || stream == order_.stream(StepId(steps[i]))) continue;
+        const auto after = first_after(steps, i, places);
+        if (after != places.begin()) open_until = std::max(open_until, *std::prev(after));
       }
     }
     return parts;
@@ -120,9 +134,11 @@ class Frontiers {
       while (root[i] != i) i = root[i] = root[root[i]];
       return i;
     };
+    const std::map<StreamId, Steps> streams = places_by_stream(steps);
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      for (std::size_t j = i + 1; j < steps.size(); ++j) {
-        if (before(steps[i], steps[j])) root[find(j)] = find(i);
+      for (const auto& [stream, places] : streams) {
+        // Those behind the first are of its part: they are on its stream.
+        if (const auto after = first_after(steps, i, places); after != places.end()) root[find(*after)] = find(i);
       }
     }
     std::map<std::size_t, Steps> by_root;

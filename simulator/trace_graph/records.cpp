@@ -172,6 +172,7 @@ class Reader {
       if (!stream || *stream < 0 || *stream == kNoStream) return std::nullopt;
       return stream_of(key_of(slice, *stream), records_.process_of(records_.calls[*call]));
     };
+    sync.device = trace_.integer_arg(slice, key("device"));
     sync.stream = known_stream(trace_.integer_arg(slice, stream_));
     sync.source = known_stream(trace_.integer_arg(slice, key("wait_on_stream")));
     const auto record = trace_.integer_arg(slice, key("wait_on_cuda_event_record_corr_id"));

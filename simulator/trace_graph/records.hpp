@@ -39,6 +39,7 @@ struct RecordedSync {
   std::optional<std::uint32_t> source;                ///< stream on which the event was recorded
   std::optional<std::int64_t> record_correlation;     ///< of the call that recorded the event
   std::optional<std::int64_t> event_synchronisation;  ///< id of the event's one recording; event ids repeat
+  std::optional<std::int64_t> device;                 ///< that is waited for
 };
 
 struct RecordedStream {

@@ -76,12 +76,36 @@ class WaitFinder {
     return true;
   }
 
-  void wait_for_device(std::uint32_t index) {
-    bool explained = true;
-    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
-      if (is_of_process(s, records_.calls[index])) explained = wait_for_stream(index, s) && explained;
+  /// Whether all that was launched on the streams explains when the call returned, and anything was.
+  [[nodiscard]] bool explain(const std::vector<std::uint32_t>& streams, const RecordedCall& call) const {
+    bool any = false;
+    for (const std::uint32_t stream : streams) {
+      const auto op = last_launched(draft_, stream, call.start);
+      if (op && !explains(*op, call)) return false;
+      any = any || op;
     }
-    if (!explained) ++draft_.result.counts.unresolved_waits;
+    return any;
+  }
+
+  /// The call waits for its thread's device. Where no record says which that is, for those that can have made it return
+  /// when it did.
+  void wait_for_device(std::uint32_t index) {
+    const RecordedCall& call = records_.calls[index];
+    std::map<std::int64_t, std::vector<std::uint32_t>> devices;
+    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
+      if (is_of_process(s, call)) devices[records_.streams[s].device].push_back(s);
+    }
+    const auto sync = records_.syncs.find(index);
+    if (sync != records_.syncs.end() && sync->second.device && devices.count(*sync->second.device) > 0)
+      std::erase_if(devices, [&](const auto& each) { return each.first != *sync->second.device; });
+    const auto explained = [&](const auto& each) { return explain(each.second, call); };
+    if (std::any_of(devices.begin(), devices.end(), explained))
+      std::erase_if(devices, [&](const auto& each) { return !explained(each); });
+    bool all = true;
+    for (const auto& [device, streams] : devices) {
+      for (const std::uint32_t stream : streams) all = wait_for_stream(index, stream) && all;
+    }
+    if (!all) ++draft_.result.counts.unresolved_waits;
   }
 
   /// Whether the call's process launches what runs on the stream.
@@ -147,7 +171,9 @@ class WaitFinder {
     }
     // Unknown event: what ended last before the call returned, if that was during the call.
     std::optional<std::uint32_t> latest;
-    for (const std::vector<Launched>& queue : draft_.by_stream) {
+    for (std::uint32_t s = 0; s < draft_.by_stream.size(); ++s) {
+      if (!is_of_process(s, call)) continue;
+      const std::vector<Launched>& queue = draft_.by_stream[s];
       const auto last = std::lower_bound(queue.begin(), queue.end(), call.start,
                                          [](const Launched& op, Nanoseconds time) { return op.time < time; });
       for (auto it = last; it != queue.begin();) {
@@ -174,7 +200,7 @@ class WaitFinder {
   }
 
   /// A stream takes so many ops; then a launch waits until one has ended. Launches that were long
-  /// with always the same number of ops ahead of them show it.
+  /// with always the same number of ops ahead of them show it; those of whole graphs say nothing of places.
   void find_launch_queue() {
     constexpr std::size_t kLeastDepth = 256;
     constexpr std::size_t kLeastEvidence = 8;
@@ -184,7 +210,7 @@ class WaitFinder {
       std::size_t done = 0;
       for (std::size_t i = 0; i < queue.size(); ++i) {
         const auto call = records_.ops[queue[i].op].call;
-        if (!call) continue;
+        if (!call || draft_.calls[*call].launched > 1) continue;
         const RecordedCall& launch = records_.calls[*call];
         while (done < i && records_.ops[queue[done].op].end <= launch.start) ++done;
         if (launch.end - launch.start > draft_.result.typical.launch * kLong) ++votes[i - done];
@@ -198,7 +224,7 @@ class WaitFinder {
     for (const std::vector<Launched>& queue : draft_.by_stream) {
       for (std::size_t i = depth; i < queue.size(); ++i) {
         const auto call = records_.ops[queue[i].op].call;
-        if (!call || !draft_.calls[*call].selected) continue;
+        if (!call || !draft_.calls[*call].selected || draft_.calls[*call].launched > 1) continue;
         const std::uint32_t ahead = queue[i - depth].op;
         if (records_.ops[ahead].end <= records_.calls[*call].end) add(*call, ahead, EdgeKind::kResource);
       }

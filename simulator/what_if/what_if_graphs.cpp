@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 #include "simulator/colocation/colocate.hpp"
@@ -255,12 +256,12 @@ Result<void> WhatIfGraphs::launch_as_graphs(std::size_t index, TaskGraph& graph)
   return note("graphs", std::move(collapse.change));
 }
 
-/// Copies go to a stream and a thread of their own, as far ahead as there are buffers.
+/// Copies go to a thread and a stream of their own, of each GPU one, as far ahead as there are buffers.
 Result<void> WhatIfGraphs::buffer_input(TaskGraph& graph, const Selection& copies) {
   COHORT_TRY(std::vector<bool> mask, mask_of(graph, copies));
   const ResourceId thread = graph.add_resource("input thread", ResourceKind::kHostThread);
-  const ResourceId stream = graph.add_resource("input stream", ResourceKind::kStream, Discipline::kOverlapping);
-  graph.resources.back().device = graph.resources[to_index(graph.task(copies.front()).resource)].device;
+  std::map<std::int32_t, Selection> by_device;
+  for (const TaskId id : copies) by_device[graph.resources[to_index(graph.task(id).resource)].device].push_back(id);
   const Selection consumers = select(graph, [&](const Task& task) { return task.kind == TaskKind::kKernel; });
   // What follows a copy on its stream needs the data: that edge stays, as an event.
   const Selection launches = launches_of(graph, mask);
@@ -271,7 +272,12 @@ Result<void> WhatIfGraphs::buffer_input(TaskGraph& graph, const Selection& copie
     events.push_back(edge);
   }
   graph.edges.insert(graph.edges.end(), events.begin(), events.end());
-  COHORT_CHECK(note("reschedule input", reschedule(graph, copies, stream, Nanoseconds(0))));
+  for (const auto& [device, of_device] : by_device) {
+    const std::string name = by_device.size() == 1 ? "input stream" : fmt::format("input stream of GPU {}", device);
+    const ResourceId stream = graph.add_resource(name, ResourceKind::kStream, Discipline::kOverlapping);
+    graph.resources.back().device = device;
+    COHORT_CHECK(note("reschedule input", reschedule(graph, of_device, stream, Nanoseconds(0))));
+  }
   for (const TaskId id : launches) graph.tasks[to_index(id)].resource = thread;
   Selection producers = copies;
   producers.insert(producers.end(), launches.begin(), launches.end());

@@ -1,5 +1,7 @@
 #include "base/file.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -59,11 +61,58 @@ TEST_F(File, IsNotOverwrittenUnasked) {
   EXPECT_EQ(entries(), 1);
 }
 
-TEST_F(File, IsReadableByOthersUnlikeATemporary) {
-  ASSERT_TRUE(write_file(folder_ / "a", "x", Overwrite::kNever));
-  struct stat status {};
-  ASSERT_EQ(::stat((folder_ / "a").c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777U, 0644U);
+TEST_F(File, HasThePermissionsThatTheUmaskAllowsOrItsOwn) {
+  const mode_t before = ::umask(0027);
+  EXPECT_TRUE(write_file(folder_ / "a", "first", Overwrite::kNever));
+  EXPECT_EQ(fs::status(folder_ / "a").permissions(), fs::perms(0640));
+  fs::permissions(folder_ / "a", fs::perms(0604));
+  EXPECT_TRUE(write_file(folder_ / "a", "second", Overwrite::kAllow));
+  EXPECT_EQ(fs::status(folder_ / "a").permissions(), fs::perms(0604));
+  ::umask(before);
+}
+
+TEST_F(File, OfALinkIsWhatItLeadsTo) {
+  temporary_.write("end/a", "first");
+  fs::create_symlink("end/a", folder_ / "a");
+  fs::create_symlink("a", folder_ / "b");
+  EXPECT_FALSE(write_file(folder_ / "b", "second", Overwrite::kNever));
+  ASSERT_TRUE(write_file(folder_ / "b", "second", Overwrite::kAllow));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "a"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "b"));
+  EXPECT_EQ(read_file(folder_ / "end/a").value(), "second");
+  fs::create_symlink("end/new", folder_ / "c");
+  ASSERT_TRUE(write_file(folder_ / "c", "third", Overwrite::kNever));
+  EXPECT_EQ(read_file(folder_ / "end/new").value(), "third");
+  EXPECT_EQ(entries(), 4);
+  fs::create_symlink("end/other", folder_ / "e");
+  fs::create_symlink("end/other", folder_ / "f");
+  PendingFiles both(Overwrite::kNever);
+  EXPECT_TRUE(both.add(folder_ / "e", "x"));
+  EXPECT_FALSE(both.add(folder_ / "f", "y"));
+  fs::create_symlink("gone/new", folder_ / "d");
+  const auto refused = check_writable(folder_ / "d", Overwrite::kNever);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("gone"));
+}
+
+TEST_F(File, ThatIsOpenAlreadyIsWrittenInPlace) {
+  const fs::path file = folder_ / "a";
+  const int fd = ::open(file.c_str(), O_CREAT | O_WRONLY, 0644);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(::write(fd, "line\n", 5), 5);
+  const fs::path open_one = fmt::format("/proc/self/fd/{}", fd);
+  fs::create_symlink(open_one, folder_ / "stdout");
+  EXPECT_TRUE(write_file(open_one, "first", Overwrite::kNever));
+  EXPECT_TRUE(write_file(folder_ / "stdout", "second", Overwrite::kNever));
+  EXPECT_TRUE(write_file(fmt::format("/dev/fd/{}", fd), "third", Overwrite::kNever));
+  ASSERT_EQ(::write(fd, "\nline", 5), 5) << "behind it";
+  ::close(fd);
+  EXPECT_EQ(read_file(file).value(), "line\nfirstsecondthird\nline");
+  // By way of /proc, but none that is open.
+  const fs::path by_root = fs::path("/proc/self/root") / file.relative_path();
+  EXPECT_FALSE(write_file(by_root, "other", Overwrite::kNever));
+  EXPECT_TRUE(write_file(by_root, "other", Overwrite::kAllow));
+  EXPECT_EQ(read_file(file).value(), "other");
 }
 
 TEST_F(File, NamesAFolderThatIsMissing) {

@@ -4,6 +4,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <string>
+
+#include "cli/interrupt.hpp"
 
 namespace cohort {
 namespace {
@@ -30,6 +33,19 @@ TEST(ChildProgram, HasTheGivenEnvironmentInPlaceOfTheOld) {
   ::unsetenv("COHORT_CHILD_TEST");
   ASSERT_TRUE(end);
   EXPECT_EQ(end->exit_code, 0);
+}
+
+TEST(ChildProgramDeathTest, IsToldOfSignalsThatATerminalDoesNotSendIt) {
+  const auto run = [](const std::string& signal) {
+    std::signal(SIGHUP, SIG_DFL);  // nohup ignores it
+    cancel_on_interrupt();
+    // It sends the signal to its parent, which alone gets it.
+    const std::string script =
+        "trap 'kill $!; exit 7' TERM " + signal + "; sleep 60 >/dev/null 2>&1 & kill -" + signal + " $PPID; wait";
+    const auto end = run_child({"sh", "-c", script}, {});
+    std::exit(end ? end->exit_code : 1);
+  };
+  for (const char* signal : {"TERM", "HUP"}) EXPECT_EXIT(run(signal), ::testing::ExitedWithCode(7), "");
 }
 
 TEST(ChildProgram, ThatDoesNotStartIsNamed) {

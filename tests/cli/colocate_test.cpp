@@ -62,6 +62,16 @@ TEST_F(Colocate, DrawsOnePartOfTheGpu) {
   EXPECT_EQ(cohort({"colocate", "slices.csv", "--share", "4", "--chart", "slices.svg"}).exit_code, 0);
 }
 
+TEST_F(Colocate, TellsPartsOfTheStepApart) {
+  write("parts.csv", "minibatch,step_ms,part\n8,12,\n8,5,layers 0-9\n8,7,layers 10-19\n");
+  const Outcome outcome = cohort({"colocate", "parts.csv"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\nlayers 0-9           8"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nlayers 10-19         8"));
+  EXPECT_THAT(cohort({"colocate", "parts.csv", "parts.csv", "--part", "layers 0-9,layers 10-19"}).out,
+              HasSubstr("parts, layers 10-19, minibatch 8"));
+}
+
 TEST_F(Colocate, SaysWhatOneRowCannotTell) {
   write("log.csv", "minibatch,samples_per_s\n8,200\n");
   const Outcome outcome = cohort({"colocate", "log.csv"});
@@ -88,6 +98,8 @@ TEST_F(Colocate, NamesWhatIsWrong) {
   refused({"a.csv", "-n", "0"}, 2, "at least 1");
   refused({"a.csv", "-n", "1000"}, 2, "at most 48");
   refused({"a.csv", "--minibatch", "5"}, 2, "no row of one process has this minibatch");
+  refused({"a.csv", "--minibatch", "4,5"}, 2, "--minibatch 5: a.csv has no such row");
+  refused({"a.csv", "--copied", "1GiB"}, 3, "a.csv: line 2: --copied: 1 samples of 1.00 GiB would take");
   refused({"a.csv", "a.csv", "--chart", "a.svg"}, 2, "a chart is of one table");
   refused({"a.csv", "a.csv", "-n", "2"}, 2, "several tables are one process each");
   refused({"a.csv", "a.csv", "--minibatch", "1,4,16"}, 2, "3 values for 2 tables");

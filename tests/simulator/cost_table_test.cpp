@@ -333,13 +333,13 @@ TEST(CostTable, RefusesProfilesOfTwoDevicesAndTracesThatAreNone) {
   Trace other = fake_profile({kConv}, 2);
   other.info.device.name = "another";
   EXPECT_EQ(CostTable::from(std::vector<const Trace*>{&one, &other}).error().message,
-            "profile 1 was made on \"another\", the first one on \"fake\"");
+            "profile 2 was made on \"another\", the first one on \"fake\"");
   other.info.kind = TraceKind::kMeasured;
   EXPECT_EQ(CostTable::from(std::vector<const Trace*>{&other}).error().message,
-            "trace 0 is a measured trace; a profile is needed (make one with cohort profile)");
+            "trace 1 is a measured trace; a profile is needed (make one with cohort profile)");
   EXPECT_EQ(CostTable::from(std::vector<const Trace*>{}).error().message, "no profile was given");
   const Trace empty = fake_profile({}, 2);
-  EXPECT_EQ(CostTable::from(std::vector<const Trace*>{&empty}).error().message, "profile 0 holds no profile record");
+  EXPECT_EQ(CostTable::from(std::vector<const Trace*>{&empty}).error().message, "profile 1 holds no profile record");
 }
 
 TEST(CostTable, TellsTheDeviceItsProfilesWereMadeOn) {

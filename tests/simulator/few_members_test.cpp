@@ -36,6 +36,18 @@ TEST(FewMembers, StandForManyInProportion) {
   EXPECT_LT(searched_part(bench.planning_case()), 0.5);
 }
 
+TEST(FewMembers, HaveTwoOfARareModelToFuse) {
+  std::vector<Model> models(500, fake_cnn(2));
+  models[7].ops.front().name = "first";
+  PlannerBench bench(models, 3'000, times_of({}));
+  const auto few = FewMembers::of(bench.planning_case(), {});
+  ASSERT_TRUE(few);
+  const PlanningCase planning_case = few->planning_case();
+  EXPECT_EQ(std::count_if(planning_case.models.begin(), planning_case.models.end(),
+                          [](const Model* model) { return model->ops.front().name == "first"; }),
+            2);
+}
+
 TEST(FewMembers, DoNotStandForThoseWhomALimitBinds) {
   PlannerBench bench = cnn_bench({}, 3'000);
   EXPECT_TRUE(FewMembers::of(bench.planning_case(), {}));

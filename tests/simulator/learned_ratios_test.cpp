@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "simulator/costs/recorded_catalog.hpp"
@@ -73,6 +74,24 @@ TEST_F(LearnedRatiosTest, LeadThePlannerToAnotherChoiceWhereTheFirstOneLoses) {
   ASSERT_NE(same, after.ranked.end());
   EXPECT_NEAR(seconds(same->prediction.step_time), seconds(measured(best)), 0.02 * seconds(measured(best)))
       << "a plan that was run is predicted as it was measured";
+}
+
+TEST_F(LearnedRatiosTest, HoldOneAfterAnotherAndTheBaselineAlike) {
+  Plan base = fake_base(4);
+  base.input.sharing = InputSharing::kShared;
+  const PlanningResult before = planned(base, nullptr);
+  const PlanCandidate& best = before.ranked.front();
+  const std::vector<CheckedPlan> checked{
+      {best.plan, best.prediction.step_time, before.baseline.step_time + before.baseline.step_time / 5}};
+  case_.learned = nullptr;
+  const auto learned = LearnedRatios::from(case_of(base), checked);
+  ASSERT_TRUE(learned) << learned.error().message;
+  const PlanningResult after = planned(base, &*learned);
+  const auto in_turn = std::find_if(after.ranked.begin(), after.ranked.end(),
+                                    [](const PlanCandidate& each) { return each.name == kOneAfterAnother; });
+  ASSERT_NE(in_turn, after.ranked.end());
+  EXPECT_GT(after.baseline.step_time, before.baseline.step_time);
+  EXPECT_EQ(in_turn->prediction.step_time, after.baseline.step_time);
 }
 
 TEST_F(LearnedRatiosTest, ReachOtherNumbersOfMembersInPart) {

@@ -135,9 +135,9 @@ TEST(Minibatch, GrowsTheKernelsWhoseOpsHaveItAmongTheirShapes) {
 
 TEST(Minibatch, LeavesWeightsThatBeginWithAnExtentThatGrows) {
   // At a minibatch of 1 a tensor that begins with 96 may be one of 96 words, or weights of 96 outputs.
-  const auto one = doubled({"[[1000, 64], [1, 96]]", "[[1, 512, 64], [96, 64], [96]]", "[[512, 64], [64, 96]]",
-                            "[[96, 64], [96, 64], []]"},
-                           1);
+  const auto one = doubled(
+      {"[[1000, 64], [1, 96]]", "[[1, 512, 64], [96, 64], [96]]", "[[512, 64], [64, 96]]", "[[96, 64], [96, 64], []]"},
+      1);
   EXPECT_EQ(one.at("gemm"), Nanoseconds(120'000));
   EXPECT_EQ(one.at("add"), Nanoseconds(50'000));
   // A table of positions has the shape of the words: no update of it is told from an op on words.
@@ -147,9 +147,8 @@ TEST(Minibatch, LeavesWeightsThatBeginWithAnExtentThatGrows) {
   EXPECT_EQ(positions.at("gemm"), Nanoseconds(120'000));
   EXPECT_EQ(positions.at("add"), Nanoseconds(100'000));
   // Nor of weights of 64 by 64 where 64 samples have 64 features.
-  const auto square = doubled({"[[1000, 64], [64]]", "[[64, 64], [64, 64], [64]]", "[[64, 64], [64, 64]]",
-                               "[[64, 64], [64, 64], []]"},
-                              64);
+  const auto square = doubled(
+      {"[[1000, 64], [64]]", "[[64, 64], [64, 64], [64]]", "[[64, 64], [64, 64]]", "[[64, 64], [64, 64], []]"}, 64);
   EXPECT_EQ(square.at("gemm"), Nanoseconds(120'000));
   EXPECT_EQ(square.at("add"), Nanoseconds(100'000));
 }

@@ -120,18 +120,19 @@ TEST(RecordedLaunches, DecideWhatRunsBesideAKernelWhereTheyAreThere) {
   EXPECT_EQ(blocks_of(GpuDemands(gpu, RecordedLaunches(std::array<const Trace*, 1>{&trace}))), 14);
 }
 
-TEST(RecordedGpuWork, KnowsWhereCopiesGoByCuptisNamesAndByRocms) {
-  for (const char* name : {"Memcpy HtoD (Pinned -> Device)", "CopyHostToDevice"}) {
+TEST(RecordedGpuWork, KnowsWhereCopiesGoByTheNamesOfSeveralTracers) {
+  for (const char* name : {"Memcpy HtoD (Pinned -> Device)", "CopyHostToDevice", "MemcpyH2D"}) {
     EXPECT_EQ(recorded_copy_direction(name), CopyDirection::kHostToDevice) << name;
   }
-  for (const char* name : {"Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost"}) {
+  for (const char* name : {"Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost", "MemcpyD2H"}) {
     EXPECT_EQ(recorded_copy_direction(name), CopyDirection::kDeviceToHost) << name;
   }
-  for (const char* name : {"Memcpy DtoD (Device -> Device)", "CopyDeviceToDevice"}) {
+  for (const char* name : {"Memcpy DtoD (Device -> Device)", "CopyDeviceToDevice", "MemcpyD2D"}) {
     EXPECT_EQ(recorded_copy_direction(name), CopyDirection::kDeviceToDevice) << name;
   }
   EXPECT_EQ(recorded_copy_direction("Memcpy PtoP (Device -> Device)"), std::nullopt);
-  for (const char* name : {"Memcpy PtoP (Device -> Device)", "Memcpy PtoP", "hipMemcpyPeer", "CopyPeerToPeer"})
+  for (const char* name :
+       {"Memcpy PtoP (Device -> Device)", "Memcpy PtoP", "hipMemcpyPeer", "CopyPeerToPeer", "MemcpyP2P"})
     EXPECT_TRUE(is_peer_copy(name)) << name;
   for (const char* name : {"Memcpy DtoD (Device -> Device)", "CopyDeviceToDevice", "Memcpy HtoD (Pinned -> Device)"})
     EXPECT_FALSE(is_peer_copy(name)) << name;
@@ -203,9 +204,12 @@ TEST(RecordedGpuWork, TellsKernelsOfOneNameAndTimeApartByTheirLaunches) {
 
 TEST(MatrixProducts, AreToldByTheNamesOfLibrariesKernels) {
   for (const char* name : {"ampere_sgemm_128x64_nn", "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT", "flash_fwd_kernel",
-                           "implicit_convolve_sgemm", "void conv2d_grouped_direct_kernel<float>"})
+                           "implicit_convolve_sgemm", "void conv2d_grouped_direct_kernel<float>",
+                           "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1", "miopenSp3AsmConv_v21_1_3_gfx9_fp32",
+                           "void ck::kernel_gemm_xdl<ck::GridwiseGemm>", "triton_tem_fused_mm_0", "triton_mm_3"})
     EXPECT_TRUE(is_matrix_product(name)) << name;
-  for (const char* name : {"convertTensor_kernel", "vectorized_elementwise_kernel", "nchwToNhwcKernel", ""})
+  for (const char* name : {"convertTensor_kernel", "ConvertNchwToNhwc", "vectorized_elementwise_kernel",
+                           "nchwToNhwcKernel", "triton_poi_fused_convolution_relu_2", "triton_red_fused_mm_1", ""})
     EXPECT_FALSE(is_matrix_product(name)) << name;
 }
 

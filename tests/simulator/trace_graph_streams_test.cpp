@@ -1,5 +1,6 @@
 // Streams of traces: of several processes, idle ones, those of one graph, and clocks that differ.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +97,59 @@ TEST(TraceGraphStreams, TakesAStepOfOneGraphFromItsLaunchThoughItsStreamsEndApar
     ASSERT_TRUE(graph) << graph.error().message;
     EXPECT_EQ(graph->counts.ops, 4);
   }
+}
+
+TEST(TraceGraphStreams, WaitsForTheDeviceThatIsWaitedForAlone) {
+  const auto trace = [](std::string_view of, int end) {
+    return gpu_trace_from(fmt::format(R"(
+    main   cudaLaunchKernel        0   5 c1
+    s7     first                  10  90 c1 device=0
+    main   cudaLaunchKernel        6   8 c2
+    s9     second                 12 {} c2 device=1
+    main   cudaDeviceSynchronize  20 105 c3
+    {})",
+                                      end, of));
+  };
+  // As recorded.
+  const Trace told = trace("sync Context_Sync 20 105 c3 device=1", 100);
+  EXPECT_THAT(replayed_with_half(told, "none"), HasSubstr("cudaDeviceSynchronize 20-105"));
+  EXPECT_THAT(replayed_with_half(told, "first"), HasSubstr("cudaDeviceSynchronize 20-105"));
+  EXPECT_THAT(replayed_with_half(told, "second"), HasSubstr("cudaDeviceSynchronize 20-61"));
+  // By what had ended.
+  const Trace untold = trace("", 300);
+  EXPECT_THAT(replayed_with_half(untold, "first"), HasSubstr("cudaDeviceSynchronize 20-65"));
+  const Result<TraceGraph> graph = build_trace_graph(untold);
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->counts.unresolved_waits, 0U);
+}
+
+TEST(TraceGraphStreams, WaitsForNoEventOfAnotherProcess) {
+  Trace trace = gpu_trace_from(R"(
+    main   cudaLaunchKernel        0   5 c1
+    s7     own                    10 100 c1
+    other  cudaLaunchKernel        1   6 c2
+    s9     foreign                12 101 c2
+    main   cudaEventSynchronize   20 102 c3)");
+  for (Track& track : trace.tracks) track.pid = track.thread == "other" ? 2 : 1;
+  EXPECT_THAT(replayed_with_half(trace, "none"), HasSubstr("cudaEventSynchronize 20-102"));
+  EXPECT_THAT(replayed_with_half(trace, "foreign"), HasSubstr("cudaEventSynchronize 20-102"));
+  EXPECT_THAT(replayed_with_half(trace, "own"), HasSubstr("cudaEventSynchronize 20-57"));
+}
+
+TEST(TraceGraphStreams, TakeNoGraphOfManyKernelsForAQueueThatIsFull) {
+  // Each launch begins when 39 kernels of the graph before have run.
+  constexpr int kKernels = 400;
+  std::string text;
+  for (int graph = 0; graph < 10; ++graph) {
+    const int start = 1000 + kKernels * graph;
+    text += fmt::format("main cudaGraphLaunch {} {} c{}\n", start - kKernels + 39, start - kKernels + 139, graph + 1);
+    for (int i = 0; i < kKernels; ++i)
+      text += fmt::format("s7 kernel {} {} c{}\n", start + i, start + i + 1, graph + 1);
+  }
+  const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(text));
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->counts.launch_queue, 0U);
+  EXPECT_THAT(replayed(*graph), HasSubstr("cudaGraphLaunch 0-100"));
 }
 
 }  // namespace

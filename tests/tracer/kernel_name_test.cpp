@@ -36,6 +36,8 @@ TEST(KernelName, TellsOperandsOf16BitsFromLibrariesNames) {
         "nvjet_tst_192x192_64x4",
         "nvjet_sm100_tst_128x64",
         "nvjet_qqtst_128x128",
+        "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1_SE_K1",
+        "Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_MT64x64x64",
         "fmha_cutlassF_bf16_aligned_64x64",
         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128_4x1x1_kernel0_0"})
     EXPECT_TRUE(computes_in_16_bits(name)) << name;
@@ -46,6 +48,7 @@ TEST(KernelName, TellsOperandsOf16BitsFromLibrariesNames) {
         "sm80_xmma_gemm_f32f32_f16f32_f16_tn_n", "cutlass_80_tensorop_s1688gemm_64x256_16x4_nn_align4",
         "cutlass_80_tensorop_tf32_s1688gemm_128x128", "cutlass_80_tensorop_f16_s1688gemm_tf32_128x128",
         "cutlass3x_sm90_tensorop_s64x128x8gemm_f32_f32_f32_f16_f16", "nvjet_sss_128x256", "nvjet_sm100_sss_64x64",
+        "Cijk_Ailk_Bljk_SB_MT64x64x16_MI32x32x1x2", "Cijk_Ailk_Bljk_DB_MT64x64x16_MI16x16x4x1",
         "fmha_cutlassF_f32_aligned_64x64", "ampere_dgemm_64x64", "void gemm_kernel2x2_core<double, true, false>"})
     EXPECT_FALSE(computes_in_16_bits(name)) << name;
 }

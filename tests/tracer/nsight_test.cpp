@@ -5,7 +5,9 @@
 #include <sqlite3.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/file.hpp"
@@ -120,6 +122,23 @@ TEST(Nsight, ReadsKernelsWithTheirLaunchConfiguration) {
   EXPECT_THAT(trace.integers_arg(kernel, "grid"), Optional(ElementsAre(8, 16, 5)));
   EXPECT_THAT(trace.integers_arg(kernel, "block"), Optional(ElementsAre(128, 1, 1)));
   EXPECT_EQ(trace.integer_arg(kernel, "graph node id"), std::nullopt);
+}
+
+TEST(Nsight, TellsGpusApartWhereEachProcessSeesOneOfThem) {
+  const Trace trace = read_export(std::string(kReport) + R"(
+  INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+    (10000,12500,0,1,7,51,281491770703872,2,3,2,64, 8,16,5, 128,1,1, 1024,32768,NULL);
+  DELETE FROM TARGET_INFO_CUDA_DEVICE;
+  INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (5,0,1000), (6,0,1001);
+  INSERT INTO PROCESSES VALUES (281491770703872,1001,'python');)");
+  std::map<std::string, std::set<std::int64_t>> devices;
+  const SliceKinds kinds(trace.strings);
+  for (const Slice& slice : trace.slices) {
+    if (kinds(slice) == SliceKind::kKernel)
+      devices[trace.tracks[to_index(slice.track)].process].insert(trace.integer_arg(slice, "device").value());
+  }
+  EXPECT_THAT(devices, ElementsAre(Pair("GPU 5", ElementsAre(5)), Pair("GPU 6", ElementsAre(6))));
+  EXPECT_EQ(trace.info.device.name, "NVIDIA H100 80GB HBM3");
 }
 
 TEST(Nsight, LinksCallsToWhatTheyLaunchedAlsoThroughGraphs) {

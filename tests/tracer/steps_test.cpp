@@ -206,6 +206,23 @@ TEST(StepSelection, SaysWhichStepsThereAre) {
   EXPECT_THAT(none.error().message, HasSubstr("'forward'; those found by themselves: ProfilerStep#4"));
 }
 
+TEST(StepSelection, TakesRangesWithoutACategoryWhereNoOthersHaveTheName) {
+  Trace trace = stepped().trace;  // as JAX and TensorFlow write them
+  const TrackId host = trace.add_track("/host:CPU", "python3");
+  const TrackId device = trace.add_track("/device:GPU:0", "XLA Modules");
+  for (std::int64_t i = 0; i < 3; ++i) {
+    trace.add_slice(host, "train", "", 1_ms + i * 20_us, 20_us);
+    for (std::int64_t k = 0; k < 2; ++k) trace.add_slice(device, "train", "", 1_ms + (2 * i + k) * 10_us, 5_us);
+  }
+  StepOptions options;
+  options.annotation = "train";
+  const auto steps = select_step(trace, options);
+  ASSERT_TRUE(steps) << steps.error().message;
+  EXPECT_EQ(steps->step.name, "train");
+  EXPECT_EQ(steps->found, 3U);
+  EXPECT_EQ(steps->step.window.end - steps->step.window.start, 20_us);
+}
+
 TEST(StepSelection, RefusesOptionsThatExcludeEachOther) {
   StepOptions both;
   both.annotation = "a";

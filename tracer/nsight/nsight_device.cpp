@@ -24,11 +24,12 @@ std::string_view synchronization_kind(std::int64_t kind) {
   return kKinds[kind > 0 && kind < static_cast<std::int64_t>(kKinds.size()) ? static_cast<std::size_t>(kind) : 0];
 }
 
-/// "Host-to-Device" of Nsight's names to "HtoD", as long as it has that form.
+/// "Host-to-Device" and "Unified Host-to-Device" of Nsight's names to "HtoD", as long as they have that form.
 std::string short_copy_kind(std::string_view label) {
   const std::size_t to = label.find("-to-");
   if (to == std::string_view::npos || to == 0 || to + 4 >= label.size()) return std::string(label);
-  return fmt::format("{}to{}", label[0], label[to + 4]);
+  const std::size_t space = label.rfind(' ', to);
+  return fmt::format("{}to{}", label[space == std::string_view::npos ? 0 : space + 1], label[to + 4]);
 }
 
 std::string triple(const SqliteRow& row, std::size_t first) {
@@ -61,6 +62,10 @@ std::optional<NsightReader::Work> NsightReader::work_of(const SqliteRow& row) {
     return std::nullopt;
   }
   work.process = row.integer(kProcess).value_or(0);
+  if (numbered_by_gpu_) {
+    const auto gpu = gpu_of_device_.find({pid_of(work.process), work.device});
+    if (gpu != gpu_of_device_.end()) work.device = gpu->second;
+  }
   if (const auto correlation = row.integer(kCorrelation))
     work.correlation = unique_correlation(work.process, *correlation);
   const auto node = row.integer(kNode);
@@ -247,11 +252,20 @@ Result<void> NsightReader::read_synchronizations() {
   });
 }
 
+/// Each process numbers the devices that it sees from 0. Where one number stands for several GPUs, GPUs' own are taken.
+Result<void> NsightReader::read_device_numbers() {
+  constexpr std::int64_t kMostGpu = 65'535;
+  std::map<std::int64_t, std::int64_t> gpus;
+  return database_.each_row("TARGET_INFO_CUDA_DEVICE", {"cudaId", "gpuId", "pid"}, [&](const SqliteRow& row) {
+    const auto device = row.integer(0);
+    const auto gpu = row.integer(1);
+    if (!device || !gpu || *gpu < 0 || *gpu > kMostGpu) return;
+    gpu_of_device_.emplace(std::pair(row.integer(2).value_or(0), *device), *gpu);
+    numbered_by_gpu_ = numbered_by_gpu_ || gpus.emplace(*device, *gpu).first->second != *gpu;
+  });
+}
+
 Result<void> NsightReader::read_gpus() {
-  std::map<std::int64_t, std::int64_t> gpu_of_device;
-  COHORT_CHECK(database_.each_row("TARGET_INFO_CUDA_DEVICE", {"cudaId", "gpuId"}, [&](const SqliteRow& row) {
-    if (row.integer(0) && row.integer(1)) gpu_of_device.emplace(*row.integer(0), *row.integer(1));
-  }));
   struct Fact {
     std::string_view column;
     std::string_view name;  ///< as PyTorch's profiler has it, where it has it
@@ -276,8 +290,9 @@ Result<void> NsightReader::read_gpus() {
   const auto most = std::max_element(kernels_of_device_.begin(), kernels_of_device_.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::int64_t device = most == kernels_of_device_.end() ? 0 : most->first;
-  const auto mapped = gpu_of_device.find(device);
-  const std::int64_t wanted = mapped == gpu_of_device.end() ? device : mapped->second;
+  const auto mapped = std::find_if(gpu_of_device_.begin(), gpu_of_device_.end(),
+                                   [&](const auto& each) { return each.first.second == device; });
+  const std::int64_t wanted = numbered_by_gpu_ || mapped == gpu_of_device_.end() ? device : mapped->second;
   std::int64_t gpus = 0;
   COHORT_CHECK(database_.each_row("TARGET_INFO_GPU", columns, [&](const SqliteRow& row) {
     const bool is_wanted = row.integer(0).value_or(0) == wanted;

@@ -12,8 +12,6 @@
 namespace cohort {
 namespace {
 
-/// Nsight's serialised ids hold the process in bits 24 to 47 and the thread in bits 0 to 23.
-std::int64_t pid_of(std::int64_t global) { return (global >> 24) & 0xffffff; }
 std::int64_t tid_of(std::int64_t global) { return global & 0xffffff; }
 std::int64_t process_of(std::int64_t global_tid) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(global_tid) & ~std::uint64_t{0xffffff});
@@ -84,6 +82,7 @@ NsightReader::NsightReader(const SqliteDatabase& database) : database_(database)
 Result<Trace> NsightReader::read() {
   COHORT_CHECK(find_tables());
   COHORT_CHECK(read_strings());
+  COHORT_CHECK(read_device_numbers());
   COHORT_CHECK(read_kernels());
   COHORT_CHECK(read_copies());
   COHORT_CHECK(read_memsets());

@@ -18,6 +18,9 @@
 
 namespace cohort {
 
+/// Nsight's serialised ids hold the process in bits 24 to 47 and the thread in bits 0 to 23.
+inline std::int64_t pid_of(std::int64_t global) { return (global >> 24) & 0xffffff; }
+
 /// Turns the tables of an Nsight Systems export into a Trace. One use each.
 class NsightReader {
  public:
@@ -61,6 +64,7 @@ class NsightReader {
   Result<void> read_graphs();
   Result<void> read_events();
   Result<void> read_synchronizations();
+  Result<void> read_device_numbers();
   Result<void> read_gpus();
 
   Result<void> read_names();
@@ -100,6 +104,8 @@ class NsightReader {
   std::map<std::int64_t, std::string> process_names_;
   std::map<std::int64_t, std::string> thread_names_;
   std::map<std::int64_t, std::int64_t> kernels_of_device_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpu_of_device_;  ///< by process (pid) and its number
+  bool numbered_by_gpu_ = false;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, TrackId> device_tracks_;
   std::map<std::pair<std::int64_t, bool>, TrackId> host_tracks_;
   std::set<std::pair<std::int64_t, std::int64_t>> used_tids_;

@@ -141,7 +141,7 @@ void judge_device(Shortcomings& list, const Trace& trace, const GpuSummary& summ
            fmt::format("{} kernels of collective communication", facts.collectives),
            "their durations include waiting for other devices", Bearing::kCollectives);
   list.add(facts.devices.size() > 1, Severity::kNote, fmt::format("{} devices at work", facts.devices.size()),
-           "one device at a time is predicted");
+           "they are predicted together; memory is that of the busiest, and figures are those of one");
 }
 
 void judge_recording(Shortcomings& list, const Trace& trace, const GpuSummary& summary, const Facts& facts) {

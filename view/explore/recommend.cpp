@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planning/choose_members.hpp"
+#include "simulator/planner/candidate_name.hpp"
 #include "simulator/report/ranking_text.hpp"
 #include "view/explore/pareto.hpp"
 #include "view/explore/plan_settings.hpp"
@@ -59,7 +60,7 @@ ExploreCandidate ProfileExploration::candidate_of(const PlanCandidate& candidate
   explored.per_second = prediction.samples_per_second;
   explored.p99_latency = prediction.p99_latency;
   explored.explanation = candidate.explanation;
-  explored.is_baseline = candidate.name == kOneAfterAnother;
+  explored.is_baseline = is_one_after_another(candidate.name);
   add_gain(candidate, explored);
   if (auto settings = settings_of(candidate.plan)) explored.settings = *std::move(settings);
   return explored;

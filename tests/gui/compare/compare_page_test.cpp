@@ -311,6 +311,12 @@ TEST_F(ComparePageTest, SwapsPredictionsAndComparesOneWithAFile) {
   EXPECT_EQ(find<QComboBox>("predicted").currentData().toString(), "/m.json");
   EXPECT_EQ(find<QComboBox>("measured").placeholderText(), "concurrent x2");
   EXPECT_EQ(&page_.picture().comparison->trace(CompareSide::kPredicted), measured_.get());
+  // The file is read anew, and then closed.
+  const auto again = shared(trace_of_plan(TraceKind::kMeasured, {{"a", 0, 0_us, 30_us}}));
+  open({{"/p.json", predicted_, nullptr}, {"/m.json", again, nullptr}});
+  EXPECT_EQ(&page_.picture().comparison->trace(CompareSide::kPredicted), again.get());
+  open({{"/p.json", predicted_, nullptr}});
+  EXPECT_EQ(page_.picture().comparison, nullptr);
 }
 
 TEST_F(ComparePageTest, AnswersOnlyTheLastOfManyChanges) {

@@ -70,6 +70,26 @@ TEST(Colocate, IsUncertainWhereOneRowIsAllThereIs) {
   EXPECT_GT(found.gain_within.high, 1.9);
 }
 
+TEST(Colocate, IsAsUncertainAsTheStepWhereTheWorkIsNotKnown) {
+  const Colocation found =
+      colocate(std::vector<Colocated>(2, process(1_ms, 300_us, WorkOrigin::kAtMost)), GpuSharing::kTogether);
+  EXPECT_LT(found.gain_within.low, 1.1) << "all of the step may be work";
+  EXPECT_GT(found.gain_within.high, 1.9);
+  const Colocation small =
+      colocate(std::vector<Colocated>(2, process(1_ms, 1_us, WorkOrigin::kAtMost)), GpuSharing::kTogether);
+  EXPECT_LE(small.gain, small.gain_within.high);
+}
+
+TEST(Colocate, IsBoundByTheGpuAloneWhereItsOwnStepIs) {
+  const auto bound_by_gpu = [](Nanoseconds work, WorkOrigin origin) {
+    return colocate(std::vector<Colocated>(1, process(10_ms, work, origin)), GpuSharing::kTogether).gpu_decides;
+  };
+  EXPECT_TRUE(bound_by_gpu(9600_us, WorkOrigin::kGpuBound));
+  EXPECT_TRUE(bound_by_gpu(9600_us, WorkOrigin::kRecorded));
+  EXPECT_FALSE(bound_by_gpu(2_ms, WorkOrigin::kRecorded));
+  EXPECT_FALSE(bound_by_gpu(2_ms, WorkOrigin::kOtherShare));
+}
+
 TEST(Colocate, ApartSlowsByTheOthersUseOfMemory) {
   Colocated busy = process(10_ms, 10_ms);
   busy.demand.alone.dram = 0.6;

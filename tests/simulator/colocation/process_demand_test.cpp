@@ -71,6 +71,14 @@ TEST(ProcessDemand, IsNotKnownFromOneRow) {
   EXPECT_EQ(process_demands(times, {}).rows.front().origin, WorkOrigin::kRecorded);
 }
 
+TEST(ProcessDemand, IsNotKnownFromRowsOnOneLevel) {
+  StepTimes times;  // too close to each other to show a plateau
+  times.rows = {{24, 1, "", 1, 10_ms, {}, {}, 2}, {32, 1, "", 1, 10'100_us, {}, {}, 3}};
+  const ProcessDemands demands = process_demands(times, {});
+  EXPECT_FALSE(demands.host_time);
+  for (const ProcessDemand& row : demands.rows) EXPECT_EQ(row.origin, WorkOrigin::kAtMost);
+}
+
 TEST(ProcessDemand, IsAtMostInProportionWhereTheHostDecidesEveryRow) {
   StepTimes times;
   times.rows = {{8, 1, "", 1, 5_ms, {}, {}, 2}, {64, 1, "", 1, 5_ms, {}, {}, 3}};
