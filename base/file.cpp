@@ -68,14 +68,15 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 /// /proc, and that is where it ends.
 std::filesystem::path end_of_links(std::filesystem::path path) {
   constexpr int kMostLinks = 40;  // as the kernel has it
+  const std::filesystem::path given = path;
   std::error_code error;
   for (int i = 0; i < kMostLinks; ++i) {
     const auto folder = std::filesystem::weakly_canonical(folder_of(path), error);
-    if (error) break;
+    if (error) return path;
     path = folder / path.filename();
-    if (path.string().starts_with("/proc/")) break;
+    if (path.string().starts_with("/proc/")) return path;
     const auto target = std::filesystem::read_symlink(path, error);
-    if (error) break;
+    if (error) return i == 0 ? given : path;  // no link: as it was named, for messages
     path = target.is_absolute() ? target : folder / target;
   }
   return path;
@@ -249,7 +250,7 @@ Result<void> PendingFiles::add(const std::filesystem::path& path, std::string_vi
     return {};
   }
   const std::filesystem::path end = end_of_links(path);
-  if (!names_.insert(end.lexically_normal()).second && overwrite_ == Overwrite::kNever)
+  if (!names_.insert(std::filesystem::absolute(end).lexically_normal()).second && overwrite_ == Overwrite::kNever)
     return fail(ErrorCode::kInvalidInput, "{} would be written twice; give it another name", path.string());
   TemporaryName* const temporary = write_temporary(end, content);
   if (temporary == nullptr) return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));

@@ -213,7 +213,9 @@ class Simplifier : private ModelEdit {
     if (!affine) return false;
     const std::vector<float>* bias = has_bias ? loaded().weights.of(op(i).inputs[2]).get() : nullptr;
     WeightAndBias folded = fold_affine(*loaded().weights.of(w), bias, *affine);
-    replace_weight(i, 1, std::move(folded.weight));
+    // Ops that share a weight go on doing so where it stays as it is.
+    const bool is_bias = std::all_of(affine->scale.begin(), affine->scale.end(), [](double s) { return s == 1; });
+    if (!is_bias) replace_weight(i, 1, std::move(folded.weight));
     if (!has_bias) add_bias(i, shape(w)[0]);
     replace_weight(i, 2, std::move(folded.bias));
     take_place_of(next, last);

@@ -53,12 +53,12 @@ class ArgReader {
     if (!value || *value < 0) complete_ = false;
     return complete_ ? *value : 0;
   }
-  /// Of what runs at the same time, or one after another in one launch.
-  int count(std::string_view key, std::int64_t least) {
-    constexpr std::int64_t kMost = 65'536;
-    const std::int64_t value = integer(key);
-    if (value < least || value > kMost) complete_ = false;
-    return complete_ ? static_cast<int>(value) : 0;
+  /// Of what runs at the same time.
+  int count(std::string_view key) {
+    constexpr int kMost = 65'536;
+    const int value = small(key);
+    if (value > kMost) complete_ = false;
+    return complete_ ? value : 0;
   }
   int small(std::string_view key) {
     const std::int64_t value = integer(key);
@@ -129,11 +129,11 @@ std::optional<MicrobenchmarkRecord> microbenchmark_record_of(const Trace& trace,
   record.work.shared = Bytes{args.integer("shared traffic bytes")};
   record.work.l2 = Bytes{args.integer("l2 bytes")};
   record.work.dram = Bytes{args.integer("dram bytes")};
-  record.instances = args.count("instances", 0);
+  record.instances = args.count("instances");
   record.launches = args.small("launches");
   record.block_time = Nanoseconds(args.integer("block ns"));
   record.partner = args.text("partner");
-  record.partner_instances = args.count("partner instances", record.partner.empty() ? 0 : 1);
+  record.partner_instances = args.count("partner instances");
   record.partner_time = Nanoseconds(args.integer("partner ns"));
   const std::string_view direction = args.text("direction");
   record.direction = copy_direction_from(direction);
@@ -143,8 +143,6 @@ std::optional<MicrobenchmarkRecord> microbenchmark_record_of(const Trace& trace,
   record.time = slice.duration;
   if (!args.complete() || !benchmark || (!record.direction && direction != kNoDirection)) return std::nullopt;
   record.benchmark = *benchmark;
-  const bool needs_instances = record.benchmark == Microbenchmark::kSpin || record.benchmark == Microbenchmark::kPair;
-  if (needs_instances && record.instances < 1) return std::nullopt;
   return record;
 }
 

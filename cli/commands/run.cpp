@@ -119,6 +119,9 @@ Result<void> run(RunCommandOptions options, CommandContext& context) {
   measure.blocks = options.blocks;
   measure.most_rounds = 3 * options.blocks;
   measure.block = std::chrono::milliseconds(options.block_ms);
+  // Blocks that are asked for are not cut off by the time that is enough for the usual ones.
+  const auto subjects = static_cast<std::int64_t>(2 + options.beside.size());
+  measure.limit = std::max(measure.limit, measure.block * (measure.most_rounds * subjects));
   measure.progress = [&](const std::string& what) { context.console.progress(what); };
   COHORT_TRY(const PlanRun::Times times, plan_run.measure(measure));
   const auto tracer = options.no_kernels ? nullptr : tracer_of(backend->info().id);

@@ -218,9 +218,9 @@ constexpr std::array<std::pair<std::string_view, Result<NpyArray> (*)(Contents)>
 
 }  // namespace
 
-std::string encode_npy(std::span<const std::int64_t> shape, std::span<const float> values) {
+std::string encode_npy(std::span<const std::int64_t> shape, std::span<const float> values, std::string_view dtype) {
   assert(count_of(shape) == static_cast<std::int64_t>(values.size()));
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}",
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", dtype,
                                    fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   const std::size_t before = kMagic.size() + 4;
   header.append(kAlignment - 1 - (before + header.size()) % kAlignment, ' ');

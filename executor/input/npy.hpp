@@ -20,9 +20,10 @@ struct NpyArray {
   friend bool operator==(const NpyArray&, const NpyArray&) = default;
 };
 
-/// Bytes of a .npy file of version 1.0. `values` has as many entries as `shape` says.
-/// Source: numpy/lib/format.py, "NPY format".
-std::string encode_npy(std::span<const std::int64_t> shape, std::span<const float> values);
+/// Bytes of a .npy file of version 1.0. `values` has as many entries as `shape` says; their bits are those of elements
+/// of type `dtype`, "<f4" or "<i4". Source: numpy/lib/format.py, "NPY format".
+std::string encode_npy(std::span<const std::int64_t> shape, std::span<const float> values,
+                       std::string_view dtype = "<f4");
 
 /// Reads versions 1.0, 2.0 and 3.0: an array of any plain numbers, as float32. Whole numbers beyond 2^24 lose their
 /// last digits.

@@ -70,7 +70,8 @@ Result<void> BatchRun::open_input(const Plan& plan, const BatchRunOptions& optio
     return {};
   }
   return fill_inputs(*runner_, [&](const ProgramInput& input, InputPlace place) -> Result<std::vector<float>> {
-    if (plan.input.source == InputSource::kArrays) return read_array(plan.input.path, input);
+    const bool is_given = plan.input.source == InputSource::kArrays && input.role != TensorRole::kSetting;
+    if (is_given) return read_array(plan.input.path, input);
     return generated_values(input, plan.input.seed, place);
   });
 }

@@ -103,6 +103,14 @@ std::vector<std::string> PlanRun::group_names() const {
   return groups;
 }
 
+/// Steps until input is waited for as in every later one: minibatches may lie decoded.
+Result<void> PlanRun::use_up_input() {
+  if (plan_.input.source != InputSource::kFolder) return {};
+  for (int i = 0; i <= plan_run_->program().input_buffers; ++i)
+    COHORT_CHECK(cancel_.check().and_then([&] { return plan_run_->step(); }));
+  return {};
+}
+
 /// Steps under the sinks that are set, each with its wall time.
 Result<WallTimes> PlanRun::traced_steps(int iterations) {
   WallTimes traced{"plan traced", {}, 0};
@@ -119,6 +127,7 @@ Result<WallTimes> PlanRun::traced_steps(int iterations) {
 }
 
 Result<Trace> PlanRun::trace_tasks(int iterations, WallTimes& traced) {
+  COHORT_CHECK(use_up_input());
   TraceSink tasks(plan_run_->program(), group_names(), iterations, steady_now);
   Session& session = plan_run_->runner().session();
   session.set_sink(&tasks);
@@ -136,7 +145,7 @@ Result<Trace> PlanRun::trace_device(int iterations, WallTimes& traced, DeviceTra
   Result<WallTimes> walls;
   Nanoseconds from{};
   // The first step captures what is replayed, and takes the tool's buffers.
-  Result<void> warm = plan_run_->step();
+  Result<void> warm = plan_run_->step().and_then([&] { return use_up_input(); });
   if (warm) {
     from = steady_now();
     walls = traced_steps(iterations);
@@ -191,8 +200,8 @@ Result<void> PlanRun::add_outputs_of(BatchRun& run, const std::filesystem::path&
     std::string name = output.name;
     std::replace(name.begin(), name.end(), '/', '_');
     COHORT_TRY(auto elements, run.runner().session().read_output(i));
-    const std::vector<float> values = as_numbers(output.element, std::move(elements));
-    COHORT_CHECK(files.add(into / (name + ".npy"), encode_npy(output.view.shape, values)));
+    const std::string_view dtype = output.element == ElementType::kFloat32 ? "<f4" : "<i4";
+    COHORT_CHECK(files.add(into / (name + ".npy"), encode_npy(output.view.shape, elements, dtype)));
   }
   return {};
 }

@@ -72,6 +72,7 @@ class PlanRun {
   Result<Nanoseconds> one_by_one(int steps);
   Result<void> add_outputs_of(BatchRun& run, const std::filesystem::path& folder, PendingFiles& files) const;
   Result<WallTimes> traced_steps(int iterations);
+  Result<void> use_up_input();
   Result<Trace> trace_tasks(int iterations, WallTimes& traced);
   Result<Trace> trace_device(int iterations, WallTimes& traced, DeviceTracer& tracer);
 

@@ -63,7 +63,9 @@ Result<void> reshape_to(NodeImport& node, const Shape& shape) {
                 to_string(from));
   const Value value = *node.value(0);
   if (const auto* constant = std::get_if<Constant>(&value)) {
-    node.set_alias(Constant{shape, constant->values});
+    Constant reshaped = *constant;
+    reshaped.shape = shape;
+    node.set_alias(std::move(reshaped));
     return {};
   }
   if (std::holds_alternative<InputValue>(value)) {

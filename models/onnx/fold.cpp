@@ -33,11 +33,15 @@ Result<Constant> gathered(NodeImport& node, const Constant& from, Shape shape, c
   if (const auto* integers = from.integers()) {
     std::vector<std::int64_t> values(count);
     for (std::size_t i = 0; i < count; ++i) values[i] = (*integers)[index(i)];
-    return make_constant(std::move(shape), std::move(values));
+    Constant result = make_constant(std::move(shape), std::move(values));
+    result.type = from.type;
+    return result;
   }
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = (*from.floats())[index(i)];
-  return make_constant(std::move(shape), std::move(values));
+  Constant result = make_constant(std::move(shape), std::move(values));
+  result.type = from.type;
+  return result;
 }
 
 /// Steps in elements from one entry of an axis of `shape` to the next, when broadcast to `rank` axes.
@@ -221,7 +225,11 @@ Result<Constant> fold_range(NodeImport& node) {
     return is_whole ? static_cast<double>(limits[i]->integers()->front())
                     : static_cast<double>(limits[i]->floats()->front());
   };
-  const double turns = number(2) == 0 ? -1 : (number(1) - number(0)) / number(2);
+  // ONNX Runtime's difference is of the numbers' own type, and all else of float64.
+  const bool is_float = !is_whole && limits[0]->type != Type::kDouble;
+  const double difference = number(1) - number(0);
+  const double rounded = is_float ? static_cast<double>(static_cast<float>(difference)) : difference;
+  const double turns = number(2) == 0 ? -1 : rounded / number(2);
   const double count = std::ceil(turns);
   if (!(count < 0x1p40) || number(2) == 0) return fail(ErrorCode::kInvalidInput, "delta {} is not valid", number(2));
   // 0.1 has been rounded, 0.25 has not.

@@ -104,7 +104,11 @@ Result<Constant> fold_cast(NodeImport& node) {
   }
   COHORT_CHECK(node.claim(element_count(from->shape)));
   if (is_floating(to)) return make_constant(from->shape, to_floats(*from, to));
-  if (to == Type::kBool) return make_constant(from->shape, to_truth(*from));
+  if (to == Type::kBool) {
+    Constant truth = make_constant(from->shape, to_truth(*from));
+    truth.type = Type::kBool;
+    return truth;
+  }
   const auto range = range_of(to);
   if (!range) return fail(ErrorCode::kInvalidInput, "to {} is not supported", type_name(to));
   COHORT_TRY(std::vector<std::int64_t> values, to_integers(*from, *range));

@@ -51,7 +51,8 @@ struct WrittenWindow {
   bool rounds_up = false;
   bool has_other_pads = false;
 };
-WrittenWindow written_window(const Window& window, bool ceil_mode, const Shape& x, const Shape& y) {
+WrittenWindow written_window(const Window& window, bool ceil_mode, const Shape& x, const Shape& y,
+                             bool counts_pads = false) {
   WrittenWindow result{window, ceil_mode, false};
   WrittenWindow down = result;
   for (std::size_t d = 0; ceil_mode && d < window.kernel.size(); ++d) {
@@ -63,6 +64,8 @@ WrittenWindow written_window(const Window& window, bool ceil_mode, const Shape& 
     down.window.pad_end[d] += missing;
     down.has_other_pads = true;
   }
+  // Before opset 19 runtimes do not agree on what an average counts behind its own pads.
+  if (counts_pads && down.has_other_pads) result.rounds_up = false;
   if (result.rounds_up || !ceil_mode) return result;
   down.rounds_up = false;
   return down;
@@ -106,8 +109,8 @@ Result<void> GraphWriter::write_node(const Op& op, const ConvTranspose& convolut
 
 Result<void> GraphWriter::write_node(const Op& op, const Pool& pool, const std::string& y) {
   const bool is_max = pool.kind == PoolKind::kMax;
-  const WrittenWindow written =
-      written_window(pool.window, pool.ceil_mode, shape_of(op, 0), model_.tensor(op.outputs[0]).shape);
+  const WrittenWindow written = written_window(pool.window, pool.ceil_mode, shape_of(op, 0),
+                                               model_.tensor(op.outputs[0]).shape, pool.count_include_pad && !is_max);
   if (written.has_other_pads && pool.count_include_pad && !is_max) {
     return write_padded_average(op, pool.window, written.window, y);
   }

@@ -27,7 +27,11 @@ bool recomputes(const Model& model) {
 class Recomputation {
  public:
   explicit Recomputation(const Model& model)
-      : model_(model), producer_(model.tensors.size()), kept_(model.tensors.size()), chosen_(model.tensors.size()) {
+      : model_(model),
+        producer_(model.tensors.size()),
+        kept_(model.tensors.size()),
+        chosen_(model.tensors.size()),
+        leads_back_(model.tensors.size()) {
     for (std::size_t i = 0; i < model.ops.size(); ++i) {
       const Op& op = model.ops[i];
       for (const TensorId out : op.outputs) producer_[to_index(out)] = i;
@@ -36,7 +40,9 @@ class Recomputation {
     }
     for (const TensorId out : model.outputs) kept_[to_index(out)] = true;
     for (const Op& op : model.ops) {
-      if (op.phase == Phase::kForward) choose(op);
+      if (op.phase != Phase::kForward) continue;
+      choose(op);
+      if (op.outputs.size() == 1) leads_back_[to_index(op.outputs.front())] = find_leads_back(op);
     }
   }
 
@@ -67,8 +73,8 @@ class Recomputation {
       // It is its input's memory: kept or computed again together.
       chosen_[to_index(out)] = !lies_in_wait(op.inputs.front()) && is_computed_again(op.inputs.front());
     } else if (is_cheap(op)) {
-      chosen_[to_index(out)] = std::all_of(op.inputs.begin(), op.inputs.end(),
-                                           [&](TensorId in) { return lies_in_wait(in) || leads_back(in); });
+      chosen_[to_index(out)] =
+          std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId in) { return is_reached(in); });
     }
   }
 
@@ -84,15 +90,16 @@ class Recomputation {
     return is_view(op) && lies_in_wait(op.inputs.front());
   }
 
-  /// Nothing in the backward pass reads it, and cheap ops make it of what lies in wait.
-  [[nodiscard]] bool leads_back(TensorId id) const {
-    const Op& op = model_.ops[*producer_[to_index(id)]];
-    if (kept_[to_index(id)] || op.outputs.size() != 1 || !(is_cheap(op) || is_view(op))) return false;
-    return std::all_of(op.inputs.begin(), op.inputs.end(),
-                       [&](TensorId in) { return lies_in_wait(in) || leads_back(in); });
+  [[nodiscard]] bool is_reached(TensorId id) const { return lies_in_wait(id) || leads_back_[to_index(id)]; }
+
+  /// Nothing in the backward pass reads its result, and cheap ops make it of what lies in wait. Of what it reads that
+  /// is known: asked anew for each reader, it would take twice as long at every op.
+  [[nodiscard]] bool find_leads_back(const Op& op) const {
+    if (kept_[to_index(op.outputs.front())] || !(is_cheap(op) || is_view(op))) return false;
+    return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId in) { return is_reached(in); });
   }
 
-  [[nodiscard]] bool is_computed_again(TensorId id) const { return chosen_[to_index(id)] || leads_back(id); }
+  [[nodiscard]] bool is_computed_again(TensorId id) const { return chosen_[to_index(id)] || leads_back_[to_index(id)]; }
 
   /// The tensor in the backward pass that has the values of `id`; ops that make it are added where it is new.
   TensorId again(TensorId id, Model& result) {
@@ -117,6 +124,7 @@ class Recomputation {
   std::vector<std::optional<std::size_t>> producer_;  ///< by tensor: position of its op
   std::vector<bool> kept_;                            ///< by tensor: read in the backward pass, or given out
   std::vector<bool> chosen_;                          ///< by tensor: computed again
+  std::vector<bool> leads_back_;                      ///< by tensor: find_leads_back() of its op
   std::vector<std::optional<TensorId>> again_;        ///< by tensor
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/training/rules.hpp"
 
 namespace cohort::training {
@@ -70,7 +72,8 @@ void divide(OpGradient& at) {
   at.give_sum(1, at.unary("negative", ActivationKind::kNeg, quotient));
 }
 
-/// by a: dy * b * a^(b - 1); by b: dy * y * log(a), zero where a is not positive, as PyTorch has it for a of zero.
+/// by a: dy * b * a^(b - 1), and zero where b is; by b: dy * y * log(a), zero where a is not positive, as PyTorch has
+/// it for a of zero.
 void raise(OpGradient& at) {
   const TensorId dy = at.dy();
   const TensorId a = at.x(0);
@@ -81,7 +84,13 @@ void raise(OpGradient& at) {
     const TensorId lower =
         is_number ? at.scalar(values->front() - 1) : at.binary("lower", BinaryKind::kSub, b, at.scalar(1));
     const TensorId power = at.binary("power", BinaryKind::kPow, a, lower);
-    const TensorId slope = at.binary("slope", BinaryKind::kMul, power, b);
+    TensorId slope = at.binary("slope", BinaryKind::kMul, power, b);
+    // Of a zero to the power of zero that would be infinity times zero.
+    const bool may_be_zero = values == nullptr || std::find(values->begin(), values->end(), 0.0F) != values->end();
+    if (may_be_zero) {
+      const TensorId is_zero = at.binary("is_zero", BinaryKind::kEqual, b, at.scalar(0));
+      slope = at.add("known_slope", Select{}, {is_zero, at.scalar(0), slope});
+    }
     at.give_sum(0, at.binary("product", BinaryKind::kMul, dy, slope));
   }
   if (!at.wants(1)) return;

@@ -147,7 +147,7 @@ void fit_launch_lock(const Trace& trace, GpuFit& fit) {
 std::optional<Line> graph_calls(const Records& graphs, bool one_chain) {
   std::vector<std::pair<double, double>> host;
   for (const MicrobenchmarkRecord& record : graphs) {
-    if ((record.instances == 1) == one_chain) host.emplace_back(record.launches, ns(record.host_time));
+    if ((record.instances <= 1) == one_chain) host.emplace_back(record.launches, ns(record.host_time));
   }
   return line_through(host);
 }
@@ -157,7 +157,7 @@ double further_streams(const Records& graphs) {
   double sum = 0;
   double count = 0;
   for (const MicrobenchmarkRecord& record : graphs) {
-    if (record.instances == 1) continue;
+    if (record.instances <= 1) continue;
     sum += record.instances - 1;
     ++count;
   }
@@ -189,7 +189,7 @@ void fit_graphs(const Records& records, GpuFit& fit) {
     fit.kept.emplace_back("launch.graph_gap_ns");
   }
   for (const MicrobenchmarkRecord& record : graphs) {
-    const bool one_chain = record.instances == 1;
+    const bool one_chain = record.instances <= 1;
     const std::string what = fmt::format("empty graph, {} nodes in {} chains", record.launches, record.instances);
     add_residual(fit, "launch of " + what, record.host_time,
                  ns(graph_launch_time(launch, record.launches, record.instances)));

@@ -30,6 +30,7 @@ std::optional<KernelDemand> spin_kernel(const MicrobenchmarkRecord& record, cons
 /// Time of a spin benchmark: its kernels begin together, in the order of their launches, those of a partner first.
 std::optional<double> spin_ns(std::span<const MicrobenchmarkRecord> spins, const MicrobenchmarkRecord& record,
                               const GpuProfile& gpu) {
+  if (record.instances < 1) return std::nullopt;  // of a damaged recording
   std::vector<Arrival> arrivals;
   const auto launch = [&](const KernelDemand& kernel, int instances) {
     for (int i = 0; i < instances; ++i) arrivals.push_back({kernel, 0});
@@ -107,6 +108,7 @@ std::vector<Pair> pairs_of(std::span<const Measurement> all, const GpuProfile& g
     const MicrobenchmarkRecord& record = all[i].record;
     if (record.benchmark != Microbenchmark::kPair) continue;
     if (record.time <= Nanoseconds(0) || record.partner_time <= Nanoseconds(0)) continue;
+    if (record.instances < 1 || record.partner_instances < 1) continue;  // of a damaged recording
     const auto kernel = alone(all, i, record.kernel, &record.launch, gpu);
     const auto partner = alone(all, i, record.partner, nullptr, gpu);
     if (!kernel || !partner) continue;

@@ -9,6 +9,7 @@
 
 #include "simulator/plan/fuse.hpp"
 #include "simulator/plan/launches.hpp"
+#include "simulator/plan/shared_input.hpp"
 #include "simulator/plan/values.hpp"
 
 namespace cohort {
@@ -137,13 +138,14 @@ class BatchModel {
   }
 
   void add_inputs() {
-    std::map<std::tuple<std::size_t, Shape, ElementType>, TensorId> shared;
+    std::map<SharedInput, TensorId> shared;
     for (std::uint32_t m = 0; m < models_.size(); ++m) {
       for (std::size_t i = 0; i < models_[m]->inputs.size(); ++i) {
         const MemberTensor what{static_cast<MemberId>(m), models_[m]->inputs[i]};
         const Tensor& tensor = tensor_of(what);
         const bool share = plan_.input.sharing == InputSharing::kShared;
-        const auto known = shared.find({i, tensor.shape, tensor.element});
+        const SharedInput key = shared_input(plan_, i, tensor);
+        const auto known = shared.find(key);
         if (share && known != shared.end()) {
           place_of(what).own = known->second;
           continue;
@@ -151,7 +153,7 @@ class BatchModel {
         const TensorId id =
             add_tensor(unique(share ? tensor.name : name_of(what)), tensor.shape, TensorRole::kInput, tensor.element);
         batch_.model.inputs.push_back(id);
-        shared[{i, tensor.shape, tensor.element}] = id;
+        shared[key] = id;
         place_of(what).own = id;
       }
     }

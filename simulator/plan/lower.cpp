@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "simulator/plan/lowering.hpp"
+#include "simulator/plan/shared_input.hpp"
 #include "simulator/plan/shared_kernels.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 
@@ -85,14 +86,15 @@ Result<Program> Lowering::run() {
 // ---- Inputs and launches
 
 void Lowering::add_inputs() {
-  std::map<std::tuple<std::size_t, Shape, ElementType>, std::size_t> shared;
+  std::map<SharedInput, std::size_t> shared;
   for (std::uint32_t m = 0; m < models_.size(); ++m) {
     for (std::size_t i = 0; i < models_[m]->inputs.size(); ++i) {
       const TensorId id = models_[m]->inputs[i];
       const Tensor& tensor = models_[m]->tensor(id);
       if (tensor.role == TensorRole::kSetting) continue;
       const bool share = plan_.input.sharing == InputSharing::kShared;
-      const auto found = shared.find({i, tensor.shape, tensor.element});
+      const SharedInput key = shared_input(plan_, i, tensor);
+      const auto found = shared.find(key);
       if (share && found != shared.end()) {
         ProgramInput& input = program_.inputs[found->second];
         input.members.push_back(static_cast<MemberId>(m));
@@ -102,7 +104,7 @@ void Lowering::add_inputs() {
       }
       const std::string name = share ? tensor.name : fmt::format("{}/{}", m, tensor.name);
       const View view = values_.allocate(name, BufferKind::kInput, tensor.shape, DataType::kFloat32);
-      shared[{i, tensor.shape, tensor.element}] = program_.inputs.size();
+      shared[key] = program_.inputs.size();
       program_.inputs.push_back(
           {view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name, tensor.element, tensor.role});
       values_.set(static_cast<MemberId>(m), id, {view, {}});

@@ -66,8 +66,8 @@ TEST_F(Colocate, TellsPartsOfTheStepApart) {
   write("parts.csv", "minibatch,step_ms,part\n8,12,\n8,5,layers 0-9\n8,7,layers 10-19\n");
   const Outcome outcome = cohort({"colocate", "parts.csv"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("\nlayers 0-9           8"));
-  EXPECT_THAT(outcome.out, HasSubstr("\nlayers 10-19         8"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nlayers 0-9            8      all    5.00 ms"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nlayers 10-19          8      all    7.00 ms"));
   EXPECT_THAT(cohort({"colocate", "parts.csv", "parts.csv", "--part", "layers 0-9,layers 10-19"}).out,
               HasSubstr("parts, layers 10-19, minibatch 8"));
 }

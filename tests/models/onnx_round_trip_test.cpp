@@ -350,5 +350,24 @@ TEST(Load, TakesWholeNumbersAsDimensionsOfAFile) {
   EXPECT_THAT(loaded.error().message, HasSubstr("a.onnx: dimension seq must be a whole number from 1 to"));
 }
 
+/// ONNX Runtime counts what lies behind the pads as well where it is to round up and to count pads, before opset 19.
+TEST(OnnxWriter, DoesNotLeaveToTheRuntimeWhatAnAverageCounts) {
+  for (const std::int64_t pad : {0, 1}) {
+    ModelBuilder b("average");
+    const Window window{{3, 3}, {2, 2}, {pad, pad}, {pad, pad}, {1, 1}};
+    b.output(
+        b.add("pool", Pool{PoolKind::kAverage, window, true, true}, {b.input("x", {1, 2, 4 + 2 * pad, 4 + 2 * pad})}));
+    const LoadedModel pool = with_weights(b.finish().value());
+    ::onnx::ModelProto proto;
+    ASSERT_TRUE(proto.ParseFromString(onnx::serialize_model(pool).value()));
+    for (const auto& node : proto.graph().node()) {
+      for (const auto& attribute : node.attribute()) EXPECT_NE(attribute.name(), "ceil_mode") << node.op_type();
+    }
+    const auto inputs = random_inputs(pool.model, 3);
+    EXPECT_THAT(evaluate(written_and_read(pool), inputs).value()[0],
+                Pointwise(FloatNear(1e-6F), evaluate(pool, inputs).value()[0]));
+  }
+}
+
 }  // namespace
 }  // namespace cohort

@@ -208,6 +208,24 @@ TEST(OnnxTypes, CastLikeOfTruthValuesMakesTruthValues) {
   EXPECT_THAT(result(graph, {{0, 2}, {0}}), ElementsAre(0, 1));
 }
 
+TEST(OnnxTypes, CastLikeOfComputedTruthValuesMakesTruthValues) {
+  const std::string graph = input_text("x", {3}) + input_text("a", {3}) + input_text("b", {3}) +
+                            cast("x", "n", kInt64) + node_text("Less", {"a", "b"}, {"less"}) +
+                            node_text("Flatten", {"less"}, {"like"}, integer_attribute("axis", 0)) +
+                            node_text("CastLike", {"n", "like"}, {"t"}) + cast("t", "y", 1);
+  EXPECT_THAT(result(graph, {{0, 2, 5}, {1, 1, 1}, {0, 2, 0}}), ElementsAre(0, 1, 1));
+}
+
+TEST(OnnxTypes, AreKeptByConstantsThatAreMadeAndMoved) {
+  // The bits of a byte that nothing but the ConstantOfShape tells is one.
+  const std::string graph =
+      input_text("x", {2}) + integers_text("shape", {1}, {2}) +
+      node_text("ConstantOfShape", {"shape"}, {"zeros"},
+                "attribute { name: \"value\" type: TENSOR t { dims: 1 data_type: 2 int32_data: 0 } }") +
+      node_text("BitwiseNot", {"zeros"}, {"ones"}) + cast("ones", "bits", 1) + node_text("Add", {"x", "bits"}, {"y"});
+  EXPECT_THAT(result(graph, {{0, 1}}), ElementsAre(255, 256));
+}
+
 TEST(OnnxTypes, BitsAreThoseOfTheType) {
   const auto both = [](std::string_view op, int type, const std::vector<float>& a, const std::vector<float>& b) {
     const std::string graph = input_text("x", {static_cast<std::int64_t>(a.size())}) + input_text("z", {1}) +
@@ -273,6 +291,13 @@ TEST(OnnxTypes, ARangeOfFloat64IsRefusedWhereRoundingDecidesItsLength) {
   EXPECT_THAT(problem(range("0.3", "0.1")), HasSubstr("the number of elements needs float64"));
   EXPECT_THAT(result(range("0.25", "0.1"), {{0}}), ElementsAre(0, 0.1F, 0.2F));
   EXPECT_THAT(result(range("0.75", "0.25"), {{0}}), ElementsAre(0, 0.25F, 0.5F));
+}
+
+TEST(OnnxTypes, ARangeOfFloat32HasAsManyElementsAsInOnnxRuntime) {
+  const std::string graph = input_text("x", {1}) + floats_text("start", {}, {0.1F}) + floats_text("limit", {}, {1.1F}) +
+                            floats_text("delta", {}, {0.1F}) + node_text("Range", {"start", "limit", "delta"}, {"r"}) +
+                            node_text("Add", {"x", "r"}, {"y"});
+  EXPECT_EQ(result(graph, {{0}}).size(), 10U);
 }
 
 TEST(OnnxTypes, OnlyTheInputThatDecidesTheTypeOfAResultIsAskedForIt) {

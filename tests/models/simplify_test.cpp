@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -58,6 +59,21 @@ std::vector<std::string> op_texts(const Model& model) {
     texts.push_back(text);
   }
   return texts;
+}
+
+TEST(Simplify, LeavesAWeightToAllOpsThatShareIt) {
+  ModelBuilder b("shared");
+  const TensorId w = b.weight("w", {6, 6});
+  const TensorId bias = b.weight("b", {6});
+  TensorId x = b.input("x", {2, 6});
+  for (int i = 0; i < 3; ++i) {
+    const TensorId product = b.add(fmt::format("fc{}", i), Gemm{}, {x, w});
+    x = b.add(fmt::format("add{}", i), Binary{BinaryKind::kAdd}, {product, bias});
+  }
+  b.output(x);
+  const LoadedModel simple = checked_simplify(finish(b));
+  ASSERT_EQ(simple.model.ops.size(), 3U);
+  for (const Op& op : simple.model.ops) EXPECT_EQ(simple.model.tensor(op.inputs[1]).name, "w");
 }
 
 TEST(Simplify, LeavesOneOpPerLayerOfAlexnet5) {

@@ -148,7 +148,7 @@ TEST(TraceGraphStreams, TakeNoGraphOfManyKernelsForAQueueThatIsFull) {
   }
   const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(text));
   ASSERT_TRUE(graph) << graph.error().message;
-  EXPECT_EQ(graph->counts.launch_queue, 0U);
+  EXPECT_EQ(graph->counts.launch_queue, std::nullopt);
   EXPECT_THAT(replayed(*graph), HasSubstr("cudaGraphLaunch 0-100"));
 }
 

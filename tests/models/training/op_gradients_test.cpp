@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <functional>
 
 #include "base/random.hpp"
@@ -154,6 +155,35 @@ TEST(Gradient, OfArithmeticThatRepeatsItsOperands) {
       SCOPED_TRACE(op_type(Binary{kind}));
       expect_right(network_of(Binary{kind}, each, {0.5F, 1.5F}));
     }
+  }
+}
+
+TEST(Gradient, OfPowersOfZero) {
+  ModelBuilder b("features");
+  const TensorId exponents = b.weight("exponents", {4});
+  const TensorId powers = b.add("powers", Binary{BinaryKind::kPow}, {b.weight("a", {2, 1}), exponents});
+  const TensorId scaled = b.add("scaled", Binary{BinaryKind::kMul}, {powers, b.weight("scale", {2, 4})});
+  b.output(b.add("sum", Binary{BinaryKind::kAdd}, {scaled, b.input("data", {1})}));
+  const Model built = b.finish().value();
+  for (const bool fixed : {true, false}) {
+    LoadedModel model = with_values(built, 0.5F, 1.5F);
+    for (std::size_t i = 0; i < model.model.tensors.size(); ++i) {
+      const auto set = [&](std::vector<float> values) {
+        model.weights.by_tensor[i] = std::make_shared<const std::vector<float>>(std::move(values));
+      };
+      Tensor& tensor = model.model.tensors[i];
+      if (tensor.name == "a") set({0, 0});
+      if (tensor.name == "exponents") set({0, 1, 2, 3});
+      if (tensor.name == "exponents") tensor.fixed = fixed;
+    }
+    if (fixed) {
+      expect_right(model);
+      continue;
+    }
+    const auto training = differentiate(model, kSquaredError);
+    ASSERT_TRUE(training) << training.error().message;
+    const ReferenceTraining step(*training, 1);
+    for (const float each : step.evaluate(step.parameters()).gradient) EXPECT_TRUE(std::isfinite(each));
   }
 }
 

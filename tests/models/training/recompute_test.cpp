@@ -109,6 +109,19 @@ TEST(Recompute, KeepsEachSecondOfAChain) {
   EXPECT_THAT(computed_again(model), ElementsAre("sum2.again", "sum0.again"));
 }
 
+/// Each op is looked at once, though every one is read twice by the next.
+TEST(Recompute, IsFoundQuicklyInALongChainThatNobodyKeeps) {
+  Model model;
+  const TensorId x = append(model, "x", TensorRole::kInput);
+  model.inputs = {x};
+  TensorId sum = add(model, "first", Binary{}, {x, x});
+  for (int i = 0; i < 100; ++i) sum = add(model, fmt::format("sum{}", i), Binary{}, {sum, sum});
+  const TensorId y = add(model, "act", gelu(), {sum});
+  model.outputs = {add(model, "last", MatMul{}, {y, x})};
+  add(model, "last.dw", MatMul{}, {y, x}, kBackward);
+  EXPECT_EQ(computed_again(model).size(), 102U);
+}
+
 /// Bit for bit what a step that keeps all gives, with batch normalisation, residual sums and GELU.
 TEST(Recompute, ChangesNothingThatIsLearned) {
   for (const auto& [name, image] : {std::pair("resnet18", 32), std::pair("encoder", 0)}) {
