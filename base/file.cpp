@@ -76,7 +76,8 @@ std::filesystem::path end_of_links(std::filesystem::path path) {
     path = folder / path.filename();
     if (path.string().starts_with("/proc/")) return path;
     const auto target = std::filesystem::read_symlink(path, error);
-    if (error) return i == 0 ? given : path;  // no link: as it was named, for messages
+    const bool as_named = i == 0 && !given.string().starts_with("/proc/");
+    if (error) return as_named ? given : path;  // no link: messages have it as it was named
     path = target.is_absolute() ? target : folder / target;
   }
   return path;
