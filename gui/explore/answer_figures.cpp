@@ -88,7 +88,7 @@ QString answer_notes(const ExploreAnswer& answer) {
 }
 
 CandidateChart candidate_chart(const Recommendation& found, CandidateAxis across, std::optional<Bytes> memory_limit,
-                               std::optional<Bytes> device_memory) {
+                               std::optional<Bytes> device_memory, std::string counted) {
   CandidateChart result;
   std::vector<ParetoEntry> entries;
   for (std::size_t i = 0; i < found.candidates.size(); ++i) {
@@ -102,6 +102,7 @@ CandidateChart candidate_chart(const Recommendation& found, CandidateAxis across
   view.across = across == CandidateAxis::kMemory ? ParetoView::Across::kMemory : ParetoView::Across::kLatency;
   view.memory_limit = memory_limit;
   view.device_memory = device_memory;
+  view.counted = std::move(counted);
   result.chart = pareto_chart(entries, view);
   result.chart.if_empty = "Recommend searches the ways to run these models; they appear here.";
   return result;

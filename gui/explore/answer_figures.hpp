@@ -21,6 +21,6 @@ struct CandidateChart {
 };
 enum class CandidateAxis { kMemory, kLatency };
 CandidateChart candidate_chart(const Recommendation& found, CandidateAxis across, std::optional<Bytes> memory_limit,
-                               std::optional<Bytes> device_memory);
+                               std::optional<Bytes> device_memory, std::string counted = "samples");
 
 }  // namespace cohort

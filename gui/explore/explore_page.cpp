@@ -103,6 +103,7 @@ void ExplorePage::show_exploration() {
   comparison_.cancel();
   shown_ = source_->exploration();
   picture_ = {};
+  clear_answer();
   planner_->set_exploration(shown_);
   show_choices();
   if (!shown_) {
@@ -115,6 +116,15 @@ void ExplorePage::show_exploration() {
   form_->set_facts(shown_->facts());
   apply(source_->settings());
   Q_EMIT state_changed();
+}
+
+/// What is told of another file may not stand below this one's name.
+void ExplorePage::clear_answer() {
+  figures_->set_figures({});
+  gain_->set_chart({});
+  memory_->set_chart({});
+  doubts_->clear();
+  panel_->set_timeline(nullptr);
 }
 
 void ExplorePage::show_emptiness() {

@@ -84,6 +84,7 @@ class ExplorePage : public Page {
   void connect_parts();
   void show_choices();
   void show_exploration();
+  void clear_answer();
   void apply(ExploreSettings settings);
   void simulate();
   void show_picture(ExplorePicture picture);

@@ -16,6 +16,7 @@
 #include "gui/chart/chart_widget.hpp"
 #include "gui/figures/counted.hpp"
 #include "gui/window/qt_text.hpp"
+#include "view/explore/check_settings.hpp"
 
 namespace cohort {
 namespace {
@@ -29,18 +30,9 @@ constexpr NamedObjective kNamed[] = {{Objective::kThroughput, QT_TRANSLATE_NOOP(
                                      {Objective::kP99Latency, QT_TRANSLATE_NOOP("PlannerPanel", "least p99 latency")},
                                      {Objective::kBalancedGain, QT_TRANSLATE_NOOP("PlannerPanel", "balanced gain")}};
 
-/// Whether what was searched for holds for settings: they ask for the same members, input and limits. What is given
-/// may also be what is taken where nothing is.
+/// Whether what was searched for holds for settings: they ask for the same members, input and limits.
 bool same_search(const ExploreSettings& a, const ExploreSettings& b, const ExploreFacts& facts) {
-  const auto minibatch = [&](const ExploreSettings& settings) {
-    return settings.minibatch || facts.minibatches.empty() ? settings.minibatch : facts.minibatches.front();
-  };
-  constexpr int kBuffers = 2;
-  const bool same_input = a.shared_input == b.shared_input &&
-                          a.buffers.value_or(kBuffers) == b.buffers.value_or(kBuffers) && a.data == b.data &&
-                          (a.data.empty() || a.decode_workers == b.decode_workers);
-  return same_input && a.models == b.models && minibatch(a) == minibatch(b) && a.limits == b.limits &&
-         a.members == b.members;
+  return same_input_and_limits(a, b, facts) && a.models == b.models && a.members == b.members;
 }
 
 }  // namespace
@@ -197,7 +189,7 @@ void PlannerPanel::recommend() {
   if (!exploration_) return;
   RecommendOptions options;
   options.objective = kNamed[std::max(0, objective_->currentIndex())].objective;
-  searched_ = settings_;
+  searching_ = settings_;
   progress_->setRange(0, 0);
   job_.start(
       [this, exploration = exploration_, settings = settings_, options](const CancelToken& cancel) {
@@ -227,6 +219,7 @@ void PlannerPanel::show_progress(std::size_t done, std::size_t of, const QString
 void PlannerPanel::show_result(Result<Recommendation> result) {
   if (result) {
     found_ = std::move(*result);
+    searched_ = searching_;
     model_->set_candidates(found_->candidates, found_->ranked);
     table_->resizeColumnsToContents();
     table_->setColumnWidth(CandidateModel::kName, std::min(table_->columnWidth(CandidateModel::kName), 300));
@@ -235,7 +228,7 @@ void PlannerPanel::show_result(Result<Recommendation> result) {
     Q_EMIT failed(qt(result.error().message));
   }
   // What was changed while it searched is not overwritten.
-  const bool choose_best = result && found_->ranked > 0 && settings_ == searched_;
+  const bool choose_best = result && found_->ranked > 0 && settings_ == searching_;
   if (choose_best) {
     table_->selectRow(sorted_->mapFromSource(model_->index(0, 0)).row());
     chart_->show_point(std::nullopt);  // the best has its ring; a note would hide those beside it
@@ -276,7 +269,8 @@ void PlannerPanel::draw_chart() {
   CandidateChart drawn =
       candidate_chart(found_.value_or(Recommendation{}),
                       across_->currentIndex() == 0 ? CandidateAxis::kMemory : CandidateAxis::kLatency,
-                      searched_.limits.memory, exploration_->facts().device_memory);
+                      searched_.limits.memory, exploration_->facts().device_memory,
+                      exploration_->facts().kind == ExploreFacts::Kind::kTraces ? "steps" : "samples");
   points_ = std::move(drawn.candidates);
   chart_->set_chart(std::move(drawn.chart));
 }

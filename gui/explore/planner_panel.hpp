@@ -58,7 +58,8 @@ class PlannerPanel : public QWidget {
 
   std::shared_ptr<Exploration> exploration_;
   ExploreSettings settings_;
-  ExploreSettings searched_;  ///< of what was found
+  ExploreSettings searching_;  ///< of the search that runs, or ran last
+  ExploreSettings searched_;   ///< of what was found
   std::optional<Recommendation> found_;
   std::vector<std::size_t> points_;  ///< candidate of each point of the chart
 

@@ -76,6 +76,7 @@ void OpenFiles::reload(const QString& path) {
   const auto row = row_of(path);
   if (!row || entries_[*row].reading) return;
   if (entries_[*row].stage == FileStage::kBroken) entries_[*row].stage = FileStage::kOpening;
+  if (!std::exchange(entries_[*row].message, {}).isEmpty()) Q_EMIT mended(path);  // what is wrong is told again
   start_reading(entries_[*row]);
   note_change(path);
 }

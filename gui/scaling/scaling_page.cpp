@@ -14,6 +14,7 @@
 #include "gui/chart/chart_widget.hpp"
 #include "gui/window/qt_text.hpp"
 #include "view/chart/plan_charts.hpp"
+#include "view/explore/check_settings.hpp"
 
 namespace cohort {
 std::optional<std::vector<int>> numbers_from(const QString& text, int most) {
@@ -95,7 +96,7 @@ ScalingPage::ScalingPage(ExplorationSource& source, QWidget* parent)
   layout->addWidget(stack_);
 
   connect(source_, &ExplorationSource::exploration_changed, this, &ScalingPage::show_exploration);
-  connect(source_, &ExplorationSource::settings_changed, this, &ScalingPage::show_state);
+  connect(source_, &ExplorationSource::settings_changed, this, &ScalingPage::show_settings);
   connect(start_, &QPushButton::clicked, this, [this] { job_.running() ? job_.stop() : start(); });
   connect(numbers_, &QLineEdit::returnPressed, this, &ScalingPage::start);
   connect(chart_, &ChartWidget::point_clicked, this, &ScalingPage::choose_point);
@@ -149,6 +150,15 @@ void ScalingPage::show_exploration() {
   Q_EMIT state_changed();
 }
 
+/// Curves of other input or limits are followed anew: a click on a point would bring those back.
+void ScalingPage::show_settings() {
+  if (shown_ && !wanted_ && !same_input_and_limits(followed_, source_->settings(), shown_->facts())) {
+    wanted_ = true;
+    if (isVisible()) start();
+  }
+  show_state();
+}
+
 void ScalingPage::start() {
   if (!shown_) return;
   const auto numbers = numbers_from(numbers_->text(), shown_->facts().most_models);
@@ -157,10 +167,11 @@ void ScalingPage::start() {
     return;
   }
   wanted_ = false;
+  followed_ = source_->settings();
   progress_->setRange(0, 0);
   line_->clear();
   job_.start(
-      [this, exploration = shown_, settings = source_->settings(), numbers = *numbers](const CancelToken& cancel) {
+      [this, exploration = shown_, settings = followed_, numbers = *numbers](const CancelToken& cancel) {
         // The job ends before this page does, and with it what is posted here.
         return exploration->scaling(
             settings, numbers, cancel, [this](std::size_t done, std::size_t of, std::string_view what) {

@@ -39,6 +39,7 @@ class ScalingPage : public Page {
 
  private:
   void show_exploration();
+  void show_settings();
   void show_progress(std::size_t done, std::size_t of, const QString& what);
   void show_result(Result<Scaling> result);
   void show_state();
@@ -47,7 +48,8 @@ class ScalingPage : public Page {
   ExplorationSource* source_;
   std::shared_ptr<Exploration> shown_;
   std::optional<Scaling> scaling_;
-  bool wanted_ = false;  ///< to be followed as soon as the page is seen
+  ExploreSettings followed_;  ///< what the curves were asked with, or are being
+  bool wanted_ = false;       ///< to be followed as soon as the page is seen
   QStackedWidget* stack_;
   QLabel* emptiness_;
   QLabel* of_;

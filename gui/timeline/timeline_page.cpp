@@ -115,7 +115,7 @@ void TimelinePage::update_chooser() {
   for (const OpenFile& file : traces_) chooser_->addItem(QFileInfo(file.path).fileName());
   if (traces_.size() > 1) chooser_->addItem(tr("All %1 traces").arg(traces_.size()));
   chooser_->setVisible(traces_.size() > 1);
-  int current = shown_.size() == 1 ? -1 : chooser_->count() - 1;
+  int current = shown_.size() == static_cast<qsizetype>(traces_.size()) ? chooser_->count() - 1 : -1;
   for (std::size_t i = 0; i < traces_.size() && shown_.size() == 1; ++i) {
     if (traces_[i].path == shown_.front()) current = static_cast<int>(i);
   }

@@ -354,7 +354,8 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
       if (across != 0) pan(-across);
     }
   }
-  hover_at(event->position());
+  // Row names and curves pass their turns on; what they are over is none of the slices.
+  if (underMouse()) hover_at(event->position());
   event->accept();
 }
 

@@ -32,7 +32,8 @@ std::string format_number(double value) {
 std::string format_rate(double value) {
   constexpr std::array<std::string_view, 5> kPrefixes = {"", " k", " M", " G", " T"};
   std::size_t prefix = 0;
-  while (std::abs(value) >= 1000 && prefix + 1 < kPrefixes.size()) {
+  constexpr double kRoundsTo1000 = 999.5;  // with three digits
+  while (std::abs(value) >= kRoundsTo1000 && prefix + 1 < kPrefixes.size()) {
     value /= 1000;
     ++prefix;
   }

@@ -172,10 +172,19 @@ ComparedTotals totals_of(const TraceComparison& comparison, const Overlay& overl
   totals.step = {window_of(comparison, CompareSide::kPredicted, *settings.step[kPredicted]).length(),
                  window_of(comparison, CompareSide::kMeasured, *settings.step[kMeasured]).length()};
   totals.speedup = compare_speedup(comparison.trace(CompareSide::kPredicted), comparison.trace(CompareSide::kMeasured));
-  for (const DifferenceRow& row : differences(comparison, overlay, DifferencesBy::kTask)) {
-    if (!row.both()) continue;
-    totals.matched.predicted += row.time.predicted;
-    totals.matched.measured += row.time.measured;
+  const auto add = [&](const ComparedTime& time) {
+    totals.matched.predicted += time.predicted;
+    totals.matched.measured += time.measured;
+  };
+  if (all) {
+    for (const DifferenceRow& row : differences(comparison, overlay, DifferencesBy::kTask)) {
+      if (row.both()) add(row.time);
+    }
+    return totals;
+  }
+  // Not by rows: one may hold further slices of its name that have no partner.
+  for (const SlicePair& pair : overlay.pairs) {
+    if (overlay.in_scope(pair)) add(times_of(comparison, pair));
   }
   return totals;
 }

@@ -152,4 +152,14 @@ Problems check_groups(const ExploreSettings& settings, const ExploreFacts& facts
   return problems;
 }
 
+bool same_input_and_limits(const ExploreSettings& a, const ExploreSettings& b, const ExploreFacts& facts) {
+  const auto minibatch = [&](const ExploreSettings& settings) {
+    return settings.minibatch || facts.minibatches.empty() ? settings.minibatch : facts.minibatches.front();
+  };
+  constexpr int kUsualBuffers = 2;
+  return a.shared_input == b.shared_input && a.buffers.value_or(kUsualBuffers) == b.buffers.value_or(kUsualBuffers) &&
+         a.data == b.data && (a.data.empty() || a.decode_workers == b.decode_workers) && minibatch(a) == minibatch(b) &&
+         a.recorded_minibatch == b.recorded_minibatch && a.limits == b.limits;
+}
+
 }  // namespace cohort

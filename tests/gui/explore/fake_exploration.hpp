@@ -17,6 +17,8 @@ struct FakeControl {
   std::atomic<bool> hold{false};  ///< predictions run until they are cancelled
   std::atomic<int> started{0};
   std::atomic<int> cancelled{0};
+  std::atomic<int> followed{0};         ///< times that scaling was asked for
+  std::atomic<bool> finds_none{false};  ///< recommend() fails
   std::mutex mutex;
   std::vector<ExploreSettings> predicted;  ///< those that ended
 
@@ -114,6 +116,7 @@ class FakeExploration final : public Exploration {
   Result<Recommendation> recommend(const ExploreSettings& settings, const RecommendOptions& /*options*/,
                                    const CancelToken& cancel, const ExploreProgress& progress) override {
     if (progress) progress(1, 2, "candidates");
+    if (control_->finds_none) return fail(ErrorCode::kDoesNotFit, "nothing fits");
     while (control_->hold && !cancel.cancelled()) std::this_thread::yield();
     Recommendation found;
     found.interrupted = cancel.cancelled();
@@ -137,6 +140,7 @@ class FakeExploration final : public Exploration {
 
   Result<Scaling> scaling(const ExploreSettings& settings, const std::vector<int>& models, const CancelToken& cancel,
                           const ExploreProgress& progress) override {
+    ++control_->followed;
     while (control_->hold && !cancel.cancelled()) std::this_thread::yield();
     Scaling scaling;
     scaling.interrupted = cancel.cancelled();

@@ -145,6 +145,16 @@ TEST_F(Planner, SaysThatItSearchedForOtherModels) {
   EXPECT_THAT(line(), HasSubstr("for other models"));
 }
 
+TEST_F(Planner, SaysWhatItSearchedForAlsoOnceASearchHasFailed) {
+  recommend();
+  ExploreSettings settings = exploration_->initial_settings();
+  settings.models = {9};
+  panel_.set_settings(settings);
+  control_->finds_none = true;
+  recommend();
+  EXPECT_THAT(line(), HasSubstr("for other models"));
+}
+
 TEST_F(Planner, EmptiesForAnotherExploration) {
   recommend();
   panel_.set_exploration(nullptr);

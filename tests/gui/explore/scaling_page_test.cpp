@@ -81,6 +81,27 @@ TEST_F(ScalingPageTest, FollowsOtherNumbers) {
   EXPECT_EQ(page_.findChild<QLabel*>("line")->text(), "Give numbers from 1 to 1024: 1, 2, 4, 8-12");
 }
 
+TEST_F(ScalingPageTest, FollowsAnewWhereInputOrLimitsAreOthers) {
+  open();
+  ExploreSettings settings = source_.settings();
+  settings.models = {3};
+  const int before = control_->followed;
+  source_.set_settings(settings);
+  wait();
+  EXPECT_EQ(control_->followed, before) << "which is what is followed";
+  settings.shared_input = !settings.shared_input;
+  source_.set_settings(settings);
+  wait();
+  EXPECT_EQ(control_->followed, before + 1);
+  page_.hide();
+  settings.limits.memory = Bytes{1 << 20};
+  source_.set_settings(settings);
+  EXPECT_EQ(control_->followed, before + 1);
+  page_.show();
+  wait();
+  EXPECT_EQ(control_->followed, before + 2);
+}
+
 TEST_F(ScalingPageTest, LeadsFromAPointToItsSettings) {
   open();
   EXPECT_EQ(page_.findChild<QLabel*>("of")->text(), "<b>p</b>");

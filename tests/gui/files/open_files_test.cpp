@@ -99,6 +99,15 @@ TEST_F(OpenFilesTest, ReadABrokenFileAgainWhenItIsMended) {
   EXPECT_EQ(opened.count(), 1);
 }
 
+TEST_F(OpenFilesTest, SayAgainWhatIsWrongWithAFileThatIsOpenedAgain) {
+  const QString path = folder.write("a.json", QByteArray("GIF89a"));
+  open({path});
+  open({path});
+  ASSERT_TRUE(becomes(path, FileStage::kBroken));
+  ASSERT_EQ(failures.size(), 2U);
+  EXPECT_EQ(failures[0].message, failures[1].message);
+}
+
 TEST_F(OpenFilesTest, AreReadAgainThoughOthersInTheirFolderChangeAllTheTime) {
   const QString a = folder.write_trace_of("a.json", 3);
   open({a});

@@ -28,6 +28,9 @@ TEST(ChartValues, AreWrittenInTheirUnits) {
   EXPECT_EQ(format_value(AxisUnit::kRatio, 1.5), "1.50x");
   EXPECT_EQ(format_value(AxisUnit::kFraction, -0.125), "-12.5%");
   EXPECT_EQ(format_value(AxisUnit::kRate, 4'238'691), "4.24 M/s");
+  EXPECT_EQ(format_value(AxisUnit::kRate, 999.6), "1 k/s");
+  EXPECT_EQ(format_value(AxisUnit::kRate, 999'700), "1 M/s");
+  EXPECT_EQ(format_value(AxisUnit::kRate, 999.4), "999/s");
   EXPECT_EQ(format_value(AxisUnit::kNumber, 1234567), "1,234,567");
   EXPECT_EQ(format_value(AxisUnit::kNumber, -123), "-123");
   EXPECT_EQ(format_value(AxisUnit::kNumber, 0.25), "0.25");

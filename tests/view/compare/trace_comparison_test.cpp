@@ -157,6 +157,9 @@ TEST(TraceComparison, MatchesByNameWhereOnlyOneTraceNotesOps) {
   const Overlay overlay = comparison.overlay({}).value();
   EXPECT_THAT(ids_of(overlay.pairs), ElementsAre(Ids(0, 0)));
   EXPECT_EQ(overlay.totals.unmatched[1], 2);
+  // The second gemm has the name of the first, and no partner.
+  EXPECT_EQ(overlay.totals.matched.predicted, 5_us);
+  EXPECT_EQ(overlay.totals.matched.measured, 4_us);
 }
 
 TEST(TraceComparison, CountsOccurrencesWithinTheStepsOfForeignTraces) {
