@@ -5,10 +5,11 @@
 namespace cohort {
 
 Result<std::unique_ptr<Runner>> Runner::create(Backend& backend, const Program& program,
-                                               std::span<const Weights* const> weights) {
+                                               std::span<const Weights* const> weights, const FillInputs& fill) {
   COHORT_TRY(std::unique_ptr<Session> session, backend.load(program, weights));
   std::unique_ptr<Runner> runner(new Runner(program, std::move(session)));
-  for (int slot = 0; slot < program.input_buffers; ++slot) runner->upload(slot);
+  for (int slot = 0; !fill && slot < program.input_buffers; ++slot) runner->upload(slot);
+  if (fill) COHORT_CHECK(fill(*runner));
   const Nanoseconds begin = steady_now();
   COHORT_CHECK(runner->step(0));
   runner->first_step_ = steady_now() - begin;

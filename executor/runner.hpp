@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,11 +16,15 @@ namespace cohort {
 /// Runs a Program step by step of the whole model batch. Not thread-safe.
 class Runner {
  public:
-  /// Loads the Program, runs it once on zero input to complete all set-up, resets the states, and captures the Program
-  /// once per input slot if it is replayed as a graph. Backend and Program must outlive the runner. Errors: those of
-  /// Backend::load() and of the steps.
+  /// Writes and uploads the inputs of all slots.
+  using FillInputs = std::function<Result<void>(Runner&)>;
+
+  /// Loads the Program, runs it once to complete all set-up, resets the states, and captures the Program once per input
+  /// slot if it is replayed as a graph. The first run is on what `fill` writes, on which it may depend whether a step
+  /// fails; on zeros without it. Backend and Program must outlive the runner. Errors: those of Backend::load(), of
+  /// `fill` and of the steps.
   static Result<std::unique_ptr<Runner>> create(Backend& backend, const Program& program,
-                                                std::span<const Weights* const> weights);
+                                                std::span<const Weights* const> weights, const FillInputs& fill = {});
 
   /// Uploads all inputs of `slot`; the next launch on it waits for them. Steps on another slot may be running.
   void upload(int slot);

@@ -171,30 +171,32 @@ class LoadedCase {
  public:
   LoadedCase(Backend& backend, LoadedModel loaded) : backend_(backend), loaded_(std::move(loaded)) {}
 
-  Result<void> open() {
+  /// Runs it once on the inputs.
+  Result<void> run(const std::map<std::string, onnx::NamedTensor>& inputs) {
     const Plan plan = uniform_plan({Member{"case", {}, 0}}, Strategy::kSerial, 1);
     const Model* const models[] = {&loaded_.model};
     const Weights* const weights[] = {&loaded_.weights};
     COHORT_TRY(program_, lower(plan, models, backend_.catalog()));
-    COHORT_TRY(runner_, Runner::create(backend_, program_, weights));
-    return {};
+    const auto fill = [&](Runner& runner) { return fill_inputs(runner, inputs); };
+    COHORT_TRY(runner_, Runner::create(backend_, program_, weights, fill));
+    return runner_->step(0);
   }
 
   [[nodiscard]] const Model& model() const { return loaded_.model; }
 
-  Result<void> run(const std::map<std::string, onnx::NamedTensor>& inputs) {
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
-      const onnx::NamedTensor& input = inputs.at(program_.inputs[i].name);
-      COHORT_TRY(const std::vector<float> elements, elements_of(input));
-      COHORT_CHECK(write_input(*runner_, i, 0, elements));
-    }
-    runner_->upload(0);
-    return runner_->step(0);
-  }
-
   Result<std::vector<float>> output(std::size_t i) { return runner_->session().read_output(i); }
 
  private:
+  Result<void> fill_inputs(Runner& runner, const std::map<std::string, onnx::NamedTensor>& inputs) const {
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      const onnx::NamedTensor& input = inputs.at(program_.inputs[i].name);
+      COHORT_TRY(const std::vector<float> elements, elements_of(input));
+      for (int slot = 0; slot < program_.input_buffers; ++slot) COHORT_CHECK(write_input(runner, i, slot, elements));
+    }
+    for (int slot = 0; slot < program_.input_buffers; ++slot) runner.upload(slot);
+    return {};
+  }
+
   Backend& backend_;
   LoadedModel loaded_;
   Program program_;
@@ -303,8 +305,6 @@ Result<Outcome> run_set(const fs::path& set, const std::string& model, const Tol
                    fmt::format("{} holds random numbers, so that no output can be expected", drawn)};
   LoadedCase running(backend, optimize_for_inference(std::move(*loaded), strict_nan));
   if (std::string reason = mismatch(running.model(), *inputs); !reason.empty()) return failed(std::move(reason));
-  COHORT_CHECK(cancel.check());
-  if (const auto opened = running.open(); !opened) return failed(opened.error().message);
   COHORT_CHECK(cancel.check());
   if (const auto ran = running.run(*inputs); !ran) return failed(ran.error().message);
   COHORT_CHECK(cancel.check());

@@ -45,6 +45,15 @@ Result<std::vector<float>> read_array(const std::string& folder, const ProgramIn
   return as_elements(input, std::move(array.values));
 }
 
+/// Of inputs that are the same in every step.
+InputValues values_of(const Plan& plan) {
+  return [&plan](const ProgramInput& input, InputPlace place) -> Result<std::vector<float>> {
+    const bool is_given = plan.input.source == InputSource::kArrays && input.role != TensorRole::kSetting;
+    if (is_given) return read_array(plan.input.path, input);
+    return generated_values(input, plan.input.seed, place);
+  };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BatchRun>> BatchRun::open(Backend& backend, const Plan& plan, const MemberModels& members,
@@ -57,23 +66,19 @@ Result<std::unique_ptr<BatchRun>> BatchRun::open(Backend& backend, const Plan& p
                 plan.resolved->device, backend.info().name);
   COHORT_TRY(Program program, lower(plan, members.models, backend.catalog()));
   std::unique_ptr<BatchRun> run(new BatchRun(std::move(program), options.cancel));
-  COHORT_TRY(run->runner_, Runner::create(backend, run->program_, members.weights));
-  COHORT_CHECK(run->open_input(plan, options));
+  const bool decodes = plan.input.source == InputSource::kFolder;
+  const auto fill = [&](Runner& runner) { return fill_inputs(runner, values_of(plan)); };
+  COHORT_TRY(run->runner_, Runner::create(backend, run->program_, members.weights,
+                                          decodes ? Runner::FillInputs() : Runner::FillInputs(fill)));
+  if (decodes) COHORT_CHECK(run->open_folder(plan, options));
   return run;
 }
 
-Result<void> BatchRun::open_input(const Plan& plan, const BatchRunOptions& options) {
-  if (plan.input.source == InputSource::kFolder) {
-    COHORT_TRY(ImageFolder folder, scan_image_folder(plan.input.path));
-    COHORT_TRY(feeder_, Feeder::open(*runner_, std::move(folder), input_options(plan, options),
-                                     image_target(plan.input.images)));
-    return {};
-  }
-  return fill_inputs(*runner_, [&](const ProgramInput& input, InputPlace place) -> Result<std::vector<float>> {
-    const bool is_given = plan.input.source == InputSource::kArrays && input.role != TensorRole::kSetting;
-    if (is_given) return read_array(plan.input.path, input);
-    return generated_values(input, plan.input.seed, place);
-  });
+Result<void> BatchRun::open_folder(const Plan& plan, const BatchRunOptions& options) {
+  COHORT_TRY(ImageFolder folder, scan_image_folder(plan.input.path));
+  COHORT_TRY(feeder_,
+             Feeder::open(*runner_, std::move(folder), input_options(plan, options), image_target(plan.input.images)));
+  return {};
 }
 
 Result<void> BatchRun::step() { return feeder_ ? feeder_->step() : runner_->step(0); }

@@ -48,7 +48,7 @@ class BatchRun {
 
  private:
   BatchRun(Program program, const CancelToken* cancel) : program_(std::move(program)), cancel_(cancel) {}
-  Result<void> open_input(const Plan& plan, const BatchRunOptions& options);
+  Result<void> open_folder(const Plan& plan, const BatchRunOptions& options);
 
   Program program_;
   const CancelToken* cancel_;

@@ -84,6 +84,20 @@ TEST_F(Verify, ReportsTheWorstElementAndWhere) {
   EXPECT_THAT(report["cases"][0]["reason"].get<std::string>(), HasSubstr("at [0, 1], expected -5000"));
 }
 
+TEST_F(Verify, RunsOnNothingButTheGivenInputs) {
+  // Of zeros the indices would be -5, which are outside of the table.
+  std::filesystem::create_directories(path("rows/test_data_set_0"));
+  write("rows/model.onnx", onnx_model(17, input_text("x", {3}) + integers_text("five", {}, {5}) +
+                                              floats_text("table", {4}, {10, 11, 12, 13}) +
+                                              node_text("Cast", {"x"}, {"ids"}, integer_attribute("to", 7)) +
+                                              node_text("Sub", {"ids", "five"}, {"rows"}) +
+                                              node_text("Gather", {"table", "rows"}, {"y"}) + output_text("y")));
+  write("rows/test_data_set_0/input_0.pb", tensor_file({3}, {5, 8, 6}));
+  write("rows/test_data_set_0/output_0.pb", tensor_file({3}, {10, 13, 11}));
+  const Outcome outcome = cohort({"verify", path("rows").string()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
 TEST_F(Verify, TakesTheToleranceOfTheCase) {
   write_case("wide", {1000, -5000});
   write("wide/data.json", R"({"rtol": 2, "atol": 1})");
