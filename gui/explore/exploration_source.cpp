@@ -76,6 +76,7 @@ void ExplorationSource::choose(int choice) {
 void ExplorationSource::open() {
   std::vector<NamedTrace> traces;
   std::vector<std::shared_ptr<const Trace>> wanted;
+  std::vector<std::shared_ptr<const Trace>> recordings;
   if (chosen_ >= 0) {
     const QStringList& paths = choices_[static_cast<std::size_t>(chosen_)].paths;
     bool of_profiles = false;
@@ -84,6 +85,7 @@ void ExplorationSource::open() {
       of_profiles = of_profiles || of_kind(file, TraceKind::kProfile);
       traces.push_back({file.path.toStdString(), file.trace});
     }
+    for (const NamedTrace& trace : traces) recordings.push_back(trace.trace);
     // What was measured becomes points of the scaling chart.
     for (const OpenFile& file : files_) {
       if (of_profiles && of_kind(file, TraceKind::kMeasured)) traces.push_back({file.path.toStdString(), file.trace});
@@ -94,7 +96,10 @@ void ExplorationSource::open() {
   const QStringList paths = chosen_ < 0 ? QStringList() : choices_[static_cast<std::size_t>(chosen_)].paths;
   opened_ = wanted;
   job_.cancel();
-  exploration_.reset();
+  // With another measurement beside it, a profile is explored on until that can be shown as well.
+  const bool goes_on = exploration_ && !recordings.empty() && recordings == recordings_;
+  recordings_ = std::move(recordings);
+  if (!goes_on) exploration_.reset();
   error_.clear();
   if (!traces.empty()) {
     job_.start(
@@ -107,6 +112,7 @@ void ExplorationSource::open() {
             first_settings_ = first_settings();
             if (!is_same || !exploration_->problems(settings_).empty()) settings_ = first_settings_;
           } else {
+            exploration_.reset();
             error_ = QString::fromStdString(result.error().message);
           }
           Q_EMIT exploration_changed();

@@ -42,6 +42,8 @@ class ExplorationSource : public QObject {
 
   /// Null until something is opened.
   [[nodiscard]] const std::shared_ptr<Exploration>& exploration() const { return exploration_; }
+  /// What exploration() is made of, traces of runs that were measured beside profiles apart.
+  [[nodiscard]] const std::vector<std::shared_ptr<const Trace>>& recordings() const { return recordings_; }
   [[nodiscard]] bool opening() const { return job_.running(); }
   [[nodiscard]] const QString& error() const { return error_; }
   /// Of pages that have nothing to show: that it is being opened, or why it cannot be; else `nothing_yet`. Rich text.
@@ -67,7 +69,8 @@ class ExplorationSource : public QObject {
   std::vector<Choice> choices_;
   int chosen_ = -1;
   std::vector<std::shared_ptr<const Trace>> opened_;  ///< of exploration_, or of what is being opened
-  QStringList opened_paths_;                          ///< of the choice that settings_ are for
+  std::vector<std::shared_ptr<const Trace>> recordings_;
+  QStringList opened_paths_;  ///< of the choice that settings_ are for
   std::shared_ptr<Exploration> exploration_;
   QString error_;
   ExploreSettings settings_;

@@ -101,10 +101,12 @@ void ExplorePage::show_exploration() {
   if (source_->exploration() == shown_ && shown_) return;
   job_.cancel();
   comparison_.cancel();
+  const bool is_same = shown_ && source_->exploration() && source_->recordings() == recordings_;
   shown_ = source_->exploration();
+  recordings_ = source_->recordings();
   picture_ = {};
-  clear_answer();
-  planner_->set_exploration(shown_);
+  if (!is_same) clear_answer();
+  planner_->set_exploration(shown_, is_same);
   show_choices();
   if (!shown_) {
     show_emptiness();

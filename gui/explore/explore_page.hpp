@@ -97,7 +97,8 @@ class ExplorePage : public Page {
   void run_plan();
 
   ExplorationSource* source_;
-  std::shared_ptr<Exploration> shown_;  ///< whose fields are shown
+  std::shared_ptr<Exploration> shown_;                    ///< whose fields are shown
+  std::vector<std::shared_ptr<const Trace>> recordings_;  ///< of shown_
   ExplorePicture picture_;
   bool is_stale_ = false;  ///< the picture is of other settings than the fields
   QString saved_plan_;     ///< of the picture; empty while it is not saved

@@ -170,7 +170,11 @@ std::vector<std::size_t> PlannerPanel::chosen_candidates() const {
   return chosen;
 }
 
-void PlannerPanel::set_exploration(std::shared_ptr<Exploration> exploration) {
+void PlannerPanel::set_exploration(std::shared_ptr<Exploration> exploration, bool of_same_recordings) {
+  if (of_same_recordings) {  // what was found holds, and so does what is being looked for
+    exploration_ = std::move(exploration);
+    return show_state();
+  }
   job_.cancel();
   exploration_ = std::move(exploration);
   found_.reset();

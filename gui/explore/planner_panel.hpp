@@ -30,7 +30,8 @@ class PlannerPanel : public QWidget {
   ~PlannerPanel() override;
 
   /// What is searched: another one empties the panel.
-  void set_exploration(std::shared_ptr<Exploration> exploration);
+  /// What was found is kept where the new one is `of_same_recordings`.
+  void set_exploration(std::shared_ptr<Exploration> exploration, bool of_same_recordings = false);
   /// Members, input and limits of the search. What was found for others says so.
   void set_settings(const ExploreSettings& settings);
   /// Chooses the best of what it finds, unless settings have changed by then.

@@ -48,6 +48,29 @@ TEST_F(Source, OpensTheFirstProfileAndWhatWasMeasured) {
   EXPECT_EQ(source_.choices()[1].title, "r");
 }
 
+TEST_F(Source, GoesOnWithAProfileWhileWhatWasMeasuredIsOpened) {
+  std::vector<OpenFile> files{file_of("/p", TraceKind::kProfile)};
+  source_.set_files(files);
+  wait();
+  const auto before = source_.exploration();
+  ExploreSettings settings = source_.settings();
+  settings.streams = 5;
+  source_.set_settings(settings);
+  files.push_back(file_of("/m", TraceKind::kMeasured));
+  source_.set_files(files);
+  EXPECT_EQ(source_.exploration(), before);
+  wait();
+  EXPECT_NE(source_.exploration(), before);
+  EXPECT_THAT(opened_, ElementsAre("/p", "/m"));
+  EXPECT_EQ(source_.settings(), settings);
+  EXPECT_EQ(source_.recordings().size(), 1U);
+  // Read anew, it is another one.
+  files.front() = file_of("/p", TraceKind::kProfile);
+  source_.set_files(files);
+  EXPECT_EQ(source_.exploration(), nullptr);
+  wait();
+}
+
 TEST_F(Source, OffersAllProfilesTogether) {
   source_.set_files({file_of("/a", TraceKind::kProfile), file_of("/b", TraceKind::kProfile)});
   wait();

@@ -155,6 +155,13 @@ TEST_F(Planner, SaysWhatItSearchedForAlsoOnceASearchHasFailed) {
   EXPECT_THAT(line(), HasSubstr("for other models"));
 }
 
+TEST_F(Planner, KeepsWhatItFoundOfTheSameRecordings) {
+  recommend();
+  panel_.set_exploration(std::make_shared<FakeExploration>(control_), true);
+  EXPECT_EQ(find<QTableView>("candidates").model()->rowCount(), 3);
+  EXPECT_THAT(line(), HasSubstr("3 ways"));
+}
+
 TEST_F(Planner, EmptiesForAnotherExploration) {
   recommend();
   panel_.set_exploration(nullptr);
