@@ -20,9 +20,9 @@ class Runner {
   using FillInputs = std::function<Result<void>(Runner&)>;
 
   /// Loads the Program, runs it once to complete all set-up, resets the states, and captures the Program once per input
-  /// slot if it is replayed as a graph. The first run is on what `fill` writes, on which it may depend whether a step
-  /// fails; on zeros without it. Backend and Program must outlive the runner. Errors: those of Backend::load(), of
-  /// `fill` and of the steps.
+  /// slot if it is replayed as a graph. The first run reads what `fill` writes, since whether a step fails may depend
+  /// on its input; without `fill` it reads zeros. Backend and Program must outlive the runner. Errors: those of
+  /// Backend::load(), of `fill` and of the steps.
   static Result<std::unique_ptr<Runner>> create(Backend& backend, const Program& program,
                                                 std::span<const Weights* const> weights, const FillInputs& fill = {});
 

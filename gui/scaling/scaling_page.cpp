@@ -161,12 +161,12 @@ void ScalingPage::show_settings() {
 
 void ScalingPage::start() {
   if (!shown_) return;
+  wanted_ = false;
   const auto numbers = numbers_from(numbers_->text(), shown_->facts().most_models);
   if (!numbers) {
     line_->setText(tr("Give numbers from 1 to %1: 1, 2, 4, 8-12").arg(shown_->facts().most_models));
     return;
   }
-  wanted_ = false;
   followed_ = source_->settings();
   progress_->setRange(0, 0);
   line_->clear();

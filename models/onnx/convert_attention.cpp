@@ -227,8 +227,8 @@ class AttentionImport {
     may_mask_rows_ = true;
     COHORT_TRY(TensorId part, node_.tensor(3));
     if (node_.element_of(part) != ElementType::kFloat32) {
-      // Whole numbers are added. What is computed, if only reshaped, has no type here: it is taken for truth values, of
-      // which masks are made.
+      // Whole numbers are added. What is computed has no type here: it is taken for truth values, of which masks are
+      // made.
       const std::int64_t type = node_.declared_type(3);
       const bool is_number = type != 0 && type != Type::kBool;
       if (is_number) {

@@ -50,29 +50,12 @@ Result<TensorId> narrowed(NodeImport& node, const Range& range) {
   return node.emit("", Cast{kWhole, ElementType::kFloat32, false}, {y});
 }
 
-/// Whether a tensor holds truth values, by the op that made them, which others may have moved since.
-bool holds_truth(const NodeImport& node, TensorId id) {
-  while (const Op* const op = node.writer_of(id)) {
-    if (const auto* binary = std::get_if<Binary>(&op->attributes)) return is_predicate(binary->kind);
-    if (const auto* cast = std::get_if<Cast>(&op->attributes)) return cast->to_truth;
-    const bool moves =
-        std::holds_alternative<Reshape>(op->attributes) || std::holds_alternative<Transpose>(op->attributes) ||
-        std::holds_alternative<TensorSlice>(op->attributes) || std::holds_alternative<Expand>(op->attributes) ||
-        std::holds_alternative<Concat>(op->attributes) || std::holds_alternative<Gather>(op->attributes);
-    if (!moves) return false;
-    id = op->inputs[0];
-  }
-  return false;
-}
-
 /// The type that a CastLike casts to, or one that a model holds in the same way.
 Result<std::int64_t> type_like(NodeImport& node, ElementType from) {
   COHORT_TRY(const ElementType like, node.element(1));
   if (const std::int64_t whole = node.whole_type(1); whole != 0) return whole;
   if (like == ElementType::kFloat32) return Type::kFloat;
-  if (node.declared_type(1) == Type::kBool) return Type::kBool;
-  if (const auto* tensor = std::get_if<TensorValue>(node.value(1)); tensor != nullptr && holds_truth(node, tensor->id))
-    return Type::kBool;
+  if (node.is_truth(1)) return Type::kBool;
   if (like != from) return fail(ErrorCode::kInvalidInput, "is supported to float32 only");
   return Type::kInt64;
 }

@@ -96,14 +96,22 @@ Result<Constant> fold_cast(NodeImport& node) {
   COHORT_TRY(const std::int64_t to, node.integer("to", 0));
   node.ignore("saturate");    // of 8-bit floating point
   node.ignore("round_mode");  // likewise
-  if ((to == Type::kFloat || to == Type::kDouble) && from->floats() != nullptr) return *from;
+  if ((to == Type::kFloat || to == Type::kDouble) && from->floats() != nullptr) {
+    Constant same = *from;
+    same.type = static_cast<std::int32_t>(to);
+    return same;
+  }
   if (to == Type::kInt64 && from->integers() != nullptr) {
     Constant same = make_constant(from->shape, *from->integers());
     same.type = Type::kInt64;
     return same;
   }
   COHORT_CHECK(node.claim(element_count(from->shape)));
-  if (is_floating(to)) return make_constant(from->shape, to_floats(*from, to));
+  if (is_floating(to)) {
+    Constant numbers = make_constant(from->shape, to_floats(*from, to));
+    numbers.type = static_cast<std::int32_t>(to);
+    return numbers;
+  }
   if (to == Type::kBool) {
     Constant truth = make_constant(from->shape, to_truth(*from));
     truth.type = Type::kBool;

@@ -55,6 +55,7 @@ struct ImportState {
   std::set<std::string, std::less<>> learned;  ///< initialisers, and constants computed of them: what training changes
   /// Whole numbers in float32 tensors (whole_in_float.hpp): their types.
   std::map<std::string, std::int64_t, std::less<>> whole_in_float;
+  std::set<std::string, std::less<>> truth_values;  ///< tensors of them (truth_values.hpp)
   std::set<std::string, std::less<>> weight_names;  ///< constants whose name a weight has taken
   std::set<std::string, std::less<>> op_names;
   std::set<std::string, std::less<>> read_names;  ///< that a node or the graph's outputs read
@@ -108,6 +109,8 @@ class NodeImport {
   [[nodiscard]] std::int64_t declared_type(std::size_t i) const;
   /// See whole_in_float.hpp.
   [[nodiscard]] std::int64_t whole_type(std::size_t i) const;
+  /// See truth_values.hpp.
+  [[nodiscard]] bool is_truth(std::size_t i) const;
 
   // Attributes: the value, or the default where the node has none. Errors: another kind of value.
   [[nodiscard]] bool has_attribute(std::string_view name) const {

@@ -5,6 +5,7 @@
 
 #include "base/spelling.hpp"
 #include "models/onnx/number_types.hpp"
+#include "models/onnx/truth_values.hpp"
 #include "models/onnx/whole_in_float.hpp"
 
 namespace cohort::onnx {
@@ -198,6 +199,8 @@ std::int64_t NodeImport::declared_type(std::size_t i) const {
 }
 
 std::int64_t NodeImport::whole_type(std::size_t i) const { return onnx::whole_type(state_, node_, i); }
+
+bool NodeImport::is_truth(std::size_t i) const { return onnx::is_truth(state_, node_, i); }
 
 const AttributeValue* NodeImport::attribute(const std::string& name) {
   seen_.insert(name);

@@ -8,6 +8,7 @@
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/rename.hpp"
 #include "models/onnx/runtime_ops.hpp"
+#include "models/onnx/truth_values.hpp"
 #include "models/onnx/whole_in_float.hpp"
 
 namespace cohort::onnx {
@@ -42,6 +43,7 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
       COHORT_TRY(const bool is_folded, fold_node(state, node, support));
       if (is_folded) {
         note_whole_outputs(state, node, whole_type);
+        note_truth_outputs(state, node);
         return {};
       }
     }
@@ -49,6 +51,7 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
     COHORT_CHECK(support.convert(import));
   }
   note_whole_outputs(state, node, whole_type);
+  note_truth_outputs(state, node);
   COHORT_CHECK(check_outputs(state, node, {}));
   return import.all_attributes_seen();
 }

@@ -148,7 +148,7 @@ TensorId Backward::sum(TensorId id, const std::string& name) {
   TensorId total = tensor_of(all[0], shape, name);
   for (std::size_t i = 1; i < all.size(); ++i) {
     const TensorId next = tensor_of(all[i], shape, fmt::format("{}{}", name, i));
-    // A name of its own each: looking for a free one takes long where there are many.
+    // Each gets its own name: finding a free one is slow where there are many.
     total = graph_.add(i == 1 ? name : fmt::format("{}.sum{}", name, i), Binary{BinaryKind::kAdd}, {total, next});
   }
   gradients(id) = {WholeGradient{total}};

@@ -92,8 +92,8 @@ class Recomputation {
 
   [[nodiscard]] bool is_reached(TensorId id) const { return lies_in_wait(id) || leads_back_[to_index(id)]; }
 
-  /// Nothing in the backward pass reads its result, and cheap ops make it of what lies in wait. Of what it reads that
-  /// is known: asked anew for each reader, it would take twice as long at every op.
+  /// Nothing in the backward pass reads its result, and cheap ops make it of what lies in wait. That is known already
+  /// of its inputs; asking again for each reader would double the time with every op.
   [[nodiscard]] bool find_leads_back(const Op& op) const {
     if (kept_[to_index(op.outputs.front())] || !(is_cheap(op) || is_view(op))) return false;
     return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId in) { return is_reached(in); });

@@ -179,7 +179,7 @@ bool is_matrix_product(std::string_view kernel) {
   for (const std::string_view convolution : {"conv", "Conv"}) {
     for (std::size_t at = kernel.find(convolution); at != std::string_view::npos;
          at = kernel.find(convolution, at + 1)) {
-      if (!kernel.substr(at + convolution.size()).starts_with("ert")) return true;  // convertTensor_kernel copies
+      if (!kernel.substr(at + convolution.size()).starts_with("er")) return true;  // conversions copy
     }
   }
   return false;

@@ -49,11 +49,12 @@ std::optional<FewMembers> FewMembers::of(const PlanningCase& planning_case, cons
   members.base_.resolved.reset();
   std::vector<std::uint32_t> kept;
   for (const MemberClass& each : member_classes(planning_case.models)) {
-    // Of members that are several two at least: one alone is fused with nothing.
+    // At least two of a class that has several: one alone cannot be fused with anything.
     const std::size_t share = (each.members.size() * few + all - 1) / all;
     const std::size_t count = std::max(share, std::min<std::size_t>(2, each.members.size()));
     kept.insert(kept.end(), each.members.begin(), each.members.begin() + static_cast<std::ptrdiff_t>(count));
   }
+  if (2 * kept.size() > all) return std::nullopt;
   std::sort(kept.begin(), kept.end());  // classes are in order of their first members, which are all there
   for (const std::uint32_t member : kept) {
     members.base_.members.push_back(planning_case.base->members[member]);

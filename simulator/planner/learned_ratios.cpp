@@ -21,9 +21,13 @@ constexpr double kOtherStrategies = 2;
 
 bool learns_from(const Plan& plan) { return plan.input.source != InputSource::kFolder; }
 
-/// Where nothing is read, nothing is shared either: one after another is the same with shared and with separate input.
+/// Members that compute each by itself take as long with shared as with separate input where none is read. Ops that are
+/// fused may not: their calls differ.
 InputSharing sharing_of(const Plan& plan) {
-  return plan.input.source == InputSource::kGenerated ? InputSharing::kSeparate : plan.input.sharing;
+  const bool is_apart = std::all_of(plan.groups.begin(), plan.groups.end(), [](const Group& group) {
+    return group.strategy == Strategy::kSerial || group.strategy == Strategy::kConcurrent;
+  });
+  return is_apart && plan.input.source == InputSource::kGenerated ? InputSharing::kSeparate : plan.input.sharing;
 }
 
 /// What of a plan decides how long it takes, where its algorithms are chosen by cost.

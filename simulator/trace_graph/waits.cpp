@@ -87,18 +87,37 @@ class WaitFinder {
     return any;
   }
 
-  /// The call waits for its thread's device. Where no record says which that is, for those that can have made it return
-  /// when it did.
-  void wait_for_device(std::uint32_t index) {
-    const RecordedCall& call = records_.calls[index];
+  /// When the last of what was launched on the streams before the call ended.
+  [[nodiscard]] Nanoseconds last_end(const std::vector<std::uint32_t>& streams, const RecordedCall& call) const {
+    Nanoseconds last = Nanoseconds::min();
+    for (const std::uint32_t stream : streams) {
+      if (const auto op = last_launched(draft_, stream, call.start)) last = std::max(last, records_.ops[*op].end);
+    }
+    return last;
+  }
+
+  /// Streams on which the call's process launches, by device.
+  [[nodiscard]] std::map<std::int64_t, std::vector<std::uint32_t>> devices_of(const RecordedCall& call) const {
     std::map<std::int64_t, std::vector<std::uint32_t>> devices;
     for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
       if (is_of_process(s, call)) devices[records_.streams[s].device].push_back(s);
     }
+    return devices;
+  }
+
+  /// The call waits for its thread's device. Where no record says which that is, for those that can have made it return
+  /// when it did.
+  void wait_for_device(std::uint32_t index) {
+    const RecordedCall& call = records_.calls[index];
+    auto devices = devices_of(call);
     const auto sync = records_.syncs.find(index);
     if (sync != records_.syncs.end() && sync->second.device && devices.count(*sync->second.device) > 0)
       std::erase_if(devices, [&](const auto& each) { return each.first != *sync->second.device; });
-    const auto explained = [&](const auto& each) { return explain(each.second, call); };
+    // Not by one that was done before the call began, if the call took long.
+    const auto explained = [&](const auto& each) {
+      return explain(each.second, call) &&
+             (call.end - call.start < kPromptReturn || last_end(each.second, call) > call.start);
+    };
     if (std::any_of(devices.begin(), devices.end(), explained))
       std::erase_if(devices, [&](const auto& each) { return !explained(each); });
     bool all = true;
@@ -121,22 +140,19 @@ class WaitFinder {
     }
   }
 
-  /// Frees wait for the device where something ran when they began and had ended when they returned.
+  /// Frees wait for a device where something ran when they began and all had ended when they returned.
   void find_free(std::uint32_t index) {
     const RecordedCall& call = records_.calls[index];
-    std::vector<std::uint32_t> ops;
-    bool waited = false;
-    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
-      const auto op = is_of_process(s, call) ? last_launched(draft_, s, call.start) : std::nullopt;
-      if (!op) continue;
-      if (!explains(*op, call)) return;
-      ops.push_back(*op);
-      const Nanoseconds end = records_.ops[*op].end;
-      waited = waited || (end > call.start && call.end - end < kPromptReturn);
+    bool any = false;
+    for (const auto& [device, streams] : devices_of(call)) {
+      const Nanoseconds end = last_end(streams, call);
+      if (!explain(streams, call) || end <= call.start || call.end - end >= kPromptReturn) continue;
+      any = true;
+      for (const std::uint32_t stream : streams) {
+        if (const auto op = last_launched(draft_, stream, call.start)) add(index, *op);
+      }
     }
-    if (!waited) return;
-    ++draft_.result.counts.inferred_waits;
-    for (const std::uint32_t op : ops) add(index, op);
+    if (any) ++draft_.result.counts.inferred_waits;
   }
 
   void find_stream_sync(std::uint32_t index) {

@@ -256,7 +256,7 @@ Result<void> WhatIfGraphs::launch_as_graphs(std::size_t index, TaskGraph& graph)
   return note("graphs", std::move(collapse.change));
 }
 
-/// Copies go to a thread and a stream of their own, of each GPU one, as far ahead as there are buffers.
+/// Copies go to a thread of their own and, for each GPU, a stream of its own, as far ahead as there are buffers.
 Result<void> WhatIfGraphs::buffer_input(TaskGraph& graph, const Selection& copies) {
   COHORT_TRY(std::vector<bool> mask, mask_of(graph, copies));
   const ResourceId thread = graph.add_resource("input thread", ResourceKind::kHostThread);

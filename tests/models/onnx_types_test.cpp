@@ -216,6 +216,21 @@ TEST(OnnxTypes, CastLikeOfComputedTruthValuesMakesTruthValues) {
   EXPECT_THAT(result(graph, {{0, 2, 5}, {1, 1, 1}, {0, 2, 0}}), ElementsAre(0, 1, 1));
 }
 
+TEST(OnnxTypes, CastLikeOfWholeNumbersMadeOfTruthValuesMakesWholeNumbers) {
+  const std::string graph = input_text("x", {3}) + input_text("a", {3}) + input_text("b", {3}) +
+                            cast("x", "n", kInt64) + node_text("Less", {"a", "b"}, {"less"}) +
+                            cast("less", "like", kInt64) + node_text("CastLike", {"n", "like"}, {"t"}) +
+                            cast("t", "y", 1);
+  EXPECT_THAT(result(graph, {{0, 2, 5}, {1, 1, 1}, {0, 2, 0}}), ElementsAre(0, 2, 5));
+}
+
+TEST(OnnxTypes, CastLikeOfTruthValuesThatAreComputedBeforehandMakesTruthValues) {
+  const std::string graph = input_text("x", {2}) + floats_text("a", {1}, {1}) + floats_text("b", {1}, {2}) +
+                            cast("x", "n", kInt64) + node_text("Less", {"a", "b"}, {"like"}) +
+                            node_text("CastLike", {"n", "like"}, {"t"}) + cast("t", "y", 1);
+  EXPECT_THAT(result(graph, {{0, 2}}), ElementsAre(0, 1));
+}
+
 TEST(OnnxTypes, AreKeptByConstantsThatAreMadeAndMoved) {
   // The bits of a byte that nothing but the ConstantOfShape tells is one.
   const std::string graph =
@@ -298,6 +313,12 @@ TEST(OnnxTypes, ARangeOfFloat32HasAsManyElementsAsInOnnxRuntime) {
                             floats_text("delta", {}, {0.1F}) + node_text("Range", {"start", "limit", "delta"}, {"r"}) +
                             node_text("Add", {"x", "r"}, {"y"});
   EXPECT_EQ(result(graph, {{0}}).size(), 10U);
+  // Of the same numbers as float64 the difference is not rounded, and the last digit decides.
+  const std::string wide = input_text("x", {1}) + floats_text("s", {}, {0.1F}) + floats_text("l", {}, {1.1F}) +
+                           floats_text("d", {}, {0.1F}) + cast("s", "start", 11) + cast("l", "limit", 11) +
+                           cast("d", "delta", 11) + node_text("Range", {"start", "limit", "delta"}, {"r"}) +
+                           node_text("Add", {"x", "r"}, {"y"});
+  EXPECT_THAT(problem(wide), HasSubstr("needs float64"));
 }
 
 TEST(OnnxTypes, OnlyTheInputThatDecidesTheTypeOfAResultIsAskedForIt) {

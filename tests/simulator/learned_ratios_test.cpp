@@ -94,6 +94,17 @@ TEST_F(LearnedRatiosTest, HoldOneAfterAnotherAndTheBaselineAlike) {
   EXPECT_EQ(in_turn->prediction.step_time, after.baseline.step_time);
 }
 
+TEST_F(LearnedRatiosTest, TellFusedPlansOfSharedFromThoseOfSeparateInput) {
+  Plan fused = uniform_plan(fake_base(4).members, Strategy::kStridedBatch, 1);
+  fused.input.sharing = InputSharing::kShared;
+  const Plan base = fake_base(4);
+  const auto learned = LearnedRatios::from(case_of(base), std::vector<CheckedPlan>{{fused, 1_ms, 4_ms}});
+  ASSERT_TRUE(learned) << learned.error().message;
+  EXPECT_TRUE(learned->was_run(fused));
+  fused.input.sharing = InputSharing::kSeparate;
+  EXPECT_FALSE(learned->was_run(fused));
+}
+
 TEST_F(LearnedRatiosTest, ReachOtherNumbersOfMembersInPart) {
   const Plan base = fake_base(4);
   const PlanCandidate best = planned(base, nullptr).ranked.front();

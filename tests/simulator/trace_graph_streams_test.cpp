@@ -123,6 +123,28 @@ TEST(TraceGraphStreams, WaitsForTheDeviceThatIsWaitedForAlone) {
   EXPECT_EQ(graph->counts.unresolved_waits, 0U);
 }
 
+TEST(TraceGraphStreams, CountsAWaitThatNoDeviceExplains) {
+  const Result<TraceGraph> graph = build_trace_graph(gpu_trace_from(R"(
+    main   cudaLaunchKernel        0   5 c1
+    s7     early                  10  15 c1 device=0
+    main   cudaLaunchKernel        6   8 c2
+    s9     late                   12 300 c2 device=1
+    main   cudaDeviceSynchronize  20 200 c3)"));
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->counts.unresolved_waits, 1U);
+}
+
+TEST(TraceGraphStreams, FreesOnOneDeviceWhateverRunsOnAnother) {
+  const Trace trace = gpu_trace_from(R"(
+    main   cudaLaunchKernel        0   5 c1
+    s7     own                    10  90 c1 device=0
+    main   cudaLaunchKernel        6   8 c2
+    s9     other                  12 300 c2 device=1
+    main   cudaFree               20  92 c3)");
+  EXPECT_THAT(replayed_with_half(trace, "none"), HasSubstr("cudaFree 20-92"));
+  EXPECT_THAT(replayed_with_half(trace, "own"), HasSubstr("cudaFree 20-52"));
+}
+
 TEST(TraceGraphStreams, WaitsForNoEventOfAnotherProcess) {
   Trace trace = gpu_trace_from(R"(
     main   cudaLaunchKernel        0   5 c1
