@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "simulator/plan/lowering.hpp"
-#include "simulator/plan/shared_input.hpp"
 #include "simulator/plan/shared_kernels.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 
@@ -83,35 +81,7 @@ Result<Program> Lowering::run() {
   return std::move(program_);
 }
 
-// ---- Inputs and launches
-
-void Lowering::add_inputs() {
-  std::map<SharedInput, std::size_t> shared;
-  for (std::uint32_t m = 0; m < models_.size(); ++m) {
-    for (std::size_t i = 0; i < models_[m]->inputs.size(); ++i) {
-      const TensorId id = models_[m]->inputs[i];
-      const Tensor& tensor = models_[m]->tensor(id);
-      if (tensor.role == TensorRole::kSetting) continue;
-      const bool share = plan_.input.sharing == InputSharing::kShared;
-      const SharedInput key = shared_input(plan_, i, tensor);
-      const auto found = shared.find(key);
-      if (share && found != shared.end()) {
-        ProgramInput& input = program_.inputs[found->second];
-        input.members.push_back(static_cast<MemberId>(m));
-        const View view{input.buffer, 0, tensor.shape, dense_strides(tensor.shape, plan_.layout), DataType::kFloat32};
-        values_.set(static_cast<MemberId>(m), id, {view, {}});
-        continue;
-      }
-      const std::string name = share ? tensor.name : fmt::format("{}/{}", m, tensor.name);
-      const View view = values_.allocate(name, BufferKind::kInput, tensor.shape, DataType::kFloat32);
-      shared[key] = program_.inputs.size();
-      program_.inputs.push_back(
-          {view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name, tensor.element, tensor.role});
-      values_.set(static_cast<MemberId>(m), id, {view, {}});
-    }
-  }
-  add_settings();
-}
+// ---- Launches
 
 /// A tensor that a strided batch will read is written into its place in the batch from the start.
 void Lowering::reserve_stacks(std::span<const Launch> launches) {

@@ -1,9 +1,11 @@
-// What begins and ends a Program: conversions at the border of members, outputs, and memory.
+// What begins and ends a Program: inputs, conversions at the border of members, outputs, and memory.
 
 #include <algorithm>
+#include <map>
 
 #include "simulator/plan/lowering.hpp"
 #include "simulator/plan/memory_layout.hpp"
+#include "simulator/plan/shared_input.hpp"
 #include "simulator/plan/step_order.hpp"
 
 namespace cohort {
@@ -27,6 +29,34 @@ Result<void> Lowering::check_multiprocessors() const {
                   there);
   }
   return {};
+}
+
+void Lowering::add_inputs() {
+  std::map<SharedInput, std::size_t> shared;
+  for (std::uint32_t m = 0; m < models_.size(); ++m) {
+    for (std::size_t i = 0; i < models_[m]->inputs.size(); ++i) {
+      const TensorId id = models_[m]->inputs[i];
+      const Tensor& tensor = models_[m]->tensor(id);
+      if (tensor.role == TensorRole::kSetting) continue;
+      const bool share = plan_.input.sharing == InputSharing::kShared;
+      const SharedInput key = shared_input(plan_, i, tensor);
+      const auto found = shared.find(key);
+      if (share && found != shared.end()) {
+        ProgramInput& input = program_.inputs[found->second];
+        input.members.push_back(static_cast<MemberId>(m));
+        const View view{input.buffer, 0, tensor.shape, dense_strides(tensor.shape, plan_.layout), DataType::kFloat32};
+        values_.set(static_cast<MemberId>(m), id, {view, {}});
+        continue;
+      }
+      const std::string name = share ? tensor.name : fmt::format("{}/{}", m, tensor.name);
+      const View view = values_.allocate(name, BufferKind::kInput, tensor.shape, DataType::kFloat32);
+      shared[key] = program_.inputs.size();
+      program_.inputs.push_back(
+          {view.buffer, tensor.shape, {static_cast<MemberId>(m)}, name, tensor.element, tensor.role});
+      values_.set(static_cast<MemberId>(m), id, {view, {}});
+    }
+  }
+  add_settings();
 }
 
 /// Images must be large enough, once resized, for every input to be cut out of them.
