@@ -280,12 +280,14 @@ Result<Graph> graph_of(std::string_view bytes, Folder folder) {
 
 }  // namespace
 
-Constant make_constant(Shape shape, std::vector<float> values) {
-  return {std::move(shape), std::make_shared<const std::vector<float>>(std::move(values))};
+Constant make_constant(Shape shape, std::vector<float> values, std::int64_t type) {
+  return {std::move(shape), std::make_shared<const std::vector<float>>(std::move(values)),
+          static_cast<std::int32_t>(type)};
 }
 
-Constant make_constant(Shape shape, std::vector<std::int64_t> values) {
-  return {std::move(shape), std::make_shared<const std::vector<std::int64_t>>(std::move(values))};
+Constant make_constant(Shape shape, std::vector<std::int64_t> values, std::int64_t type) {
+  return {std::move(shape), std::make_shared<const std::vector<std::int64_t>>(std::move(values)),
+          static_cast<std::int32_t>(type)};
 }
 
 GraphInput tensor_of(std::string name, std::int64_t type, const Shape& shape) {

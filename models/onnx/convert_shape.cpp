@@ -63,9 +63,7 @@ Result<void> reshape_to(NodeImport& node, const Shape& shape) {
                 to_string(from));
   const Value value = *node.value(0);
   if (const auto* constant = std::get_if<Constant>(&value)) {
-    Constant reshaped = *constant;
-    reshaped.shape = shape;
-    node.set_alias(std::move(reshaped));
+    node.set_alias(Constant{shape, constant->values, constant->type});
     return {};
   }
   if (std::holds_alternative<InputValue>(value)) {

@@ -33,15 +33,11 @@ Result<Constant> gathered(NodeImport& node, const Constant& from, Shape shape, c
   if (const auto* integers = from.integers()) {
     std::vector<std::int64_t> values(count);
     for (std::size_t i = 0; i < count; ++i) values[i] = (*integers)[index(i)];
-    Constant result = make_constant(std::move(shape), std::move(values));
-    result.type = from.type;
-    return result;
+    return make_constant(std::move(shape), std::move(values), from.type);
   }
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = (*from.floats())[index(i)];
-  Constant result = make_constant(std::move(shape), std::move(values));
-  result.type = from.type;
-  return result;
+  return make_constant(std::move(shape), std::move(values), from.type);
 }
 
 /// Steps in elements from one entry of an axis of `shape` to the next, when broadcast to `rank` axes.

@@ -96,33 +96,15 @@ Result<Constant> fold_cast(NodeImport& node) {
   COHORT_TRY(const std::int64_t to, node.integer("to", 0));
   node.ignore("saturate");    // of 8-bit floating point
   node.ignore("round_mode");  // likewise
-  if ((to == Type::kFloat || to == Type::kDouble) && from->floats() != nullptr) {
-    Constant same = *from;
-    same.type = static_cast<std::int32_t>(to);
-    return same;
-  }
-  if (to == Type::kInt64 && from->integers() != nullptr) {
-    Constant same = make_constant(from->shape, *from->integers());
-    same.type = Type::kInt64;
-    return same;
-  }
+  const bool is_same = from->floats() != nullptr ? to == Type::kFloat || to == Type::kDouble : to == Type::kInt64;
+  if (is_same) return Constant{from->shape, from->values, static_cast<std::int32_t>(to)};
   COHORT_CHECK(node.claim(element_count(from->shape)));
-  if (is_floating(to)) {
-    Constant numbers = make_constant(from->shape, to_floats(*from, to));
-    numbers.type = static_cast<std::int32_t>(to);
-    return numbers;
-  }
-  if (to == Type::kBool) {
-    Constant truth = make_constant(from->shape, to_truth(*from));
-    truth.type = Type::kBool;
-    return truth;
-  }
+  if (is_floating(to)) return make_constant(from->shape, to_floats(*from, to), to);
+  if (to == Type::kBool) return make_constant(from->shape, to_truth(*from), to);
   const auto range = range_of(to);
   if (!range) return fail(ErrorCode::kInvalidInput, "to {} is not supported", type_name(to));
   COHORT_TRY(std::vector<std::int64_t> values, to_integers(*from, *range));
-  Constant whole = make_constant(from->shape, std::move(values));
-  whole.type = static_cast<std::int32_t>(to);
-  return whole;
+  return make_constant(from->shape, std::move(values), to);
 }
 
 Result<Constant> fold_dequantize(NodeImport& node) {

@@ -33,8 +33,9 @@ struct Constant {
   }
 };
 
-Constant make_constant(Shape shape, std::vector<float> values);
-Constant make_constant(Shape shape, std::vector<std::int64_t> values);
+/// `type` is one of Type, 0 where the file gives none.
+Constant make_constant(Shape shape, std::vector<float> values, std::int64_t type = 0);
+Constant make_constant(Shape shape, std::vector<std::int64_t> values, std::int64_t type = 0);
 
 /// A constant's values as float32, also of whole numbers.
 std::vector<float> floats_of(const Constant& constant);

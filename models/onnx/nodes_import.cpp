@@ -32,6 +32,10 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
   NodeImport import(state, node, op_name_for(state, node, index));
   const bool constant = import.all_constant();
   COHORT_TRY(const std::int64_t whole_type, whole_output_type(state, node));
+  const auto note_types = [&] {
+    note_whole_outputs(state, node, whole_type);
+    note_truth_outputs(state, node);
+  };
   if (constant && import.reads_learned()) import.set_learned();
   const Constant* first = import.constant(0);
   const bool folds = !support.fold_whole_only || (first != nullptr && first->integers() != nullptr);
@@ -42,16 +46,14 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
     if (constant && import.input_count() > 0) {
       COHORT_TRY(const bool is_folded, fold_node(state, node, support));
       if (is_folded) {
-        note_whole_outputs(state, node, whole_type);
-        note_truth_outputs(state, node);
+        note_types();
         return {};
       }
     }
     import.read_narrow_as_float();
     COHORT_CHECK(support.convert(import));
   }
-  note_whole_outputs(state, node, whole_type);
-  note_truth_outputs(state, node);
+  note_types();
   COHORT_CHECK(check_outputs(state, node, {}));
   return import.all_attributes_seen();
 }

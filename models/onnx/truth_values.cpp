@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "models/onnx/number_types.hpp"
+#include "models/onnx/whole_in_float.hpp"
 
 namespace cohort::onnx {
 
@@ -13,12 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 11> kPredicates = {
     "And", "Or", "Xor", "Not", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "IsNaN", "IsInf"};
 
-/// Ops whose results have the type of their first input.
-constexpr std::array<std::string_view, 21> kMoves = {
-    "Identity", "Reshape", "Flatten",  "Squeeze",         "Unsqueeze", "Transpose",       "Slice",
-    "Expand",   "Concat",  "Split",    "Gather",          "GatherND",  "GatherElements",  "Tile",
-    "Pad",      "Trilu",   "Compress", "ReverseSequence", "ScatterND", "ScatterElements", "CenterCropPad"};
-
 bool casts_to_truth(const Node& node) {
   const auto to = node.attributes.find("to");
   if (to == node.attributes.end()) return false;
@@ -26,16 +21,18 @@ bool casts_to_truth(const Node& node) {
   return type != nullptr && *type == Type::kBool;
 }
 
+/// The input whose type the results have; of others there are choices, positions or counts.
+std::size_t deciding_input(const Node& node) {
+  if (node.op_type == "OneHot") return 2;
+  return node.op_type == "Where" || node.op_type == "CastLike" ? 1 : 0;
+}
+
 /// Whether all outputs of a node are of truth values.
 bool gives_truth(const ImportState& state, const Node& node) {
   if (!node.domain.empty()) return false;
-  const auto is_among = [&](const auto& names) {
-    return std::find(names.begin(), names.end(), node.op_type) != names.end();
-  };
-  if (is_among(kPredicates)) return true;
-  if (is_among(kMoves)) return is_truth(state, node, 0);
+  if (std::find(kPredicates.begin(), kPredicates.end(), node.op_type) != kPredicates.end()) return true;
   if (node.op_type == "Cast") return casts_to_truth(node);
-  return (node.op_type == "CastLike" || node.op_type == "Where") && is_truth(state, node, 1);
+  return (keeps_type(node) || node.op_type == "CastLike") && is_truth(state, node, deciding_input(node));
 }
 
 }  // namespace

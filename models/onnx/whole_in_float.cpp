@@ -78,6 +78,7 @@ constexpr std::pair<std::string_view, Use> kUses[] = {
     {"ReduceSumSquare", Use::kComputes},
     {"Relu", Use::kKeeps},
     {"Reshape", Use::kKeeps},
+    {"ReverseSequence", Use::kKeeps},
     {"Shape", Use::kReads},
     {"Sign", Use::kKeeps},
     {"Size", Use::kReads},
@@ -141,7 +142,7 @@ Constant as_whole(Constant constant, std::int64_t type) {
     std::vector<std::int64_t> values;
     values.reserve(floats->size());
     for (const float value : *floats) values.push_back(std::llround(value));
-    constant = make_constant(std::move(constant.shape), std::move(values));
+    return make_constant(std::move(constant.shape), std::move(values), type);
   }
   constant.type = static_cast<std::int32_t>(type);
   return constant;
@@ -182,6 +183,8 @@ Result<std::int64_t> whole_output_type(const ImportState& state, const Node& nod
   }
   return 0;
 }
+
+bool keeps_type(const Node& node) { return node.domain.empty() && use_of(node) == Use::kKeeps; }
 
 void note_whole_outputs(ImportState& state, const Node& node, std::int64_t type) {
   if (type == 0) return;

@@ -15,6 +15,9 @@ std::int64_t whole_type(const ImportState& state, const Node& node, std::size_t 
 /// Errors: kInvalidInput where the node would compute with such numbers what float32 does not.
 Result<std::int64_t> whole_output_type(const ImportState& state, const Node& node);
 
+/// Whether a node of ONNX's own moves or chooses, so that its results have the type of its inputs.
+bool keeps_type(const Node& node);
+
 /// Notes the type that whole_output_type() gave, once the node's outputs have values.
 void note_whole_outputs(ImportState& state, const Node& node, std::int64_t type);
 

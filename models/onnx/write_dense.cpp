@@ -109,15 +109,16 @@ Result<void> GraphWriter::write_node(const Op& op, const ConvTranspose& convolut
 
 Result<void> GraphWriter::write_node(const Op& op, const Pool& pool, const std::string& y) {
   const bool is_max = pool.kind == PoolKind::kMax;
-  const WrittenWindow written = written_window(pool.window, pool.ceil_mode, shape_of(op, 0),
-                                               model_.tensor(op.outputs[0]).shape, pool.count_include_pad && !is_max);
-  if (written.has_other_pads && pool.count_include_pad && !is_max) {
+  const bool counts_pads = pool.count_include_pad && !is_max;
+  const WrittenWindow written =
+      written_window(pool.window, pool.ceil_mode, shape_of(op, 0), model_.tensor(op.outputs[0]).shape, counts_pads);
+  if (written.has_other_pads && counts_pads) {
     return write_padded_average(op, pool.window, written.window, y);
   }
   COHORT_TRY(Node* const node, add_plain_node(op, is_max ? "MaxPool" : "AveragePool", y));
   set_window(*node, written.window);
   if (written.rounds_up) set(*node, "ceil_mode", std::int64_t{1});
-  if (pool.count_include_pad && !is_max) set(*node, "count_include_pad", std::int64_t{1});
+  if (counts_pads) set(*node, "count_include_pad", std::int64_t{1});
   return {};
 }
 
