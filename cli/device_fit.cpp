@@ -100,20 +100,20 @@ void print_kernels(const KernelFits& fits, CommandContext& context) {
 
 }  // namespace
 
-Result<void> write_device_fit(const FileTrace& recording, const std::vector<FileTrace>& profiles,
+Result<void> write_device_fit(const NamedTrace& recording, const std::vector<NamedTrace>& profiles,
                               const std::filesystem::path& output, CommandContext& context) {
-  const std::string& device = recording.trace.info.device.name;
+  const std::string& device = recording.trace->info.device.name;
   const std::optional<GpuProfile> start = published_gpu_profile(device);
   if (!start) {
     return fail(ErrorCode::kInvalidInput, "{}: no published figures of \"{}\" to start from; known are {}",
                 recording.file.string(), device, kPublishedGpus);
   }
-  const Result<GpuFit> made = fit_gpu_profile(recording.trace, *start);
+  const Result<GpuFit> made = fit_gpu_profile(*recording.trace, *start);
   if (!made) return in_context(recording.file.string(), made.error());
   const GpuFit& fit = *made;
   std::vector<KernelFits> kernels;
-  for (const FileTrace& profile : profiles) {
-    Result<KernelFits> fits = fit_kernels(profile.trace, fit.profile);
+  for (const NamedTrace& profile : profiles) {
+    Result<KernelFits> fits = fit_kernels(*profile.trace, fit.profile);
     if (!fits) return in_context(profile.file.string(), fits.error());
     kernels.push_back(*std::move(fits));
   }
@@ -132,7 +132,7 @@ Result<void> write_device_fit(const FileTrace& recording, const std::vector<File
                                             {"profiles", std::move(ops)}});
     return {};
   }
-  note_held_back_clocks(recording.trace, context);
+  note_held_back_clocks(*recording.trace, context);
   print_spread("measurements fitted", fitted, context);
   print_spread("measurements held out", tested, context);
   print_worst(fit.residuals, context);

@@ -134,7 +134,9 @@ TraceInfo info_of(const ModelSource& source, const TimedSteps& steps, const Proc
 }  // namespace
 
 Result<ProfileOfTimes> profile_of_times(const ModelSource& source, const Model& model, const TimedSteps& steps) {
-  const ProcessDemands demands = process_demands(steps.times, steps.copied, steps.gpu.to_device.per_second);
+  const double copy_rate = steps.gpu.to_device.per_second;
+  COHORT_CHECK(check_copied(steps.times, steps.copied, copy_rate));
+  const ProcessDemands demands = process_demands(steps.times, steps.copied, copy_rate);
   ProfileOfTimes result;
   COHORT_TRY(result.demand, demand_of(source, demands, steps));
   result.host_time = demands.host_time;

@@ -55,12 +55,14 @@ Result<void> fit_recording(const CalibrateCommandOptions& options, CommandContex
   }
   const std::filesystem::path output = options.output.empty() ? "device.profile.json" : options.output;
   COHORT_CHECK(check_writable(output, context.overwrite));
-  FileTrace recording{options.fit, {}};
-  COHORT_TRY(recording.trace, read_trace(options.fit, context.read));
-  std::vector<FileTrace> profiles;
+  const auto named = [&](const std::filesystem::path& file) -> Result<NamedTrace> {
+    COHORT_TRY(Trace trace, read_trace(file, context.read));
+    return NamedTrace{file, std::make_shared<const Trace>(std::move(trace))};
+  };
+  COHORT_TRY(const NamedTrace recording, named(options.fit));
+  std::vector<NamedTrace> profiles;
   for (const std::filesystem::path& file : options.kernels) {
-    profiles.push_back({file, {}});
-    COHORT_TRY(profiles.back().trace, read_trace(file, context.read));
+    COHORT_TRY(profiles.emplace_back(), named(file));
   }
   return write_device_fit(recording, profiles, output, context);
 }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -32,15 +31,7 @@ struct ColocateOptions {
 
 Result<TimedModel> read_model(const std::filesystem::path& file, Bytes copied, Console& console) {
   COHORT_TRY(StepTimes times, read_step_times(file, console));
-  for (const StepTime& row : times.rows) {
-    const double copy = static_cast<double>(row.minibatch) * static_cast<double>(copied.value) / kUsualCopyRate;
-    if (row.processes == 1 && row.part.empty() && copy >= seconds(row.step))
-      return fail(ErrorCode::kInvalidInput,
-                  "{}: line {}: --copied: {} samples of {} would take {} to copy, longer than the step; give the bytes "
-                  "of one sample",
-                  file.string(), row.line, row.minibatch, format_bytes(copied),
-                  format_time(Nanoseconds(static_cast<std::int64_t>(std::min(1e9 * copy, 9e18)))));
-  }
+  if (auto fits = check_copied(times, copied); !fits) return in_context(file.string(), fits.error());
   return timed_model(file, std::move(times), copied);
 }
 

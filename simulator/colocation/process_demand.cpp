@@ -180,6 +180,14 @@ class Fit {
 
 Nanoseconds nanoseconds(double time) { return Nanoseconds(std::llround(time * 1e9)); }
 
+/// Of one process, and not of a part of it.
+bool is_whole_step(const StepTime& row) { return row.processes == 1 && row.part.empty(); }
+
+/// Seconds that the input of a step takes to the GPU.
+double copy_time(const StepTime& row, Bytes copied, double copy_rate) {
+  return static_cast<double>(row.minibatch) * static_cast<double>(copied.value) / copy_rate;
+}
+
 }  // namespace
 
 std::string_view to_string(WorkOrigin origin) {
@@ -205,11 +213,25 @@ const ProcessDemand* ProcessDemands::find(std::int64_t minibatch, double share, 
   return found == rows.end() ? nullptr : &*found;
 }
 
+Result<void> check_copied(const StepTimes& times, Bytes copied, double copy_rate) {
+  constexpr double kMost = 9e9;  // seconds that nanoseconds can hold
+  for (const StepTime& row : times.rows) {
+    const double copy = copy_time(row, copied, copy_rate);
+    if (!is_whole_step(row) || copy < seconds(row.step)) continue;
+    return fail(
+        ErrorCode::kInvalidInput,
+        "line {}: --copied: {} samples of {} would take {} to copy, longer than the step; give the bytes of one "
+        "sample",
+        row.line, row.minibatch, format_bytes(copied), format_time(nanoseconds(std::min(copy, kMost))));
+  }
+  return {};
+}
+
 ProcessDemands process_demands(const StepTimes& times, Bytes copied, double copy_rate) {
   std::map<double, Curve> whole;
   for (const StepTime& row : times.rows) {
-    if (row.processes != 1 || !row.part.empty()) continue;
-    const double copy = static_cast<double>(row.minibatch) * static_cast<double>(copied.value) / copy_rate;
+    if (!is_whole_step(row)) continue;
+    const double copy = copy_time(row, copied, copy_rate);
     whole[row.share][row.minibatch] = std::max(seconds(row.step) - copy, kLeastWork * seconds(row.step));
   }
   const Fit fit(whole);

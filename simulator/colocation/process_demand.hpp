@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/units.hpp"
 #include "simulator/colocation/step_times.hpp"
 
@@ -45,6 +46,9 @@ struct ProcessDemands {
   /// Null where there is none.
   [[nodiscard]] const ProcessDemand* find(std::int64_t minibatch, double share, std::string_view part = {}) const;
 };
+
+/// Errors: kInvalidInput naming the line of a step that is no longer than the copy of its input.
+Result<void> check_copied(const StepTimes& times, Bytes copied, double copy_rate = kUsualCopyRate);
 
 /// Splits step times t(b) = c b + max(H, G(b) + o) by minibatch b: the copy of the input c, the host's time H (equal
 /// for small minibatches, on every part of the GPU), the GPU's time G, and o, for which the GPU idles between two

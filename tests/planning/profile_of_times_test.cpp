@@ -100,6 +100,14 @@ TEST(ProfileOfTimes, KeepsTheLeastTimeOfAKernelWhereThereIsTimeForIt) {
   EXPECT_NEAR(seconds(sum), seconds(4_us), seconds(10_ns)) << "which is too little for four kernels";
 }
 
+TEST(ProfileOfTimes, RefusesCopiesThatTakeLongerThanTheStep) {
+  TimedSteps steps = steps_of(kTable);
+  steps.copied = Bytes{std::int64_t{1} << 34};
+  const auto profile = profile_of_times({"cnn", {}, 2}, fake_cnn(2), steps);
+  ASSERT_FALSE(profile);
+  EXPECT_THAT(profile.error().message, HasSubstr("line 2: --copied: 2 samples of 16.0 GiB would take"));
+}
+
 TEST(ProfileOfTimes, SaysThatNobodyTimedTheOps) {
   const auto profile = profile_of_times({"cnn", {}, 2}, fake_cnn(2), steps_of(kTable));
   ASSERT_TRUE(profile) << profile.error().message;
