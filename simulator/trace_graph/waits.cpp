@@ -76,22 +76,14 @@ class WaitFinder {
     return true;
   }
 
-  /// Whether all that was launched on the streams explains when the call returned, and anything was.
-  [[nodiscard]] bool explain(const std::vector<std::uint32_t>& streams, const RecordedCall& call) const {
-    bool any = false;
+  /// When all that was launched on the streams before the call had ended, where that explains when the call returned.
+  [[nodiscard]] std::optional<Nanoseconds> explaining_end(const std::vector<std::uint32_t>& streams,
+                                                          const RecordedCall& call) const {
+    std::optional<Nanoseconds> last;
     for (const std::uint32_t stream : streams) {
       const auto op = last_launched(draft_, stream, call.start);
-      if (op && !explains(*op, call)) return false;
-      any = any || op;
-    }
-    return any;
-  }
-
-  /// When the last of what was launched on the streams before the call ended.
-  [[nodiscard]] Nanoseconds last_end(const std::vector<std::uint32_t>& streams, const RecordedCall& call) const {
-    Nanoseconds last = Nanoseconds::min();
-    for (const std::uint32_t stream : streams) {
-      if (const auto op = last_launched(draft_, stream, call.start)) last = std::max(last, records_.ops[*op].end);
+      if (op && !explains(*op, call)) return std::nullopt;
+      if (op) last = std::max(last.value_or(Nanoseconds::min()), records_.ops[*op].end);
     }
     return last;
   }
@@ -115,8 +107,8 @@ class WaitFinder {
       std::erase_if(devices, [&](const auto& each) { return each.first != *sync->second.device; });
     // Not by one that was done before the call began, if the call took long.
     const auto explained = [&](const auto& each) {
-      return explain(each.second, call) &&
-             (call.end - call.start < kPromptReturn || last_end(each.second, call) > call.start);
+      const auto end = explaining_end(each.second, call);
+      return end && (call.end - call.start < kPromptReturn || *end > call.start);
     };
     if (std::any_of(devices.begin(), devices.end(), explained))
       std::erase_if(devices, [&](const auto& each) { return !explained(each); });
@@ -145,8 +137,8 @@ class WaitFinder {
     const RecordedCall& call = records_.calls[index];
     bool any = false;
     for (const auto& [device, streams] : devices_of(call)) {
-      const Nanoseconds end = last_end(streams, call);
-      if (!explain(streams, call) || end <= call.start || call.end - end >= kPromptReturn) continue;
+      const auto end = explaining_end(streams, call);
+      if (!end || *end <= call.start || call.end - *end >= kPromptReturn) continue;
       any = true;
       for (const std::uint32_t stream : streams) {
         if (const auto op = last_launched(draft_, stream, call.start)) add(index, *op);

@@ -253,20 +253,17 @@ StepList find_annotated_steps(const Trace& trace, std::string_view pattern) {
   std::vector<std::uint32_t> host;
   std::vector<std::uint32_t> device;
   std::vector<std::uint32_t> others;  // JAX and TensorFlow give ranges of the host no category
+  const auto is_of_device = [&](const Slice& slice) {
+    return trace.tracks[to_index(slice.track)].process.find("/device:") != std::string::npos;
+  };
   for (std::uint32_t i = 0; i < trace.slices.size(); ++i) {
     const SliceKind kind = kinds(trace.slices[i]);
     const bool on_host = kind == SliceKind::kAnnotation || kind == SliceKind::kOp || kind == SliceKind::kPythonFunction;
     if (!on_host && kind != SliceKind::kDeviceAnnotation && kind != SliceKind::kOther) continue;
     std::int8_t& match = matches[to_index(trace.slices[i].name)];
     if (match < 0) match = matches_pattern(trace.name(trace.slices[i]), pattern) ? 1 : 0;
-    if (match == 0) continue;
-    const bool on_device_track =
-        trace.tracks[to_index(trace.slices[i].track)].process.find("/device:") != std::string::npos;
-    if (kind == SliceKind::kOther) {
-      if (!on_device_track) others.push_back(i);
-    } else {
-      (on_host ? host : device).push_back(i);
-    }
+    if (match == 0 || (kind == SliceKind::kOther && is_of_device(trace.slices[i]))) continue;
+    (kind == SliceKind::kOther ? others : on_host ? host : device).push_back(i);
   }
   if (host.empty() && device.empty()) host = std::move(others);
   StepList list{StepSource::kAnnotation, {}};
