@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <numeric>
 
 #include "tests/input/fixture.hpp"
@@ -54,6 +55,13 @@ TEST(Npy, WritesTheBytesThatNumpyWrites) {
   ASSERT_EQ(bytes.size(), 128U + 24U);
   EXPECT_EQ(bytes.substr(0, 128), expected);
   EXPECT_EQ(bytes.substr(132, 4), kOne);
+}
+
+TEST(Npy, WritesWholeNumbersAsSuch) {
+  const std::vector<float> bits{std::bit_cast<float>(std::int32_t{(1 << 24) + 1})};  // which no float32 is
+  const std::string bytes = encode_npy(std::vector<std::int64_t>{1}, bits, "<i4");
+  EXPECT_NE(bytes.find("'descr': '<i4'"), std::string::npos);
+  EXPECT_EQ(bytes.substr(bytes.size() - 4), std::string("\x01\x00\x00\x01", 4));
 }
 
 TEST(Npy, PutsTheDataAtAMultipleOf64Bytes) {

@@ -458,6 +458,35 @@ TEST(Lower, NamesWhatIsWrongWithGroups) {
   EXPECT_THAT(refusal(threads), HasSubstr("groups[0].threads: 8 asked for, the device has 2 cores"));
 }
 
+TEST(Lower, SharesArraysByTheirNamesWhereverTheyStand) {
+  const auto sum_of = [](const char* first, const char* second) {
+    ModelBuilder builder("sum");
+    const TensorId a = builder.input(first, {2, 3});
+    builder.output(builder.add("sum", Binary{}, {a, builder.input(second, {2, 3})}));
+    return *builder.finish();
+  };
+  const Model one = sum_of("ids", "mask");
+  const Model other = sum_of("mask", "ids");
+  Plan plan = uniform_plan(members(2), Strategy::kSerial, 1);
+  const auto inputs_of = [&] {
+    const Program program = lower(plan, std::vector<const Model*>{&one, &other}, TestCatalog(2, true)).value();
+    std::vector<std::string> names;
+    for (const Step& step : program.steps) {
+      for (const auto& input : step.call.inputs) {
+        const auto found = std::find_if(program.inputs.begin(), program.inputs.end(), [&](const ProgramInput& each) {
+          return each.buffer == std::get<View>(input).buffer;
+        });
+        names.push_back(found->name);
+      }
+    }
+    return names;
+  };
+  plan.input.sharing = InputSharing::kShared;
+  EXPECT_THAT(inputs_of(), ElementsAre("ids", "mask", "ids", "mask")) << "made up, by position";
+  plan.input.source = InputSource::kArrays;
+  EXPECT_THAT(inputs_of(), ElementsAre("ids", "mask", "mask", "ids"));
+}
+
 TEST(Lower, NamesTheCycleThatAfterMakesWithTheData) {
   const Model model = two_layers();
   Case c = same_models(model, 2, Strategy::kSerial);

@@ -167,6 +167,27 @@ TEST(WhatIf, CopiesInputAheadWithBuffers) {
   expect_sound(prediction);
 }
 
+TEST(WhatIf, CopiesInputOfSeveralGpusSideBySide) {
+  // Two GPUs, a copy and a kernel on each.
+  const Case two(
+      "main #step 0 620\n"
+      "main cudaMemcpyAsync   0   5 c1\n"
+      "main cudaMemcpyAsync   5  10 c2\n"
+      "main cudaLaunchKernel 10  15 c3\n"
+      "main cudaLaunchKernel 15  20 c4\n"
+      "main cudaDeviceSynchronize 20 615 c5\n"
+      "s7 Memcpy_HtoD  10 310 c1 device=0\n"
+      "s9 Memcpy_HtoD  12 312 c2 device=1\n"
+      "s7 conv        312 610 c3 device=0\n"
+      "s9 conv        314 612 c4 device=1\n");
+  WhatIf what_if;
+  what_if.buffers = 2;
+  const WhatIfPrediction prediction = two.predict(what_if);
+  // One after another the copies would take 600 us.
+  EXPECT_LT(prediction.step_time, Nanoseconds(400'000));
+  expect_sound(prediction);
+}
+
 TEST(WhatIf, MakesKernelsFasterByTheirNameAndByLayer) {
   WhatIf what_if;
   what_if.scale = {{"conv", 2.0}};
