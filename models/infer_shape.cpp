@@ -68,10 +68,11 @@ Result<void> check_window(const Window& window, std::size_t rank, std::int64_t l
 Result<std::int64_t> window_positions(const Window& window, std::size_t i, std::int64_t extent, bool ceil_mode) {
   const std::int64_t padded = extent + window.pad_begin[i] + window.pad_end[i];
   const std::int64_t reach = window.dilation[i] * (window.kernel[i] - 1) + 1;
-  if (reach > padded)
+  const std::int64_t room = padded - reach;
+  // Rounded up, a window that meets some of x is a place, as in PyTorch.
+  if (room < 0 && (!ceil_mode || room <= -window.stride[i]))
     return fail(ErrorCode::kInvalidInput, "window reaches over {} elements along {}, but x has {} with padding", reach,
                 axis_name(i, window.kernel.size()), padded);
-  const std::int64_t room = padded - reach;
   if (!ceil_mode) return room / window.stride[i] + 1;
   const std::int64_t positions = (room + window.stride[i] - 1) / window.stride[i] + 1;
   const bool last_starts_behind = (positions - 1) * window.stride[i] >= extent + window.pad_begin[i];

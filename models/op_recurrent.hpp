@@ -49,14 +49,15 @@ struct Gate {
 /// state [D, N, H] (LSTM), peepholes [D, 3*H] (LSTM). G and the gates' order are ONNX's: RNN 1; GRU 3:
 /// update, reset, hidden; LSTM 4: input, output, forget, cell; peepholes input, output, forget.
 /// Output: [T, D, N, H], all states; with `final_state` [T + 1, ...], the last state behind them, of an
-/// LSTM [T + 2, ...], then also the last cell state. States after a sample's length are zero.
-/// Source: ONNX operators RNN-14, GRU-14, LSTM-14.
+/// LSTM [T + 2, ...], then also the last cell state. States after a sample's length are zero, and so are the last ones
+/// of a sample without steps.
+/// Source: ONNX operators RNN-14, GRU-14, LSTM-14; the clip and samples without steps as ONNX Runtime has them.
 struct Recurrent {
   RecurrentCell cell = RecurrentCell::kLstm;
   std::int64_t hidden = 0;
   Direction direction = Direction::kForward;
   std::vector<Gate> gates;           ///< RNN 1, GRU 2, LSTM 3 a direction, in ONNX's order; empty: the usual ones
-  float clip = 0;                    ///< of what the gates' functions get; 0: none
+  float clip = 0;                    ///< of the gates' sums, not of an LSTM's cell; 0: none
   bool linear_before_reset = false;  ///< GRU: the reset gate is applied after the matrix product
   bool couple_gates = false;         ///< LSTM: the forget gate is 1 - input gate
   bool has_lengths = false;

@@ -91,17 +91,17 @@ Implementations slopes(const OpCall& call, const dnnl::engine& engine) {
   return list;
 }
 
-bool one_loses_nan(const std::vector<PostOp>& post_ops) {
+bool one_goes_wrong(const std::vector<PostOp>& post_ops) {
   return std::any_of(post_ops.begin(), post_ops.end(), [](const PostOp& post_op) {
     const auto* const activation = std::get_if<Activation>(&post_op);
-    return activation != nullptr && loses_nan(*activation);
+    return activation != nullptr && goes_wrong(*activation);
   });
 }
 
 }  // namespace
 
 Implementations implementations(const Activation& op, const OpCall& call, const dnnl::engine& engine) {
-  if (loses_nan(op) || one_loses_nan(call.post_ops)) return {};
+  if (goes_wrong(op) || one_goes_wrong(call.post_ops)) return {};
   if (!lies_as_output(call)) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
@@ -121,7 +121,7 @@ Implementations implementations(const Activation& op, const OpCall& call, const 
 Implementations implementations(const Binary& op, const OpCall& call, const dnnl::engine& engine) {
   if (op.kind == BinaryKind::kPRelu && op.element == ElementType::kFloat32) return slopes(call, engine);
   const std::optional<dnnl::algorithm> algorithm = binary_algorithm(op.kind);
-  if (!algorithm || op.element != ElementType::kFloat32 || one_loses_nan(call.post_ops)) return {};
+  if (!algorithm || op.element != ElementType::kFloat32 || one_goes_wrong(call.post_ops)) return {};
   const std::optional<PostOps> post_ops = make_post_ops(call);
   if (!post_ops) return {};
   std::size_t first = 0;

@@ -120,9 +120,10 @@ Binding bind_output_as(int argument, Descriptor descriptor) {
   return binding;
 }
 
-bool loses_nan(const Activation& activation) {
+bool goes_wrong(const Activation& activation) {
   return activation.kind == ActivationKind::kRelu || activation.kind == ActivationKind::kClip ||
-         activation.kind == ActivationKind::kExp || activation.kind == ActivationKind::kFakeQuantize;
+         activation.kind == ActivationKind::kExp || activation.kind == ActivationKind::kMish ||
+         activation.kind == ActivationKind::kFakeQuantize;
 }
 
 std::optional<Eltwise> eltwise(const Activation& activation) {

@@ -97,7 +97,8 @@ struct Eltwise {
 };
 /// Empty where it has none.
 std::optional<Eltwise> eltwise(const Activation& activation);
-/// Whether the library makes 0, a bound or infinity of a NaN here: own loops take these.
-bool loses_nan(const Activation& activation);
+/// Whether the library makes 0, a bound or infinity of a NaN here, or is off by percents where the result is small: own
+/// loops take these. Behind sums, where one is small beside the others, it may be the library's.
+bool goes_wrong(const Activation& activation);
 
 }  // namespace cohort::onednn

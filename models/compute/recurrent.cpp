@@ -142,8 +142,9 @@ class RecurrentSample {
       store(y, t, i < length ? state_ : Values(hidden_, 0.0));
     }
     if (!op_.final_state) return;
-    store(y, steps, state_);
-    if (op_.cell == RecurrentCell::kLstm) store(y, steps + 1, cell_);
+    const Values none(hidden_, 0.0);
+    store(y, steps, length > 0 ? state_ : none);
+    if (op_.cell == RecurrentCell::kLstm) store(y, steps + 1, length > 0 ? cell_ : none);
   }
 
  private:
@@ -249,7 +250,7 @@ class RecurrentSample {
       const double candidate = function(1, both(3, h, t));
       cell[h] = forget * cell_[h] + input * candidate;
       const double output = function(0, both(1, h, t) + peephole(1, h) * cell[h]);
-      next[h] = output * function(2, cell[h]);
+      next[h] = output * apply(gates_[2], cell[h]);
     }
     state_ = std::move(next);
     cell_ = std::move(cell);

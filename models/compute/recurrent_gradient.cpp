@@ -82,6 +82,7 @@ class Unrolled {
 
   /// `dy` [T + last states, D, N, H].
   void backward(const Values& dy) {
+    if (steps_.empty()) return;  // its last states are zeros, whatever the first were
     Values state(hidden_, 0.0), cell(hidden_, 0.0);
     if (op_.final_state) {
       add_output(dy, extents_.steps, state);
@@ -219,7 +220,7 @@ class Unrolled {
       const double cell = forget * step.cell[h] + input * function(1, sums[3 * hidden_ + h]);
       sums[hidden_ + h] += peephole(1, h) * cell;
       step.next_cell[h] = cell;
-      step.next_state[h] = function(0, sums[hidden_ + h]) * function(2, cell);
+      step.next_state[h] = function(0, sums[hidden_ + h]) * apply(gates_[2], cell);
     }
   }
 
@@ -286,7 +287,7 @@ class Unrolled {
       const double next_cell = step.next_cell[h];
       const double output = function(0, sums[output_row]);
       deltas[output_row] = state[h] * function(2, next_cell) * slope(0, sums[output_row]);
-      double by_cell = cell[h] + state[h] * output * slope(2, next_cell);
+      double by_cell = cell[h] + state[h] * output * slope_of(gates_[2], next_cell);
       by_cell += back_to_cell(1, h, next_cell, deltas[output_row]);
 
       const double input = function(0, sums[h]);

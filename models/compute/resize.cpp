@@ -44,7 +44,8 @@ class Axis {
         return (at + 0.5F) / scale_ - 0.5F;
       case ResizePositions::kHalfPixelSymmetric: {
         const float offset = extent / 2 * (1 - length / (scale_ * extent));
-        return offset + (at + 0.5F) / scale_ - 0.5F;
+        const auto middle = static_cast<double>(at) + 0.5;  // from here on in float64 in ONNX Runtime
+        return static_cast<float>(static_cast<double>(offset) + middle / static_cast<double>(scale_) - 0.5);
       }
       case ResizePositions::kPytorchHalfPixel:
         return resized_ > 1 ? (at + 0.5F) / scale_ - 0.5F : 0;

@@ -68,10 +68,19 @@ Result<TensorId> whole_negative(NodeImport& node, std::string_view suffix, Tenso
   return binary(node, suffix, BinaryKind::kSub, node.scalar("zero", 0, ElementType::kInt32), x, ElementType::kInt32);
 }
 
-/// Neg and Abs of whole numbers.
+Result<TensorId> whole_sign(NodeImport& node, TensorId x) {
+  const TensorId one = node.scalar("one", 1, ElementType::kInt32);
+  const TensorId minus_one = node.scalar("minus_one", -1, ElementType::kInt32);
+  COHORT_TRY(const TensorId raised, binary(node, "raised", BinaryKind::kMax, x, minus_one, ElementType::kInt32));
+  return binary(node, "", BinaryKind::kMin, raised, one, ElementType::kInt32);
+}
+
+/// Neg, Abs and Sign of whole numbers.
 Result<void> emit_whole(NodeImport& node) {
   COHORT_TRY(const TensorId x, node.tensor(0));
-  COHORT_TRY(const TensorId y, node.op_type() == "Abs" ? whole_size(node, "", x) : whole_negative(node, "", x));
+  COHORT_TRY(const TensorId y, node.op_type() == "Abs"    ? whole_size(node, "", x)
+                               : node.op_type() == "Sign" ? whole_sign(node, x)
+                                                          : whole_negative(node, "", x));
   node.set_result(y);
   return {};
 }
@@ -120,7 +129,8 @@ Result<void> convert_unary(NodeImport& node) {
   const auto* const found = std::find_if(std::begin(kUnaries), std::end(kUnaries),
                                          [&](const Unary& unary) { return unary.op_type == node.op_type(); });
   COHORT_TRY(const ElementType element, node.element(0));
-  const bool has_whole = found->kind == ActivationKind::kNeg || found->kind == ActivationKind::kAbs;
+  const bool has_whole = found->kind == ActivationKind::kNeg || found->kind == ActivationKind::kAbs ||
+                         found->kind == ActivationKind::kSign;
   if (element != ElementType::kFloat32 && has_whole) return emit_whole(node);
   Activation activation{found->kind, 0, 0};
   if (found->alpha_name != nullptr) {

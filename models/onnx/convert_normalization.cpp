@@ -16,9 +16,9 @@ Result<std::vector<TensorId>> first_inputs(NodeImport& node, std::size_t count) 
   return inputs;
 }
 
-/// Mean and variance of x over `axes`, which stay as ones, and 1/sqrt(variance + epsilon).
+/// Mean and variance of x over `axes`, which stay as ones, sqrt(variance + epsilon) and 1 divided by it.
 struct Moments {
-  TensorId mean{}, variance{}, scale{};
+  TensorId mean{}, variance{}, deviation{}, scale{};
   TensorId centred{};  ///< x - mean
 };
 Result<Moments> moments(NodeImport& node, TensorId x, const std::vector<std::int64_t>& axes, float epsilon) {
@@ -29,8 +29,8 @@ Result<Moments> moments(NodeImport& node, TensorId x, const std::vector<std::int
   COHORT_TRY(result.variance, node.emit("variance", Reduce{ReduceKind::kMean, axes, true}, {squares}));
   COHORT_TRY(const TensorId raised,
              binary(node, "raised", BinaryKind::kAdd, result.variance, node.scalar("epsilon", epsilon)));
-  COHORT_TRY(const TensorId deviation, node.emit("deviation", Activation{ActivationKind::kSqrt, 0, 0}, {raised}));
-  COHORT_TRY(result.scale, node.emit("inverse", Activation{ActivationKind::kReciprocal, 0, 0}, {deviation}));
+  COHORT_TRY(result.deviation, node.emit("deviation", Activation{ActivationKind::kSqrt, 0, 0}, {raised}));
+  COHORT_TRY(result.scale, node.emit("inverse", Activation{ActivationKind::kReciprocal, 0, 0}, {result.deviation}));
   return result;
 }
 
@@ -179,6 +179,25 @@ Result<void> convert_lp_normalization(NodeImport& node) {
   COHORT_TRY(const TensorId is_zero, binary(node, "is_zero", BinaryKind::kEqual, norm, zero));
   COHORT_TRY(const TensorId divided, binary(node, "divided", BinaryKind::kDiv, x, norm));
   COHORT_TRY(const TensorId y, node.emit("", Select{}, {is_zero, zero, divided}));
+  node.set_result(y);
+  return {};
+}
+
+/// (x - mean) / (standard deviation + 1e-9) over the axes.
+Result<void> convert_mean_variance_normalization(NodeImport& node) {
+  if (node.opset() < 9) return fail(ErrorCode::kInvalidInput, "is supported from opset 9 on");
+  COHORT_TRY(const Shape shape, node.shape(0));
+  COHORT_TRY(std::vector<std::int64_t> axes, node.integer_list("axes", {0, 2, 3}));
+  for (std::int64_t& axis : axes) {
+    COHORT_TRY(const std::size_t from_front, normalize_axis(axis, shape.size()));
+    axis = static_cast<std::int64_t>(from_front);
+  }
+  std::ranges::sort(axes);
+  COHORT_TRY(const TensorId x, node.tensor(0));
+  COHORT_TRY(const Moments found, moments(node, x, axes, 0));
+  const TensorId epsilon = node.scalar("least", 1e-9F);
+  COHORT_TRY(const TensorId divisor, binary(node, "divisor", BinaryKind::kAdd, found.deviation, epsilon));
+  COHORT_TRY(const TensorId y, binary(node, "", BinaryKind::kDiv, found.centred, divisor));
   node.set_result(y);
   return {};
 }

@@ -136,14 +136,12 @@ std::int64_t full_extent(const ConvTranspose& op, const Shape& x, std::size_t i)
 }
 
 /// Pads so that y has the extents asked for: half on each side, the odd one behind for SAME_UPPER, else before. Where y
-/// is longer than x makes it and `auto_pad` says nothing, the rest lies behind, as ONNX Runtime and ONNX's reference
-/// have it.
+/// is longer than x makes it the rest lies behind, as in ONNX Runtime and TensorFlow.
 void pad_to(ConvTranspose& op, const Shape& x, const std::vector<std::int64_t>& extents, std::string_view auto_pad) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::int64_t total = full_extent(op, x, i) - extents[i];
-    const std::int64_t less = total >= 0 ? total / 2 : -((1 - total) / 2);
-    op.window.pad_begin[i] = auto_pad == "SAME_UPPER" ? less : total - less;
-    if (total < 0 && auto_pad.substr(0, 4) != "SAME") op.window.pad_begin[i] = 0;
+    const std::int64_t both = std::max<std::int64_t>(total, 0);
+    op.window.pad_begin[i] = auto_pad == "SAME_UPPER" ? both / 2 : both - both / 2;
     op.window.pad_end[i] = total - op.window.pad_begin[i];
   }
 }

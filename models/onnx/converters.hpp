@@ -131,6 +131,7 @@ Result<void> convert_group_normalization(NodeImport& node);
 Result<void> convert_layer_normalization(NodeImport& node);
 Result<void> convert_rms_normalization(NodeImport& node);
 Result<void> convert_lp_normalization(NodeImport& node);
+Result<void> convert_mean_variance_normalization(NodeImport& node);
 Result<void> convert_lrn(NodeImport& node);
 Result<void> convert_softmax(NodeImport& node);
 

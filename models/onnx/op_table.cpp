@@ -101,6 +101,7 @@ constexpr OpSupport kOps[] = {
     {"MaxPool", convert_max_pool, nullptr},
     {"MaxUnpool", convert_max_unpool, nullptr},
     {"Mean", convert_variadic, nullptr},
+    {"MeanVarianceNormalization", convert_mean_variance_normalization, nullptr},
     {"Min", convert_variadic, nullptr},
     {"Mish", convert_unary, nullptr},
     {"Mod", convert_mod, nullptr},

@@ -383,5 +383,16 @@ TEST(OnednnActivation, FunctionsOfOneElementEqualTheReference) {
   check(ActivationKind::kSqrt, 0, 0.1F);
 }
 
+TEST(OnednnActivation, MishHasItsSmallResultsRight) {
+  CallRunner runner(with_output(Activation{ActivationKind::kMish, 0, 0}, {dense(0, {4})}, 1));
+  runner.set_input(0, {-13.5F, -36, -90, 50});
+  const std::vector<float> y = runner.run(onednn());
+  ASSERT_EQ(y.size(), 4U);
+  EXPECT_NEAR(y[0] / (-13.5 * std::exp(-13.5)), 1, 1e-5);
+  EXPECT_NEAR(y[1] / (-36 * std::exp(-36.0)), 1, 1e-5);
+  EXPECT_NEAR(y[2], 0, 1e-36);
+  EXPECT_EQ(y[3], 50);
+}
+
 }  // namespace
 }  // namespace cohort::testing

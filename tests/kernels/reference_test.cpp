@@ -89,6 +89,9 @@ TEST(ReferencePool, RoundsUpInCeilMode) {
   const OpCall call = make_call(Pool{PoolKind::kMax, window({1, 2}, {1, 2}, {0, 0}, {0, 0}), true, false},
                                 {dense(0, {1, 1, 1, 3})}, dense(1, {1, 1, 1, 2}));
   EXPECT_THAT(compute(call, {{1, 2, 3}}), ElementsAre(2, 3));
+  const OpCall wider_than_x = make_call(Pool{PoolKind::kAverage, window({1, 3}, {1, 2}, {0, 0}, {0, 0}), true, true},
+                                        {dense(0, {1, 1, 1, 2})}, dense(1, {1, 1, 1, 1}));
+  EXPECT_THAT(compute(wider_than_x, {{1, 2}}), ElementsAre(1.5));
 }
 
 TEST(ReferenceGemm, MultipliesByTheTransposedWeights) {

@@ -42,6 +42,7 @@ const Case kCases[] = {
      Pool{PoolKind::kMax, window(2, 2, 1), true, false},
      {{1, 1, 3, 3}},
      {1, 1, 2, 2}},
+    {"CeilPoolWiderThanTheInput", Pool{PoolKind::kMax, window(3, 2, 0), true, false}, {{1, 1, 2, 5}}, {1, 1, 1, 2}},
     {"Gemm", Gemm{}, {{4, 10}, {8, 10}, {8}}, {4, 8}},
     {"GemmFlattens", Gemm{}, {{4, 2, 5, 1}, {8, 10}}, {4, 8}},
     {"GemmStacked", Gemm{true}, {{3, 4, 10}, {3, 8, 10}, {3, 8}}, {3, 4, 8}},

@@ -130,6 +130,28 @@ TEST(OnnxConvTranspose, LaysWhatTheOutputIsLongerBehind) {
   EXPECT_THAT(result(loaded, {1, 2, 3}), ElementsAre(1, 1, 0, 0, 2, 2, 0, 0, 3, 3, 0, 0));
 }
 
+TEST(OnnxConvTranspose, OfAStrideLongerThanTheKernelHasWhatIsLeftBehindForTheSameSize) {
+  for (const std::string_view side : {"SAME_UPPER", "SAME_LOWER"}) {
+    const LoadedModel loaded = read(x_and_y({1, 1, 2}) + floats_text("w", {1, 1, 1}, {1}) +
+                                    node_text("ConvTranspose", {"x", "w"}, {"y"},
+                                              integers_attribute("strides", {3}) + text_attribute("auto_pad", side)));
+    EXPECT_THAT(result(loaded, {1, 2}), ElementsAre(1, 0, 0, 2, 0, 0)) << side;
+  }
+}
+
+TEST(OnnxSign, OfWholeNumbersIsOne) {
+  const LoadedModel loaded =
+      read(input_text("x", {3}, 6) + output_text("y") + node_text("Sign", {"x"}, {"s"}) +
+           node_text("Cast", {"s"}, {"y"}, integer_attribute("to", 1)));
+  EXPECT_THAT(result(loaded, {std::bit_cast<float>(-5), 0, std::bit_cast<float>(7)}), ElementsAre(-1, 0, 1));
+}
+
+TEST(OnnxMeanVarianceNormalization, DividesByTheDeviationOverItsAxes) {
+  const LoadedModel loaded = read(x_and_y({2, 2}) + node_text("MeanVarianceNormalization", {"x"}, {"y"},
+                                                              integers_attribute("axes", {-1})));
+  EXPECT_THAT(result(loaded, {1, 3, 5, 5}), ElementsAre(-1, 1, 0, 0));
+}
+
 TEST(OnnxFolding, ComputesAnyOpOnConstants) {
   // sqrt([4 9]) + mean over an axis, then a product with x: only the product is left.
   const LoadedModel loaded = read(
@@ -210,20 +232,6 @@ TEST(OnnxGiven, TakesAnInputAsAConstantOnlyWhereAnOpNeedsIt) {
   ASSERT_EQ(loaded->model.inputs.size(), 1U);
   EXPECT_EQ(loaded->model.tensor(loaded->model.inputs[0]).name, "x");
   EXPECT_EQ(loaded->model.tensor(loaded->model.outputs[0]).shape, (Shape{3, 2}));
-}
-
-TEST(OnnxRecurrent, HasWorkForEveryGateOfBothDirections) {
-  const std::string weights = floats_text("W", {2, 6, 3}, std::vector<float>(36, 0.1F)) +
-                              floats_text("R", {2, 6, 2}, std::vector<float>(24, 0.1F));
-  const LoadedModel loaded =
-      read(x_and_y({5, 4, 3}) + weights +
-           node_text("GRU", {"x", "W", "R"}, {"y"},
-                     integer_attribute("hidden_size", 2) + text_attribute("direction", "bidirectional")));
-  EXPECT_THAT(op_types(loaded.model), ElementsAre("GRU"));
-  EXPECT_EQ(loaded.model.tensor(loaded.model.outputs[0]).shape, (Shape{5, 2, 4, 2}));
-  // 5 steps, 2 directions, 4 samples, 2 units; 3 gates of 2*(3+2) for the products, 3 for biases and
-  // function; 6 for the rest of a unit.
-  EXPECT_EQ(work_of(loaded.model).flops.value, 5 * 2 * 4 * 2 * (3 * (2 * 5 + 3) + 6));
 }
 
 TEST(OnnxNothing, IsReadJoinedReducedAndCountedButNeverComputed) {

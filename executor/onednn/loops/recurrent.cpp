@@ -191,8 +191,8 @@ class Run {
         y_(y) {}
 
   void run() {
-    start(given_.state, states_);
-    start(given_.cell, cells_);
+    start(samples_.length > 0 ? given_.state : nullptr, states_);
+    start(samples_.length > 0 ? given_.cell : nullptr, cells_);
     multiply_inputs();
     const bool backward = l_.op.direction == Direction::kReverse || direction_ == 1;
     for (std::int64_t i = 0; i < samples_.length; ++i) {
@@ -277,16 +277,23 @@ class Run {
     });
   }
 
-  /// Function `gate` of `from` to `to`, which may be the same.
-  void apply(std::size_t gate, float* from, float* to) const {
-    const Gate& function = functions_[gate];
-    if (l_.op.clip > 0) apply_loops({ActivationKind::kClip, -l_.op.clip, l_.op.clip}, from, hidden_, from);
+  /// Function `gate` of a gate's sums, clipped, in place.
+  void apply(std::size_t gate, float* sums) const {
+    if (l_.op.clip > 0) apply_loops({ActivationKind::kClip, -l_.op.clip, l_.op.clip}, sums, hidden_, sums);
+    apply(functions_[gate], sums, sums);
+  }
+
+  /// `function` of `from` to `to`, which may be the same.
+  void apply(const Gate& function, const float* from, float* to) const {
     if (const auto activation = activation_of(function)) return apply_loops(*activation, from, hidden_, to);
     for (std::int64_t i = 0; i < hidden_; ++i)
       to[i] = static_cast<float>(reference::apply(function, static_cast<double>(from[i])));
   }
 
-  void advance_rnn(float* gates, std::int64_t n) const { apply(0, gates + n * width_, states_ + n * hidden_); }
+  void advance_rnn(float* gates, std::int64_t n) const {
+    apply(0, gates + n * width_);
+    std::copy_n(gates + n * width_, hidden_, states_ + n * hidden_);
+  }
 
   void advance_lstm(float* gates, std::int64_t n) const {
     float *const input = gates, *const output = gates + hidden_, *const forget = gates + 2 * hidden_,
@@ -298,19 +305,17 @@ class Run {
       add_product(peepholes, cell, hidden_, input);
       add_product(peepholes + 2 * hidden_, cell, hidden_, forget);
     }
-    apply(0, input, input);
-    apply(1, value, value);
+    apply(0, input);
+    apply(1, value);
     if (l_.op.couple_gates) {
       blend_coupled(input, value, cell);
     } else {
-      apply(0, forget, forget);
+      apply(0, forget);
       combine(forget, input, value, hidden_, cell);
     }
     if (peepholes != nullptr) add_product(peepholes + hidden_, cell, hidden_, output);
-    apply(0, output, output);
-    // What the last function gets is clipped, the cell itself is not.
-    std::copy_n(cell, hidden_, value);
-    apply(2, value, value);
+    apply(0, output);
+    apply(functions_[2], cell, value);
     multiply_elements(output, value, hidden_, state);
   }
 
@@ -324,8 +329,8 @@ class Run {
     float *const update = gates, *const reset = gates + hidden_;
     float* const by_state = by_state_ + n * width_;
     add_to(by_state, 2 * hidden_, gates);
-    apply(0, update, update);
-    apply(0, reset, reset);
+    apply(0, update);
+    apply(0, reset);
     if (l_.op.linear_before_reset) {
       multiply_elements(reset, by_state + 2 * hidden_, hidden_, by_state + 2 * hidden_);
     } else {
@@ -336,7 +341,7 @@ class Run {
   void advance_gru(float* gates, std::int64_t n) const {
     float* const value = gates + 2 * hidden_;
     add_to(by_state_ + n * width_ + 2 * hidden_, hidden_, value);
-    apply(1, value, value);
+    apply(1, value);
     blend(gates, value, hidden_, states_ + n * hidden_);
   }
 
