@@ -37,7 +37,7 @@ class Graph:
 
     def __init__(self, draw):
         self.draw, self.nodes, self.constants, self.values = draw, [], [], {}
-        self.input = draw.floats(*draw.shape(draw.between(2, 5), 7))
+        self.input = draw.floats(*draw.shape(draw.between(2, 5), draw.one(7, 7, 24)))
         self.values["x"] = self.input
 
     def constant(self, array):
