@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -14,6 +15,12 @@ std::string is_whole_number(const std::string& text) {
   const auto [last, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && last == end) return {};
   return fmt::format("'{}' is no whole number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+}
+
+std::string is_number(const std::string& text) {
+  double value = 0;
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && std::isnan(value) ? fmt::format("'{}' is no number", text) : std::string();
 }
 
 Result<void> check_utf8(std::string_view what, std::string_view text) {

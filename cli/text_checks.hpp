@@ -11,6 +11,9 @@ namespace cohort {
 /// alone takes -1 for the largest number there is.
 std::string is_whole_number(const std::string& text);
 
+/// The same for a number that may have decimals: NaN is within no limits and outside of none.
+std::string is_number(const std::string& text);
+
 /// What is written into plans and traces, which are JSON, is UTF-8.
 /// Errors: kUsage naming what it is: "--data photos: ..."
 Result<void> check_utf8(std::string_view what, std::string_view text);

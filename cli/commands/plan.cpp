@@ -304,7 +304,8 @@ void add_result_options(CLI::App& app, PlanCommandOptions& options) {
          "Run the first 4 plans alternately with the baseline for this long, write the fastest, and add what was "
          "measured to the profiles for later plans")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.05, 3600.0));
+      ->check(CLI::Range(0.05, 3600.0))
+      ->check(is_number);
   app.add_option("-o,--output", options.output,
                  "Plan to write, with the predicted trace beside it; default: MODEL.plan.json, after the first "
                  "profile's model. From traces of runs: the predicted trace; default: TRACE.predicted.json.gz")

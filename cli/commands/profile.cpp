@@ -13,6 +13,7 @@
 #include "cli/model_options.hpp"
 #include "cli/precision_option.hpp"
 #include "cli/profile_from_times.hpp"
+#include "cli/text_checks.hpp"
 #include "cli/trace_program.hpp"
 #include "devices/cupti_tracer.hpp"
 #include "devices/devices.hpp"
@@ -288,6 +289,7 @@ void add_program_options(CLI::App& app, TraceProgramOptions& trace) {
                  "and marked incomplete")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0))
+      ->check(is_number)
       ->capture_default_str();
   app.add_flag("--twice", trace.twice,
                "Programs only: run it once without tracing first, and report how much tracing slows it");
@@ -310,7 +312,8 @@ void add_case_options(CLI::App& app, ProfileCommandOptions& options) {
   auto* budget = app.add_option("--budget", options.budget,
                                 "Seconds to spend on a CPU; default: 9, and up to 27 for models of more than 90 "
                                 "distinct ops. What does not fit is left out and listed")
-                     ->check(CLI::Range(0.0, 86400.0));
+                     ->check(CLI::Range(0.0, 86400.0))
+                     ->check(is_number);
   app.add_flag("--thorough", options.thorough, "Time everything, even if it takes minutes; always on for GPUs")
       ->excludes(budget);
   app.add_flag("--beside", options.beside,

@@ -235,6 +235,7 @@ Plan baseline_plan(const Plan& plan, std::uint32_t member) {
   alone.layout = plan.layout;
   alone.precision = plan.precision;
   alone.launch = plan.launch;
+  alone.limits.workspace = plan.limits.workspace;
   for (const Baseline& baseline : plan.baselines) {
     if (std::find(baseline.members.begin(), baseline.members.end(), member) == baseline.members.end()) continue;
     if (baseline.input) set_input_setting(*baseline.input, alone);

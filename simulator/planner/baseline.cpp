@@ -136,8 +136,7 @@ class BaselineSearch {
 
   Result<void> add_alone(const std::vector<std::uint32_t>& members) {
     const std::vector<const Model*> alone{case_.models[members.front()]};
-    Plan plan = baseline_plan(together_, members.front());
-    plan.limits.workspace = together_.limits.workspace;
+    const Plan plan = baseline_plan(together_, members.front());
     COHORT_TRY(const Fastest found, fastest(plan, alone));
     const Evaluation& best = found.evaluation;
     COHORT_TRY(const Nanoseconds bare, evaluator_.without_overheads(plan, best.program));

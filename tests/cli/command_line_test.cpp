@@ -124,6 +124,7 @@ TEST_F(CommandLine, MisuseIsExitCode2WithTheWayToHelp) {
       {{"devices", "-f"}, "-f\nTry 'cohort devices --help'.\n"},
       {{"dataset", "synth", "d", "--classes", "many"},
        "--classes: Value many not in range 1 to 10000\nTry 'cohort dataset synth --help'.\n"},
+      {{"profile", "mlp", "--budget", "nan"}, "--budget: 'nan' is no number\nTry 'cohort profile --help'.\n"},
       {{"dataset", "synth", "d", "--classes"}, "Try 'cohort dataset synth --help'.\n"},
       {{"models", "--export", "a.onnx"}, "--export requires NAME\nTry 'cohort models --help'.\n"},
       {{"models", "mlp", "--minibatch", "0"}, "Try 'cohort models --help'.\n"},

@@ -140,15 +140,14 @@ TEST(OnnxConvTranspose, OfAStrideLongerThanTheKernelHasWhatIsLeftBehindForTheSam
 }
 
 TEST(OnnxSign, OfWholeNumbersIsOne) {
-  const LoadedModel loaded =
-      read(input_text("x", {3}, 6) + output_text("y") + node_text("Sign", {"x"}, {"s"}) +
-           node_text("Cast", {"s"}, {"y"}, integer_attribute("to", 1)));
+  const LoadedModel loaded = read(input_text("x", {3}, 6) + output_text("y") + node_text("Sign", {"x"}, {"s"}) +
+                                  node_text("Cast", {"s"}, {"y"}, integer_attribute("to", 1)));
   EXPECT_THAT(result(loaded, {std::bit_cast<float>(-5), 0, std::bit_cast<float>(7)}), ElementsAre(-1, 0, 1));
 }
 
 TEST(OnnxMeanVarianceNormalization, DividesByTheDeviationOverItsAxes) {
-  const LoadedModel loaded = read(x_and_y({2, 2}) + node_text("MeanVarianceNormalization", {"x"}, {"y"},
-                                                              integers_attribute("axes", {-1})));
+  const LoadedModel loaded =
+      read(x_and_y({2, 2}) + node_text("MeanVarianceNormalization", {"x"}, {"y"}, integers_attribute("axes", {-1})));
   EXPECT_THAT(result(loaded, {1, 3, 5, 5}), ElementsAre(-1, 1, 0, 0));
 }
 

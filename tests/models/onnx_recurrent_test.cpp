@@ -37,8 +37,9 @@ TEST(OnnxRecurrent, HasWorkForEveryGateOfBothDirections) {
 
 TEST(OnnxRecurrent, ClipsTheSumsOfTheGatesAndNotTheCell) {
   // One unit, one step, functions that pass sums on: input, output, forget and cell gates of 4, clipped to 2.
-  const std::string functions = "attribute { name: \"activations\" type: STRINGS strings: \"Relu\" strings: \"Relu\" "
-                                "strings: \"Relu\" }";
+  const std::string functions =
+      "attribute { name: \"activations\" type: STRINGS strings: \"Relu\" strings: \"Relu\" "
+      "strings: \"Relu\" }";
   const LoadedModel loaded =
       read(input_text("x", {1, 1, 1}) + output_text("y") + floats_text("W", {1, 4, 1}, {4, 4, 4, 4}) +
            floats_text("R", {1, 4, 1}, {0, 0, 0, 0}) +
@@ -51,10 +52,10 @@ TEST(OnnxRecurrent, ClipsTheSumsOfTheGatesAndNotTheCell) {
 
 TEST(OnnxRecurrent, ASampleWithoutStepsEndsWithZeros) {
   const std::string weights = floats_text("W", {1, 1, 1}, {1}) + floats_text("R", {1, 1, 1}, {1});
-  const LoadedModel loaded =
-      read(input_text("x", {2, 2, 1}) + output_text("last") + weights + narrow_text("lengths", {2}, 6, {0, 1}) +
-           floats_text("first", {1, 2, 1}, {0.5F, 0.5F}) +
-           node_text("RNN", {"x", "W", "R", "", "lengths", "first"}, {"", "last"}, integer_attribute("hidden_size", 1)));
+  const LoadedModel loaded = read(
+      input_text("x", {2, 2, 1}) + output_text("last") + weights + narrow_text("lengths", {2}, 6, {0, 1}) +
+      floats_text("first", {1, 2, 1}, {0.5F, 0.5F}) +
+      node_text("RNN", {"x", "W", "R", "", "lengths", "first"}, {"", "last"}, integer_attribute("hidden_size", 1)));
   const auto outputs = evaluate(loaded, {{1, 1, 1, 1}});
   ASSERT_TRUE(outputs) << outputs.error().message;
   EXPECT_THAT(outputs->front(), ElementsAre(0, FloatEq(std::tanh(1.5F))));
