@@ -16,10 +16,9 @@ test runners read as skipped.
 """
 
 import argparse
-import sys
 
 import verify_cases
-from random_nodes import Draw, np, onnx, onnxruntime, helper, numpy_helper, outputs_of, save
+from random_cases import Draw, helper, np, numpy_helper, onnx, outputs_of, save
 
 STEPS = {}
 
