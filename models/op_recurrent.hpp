@@ -49,8 +49,7 @@ struct Gate {
 /// state [D, N, H] (LSTM), peepholes [D, 3*H] (LSTM). G and the gates' order are ONNX's: RNN 1; GRU 3:
 /// update, reset, hidden; LSTM 4: input, output, forget, cell; peepholes input, output, forget.
 /// Output: [T, D, N, H], all states; with `final_state` [T + 1, ...], the last state behind them, of an
-/// LSTM [T + 2, ...], then also the last cell state. States after a sample's length are zero, and so are the last ones
-/// of a sample without steps.
+/// LSTM [T + 2, ...], then also the last cell state. After a sample's length states are zero, without steps all are.
 /// Source: ONNX operators RNN-14, GRU-14, LSTM-14; the clip and samples without steps as ONNX Runtime has them.
 struct Recurrent {
   RecurrentCell cell = RecurrentCell::kLstm;
