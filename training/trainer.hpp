@@ -82,6 +82,8 @@ class Trainer {
   void fail_batch(Batch& batch, const Error& error);
   [[nodiscard]] std::vector<std::uint64_t> streams() const;
 
+  [[nodiscard]] std::int64_t epoch() const;
+  [[nodiscard]] bool awaits_evaluation() const;
   Result<void> end_epoch();
   Result<void> evaluate();
   Result<void> evaluate(std::size_t batch, std::span<const Minibatch> minibatches, std::vector<Score>& scores);

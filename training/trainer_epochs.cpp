@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +7,17 @@
 #include "training/trainer.hpp"
 
 namespace cohort {
+
+/// The one that the last step belongs to, counted from 1.
+std::int64_t Trainer::epoch() const { return (step_ + prepared_.counts.per_epoch - 1) / prepared_.counts.per_epoch; }
+
+/// Whether all steps of an epoch are done and its evaluation is not, as a sweep leaves it that stops there.
+bool Trainer::awaits_evaluation() const {
+  if (step_ % prepared_.counts.per_epoch != 0 && step_ != prepared_.counts.all) return false;
+  return std::ranges::any_of(prepared_.members, [&](const SweepMember& member) {
+    return member.outcome == MemberOutcome::kTraining && std::ssize(member.epochs) < epoch();
+  });
+}
 
 Result<void> Trainer::finish_epoch() {
   const std::size_t members = training_members();
@@ -20,7 +32,7 @@ Result<void> Trainer::finish_epoch() {
 
 Result<void> Trainer::end_epoch() {
   std::vector<std::size_t> told;  // all that trained in this epoch
-  const auto epoch = (step_ + prepared_.counts.per_epoch - 1) / prepared_.counts.per_epoch;
+  const std::int64_t epoch = this->epoch();
   for (std::size_t i = 0; i < prepared_.members.size(); ++i) {
     const SweepMember& member = prepared_.members[i];
     const bool just_ended = prepared_.network_of[i] != nullptr && !member.state.parameters.empty();
@@ -28,7 +40,7 @@ Result<void> Trainer::end_epoch() {
   }
   {
     const Stopwatch watch(times_.evaluation);
-    COHORT_CHECK(evaluate());
+    if (auto evaluated = evaluate(); !evaluated) return stop_with(evaluated.error());
   }
   tell_search(told);
   for (const TrialId trial : prepared_.search->stopped()) {
@@ -58,8 +70,7 @@ bool Trainer::checkpoint_due(std::int64_t epoch) const {
 void Trainer::tell_search(const std::vector<std::size_t>& told) {
   for (const std::size_t i : told) {
     const SweepMember& member = prepared_.members[i];
-    const auto epoch = (step_ + prepared_.counts.per_epoch - 1) / prepared_.counts.per_epoch;
-    prepared_.search->tell({member.trial, epoch, member.reached(compared_by())});
+    prepared_.search->tell({member.trial, epoch(), member.reached(compared_by())});
   }
 }
 
