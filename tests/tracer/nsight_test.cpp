@@ -141,6 +141,19 @@ TEST(Nsight, TellsGpusApartWhereEachProcessSeesOneOfThem) {
   EXPECT_EQ(trace.info.device.name, "NVIDIA H100 80GB HBM3");
 }
 
+TEST(Nsight, KnowsTheGpuOfExportsBefore2021) {
+  const Trace trace = read_export(std::string(kReport) + R"(
+  DROP TABLE TARGET_INFO_GPU;
+  DROP TABLE TARGET_INFO_CUDA_DEVICE;
+  CREATE TABLE TARGET_INFO_CUDA_GPU (deviceId INTEGER, name TEXT, numMultiprocessors INTEGER, numThreadsPerWarp INTEGER,
+    maxWarpsPerMultiprocessor INTEGER, computeCapabilityMajor INTEGER, computeCapabilityMinor INTEGER);
+  INSERT INTO TARGET_INFO_CUDA_GPU VALUES (0,'Tesla V100-SXM2-16GB',80,32,64,7,0);)");
+  EXPECT_EQ(trace.info.device.name, "Tesla V100-SXM2-16GB");
+  EXPECT_EQ(trace.info.device.cores, 80);
+  EXPECT_EQ(trace.info.device.settings.at("computeMajor"), "7");
+  EXPECT_EQ(trace.info.device.settings.at("maxThreadsPerMultiprocessor"), "2048");
+}
+
 TEST(Nsight, LinksCallsToWhatTheyLaunchedAlsoThroughGraphs) {
   const Trace trace = read_export(kReport);
   ASSERT_EQ(trace.flows.size(), 4U);

@@ -265,28 +265,76 @@ Result<void> NsightReader::read_device_numbers() {
   });
 }
 
-Result<void> NsightReader::read_gpus() {
+namespace {
+
+/// How a table of GPUs names what it holds.
+struct GpuTable {
   struct Fact {
     std::string_view column;
     std::string_view name;  ///< as PyTorch's profiler has it, where it has it
   };
-  constexpr std::array<Fact, 15> kFacts = {{{"computeMajor", "computeMajor"},
-                                            {"computeMinor", "computeMinor"},
-                                            {"maxThreadsPerBlock", "maxThreadsPerBlock"},
-                                            {"maxRegistersPerBlock", "regsPerBlock"},
-                                            {"maxRegistersPerSm", "regsPerMultiprocessor"},
-                                            {"threadsPerWarp", "warpSize"},
-                                            {"maxShmemPerBlock", "sharedMemPerBlock"},
-                                            {"maxShmemPerSm", "sharedMemPerMultiprocessor"},
-                                            {"maxShmemPerBlockOptin", "sharedMemPerBlockOptin"},
-                                            {"maxBlocksPerSm", "maxBlocksPerMultiprocessor"},
-                                            {"maxWarpsPerSm", "maxWarpsPerMultiprocessor"},
-                                            {"l2CacheSize", "l2CacheSize"},
-                                            {"memoryBandwidth", "memoryBandwidth"},
-                                            {"clockRate", "clockRate"},
-                                            {"asyncEngines", "asyncEngines"}}};
-  std::vector<std::string_view> columns = {"id", "name", "totalMemory", "smCount"};
-  for (const Fact& fact : kFacts) columns.push_back(fact.column);
+  std::string_view name, id, memory, cores;
+  std::vector<Fact> facts;
+};
+
+std::vector<GpuTable> gpu_tables() {
+  return {{"TARGET_INFO_GPU",
+           "id",
+           "totalMemory",
+           "smCount",
+           {{"computeMajor", "computeMajor"},
+            {"computeMinor", "computeMinor"},
+            {"maxThreadsPerBlock", "maxThreadsPerBlock"},
+            {"maxRegistersPerBlock", "regsPerBlock"},
+            {"maxRegistersPerSm", "regsPerMultiprocessor"},
+            {"threadsPerWarp", "warpSize"},
+            {"maxShmemPerBlock", "sharedMemPerBlock"},
+            {"maxShmemPerSm", "sharedMemPerMultiprocessor"},
+            {"maxShmemPerBlockOptin", "sharedMemPerBlockOptin"},
+            {"maxBlocksPerSm", "maxBlocksPerMultiprocessor"},
+            {"maxWarpsPerSm", "maxWarpsPerMultiprocessor"},
+            {"l2CacheSize", "l2CacheSize"},
+            {"memoryBandwidth", "memoryBandwidth"},
+            {"clockRate", "clockRate"},
+            {"asyncEngines", "asyncEngines"}}},
+          // Until early in 2021, with the names of CUPTI's records.
+          {"TARGET_INFO_CUDA_GPU",
+           "deviceId",
+           "globalMemorySize",
+           "numMultiprocessors",
+           {{"computeCapabilityMajor", "computeMajor"},
+            {"computeCapabilityMinor", "computeMinor"},
+            {"maxThreadsPerBlock", "maxThreadsPerBlock"},
+            {"maxRegistersPerBlock", "regsPerBlock"},
+            {"maxRegistersPerMultiprocessor", "regsPerMultiprocessor"},
+            {"numThreadsPerWarp", "warpSize"},
+            {"maxSharedMemoryPerBlock", "sharedMemPerBlock"},
+            {"maxSharedMemoryPerMultiprocessor", "sharedMemPerMultiprocessor"},
+            {"maxBlocksPerMultiprocessor", "maxBlocksPerMultiprocessor"},
+            {"maxWarpsPerMultiprocessor", "maxWarpsPerMultiprocessor"},
+            {"l2CacheSize", "l2CacheSize"}}}};
+}
+
+DeviceInfo gpu_in(const SqliteRow& row, const GpuTable& table) {
+  DeviceInfo info;
+  info.kind = "cuda";
+  info.name = std::string(row.text(1).value_or(""));
+  info.memory = {std::max(std::int64_t{0}, row.integer(2).value_or(0))};  // a damaged one is unknown
+  constexpr std::int64_t kMostCores = 1'000'000;
+  info.cores = static_cast<int>(std::clamp(row.integer(3).value_or(1), std::int64_t{1}, kMostCores));
+  for (std::size_t i = 0; i < table.facts.size(); ++i) {
+    if (const auto value = row.integer(4 + i)) info.settings[std::string(table.facts[i].name)] = std::to_string(*value);
+  }
+  const auto warps = info.settings.find("maxWarpsPerMultiprocessor");
+  if (warps != info.settings.end() && info.settings["warpSize"] == "32" && warps->second.size() < 6)
+    info.settings["maxThreadsPerMultiprocessor"] = std::to_string(32 * std::stoi(warps->second));
+  return info;
+}
+
+}  // namespace
+
+/// The one that ran most kernels, else the first.
+Result<void> NsightReader::read_gpus() {
   const auto most = std::max_element(kernels_of_device_.begin(), kernels_of_device_.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::int64_t device = most == kernels_of_device_.end() ? 0 : most->first;
@@ -294,26 +342,18 @@ Result<void> NsightReader::read_gpus() {
                                    [&](const auto& each) { return each.first.second == device; });
   const std::int64_t wanted = numbered_by_gpu_ || mapped == gpu_of_device_.end() ? device : mapped->second;
   std::int64_t gpus = 0;
-  COHORT_CHECK(database_.each_row("TARGET_INFO_GPU", columns, [&](const SqliteRow& row) {
-    const bool is_wanted = row.integer(0).value_or(0) == wanted;
-    if (++gpus > 1 && !is_wanted) return;
-    DeviceInfo& info = trace_.info.device;
-    info = DeviceInfo{};
-    info.id = fmt::format("cuda:{}", device);
-    info.kind = "cuda";
-    info.name = std::string(row.text(1).value_or(""));
-    info.memory = {std::max(std::int64_t{0}, row.integer(2).value_or(0))};  // a damaged one is unknown
-    constexpr std::int64_t kMostCores = 1'000'000;
-    info.cores = static_cast<int>(std::clamp(row.integer(3).value_or(1), std::int64_t{1}, kMostCores));
-    for (std::size_t i = 0; i < kFacts.size(); ++i) {
-      if (const auto value = row.integer(4 + i)) info.settings[std::string(kFacts[i].name)] = std::to_string(*value);
-    }
-  }));
+  for (const GpuTable& table : gpu_tables()) {
+    if (gpus > 0) break;
+    std::vector<std::string_view> columns = {table.id, "name", table.memory, table.cores};
+    for (const GpuTable::Fact& fact : table.facts) columns.push_back(fact.column);
+    COHORT_CHECK(database_.each_row(table.name, columns, [&](const SqliteRow& row) {
+      const bool is_wanted = row.integer(0).value_or(0) == wanted;
+      if (++gpus > 1 && !is_wanted) return;
+      trace_.info.device = gpu_in(row, table);
+      trace_.info.device.id = fmt::format("cuda:{}", device);
+    }));
+  }
   if (gpus > 1) trace_.info.device.settings["devices in the machine"] = std::to_string(gpus);
-  auto& settings = trace_.info.device.settings;
-  const auto warps = settings.find("maxWarpsPerMultiprocessor");
-  if (warps != settings.end() && settings["warpSize"] == "32" && warps->second.size() < 6)
-    settings["maxThreadsPerMultiprocessor"] = std::to_string(32 * std::stoi(warps->second));
   return {};
 }
 
