@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 
 namespace cohort {
@@ -18,9 +19,7 @@ std::string is_whole_number(const std::string& text) {
 }
 
 std::string is_number(const std::string& text) {
-  double value = 0;
-  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && std::isnan(value) ? fmt::format("'{}' is no number", text) : std::string();
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? fmt::format("'{}' is no number", text) : std::string();
 }
 
 Result<void> check_utf8(std::string_view what, std::string_view text) {

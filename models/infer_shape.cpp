@@ -69,7 +69,7 @@ Result<std::int64_t> window_positions(const Window& window, std::size_t i, std::
   const std::int64_t padded = extent + window.pad_begin[i] + window.pad_end[i];
   const std::int64_t reach = window.dilation[i] * (window.kernel[i] - 1) + 1;
   const std::int64_t room = padded - reach;
-  // Rounded up, a window that meets some of x is a place, as in PyTorch.
+  // Rounded up, a window that is too long by less than a stride is a place, as in PyTorch.
   if (room < 0 && (!ceil_mode || room <= -window.stride[i]))
     return fail(ErrorCode::kInvalidInput, "window reaches over {} elements along {}, but x has {} with padding", reach,
                 axis_name(i, window.kernel.size()), padded);

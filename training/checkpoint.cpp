@@ -15,10 +15,17 @@ constexpr std::string_view kPrefix = "step-";
 
 constexpr std::size_t kDigits = 10;
 
-std::string folder_name(std::int64_t step) { return fmt::format("{}{:0{}}", kPrefix, step, kDigits); }
+/// Of a step that is evaluated later there is a second one, which must not overwrite the first file by file.
+constexpr std::string_view kBeforeEvaluation = "-unevaluated";
+
+std::string folder_name(const Checkpoint& checkpoint) {
+  return fmt::format("{}{:0{}}{}", kPrefix, checkpoint.step, kDigits,
+                     checkpoint.awaits_evaluation ? kBeforeEvaluation : "");
+}
 
 /// Whether folder_name() made it: others in the folder are not ours.
 bool is_folder_name(std::string_view name) {
+  if (name.ends_with(kBeforeEvaluation)) name.remove_suffix(kBeforeEvaluation.size());
   const std::string_view digits = name.substr(std::min(name.size(), kPrefix.size()));
   return name.starts_with(kPrefix) && digits.size() >= kDigits &&
          digits.find_first_not_of("0123456789") == std::string_view::npos;
@@ -37,8 +44,9 @@ Result<Checkpoint> parse_manifest(const std::string& text, std::string& folder) 
   }
   COHORT_TRY(checkpoint.step, object.integer("step", 0, INT64_MAX));
   COHORT_TRY(folder, object.string("folder"));
-  if (folder != folder_name(checkpoint.step))
-    return fail(ErrorCode::kInvalidInput, "folder must be {}, not {}", folder_name(checkpoint.step), folder);
+  checkpoint.awaits_evaluation = folder.ends_with(kBeforeEvaluation);
+  if (folder != folder_name(checkpoint))
+    return fail(ErrorCode::kInvalidInput, "folder must be {}, not {}", folder_name(checkpoint), folder);
   COHORT_TRY(std::vector<JsonObject> batches, object.objects("batches"));
   for (JsonObject& each : batches) {
     BatchPlan batch;
@@ -75,7 +83,7 @@ bool CheckpointFolder::has_checkpoint() const {
 Result<void> CheckpointFolder::write(const Checkpoint& checkpoint, const std::vector<SweepMember>& members,
                                      const std::vector<const TrainedNetwork*>& networks,
                                      const Normalization& normalization) const {
-  const std::string name = folder_name(checkpoint.step);
+  const std::string name = folder_name(checkpoint);
   ordered_json document;
   document["format"] = 1;
   document["sweep"] = checkpoint.origin.sweep;
@@ -110,7 +118,7 @@ void CheckpointFolder::remove_others(const std::string& kept, bool older_only) c
   std::vector<std::filesystem::path> others;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
-    const bool is_other = older_only ? name < kept : name != kept;  // names have equally many digits
+    const bool is_other = older_only ? name < kept : name != kept;  // names have as many digits
     if (is_folder_name(name) && is_other && entry.is_directory(error)) others.push_back(entry.path());
   }
   for (const auto& path : others) std::filesystem::remove_all(path, error);

@@ -34,6 +34,7 @@ struct SweepOrigin {
 struct Checkpoint {
   SweepOrigin origin;
   std::int64_t step = 0;
+  bool awaits_evaluation = false;  ///< of the epoch that ends with the step
   std::vector<BatchPlan> batches;
 };
 

@@ -56,7 +56,7 @@ Result<void> Trainer::begin() {
 Result<void> Trainer::resume() {
   COHORT_TRY(const Checkpoint checkpoint, checkpoints_.read(origin_, prepared_.network_of, prepared_.members));
   step_ = checkpoint.step;
-  replay_search(step_ / prepared_.counts.per_epoch - (awaits_evaluation() ? 1 : 0));
+  replay_search(awaits_evaluation() ? epoch() - 1 : step_ / prepared_.counts.per_epoch);
   const Stopwatch watch(times_.loading);
   if (!checkpoint.batches.empty()) planner_.set_limits(checkpoint.batches.front().plan.limits);
   for (const BatchPlan& batch : checkpoint.batches) {
@@ -135,8 +135,8 @@ Result<void> Trainer::plan_batches() {
 // ---- steps
 
 Result<void> Trainer::train_epochs() {
-  if (awaits_evaluation()) COHORT_CHECK(finish_epoch());
   if (step_ < prepared_.counts.all) prepare_stretch(step_);
+  if (awaits_evaluation()) COHORT_CHECK(finish_epoch());
   while (step_ < prepared_.counts.all && !batches_.empty()) {
     if (options_.cancel->cancelled()) return stop_with({ErrorCode::kInterrupted, "interrupted"});
     if (auto stepped = train_stretch(); !stepped) return stop_with(stepped.error());

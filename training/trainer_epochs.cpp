@@ -15,7 +15,7 @@ std::int64_t Trainer::epoch() const { return (step_ + prepared_.counts.per_epoch
 bool Trainer::awaits_evaluation() const {
   if (step_ % prepared_.counts.per_epoch != 0 && step_ != prepared_.counts.all) return false;
   return std::ranges::any_of(prepared_.members, [&](const SweepMember& member) {
-    return member.outcome == MemberOutcome::kTraining && std::ssize(member.epochs) < epoch();
+    return !member.state.parameters.empty() && std::ssize(member.epochs) < epoch();
   });
 }
 
@@ -146,8 +146,7 @@ Result<void> Trainer::repack() {
   COHORT_CHECK(plan_batches());
   // What was begun for the members before holds samples of each of them.
   if (step_ < prepared_.counts.all && !batches_.empty() && !streams().empty()) {
-    COHORT_TRY(const std::span<const Minibatch> begun, minibatches_.take());
-    static_cast<void>(begun);
+    static_cast<void>(minibatches_.take());  // what is wrong with them is told of those that are prepared now
     prepare_stretch(step_);
   }
   return {};
@@ -158,6 +157,7 @@ Result<void> Trainer::checkpoint() {
   Checkpoint checkpoint;
   checkpoint.origin = origin_;
   checkpoint.step = step_;
+  checkpoint.awaits_evaluation = awaits_evaluation();
   for (const Batch& batch : batches_) {
     if (batch.train) checkpoint.batches.push_back({batch.members, batch.train->plan()});
   }

@@ -12,7 +12,7 @@ test runners read as skipped.
 
   bench/peers/random_graphs.py                        500 graphs
   bench/peers/random_graphs.py --cases 5000 --seed 3
-  bench/peers/random_graphs.py --ops 3 --keep FOLDER  of at most three ops
+  bench/peers/random_graphs.py --ops 3 --keep FOLDER  of at most three ops, a Gelu of several nodes being one
 """
 
 import argparse

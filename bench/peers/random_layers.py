@@ -86,7 +86,8 @@ def lp_pool(draw):
     rank, x = image(draw)
     words = window(draw, rank)
     words.pop("dilations", None)
-    return Case([x], p=draw.one(None, 1, 2, 3), opset=draw.one(11, 18), **words)
+    opset = draw.one(11, 18, 22)
+    return Case([x], p=draw.one(None, 1, 2, 3), ceil_mode=draw.one(None, 0, 1) if opset >= 18 else None, opset=opset, **words)
 
 
 def recurrent(draw, gates, activations):

@@ -286,7 +286,7 @@ class Unrolled {
       const std::size_t output_row = hidden_ + h, forget_row = 2 * hidden_ + h, candidate_row = 3 * hidden_ + h;
       const double next_cell = step.next_cell[h];
       const double output = function(0, sums[output_row]);
-      deltas[output_row] = state[h] * function(2, next_cell) * slope(0, sums[output_row]);
+      deltas[output_row] = state[h] * apply(gates_[2], next_cell) * slope(0, sums[output_row]);
       double by_cell = cell[h] + state[h] * output * slope_of(gates_[2], next_cell);
       by_cell += back_to_cell(1, h, next_cell, deltas[output_row]);
 

@@ -34,7 +34,7 @@ void pad_to_last_window(Window& window, const Shape& x) {
     const std::int64_t missing = (window.stride[i] - room % window.stride[i]) % window.stride[i];
     // A window that begins behind the image is none.
     const bool begins_inside = room + missing < x[i + 2] + window.pad_begin[i];
-    if (room >= 0 && begins_inside) window.pad_end[i] += missing;
+    if (room > -window.stride[i] && begins_inside) window.pad_end[i] += missing;
   }
 }
 

@@ -141,7 +141,7 @@ TEST(Nsight, TellsGpusApartWhereEachProcessSeesOneOfThem) {
   EXPECT_EQ(trace.info.device.name, "NVIDIA H100 80GB HBM3");
 }
 
-TEST(Nsight, KnowsTheGpuOfExportsBefore2021) {
+TEST(Nsight, KnowsTheGpuOfExportsBeforeMid2021) {
   const Trace trace = read_export(std::string(kReport) + R"(
   DROP TABLE TARGET_INFO_GPU;
   DROP TABLE TARGET_INFO_CUDA_DEVICE;
