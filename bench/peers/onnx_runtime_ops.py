@@ -13,20 +13,11 @@ test runners read as skipped.
 """
 
 import argparse
-import json
 import pathlib
 import sys
 
 import verify_cases
-
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime
-    from onnx import helper, numpy_helper
-except ImportError as error:
-    print(f"skipped: {error}; pip install onnxruntime onnx numpy", file=sys.stderr)
-    sys.exit(77)
+from node_cases import helper, node_model, np, onnx, onnxruntime, session, write
 
 random = np.random.default_rng(5)
 
@@ -48,18 +39,9 @@ class Case:
     constants of the file."""
 
     def __init__(self, name, op, given, weights=(), outputs=1, domain="com.microsoft", rtol=None, atol=None, **attributes):
-        names = [f"i{i}" if value is not None else "" for i, value in enumerate(given)]
         results = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else list(outputs)
-        node = helper.make_node(op, names, results, domain=domain, name="op", **attributes)
         self.name, self.tolerance = name, {key: value for key, value in (("rtol", rtol), ("atol", atol)) if value}
-        self.inputs = {names[i]: value for i, value in enumerate(given) if value is not None and i not in weights}
-        infos = [helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-                 for key, value in self.inputs.items()]
-        constants = [numpy_helper.from_array(given[i], names[i]) for i in weights if given[i] is not None]
-        # Types of outputs are ONNX Runtime's to find.
-        graph = helper.make_graph([node], name, infos, [onnx.ValueInfoProto(name=key) for key in results if key], constants)
-        self.model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 16),
-                                                                          helper.make_opsetid("com.microsoft", 1)])
+        self.model, self.inputs = node_model(op, given, weights, results, {"": 16, "com.microsoft": 1}, domain, **attributes)
 
 
 def normalisations():
@@ -249,35 +231,15 @@ def block_tables():
         yield Case(f"table{bits}_zeros", "GatherBlockQuantized", [table, rows, scales, levels(10, 4 * bits // 8)], (0, 2, 3), **how)
 
 
-def session(model, level=onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL, written=None):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = level
-    options.log_severity_level = 4
-    if written:
-        options.optimized_model_filepath = str(written)
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def write(folder, model, inputs, outputs, tolerance):
-    data = folder / "test_data_set_0"
-    data.mkdir(parents=True, exist_ok=True)
-    (folder / "model.onnx").write_bytes(model)
-    for kind, arrays in (("input", inputs), ("output", outputs)):
-        for i, (name, array) in enumerate(arrays):
-            (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(array, name).SerializeToString())
-    if tolerance:
-        (folder / "data.json").write_text(json.dumps(tolerance) + "\n")
-
-
 def write_op(case, folder):
     model = case.model.SerializeToString()
     run = session(model)
     names = [each.name for each in run.get_outputs()]
-    outputs = list(zip(names, run.run(names, case.inputs)))
+    outputs = dict(zip(names, run.run(names, case.inputs)))
     for info in case.model.graph.output:  # as a file has them
-        kind = helper.np_dtype_to_tensor_dtype(dict(outputs)[info.name].dtype)
+        kind = helper.np_dtype_to_tensor_dtype(outputs[info.name].dtype)
         info.CopyFrom(helper.make_tensor_value_info(info.name, kind, None))
-    write(folder / case.name, case.model.SerializeToString(), list(case.inputs.items()), outputs, case.tolerance)
+    write(folder / case.name, case.model, case.inputs, outputs, case.tolerance)
 
 
 def write_optimised(file, folder):

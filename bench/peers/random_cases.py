@@ -1,17 +1,8 @@
-"""Random ONNX test cases: what chance decides, one node with its inputs, and its folder as `cohort verify` reads it."""
+"""Random ONNX test cases: what chance decides, and one node with its inputs."""
 
-import json
 import random
-import sys
 
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime
-    from onnx import helper, numpy_helper
-except ImportError as error:
-    print(f"skipped: {error}; pip install onnxruntime onnx numpy", file=sys.stderr)
-    sys.exit(77)
+from node_cases import node_model, np, session
 
 OPS = {}  # by type, what makes a random case of it
 
@@ -75,39 +66,15 @@ class Case:
         self.attributes = {key: value for key, value in attributes.items() if value is not None}
 
     def model(self, op_type):
-        names = [f"i{i}" if value is not None else "" for i, value in enumerate(self.given)]
+        """The model and its inputs by name."""
         results = [f"y{i}" for i in range(self.outputs)]
-        node = helper.make_node(op_type, names, results, name="op", **self.attributes)
-        self.inputs = {names[i]: value for i, value in enumerate(self.given)
-                       if value is not None and i not in self.constant}
-        infos = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-                 for name, value in self.inputs.items()]
-        constants = [numpy_helper.from_array(self.given[i], names[i]) for i in self.constant
-                     if i < len(self.given) and self.given[i] is not None]
-        # Types of outputs are ONNX Runtime's to find.
-        graph = helper.make_graph([node], op_type, infos, [onnx.ValueInfoProto(name=name) for name in results], constants)
-        return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", self.opset)])
+        return node_model(op_type, self.given, self.constant, results, {"": self.opset}, **self.attributes)
 
 
 def outputs_of(model, inputs):
-    """What ONNX Runtime gives; or none, where it refuses the model."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
+    """What ONNX Runtime gives, by name; or none, where it refuses the model."""
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return session.run(None, inputs)
+        run = session(model.SerializeToString())
+        return dict(zip([each.name for each in run.get_outputs()], run.run(None, inputs)))
     except Exception:
         return None
-
-
-def save(folder, model, inputs, outputs, atol=None):
-    data = folder / "test_data_set_0"
-    data.mkdir(parents=True, exist_ok=True)
-    onnx.save(model, folder / "model.onnx")
-    for kind, arrays in (("input", inputs), ("output", outputs)):
-        for i, array in enumerate(arrays):
-            (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
-    if atol:
-        (folder / "data.json").write_text(json.dumps({"atol": atol}) + "\n")

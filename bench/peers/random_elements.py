@@ -1,6 +1,7 @@
 """Random cases of ops that compute, move, choose or reduce elements."""
 
-from random_cases import Case, helper, np, op
+from node_cases import helper, np
+from random_cases import Case, op
 
 
 @op("Pad")

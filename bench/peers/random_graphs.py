@@ -18,7 +18,8 @@ test runners read as skipped.
 import argparse
 
 import verify_cases
-from random_cases import Draw, helper, np, numpy_helper, onnx, outputs_of, save
+from node_cases import helper, np, numpy_helper, onnx, write
+from random_cases import Draw, outputs_of
 
 STEPS = {}
 
@@ -50,10 +51,10 @@ class Graph:
         node = helper.make_node(op_type, inputs, names, name=f"n{len(self.nodes)}", **attributes)
         fed = {name: self.values[name] for name in inputs if name in self.values}
         found = outputs_of(self.model([node], fed, names), fed)
-        if found is None or not all(y.size and y.size < 5000 and np.all(np.abs(y) < 1e4) for y in found):
+        if found is None or not all(y.size and y.size < 5000 and np.all(np.abs(y) < 1e4) for y in found.values()):
             return None
         self.nodes.append(node)
-        self.values.update(zip(names, found))
+        self.values.update(found)
         return names
 
     def model(self, nodes, inputs, outputs):
@@ -342,7 +343,7 @@ def main():
                 continue
             # Differences of large numbers are as inexact as these.
             largest = max(float(np.max(np.abs(value))) for value in graph.values.values())
-            save(folder / f"graph_{options.seed}_{i}", model, [graph.input], found, atol=1e-6 * max(1.0, largest))
+            write(folder / f"graph_{options.seed}_{i}", model, {"x": graph.input}, found, {"atol": 1e-6 * max(1.0, largest)})
             made += 1
         print(f"{made} graphs", flush=True)
         verify_cases.verify(options, folder)

@@ -1,6 +1,7 @@
 """Random cases of convolutions, pools, recurrent layers, normalisations, products, attention, spectra and 8-bit ops."""
 
-from random_cases import Case, np, op
+from node_cases import np
+from random_cases import Case, op
 
 
 def window(draw, rank):

@@ -20,7 +20,8 @@ import sys
 import random_elements  # noqa: F401, fills OPS
 import random_layers  # noqa: F401
 import verify_cases
-from random_cases import OPS, Draw, np, outputs_of, save
+from node_cases import np, write
+from random_cases import OPS, Draw, outputs_of
 
 
 def main():
@@ -40,12 +41,13 @@ def main():
             for i in range(options.cases):
                 case = OPS[name](Draw(f"{name} {options.seed} {i}", 8 if i % 4 == 3 else 1))
                 case = case(name) if callable(case) else case
-                model = case.model(name)
-                outputs = outputs_of(model, case.inputs)
-                if outputs is None or not all(isinstance(y, np.ndarray) and y.size for y in outputs):
+                model, inputs = case.model(name)
+                outputs = outputs_of(model, inputs)
+                if outputs is None or not all(isinstance(y, np.ndarray) and y.size for y in outputs.values()):
                     refused += 1
                     continue
-                save(folder / f"{name.lower()}_{options.seed}_{i}", model, case.inputs.values(), outputs, case.atol)
+                tolerance = {"atol": case.atol} if case.atol else {}
+                write(folder / f"{name.lower()}_{options.seed}_{i}", model, inputs, outputs, tolerance)
                 made += 1
         print(f"{made} cases, {refused} refused by ONNX Runtime", flush=True)
         verify_cases.verify(options, folder)

@@ -34,10 +34,11 @@ try:
     import torch
     import torchvision.models
     import transformers
-    from onnx import numpy_helper
 except ImportError as error:
     print(f"skipped: {error}; pip install torch torchvision timm transformers onnx onnxscript onnxruntime", file=sys.stderr)
     sys.exit(77)
+
+from node_cases import write_data
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "exports"
 OPSET = 18
@@ -190,11 +191,7 @@ def write_case(folder, inputs):
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
     feeds = {each.name: inputs[each.name].numpy() for each in session.get_inputs()}
     results = session.run(None, feeds)
-    data = folder / "test_data_set_0"
-    data.mkdir()
-    for kind, values in (("input", feeds), ("output", dict(zip([each.name for each in session.get_outputs()], results)))):
-        for i, (name, value) in enumerate(values.items()):
-            (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())
+    write_data(folder, feeds, dict(zip([each.name for each in session.get_outputs()], results)))
 
 
 def main():
