@@ -11,7 +11,7 @@ namespace cohort {
 /// alone takes -1 for the largest number there is.
 std::string is_whole_number(const std::string& text);
 
-/// The same for a number that may have decimals: NaN is within no limits and outside of none.
+/// The same of NaN, which CLI::Range lets through: it lies outside of no limits. What is no number the parser finds.
 std::string is_number(const std::string& text);
 
 /// What is written into plans and traces, which are JSON, is UTF-8.

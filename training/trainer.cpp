@@ -56,7 +56,7 @@ Result<void> Trainer::begin() {
 Result<void> Trainer::resume() {
   COHORT_TRY(const Checkpoint checkpoint, checkpoints_.read(origin_, prepared_.network_of, prepared_.members));
   step_ = checkpoint.step;
-  replay_search(awaits_evaluation() ? epoch() - 1 : step_ / prepared_.counts.per_epoch);
+  replay_search(awaits_evaluation() ? epochs_begun() - 1 : step_ / prepared_.counts.per_epoch);
   const Stopwatch watch(times_.loading);
   if (!checkpoint.batches.empty()) planner_.set_limits(checkpoint.batches.front().plan.limits);
   for (const BatchPlan& batch : checkpoint.batches) {

@@ -82,7 +82,7 @@ class Trainer {
   void fail_batch(Batch& batch, const Error& error);
   [[nodiscard]] std::vector<std::uint64_t> streams() const;
 
-  [[nodiscard]] std::int64_t epoch() const;
+  [[nodiscard]] std::int64_t epochs_begun() const;
   [[nodiscard]] bool awaits_evaluation() const;
   Result<void> end_epoch();
   Result<void> evaluate();

@@ -8,14 +8,15 @@
 
 namespace cohort {
 
-/// The one that the last step belongs to, counted from 1.
-std::int64_t Trainer::epoch() const { return (step_ + prepared_.counts.per_epoch - 1) / prepared_.counts.per_epoch; }
+std::int64_t Trainer::epochs_begun() const {
+  return (step_ + prepared_.counts.per_epoch - 1) / prepared_.counts.per_epoch;
+}
 
 /// Whether all steps of an epoch are done and its evaluation is not, as a sweep leaves it that stops there.
 bool Trainer::awaits_evaluation() const {
   if (step_ % prepared_.counts.per_epoch != 0 && step_ != prepared_.counts.all) return false;
   return std::ranges::any_of(prepared_.members, [&](const SweepMember& member) {
-    return !member.state.parameters.empty() && std::ssize(member.epochs) < epoch();
+    return !member.state.parameters.empty() && std::ssize(member.epochs) < epochs_begun();
   });
 }
 
@@ -32,7 +33,7 @@ Result<void> Trainer::finish_epoch() {
 
 Result<void> Trainer::end_epoch() {
   std::vector<std::size_t> told;  // all that trained in this epoch
-  const std::int64_t epoch = this->epoch();
+  const std::int64_t epoch = epochs_begun();
   for (std::size_t i = 0; i < prepared_.members.size(); ++i) {
     const SweepMember& member = prepared_.members[i];
     const bool just_ended = prepared_.network_of[i] != nullptr && !member.state.parameters.empty();
@@ -70,7 +71,7 @@ bool Trainer::checkpoint_due(std::int64_t epoch) const {
 void Trainer::tell_search(const std::vector<std::size_t>& told) {
   for (const std::size_t i : told) {
     const SweepMember& member = prepared_.members[i];
-    prepared_.search->tell({member.trial, epoch(), member.reached(compared_by())});
+    prepared_.search->tell({member.trial, epochs_begun(), member.reached(compared_by())});
   }
 }
 

@@ -187,12 +187,8 @@ Result<void> convert_lp_normalization(NodeImport& node) {
 Result<void> convert_mean_variance_normalization(NodeImport& node) {
   if (node.opset() < 9) return fail(ErrorCode::kInvalidInput, "is supported from opset 9 on");
   COHORT_TRY(const Shape shape, node.shape(0));
-  COHORT_TRY(std::vector<std::int64_t> axes, node.integer_list("axes", {0, 2, 3}));
-  for (std::int64_t& axis : axes) {
-    COHORT_TRY(const std::size_t from_front, normalize_axis(axis, shape.size()));
-    axis = static_cast<std::int64_t>(from_front);
-  }
-  std::ranges::sort(axes);
+  COHORT_TRY(const auto given, node.integer_list("axes", {0, 2, 3}));
+  COHORT_TRY(const auto axes, normalize_axes(given, shape.size()));
   COHORT_TRY(const TensorId x, node.tensor(0));
   COHORT_TRY(const Moments found, moments(node, x, axes, 0));
   const TensorId epsilon = node.scalar("least", 1e-9F);

@@ -36,11 +36,7 @@ Result<ReducedAxes> reduced_axes(NodeImport& node, std::size_t rank) {
   COHORT_TRY(const std::int64_t keep, node.integer("keepdims", 1));
   COHORT_TRY(const std::int64_t none_is_noop, node.integer("noop_with_empty_axes", 0));
   result.keep = keep != 0;
-  for (const std::int64_t axis : given) {
-    COHORT_TRY(const std::size_t from_front, normalize_axis(axis, rank));
-    result.axes.push_back(static_cast<std::int64_t>(from_front));
-  }
-  std::sort(result.axes.begin(), result.axes.end());
+  COHORT_TRY(result.axes, normalize_axes(given, rank));
   if (!result.axes.empty()) return result;
   result.is_identity = none_is_noop != 0;
   result.axes.resize(result.is_identity ? 0 : rank);

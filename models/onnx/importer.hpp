@@ -203,5 +203,7 @@ const OpSupport* find_support(const Node& node);
 
 /// `axis` counted from the front. Errors: kInvalidInput where it is out of [-rank, rank).
 Result<std::size_t> normalize_axis(std::int64_t axis, std::size_t rank);
+/// All of them, in ascending order.
+Result<std::vector<std::int64_t>> normalize_axes(const std::vector<std::int64_t>& axes, std::size_t rank);
 
 }  // namespace cohort::onnx

@@ -56,6 +56,16 @@ Result<std::size_t> normalize_axis(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
+Result<std::vector<std::int64_t>> normalize_axes(const std::vector<std::int64_t>& axes, std::size_t rank) {
+  std::vector<std::int64_t> normalized;
+  for (const std::int64_t axis : axes) {
+    COHORT_TRY(const std::size_t from_front, normalize_axis(axis, rank));
+    normalized.push_back(static_cast<std::int64_t>(from_front));
+  }
+  std::sort(normalized.begin(), normalized.end());
+  return normalized;
+}
+
 const Value* NodeImport::value(std::size_t i) const {
   if (!has_input(i)) return nullptr;
   const auto found = state_.values.find(node_.inputs[i]);

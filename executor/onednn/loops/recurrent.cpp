@@ -277,10 +277,10 @@ class Run {
     });
   }
 
-  /// Function `gate` of a gate's sums, clipped, in place.
-  void apply(std::size_t gate, float* sums) const {
+  /// Function `gate` of a gate's sums, which are clipped before, to `to`, which may be the same.
+  void apply(std::size_t gate, float* sums, float* to) const {
     if (l_.op.clip > 0) apply_loops({ActivationKind::kClip, -l_.op.clip, l_.op.clip}, sums, hidden_, sums);
-    apply(functions_[gate], sums, sums);
+    apply(functions_[gate], sums, to);
   }
 
   /// `function` of `from` to `to`, which may be the same.
@@ -290,10 +290,7 @@ class Run {
       to[i] = static_cast<float>(reference::apply(function, static_cast<double>(from[i])));
   }
 
-  void advance_rnn(float* gates, std::int64_t n) const {
-    apply(0, gates + n * width_);
-    std::copy_n(gates + n * width_, hidden_, states_ + n * hidden_);
-  }
+  void advance_rnn(float* gates, std::int64_t n) const { apply(0, gates + n * width_, states_ + n * hidden_); }
 
   void advance_lstm(float* gates, std::int64_t n) const {
     float *const input = gates, *const output = gates + hidden_, *const forget = gates + 2 * hidden_,
@@ -305,16 +302,16 @@ class Run {
       add_product(peepholes, cell, hidden_, input);
       add_product(peepholes + 2 * hidden_, cell, hidden_, forget);
     }
-    apply(0, input);
-    apply(1, value);
+    apply(0, input, input);
+    apply(1, value, value);
     if (l_.op.couple_gates) {
       blend_coupled(input, value, cell);
     } else {
-      apply(0, forget);
+      apply(0, forget, forget);
       combine(forget, input, value, hidden_, cell);
     }
     if (peepholes != nullptr) add_product(peepholes + hidden_, cell, hidden_, output);
-    apply(0, output);
+    apply(0, output, output);
     apply(functions_[2], cell, value);
     multiply_elements(output, value, hidden_, state);
   }
@@ -329,8 +326,8 @@ class Run {
     float *const update = gates, *const reset = gates + hidden_;
     float* const by_state = by_state_ + n * width_;
     add_to(by_state, 2 * hidden_, gates);
-    apply(0, update);
-    apply(0, reset);
+    apply(0, update, update);
+    apply(0, reset, reset);
     if (l_.op.linear_before_reset) {
       multiply_elements(reset, by_state + 2 * hidden_, hidden_, by_state + 2 * hidden_);
     } else {
@@ -341,7 +338,7 @@ class Run {
   void advance_gru(float* gates, std::int64_t n) const {
     float* const value = gates + 2 * hidden_;
     add_to(by_state_ + n * width_ + 2 * hidden_, hidden_, value);
-    apply(1, value);
+    apply(1, value, value);
     blend(gates, value, hidden_, states_ + n * hidden_);
   }
 
