@@ -19,6 +19,7 @@ import sys
 
 import random_elements  # noqa: F401, fills OPS
 import random_layers  # noqa: F401
+import random_old  # noqa: F401
 import verify_cases
 from node_cases import np, write
 from random_cases import OPS, Draw, outputs_of
@@ -28,6 +29,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=20, help="of each op; 20 unless given")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--element", choices=("float16", "float64"), help="of what is float32 else")
     parser.add_argument("--ops", help="only these, with commas between them")
     verify_cases.add_options(parser)
     options = parser.parse_args()
@@ -40,14 +42,20 @@ def main():
         for name in chosen:
             for i in range(options.cases):
                 case = OPS[name](Draw(f"{name} {options.seed} {i}", 8 if i % 4 == 3 else 1))
-                case = case(name) if callable(case) else case
-                model, inputs = case.model(name)
+                op_type = name.partition("<")[0]
+                case = case(op_type) if callable(case) else case
+                if options.element:
+                    case.given = [value.astype(options.element) if value is not None and value.dtype == np.float32 else value for value in case.given]
+                model, inputs = case.model(op_type)
                 outputs = outputs_of(model, inputs)
                 if outputs is None or not all(isinstance(y, np.ndarray) and y.size for y in outputs.values()):
                     refused += 1
                     continue
                 tolerance = {"atol": case.atol} if case.atol else {}
-                write(folder / f"{name.lower()}_{options.seed}_{i}", model, inputs, outputs, tolerance)
+                if options.element == "float16":
+                    tolerance = {"rtol": 0.02, "atol": max(0.01, case.atol or 0)}
+                label = name.lower().replace("<", "_before_")
+                write(folder / f"{label}_{options.seed}_{i}", model, inputs, outputs, tolerance)
                 made += 1
         print(f"{made} cases, {refused} refused by ONNX Runtime", flush=True)
         verify_cases.verify(options, folder)

@@ -183,6 +183,17 @@ Nanoseconds nanoseconds(double time) { return Nanoseconds(std::llround(time * 1e
 /// Of one process, and not of a part of it.
 bool is_whole_step(const StepTime& row) { return row.processes == 1 && row.part.empty(); }
 
+/// What a row or, for a part of a step, the row of the whole step says that the GPU works. A part of a step keeps the
+/// GPU as busy as the whole does.
+std::optional<Nanoseconds> recorded_work(const StepTimes& times, const StepTime& row) {
+  if (row.gpu_busy || row.part.empty()) return row.gpu_busy;
+  const auto whole = std::find_if(times.rows.begin(), times.rows.end(), [&](const StepTime& other) {
+    return is_whole_step(other) && other.minibatch == row.minibatch && other.share == row.share;
+  });
+  if (whole == times.rows.end() || !whole->gpu_busy) return std::nullopt;
+  return nanoseconds(seconds(row.step) * seconds(*whole->gpu_busy) / seconds(whole->step));
+}
+
 /// Seconds that the input of a step takes to the GPU.
 double copy_time(const StepTime& row, Bytes copied, double copy_rate) {
   return static_cast<double>(row.minibatch) * static_cast<double>(copied.value) / copy_rate;
@@ -242,12 +253,11 @@ ProcessDemands process_demands(const StepTimes& times, Bytes copied, double copy
     if (row.processes != 1) continue;
     ProcessDemand demand{row, row.step, WorkOrigin::kAtMost};
     const auto curve = whole.find(row.share);
-    if (row.gpu_busy) {
-      demand.gpu_work = *row.gpu_busy;
+    if (const auto work = recorded_work(times, row)) {
+      demand.gpu_work = *work;
       demand.origin = WorkOrigin::kRecorded;
     } else if (curve != whole.end() && curve->second.contains(row.minibatch)) {
       const auto [work, origin] = fit.work(row.share, row.minibatch);
-      // A part of a step keeps the GPU as busy as the whole does.
       const double of_step = row.part.empty() ? 1 : seconds(row.step) / curve->second.at(row.minibatch);
       demand.gpu_work = std::min(row.step, nanoseconds(work * of_step));
       demand.origin = origin;

@@ -8,6 +8,7 @@
 #include <queue>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 namespace cohort {
 namespace {
@@ -17,19 +18,32 @@ constexpr std::uint32_t kNoGroup = UINT32_MAX;
 /// Group of each op of each member.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
 
-std::optional<OpId> find_op(const Model& model, std::string_view name) {
-  for (std::size_t i = 0; i < model.ops.size(); ++i) {
-    if (model.ops[i].name == name) return static_cast<OpId>(i);
+/// Finds ops by name, which large groups of large models do for each of them.
+class OpNames {
+ public:
+  explicit OpNames(std::span<const Model* const> models) : models_(models) {}
+
+  std::optional<OpId> find(std::size_t member, std::string_view name) {
+    const Model& model = *models_[member];
+    const auto [known, is_new] = ops_.try_emplace(&model);
+    if (is_new) {
+      for (std::size_t i = 0; i < model.ops.size(); ++i) known->second.emplace(model.ops[i].name, static_cast<OpId>(i));
+    }
+    const auto found = known->second.find(name);
+    return found == known->second.end() ? std::nullopt : std::optional(found->second);
   }
-  return std::nullopt;
-}
+
+ private:
+  std::span<const Model* const> models_;
+  std::map<const Model*, std::unordered_map<std::string_view, OpId>> ops_;
+};
 
 Result<void> assign_named(const Plan& plan, std::span<const Model* const> models, std::uint32_t group_index,
-                          Assignment& assignment) {
+                          OpNames& names, Assignment& assignment) {
   const Group& group = plan.groups[group_index];
   for (const std::uint32_t member : group.members) {
     for (const std::string& name : group.ops) {
-      const auto op = find_op(*models[member], name);
+      const auto op = names.find(member, name);
       if (!op)
         return fail(ErrorCode::kInvalidInput, "groups[{}].ops: member {} ({}) has no op {}", group_index,
                     plan.members[member].name, models[member]->name, name);
@@ -43,10 +57,10 @@ Result<void> assign_named(const Plan& plan, std::span<const Model* const> models
   return {};
 }
 
-Result<Assignment> assign_groups(const Plan& plan, std::span<const Model* const> models) {
+Result<Assignment> assign_groups(const Plan& plan, std::span<const Model* const> models, OpNames& names) {
   Assignment assignment;
   for (const Model* model : models) assignment.emplace_back(model->ops.size(), kNoGroup);
-  for (std::uint32_t g = 0; g < plan.groups.size(); ++g) COHORT_CHECK(assign_named(plan, models, g, assignment));
+  for (std::uint32_t g = 0; g < plan.groups.size(); ++g) COHORT_CHECK(assign_named(plan, models, g, names, assignment));
 
   std::vector<std::uint32_t> rest(models.size(), kNoGroup);
   for (std::uint32_t g = 0; g < plan.groups.size(); ++g) {
@@ -72,7 +86,7 @@ Result<Assignment> assign_groups(const Plan& plan, std::span<const Model* const>
 
 /// The launches of a fused group: its first member's ops, each with its namesakes in the others.
 Result<void> add_fused(const Plan& plan, std::span<const Model* const> models, std::uint32_t group_index,
-                       const Assignment& assignment, std::vector<Launch>& launches) {
+                       const Assignment& assignment, OpNames& names, std::vector<Launch>& launches) {
   const Group& group = plan.groups[group_index];
   const Model& first = *models[group.members.front()];
   for (std::size_t i = 0; i < first.ops.size(); ++i) {
@@ -81,7 +95,7 @@ Result<void> add_fused(const Plan& plan, std::span<const Model* const> models, s
     const std::string signature = signature_of(first, first.ops[i]);
     for (const std::uint32_t member : group.members) {
       const Model& model = *models[member];
-      const auto op = &model == &first ? std::optional(static_cast<OpId>(i)) : find_op(model, first.ops[i].name);
+      const auto op = &model == &first ? std::optional(static_cast<OpId>(i)) : names.find(member, first.ops[i].name);
       const bool same = op && assignment[member][to_index(*op)] == group_index &&
                         (&model == &first || signature_of(model, model.op(*op)) == signature);
       if (!same)
@@ -115,16 +129,16 @@ void add_grouped(const Group& group, std::span<const Model* const> models, std::
 }
 
 /// The ops of one member in the order in which its group lists them; `launch` says whose.
-void add_listed(const Model& model, const Group& group, Launch launch, std::vector<Launch>& launches) {
+void add_listed(const Group& group, Launch launch, OpNames& names, std::vector<Launch>& launches) {
   for (std::size_t i = 0; i < group.ops.size(); ++i) {
-    launch.ops = {*find_op(model, group.ops[i])};  // assign_named() found them all
+    launch.ops = {*names.find(to_index(launch.members[0]), group.ops[i])};  // assign_named() found them all
     launch.position = i;
     launches.push_back(launch);
   }
 }
 
 Result<std::vector<Launch>> make_launches(const Plan& plan, std::span<const Model* const> models,
-                                          const Assignment& assignment) {
+                                          const Assignment& assignment, OpNames& names) {
   std::vector<Launch> launches;
   for (std::uint32_t g = 0; g < plan.groups.size(); ++g) {
     const Group& group = plan.groups[g];
@@ -133,12 +147,12 @@ Result<std::vector<Launch>> make_launches(const Plan& plan, std::span<const Mode
       continue;
     }
     if (is_fused(group.strategy) && group.members.size() > 1) {
-      COHORT_CHECK(add_fused(plan, models, g, assignment, launches));
+      COHORT_CHECK(add_fused(plan, models, g, assignment, names, launches));
       continue;
     }
     for (const std::uint32_t member : group.members) {
       if (!group.op_streams.empty()) {
-        add_listed(*models[member], group, {g, {static_cast<MemberId>(member)}, {}}, launches);
+        add_listed(group, {g, {static_cast<MemberId>(member)}, {}}, names, launches);
         continue;
       }
       for (std::size_t op = 0; op < models[member]->ops.size(); ++op) {
@@ -337,8 +351,9 @@ class Ordering {
 }  // namespace
 
 Result<std::vector<Launch>> order_launches(const Plan& plan, std::span<const Model* const> models) {
-  COHORT_TRY(const Assignment assignment, assign_groups(plan, models));
-  COHORT_TRY(auto launches, make_launches(plan, models, assignment));
+  OpNames names(models);
+  COHORT_TRY(const Assignment assignment, assign_groups(plan, models, names));
+  COHORT_TRY(auto launches, make_launches(plan, models, assignment, names));
   return Ordering(plan, models, std::move(launches)).run();
 }
 

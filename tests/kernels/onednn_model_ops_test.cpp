@@ -341,6 +341,13 @@ TEST(OnednnPool, OfOneAndThreeDimensionsEqualsTheReference) {
     expect_equals_reference(CallRunner(with_output(Pool{kind, line, false, false}, {dense(0, {2, 8, 20})}, 1)));
     expect_equals_reference(CallRunner(with_output(Pool{kind, box, false, false}, {dense(0, {2, 8, 4, 6, 4})}, 1)));
   }
+  const Window slow{{3, 5, 5}, {1, 1, 1}, {1, 2, 2}, {1, 2, 2}, {1, 1, 1}};
+  View x = dense(0, {2, 20, 4, 6, 7});
+  x.strides = {3360, 1, 840, 140, 20};
+  OpCall call = with_output(Pool{PoolKind::kMax, slow, false, false}, {x}, 1);
+  call.outputs[0].strides = x.strides;
+  EXPECT_EQ(call.outputs[0].shape, x.shape);
+  expect_equals_reference(CallRunner(call));
 }
 
 TEST(OnednnSoftmax, AlongOneElementEqualsTheReferenceBetweenLayouts) {

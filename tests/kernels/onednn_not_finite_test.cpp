@@ -167,15 +167,19 @@ TEST(NotFinite, IsTheMaximumOfWindowsThatHoldNothingElse) {
 TEST(NotFinite, PassesThroughPooling) {
   for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
     for (const Layout layout : {Layout::kNhwc, Layout::kNchw}) {
-      Pool pool;
-      pool.kind = kind;
-      pool.window = square_window(3, 2, 1);
-      for (const float odd : {kNan, kInfinity, -kInfinity}) {
-        CallRunner runner(make_call(pool, {dense(0, {2, 16, 9, 9}, layout)}, dense(1, {2, 16, 5, 5}, layout)));
-        std::vector<float> values(2 * 16 * 81, 0.75F);
-        for (std::size_t i = 40; i < values.size(); i += 81 * 3) values[i] = odd;
-        runner.set_input(0, values);
-        expect_same_kinds(runner);
+      for (const std::int64_t stride : {1, 2}) {
+        Pool pool;
+        pool.kind = kind;
+        pool.window = square_window(3, stride, 1);
+        const std::int64_t extent = stride == 1 ? 9 : 5;
+        for (const float odd : {kNan, kInfinity, -kInfinity}) {
+          CallRunner runner(
+              make_call(pool, {dense(0, {2, 16, 9, 9}, layout)}, dense(1, {2, 16, extent, extent}, layout)));
+          std::vector<float> values(2 * 16 * 81, 0.75F);
+          for (std::size_t i = 40; i < values.size(); i += 81 * 3) values[i] = odd;
+          runner.set_input(0, values);
+          expect_same_kinds(runner);
+        }
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <set>
@@ -158,6 +159,7 @@ class Drafter {
   void regroup() {
     std::vector<std::uint32_t> rows(trace_.slices.size());
     std::map<std::tuple<std::string, std::string>, std::uint32_t> known;
+    std::set<std::pair<std::uint32_t, TrackId>> listed;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Slice& slice = trace_.slices[i];
       const std::uint32_t own = out_.row_of(trace_, i);
@@ -171,8 +173,9 @@ class Drafter {
                                                               : RowKind::kStream;
       const auto [found, is_new] = known.try_emplace({group, title}, 0);
       if (is_new) found->second = add_row(kind, group, title, title, slice.track);
-      auto& tracks = out_.rows[found->second].tracks;
-      if (std::find(tracks.begin(), tracks.end(), slice.track) == tracks.end()) tracks.push_back(slice.track);
+      // add_row() has listed the first slice's track.
+      if (listed.emplace(found->second, slice.track).second && !is_new)
+        out_.rows[found->second].tracks.push_back(slice.track);
       rows[i] = found->second;
     }
     out_.counts.resize(out_.rows.size());
@@ -246,7 +249,7 @@ int rank_of(RowKind kind) {
 int engine_rank(RowKind kind) { return kind == RowKind::kCopyEngine ? 1 : 0; }
 
 std::vector<std::size_t> order_of_part(const std::vector<RowDrafts::Draft>& rows, std::vector<std::size_t> order) {
-  std::map<std::pair<int, std::string>, Nanoseconds> activity;  // of groups
+  std::map<std::pair<int, std::string_view>, Nanoseconds> activity;  // of groups
   for (const std::size_t i : order) activity[{rank_of(rows[i].row.kind), rows[i].row.group}] += rows[i].row.busy;
   const auto natural = [](const std::string& a, const std::string& b) {
     return naturally_before(a, b) ? -1 : naturally_before(b, a) ? 1 : 0;
@@ -314,23 +317,27 @@ std::vector<std::size_t> order_rows(const std::vector<RowDrafts::Draft>& rows, P
   };
   // Of the same name and kind; where a part has one device only, whatever that is called.
   std::vector<std::map<RowKind, std::set<std::string_view>>> groups(parts.size());
+  using Name = std::tuple<RowKind, std::string_view, std::string_view>;  // kind, title, group
+  std::vector<std::map<Name, std::deque<std::size_t>>> open(parts.size());
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    for (const std::size_t i : parts[p]) groups[p][rows[i].row.kind].insert(rows[i].row.group);
+    for (const std::size_t i : parts[p]) {
+      const TimelineRow& row = rows[i].row;
+      groups[p][row.kind].insert(row.group);
+      open[p][{row.kind, row.title, row.group}].push_back(i);
+    }
   }
   for (std::size_t p = 0; p < parts.size(); ++p) {
     for (const std::size_t i : parts[p]) {
       place(i);
       if (layout != PartLayout::kOverlaid) continue;
-      const RowKind kind = rows[i].row.kind;
+      const TimelineRow& row = rows[i].row;
       for (std::size_t q = p + 1; q < parts.size(); ++q) {
-        const bool any_group = groups[p][kind].size() == 1 && groups[q][kind].size() == 1;
-        for (const std::size_t j : parts[q]) {
-          const bool alike = rows[j].row.kind == rows[i].row.kind && rows[j].row.title == rows[i].row.title;
-          if (alike && !placed[j] && (any_group || rows[j].row.group == rows[i].row.group)) {
-            place(j);
-            break;
-          }
-        }
+        const auto& there = groups[q][row.kind];
+        const bool any_group = groups[p][row.kind].size() == 1 && there.size() == 1;
+        const auto alike = open[q].find({row.kind, row.title, any_group ? *there.begin() : row.group});
+        if (alike == open[q].end()) continue;
+        while (!alike->second.empty() && placed[alike->second.front()]) alike->second.pop_front();
+        if (!alike->second.empty()) place(alike->second.front());
       }
     }
   }

@@ -119,5 +119,18 @@ TEST(ProcessDemand, OfAPartKeepsTheGpuAsBusyAsTheWhole) {
               seconds(whole->gpu_work) / seconds(whole->alone.step), 1e-3);
 }
 
+TEST(ProcessDemand, OfAPartComesFromWhatIsRecordedOfTheWhole) {
+  StepTimes times;
+  times.rows = {{32, 1, "", 1, 10_ms, 4_ms, {}, 2},
+                {32, 1, "first half", 1, 5_ms, {}, {}, 3},
+                {32, 1, "last half", 1, 6_ms, 1_ms, {}, 4},
+                {16, 1, "first half", 1, 5_ms, {}, {}, 5}};
+  const ProcessDemands demands = process_demands(times, {});
+  EXPECT_EQ(demands.find(32, 1, "first half")->gpu_work, 2_ms);
+  EXPECT_EQ(demands.find(32, 1, "first half")->origin, WorkOrigin::kRecorded);
+  EXPECT_EQ(demands.find(32, 1, "last half")->gpu_work, 1_ms);
+  EXPECT_EQ(demands.find(16, 1, "first half")->origin, WorkOrigin::kAtMost);
+}
+
 }  // namespace
 }  // namespace cohort
