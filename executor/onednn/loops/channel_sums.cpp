@@ -11,9 +11,10 @@ constexpr std::int64_t kLines = 64;
 /// Positions of one channel that are.
 constexpr std::int64_t kRun = 1024;
 
-/// Of `width` channels: the mean of some lines, and the sum of squared distances from it.
+/// Of `width` channels: about the mean of some lines, and the sums of distances from it, which tell by how much it is
+/// off, and of their squares.
 COHORT_INLINE void measure_lines(const float* const* lines, std::int64_t count, std::int64_t width, float* means,
-                                 float* distances) {
+                                 float* distances, float* squares) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float* const line = lines[i];
 #pragma omp simd
@@ -24,32 +25,46 @@ COHORT_INLINE void measure_lines(const float* const* lines, std::int64_t count, 
   for (std::int64_t i = 0; i < count; ++i) {
     const float* const line = lines[i];
 #pragma omp simd
-    for (std::int64_t c = 0; c < width; ++c) distances[c] += (line[c] - means[c]) * (line[c] - means[c]);
+    for (std::int64_t c = 0; c < width; ++c) {
+      const float distance = line[c] - means[c];
+      distances[c] += distance;
+      squares[c] += distance * distance;
+    }
   }
+}
+
+/// Joins the spread of `count` elements, of which sums are known as measure_lines() gives them.
+void join_sums(double count, float mean, float distances, float squares, double before, double& mean_of,
+               double& squares_of) {
+  const auto off = static_cast<double>(distances) / count;
+  join_spread(count, static_cast<double>(mean) + off, static_cast<double>(squares) - off * off * count, before, mean_of,
+              squares_of);
 }
 
 /// Joins the spread of some lines to that of kLanes channels, of which `width` count.
 COHORT_VECTORS void join_lines(const float* const* lines, std::int64_t count, std::int64_t width, double before,
                                double* mean, double* squares) {
-  float means[kLanes] = {}, distances[kLanes] = {};
+  float means[kLanes] = {}, distances[kLanes] = {}, squared[kLanes] = {};
   // A number of channels that the compiler knows keeps the sums in registers.
-  width == kLanes ? measure_lines(lines, count, kLanes, means, distances)
-                  : measure_lines(lines, count, width, means, distances);
+  width == kLanes ? measure_lines(lines, count, kLanes, means, distances, squared)
+                  : measure_lines(lines, count, width, means, distances, squared);
   for (std::int64_t c = 0; c < width; ++c)
-    join_spread(static_cast<double>(count), static_cast<double>(means[c]), static_cast<double>(distances[c]), before,
-                mean[c], squares[c]);
+    join_sums(static_cast<double>(count), means[c], distances[c], squared[c], before, mean[c], squares[c]);
 }
 
 /// Joins a run of one channel's positions.
 COHORT_VECTORS void join_run(const float* x, std::int64_t count, double before, double* mean, double* squares) {
-  float sum = 0, distances = 0;
+  float sum = 0, distances = 0, squared = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) sum += x[i];
-  sum /= static_cast<float>(count);
-#pragma omp simd reduction(+ : distances)
-  for (std::int64_t i = 0; i < count; ++i) distances += (x[i] - sum) * (x[i] - sum);
-  join_spread(static_cast<double>(count), static_cast<double>(sum), static_cast<double>(distances), before, *mean,
-              *squares);
+  const float about = sum / static_cast<float>(count);
+#pragma omp simd reduction(+ : distances, squared)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float distance = x[i] - about;
+    distances += distance;
+    squared += distance * distance;
+  }
+  join_sums(static_cast<double>(count), about, distances, squared, before, *mean, *squares);
 }
 
 COHORT_INLINE void sum_lines(const float* const* x, const float* const* dy, std::int64_t count, std::int64_t width,

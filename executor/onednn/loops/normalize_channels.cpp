@@ -1,6 +1,8 @@
 // Batch normalisation by statistics that are given: those of training in inference, or a minibatch's own. The library
 // has fast ways for images, and plain loops for all else.
 
+#include "executor/onednn/loops/normalize_channels.hpp"
+
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -15,25 +17,13 @@
 namespace cohort::onednn {
 namespace {
 
-/// y = (x - mean) * factor + shift, and not below `floor`; a value for each channel, one behind another.
-struct Coefficients {
-  const float *mean, *factor, *shift;
-  float floor;
-};
-
-struct Run {
-  const float* x;
-  float* y;
-  std::int64_t x_step, y_step, channel_step, count;
-};
-
 COHORT_INLINE float normalized(float x, float mean, float factor, float shift, float floor) {
   const float value = (x - mean) * factor + shift;
   return value < floor ? floor : value;
 }
 
 /// Of as many channels as elements.
-COHORT_VECTORS void normalize_channels(const float* x, std::int64_t count, const Coefficients& k, float* y) {
+COHORT_VECTORS void normalize_channels(const float* x, std::int64_t count, const ChannelCoefficients& k, float* y) {
   const float* const mean = k.mean;
   const float* const factor = k.factor;
   const float* const shift = k.shift;
@@ -43,20 +33,10 @@ COHORT_VECTORS void normalize_channels(const float* x, std::int64_t count, const
 }
 
 /// Of one channel.
-COHORT_VECTORS void normalize_channel(const float* x, std::int64_t count, const Coefficients& k, float* y) {
+COHORT_VECTORS void normalize_channel(const float* x, std::int64_t count, const ChannelCoefficients& k, float* y) {
   const float mean = *k.mean, factor = *k.factor, shift = *k.shift, floor = k.floor;
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) y[i] = normalized(x[i], mean, factor, shift, floor);
-}
-
-void normalize(const Run& r, const Coefficients& k) {
-  const bool is_dense = r.x_step == 1 && r.y_step == 1;
-  if (is_dense && r.channel_step == 1) return normalize_channels(r.x, r.count, k, r.y);
-  if (is_dense && r.channel_step == 0) return normalize_channel(r.x, r.count, k, r.y);
-  for (std::int64_t i = 0; i < r.count; ++i) {
-    const std::int64_t c = i * r.channel_step;
-    r.y[i * r.y_step] = normalized(r.x[i * r.x_step], k.mean[c], k.factor[c], k.shift[c], k.floor);
-  }
 }
 
 /// A call whose only post-op may be Relu.
@@ -81,8 +61,8 @@ class ChannelNormalizer {
   void run(const HostArguments& arguments, const float* mean, const float* factor, const float* shift) const {
     const auto steps = walk_.run_steps();
     walk_in_parallel(walk_, threads_, [&](const auto& at, std::int64_t count) {
-      normalize({arguments.inputs[0] + at[1], arguments.outputs[0] + at[0], steps[1], steps[0], steps[2], count},
-                {mean + at[2], factor + at[2], shift + at[2], floor_});
+      normalize_run({arguments.inputs[0] + at[1], arguments.outputs[0] + at[0], steps[1], steps[0], steps[2], count},
+                    {mean + at[2], factor + at[2], shift + at[2], floor_});
     });
   }
 
@@ -102,6 +82,17 @@ bool is_row(const View& view, std::int64_t channels) {
 }
 
 }  // namespace
+
+void normalize_run(const ChannelRun& run, const ChannelCoefficients& coefficients) {
+  const ChannelCoefficients& k = coefficients;
+  const bool is_dense = run.x_step == 1 && run.y_step == 1;
+  if (is_dense && run.channel_step == 1) return normalize_channels(run.x, run.count, k, run.y);
+  if (is_dense && run.channel_step == 0) return normalize_channel(run.x, run.count, k, run.y);
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    const std::int64_t c = i * run.channel_step;
+    run.y[i * run.y_step] = normalized(run.x[i * run.x_step], k.mean[c], k.factor[c], k.shift[c], k.floor);
+  }
+}
 
 OwnWays own_ways(const BatchNormalization& op, const OpCall& call, int threads) {
   const std::optional<ChannelNormalizer> normalizer = ChannelNormalizer::of(call, threads);
