@@ -33,6 +33,9 @@ Result<GivenPlan> plan_given_way(const PlanningCase& planning_case, const GivenW
   if (const auto most = planning_case.catalog->most_streams(); most && way.streams > *most)
     return fail(ErrorCode::kUsage, "--streams {}: at most {}, the cores of the profiled {}", way.streams, *most,
                 base.device);
+  if (way.streams > 1 && way.strategy != Strategy::kConcurrent)
+    return fail(ErrorCode::kUsage, "--streams {}: --strategy {} runs on one stream; give --strategy concurrent",
+                way.streams, to_string(way.strategy));
   if (base.launch_threads > way.streams)
     return fail(ErrorCode::kUsage, "--launch-threads {}: at most one per stream; --streams is {}", base.launch_threads,
                 way.streams);

@@ -61,6 +61,14 @@ Result<void> check_profiled(const PlanningCase& planning_case, const std::vector
   return {};
 }
 
+/// Which of several devices of a kind does not matter.
+Result<void> check_device(const Plan& plan, const DeviceInfo& profiled) {
+  const auto kind = [](const std::string& id) { return id.substr(0, id.find(':')); };
+  if (kind(plan.device) == kind(profiled.id)) return {};
+  return fail(ErrorCode::kInvalidInput, "the plan's device is {}: the profiles are of {} ({}); make profiles there",
+              plan.device, profiled.id, profiled.name);
+}
+
 }  // namespace
 
 Result<void> check_usage(const PlanningOptions& options) {
@@ -146,6 +154,7 @@ Result<std::unique_ptr<PlanningInput>> PlanningInput::open(const std::vector<std
                                                            Plan plan, const std::filesystem::path& gpu_profile,
                                                            const TraceReadOptions& read) {
   COHORT_TRY(auto set, ProfileSet::read(profiles, gpu_profile, read));
+  COHORT_CHECK(check_device(plan, set->device()));
   COHORT_CHECK(set->check_recorded_in("the plan's precision", plan.precision));
   COHORT_CHECK(set->check_recorded_in(plan.layout));
   COHORT_CHECK(set->check_images(plan.input, "the plan's input.resize"));

@@ -38,6 +38,8 @@ Result<void> run(const CompareCommandOptions& options, CommandContext& context) 
     context.console.print(print(comparison, {options.rows}));
   }
   if (!options.tolerance) return {};
+  if (comparison.different_plans)
+    return fail(ErrorCode::kInvalidInput, "--tolerance needs traces of one plan; these are of different ones");
   if (!comparison.relative_error)
     return fail(ErrorCode::kInvalidInput, "--tolerance needs wall times of plan and baseline in both traces");
   if (std::abs(*comparison.relative_error) > *options.tolerance)

@@ -137,6 +137,11 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
   PlanningFlags flags = options.planning;
   PlannerOptions planner;
   COHORT_TRY(planner.objective, objective_from(options.objective));
+  const bool by_latency = planner.objective == Objective::kP99Latency || planner.objective == Objective::kBalancedGain;
+  if (options.check && by_latency)
+    return fail(ErrorCode::kUsage,
+                "--check measures throughput, not the latencies that --objective {} ranks by; leave out one of them",
+                options.objective);
   COHORT_TRY(planner.latency_limit, take_latency_limit(flags.limits));
   COHORT_TRY(const PlanningOptions planning, planning_options(flags));
   COHORT_TRY(const auto input, PlanningInput::open(planning, context.read));
@@ -186,6 +191,7 @@ Result<void> search(const PlanCommandOptions& options, CommandContext& context) 
 Result<void> resolve(const PlanCommandOptions& options, CommandContext& context) {
   COHORT_TRY(Plan plan, read_plan(options.resolve));
   plan.resolved.reset();
+  plan.baselines.clear();  // which may be of other members or limits than the plan has by now
   COHORT_TRY(const auto input, PlanningInput::open(options.planning.values.profiles, plan,
                                                    options.planning.values.gpu_profile, context.read));
   COHORT_TRY(const PlanFiles files, files_for(options, *input, context));

@@ -65,6 +65,16 @@ Result<std::unique_ptr<PlanRun>> PlanRun::open(Backend& backend, const Plan& pla
 Result<void> PlanRun::add_beside(std::string name, const Plan& other, const MemberModels& members) {
   if (other.members != plan_.members)
     return fail(ErrorCode::kInvalidInput, "members are other than the plan's that it is to be measured beside");
+  const auto differs = [&](std::string_view field) {
+    return fail(ErrorCode::kInvalidInput, "{} is other than in the plan that it is to be measured beside", field);
+  };
+  if (other.device != plan_.device) return differs("device");
+  if (other.precision != plan_.precision) return differs("precision");
+  InputPlan same = plan_.input;  // how it is shared and made ahead is the plan's own
+  same.sharing = other.input.sharing;
+  same.decode_workers = other.input.decode_workers;
+  same.buffers = other.input.buffers;
+  if (other.input != same) return differs("input");
   COHORT_TRY(auto run, BatchRun::open(backend_, other, members, {nullptr, &cancel_}));
   beside_.push_back({std::move(name), std::move(run)});
   return {};

@@ -43,6 +43,22 @@ Result<AlternativePicker::Ways> AlternativePicker::list_ways(const OpCall& call,
   return ways;
 }
 
+/// Whether what the plan asks for is only beyond its own limit.
+Result<void> AlternativePicker::check_limit(const OpCall& call, const ResolvedStep& asked,
+                                            const std::string& task) const {
+  if (!plan_.limits.workspace) return {};
+  auto listed = catalog_.alternatives(call, asked.threads);
+  if (!listed) return in_context(task, listed.error());
+  for (const Alternative& alternative : *listed) {
+    if (alternative.algorithm == asked.algorithm && alternative.workspace > *plan_.limits.workspace)
+      return fail(ErrorCode::kDoesNotFit,
+                  "task {}: algorithm {} needs {} of workspace, limits.workspace_bytes is {}; delete resolved and "
+                  "baselines to have others chosen",
+                  task, asked.algorithm, format_bytes(alternative.workspace), format_bytes(*plan_.limits.workspace));
+  }
+  return {};
+}
+
 Result<const AlternativePicker::Ways*> AlternativePicker::ways_of(const OpCall& call, std::vector<int> threads,
                                                                   const std::string& task) {
   const bool is_known_by_form = call.parts.empty();  // others are few, and of many parts each
@@ -63,6 +79,7 @@ Result<const Alternative*> AlternativePicker::pick(const OpCall& call, const std
     for (const Alternative& candidate : candidates) {
       if (candidate.algorithm == step.algorithm && candidate.threads == step.threads) return &candidate;
     }
+    COHORT_CHECK(check_limit(call, step, task));
     return fail(ErrorCode::kInvalidInput,
                 "resolved: task {} asks for algorithm {} with {} threads, which this device does not list; delete "
                 "resolved and baselines to have them made anew (another layout or precision has other algorithms)",

@@ -39,6 +39,7 @@ class AlternativePicker {
   [[nodiscard]] Result<Ways> list_ways(const OpCall& call, const std::vector<int>& threads,
                                        const std::string& task) const;
   Result<const Ways*> ways_of(const OpCall& call, std::vector<int> threads, const std::string& task);
+  [[nodiscard]] Result<void> check_limit(const OpCall& call, const ResolvedStep& asked, const std::string& task) const;
 
   const Plan& plan_;
   const OpCatalog& catalog_;

@@ -127,6 +127,24 @@ Result<void> validate_launch_threads(const Plan& plan) {
   return {};
 }
 
+Result<void> validate_baselines(const Plan& plan) {
+  std::map<std::uint32_t, std::size_t> known;  // by member: its baseline
+  for (std::size_t i = 0; i < plan.baselines.size(); ++i) {
+    if (plan.baselines[i].members.empty())
+      return fail(ErrorCode::kInvalidInput, "baselines[{}].members is empty", i);
+    for (const std::uint32_t member : plan.baselines[i].members) {
+      if (member >= plan.members.size())
+        return fail(ErrorCode::kInvalidInput, "baselines[{}].members: there is no member {}; the last is {}", i, member,
+                    plan.members.size() - 1);
+      const auto [first, is_new] = known.emplace(member, i);
+      if (!is_new)
+        return fail(ErrorCode::kInvalidInput, "baselines[{}].members: member {} is in baselines[{}] already", i, member,
+                    first->second);
+    }
+  }
+  return {};
+}
+
 Result<void> validate_images(const InputPlan& input) {
   COHORT_CHECK(validate(input.images, "input."));
   const std::string_view field = unusual_field(input.images);
@@ -201,13 +219,7 @@ Result<void> validate(const Plan& plan) {
   COHORT_CHECK(validate_images(plan.input));
   if (plan.groups.empty()) return fail(ErrorCode::kInvalidInput, "groups is empty: every op belongs to one group");
   for (std::size_t i = 0; i < plan.groups.size(); ++i) COHORT_CHECK(validate_group(plan, i));
-  for (std::size_t i = 0; i < plan.baselines.size(); ++i) {
-    for (const std::uint32_t member : plan.baselines[i].members) {
-      if (member >= plan.members.size())
-        return fail(ErrorCode::kInvalidInput, "baselines[{}].members: there is no member {}; the last is {}", i, member,
-                    plan.members.size() - 1);
-    }
-  }
+  COHORT_CHECK(validate_baselines(plan));
   return validate_order(plan);
 }
 

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "simulator/plan/plan.hpp"
 
 namespace cohort {
 namespace {
@@ -106,6 +108,16 @@ std::string header(std::string_view title, std::size_t width) {
   return fmt::format("{:<{}} {:>10} {:>10} {:>8}\n", title, width, "predicted", "measured", "error");
 }
 
+/// What a plan runs and how, without what is chosen or found anew from time to time.
+Plan way_of(Plan plan) {
+  for (Member& member : plan.members) member.source.model = std::filesystem::path(member.source.model).filename();
+  plan.input.path = std::filesystem::path(plan.input.path).filename();
+  plan.limits = {};
+  plan.baselines.clear();
+  plan.resolved.reset();
+  return plan;
+}
+
 }  // namespace
 
 std::optional<double> ComparedTask::relative_error() const { return relative(predicted, measured); }
@@ -173,8 +185,12 @@ Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
     comparison.measured_speedup = speedup.measured;
   }
   comparison.relative_error = speedup.relative_error();
-  comparison.different_plans =
-      !predicted.info.plan.empty() && !measured.info.plan.empty() && predicted.info.plan != measured.info.plan;
+  comparison.different_plans = different_plans(predicted, measured);
+  if (predicted.info.device.name != measured.info.device.name && !predicted.info.device.name.empty() &&
+      !measured.info.device.name.empty()) {
+    comparison.predicted_on = predicted.info.device.name;
+    comparison.measured_on = measured.info.device.name;
+  }
   if (const WallTimes* const plan = measured.info.wall("plan"); plan != nullptr) {
     comparison.disturbed = plan->discarded;
     comparison.wall_times = plan->discarded + static_cast<int>(plan->samples.size());
@@ -182,15 +198,23 @@ Result<Comparison> compare(const Trace& predicted, const Trace& measured) {
   return comparison;
 }
 
+bool different_plans(const Trace& a, const Trace& b) {
+  if (a.info.plan.empty() || b.info.plan.empty() || a.info.plan == b.info.plan) return false;
+  const Result<Plan> plan_of_a = parse_plan(a.info.plan), plan_of_b = parse_plan(b.info.plan);
+  return !plan_of_a || !plan_of_b || way_of(*plan_of_a) != way_of(*plan_of_b);
+}
+
 std::string print(const Comparison& comparison, const CompareText& options) {
   const std::size_t shown = std::min(options.most_tasks, comparison.tasks.size());
   std::size_t width = name_width("task", comparison.tasks, shown);
   const bool some_alone = !comparison.only_predicted.empty() || !comparison.only_measured.empty();
   std::string text;
-  if (comparison.different_plans && some_alone)
-    text +=
-        "The traces are of different plans: only tasks that both have are compared, and speedups are of different "
-        "things.\n";
+  if (comparison.different_plans)
+    text += fmt::format("The traces are of different plans: {}speedups are of different things.\n",
+                        some_alone ? "only tasks that both have are compared, and " : "");
+  if (!comparison.predicted_on.empty())
+    text += fmt::format("The traces are of different devices: predicted for {}, measured on {}.\n",
+                        comparison.predicted_on, comparison.measured_on);
   if (mostly_disturbed(comparison.disturbed, static_cast<std::size_t>(comparison.wall_times - comparison.disturbed)))
     text += fmt::format(
         "Other programs kept the machine busy: {} of {} wall times of the plan were left out; measure again when it is "

@@ -75,6 +75,12 @@ TEST_F(LoopTest, MeasuresPlansOfTheSameMembersSideBySide) {
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_THAT(other.err, HasSubstr("three.plan.json: members are other than"));
   EXPECT_EQ(run_beside({"missing.plan.json"}, "-q").exit_code, 3);
+
+  auto seeded = nlohmann::json::parse(read("all/02.plan.json"));
+  seeded["input"]["seed"] = 77;
+  write("seeded.plan.json", seeded.dump());
+  EXPECT_THAT(run_beside({"seeded.plan.json"}, "-q").err,
+              HasSubstr("seeded.plan.json: input is other than in the plan that it is to be measured beside"));
 }
 
 TEST_F(LoopTest, KeepsResultsOfPlansBesideApart) {

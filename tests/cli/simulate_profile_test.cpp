@@ -144,6 +144,44 @@ TEST_F(SimulateProfile, LimitsTheWorkspaceOfAPlanThatIsThere) {
               HasSubstr("--models, --input: p.plan.json already says that"));
 }
 
+TEST_F(SimulateProfile, RefusesStreamsThatNothingRunsOn) {
+  EXPECT_THAT(refusal({"simulate", kProfile, "-n", "4", "--streams", "2"}, 2),
+              HasSubstr("--streams 2: --strategy serial runs on one stream; give --strategy concurrent"));
+  EXPECT_THAT(refusal({"simulate", kProfile, "-n", "4", "--streams", "2", "--fuse", "fc*"}, 2),
+              HasSubstr("--streams 2: --strategy serial"));
+}
+
+TEST_F(SimulateProfile, RefusesAPlanForAnotherKindOfDevice) {
+  ASSERT_EQ(cohort({"plan", kProfile, "-n", "4", "-o", "p.plan.json"}).exit_code, 0);
+  std::string text = read("p.plan.json");
+  const std::string device = R"("device": "cpu:0")";
+  ASSERT_NE(text.find(device), std::string::npos);
+  write("g.plan.json", text.replace(text.find(device), device.size(), R"("device": "cuda:0")"));
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"simulate", kProfile, "--plan"},
+                                                  {"plan", kProfile, "-o", "x.plan.json", "--resolve"}}) {
+    std::vector<std::string> words = command;
+    words.emplace_back("g.plan.json");
+    EXPECT_THAT(refusal(words, 3), HasSubstr("the plan's device is cuda:0: the profiles are of cpu:0 (AMD EPYC)"));
+  }
+}
+
+TEST_F(SimulateProfile, ChoosesAnewWhereALimitIsAddedToAPlan) {
+  ASSERT_EQ(cohort({"plan", kProfile, "-n", "4", "-o", "p.plan.json"}).exit_code, 0);
+  json plan = json::parse(read("p.plan.json"));
+  plan["limits"]["workspace_bytes"] = 100;
+  plan["groups"] = {{{"name", "all"}, {"members", "0-3"}, {"strategy", "serial"}}};
+  write("limited.plan.json", plan.dump());
+  EXPECT_THAT(refusal({"simulate", kProfile, "--plan", "limited.plan.json"}, 5),
+              HasSubstr("of workspace, limits.workspace_bytes is 100 B; delete resolved and baselines"));
+  const Outcome resolved = cohort({"plan", kProfile, "--resolve", "limited.plan.json", "-o", "x.plan.json"});
+  EXPECT_EQ(resolved.exit_code, 0) << resolved.err;
+}
+
+TEST_F(SimulateProfile, ChecksNoPlansByLatency) {
+  EXPECT_THAT(refusal({"plan", kProfile, "-n", "4", "--check", "0.1", "--objective", "p99-latency"}, 2),
+              HasSubstr("--check measures throughput, not the latencies that --objective p99-latency ranks by"));
+}
+
 TEST_F(SimulateProfile, FusesOpsThatAreAskedFor) {
   const auto gain = [](const json& result) { return result["gain"]["fusion_ns"].get<std::int64_t>(); };
   const json apart = simulate({"-n", "4"});

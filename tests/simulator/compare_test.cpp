@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
+
+#include "simulator/plan/plan.hpp"
 
 namespace cohort {
 namespace {
@@ -119,6 +122,52 @@ TEST(Compare, SaysFirstWhatMakesItDoubtful) {
   EXPECT_TRUE(text.starts_with("The traces are of different plans: only tasks that both have are compared")) << text;
   EXPECT_NE(text.find("Other programs kept the machine busy: 24 of 25 wall times of the plan were left out"),
             std::string::npos)
+      << text;
+}
+
+Member member_of(std::string name, std::string model) {
+  Member member;
+  member.name = std::move(name);
+  member.source.model = std::move(model);
+  return member;
+}
+
+TEST(Compare, TellsPlansApartByWhatTheyRunAndHow) {
+  const auto text_of = [](const std::function<void(Plan&)>& edit) {
+    Plan plan = uniform_plan({member_of("a", "folder/net.onnx"), member_of("b", "folder/net.onnx")},
+                             Strategy::kConcurrent, 2);
+    edit(plan);
+    return write_plan(plan);
+  };
+  const std::string plain = text_of([](Plan&) {});
+  const auto differs = [&](const std::function<void(Plan&)>& edit) {
+    Trace p = predicted();
+    Trace m = measured();
+    p.info.plan = plain;
+    m.info.plan = text_of(edit);
+    return different_plans(p, m);
+  };
+  EXPECT_FALSE(differs([](Plan& plan) { plan.members[0].source.model = plan.members[1].source.model = "net.onnx"; }));
+  EXPECT_FALSE(differs([](Plan& plan) { plan.baselines.emplace_back().members = {0, 1}; }));
+  EXPECT_FALSE(differs([](Plan& plan) { plan.limits.workspace = Bytes{1000}; }));
+  EXPECT_TRUE(differs([](Plan& plan) { plan.streams = 3; }));
+  EXPECT_TRUE(differs([](Plan& plan) { plan.device = "cuda:0"; }));
+  EXPECT_TRUE(differs([](Plan& plan) { plan.members[1].source.minibatch = 2; }));
+  EXPECT_TRUE(differs([](Plan& plan) { plan.groups[0].strategy = Strategy::kSerial; }));
+}
+
+TEST(Compare, SaysThatPlansOrDevicesDifferWhereAllTasksAreInBoth) {
+  Trace p = predicted();
+  std::erase_if(p.slices, [&](const Slice& slice) { return p.text_arg(slice, kTaskArg) == "0/never"; });
+  Trace m = measured();
+  std::erase_if(m.slices, [&](const Slice& slice) { return m.text_arg(slice, kTaskArg) == "1/surprise"; });
+  p.info.plan = write_plan(uniform_plan({member_of("a", "mlp")}, Strategy::kSerial, 1));
+  m.info.plan = write_plan(uniform_plan({member_of("a", "mlp")}, Strategy::kConcurrent, 1));
+  p.info.device.name = "some GPU";
+  m.info.device.name = "some CPU";
+  const std::string text = print(compare(p, m).value());
+  EXPECT_TRUE(text.starts_with("The traces are of different plans: speedups are of different things.\n"
+                               "The traces are of different devices: predicted for some GPU, measured on some CPU.\n"))
       << text;
 }
 

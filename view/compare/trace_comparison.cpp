@@ -203,9 +203,7 @@ bool Overlay::in_scope(const SlicePair& pair) const {
 
 TraceComparison::TraceComparison(std::shared_ptr<const Trace> predicted, std::shared_ptr<const Trace> measured)
     : traces_{std::move(predicted), std::move(measured)}, keyed_(keyed_traces(*traces_[0], *traces_[1])) {
-  const std::string& p = traces_[kPredicted]->info.plan;
-  const std::string& m = traces_[kMeasured]->info.plan;
-  different_plans_ = !p.empty() && !m.empty() && p != m;
+  different_plans_ = different_plans(*traces_[kPredicted], *traces_[kMeasured]);
   IdentityRuns(keyed_).for_each([&](IdentityId, std::span<const KeyedSlice> of_p, std::span<const KeyedSlice> of_m) {
     identities_alone_[kPredicted] += of_m.empty() ? 1 : 0;
     identities_alone_[kMeasured] += of_p.empty() ? 1 : 0;
@@ -221,10 +219,11 @@ std::vector<std::string> TraceComparison::notes() const {
   if (!notes.empty()) return notes;
   const std::int64_t alone = identities_alone_[kPredicted] + identities_alone_[kMeasured];
   const bool none = alone == static_cast<std::int64_t>(keyed_.identities.size());
-  if (different_plans_ && alone > 0) {
-    notes.push_back(none
-                        ? "The traces are of different plans without a task in common: only sums by op tell them apart."
-                        : "The traces are of different plans: only tasks that both have are compared.");
+  if (different_plans_) {
+    notes.emplace_back(
+        none ? "The traces are of different plans without a task in common: only sums by op tell them apart."
+        : alone > 0 ? "The traces are of different plans: only tasks that both have are compared."
+                    : "The traces are of different plans.");
   } else if (none && keyed_.matched_by == MatchedBy::kTask) {
     notes.emplace_back("The traces have no task in common: they are of different plans.");
   } else if (none) {
