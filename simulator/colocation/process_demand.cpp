@@ -253,8 +253,8 @@ ProcessDemands process_demands(const StepTimes& times, Bytes copied, double copy
     if (row.processes != 1) continue;
     ProcessDemand demand{row, row.step, WorkOrigin::kAtMost};
     const auto curve = whole.find(row.share);
-    if (const auto work = recorded_work(times, row)) {
-      demand.gpu_work = *work;
+    if (const auto recorded = recorded_work(times, row)) {
+      demand.gpu_work = *recorded;
       demand.origin = WorkOrigin::kRecorded;
     } else if (curve != whole.end() && curve->second.contains(row.minibatch)) {
       const auto [work, origin] = fit.work(row.share, row.minibatch);

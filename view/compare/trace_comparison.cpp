@@ -203,7 +203,7 @@ bool Overlay::in_scope(const SlicePair& pair) const {
 
 TraceComparison::TraceComparison(std::shared_ptr<const Trace> predicted, std::shared_ptr<const Trace> measured)
     : traces_{std::move(predicted), std::move(measured)}, keyed_(keyed_traces(*traces_[0], *traces_[1])) {
-  different_plans_ = different_plans(*traces_[kPredicted], *traces_[kMeasured]);
+  different_plans_ = cohort::different_plans(*traces_[kPredicted], *traces_[kMeasured]);
   IdentityRuns(keyed_).for_each([&](IdentityId, std::span<const KeyedSlice> of_p, std::span<const KeyedSlice> of_m) {
     identities_alone_[kPredicted] += of_m.empty() ? 1 : 0;
     identities_alone_[kMeasured] += of_p.empty() ? 1 : 0;
