@@ -11,45 +11,47 @@ constexpr std::int64_t kLines = 64;
 /// Positions of one channel that are.
 constexpr std::int64_t kRun = 1024;
 
-/// Of `width` channels: about the mean of some lines, and the sums of distances from it, which tell by how much it is
-/// off, and of their squares.
-COHORT_INLINE void measure_lines(const float* const* lines, std::int64_t count, std::int64_t width, float* means,
-                                 float* distances, float* squares) {
+/// Joins the spread of `count` elements to that of `before` others. `distances`: sum of distances from `mean`, which is
+/// about their mean, and tells by how much it is off; `squares`: sum of the squares of these distances.
+COHORT_INLINE void join_sums(double count, float mean, float distances, float squares, double before, double& mean_of,
+                             double& squares_of) {
+  const auto off = static_cast<double>(distances) / count;
+  join_spread(count, static_cast<double>(mean) + off, static_cast<double>(squares) - off * off * count, before, mean_of,
+              squares_of);
+}
+
+/// Joins the spread of some lines to that of `width` channels from `first` on.
+COHORT_INLINE void join_channels(const float* const* lines, std::int64_t count, std::int64_t first, std::int64_t width,
+                                 double before, double* mean, double* squares) {
+  float means[kLanes] = {}, distances[kLanes] = {}, squared[kLanes] = {};
   for (std::int64_t i = 0; i < count; ++i) {
-    const float* const line = lines[i];
+    const float* const line = lines[i] + first;
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c) means[c] += line[c];
   }
 #pragma omp simd
   for (std::int64_t c = 0; c < width; ++c) means[c] /= static_cast<float>(count);
   for (std::int64_t i = 0; i < count; ++i) {
-    const float* const line = lines[i];
+    const float* const line = lines[i] + first;
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c) {
       const float distance = line[c] - means[c];
       distances[c] += distance;
-      squares[c] += distance * distance;
+      squared[c] += distance * distance;
     }
   }
-}
-
-/// Joins the spread of `count` elements, of which sums are known as measure_lines() gives them.
-void join_sums(double count, float mean, float distances, float squares, double before, double& mean_of,
-               double& squares_of) {
-  const auto off = static_cast<double>(distances) / count;
-  join_spread(count, static_cast<double>(mean) + off, static_cast<double>(squares) - off * off * count, before, mean_of,
-              squares_of);
-}
-
-/// Joins the spread of some lines to that of kLanes channels, of which `width` count.
-COHORT_VECTORS void join_lines(const float* const* lines, std::int64_t count, std::int64_t width, double before,
-                               double* mean, double* squares) {
-  float means[kLanes] = {}, distances[kLanes] = {}, squared[kLanes] = {};
-  // A number of channels that the compiler knows keeps the sums in registers.
-  width == kLanes ? measure_lines(lines, count, kLanes, means, distances, squared)
-                  : measure_lines(lines, count, width, means, distances, squared);
   for (std::int64_t c = 0; c < width; ++c)
-    join_sums(static_cast<double>(count), means[c], distances[c], squared[c], before, mean[c], squares[c]);
+    join_sums(static_cast<double>(count), means[c], distances[c], squared[c], before, mean[first + c],
+              squares[first + c]);
+}
+
+/// The same of all channels. A width that the compiler knows keeps the sums in registers.
+COHORT_VECTORS void join_lines(const float* const* lines, std::int64_t count, std::int64_t channels, double before,
+                               double* mean, double* squares) {
+  std::int64_t first = 0;
+  for (; first + kLanes <= channels; first += kLanes)
+    join_channels(lines, count, first, kLanes, before, mean, squares);
+  if (first < channels) join_channels(lines, count, first, channels - first, before, mean, squares);
 }
 
 /// Joins a run of one channel's positions.
@@ -67,28 +69,30 @@ COHORT_VECTORS void join_run(const float* x, std::int64_t count, double before, 
   join_sums(static_cast<double>(count), about, distances, squared, before, *mean, *squares);
 }
 
-COHORT_INLINE void sum_lines(const float* const* x, const float* const* dy, std::int64_t count, std::int64_t width,
-                             const float* mean, float* sum, float* product) {
+/// Adds the products and dy of some lines to the sums of `width` channels from `first` on.
+COHORT_INLINE void add_channels(const float* const* x, const float* const* dy, std::int64_t count, std::int64_t first,
+                                std::int64_t width, const float* mean, double* sums) {
+  float sum[kLanes] = {}, product[kLanes] = {};
   for (std::int64_t i = 0; i < count; ++i) {
-    const float *const line = x[i], *const given = dy[i];
+    const float *const line = x[i] + first, *const given = dy[i] + first;
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c) {
       sum[c] += given[c];
-      product[c] += given[c] * (line[c] - mean[c]);
+      product[c] += given[c] * (line[c] - mean[first + c]);
     }
+  }
+  for (std::int64_t c = 0; c < width; ++c) {
+    sums[2 * (first + c)] += static_cast<double>(product[c]);
+    sums[2 * (first + c) + 1] += static_cast<double>(sum[c]);
   }
 }
 
-/// Adds the products and dy of some lines to the sums of kLanes channels, of which `width` count.
-COHORT_VECTORS void add_products(const float* const* x, const float* const* dy, std::int64_t count, std::int64_t width,
-                                 const float* mean, double* sums) {
-  float sum[kLanes] = {}, product[kLanes] = {};
-  width == kLanes ? sum_lines(x, dy, count, kLanes, mean, sum, product)
-                  : sum_lines(x, dy, count, width, mean, sum, product);
-  for (std::int64_t c = 0; c < width; ++c) {
-    sums[2 * c] += static_cast<double>(product[c]);
-    sums[2 * c + 1] += static_cast<double>(sum[c]);
-  }
+/// The same of all channels.
+COHORT_VECTORS void add_products(const float* const* x, const float* const* dy, std::int64_t count,
+                                 std::int64_t channels, const float* mean, double* sums) {
+  std::int64_t first = 0;
+  for (; first + kLanes <= channels; first += kLanes) add_channels(x, dy, count, first, kLanes, mean, sums);
+  if (first < channels) add_channels(x, dy, count, first, channels - first, mean, sums);
 }
 
 COHORT_VECTORS void add_run_products(const float* x, const float* dy, std::int64_t count, float mean, double* sums) {
@@ -107,14 +111,10 @@ COHORT_VECTORS void add_run_products(const float* x, const float* dy, std::int64
 void lines_statistics(const ChannelWalk& walk, const float* x, Range all, double* result) {
   std::fill_n(result, 2 * walk.channels, 0.0);
   std::array<const float*, kLines> lines{};
-  for (std::int64_t first = 0; first < walk.channels; first += kLanes) {
-    const std::int64_t width = std::min(kLanes, walk.channels - first);
-    for (std::int64_t at = all.begin; at < all.end; at += kLines) {
-      const std::int64_t count = std::min(kLines, all.end - at);
-      for (std::int64_t i = 0; i < count; ++i) lines[static_cast<std::size_t>(i)] = x + walk.line(0, at + i) + first;
-      join_lines(lines.data(), count, width, static_cast<double>(at - all.begin), result + first,
-                 result + walk.channels + first);
-    }
+  for (std::int64_t at = all.begin; at < all.end; at += kLines) {
+    const std::int64_t count = std::min(kLines, all.end - at);
+    for (std::int64_t i = 0; i < count; ++i) lines[static_cast<std::size_t>(i)] = x + walk.line(0, at + i);
+    join_lines(lines.data(), count, walk.channels, static_cast<double>(at - all.begin), result, result + walk.channels);
   }
 }
 
@@ -145,16 +145,13 @@ void sample_statistics(const ChannelWalk& walk, const float* x, Range samples, d
 void lines_products(const ChannelWalk& walk, const Gradient& from, const float* mean, Range all, double* sums) {
   std::fill_n(sums, 2 * walk.channels, 0.0);
   std::array<const float*, kLines> x{}, dy{};
-  for (std::int64_t first = 0; first < walk.channels; first += kLanes) {
-    const std::int64_t width = std::min(kLanes, walk.channels - first);
-    for (std::int64_t at = all.begin; at < all.end; at += kLines) {
-      const std::int64_t count = std::min(kLines, all.end - at);
-      for (std::int64_t i = 0; i < count; ++i) {
-        x[static_cast<std::size_t>(i)] = from.x + walk.line(0, at + i) + first;
-        dy[static_cast<std::size_t>(i)] = from.dy + walk.line(1, at + i) + first;
-      }
-      add_products(x.data(), dy.data(), count, width, mean + first, sums + 2 * first);
+  for (std::int64_t at = all.begin; at < all.end; at += kLines) {
+    const std::int64_t count = std::min(kLines, all.end - at);
+    for (std::int64_t i = 0; i < count; ++i) {
+      x[static_cast<std::size_t>(i)] = from.x + walk.line(0, at + i);
+      dy[static_cast<std::size_t>(i)] = from.dy + walk.line(1, at + i);
     }
+    add_products(x.data(), dy.data(), count, walk.channels, mean, sums);
   }
 }
 

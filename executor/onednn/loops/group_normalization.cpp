@@ -117,10 +117,17 @@ class GroupNormalizer {
   void write(const HostArguments& arguments, std::int64_t n, std::int64_t cut, const double* spreads) const {
     const Coefficients all = coefficients(arguments, spreads);
     const Range lines = lines_of(n, cut);
+    const float* const x = arguments.inputs[0];
+    float* const y = arguments.outputs[0];
+    if (walk_.by_position) {
+      normalize_rows({x + walk_.line(0, lines.begin), y + walk_.line(1, lines.begin), walk_.forms[0].position,
+                      walk_.forms[1].position, lines.end - lines.begin, walk_.channels},
+                     {all.mean.data(), all.factor.data(), all.shift.data()});
+      return;
+    }
     for (std::int64_t line = lines.begin; line < lines.end; ++line) {
-      const std::int64_t c = walk_.by_position ? 0 : line - n * lines_;
-      normalize_run({arguments.inputs[0] + walk_.line(0, line), arguments.outputs[0] + walk_.line(1, line), 1, 1,
-                     walk_.by_position ? 1 : 0, walk_.by_position ? walk_.channels : walk_.positions},
+      const std::int64_t c = line - n * lines_;
+      normalize_run({x + walk_.line(0, line), y + walk_.line(1, line), 1, 1, 0, walk_.positions},
                     {all.mean.data() + c, all.factor.data() + c, all.shift.data() + c});
     }
   }

@@ -32,6 +32,19 @@ COHORT_VECTORS void normalize_channels(const float* x, std::int64_t count, const
   for (std::int64_t c = 0; c < count; ++c) y[c] = normalized(x[c], mean[c], factor[c], shift[c], floor);
 }
 
+COHORT_VECTORS void normalize_each(const ChannelRows& r, const ChannelCoefficients& k) {
+  const float* const mean = k.mean;
+  const float* const factor = k.factor;
+  const float* const shift = k.shift;
+  const float floor = k.floor;
+  for (std::int64_t row = 0; row < r.rows; ++row) {
+    const float* const x = r.x + row * r.x_step;
+    float* const y = r.y + row * r.y_step;
+#pragma omp simd
+    for (std::int64_t c = 0; c < r.channels; ++c) y[c] = normalized(x[c], mean[c], factor[c], shift[c], floor);
+  }
+}
+
 /// Of one channel.
 COHORT_VECTORS void normalize_channel(const float* x, std::int64_t count, const ChannelCoefficients& k, float* y) {
   const float mean = *k.mean, factor = *k.factor, shift = *k.shift, floor = k.floor;
@@ -92,6 +105,10 @@ void normalize_run(const ChannelRun& run, const ChannelCoefficients& coefficient
     const std::int64_t c = i * run.channel_step;
     run.y[i * run.y_step] = normalized(run.x[i * run.x_step], k.mean[c], k.factor[c], k.shift[c], k.floor);
   }
+}
+
+void normalize_rows(const ChannelRows& rows, const ChannelCoefficients& coefficients) {
+  normalize_each(rows, coefficients);
 }
 
 OwnWays own_ways(const BatchNormalization& op, const OpCall& call, int threads) {

@@ -20,4 +20,13 @@ struct ChannelRun {
 
 void normalize_run(const ChannelRun& run, const ChannelCoefficients& coefficients);
 
+/// Rows of all channels: distances in elements from one row to the next.
+struct ChannelRows {
+  const float* x;
+  float* y;
+  std::int64_t x_step, y_step, rows, channels;
+};
+
+void normalize_rows(const ChannelRows& rows, const ChannelCoefficients& coefficients);
+
 }  // namespace cohort::onednn
