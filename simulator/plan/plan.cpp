@@ -130,8 +130,7 @@ Result<void> validate_launch_threads(const Plan& plan) {
 Result<void> validate_baselines(const Plan& plan) {
   std::map<std::uint32_t, std::size_t> known;  // by member: its baseline
   for (std::size_t i = 0; i < plan.baselines.size(); ++i) {
-    if (plan.baselines[i].members.empty())
-      return fail(ErrorCode::kInvalidInput, "baselines[{}].members is empty", i);
+    if (plan.baselines[i].members.empty()) return fail(ErrorCode::kInvalidInput, "baselines[{}].members is empty", i);
     for (const std::uint32_t member : plan.baselines[i].members) {
       if (member >= plan.members.size())
         return fail(ErrorCode::kInvalidInput, "baselines[{}].members: there is no member {}; the last is {}", i, member,

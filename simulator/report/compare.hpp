@@ -47,10 +47,10 @@ struct Comparison {
   std::optional<double> predicted_speedup, measured_speedup;
   /// Of the speedup.
   std::optional<double> relative_error;
-  bool different_plans = false;  ///< by what the traces say, as different_plans() has it
+  bool different_plans = false;           ///< by what the traces say, as different_plans() has it
   std::string predicted_on, measured_on;  ///< names of the devices where the traces say that they differ
-  int disturbed = 0;             ///< measured wall times of the plan that were left out, as other programs ran
-  int wall_times = 0;            ///< measured, those included
+  int disturbed = 0;                      ///< measured wall times of the plan that were left out, as other programs ran
+  int wall_times = 0;                     ///< measured, those included
 };
 
 /// Whether two traces, as far as they say, are of plans that run other members, or the same in another way. Algorithms,

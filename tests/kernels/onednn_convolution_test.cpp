@@ -259,9 +259,9 @@ class OnednnPool : public ::testing::TestWithParam<std::tuple<PoolKind, bool, bo
 
 TEST_P(OnednnPool, EqualsTheReference) {
   const auto [kind, ceil_mode, count_include_pad, channels, minibatch] = GetParam();
-  for (const Window& window : {square_window(2, 2, 0), square_window(3, 2, 0), square_window(3, 2, 1),
-                               square_window(3, 1, 1), square_window(3, 3, 0), square_window(13, 1, 0),
-                               square_window(5, 1, 2)}) {
+  for (const Window& window :
+       {square_window(2, 2, 0), square_window(3, 2, 0), square_window(3, 2, 1), square_window(3, 1, 1),
+        square_window(3, 3, 0), square_window(13, 1, 0), square_window(5, 1, 2)}) {
     const View x = dense(0, {minibatch, channels, 13, 14});
     const OpCall call = with_output(Pool{kind, window, ceil_mode, count_include_pad}, {x}, 1);
     const OpCall floored = with_output(Pool{kind, window, false, count_include_pad}, {x}, 1);

@@ -134,8 +134,8 @@ Member member_of(std::string name, std::string model) {
 
 TEST(Compare, TellsPlansApartByWhatTheyRunAndHow) {
   const auto text_of = [](const std::function<void(Plan&)>& edit) {
-    Plan plan = uniform_plan({member_of("a", "folder/net.onnx"), member_of("b", "folder/net.onnx")},
-                             Strategy::kConcurrent, 2);
+    Plan plan =
+        uniform_plan({member_of("a", "folder/net.onnx"), member_of("b", "folder/net.onnx")}, Strategy::kConcurrent, 2);
     edit(plan);
     return write_plan(plan);
   };
@@ -166,8 +166,9 @@ TEST(Compare, SaysThatPlansOrDevicesDifferWhereAllTasksAreInBoth) {
   p.info.device.name = "some GPU";
   m.info.device.name = "some CPU";
   const std::string text = print(compare(p, m).value());
-  EXPECT_TRUE(text.starts_with("The traces are of different plans: speedups are of different things.\n"
-                               "The traces are of different devices: predicted for some GPU, measured on some CPU.\n"))
+  EXPECT_TRUE(
+      text.starts_with("The traces are of different plans: speedups are of different things.\n"
+                       "The traces are of different devices: predicted for some GPU, measured on some CPU.\n"))
       << text;
 }
 

@@ -221,7 +221,7 @@ std::vector<std::string> TraceComparison::notes() const {
   const bool none = alone == static_cast<std::int64_t>(keyed_.identities.size());
   if (different_plans_) {
     notes.emplace_back(
-        none ? "The traces are of different plans without a task in common: only sums by op tell them apart."
+        none        ? "The traces are of different plans without a task in common: only sums by op tell them apart."
         : alone > 0 ? "The traces are of different plans: only tasks that both have are compared."
                     : "The traces are of different plans.");
   } else if (none && keyed_.matched_by == MatchedBy::kTask) {

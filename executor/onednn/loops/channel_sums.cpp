@@ -49,8 +49,7 @@ COHORT_INLINE void join_channels(const float* const* lines, std::int64_t count, 
 COHORT_VECTORS void join_lines(const float* const* lines, std::int64_t count, std::int64_t channels, double before,
                                double* mean, double* squares) {
   std::int64_t first = 0;
-  for (; first + kLanes <= channels; first += kLanes)
-    join_channels(lines, count, first, kLanes, before, mean, squares);
+  for (; first + kLanes <= channels; first += kLanes) join_channels(lines, count, first, kLanes, before, mean, squares);
   if (first < channels) join_channels(lines, count, first, channels - first, before, mean, squares);
 }
 

@@ -17,8 +17,7 @@ namespace {
 
 /// Of each channel of a sample.
 struct Coefficients {
-  explicit Coefficients(std::int64_t channels)
-      : mean(static_cast<std::size_t>(channels)), factor(mean), shift(mean) {}
+  explicit Coefficients(std::int64_t channels) : mean(static_cast<std::size_t>(channels)), factor(mean), shift(mean) {}
 
   std::vector<float> mean, factor, shift;
 };
