@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
@@ -140,6 +141,12 @@ Result<void> validate_baselines(const Plan& plan) {
         return fail(ErrorCode::kInvalidInput, "baselines[{}].members: member {} is in baselines[{}] already", i, member,
                     first->second);
     }
+    const Baseline& baseline = plan.baselines[i];
+    if (!baseline.fingerprint.empty() && baseline.fingerprint != baseline_fingerprint(plan, baseline.members))
+      return fail(ErrorCode::kInvalidInput,
+                  "baselines[{}] was made for other models than its members have now, or for another layout or "
+                  "precision; delete baselines to have them made anew",
+                  i);
   }
   return {};
 }
@@ -228,6 +235,22 @@ std::string fingerprint(const Plan& plan) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   for (const char c : write_plan(bare)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return fmt::format("{:016x}", hash);
+}
+
+std::string baseline_fingerprint(const Plan& plan, const std::vector<std::uint32_t>& members) {
+  Plan bare;
+  bare.layout = plan.layout;
+  bare.precision = plan.precision;
+  const ModelSource* last = nullptr;
+  for (const std::uint32_t member : members) {
+    const ModelSource& source = plan.members[member].source;
+    if (last != nullptr && *last == source) continue;
+    last = &source;
+    Member& model = bare.members.emplace_back();
+    model.source = source;
+    model.source.model = std::filesystem::path(source.model).filename();  // wherever it lies
+  }
+  return fingerprint(bare);
 }
 
 std::uint32_t stream_in_blocks(std::size_t position, std::size_t count, int streams) {

@@ -124,6 +124,7 @@ struct Baseline {
   /// Of decoded images; absent: as the plan's.
   std::optional<InputSetting> input = std::nullopt;
   std::optional<LaunchMode> launch = std::nullopt;  ///< absent: as the plan's
+  std::string fingerprint = {};                     ///< baseline_fingerprint() when it was made; empty: not known
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
@@ -160,6 +161,10 @@ inline InputSetting input_setting(const Plan& plan) { return {plan.input.decode_
 void set_input_setting(const InputSetting& setting, Plan& plan);
 /// Changes whenever anything but `resolved` changes.
 std::string fingerprint(const Plan& plan);
+
+/// Changes whenever a baseline of these members would have to be made anew: with the models that they are of, the
+/// layout or the precision. Names and seeds do not count, nor does how often one model follows itself.
+std::string baseline_fingerprint(const Plan& plan, const std::vector<std::uint32_t>& members);
 
 /// The plan that runs one member alone as its baseline says.
 Plan baseline_plan(const Plan& plan, std::uint32_t member);

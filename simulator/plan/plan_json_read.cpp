@@ -286,6 +286,9 @@ Result<Baseline> read_baseline(JsonObject& object, Allowance& allowance) {
   if (object.has("launch")) {
     COHORT_TRY(baseline.launch, kLaunchModes.read(object, "launch"));
   }
+  if (object.has("fingerprint")) {
+    COHORT_TRY(baseline.fingerprint, object.string("fingerprint"));
+  }
   COHORT_CHECK(object.no_other_keys());
   return baseline;
 }

@@ -176,6 +176,7 @@ ordered_json write_baselines(const std::vector<Baseline>& baselines) {
     if (baseline.input)
       entry["input"] = {{"decode_workers", baseline.input->decode_workers}, {"buffers", baseline.input->buffers}};
     if (baseline.launch) entry["launch"] = kLaunchModes.of(*baseline.launch);
+    if (!baseline.fingerprint.empty()) entry["fingerprint"] = baseline.fingerprint;
     entry["steps"] = write_steps(baseline.steps);
     list.push_back(std::move(entry));
   }

@@ -118,6 +118,7 @@ class BaselineSearch {
     for (const std::uint32_t member : members)
       found_.alone[member] = step_time / static_cast<std::int64_t>(members.size());
     Baseline baseline{members, std::move(steps), std::nullopt};
+    baseline.fingerprint = baseline_fingerprint(*case_.base, members);
     if (case_.base->input.source == InputSource::kFolder) baseline.input = input_setting(*case_.base);
     found_.baselines.push_back(std::move(baseline));
   }

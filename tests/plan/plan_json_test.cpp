@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -298,6 +299,29 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"\"launch\": \"single\"", "\"launch\": \"twice\"", "baselines[0].launch"},
         BadPlan{"\"buffers\":5", "\"buffer\":5", "baselines[0].input.buffers"},
         BadPlan{"\"format\"", "format", "not valid JSON at line 2"}));
+
+TEST(PlanJson, ABaselineOfOtherModelsIsRefused) {
+  Plan plan = sample_plan();
+  plan.baselines.front().fingerprint = baseline_fingerprint(plan, plan.baselines.front().members);
+  ASSERT_TRUE(parse_plan(write_plan(plan)));
+  EXPECT_EQ(parse_plan(write_plan(plan)).value(), plan);
+  const auto refused = [&](const std::function<void(Plan&)>& edit) {
+    Plan edited = plan;
+    edit(edited);
+    const auto read = parse_plan(write_plan(edited));
+    return !read && read.error().message.starts_with("baselines[0] was made for other models than its members have");
+  };
+  EXPECT_FALSE(refused([](Plan& edited) { edited.members[0].name = "another"; }));
+  EXPECT_FALSE(refused([](Plan& edited) { edited.members[0].seed = 99; }));
+  EXPECT_FALSE(refused([](Plan& edited) {
+    for (Member& member : edited.members) member.source.model = "elsewhere/" + member.source.model;
+  }));
+  EXPECT_TRUE(refused([](Plan& edited) { edited.members[0].source.minibatch = 77; }));
+  EXPECT_TRUE(refused([](Plan& edited) { edited.members[0].source.model = "other"; }));
+  EXPECT_TRUE(refused([](Plan& edited) { edited.members[0].source.arguments["hidden"] = "7"; }));
+  EXPECT_TRUE(refused([](Plan& edited) { edited.layout = Layout::kNchw; }));
+  EXPECT_TRUE(refused([](Plan& edited) { edited.precision = Precision::kTf32; }));
+}
 
 TEST(PlanJson, TruncatedTextIsRefusedAtEveryLength) {
   const std::string text = write_plan(sample_plan());

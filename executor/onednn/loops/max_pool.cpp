@@ -117,9 +117,9 @@ OwnWays own_ways(const Pool& op, const OpCall& call, int threads) {
   const auto x = reference::with_three_spatial(reference::ConstTensor{nullptr, view->shape, view->strides});
   const auto y = reference::with_three_spatial(reference::ConstTensor{nullptr, out.shape, out.strides});
   const std::int64_t rows = y.shape[0] * y.shape[2] * y.shape[3];
-  const std::int64_t height = window.kernel[0] * window.kernel[1];
-  const std::int64_t at_once = y.shape[4] * height * window.kernel[2];
-  const std::int64_t by_columns = x.shape[4] * height + y.shape[4] * window.kernel[2];
+  const std::int64_t rows_reached = window.kernel[0] * window.kernel[1];
+  const std::int64_t at_once = y.shape[4] * rows_reached * window.kernel[2];
+  const std::int64_t by_columns = x.shape[4] * rows_reached + y.shape[4] * window.kernel[2];
   const std::int64_t work = y.shape[1] * std::min(at_once, by_columns);
   OwnWay way;
   way.leads = out.shape[1] >= kLanes;
