@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/device.hpp"
@@ -33,7 +35,7 @@ class DeviceLinker {
       : draft_(draft), records_(draft.records), typical_(draft.result.typical), next_wait_(records_.streams.size()) {}
 
   void run() {
-    find_default_stream();
+    find_default_streams();
     std::vector<std::optional<std::uint32_t>> ahead(records_.streams.size()), linked(records_.streams.size());
     for (std::uint32_t i = 0; i < records_.ops.size(); ++i) {
       const std::uint32_t stream = records_.ops[i].stream;
@@ -63,7 +65,7 @@ class DeviceLinker {
         {*draft_.calls[*op.call].task, Anchor::kStart, call.start, typical_.launch_latency, EdgeKind::kLaunch});
     if (ahead) add_ahead(index, *ahead);
     add_events(index, call.start);
-    if (blocking_default_ && records_.streams.size() > 1) add_default_stream(index, call.start);
+    if (default_of_[op.stream]) add_default_stream(index, call.start);
     if (draft_.calls[*op.call].launched > 1) add_branch(index);
     add_edges(op);
   }
@@ -97,11 +99,12 @@ class DeviceLinker {
     }
   }
 
-  /// The legacy default stream: ops on it wait for all blocking streams, and they for it.
+  /// The legacy default stream: ops on it wait for all blocking streams of its device, and they for it.
   void add_default_stream(std::uint32_t index, Nanoseconds launched) {
     const std::uint32_t own = records_.ops[index].stream;
+    const std::uint32_t by_default = *default_of_[own];
     for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
-      if (s == own || (own != *blocking_default_ && s != *blocking_default_)) continue;
+      if (s == own || default_of_[s] != by_default || (own != by_default && s != by_default)) continue;
       if (const auto op = last_launched(draft_, s, launched)) {
         add_source(*op, index, EdgeKind::kStreamOrder, typical_.event_latency);
       }
@@ -141,22 +144,36 @@ class DeviceLinker {
     }
   }
 
-  /// Streams made by cudaStreamCreate block with the legacy default stream (the lowest id), unless
+  /// Streams made by cudaStreamCreate block with the legacy default stream of their device (the lowest id), unless
   /// recorded overlap shows that they do not.
-  void find_default_stream() {
-    if (!records_.creates_blocking_streams || records_.streams.empty()) return;
-    const auto lowest = std::min_element(records_.streams.begin(), records_.streams.end(),
-                                         [](const auto& a, const auto& b) { return a.stream < b.stream; });
-    const auto candidate = static_cast<std::uint32_t>(lowest - records_.streams.begin());
-    Nanoseconds default_end = Nanoseconds::min();
-    Nanoseconds other_end = Nanoseconds::min();
+  void find_default_streams() {
+    default_of_.resize(records_.streams.size());
+    if (!records_.creates_blocking_streams) return;
+    struct Device {
+      std::uint32_t lowest = 0;  ///< of its streams
+      Nanoseconds default_end = Nanoseconds::min(), other_end = Nanoseconds::min();
+      bool overlaps = false;
+    };
+    std::map<std::tuple<std::optional<std::int64_t>, std::int64_t, std::int64_t>, Device> devices;
+    const auto device_of = [&](std::uint32_t stream) -> Device& {
+      const RecordedStream& of = records_.streams[stream];
+      return devices.try_emplace({of.process, of.device, of.context}, Device{stream}).first->second;
+    };
+    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
+      Device& device = device_of(s);
+      if (records_.streams[s].stream < records_.streams[device.lowest].stream) device.lowest = s;
+    }
     for (const RecordedOp& op : records_.ops) {  // by start
-      const bool on_default = op.stream == candidate;
-      if (op.start < (on_default ? other_end : default_end)) return;
-      Nanoseconds& end = on_default ? default_end : other_end;
+      Device& device = device_of(op.stream);
+      const bool on_default = op.stream == device.lowest;
+      if (op.start < (on_default ? device.other_end : device.default_end)) device.overlaps = true;
+      Nanoseconds& end = on_default ? device.default_end : device.other_end;
       end = std::max(end, op.end);
     }
-    blocking_default_ = candidate;
+    for (std::uint32_t s = 0; s < records_.streams.size(); ++s) {
+      const Device& device = device_of(s);
+      if (!device.overlaps) default_of_[s] = device.lowest;
+    }
   }
 
   Draft& draft_;
@@ -165,7 +182,7 @@ class DeviceLinker {
   std::vector<std::size_t> next_wait_;  ///< by stream: the first of its waits that no op has met
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> of_call_;  ///< linked ops, by start
   std::vector<Candidate> candidates_;
-  std::optional<std::uint32_t> blocking_default_;
+  std::vector<std::optional<std::uint32_t>> default_of_;  ///< by stream: the default stream that it blocks with
 };
 
 /// A device's multiprocessors and what one of them holds.

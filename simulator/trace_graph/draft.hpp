@@ -67,8 +67,8 @@ std::optional<std::uint32_t> last_launched(const Draft& draft, std::uint32_t str
 /// Ops of other streams that a stream was told before a moment to wait for, behind its last op of then: of each stream
 /// the latest.
 std::vector<std::uint32_t> waited_for_behind(const Draft& draft, std::uint32_t stream, Nanoseconds before);
-/// The call that recorded the event of a synchronisation.
-std::optional<std::uint32_t> recording_of(const Records& records, const RecordedSync& sync);
+/// The call that recorded the event of a synchronisation by call `waits`.
+std::optional<std::uint32_t> recording_of(const Records& records, std::uint32_t waits, const RecordedSync& sync);
 
 /// Chooses calls and ops, and measures typical times.
 void select(Draft& draft);

@@ -13,7 +13,7 @@ void find_event_wait(Draft& draft, std::uint32_t index) {
   const auto sync = records.syncs.find(index);
   if (sync == records.syncs.end() || !sync->second.stream || !sync->second.source) return;
   const Nanoseconds waits = records.calls[index].start;
-  const auto recording = recording_of(records, sync->second);
+  const auto recording = recording_of(records, index, sync->second);
   const Nanoseconds recorded = recording ? records.calls[*recording].start : waits;
   const std::uint32_t source = *sync->second.source;
   std::vector<std::uint32_t> ops = waited_for_behind(draft, source, recorded);
@@ -23,9 +23,10 @@ void find_event_wait(Draft& draft, std::uint32_t index) {
 
 }  // namespace
 
-std::optional<std::uint32_t> recording_of(const Records& records, const RecordedSync& sync) {
+std::optional<std::uint32_t> recording_of(const Records& records, std::uint32_t waits, const RecordedSync& sync) {
   if (sync.event_synchronisation) {
-    const auto call = records.event_recordings.find(*sync.event_synchronisation);
+    const std::int64_t process = records.process_of(records.calls[waits]);
+    const auto call = records.event_recordings.find({process, *sync.event_synchronisation});
     if (call != records.event_recordings.end()) return call->second;
   }
   if (!sync.record_correlation) return std::nullopt;

@@ -162,7 +162,7 @@ class Reader {
       if (!id) id = trace_.integer_arg(slice, key(name));
     }
     if (kinds_(slice) == SliceKind::kEventRecord) {
-      if (id) records_.event_recordings[*id] = *call;
+      if (id) records_.event_recordings[{records_.process_of(records_.calls[*call]), *id}] = *call;
       return;
     }
     RecordedSync sync;

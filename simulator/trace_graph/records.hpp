@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "simulator/engine/task_graph.hpp"
@@ -54,12 +56,13 @@ struct Records {
   std::vector<TrackId> threads;         ///< host threads that call
   std::vector<std::int64_t> processes;  ///< by thread
   std::vector<RecordedStream> streams;
-  std::vector<RecordedCall> calls;                                   ///< by start
-  std::vector<RecordedOp> ops;                                       ///< by start
-  std::unordered_map<std::uint32_t, RecordedSync> syncs;             ///< by call
-  std::unordered_map<std::int64_t, std::uint32_t> call_of;           ///< by correlation id
-  std::unordered_map<std::int64_t, std::uint32_t> event_recordings;  ///< event synchronisation id -> call
-  std::size_t nested_calls = 0;                                      ///< dropped: within another call
+  std::vector<RecordedCall> calls;                          ///< by start
+  std::vector<RecordedOp> ops;                              ///< by start
+  std::unordered_map<std::uint32_t, RecordedSync> syncs;    ///< by call
+  std::unordered_map<std::int64_t, std::uint32_t> call_of;  ///< by correlation id
+  /// By process, which each count from the start, and event synchronisation id: the call.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> event_recordings;
+  std::size_t nested_calls = 0;  ///< dropped: within another call
   bool creates_blocking_streams = false;
 
   [[nodiscard]] std::int64_t process_of(const RecordedCall& call) const { return processes[call.thread]; }

@@ -168,7 +168,7 @@ class WaitFinder {
     const RecordedCall& call = records_.calls[index];
     const auto sync = records_.syncs.find(index);
     if (sync != records_.syncs.end()) {
-      const auto record = recording_of(records_, sync->second);
+      const auto record = recording_of(records_, index, sync->second);
       if (record && sync->second.source) {
         wait_for_waits(index, *sync->second.source, records_.calls[*record].start);
         const auto op = last_launched(draft_, *sync->second.source, records_.calls[*record].start);
@@ -188,7 +188,7 @@ class WaitFinder {
         --it;
         const Nanoseconds end = records_.ops[it->op].end;
         if (end <= call.start) break;
-        if (end <= call.end && (!latest || end > records_.ops[*latest].end)) latest = it->op;
+        if (explains(it->op, call) && (!latest || end > records_.ops[*latest].end)) latest = it->op;
       }
     }
     if (latest && call.end - records_.ops[*latest].end < kPromptReturn) {
@@ -203,7 +203,7 @@ class WaitFinder {
   void find_copy(std::uint32_t index) {
     const RecordedCall& call = records_.calls[index];
     const auto op = op_of_call_.find(index);
-    if (op == op_of_call_.end() || records_.ops[op->second].end > call.end) return;
+    if (op == op_of_call_.end() || !explains(op->second, call)) return;
     if (call.synchronous || records_.ops[op->second].pageable) add(index, op->second);
   }
 

@@ -55,7 +55,8 @@ class Collapse {
   struct Region {
     std::vector<TaskId> tasks;
     std::size_t launches = 0;
-    std::int64_t nodes = 0;
+    std::int64_t nodes = 0;           ///< that were launched one by one
+    Nanoseconds of_graphs{};          ///< what launches of recorded graphs took beyond the call
     std::set<std::uint32_t> streams;  ///< of its nodes
     TaskId launch{};
   };
@@ -115,8 +116,12 @@ class Collapse {
       if (breaks) continue;
       region.tasks.push_back(id);
       if (task.kind == TaskKind::kLaunch) ++region.launches;
-      region.nodes += launched_[to_index(id)];
       if (launched_[to_index(id)] == 0) continue;
+      if (launched_[to_index(id)] == 1) {
+        ++region.nodes;
+      } else {
+        region.of_graphs += std::max(Nanoseconds(0), task.duration - costs_.call);
+      }
       region.streams.insert(stream_[to_index(id)]);
     }
     close(region);
@@ -153,7 +158,7 @@ class Collapse {
       launch.cores = 0;
       const auto further = static_cast<std::int64_t>(std::max<std::size_t>(1, region.streams.size())) - 1;
       const Nanoseconds node = further == 0 ? costs_.chain_node.value_or(costs_.node) : costs_.node;
-      launch.duration = costs_.call + costs_.stream * further + node * region.nodes;
+      launch.duration = costs_.call + costs_.stream * further + node * region.nodes + region.of_graphs;
       launch.position = first.position;
       launch.iteration = first.iteration;
       launch.member = first.member;
@@ -163,10 +168,13 @@ class Collapse {
   }
 
   void redirect() {
-    std::vector<std::uint32_t> node_of(graph_.tasks.size(), kNone);  // by device task: the region that launched it
+    // By device task: the region that launched it, and the launch.
+    std::vector<std::uint32_t> node_of(graph_.tasks.size(), kNone), launch_of(graph_.tasks.size(), kNone);
     for (const Edge& edge : graph_.edges) {
       const std::uint32_t region = region_of(edge.from);
-      if (edge.kind == EdgeKind::kLaunch && region != kNone) node_of[to_index(edge.to)] = region;
+      if (edge.kind != EdgeKind::kLaunch || region == kNone) continue;
+      node_of[to_index(edge.to)] = region;
+      launch_of[to_index(edge.to)] = static_cast<std::uint32_t>(to_index(edge.from));
     }
     std::vector<Edge> edges;
     for (Edge edge : graph_.edges) {
@@ -184,7 +192,10 @@ class Collapse {
       }
       const std::uint32_t node = node_of[to_index(edge.to)];
       const bool chain = edge.kind == EdgeKind::kStreamOrder || edge.kind == EdgeKind::kEvent;
-      if (chain && node != kNone && node_of[to_index(edge.from)] == node && edge.delay <= costs_.most_gap) {
+      // Nodes of a graph that was recorded as one keep its gaps.
+      const bool recorded_so = launch_of[to_index(edge.to)] == launch_of[to_index(edge.from)];
+      if (chain && node != kNone && node_of[to_index(edge.from)] == node && !recorded_so &&
+          edge.delay <= costs_.most_gap) {
         edge.delay = std::min(edge.delay, costs_.gap);
       }
       edges.push_back(edge);

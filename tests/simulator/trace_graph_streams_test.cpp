@@ -158,6 +158,26 @@ TEST(TraceGraphStreams, WaitsForNoEventOfAnotherProcess) {
   EXPECT_THAT(replayed_with_half(trace, "own"), HasSubstr("cudaEventSynchronize 20-57"));
 }
 
+TEST(TraceGraphStreams, TakeTheRecordingOfAnEventOfTheirOwnProcess) {
+  // Both processes number their events from the start.
+  Trace trace = gpu_trace_from(R"(
+    main   cudaLaunchKernel      0   5 c1
+    s7     own                  10 100 c1
+    main   cudaEventRecord       6   7 c2
+    sync   CUDA_Event_Record     6   7 c2 cuda_event_sync_id=1
+    other  cudaEventRecord     200 201 c3
+    sync   CUDA_Event_Record   200 201 c3 cuda_event_sync_id=1
+    main   cudaStreamWaitEvent   8   9 c4
+    sync   Stream_Wait_Event     8   9 c4 stream=9 wait_on_stream=7 wait_on_cuda_event_sync_id=1
+    main   cudaLaunchKernel     14  19 c5
+    s9     behind              102 110 c5
+    main   cudaLaunchKernel     20  25 c6
+    s7     later               120 300 c6)");
+  for (Track& track : trace.tracks) track.pid = track.thread == "other" ? 2 : 1;
+  EXPECT_THAT(replayed_with_half(trace, "none"), HasSubstr("behind 102-110"));
+  EXPECT_THAT(replayed_with_half(trace, "own"), HasSubstr("behind 57-65"));
+}
+
 TEST(TraceGraphStreams, TakeNoGraphOfManyKernelsForAQueueThatIsFull) {
   // Each launch begins when 39 kernels of the graph before have run.
   constexpr int kKernels = 400;

@@ -181,6 +181,26 @@ TEST(TraceGraph, BlocksOnCopiesOfPageableMemory) {
   EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("cudaMemcpyAsync 6-66\n"));
 }
 
+TEST(TraceGraph, WaitsForWorkThatEndsALittleAfterTheCallAsClocksDiffer) {
+  const auto replayed_twice_as_fast = [](std::string_view call, std::string_view work, int end) {
+    return replayed(faster(graph_of(fmt::format(R"(
+    main cudaLaunchKernel             0   2  c1
+    main cudaLaunchKernel             3   5  c{}
+    main {}                           6 100  c{}
+    s7   before                       7  50  c1
+    s7   {}                          51 {}  c2)",
+                                                work == "last" ? 2 : 3, call, work == "last" ? 3 : 2, work, end)),
+                           2));
+  };
+  const std::string_view copy = "Memcpy_DtoH_(Device_->_Pageable)";
+  EXPECT_THAT(replayed_twice_as_fast("cudaMemcpy", copy, 99), testing::HasSubstr("cudaMemcpy 6-78.5"));
+  EXPECT_THAT(replayed_twice_as_fast("cudaMemcpy", copy, 101), testing::HasSubstr("cudaMemcpy 6-78.5"));
+  EXPECT_THAT(replayed_twice_as_fast("cudaEventSynchronize", "last", 99),
+              testing::HasSubstr("cudaEventSynchronize 6-54.5"));
+  EXPECT_THAT(replayed_twice_as_fast("cudaEventSynchronize", "last", 101),
+              testing::HasSubstr("cudaEventSynchronize 6-53.5"));
+}
+
 TEST(TraceGraph, FollowsTheBranchesOfAGraphLaunch) {
   const std::string_view text = R"(
     main cudaGraphLaunch  0   9  c1
@@ -221,6 +241,19 @@ TEST(TraceGraph, MakesTheLegacyDefaultStreamABarrierForBlockingStreams) {
     s7   b               102 120  c3
     s9   c               122 130  c4)");
   EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("b 57-66\nc 68-72\n"));
+}
+
+TEST(TraceGraph, HasADefaultStreamForEachDevice) {
+  // Stream 7 of one device is no default stream of another's; stream 8 there is.
+  const TraceGraph graph = graph_of(R"(
+    main cudaStreamCreate  0   1  c1
+    main cudaLaunchKernel  2   5  c2
+    main cudaLaunchKernel  6   9  c3
+    main cudaLaunchKernel 10  14  c4
+    s7   a                10 100  c2 device=0
+    s8   b               102 120  c3 device=1
+    s9   c               122 130  c4 device=1)");
+  EXPECT_THAT(replayed(faster(graph, 2)), testing::HasSubstr("a 10-55\nb 102-111\nc 113-117\n"));
 }
 
 TEST(TraceGraph, ExplainsAnIdleThreadByTheOneThatWokeIt) {

@@ -325,6 +325,30 @@ TEST(Transform, GraphsOfOneStreamAndOfSeveralAreLaunchedAtCostsOfTheirOwn) {
   EXPECT_THAT(graph_launch("s8"), HasSubstr("graph launch 0-3000\n"));
 }
 
+TEST(Transform, JoinsRecordedGraphsAsTheyWereRecorded) {
+  TaskGraph graph = build_trace_graph(gpu_trace_from(R"(
+      main cudaGraphLaunch     0   8  c1
+      main cudaGraphLaunch    10  17  c2
+      main cudaLaunchKernel   20  25  c3
+      s7   a                   9  12  c1
+      s7   b                  15  18  c1
+      s7   c                  30  33  c2
+      s7   d                  35  38  c2
+      s7   e                  45  48  c3)"))
+                        ->graph;
+  GraphLaunchCosts costs;
+  costs.call = Nanoseconds(2000);
+  costs.node = Nanoseconds(500);
+  costs.chain_node = Nanoseconds(500);
+  costs.latency = Nanoseconds(9000);
+  costs.gap = Nanoseconds(500);
+  costs.most_gap = Nanoseconds(50'000);
+  ASSERT_TRUE(collapse_to_graphs(graph, costs));
+  // The launches of graphs took 6 and 5 us beyond the call; 3 and 2 us lie between their nodes.
+  EXPECT_THAT(flat(graph), HasSubstr("graph launch 0-13500\n"));
+  EXPECT_THAT(flat(graph), HasSubstr("a 13500-16500\nb 19500-22500\nc 23000-26000\nd 28000-31000\ne 31500-34500\n"));
+}
+
 TEST(Transform, KeepsBesideGraphsWhatTheHostDoesThatIsNoLaunch) {
   TaskGraph graph = build_trace_graph(gpu_trace_from(R"(
     main cudaLaunchKernel    0   5  c1

@@ -95,6 +95,16 @@ TEST(Launches, OfAnIdUsedTwiceTakeTheLatestCallBeforeTheWork) {
   EXPECT_EQ(trace.slice(*links[1].call).start, 50'500_ns);
 }
 
+TEST(GpuSummary, TakesGpusThatRunAtTheSameTimeForNoOverlap) {
+  std::string events = typical();
+  const std::string track = R"("pid":0,"tid":8)";
+  ASSERT_NE(events.find(track), std::string::npos);
+  const auto summary = summarize_gpu(trace_of(events.replace(events.find(track), track.size(), R"("pid":1,"tid":8)")));
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->busy, 23_us);
+  EXPECT_EQ(summary->overlapped, 0_us);
+}
+
 TEST(Launches, FallBackToTheExternalIdForWorkWithoutACall) {
   const Trace trace = trace_of(slice("cpu_op", "aten::mm", 100, 0, 9, R"("External id":7)") +
                                slice("kernel", "a", 7, 8, 5, R"("External id":7)"));

@@ -101,6 +101,24 @@ TEST(ImpossibleTimes, OverLaterLaunchesAreCutWhereTheNextStarts) {
   EXPECT_THAT(reasons_of(trace), ElementsAre(HasSubstr("1 over later ones of its stream, cut where the next starts")));
 }
 
+TEST(ImpossibleTimes, AreNotThoseOverLaterWorkOfAnotherProcess) {
+  const auto trace_of_two = [](int other) {
+    std::string events;
+    for (std::int64_t i = 0; i < 6; ++i) {
+      const auto id = static_cast<std::size_t>(i) + 1;
+      std::string launch = event("cuda_runtime", "cudaLaunchKernel", kBegin + 2 * i, 1, id, "");
+      if (i > 0 && i < 4) launch.replace(launch.find("\"pid\":100"), 9, fmt::format("\"pid\":{}", other));
+      events += launch + event("kernel", "k", kBegin + 40 + 30 * i, i == 0 ? 120 : 20, id, "");
+    }
+    auto trace = parse_trace("{\"traceEvents\": [" + events + "{}]}");
+    EXPECT_TRUE(trace);
+    return trace ? kernels_of(*trace) : "";
+  };
+  // The first ends after three that a process launched.
+  EXPECT_EQ(trace_of_two(100), "40+30 70+20 100+20 130+20 160+20 190+20 ");
+  EXPECT_EQ(trace_of_two(200), "40+120 70+20 100+20 130+20 160+20 190+20 ");
+}
+
 TEST(ImpossibleTimes, AreThoseOfManyThatOutlastAWaitOfTheHost) {
   const std::vector<Launched> kernels = {{10, 900'000}, {41, 100'000}, {72, 30}, {103, 30}, {134, 30}};
   EXPECT_EQ(kernels_of(trace_of(kernels)), "10+900000 41+100000 72+30 103+30 134+30 ");

@@ -181,17 +181,25 @@ class Mender {
     }
   }
 
-  /// True where a piece of work ends after the next three launches of its stream have ended.
-  [[nodiscard]] bool is_long(std::size_t i) const {
+  /// Where a piece of work ends after the next three launches of its stream have ended: when the next one begins.
+  /// Processes that each number their GPUs and streams may share a track, but not a stream.
+  [[nodiscard]] std::optional<Nanoseconds> next_where_long(std::size_t i) const {
     constexpr std::size_t kCovered = 3;
-    if (i + kCovered >= work_.size() || work_[i].of_graph) return false;
-    const Nanoseconds end = trace_.slices[work_[i].slice].end();
-    for (std::size_t k = 1; k <= kCovered; ++k) {
-      const Work& later = work_[i + k];
-      const bool own = later.id && later.id == work_[i].id;
-      if (later.track != work_[i].track || own || trace_.slices[later.slice].end() >= end) return false;
+    constexpr std::size_t kFarthest = 64;
+    const Work& work = work_[i];
+    if (work.of_graph) return std::nullopt;
+    const Nanoseconds end = trace_.slices[work.slice].end();
+    std::optional<Nanoseconds> next;
+    std::size_t covered = 0;
+    for (std::size_t k = i + 1; k < work_.size() && k <= i + kFarthest && covered < kCovered; ++k) {
+      const Work& later = work_[k];
+      if (later.track != work.track || later.start >= end) break;
+      if (later.launch && work.launch && later.process != work.process) continue;
+      const bool own = later.id && later.id == work.id;
+      if (own || trace_.slices[later.slice].end() >= end) return std::nullopt;
+      if (covered++ == 0) next = later.start;
     }
-    return work_[i + 1].start > work_[i].start;
+    return covered == kCovered && *next > work.start ? next : std::nullopt;
   }
 
   /// True where the host, having launched it, waited for the device and went on before it ended.
@@ -207,16 +215,16 @@ class Mender {
     constexpr std::size_t kHundred = 100;
     std::vector<const Work*> found;
     for (std::size_t first = 0; first < work_.size();) {
-      std::vector<std::size_t> long_ones;
+      std::vector<std::pair<std::size_t, Nanoseconds>> long_ones;
       std::size_t last = first;
       for (; last < work_.size() && work_[last].track == work_[first].track; ++last) {
-        if (is_long(last)) long_ones.push_back(last);
+        if (const auto next = next_where_long(last)) long_ones.emplace_back(last, *next);
       }
       const bool few = long_ones.size() <= std::max<std::size_t>(1, (last - first) / kHundred);
-      for (std::size_t i = 0; i < long_ones.size(); ++i) {
-        const Work& work = work_[long_ones[i]];
+      for (const auto& [i, next] : long_ones) {
+        const Work& work = work_[i];
         if (!few && !outlasts_wait(work)) continue;
-        trace_.slices[work.slice].duration = work_[long_ones[i] + 1].start - work.start;
+        trace_.slices[work.slice].duration = next - work.start;
         found.push_back(&work);
       }
       first = last;

@@ -100,7 +100,12 @@ class GpuSummarizer {
   }
 
   void summarize_concurrency() {
-    std::vector<std::pair<Nanoseconds, int>> changes;
+    struct Change {
+      Nanoseconds time{};
+      int by = 0;
+      std::int64_t device = 0;
+    };
+    std::vector<Change> changes;
     TimeWindow active{Nanoseconds::max(), Nanoseconds::min()};
     std::optional<TrackId> track;
     Nanoseconds end{};
@@ -111,19 +116,27 @@ class GpuSummarizer {
       if (track != slice.track) end = slice.start;
       track = slice.track;
       if (slice.end() <= end) continue;
-      changes.emplace_back(std::max(slice.start, end), 1);
-      changes.emplace_back(slice.end(), -1);
+      const std::int64_t device = trace_.tracks[to_index(slice.track)].pid;
+      changes.push_back({std::max(slice.start, end), 1, device});
+      changes.push_back({slice.end(), -1, device});
       end = slice.end();
     }
     out_.active = active;
-    std::sort(changes.begin(), changes.end());
+    std::sort(changes.begin(), changes.end(),
+              [](const Change& a, const Change& b) { return std::pair(a.time, a.by) < std::pair(b.time, b.by); });
+    std::unordered_map<std::int64_t, int> on_device;
     int running = 0;
+    int overlapping = 0;  // devices on which several streams run
     Nanoseconds last{};
-    for (const auto& [time, change] : changes) {
-      if (running >= 1) out_.busy += time - last;
-      if (running >= 2) out_.overlapped += time - last;
-      running += change;
-      last = time;
+    for (const Change& change : changes) {
+      if (running >= 1) out_.busy += change.time - last;
+      if (overlapping >= 1) out_.overlapped += change.time - last;
+      running += change.by;
+      int& here = on_device[change.device];
+      const bool before = here >= 2;
+      here += change.by;
+      overlapping += (here >= 2 ? 1 : 0) - (before ? 1 : 0);
+      last = change.time;
     }
   }
 

@@ -72,7 +72,7 @@ struct GpuSummary {
   std::int64_t graphs = 0;                 ///< recorded as a whole
   std::optional<TimeWindow> active;        ///< from the first device work's start to the last one's end
   Nanoseconds busy{};                      ///< time in which any device work runs
-  Nanoseconds overlapped{};                ///< time in which streams run work at the same time
+  Nanoseconds overlapped{};                ///< time in which streams of one device run work at the same time
   std::vector<StreamSummary> streams;      ///< most busy first
   std::vector<KernelSummary> top_kernels;  ///< at most five, most time first
   LaunchSummary launch;
