@@ -38,6 +38,9 @@ class HostBuilder {
   void run() {
     TaskGraph& graph = draft_.result.graph;
     work_label_ = graph.add_label("host work");
+    for (const std::uint32_t call : draft_.call_order) {
+      if (launches_[records_.calls[call].thread]) last_thread_ = records_.calls[call].thread;
+    }
     for (std::size_t t = 0; t < by_thread_.size(); ++t) {
       const Track& track = draft_.trace.tracks[to_index(records_.threads[t])];
       draft_.threads.push_back(graph.add_resource(fmt::format("thread {}", track.tid), ResourceKind::kHostThread));
@@ -79,13 +82,14 @@ class HostBuilder {
 
   /// A thread that is idle behind its last call, as another one goes on with the step, must not begin the next step
   /// before that is done. Where steps overlap on the device, a step lasts until the host begins the next one: what the
-  /// thread does until then is part of it.
+  /// thread does until then is part of it. So is what the thread of a step's last call does until the step ends.
   void end_thread(std::size_t thread, Nanoseconds free) {
     const Nanoseconds end = draft_.options.window->end;
     if (!launches_[thread] || free >= end) return;
     const RecordedCall& last = records_.calls[by_thread_[thread].back()];
     const auto waker = waker_of(thread, free, end);
-    if (!waker && draft_.result.counts.behind_host == Nanoseconds(0)) return;
+    const bool ends_step = draft_.options.whole_steps && thread == last_thread_;
+    if (!waker && !ends_step && draft_.result.counts.behind_host == Nanoseconds(0)) return;
     const TaskId after = add_work(thread, last, waker ? end : free, end);
     if (!waker) return;
     ++draft_.result.counts.handoffs;
@@ -178,6 +182,7 @@ class HostBuilder {
   std::vector<std::vector<std::uint32_t>> by_thread_;
   std::vector<bool> launches_;    ///< by thread: it launches device work
   std::vector<bool> takes_part_;  ///< by thread: it launches or waits for device work
+  std::size_t last_thread_ = 0;   ///< of those that launch, the one of the last call
   std::vector<Handoff> handoffs_;
   LabelId work_label_{};
 };

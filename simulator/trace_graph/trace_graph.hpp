@@ -16,6 +16,9 @@ struct TraceGraphOptions {
   /// its recorded start. False: the window's own work, on an idle device; what ran before its first op is left
   /// out, and other work without a launch record follows what is ahead of it on its stream.
   bool in_flight = true;
+  /// Without `in_flight`: the window ends where a step does. What the thread of its last call does until then, such as
+  /// logging or loading data, is part of the step.
+  bool whole_steps = false;
 };
 
 /// What a trace shows without queueing, medians (of latency the first quartile); public traces' figures where it shows

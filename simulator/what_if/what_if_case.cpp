@@ -11,18 +11,23 @@
 namespace cohort {
 namespace {
 
-Result<std::optional<TimeWindow>> step_window(const Trace& trace, const StepOptions& options) {
+Result<TraceGraphOptions> isolated_step(const Trace& trace, const StepOptions& options) {
   COHORT_TRY(const StepSelection selection, select_replay_step(trace, options));
-  if (selection.source == StepSource::kWholeTrace) return std::nullopt;
-  return selection.step.window;
+  TraceGraphOptions isolated;
+  isolated.in_flight = false;
+  if (selection.source != StepSource::kWholeTrace) isolated.window = selection.step.window;
+  isolated.whole_steps = selection.source == StepSource::kAnnotation || selection.source == StepSource::kRepetition;
+  return isolated;
 }
 
 }  // namespace
 
 Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step, std::string name) {
-  COHORT_TRY(const std::optional<TimeWindow> window, step_window(trace, step));
-  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, {window, /*in_flight=*/false}));
-  COHORT_TRY(const TraceGraph as_it_was, build_trace_graph(trace, {window, /*in_flight=*/true}));
+  COHORT_TRY(const TraceGraphOptions isolated, isolated_step(trace, step));
+  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, isolated));
+  TraceGraphOptions recorded;
+  recorded.window = isolated.window;
+  COHORT_TRY(const TraceGraph as_it_was, build_trace_graph(trace, recorded));
   COHORT_TRY(const Replay same, replay(as_it_was));
   replay_errors.resize(traces.size());
   replay_errors.push_back(same.relative_error);
@@ -30,13 +35,13 @@ Result<void> WhatIfCase::add(const Trace& trace, const StepOptions& step, std::s
   names.push_back(std::move(name));
   traces.push_back(&trace);
   graphs.push_back(std::move(graph));
-  windows.push_back(window);
+  windows.push_back(isolated.window);
   return {};
 }
 
 Result<void> WhatIfCase::add_second(const Trace& trace, const StepOptions& step, int minibatch, std::string name) {
-  COHORT_TRY(const std::optional<TimeWindow> window, step_window(trace, step));
-  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, {window, /*in_flight=*/false}));
+  COHORT_TRY(const TraceGraphOptions isolated, isolated_step(trace, step));
+  COHORT_TRY(TraceGraph graph, build_trace_graph(trace, isolated));
   second = Second{&trace, std::move(graph), minibatch, std::move(name)};
   return {};
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "simulator/engine/flat_run.hpp"
+#include "simulator/engine/simulate.hpp"
 #include "simulator/what_if/replay.hpp"
 #include "tests/simulator/gpu_trace_text.hpp"
 #include "tracer/file/trace_file.hpp"
@@ -294,6 +295,26 @@ TEST(TraceGraph, StartsAnIsolatedWindowsWorkAsSoonAsItsLaunchAllows) {
     s7   b                   1001 1100 c2)",
                               options)),
             "b 8-107\ncudaLaunchKernel 0-5\ncudaDeviceSynchronize 10-112\n");
+}
+
+TEST(TraceGraph, LastsUntilTheHostHasDoneAllOfAStep) {
+  TraceGraphOptions options;
+  options.window = TimeWindow{Nanoseconds(0), Nanoseconds(400'000)};
+  options.in_flight = false;
+  const auto length = [&] {
+    const TraceGraph graph = faster(graph_of(R"(
+    main     cudaLaunchKernel        0   5 c1
+    main     cudaStreamSynchronize  10 112 c2
+    autograd cudaLaunchKernel        6   9 c3
+    s7       a                       8 100 c1
+    s8       b                      12  90 c3)",
+                                             options),
+                                    2);
+    return makespan_of(run_flat(graph.graph).value());
+  };
+  EXPECT_EQ(length(), Nanoseconds(66'000));  // 46 us of a, and what lies around it
+  options.whole_steps = true;                // and 288 us of the thread of the last call, not of the other one
+  EXPECT_EQ(length(), Nanoseconds(66'000 + 288'000));
 }
 
 TEST(TraceGraph, KeepsAStepBehindAllThatWasLaunchedBeforeItWhereTheHostRunsAhead) {
