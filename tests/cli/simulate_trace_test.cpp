@@ -40,7 +40,7 @@ std::string two_steps(int first, int second) {
   };
   for (const auto& [step, kernel] : {std::pair{0, first}, {1, second}}) {
     const int start = 1000 * step;
-    add("user_annotation", fmt::format("ProfilerStep#{}", step), 1, start, 900, 0);
+    add("user_annotation", fmt::format("ProfilerStep#{}", step), 1, start, kernel + 22, 0);
     add("cuda_runtime", "cudaLaunchKernel", 1, start + 10, 5, 2 * step + 1);
     add("cuda_runtime", "cudaDeviceSynchronize", 1, start + 20, kernel + 2, 2 * step + 2);
     add("kernel", "gemm", 7, start + 20, kernel, 2 * step + 1);
