@@ -121,8 +121,12 @@ std::array<float, static_cast<std::size_t>(kSettingCount)> settings_at(const Hyp
   set(Setting::kBeta1, member.beta1);
   set(Setting::kBeta2, member.beta2);
   set(Setting::kEpsilon, member.epsilon);
-  set(Setting::kCorrection1, 1 - std::pow(member.beta1, updates));
-  set(Setting::kCorrection2, 1 - std::pow(member.beta2, updates));
+  // Of the numbers that the update is given: 1 - beta2 is so small that their rounding counts.
+  const auto correction = [&](double beta) {
+    return 1 - std::pow(static_cast<double>(static_cast<float>(beta)), updates);
+  };
+  set(Setting::kCorrection1, correction(member.beta1));
+  set(Setting::kCorrection2, correction(member.beta2));
   set(Setting::kClipNorm, member.clip.value_or(std::numeric_limits<double>::infinity()));
   set(Setting::kDropoutRate, member.dropout.value_or(0));
   return settings;

@@ -10,9 +10,10 @@
 namespace cohort {
 namespace {
 
-/// "m1/labels" or "labels": the model's own name of an input.
-std::string_view own_name(const ProgramInput& input) {
-  return std::string_view(input.name).substr(input.name.rfind('/') + 1);
+/// Whether this is the model's input `name`: "m1/x" or "x", which may have slashes of its own.
+bool is_called(const ProgramInput& input, std::string_view name) {
+  const std::string_view whole = input.name;
+  return whole.ends_with(name) && (whole.size() == name.size() || whole[whole.size() - name.size() - 1] == '/');
 }
 
 bool is_row_major(const Shape& shape, const Shape& strides) {
@@ -51,6 +52,7 @@ Result<void> MemberBatch::open(Backend& backend, const LoadedModel& loaded) {
   const std::vector<const Weights*> weights(members_.size(), &loaded.weights);
   COHORT_TRY(program_, lower(plan_, models, backend.catalog()));
   COHORT_TRY(runner_, Runner::create(backend, program_, weights));
+  samples_name_ = loaded.model.tensor(loaded.model.inputs.front()).name;  // labels follow
   const std::string& first = loaded.model.tensor(loaded.model.outputs.front()).name;
   first_outputs_.resize(members_.size());
   for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
@@ -101,8 +103,7 @@ Result<void> MemberBatch::write_samples(const Minibatch& minibatch, std::span<co
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
     const ProgramInput& input = program_.inputs[i];
     if (input.role == TensorRole::kSetting) continue;
-    const std::string_view name = own_name(input);
-    const bool labels = name == "labels" || name == "targets";
+    const bool labels = !is_called(input, samples_name_);
     const std::size_t stream = streams.empty() ? 0 : streams[to_index(input.members.front())];
     const std::vector<float>& values = labels ? minibatch.labels : minibatch.samples[stream];
     const std::span<float> memory = runner_->session().input(i, slot_);

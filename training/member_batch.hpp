@@ -64,6 +64,7 @@ class MemberBatch {
   Program program_;
   std::unique_ptr<Runner> runner_;
   std::vector<std::size_t> first_outputs_;  ///< by member, in Program::outputs
+  std::string samples_name_;                ///< the model's input that takes them
   int slot_ = 0;
 };
 

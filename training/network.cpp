@@ -1,6 +1,8 @@
 #include "training/network.hpp"
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "base/file.hpp"
 #include "models/onnx/onnx_file.hpp"
@@ -9,13 +11,34 @@
 namespace cohort {
 namespace {
 
-std::string fingerprint_of(const Model& model) {
+/// Weights of the file that are not trained are part of what the network computes.
+void add_fixed(Fingerprint& print, const TrainedNetwork& network) {
+  std::set<TensorId> trained;
+  for (const auto* parts : {&network.training.parameters, &network.training.statistics}) {
+    for (const PackedTensor& part : *parts) trained.insert(part.original);
+  }
+  const LoadedModel& inference = network.inference;
+  for (std::uint32_t i = 0; i < inference.model.tensors.size(); ++i) {
+    const WeightValues& values = inference.weights.of(TensorId(i));
+    if (values != nullptr && trained.count(TensorId(i)) == 0)
+      print.add(inference.model.tensors[i].name).add(std::span<const float>(*values));
+  }
+}
+
+std::string fingerprint_of(const TrainedNetwork& network) {
+  const Model& model = network.training.loaded.model;
   Fingerprint print;
   for (const Op& op : model.ops) print.add(op.name).add(signature_of(model, op));
   for (const Tensor& tensor : model.tensors) {
     if (tensor.role == TensorRole::kState) print.add(tensor.name).add(to_string(tensor.shape));
   }
+  if (onnx::is_file(network.source.model)) add_fixed(print, network);
   return print.text();
+}
+
+bool has_dropout(const Model& model) {
+  return std::any_of(model.ops.begin(), model.ops.end(),
+                     [](const Op& op) { return std::holds_alternative<Dropout>(op.attributes); });
 }
 
 void fill(Weights& weights, const Model& model, TensorId id, float value) {
@@ -36,6 +59,9 @@ Result<TrainedNetwork> make_network_to_train(const ModelSource& source) {
   COHORT_TRY(network.inference, onnx::load_network(source, 0));
   auto ends = network_ends(network.inference.model, source.minibatch);
   if (!ends) return tl::unexpected<Error>(ends.error());
+  if (source.training->dropout_from_settings && !has_dropout(network.inference.model))
+    return fail(ErrorCode::kInvalidInput, "{}: dropout has no effect: the network has no Dropout with a rate above 0",
+                source.model);
   network.ends = *std::move(ends);
   auto training = differentiate(network.inference, *source.training, source.strict_nan);
   if (!training) return in_context(source.model, training.error());
@@ -49,7 +75,7 @@ Result<TrainedNetwork> make_network_to_train(const ModelSource& source) {
   if (!evaluation) return in_context(source.model, evaluation.error());
   network.evaluation = *std::move(evaluation);
   network.gives_probabilities = ends_in_softmax(network.inference.model);
-  network.fingerprint = fingerprint_of(network.training.loaded.model);
+  network.fingerprint = fingerprint_of(network);
   return network;
 }
 

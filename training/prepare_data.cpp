@@ -227,17 +227,19 @@ bool takes_sequences(const Model& model, TensorId input) {
 }  // namespace
 
 Result<NetworkEnds> network_ends(const Model& model, std::int64_t minibatch) {
-  if (model.inputs.size() != 1)
+  std::vector<TensorId> inputs = model.inputs;
+  std::erase_if(inputs, [&](TensorId id) { return model.tensor(id).role == TensorRole::kSetting; });
+  if (inputs.size() != 1)
     return fail(ErrorCode::kInvalidInput, "{} has {} inputs; sweeps train networks with one", model.name,
-                model.inputs.size());
-  const Tensor& input = model.tensor(model.inputs.front());
+                inputs.size());
+  const Tensor& input = model.tensor(inputs.front());
   if (input.element != ElementType::kFloat32)
     return fail(ErrorCode::kInvalidInput, "{}: input {} takes whole numbers; sweeps train networks that take float32",
                 model.name, input.name);
   NetworkEnds ends{model.name, input.name, input.shape, 0, {}, 1};
   const bool second = input.shape.size() == 3 && input.shape[1] == minibatch;
-  const bool first = !input.shape.empty() && input.shape.front() == minibatch &&
-                     !(second && takes_sequences(model, model.inputs.front()));
+  const bool first =
+      !input.shape.empty() && input.shape.front() == minibatch && !(second && takes_sequences(model, inputs.front()));
   if (!first && !second)
     return fail(ErrorCode::kInvalidInput, "{}: input {} of shape {} has no axis for a minibatch of {}", model.name,
                 input.name, to_string(input.shape), minibatch);

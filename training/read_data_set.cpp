@@ -20,6 +20,15 @@ Result<std::int32_t> label_of(float number, std::size_t sample) {
               number);
 }
 
+/// One number that is none would make the statistics of all samples, and soon all weights, no numbers.
+Result<void> check_finite(const std::filesystem::path& file, const std::vector<float>& values, std::size_t samples) {
+  const auto found = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (found == values.end()) return {};
+  const auto each = static_cast<std::ptrdiff_t>(values.size() / samples);
+  return fail(ErrorCode::kInvalidInput, "{}: sample {} holds {}; all values must be finite numbers", file.string(),
+              (found - values.begin()) / each, *found);
+}
+
 Result<DataSet> read_arrays(const DataFiles& files, LossKind loss) {
   COHORT_TRY(NpyArray samples, read_npy(files.samples));
   COHORT_TRY(NpyArray labels, read_npy(files.labels));
@@ -31,12 +40,14 @@ Result<DataSet> read_arrays(const DataFiles& files, LossKind loss) {
   data.samples = static_cast<std::size_t>(samples.shape.front());
   data.shape.assign(samples.shape.begin() + 1, samples.shape.end());
   data.values = std::move(samples.values);
+  COHORT_CHECK(check_finite(files.samples, data.values, data.samples));
   if (labels.shape.empty() || labels.shape.front() != samples.shape.front())
     return fail(ErrorCode::kInvalidInput, "{}: shape {} does not fit {} of {} samples; one label each is needed",
                 files.labels.string(), to_string(labels.shape), files.samples.string(), data.samples);
   if (loss == LossKind::kMeanSquaredError) {
     data.target_size = labels.values.size() / data.samples;
     data.targets = std::move(labels.values);
+    COHORT_CHECK(check_finite(files.labels, data.targets, data.samples));
     return data;
   }
   if (labels.shape.size() > 2 || labels.values.empty())

@@ -63,7 +63,7 @@ Result<double> number_in(const Place& place, const ParameterRange& range, const 
   if (whole == nullptr && (real == nullptr || range.whole)) return wrong(place, expected, value);
   const double number = whole != nullptr ? static_cast<double>(*whole) : *real;
   const bool fits = number >= range.least && number <= range.most && !(range.open_below && number == range.least) &&
-                    !(range.open_above && number == range.most);
+                    !(range.open_above && static_cast<float>(number) == static_cast<float>(range.most));
   if (!fits) return wrong(place, expected, value);
   return number;
 }

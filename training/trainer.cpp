@@ -259,7 +259,8 @@ void Trainer::take_losses(const Batch& batch, const std::vector<float>& losses) 
     }
     member.outcome = MemberOutcome::kDiverged;
     member.reason =
-        fmt::format("loss {} at step {}, in epoch {}", losses[i], step_ + 1, step_ / prepared_.counts.per_epoch + 1);
+        fmt::format("loss {} at step {}, in epoch {}", std::isnan(losses[i]) ? std::abs(losses[i]) : losses[i],
+                    step_ + 1, step_ / prepared_.counts.per_epoch + 1);  // no "-nan"
     note(member);
   }
 }

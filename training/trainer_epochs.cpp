@@ -7,6 +7,13 @@
 #include "training/trainer.hpp"
 
 namespace cohort {
+namespace {
+
+bool are_finite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+}  // namespace
 
 std::int64_t Trainer::epochs_begun() const {
   return (step_ + prepared_.counts.per_epoch - 1) / prepared_.counts.per_epoch;
@@ -115,9 +122,12 @@ void Trainer::note_results(std::size_t position, const Score& score) {
   const std::int64_t per_epoch = prepared_.counts.per_epoch;
   const std::int64_t steps = step_ % per_epoch == 0 ? per_epoch : step_ % per_epoch;
   const auto epoch = static_cast<std::int64_t>(member.epochs.size()) + 1;
-  if (!std::isfinite(score.loss())) {
+  // A ReLU takes what is no number for zero, so that the loss may look well.
+  const bool has_weights = are_finite(member.state.parameters) && are_finite(member.state.statistics);
+  if (!std::isfinite(score.loss()) || !has_weights) {
     member.outcome = MemberOutcome::kDiverged;
-    member.reason = fmt::format("loss {} in the evaluation after epoch {}", score.loss(), epoch);
+    member.reason = has_weights ? fmt::format("loss {} in the evaluation after epoch {}", score.loss(), epoch)
+                                : fmt::format("weights that are no finite numbers after epoch {}", epoch);
     note(member);
     return;
   }

@@ -46,6 +46,19 @@ Result<void> check_folder(const TrainCommandOptions& options, const CommandConte
   return {};
 }
 
+/// Networks of the sweep's members, m00.onnx and on: those of the next sweep may be fewer.
+void remove_models(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> models;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().stem().string();
+    const bool is_members =
+        name.size() > 1 && name.front() == 'm' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+    if (is_members && entry.path().extension() == ".onnx") models.push_back(entry.path());
+  }
+  for (const auto& model : models) std::filesystem::remove(model, error);
+}
+
 /// For a sweep that begins anew, once all that it reads has been read: that may be here, too.
 void clear_folder(const TrainCommandOptions& options, const CommandContext& context) {
   if (options.resume || context.overwrite != Overwrite::kAllow) return;
@@ -55,6 +68,7 @@ void clear_folder(const TrainCommandOptions& options, const CommandContext& cont
   });
   if (!is_of_sweep) return;  // a folder of profiles may be anybody's
   std::filesystem::remove_all(options.output / kProfiles, error);
+  remove_models(options.output / "models");
   for (const char* const file : kOfSweeps) std::filesystem::remove(options.output / file, error);
 }
 

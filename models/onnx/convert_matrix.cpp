@@ -52,7 +52,8 @@ Result<TensorId> add_matrix(NodeImport& node, TensorId y, float beta) {
   COHORT_TRY(const Shape sum, infer_shape(Binary{}, {node.shape_of(y), c}));
   if (sum != node.shape_of(y))
     return fail(ErrorCode::kInvalidInput, "C {} does not broadcast to {}", to_string(c), to_string(node.shape_of(y)));
-  if (const Constant* constant = node.constant(2); beta != 1 && constant != nullptr && constant->floats() != nullptr) {
+  const Constant* const constant = node.constant(2);
+  if (beta != 1 && constant != nullptr && constant->floats() != nullptr && !node.is_trained(2)) {
     COHORT_CHECK(node.claim(element_count(c)));
     std::vector<float> factors = *constant->floats();
     for (float& value : factors) value *= beta;
@@ -72,7 +73,9 @@ Result<TensorId> linear(NodeImport& node, bool trans_b, float alpha, float beta,
   std::vector<TensorId> inputs{x, w};
   const Shape expected{a[0], node.shape_of(w)[0]};
   const Constant* c = node.constant(2);
-  has_bias = c != nullptr && c->floats() != nullptr && is_row(c->shape, expected);
+  const bool changes_bias = beta != 1 || (c != nullptr && element_count(c->shape) != expected[1]);
+  has_bias =
+      c != nullptr && c->floats() != nullptr && is_row(c->shape, expected) && !(changes_bias && node.is_trained(2));
   if (has_bias) {
     COHORT_TRY(const TensorId bias, row_bias(node, *c, expected[1], beta));
     inputs.push_back(bias);
@@ -137,7 +140,7 @@ Result<void> convert_gemm(NodeImport& node) {
   COHORT_CHECK(expect_matrix(b, "B"));
   bool has_bias = false;
   TensorId y{};
-  if (trans_a == 0 && is_float_constant(node, 1)) {
+  if (trans_a == 0 && is_float_constant(node, 1) && (alpha == 1 || !node.is_trained(1))) {
     COHORT_TRY(y, linear(node, trans_b != 0, alpha, beta, has_bias));
   } else {
     COHORT_TRY(const TensorId left, node.tensor(0));

@@ -99,7 +99,7 @@ Result<std::vector<TensorId>> inputs_of(NodeImport& node, const Recurrent& op, b
       COHORT_CHECK(check_shape({directions, rows}));
       COHORT_CHECK(node.claim(directions * rows));
       std::vector<float> zeros(static_cast<std::size_t>(directions * rows), 0.0F);
-      COHORT_TRY(const TensorId bias, node.weight(2, {directions, rows}, std::move(zeros)));
+      COHORT_TRY(const TensorId bias, node.made_weight("bias", {directions, rows}, std::move(zeros)));
       inputs.push_back(bias);
       continue;
     }
@@ -157,16 +157,29 @@ Result<TensorId> plain_weight(NodeImport& node, std::size_t i, const Shape& shap
   return node.weight(i, shape, *matrix->floats());
 }
 
+/// Input and recurrent bias, [1, 8H], as their sum where they are trained: each of the two is changed by its gradient.
+Result<TensorId> sum_of_halves(NodeImport& node, std::int64_t hidden) {
+  COHORT_TRY(const TensorId both, node.tensor(3));
+  const auto half = [&](std::string_view suffix, std::int64_t begin) {
+    return node.emit(suffix, TensorSlice{{0, begin}, {1, 1}, {1, 4 * hidden}}, {both});
+  };
+  COHORT_TRY(const TensorId of_input, half("input_bias", 0));
+  COHORT_TRY(const TensorId of_state, half("state_bias", 4 * hidden));
+  COHORT_TRY(const TensorId sum, node.emit("bias_sum", Binary{BinaryKind::kAdd}, {of_input, of_state}));
+  return node.emit_reshape("bias", sum, {4 * hidden});
+}
+
 /// Input and recurrent bias, [1, 8H], as their sum.
 Result<TensorId> plain_bias(NodeImport& node, std::int64_t hidden) {
   const auto rows = static_cast<std::size_t>(4 * hidden);
   COHORT_CHECK(node.claim(4 * hidden));
   std::vector<float> sum(rows, 0.0F);
-  if (!node.has_input(3)) return node.weight(2, {4 * hidden}, std::move(sum));
+  if (!node.has_input(3)) return node.made_weight("bias", {4 * hidden}, std::move(sum));
   COHORT_TRY(const Constant* const bias, node.floats(3, "B"));
   const Shape expected{1, 8 * hidden};
   if (bias->shape != expected)
     return fail(ErrorCode::kInvalidInput, "B must be {}, not {}", to_string(expected), to_string(bias->shape));
+  if (node.is_trained(3)) return sum_of_halves(node, hidden);
   const std::vector<float>& values = *bias->floats();
   for (std::size_t i = 0; i < rows; ++i) sum[i] = values[i] + values[rows + i];
   return node.weight(3, {4 * hidden}, std::move(sum));

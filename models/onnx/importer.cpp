@@ -1,5 +1,7 @@
 #include "models/onnx/importer.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/file.hpp"
@@ -15,6 +17,8 @@
 namespace cohort::onnx {
 
 namespace {
+
+using WeightNames = std::set<std::string>;
 
 Constant constant_from(const NamedTensor& tensor) {
   if (tensor.is_whole) return make_constant(tensor.shape, tensor.integers);
@@ -90,7 +94,17 @@ std::string name_of(const Graph& graph) {
   return name;
 }
 
-ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& options) {
+/// The constant as a tensor of the model from the start, so that no node which reads it is computed beforehand.
+void keep_as_tensor(ImportState& state, const std::string& name, const Constant& constant) {
+  const auto id = TensorId(static_cast<std::uint32_t>(state.model.tensors.size()));
+  state.model.tensors.push_back({name, constant.shape, TensorRole::kWeight});
+  state.weights.by_tensor.push_back(std::get<WeightValues>(constant.values));
+  state.weight_names.insert(name);
+  state.file_names.erase(name);
+  state.values.insert_or_assign(name, TensorValue{id, {}});
+}
+
+ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& options, const WeightNames& tensors) {
   ImportState state;
   // Of its own, and as much again as the file can hold: weights may be transposed.
   state.element_budget = options.most_elements + static_cast<std::int64_t>(file_size);
@@ -100,7 +114,7 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   state.model.name = name_of(graph);
   for (const auto& [name, constant] : graph.constants) {
     state.names.insert(name);
-    if (options.fixed.count(name) == 0) state.learned.insert(name);
+    if (options.fixed.count(name) == 0) state.learned.add(name, constant);
     state.values.emplace(name, constant);
   }
   for (const GraphInput& input : graph.inputs) state.names.insert(input.name);
@@ -116,6 +130,10 @@ ImportState start(const Graph& graph, std::size_t file_size, const ReadOptions& 
   }
   state.names.erase("");
   if (options.given == nullptr) state.file_names = state.names;
+  for (const std::string& name : tensors) {
+    const auto found = graph.constants.find(name);
+    if (found != graph.constants.end()) keep_as_tensor(state, name, found->second);
+  }
   return state;
 }
 
@@ -173,10 +191,11 @@ Result<void> add_output(ImportState& state, const std::string& name, const std::
 }
 
 /// The model's ops. `is_whole`: the graph is all that is read, so that each of options.dims has to be for it.
+/// `tensors`: weights that are not read as constants.
 Result<ImportState> import_nodes(const Graph& graph, std::size_t file_size, const ReadOptions& options,
-                                 bool lists_are_constant, bool is_whole) {
+                                 bool lists_are_constant, bool is_whole, const WeightNames& tensors = {}) {
   COHORT_TRY(const auto order, sorted_nodes(graph));
-  ImportState state = start(graph, file_size, options);
+  ImportState state = start(graph, file_size, options, tensors);
   InputShapes shapes(graph, options);
   for (const GraphInput& input : graph.inputs)
     COHORT_CHECK(add_input(state, input, options, shapes, lists_are_constant));
@@ -189,9 +208,33 @@ Result<ImportState> import_nodes(const Graph& graph, std::size_t file_size, cons
   return state;
 }
 
+/// The same, for training of a graph whose weights are shared and computed with, too.
+Result<ImportState> import_all_nodes(const Graph& graph, std::size_t file_size, const ReadOptions& options,
+                                     bool lists_are_constant) {
+  Result<ImportState> state = import_nodes(graph, file_size, options, lists_are_constant, /*is_whole=*/true);
+  if (!options.for_training || !state) return state;
+  WeightNames tensors;
+  for (;;) {
+    const WeightNames more = state->learned.not_as_constants();
+    const std::size_t before = tensors.size();
+    tensors.insert(more.begin(), more.end());
+    if (tensors.size() == before) break;
+    state = import_nodes(graph, file_size, options, lists_are_constant, /*is_whole=*/true, tensors);
+    if (!state)
+      return fail(ErrorCode::kInvalidInput,
+                  "weights that several nodes share, or compute with, cannot be trained here: {}: {}",
+                  fmt::join(tensors, ", "), state.error().message);
+  }
+  const WeightNames apart = state->learned.not_as_constants();
+  if (apart.empty()) return state;
+  return fail(ErrorCode::kInvalidInput,
+              "weights of a branch or loop that several nodes share, or compute with, cannot be trained: {}",
+              fmt::join(apart, ", "));
+}
+
 Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options,
                                  bool lists_are_constant) {
-  COHORT_TRY(ImportState state, import_nodes(graph, file_size, options, lists_are_constant, /*is_whole=*/true));
+  COHORT_TRY(ImportState state, import_all_nodes(graph, file_size, options, lists_are_constant));
   if (graph.outputs.empty()) return fail(ErrorCode::kInvalidInput, "the graph has no outputs");
   std::set<std::string> output_names;
   for (const std::string& output : graph.outputs) {

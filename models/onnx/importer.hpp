@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/onnx/graph.hpp"
+#include "models/onnx/learned_constants.hpp"
 #include "models/onnx/onnx_file.hpp"
 
 namespace cohort::onnx {
@@ -52,7 +53,7 @@ struct ImportState {
   std::map<std::string, std::vector<TensorId>, std::less<>> weights_from;  ///< made from constants, each for some op
   std::set<std::string, std::less<>> names;                                ///< all of the file's, and our own tensors'
   std::set<std::string, std::less<>> file_names;                           ///< tensors that --set-input can name
-  std::set<std::string, std::less<>> learned;  ///< initialisers, and constants computed of them: what training changes
+  LearnedConstants learned;  ///< initialisers, and constants computed of them
   /// Whole numbers in float32 tensors (whole_in_float.hpp): their types.
   std::map<std::string, std::int64_t, std::less<>> whole_in_float;
   std::set<std::string, std::less<>> truth_values;  ///< tensors of them (truth_values.hpp)
@@ -89,10 +90,10 @@ class NodeImport {
   /// The same, but an input of the graph whose value is known is constant, too.
   [[nodiscard]] const Constant* needed_constant(std::size_t i) const;
   [[nodiscard]] bool all_constant() const;
-  /// Whether one of the inputs is a constant that training changes.
-  [[nodiscard]] bool reads_learned() const;
-  /// The outputs are constants that training changes.
-  void set_learned();
+  /// Whether the input is a constant that training changes, in a file that is read for training.
+  [[nodiscard]] bool is_trained(std::size_t i) const {
+    return state_.for_training && has_input(i) && state_.learned.is_trained(node_.inputs[i]);
+  }
   /// Constants of 8- and 16-bit whole numbers are read as float32 tensors.
   void read_narrow_as_float() { narrow_as_float_ = true; }
   Result<Shape> shape(std::size_t i) const;
@@ -171,6 +172,7 @@ class NodeImport {
   TensorId new_fixed(std::string name, Shape shape, ElementType element);
   TensorId nothing(Shape shape, ElementType element);
   [[nodiscard]] ElementType element_of(const Constant& constant) const;
+  [[nodiscard]] bool is_learned(const std::string& name) const;
   TensorId append(std::string_view suffix, OpAttributes attributes, std::vector<TensorId> inputs, Shape shape);
 
   ImportState& state_;

@@ -95,12 +95,9 @@ bool NodeImport::all_constant() const {
   return true;
 }
 
-bool NodeImport::reads_learned() const {
-  return std::any_of(node_.inputs.begin(), node_.inputs.end(),
-                     [&](const std::string& input) { return state_.learned.count(input) > 0; });
+bool NodeImport::is_learned(const std::string& name) const {
+  return state_.for_training ? state_.learned.is_trained(name) : state_.learned.has(name);
 }
-
-void NodeImport::set_learned() { state_.learned.insert(node_.outputs.begin(), node_.outputs.end()); }
 
 Result<Shape> NodeImport::shape(std::size_t i) const {
   const Value* known = value(i);
@@ -194,7 +191,8 @@ Result<TensorId> NodeImport::tensor(std::size_t i) {
     values = std::get<WeightValues>(found.values);
   }
   const TensorId id = new_fixed(weight_name(name), found.shape, element);
-  state_.model.tensors[to_index(id)].fixed = is_converted || state_.learned.count(name) == 0;
+  state_.model.tensors[to_index(id)].fixed = is_converted || !is_learned(name);
+  state_.learned.read(name, id);
   state_.weights.by_tensor[to_index(id)] = std::move(values);
   weights.emplace(name, id);
   return id;
@@ -363,7 +361,8 @@ Result<TensorId> NodeImport::weight(std::size_t like, Shape shape, std::vector<f
   std::string name =
       constant(like) != nullptr ? weight_name(input) : unique(fmt::format("{}/{}", op_name_, input), state_.names);
   const TensorId id = new_fixed(std::move(name), std::move(shape), ElementType::kFloat32);
-  state_.model.tensors[to_index(id)].fixed = state_.learned.count(input) == 0;
+  state_.model.tensors[to_index(id)].fixed = !is_learned(input);
+  state_.learned.read(input, id);
   state_.weights.by_tensor[to_index(id)] = std::make_shared<const std::vector<float>>(std::move(values));
   others.push_back(id);
   return id;

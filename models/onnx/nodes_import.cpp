@@ -36,7 +36,7 @@ Result<void> import_supported(ImportState& state, const Node& node, std::size_t 
     note_whole_outputs(state, node, whole_type);
     note_truth_outputs(state, node);
   };
-  if (constant && import.reads_learned()) import.set_learned();
+  if (constant) state.learned.compute(node, state.for_training);
   const Constant* first = import.constant(0);
   const bool folds = !support.fold_whole_only || (first != nullptr && first->integers() != nullptr);
   if (support.fold != nullptr && ((constant && folds) || support.convert == nullptr)) {
@@ -302,7 +302,7 @@ void NodesImport::pass_on(const std::string& name, const Node& node, std::size_t
     missing_.insert(as);
     return;
   }
-  if (state_.learned.count(name) > 0) state_.learned.insert(as);
+  state_.learned.copy(name, as);
   const auto held = state_.whole_in_float.find(name);
   if (held != state_.whole_in_float.end()) state_.whole_in_float.emplace(as, held->second);
   state_.values.insert_or_assign(as, Value(value->second));
@@ -358,7 +358,7 @@ Result<void> NodesImport::choose(const Node& node, const std::string& op_name, c
 
 void NodesImport::add_contents(const Graph& inner) {
   for (const auto& [name, constant] : inner.constants) {
-    state_.learned.insert(name);
+    state_.learned.add(name, constant);
     state_.values.emplace(name, constant);
   }
   for (const Node& node : inner.nodes) {

@@ -192,6 +192,19 @@ TEST_F(Train, NamesWhatIsWrong) {
   EXPECT_FALSE(std::filesystem::exists(path("bad.train")));
 }
 
+TEST_F(Train, LeavesNoNetworksOfTheSweepBefore) {
+  write_sweep("sweep.toml", 2);
+  ASSERT_EQ(cohort({"train", "sweep.toml", "-o", "out"}).exit_code, 0);
+  write("out/models/mine.onnx", "kept");
+  EXPECT_TRUE(std::filesystem::exists(path("out/models/m05.onnx")));
+  write("one.toml",
+        "model = \"mlp\"\nepochs = 1\n[data]\ntrain = \"x.npy\"\nlabels = \"y.npy\"\n[space]\nlearning_rate = 0.1\n");
+  ASSERT_EQ(cohort({"train", "one.toml", "-o", "out", "-f"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("out/models/m00.onnx")));
+  EXPECT_FALSE(std::filesystem::exists(path("out/models/m05.onnx")));
+  EXPECT_EQ(read("out/models/mine.onnx"), "kept");
+}
+
 TEST_F(Train, KeepsTheCheckpointBeforeOnAFullDisk) {
   write_sweep("sweep.toml", 4);
   ASSERT_EQ(cohort({"train", "sweep.toml", "-o", "out"}).exit_code, 0);

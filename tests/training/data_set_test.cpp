@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <numeric>
 
 #include "executor/input/npy.hpp"
@@ -139,6 +140,22 @@ TEST_F(DataSets, RefusesLabelsThatDoNotFit) {
   EXPECT_THAT(error_of(read_data_set(arrays(), LossKind::kCrossEntropy)),
               HasSubstr("y.npy: the label of sample 0 must be a class, a whole number from 0, not 0.5"));
   EXPECT_TRUE(read_data_set(arrays(), LossKind::kMeanSquaredError)) << "targets are any numbers";
+}
+
+TEST_F(DataSets, RefusesWhatIsNoNumber) {
+  std::vector<float> values(60);
+  write_array("y.npy", {30}, std::vector<float>(30));
+  values[41] = std::numeric_limits<float>::quiet_NaN();
+  write_array("x.npy", {30, 2}, values);
+  EXPECT_THAT(read_data_set(arrays(), LossKind::kCrossEntropy).error().message,
+              HasSubstr("x.npy: sample 20 holds nan; all values must be finite numbers"));
+  values[41] = 0;
+  write_array("x.npy", {30, 2}, values);
+  std::vector<float> targets(30);
+  targets[7] = std::numeric_limits<float>::infinity();
+  write_array("y.npy", {30}, targets);
+  EXPECT_THAT(read_data_set(arrays(), LossKind::kMeanSquaredError).error().message,
+              HasSubstr("y.npy: sample 7 holds inf; all values must be finite numbers"));
 }
 
 TEST_F(DataSets, KeepsSequencesWithALabelAtEachStepTogether) {

@@ -106,6 +106,8 @@ TEST(SweepFile, NamesFileLineAndKeyOfAMistake) {
             "sweep.toml:7: space.learning_rate must be a number above 0, not inf");
   EXPECT_EQ(error_below_head("[space]\nmomentum = 1\n"),
             "sweep.toml:7: space.momentum must be a number from 0 to below 1, not 1");
+  EXPECT_THAT(error_below_head("[space]\nbeta2 = 0.99999999\n"), HasSubstr("from 0 to below 1, not 0.99999999"))
+      << "which is 1 in float32";
   EXPECT_EQ(error_below_head("[halving]\nevery = 0\n"),
             "sweep.toml:7: halving.every must be a whole number from 1 to 1000000, not 0");
   EXPECT_EQ(error_below_head("[halving]\nevery = 1\nkeep = 1\n"),

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "models/onnx/graph.hpp"
+#include "models/op.hpp"
+
+namespace cohort::onnx {
+
+/// The constants that training changes, and which of the file's weights each is made of. Nodes that read nothing but
+/// constants are computed while a file is read, and layers take weights in layouts of their own: training the results
+/// is training the weights only where each result has a weight's elements as they are, and no weight has two of them.
+class LearnedConstants {
+ public:
+  /// An initialiser. Training changes lists of numbers, and no single ones.
+  void add(const std::string& name, const Constant& constant);
+  /// `name` is called `as` as well.
+  void copy(const std::string& name, const std::string& as);
+  void erase(const std::string& name) { weights_of_.erase(name); }
+  [[nodiscard]] bool has(std::string_view name) const { return weights_of_.count(name) > 0; }
+  /// Whether training changes it in a file read for training.
+  [[nodiscard]] bool is_trained(std::string_view name) const;
+  /// The node, all of whose inputs are constant, is computed. `for_training`: the file is read to train what is in it.
+  void compute(const Node& node, bool for_training);
+  /// An op reads the constant as the weight `id`.
+  void read(std::string_view name, TensorId id);
+  /// Weights that have to stay tensors, so that nodes and layers which change or share them are computed in each step.
+  [[nodiscard]] std::set<std::string> not_as_constants() const;
+
+ private:
+  using Names = std::set<std::string>;
+
+  [[nodiscard]] Names weights_of(const Node& node) const;
+  void note_form(const Names& weights, const std::string& form);
+
+  std::map<std::string, Names, std::less<>> weights_of_;
+  std::map<std::string, Names> forms_;  ///< in which ops read each weight
+  Names changed_;                       ///< of which something else than their elements is computed
+};
+
+}  // namespace cohort::onnx
