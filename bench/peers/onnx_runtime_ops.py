@@ -129,13 +129,13 @@ def group_attention():
     size = 16  # ONNX Runtime turns multiples of it only
     width, shared = 6 * size, 2 * size
     cosines, sines = floats(32, size // 2), floats(32, size // 2)
-    def case(name, samples, length, past, rotary=False, bias=False, packed=False, **attributes):
+    def case(name, samples, length, past, rotary=False, bias=False, packed=False, places=None, **attributes):
         new = [floats(samples, length, width + 2 * shared), None, None] if packed else [
             floats(samples, length, width), floats(samples, length, shared), floats(samples, length, shared)]
         cache = [floats(samples, 2, past, size), floats(samples, 2, past, size)] if past else [None, None]
         last, total = np.full(samples, past + length - 1, np.int32), np.array(past + length, np.int32)
         more = [cosines, sines] if rotary else [None, None]
-        added = [None, floats(1, 6, length, past + length)] if bias else []
+        added = [places, floats(1, 6, length, past + length)] if bias else [] if places is None else [places]
         if rotary:
             attributes["do_rotary"] = 1
         return Case(name, "GroupQueryAttention", [*new, *cache, last, total, *more, *added], (6, 7, 8), 3, num_heads=6,
@@ -146,6 +146,9 @@ def group_attention():
     yield case("groups_packed", 2, 4, 0, packed=True)
     yield case("groups_rotary", 2, 4, 0, rotary=True)
     yield case("groups_rotary_past", 2, 1, 5, rotary=True)
+    # Without a past ONNX Runtime counts on from the first sample's first position, whatever the others are.
+    yield case("groups_rotary_places", 2, 3, 0, rotary=True, places=np.array([[3, 4, 5], [3, 4, 5]], np.int64))
+    yield case("groups_rotary_places_past", 2, 1, 5, rotary=True, places=np.array([[4], [9]], np.int64))
     yield case("groups_rotary_interleaved", 1, 3, 5, rotary=True, rotary_interleaved=1)
     yield case("groups_rotary_packed", 2, 4, 0, rotary=True, packed=True)
     yield case("groups_window", 2, 6, 0, local_window_size=3)

@@ -73,8 +73,6 @@ class GroupQueryAttention {
       if (import_.has_input(kHeadSink + i))
         return fail(ErrorCode::kInvalidInput, "input {} ({}) is not supported", kHeadSink + i, kInputs[i]);
     }
-    if (import_.has_input(kPositions))
-      return fail(ErrorCode::kInvalidInput, "input {} (position_ids) is not supported", kPositions);
     for (const char* const name : {"smooth_softmax", "sliding_window_cache"}) {
       COHORT_TRY(const std::int64_t value, import_.integer(name, 0));
       if (value > 0) return fail(ErrorCode::kInvalidInput, "attribute {} is supported only as 0", name);
@@ -164,8 +162,15 @@ class GroupQueryAttention {
     return reshaped(ops_.add("Sub", {last, whole(lengths_.queries - 1)}), std::move(shape));
   }
 
-  /// [N, S], behind those of the past.
+  /// [N, S], behind those of the past where the file does not say.
   Result<std::string> query_positions() {
+    if (import_.has_input(kPositions)) {
+      COHORT_TRY(const Shape given, import_.shape(kPositions));
+      const Shape expected = {lengths_.samples, lengths_.queries};
+      if (given == expected) return ops_.input(kPositions);
+      return fail(ErrorCode::kInvalidInput, "input {} (position_ids) {} must be {}", std::size_t{kPositions},
+                  to_string(given), to_string(expected));
+    }
     COHORT_TRY(const std::string steps, counting(lengths_.queries, {1, -1}));
     if (lengths_.past > 0) return sum(past({-1, 1}), steps);
     return ops_.add("Expand", {steps, ops_.integers({lengths_.samples, lengths_.queries})});

@@ -160,6 +160,13 @@ TEST(OnnxRuntimeOps, AttendInGroupsBehindACache) {
       integers_text("at", {2, 1}, {3, 3}) + rotated("q", 4) + rotated("k", 2) +
           node_text("Attention", turned, {"y", "keys", "values"}, shared),
       Groups::inputs(3));
+  expect_same(groups.head + integers_text("at", {2, 1}, {5, 2}),
+              groups.node(integer_attribute("do_rotary", 1), {"cos", "sin", "at"}),
+              rotated("q", 4) + rotated("k", 2) +
+                  node_text("Attention", turned, {"y", "keys", "values"},
+                            integer_attribute("q_num_heads", 4) + integer_attribute("kv_num_heads", 2) +
+                                integer_attribute("is_causal", 1)),
+              Groups::inputs(3));
 }
 
 /// The second sample has one past key, so that its new one is the second.
@@ -210,7 +217,8 @@ TEST(OnnxRuntimeOps, RefuseCachesTheyCannotTellTheEndOf) {
       problem(groups.head + longer +
               runtime_text("GroupQueryAttention", {"q", "k", "v", "pk", "pv", "last", "more"}, {"y"}, groups.heads)),
       HasSubstr("total_sequence_length is 7 where 3 past and 1 new keys are 4; a cache longer"));
-  EXPECT_THAT(problem(groups.head + groups.node("", {"", "", "last"})), HasSubstr("input 9 (position_ids)"));
+  EXPECT_THAT(problem(groups.head + groups.node(integer_attribute("do_rotary", 1), {"cos", "sin", "last"})),
+              HasSubstr("input 9 (position_ids) [2] must be [2, 1]"));
   EXPECT_THAT(problem(groups.head + groups.node("", {"", "", "", "", "cos"})), HasSubstr("input 11 (head_sink)"));
   EXPECT_THAT(problem(groups.head + groups.node(integer_attribute("smooth_softmax", 1))), HasSubstr("smooth_softmax"));
   EXPECT_THAT(problem(groups.head + groups.node(integer_attribute("causal", 0))),
