@@ -9,6 +9,7 @@
 #include "models/onnx/cut_graph.hpp"
 #include "models/onnx/given_tensors.hpp"
 #include "models/onnx/graph_inputs.hpp"
+#include "models/onnx/masked_updates.hpp"
 #include "models/onnx/node_order.hpp"
 #include "models/onnx/nodes_import.hpp"
 #include "models/onnx/number_types.hpp"
@@ -275,6 +276,7 @@ void use_given(Graph& graph, const ReadOptions& options) {
 /// What is given is an input of the model where that is possible; else lists of whole numbers, from which
 /// others may be computed that an op needs beforehand, are constants.
 Result<LoadedModel> import_graph(Graph graph, std::size_t file_size, const ReadOptions& options) {
+  recognise_masked_updates(graph);
   COHORT_TRY(const std::set<std::string> in_the_middle, fix_inputs(graph, options));
   use_given(graph, options);
   if (!options.until.empty()) COHORT_CHECK(end_at(graph, options.until));

@@ -92,6 +92,9 @@ Result<void> make_quantized_gemm(OwnOps& ops);
 // runtime_block_weights.cpp
 Result<void> make_block_gather(OwnOps& ops);
 
+// masked_updates.cpp
+Result<void> make_masked_update(OwnOps& ops);
+
 /// A product of whole numbers in float32: of `a` and `b`, whose zero points may be left out, times `scale`.
 std::string scaled_product(OwnOps& ops, const std::vector<std::string>& a_b_zero_points, const std::string& scale);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "models/onnx/masked_updates.hpp"
 #include "models/onnx/own_ops.hpp"
 
 namespace cohort::onnx {
@@ -57,8 +58,11 @@ constexpr RuntimeOp kRuntimeOps[] = {
 };
 /// Stands in ONNX's own domain, though ONNX does not have it.
 constexpr RuntimeOp kSimplified = {"SimplifiedLayerNormalization", make_rms_normalization};
+/// What recognise_masked_updates() makes of several nodes.
+constexpr RuntimeOp kMasked = {kMaskedUpdate, make_masked_update};
 
 const RuntimeOp* find(const Node& node) {
+  if (node.domain == kOwnDomain) return node.op_type == kMasked.op_type ? &kMasked : nullptr;
   if (node.domain.empty()) return node.op_type == kSimplified.op_type ? &kSimplified : nullptr;
   if (node.domain != "com.microsoft") return nullptr;
   const auto* const found = std::find_if(std::begin(kRuntimeOps), std::end(kRuntimeOps),
