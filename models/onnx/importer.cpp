@@ -229,7 +229,8 @@ Result<ImportState> import_all_nodes(const Graph& graph, std::size_t file_size, 
   const WeightNames apart = state->learned.not_as_constants();
   if (apart.empty()) return state;
   return fail(ErrorCode::kInvalidInput,
-              "weights of a branch or loop that several nodes share, or compute with, cannot be trained: {}",
+              "weights of a branch, of a loop or of whole numbers that several nodes share, or compute with, cannot be "
+              "trained: {}",
               fmt::join(apart, ", "));
 }
 

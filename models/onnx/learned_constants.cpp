@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace cohort::onnx {
 
@@ -25,71 +26,85 @@ constexpr std::array<std::string_view, 3> kReadShapes{"Shape", "Size", "EyeLike"
 
 void LearnedConstants::add(const std::string& name, const Constant& constant) {
   const bool is_trained = constant.floats() != nullptr && !constant.shape.empty();
-  weights_of_[name] = is_trained ? Names{name} : Names{};
+  origin_of_[name] = {is_trained ? Names{name} : Names{}};
 }
 
 void LearnedConstants::copy(const std::string& name, const std::string& as) {
-  const auto found = weights_of_.find(name);
-  if (found != weights_of_.end()) weights_of_.insert_or_assign(as, Names(found->second));
+  const auto found = origin_of_.find(name);
+  if (found != origin_of_.end()) origin_of_.insert_or_assign(as, Origin(found->second));
 }
 
 bool LearnedConstants::is_trained(std::string_view name) const {
-  const auto found = weights_of_.find(name);
-  return found != weights_of_.end() && !found->second.empty();
+  const auto found = origin_of_.find(name);
+  return found != origin_of_.end() && !found->second.weights.empty();
 }
 
-LearnedConstants::Names LearnedConstants::weights_of(const Node& node) const {
-  Names weights;
+LearnedConstants::Origin LearnedConstants::origin_of(const Node& node) const {
+  Origin origin;
   for (const std::string& input : node.inputs) {
-    const auto found = weights_of_.find(input);
-    if (found != weights_of_.end()) weights.insert(found->second.begin(), found->second.end());
+    const auto found = origin_of_.find(input);
+    if (found == origin_of_.end()) continue;
+    origin.weights.insert(found->second.weights.begin(), found->second.weights.end());
+    origin.is_changed = origin.is_changed || found->second.is_changed;
   }
-  return weights;
+  return origin;
 }
 
-void LearnedConstants::note_form(const Names& weights, const std::string& form) {
-  for (const std::string& weight : weights) forms_[weight].insert(form);
+/// Whether the node puts several weights side by side, and nothing else.
+bool LearnedConstants::joins_weights(const Node& node, const Origin& origin) const {
+  return is_among(std::array<std::string_view, 1>{"Concat"}, node) && origin.weights.size() == node.inputs.size() &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& name) { return is_trained(name); });
 }
 
 void LearnedConstants::compute(const Node& node, bool for_training) {
-  const auto is_learned = [&](const std::string& input) { return has(input); };
-  if (std::none_of(node.inputs.begin(), node.inputs.end(), is_learned)) return;
+  if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& name) { return has(name); })) return;
   if (!for_training) {
-    for (const std::string& output : node.outputs) weights_of_[output];
+    for (const std::string& output : node.outputs) origin_of_[output];
     return;
   }
-  const Names weights = weights_of(node);
+  Origin origin = origin_of(node);
   const bool is_dequantized = node.domain.empty() && node.op_type == "DequantizeLinear" && !is_trained(node.inputs[0]);
   if (is_dequantized) {
-    weights_of_[node.outputs[0]] = {node.outputs[0]};
+    origin_of_[node.outputs[0]] = {{node.outputs[0]}};
     return;
   }
-  if (weights.empty() || is_among(kReadShapes, node)) return;
-  if (is_among(kKeepElements, node)) {
-    weights_of_[node.outputs[0]] = weights;
+  if (origin.weights.empty() || is_among(kReadShapes, node)) return;
+  if (is_among(std::array<std::string_view, 1>{"Split"}, node) && !origin.is_changed) {
+    // Each part is a weight of its own, as long as nothing else reads the whole.
+    for (const std::string& weight : origin.weights) forms_[weight].insert("parts of " + node.outputs[0]);
+    for (const std::string& output : node.outputs) {
+      origin_of_[output] = {{output}};
+      wholes_[output] = origin.weights;
+    }
     return;
   }
-  const auto is_part = [&](const std::string& input) { return is_trained(input); };
-  const bool is_split = node.domain.empty() && node.op_type == "Split";
-  const bool is_whole = node.domain.empty() && node.op_type == "Concat" && weights.size() == node.inputs.size() &&
-                        std::all_of(node.inputs.begin(), node.inputs.end(), is_part);
-  if (is_split) {
-    for (const std::string& output : node.outputs) weights_of_[output] = {output};
-    return note_form(weights, "parts of " + node.outputs[0]);
-  }
-  weights_of_[node.outputs[0]] = weights;
-  if (!is_whole) changed_.insert(weights.begin(), weights.end());
+  if (!is_among(kKeepElements, node) && !joins_weights(node, origin)) origin.is_changed = true;
+  for (const std::string& output : node.outputs) origin_of_[output] = origin;
 }
 
 void LearnedConstants::read(std::string_view name, TensorId id) {
-  const auto found = weights_of_.find(name);
-  if (found != weights_of_.end()) note_form(found->second, fmt::format("{}", to_index(id)));
+  const auto found = origin_of_.find(name);
+  if (found == origin_of_.end()) return;
+  const Origin& origin = found->second;
+  for (const std::string& weight : origin.weights) forms_[weight].insert(fmt::format("{}", to_index(id)));
+  if (origin.is_changed) changed_.insert(origin.weights.begin(), origin.weights.end());
 }
 
 std::set<std::string> LearnedConstants::not_as_constants() const {
-  Names names = changed_;
+  Names names;
+  std::vector<std::string> left(changed_.begin(), changed_.end());
   for (const auto& [weight, forms] : forms_) {
-    if (forms.size() > 1) names.insert(weight);
+    if (forms.size() > 1) left.push_back(weight);
+  }
+  while (!left.empty()) {
+    const std::string name = std::move(left.back());
+    left.pop_back();
+    const auto wholes = wholes_.find(name);
+    if (wholes == wholes_.end()) {
+      names.insert(name);
+    } else {
+      left.insert(left.end(), wholes->second.begin(), wholes->second.end());
+    }
   }
   return names;
 }

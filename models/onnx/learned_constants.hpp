@@ -19,8 +19,8 @@ class LearnedConstants {
   void add(const std::string& name, const Constant& constant);
   /// `name` is called `as` as well.
   void copy(const std::string& name, const std::string& as);
-  void erase(const std::string& name) { weights_of_.erase(name); }
-  [[nodiscard]] bool has(std::string_view name) const { return weights_of_.count(name) > 0; }
+  void erase(const std::string& name) { origin_of_.erase(name); }
+  [[nodiscard]] bool has(std::string_view name) const { return origin_of_.count(name) > 0; }
   /// Whether training changes it in a file read for training.
   [[nodiscard]] bool is_trained(std::string_view name) const;
   /// The node, all of whose inputs are constant, is computed. `for_training`: the file is read to train what is in it.
@@ -32,13 +32,19 @@ class LearnedConstants {
 
  private:
   using Names = std::set<std::string>;
+  /// What a constant is made of.
+  struct Origin {
+    Names weights;
+    bool is_changed = false;  ///< it has something else than their elements
+  };
 
-  [[nodiscard]] Names weights_of(const Node& node) const;
-  void note_form(const Names& weights, const std::string& form);
+  [[nodiscard]] Origin origin_of(const Node& node) const;
+  [[nodiscard]] bool joins_weights(const Node& node, const Origin& origin) const;
 
-  std::map<std::string, Names, std::less<>> weights_of_;
-  std::map<std::string, Names> forms_;  ///< in which ops read each weight
-  Names changed_;                       ///< of which something else than their elements is computed
+  std::map<std::string, Origin, std::less<>> origin_of_;
+  std::map<std::string, Names> forms_;   ///< in which ops read each weight
+  std::map<std::string, Names> wholes_;  ///< of what is part of other weights
+  Names changed_;                        ///< of which ops read something else than their elements
 };
 
 }  // namespace cohort::onnx
