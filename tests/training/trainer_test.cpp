@@ -277,10 +277,10 @@ TEST_F(Sweeps, TrainRecurrentNetworksOnSequences) {
 std::string onnx_network(const std::string& input, float rate, float factor) {
   ModelBuilder builder("net");
   TensorId x = builder.linear("hidden", builder.input(input, {8, 4}), 16);
-  const auto number = [&](const char* name) {
-    return builder.add_tensor({name, {1}, TensorRole::kWeight, ElementType::kFloat32, /*fixed=*/true});
+  const auto number = [&](const char* name, Shape shape) {
+    return builder.add_tensor({name, std::move(shape), TensorRole::kWeight, ElementType::kFloat32, /*fixed=*/true});
   };
-  const TensorId rate_id = number("rate"), factor_id = number("factor");
+  const TensorId rate_id = number("rate", {1}), factor_id = number("factor", {});
   if (rate > 0) {
     const TensorId random = builder.add_input({"random", {4}, TensorRole::kSetting, ElementType::kInt32});
     x = builder.add("drop", Dropout{0}, {x, rate_id, random});
