@@ -22,6 +22,13 @@ bool is_convolution(const OpAttributes& attributes) {
   return std::holds_alternative<Convolution>(attributes) || std::holds_alternative<ConvTranspose>(attributes);
 }
 
+/// Whether only some of a convolution's parameters are constants: those are joined along their channels, and what is
+/// computed along an axis of models.
+bool mixes_parameters(const Model& model, const Op& op) {
+  const auto is_constant = [&](std::size_t i) { return model.tensor(op.inputs[i]).role == TensorRole::kWeight; };
+  return own_input_count(op) > 2 && is_constant(1) != is_constant(2);
+}
+
 /// Whether the op combines tensors of other shapes than its result: stacked they would not line up.
 bool repeats_tensor(const Model& model, const Op& op) {
   if (!std::holds_alternative<Binary>(op.attributes)) return false;
@@ -46,6 +53,8 @@ Result<FusedOp> fuse_channels(const Model& model, const Op& op, Strategy strateg
   if (model.tensor(op.outputs[0]).shape.size() != 4) return refuse(op, strategy, "it has no channels to stack");
   if (std::holds_alternative<BatchNormalization>(op.attributes) && !has_constant_parameters(model, op))
     return refuse(op, strategy, "its parameters are no constants");
+  if (is_convolution(op.attributes) && mixes_parameters(model, op))
+    return refuse(op, strategy, "of its kernel and its bias one is constant and one is not");
   if (auto* convolution = std::get_if<Convolution>(&fused.attributes)) {
     if (strategy == Strategy::kDenseConvolution) {
       if (!shared_input) return refuse(op, strategy, "its members do not read the same input; use grouped_convolution");
@@ -160,7 +169,8 @@ bool runs_as_group(const Op& op, Strategy strategy) {
 Result<Shape> fused_weight_shape(const Model& model, const Op& op, std::size_t position, StackForm form, int width) {
   Shape shape = model.tensor(op.inputs[position]).shape;
   if (form == StackForm::kModels) {
-    if (!std::holds_alternative<Gemm>(op.attributes)) {
+    const bool lines_up = std::holds_alternative<Gemm>(op.attributes) || std::holds_alternative<Dropout>(op.attributes);
+    if (!lines_up) {
       const std::size_t rank = model.tensor(op.outputs[0]).shape.size();
       shape.insert(shape.begin(), rank - std::min(rank, shape.size()), 1);
     }

@@ -235,6 +235,17 @@ TEST_F(LoopTest, RunsOnArraysThatThePlanNames) {
   EXPECT_FALSE(read("results/mlp-1/fc3.npy").empty());
 }
 
+TEST_F(LoopTest, RefusesTwoOutputsForOneFile) {
+  write("net.onnx", onnx_model(13, input_text("x", {1, 3}) + output_text("a/b") + output_text("a_b") +
+                                       node_text("Relu", {"x"}, {"a/b"}) + node_text("Neg", {"x"}, {"a_b"})));
+  ASSERT_EQ(cohort({"profile", "net.onnx", "--device", "reference", "-q"}).exit_code, 0);
+  ASSERT_EQ(cohort({"plan", "net.trace.json.gz", "-n", "2"}).exit_code, 0);
+  const Outcome ran = run_shortly("net.plan.json");
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("--outputs: a/b and a_b would both be"));
+  EXPECT_FALSE(std::filesystem::exists(path("results")));
+}
+
 TEST_F(LoopTest, RunsOnArraysOfWholeNumbersForInputsOfSuch) {
   write("net.onnx",
         onnx_model(13, R"(input { name: "ids" type { tensor_type { elem_type: 7 shape { dim { dim_value: 2 } } } } })" +
