@@ -251,7 +251,7 @@ Result<void> PendingFiles::add(const std::filesystem::path& path, std::string_vi
     return {};
   }
   const std::filesystem::path end = end_of_links(path);
-  if (!names_.insert(std::filesystem::absolute(end).lexically_normal()).second && overwrite_ == Overwrite::kNever)
+  if (!names_.insert(std::filesystem::absolute(end).lexically_normal()).second)
     return fail(ErrorCode::kInvalidInput, "{} would be written twice; give it another name", path.string());
   TemporaryName* const temporary = write_temporary(end, content);
   if (temporary == nullptr) return fail(ErrorCode::kInvalidInput, "cannot write {}: {}", path.string(), reason(errno));

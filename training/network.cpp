@@ -11,7 +11,7 @@
 namespace cohort {
 namespace {
 
-/// Weights of the file that are not trained are part of what the network computes.
+/// Weights that are not trained are part of what the network computes.
 void add_fixed(Fingerprint& print, const TrainedNetwork& network) {
   std::set<TensorId> trained;
   for (const auto* parts : {&network.training.parameters, &network.training.statistics}) {
@@ -32,7 +32,7 @@ std::string fingerprint_of(const TrainedNetwork& network) {
   for (const Tensor& tensor : model.tensors) {
     if (tensor.role == TensorRole::kState) print.add(tensor.name).add(to_string(tensor.shape));
   }
-  if (onnx::is_file(network.source.model)) add_fixed(print, network);
+  add_fixed(print, network);
   return print.text();
 }
 

@@ -203,7 +203,6 @@ Result<Trace> PlanRun::trace(const Times& times, int iterations, DeviceTracer* t
 Result<void> PlanRun::add_outputs_of(BatchRun& run, const std::filesystem::path& folder, PendingFiles& files) const {
   COHORT_CHECK(run.step());
   const Program& program = run.program();
-  std::map<std::filesystem::path, std::string> written;
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     const ProgramOutput& output = program.outputs[i];
     const auto into = folder / plan_.members[to_index(output.member)].name;
@@ -212,11 +211,7 @@ Result<void> PlanRun::add_outputs_of(BatchRun& run, const std::filesystem::path&
     std::replace(name.begin(), name.end(), '/', '_');
     COHORT_TRY(auto elements, run.runner().session().read_output(i));
     const std::string_view dtype = output.element == ElementType::kFloat32 ? "<f4" : "<i4";
-    const auto file = into / (name + ".npy");
-    if (const auto [other, is_new] = written.emplace(file, output.name); !is_new)
-      return fail(ErrorCode::kInvalidInput, "--outputs: {} and {} would both be {}", other->second, output.name,
-                  file.string());
-    COHORT_CHECK(files.add(file, encode_npy(output.view.shape, elements, dtype)));
+    COHORT_CHECK(files.add(into / (name + ".npy"), encode_npy(output.view.shape, elements, dtype)));
   }
   return {};
 }

@@ -212,26 +212,24 @@ Result<ImportState> import_nodes(const Graph& graph, std::size_t file_size, cons
 /// The same, for training of a graph whose weights are shared and computed with, too.
 Result<ImportState> import_all_nodes(const Graph& graph, std::size_t file_size, const ReadOptions& options,
                                      bool lists_are_constant) {
-  Result<ImportState> state = import_nodes(graph, file_size, options, lists_are_constant, /*is_whole=*/true);
-  if (!options.for_training || !state) return state;
   WeightNames tensors;
   for (;;) {
-    const WeightNames more = state->learned.not_as_constants();
-    const std::size_t before = tensors.size();
-    tensors.insert(more.begin(), more.end());
-    if (tensors.size() == before) break;
-    state = import_nodes(graph, file_size, options, lists_are_constant, /*is_whole=*/true, tensors);
-    if (!state)
+    Result<ImportState> state = import_nodes(graph, file_size, options, lists_are_constant, /*is_whole=*/true, tensors);
+    if (!state && !tensors.empty())
       return fail(ErrorCode::kInvalidInput,
                   "weights that several nodes share, or compute with, cannot be trained here: {}: {}",
                   fmt::join(tensors, ", "), state.error().message);
+    if (!state || !options.for_training) return state;
+    const WeightNames apart = state->learned.not_as_constants();
+    if (apart.empty()) return state;
+    const std::size_t before = tensors.size();
+    tensors.insert(apart.begin(), apart.end());
+    if (tensors.size() == before)
+      return fail(ErrorCode::kInvalidInput,
+                  "weights of a branch, of a loop or of whole numbers that several nodes share, or compute with, "
+                  "cannot be trained: {}",
+                  fmt::join(apart, ", "));
   }
-  const WeightNames apart = state->learned.not_as_constants();
-  if (apart.empty()) return state;
-  return fail(ErrorCode::kInvalidInput,
-              "weights of a branch, of a loop or of whole numbers that several nodes share, or compute with, cannot be "
-              "trained: {}",
-              fmt::join(apart, ", "));
 }
 
 Result<LoadedModel> import_graph(const Graph& graph, std::size_t file_size, const ReadOptions& options,

@@ -10,9 +10,11 @@ namespace cohort::onnx {
 
 namespace {
 
+bool is_a(std::string_view type, const Node& node) { return node.domain.empty() && node.op_type == type; }
+
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& types, const Node& node) {
-  return node.domain.empty() && std::find(types.begin(), types.end(), node.op_type) != types.end();
+  return std::any_of(types.begin(), types.end(), [&](std::string_view type) { return is_a(type, node); });
 }
 
 /// Ops whose results have the elements of their first input as they are. Training files of quantised networks trains
@@ -52,7 +54,7 @@ LearnedConstants::Origin LearnedConstants::origin_of(const Node& node) const {
 
 /// Whether the node puts several weights side by side, and nothing else.
 bool LearnedConstants::joins_weights(const Node& node, const Origin& origin) const {
-  return is_among(std::array<std::string_view, 1>{"Concat"}, node) && origin.weights.size() == node.inputs.size() &&
+  return is_a("Concat", node) && origin.weights.size() == node.inputs.size() &&
          std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& name) { return is_trained(name); });
 }
 
@@ -63,13 +65,12 @@ void LearnedConstants::compute(const Node& node, bool for_training) {
     return;
   }
   Origin origin = origin_of(node);
-  const bool is_dequantized = node.domain.empty() && node.op_type == "DequantizeLinear" && !is_trained(node.inputs[0]);
-  if (is_dequantized) {
+  if (is_a("DequantizeLinear", node) && !is_trained(node.inputs[0])) {
     origin_of_[node.outputs[0]] = {{node.outputs[0]}};
     return;
   }
   if (origin.weights.empty() || is_among(kReadShapes, node)) return;
-  if (is_among(std::array<std::string_view, 1>{"Split"}, node) && !origin.is_changed) {
+  if (is_a("Split", node) && !origin.is_changed) {
     // Each part is a weight of its own, as long as nothing else reads the whole.
     for (const std::string& weight : origin.weights) forms_[weight].insert("parts of " + node.outputs[0]);
     for (const std::string& output : node.outputs) {

@@ -206,11 +206,6 @@ void recognise_masked_updates(Graph& graph) {
 
 namespace {
 
-Shape with_ones(Shape shape, std::size_t rank) {
-  shape.resize(std::max(rank, shape.size()), 1);
-  return shape;
-}
-
 /// Rows of `values` in the order of the places that take them, and any others elsewhere.
 std::string in_order(OwnOps& ops, const std::string& mask, const Shape& x) {
   const std::string flags = ops.add("Reshape", {mask, ops.integers({-1})});
@@ -233,7 +228,7 @@ Result<std::string> row_of(OwnOps& ops, const Shape& x) {
     if (widened[i] != static_cast<std::int64_t>(narrow.size() + i))
       return fail(ErrorCode::kInvalidInput, "rows picked by a mask that has no first axes are not supported");
   }
-  const std::size_t behind = x.size() - std::min(x.size(), narrow.size());
+  const std::size_t behind = x.size() - narrow.size();  // no mask has more axes than x
   while (row.size() > behind && row.front() == 1) row.erase(row.begin());
   if (row.size() > behind)
     return fail(ErrorCode::kInvalidInput, "values {} for each place of a mask {} are not supported; one row for all is",
@@ -262,7 +257,9 @@ Result<void> make_masked_update(OwnOps& ops) {
   } else {
     COHORT_TRY(values, row_of(ops, x));
   }
-  const std::string wide = ops.add("Reshape", {flags, ops.integers(with_ones(mask, x.size()))});
+  Shape wide_shape = mask;
+  wide_shape.resize(x.size(), 1);
+  const std::string wide = ops.add("Reshape", {flags, ops.integers(wide_shape)});
   ops.give(ops.add("Where", {wide, values, ops.input(0)}));
   return {};
 }

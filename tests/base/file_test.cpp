@@ -196,12 +196,14 @@ TEST_F(File, IsNotCommittedOverOneThatCameMeanwhile) {
   EXPECT_EQ(read_file(folder_ / "b").value(), "another's");
 }
 
-TEST_F(File, IsNotAddedTwiceUnasked) {
-  PendingFiles files(Overwrite::kNever);
-  ASSERT_TRUE(files.add(folder_ / "a", "a"));
-  const auto refused = files.add(folder_ / "." / "a", "b");
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("would be written twice"));
+TEST_F(File, IsNotAddedTwice) {
+  for (const Overwrite overwrite : {Overwrite::kNever, Overwrite::kAllow}) {
+    PendingFiles files(overwrite);
+    ASSERT_TRUE(files.add(folder_ / "a", "a"));
+    const auto refused = files.add(folder_ / "." / "a", "b");
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("would be written twice"));
+  }
 }
 
 TEST_F(File, LeavesNoTemporaryWhereTheProgramEndsAtOnce) {

@@ -240,10 +240,13 @@ TEST_F(LoopTest, RefusesTwoOutputsForOneFile) {
                                        node_text("Relu", {"x"}, {"a/b"}) + node_text("Neg", {"x"}, {"a_b"})));
   ASSERT_EQ(cohort({"profile", "net.onnx", "--device", "reference", "-q"}).exit_code, 0);
   ASSERT_EQ(cohort({"plan", "net.trace.json.gz", "-n", "2"}).exit_code, 0);
-  const Outcome ran = run_shortly("net.plan.json");
-  EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, HasSubstr("--outputs: a/b and a_b would both be"));
-  EXPECT_FALSE(std::filesystem::exists(path("results")));
+  for (const char* const more : {"-q", "-f"}) {
+    const Outcome ran =
+        cohort({"run", "net.plan.json", "--blocks", "1", "--block-ms", "1", "--outputs", "results", more});
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_THAT(ran.err, HasSubstr("a_b.npy would be written twice"));
+    EXPECT_FALSE(std::filesystem::exists(path("results")));
+  }
 }
 
 TEST_F(LoopTest, RunsOnArraysOfWholeNumbersForInputsOfSuch) {

@@ -4,90 +4,22 @@
 #include <sys/mount.h>
 
 #include <cmath>
-#include <map>
 
 #include "base/file.hpp"
 #include "devices/devices.hpp"
 #include "executor/input/npy.hpp"
 #include "executor/input/synth.hpp"
-#include "models/builder.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "simulator/plan/lower.hpp"
 #include "simulator/plan/tensor_layout.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/training/sweeps.hpp"
 
 namespace cohort {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-/// 120 points around three centres.
-class Sweeps : public ::testing::Test {
- protected:
-  Sweeps() {
-    Random random(5);
-    std::vector<float> values;
-    std::vector<float> labels;
-    for (int i = 0; i < 120; ++i) {
-      const int label = i % 3;
-      for (int k = 0; k < 4; ++k) values.push_back((k == label ? 2.0F : 0.0F) + random.uniform(-1, 1));
-      labels.push_back(static_cast<float>(label));
-    }
-    temporary_.write("x.npy", encode_npy(std::vector<std::int64_t>{120, 4}, values));
-    temporary_.write("y.npy", encode_npy(std::vector<std::int64_t>{120}, labels));
-  }
-
-  static std::string head() {
-    return "model = \"mlp\"\nminibatch = 8\nepochs = 4\noptimizer = \"momentum\"\ncheckpoint_every = 1\n"
-           "[data]\ntrain = \"x.npy\"\nlabels = \"y.npy\"\n[space]\narguments.hidden = 8\n";
-  }
-
-  Result<PreparedSweep> prepare(const std::string& text) const {
-    COHORT_TRY(Sweep sweep, parse_sweep(text, temporary_.path() / "sweep.toml"));
-    return prepare_sweep(std::move(sweep), never_);
-  }
-
-  /// Trains into a folder; stops by itself after so many steps, as if by Ctrl-C.
-  Result<void> train(PreparedSweep& prepared, const std::string& text, const std::string& folder, bool resume = false,
-                     std::int64_t stop_after = INT64_MAX) {
-    std::filesystem::create_directories(temporary_.path() / folder);
-    CancelToken cancel;
-    TrainerOptions options;
-    options.folder = temporary_.path() / folder;
-    options.sweep_text = text;
-    options.resume = resume;
-    options.cancel = &cancel;
-    options.note = [&](const std::string& what) { notes_.push_back(what); };
-    options.stepped = [&](std::int64_t step) {
-      if (step >= stop_after) cancel.cancel();
-    };
-    const auto backend = open_device("cpu:0").value();
-    SweepPlannerOptions planning;
-    planning.cancel = &cancel;
-    SweepPlanner planner = SweepPlanner::open(backend->info(), std::move(planning)).value();
-    Trainer trainer(prepared, *backend, planner, std::move(options));
-    return trainer.run();
-  }
-  Result<void> train(const std::string& text, const std::string& folder, bool resume = false,
-                     std::int64_t stop_after = INT64_MAX) {
-    COHORT_TRY(PreparedSweep prepared, prepare(text));
-    return train(prepared, text, folder, resume, stop_after);
-  }
-
-  /// Results and models; times apart.
-  std::map<std::string, std::string> left_in(const std::string& folder) const {
-    std::map<std::string, std::string> files;
-    files["results.csv"] = read_file(temporary_.path() / folder / "results.csv").value();
-    for (const auto& entry : std::filesystem::directory_iterator(temporary_.path() / folder / "models"))
-      files[entry.path().filename().string()] = read_file(entry.path()).value();
-    return files;
-  }
-
-  const TemporaryFolder temporary_;
-  const CancelToken never_;
-  std::vector<std::string> notes_;
-};
 
 TEST_F(Sweeps, LearnAndLeaveResultsAndModels) {
   const std::string text = head() + "learning_rate = [0.1, 0.01]\nseed = [0, 1]\n";
@@ -273,63 +205,6 @@ TEST_F(Sweeps, TrainRecurrentNetworksOnSequences) {
   }
 }
 
-/// Two layers, between which is dropout where `rate` is above 0; what they give is taken times a number.
-std::string onnx_network(const std::string& input, float rate, float factor) {
-  ModelBuilder builder("net");
-  TensorId x = builder.linear("hidden", builder.input(input, {8, 4}), 16);
-  const auto number = [&](const char* name, Shape shape) {
-    return builder.add_tensor({name, std::move(shape), TensorRole::kWeight, ElementType::kFloat32, /*fixed=*/true});
-  };
-  const TensorId rate_id = number("rate", {1}), factor_id = number("factor", {});
-  if (rate > 0) {
-    const TensorId random = builder.add_input({"random", {4}, TensorRole::kSetting, ElementType::kInt32});
-    x = builder.add("drop", Dropout{0}, {x, rate_id, random});
-  }
-  x = builder.linear("scores", x, 3);
-  builder.output(builder.add("times", Binary{BinaryKind::kMul}, {x, factor_id}));
-  LoadedModel network{builder.finish().value(), {}};
-  network.weights = random_weights(network.model, 1);
-  network.weights.by_tensor[to_index(rate_id)] = std::make_shared<const std::vector<float>>(1, rate);
-  network.weights.by_tensor[to_index(factor_id)] = std::make_shared<const std::vector<float>>(1, factor);
-  return onnx::serialize_model(network).value();
-}
-
-std::string of_file(const std::string& space) {
-  return "model = \"net.onnx\"\nminibatch = 8\nepochs = 2\noptimizer = \"sgd\"\ncheckpoint_every = 1\n"
-         "[data]\ntrain = \"x.npy\"\nlabels = \"y.npy\"\n[space]\nlearning_rate = 0.1\n" +
-         space;
-}
-
-TEST_F(Sweeps, TakeTheDropoutOfAFileOrOfTheirMembers) {
-  temporary_.write("net.onnx", onnx_network("x", 0.5F, 1));
-  const auto losses = [&](const std::string& space) {
-    PreparedSweep prepared = prepare(of_file(space)).value();
-    EXPECT_TRUE(train(prepared, of_file(space), "out"));
-    std::vector<double> found;
-    for (const SweepMember& member : prepared.members) found.push_back(member.epochs.back().train_loss);
-    return found;
-  };
-  const std::vector<double> own = losses("");
-  const std::vector<double> given = losses("dropout = [0.5, 0]\n");
-  ASSERT_EQ(given.size(), 2U);
-  EXPECT_EQ(given[0], own[0]);
-  EXPECT_NE(given[1], own[0]);
-}
-
-TEST_F(Sweeps, RefuseDropoutThatHasNoEffect) {
-  EXPECT_THAT(prepare(head() + "dropout = [0, 0.5]\n").error().message,
-              HasSubstr("mlp: dropout has no effect: the network has no Dropout"));
-}
-
-TEST_F(Sweeps, GiveSamplesToAnInputOfAnyName) {
-  temporary_.write("net.onnx", onnx_network("net/labels", 0, 1));
-  const std::string text = of_file("seed = [0, 1]\n");
-  PreparedSweep prepared = prepare("initial_weights = \"random\"\n" + text).value();
-  ASSERT_TRUE(train(prepared, text, "out"));
-  for (const SweepMember& member : prepared.members)
-    EXPECT_EQ(member.outcome, MemberOutcome::kFinished) << member.reason;
-}
-
 TEST_F(Sweeps, DivergeWithWeightsThatAreNoNumbers) {
   const std::string text =
       "model = \"mlp\"\nminibatch = 8\nepochs = 2\noptimizer = \"momentum\"\n[data]\ntrain = \"x.npy\"\n"
@@ -339,18 +214,6 @@ TEST_F(Sweeps, DivergeWithWeightsThatAreNoNumbers) {
   const SweepMember& member = prepared.members.front();
   EXPECT_EQ(member.outcome, MemberOutcome::kDiverged) << "ReLUs hide it from the loss";
   EXPECT_FALSE(std::filesystem::exists(temporary_.path() / "out/models/m00.onnx"));
-}
-
-TEST_F(Sweeps, RefuseACheckpointOfAFileThatHasChanged) {
-  temporary_.write("net.onnx", onnx_network("x", 0, 1));
-  const std::string text = of_file("");
-  ASSERT_FALSE(train(text, "out", false, 3));
-  temporary_.write("net.onnx", onnx_network("x", 0, -1));
-  const auto resumed = train(text, "out", true);
-  ASSERT_FALSE(resumed) << "a factor that is not trained is another one";
-  EXPECT_THAT(resumed.error().message, HasSubstr("m00.state"));
-  temporary_.write("net.onnx", onnx_network("x", 0, 1));
-  EXPECT_TRUE(train(text, "out", true));
 }
 
 TEST_F(Sweeps, VaryWidthsWithClipAndAdamW) {
